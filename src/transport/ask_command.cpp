@@ -19,10 +19,10 @@ namespace dlaunch::transport {
 namespace {
 
 constexpr size_t kLongestAnswer = 1u << 20;
-constexpr size_t kMostErrors = 16u << 10;  // the last of them
+constexpr size_t kMostErrors = 16u << 10;  // bytes: the end of stderr
 constexpr std::chrono::milliseconds kEnds{500};
 
-/// One read, as read(2) returns.
+/// Returns the result of one read(2).
 ssize_t read_some(const sys::Fd& from, std::string& text) {
   std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
@@ -30,15 +30,15 @@ ssize_t read_some(const sys::Fd& from, std::string& text) {
   return got;
 }
 
-/// Takes no more than what a pipe holds.
+/// Reads at most one pipe's content.
 void take_errors(sys::Fd& from, std::string& text) {
   const ssize_t got = read_some(from, text);
   if (got == 0 || (got < 0 && errno != EAGAIN)) from.reset();
   if (text.size() > kMostErrors) text.erase(0, text.size() - kMostErrors);
 }
 
-/// Reads both until `from` has ended; false when the time is over before. A command whose stderr nobody reads would
-/// stand still.
+/// Reads `from` and `errors` until `from` ends; false: the deadline passed. An unread stderr pipe would block the
+/// command.
 bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::string& said, Time deadline, int ended) {
   while (text.size() < kLongestAnswer) {
     std::array<pollfd, 3> waits{{{from.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}, {ended, POLLIN, 0}}};
@@ -51,7 +51,7 @@ bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::s
   return true;
 }
 
-/// Ends the command, which has nothing to tidy up. One that closed its output has all but ended.
+/// Waits for the command's exit; kills a late command at once, because there is nothing to clean up.
 void end_asked(const Command& command, bool in_time) {
   if (!in_time) command.signal(SIGKILL);
   command.ends_by(Clock::now() + kEnds);

@@ -1,5 +1,5 @@
-// What a command line prints, as `ssh -G` or `scontrol`. It blocks until the command has ended its output, its time is
-// over or `ended` is readable; who must not wait calls it from a thread of its own.
+// Runs a command line such as `ssh -G` or `scontrol` and returns its stdout. Blocks until the command closes stdout,
+// the limit is over or `ended` is readable. Callers that must not block use their own thread.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 namespace dlaunch::transport {
 
 struct CommandAnswer {
-  std::string text;     ///< what it wrote to stdout; empty when it was too slow
-  std::string trouble;  ///< its last words on stderr, or why it did not get that far
+  std::string text;     ///< stdout; empty if the command was too slow
+  std::string trouble;  ///< the last lines of stderr, or the reason of the failure
 };
 
-/// `ended`: -1, or a descriptor. The command has no input, and is killed when this process ends before it.
+/// `ended`: a descriptor, or -1. The command gets no stdin. If this process ends first, the command is killed.
 CommandAnswer ask_command(const std::string& line, std::chrono::milliseconds limit, int ended = -1);
 
 }  // namespace dlaunch::transport

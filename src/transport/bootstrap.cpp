@@ -8,32 +8,42 @@
 namespace dlaunch::transport {
 namespace {
 
-/// One compound command, so that the shell has read all of it before its first step reads the same stdin.
-/// $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o what answers begin with, $@ the agent's
-/// arguments, $e a line end. A process more for each step would make a start of many agents on few processors slow, and
-/// a here-document needs a disk in some shells: for an agent that is kept only ls is run.
+/// The shell script that finds or receives the agent and then runs the agent. Design:
+/// - One compound command: the shell has read the whole script before a step reads from the same stdin.
+/// - Few processes, because each process slows down a start of many agents on few processors. No here-documents,
+///   because some shells write them to a disk. For an agent in the cache, the script only runs ls.
 ///
-/// Where the machine type is not $w, the script asks for the agent all the same, and the launcher refuses with the
-/// reason. This comes before the cache is looked at, because a home shared by several machine types may hold another
-/// one's agent. /proc/sys/kernel/arch (Linux 6.1) saves a process; where it does not match, `uname -m` decides, since
-/// an emulator changes only that.
+/// Variables: $n nonce, $h hash, $k checksum, $s size, $w machine, $p agent path, $o prefix of answers, $@ arguments of
+/// the agent, $e newline, $i seconds.
 ///
-/// Only this user and root can write the file that is executed, or put another in its place: it and every directory
-/// above it, up to the home, belong to one of them, and nobody else may write there, or the directory is sticky. Links
-/// are resolved first, so the path that is checked is the one that is executed. The home itself is trusted as sshd
-/// trusts it for authorized_keys; a path that is not below it is checked up to the root. What remains possible is
-/// damage: a full disk, a power failure. Without HOME, the home of the password database is used. SHA-256 checks what
-/// arrives, before it is kept on the disk. At later starts the POSIX checksum is compared only if the agent is not
-/// older than `checked`, a file beside it whose time says when the agent was last found whole: a checksum takes longer
-/// than the start of a process. What dd cannot flush to the disk is compared at the next start.
+/// Machine type:
+/// - If the machine type is not $w, the script still requests the agent, and the launcher refuses with the reason.
+/// - The type is checked before the cache, because a shared home may contain an agent for another machine type.
+/// - /proc/sys/kernel/arch (Linux 6.1) saves a process. If it differs from $w, `uname -m` decides, because an emulator
+///   changes only uname.
 ///
-/// $i seconds are the limit for each piece of the agent, so that no shell on the host waits for ever when the
-/// launcher's host has lost its network. (Busybox's timeout leaves a process of its own for a second, so only GNU's is
-/// used.) Hosts that share a home may have equal $$, and those of one start have one nonce: what each writes is named
-/// by $o, too. Agents of other versions are removed after a month without use.
+/// Trust: only this user and root can write or replace the executed file.
+/// - The file and each directory above, up to the home, belong to this user or root. Other users cannot write to these
+///   directories, or the directories are sticky.
+/// - Links are resolved first, so the checked path is the executed path.
+/// - The home itself is trusted, as sshd does for authorized_keys. Paths outside the home are checked up to the root.
+/// - Without HOME, the script uses the home of the password database.
 ///
-/// What an agent that connects by itself reads begins with the contact (dialback/contact.h): an empty line and one
-/// more.
+/// Damage (a full disk, a power failure) remains possible:
+/// - SHA-256 checks the received bytes before the agent is kept on the disk.
+/// - Later starts compare the POSIX checksum, unless the file `checked` in the same directory is newer than the agent.
+///   The time of `checked` is the last successful check. A checksum takes longer than the start of a process.
+/// - Bytes that dd cannot flush to the disk are compared at the next start.
+///
+/// Limits and names:
+/// - Each 64 KiB of the agent must arrive within $i seconds. Otherwise the shell would wait forever if the network of
+///   the launcher fails. Only GNU timeout is used: Busybox's leaves a process behind for a second.
+/// - Hosts with a shared home may have equal $$, and all hosts of a start share the nonce. Names of written files
+///   therefore also contain $o.
+/// - Agents of other versions are removed after 30 days without use.
+///
+/// The stdin of an agent that connects to the launcher starts with the contact (dialback/contact.h): an empty line and
+/// a second line.
 constexpr std::string_view kScript = R"sh({
 e='
 '
@@ -165,7 +175,7 @@ bool Bootstrap::skip_to_mark() {
     drop_noise(mark);
     buffer_.erase(0, mark_.size());
   } else if (buffer_.size() >= mark_.size()) {
-    drop_noise(buffer_.size() - (mark_.size() - 1));  // the rest may be the beginning of a mark
+    drop_noise(buffer_.size() - (mark_.size() - 1));  // the remaining bytes may be the start of a mark
   }
   return in_answer_;
 }

@@ -1,12 +1,13 @@
-// How the agent gets to a host that has nothing but a shell. PURE. A script is sent first, on the stdin of a plain
-// `sh`, so that no login shell parses it and no command line holds it. It execs the agent that an earlier job left in
-// the user's cache if it is whole and nobody else could have written it; else it asks for the agent and keeps it.
+// Starts the agent on a host that has only a shell. PURE. The launcher first sends a script to the stdin of a plain
+// `sh`: no login shell parses the script, and no command line contains it. The script runs the agent from the user's
+// cache if the file is complete and no other user could have written it. Otherwise the script requests the agent and
+// stores the file.
 //
 //   launcher: the script                     host: …noise of rc files… "dlaunch:NONCE need x86_64"
 //   launcher: the agent's bytes              host: "dlaunch:NONCE ready x86_64", then frames
 //   or                                       host: "dlaunch:NONCE fail WHAT"
 //
-// Each side waits for the other, so a shell that reads ahead takes nothing that is meant for the agent.
+// Each side waits for the other, so a shell that reads ahead cannot take bytes meant for the agent.
 #pragma once
 
 #include <chrono>
@@ -15,29 +16,29 @@
 
 namespace dlaunch::transport {
 
-/// The most that rc files may print before the first mark.
+/// Maximum bytes that rc files may print before the first mark.
 inline constexpr size_t kMaxNoise = 4u << 20;
-/// How much of it is kept, to be shown.
+/// Bytes of this output kept for messages.
 inline constexpr size_t kKeptNoise = 16u << 10;
-/// The longest answer; the script's have a few paths.
+/// Maximum bytes of an answer; answers of the script contain a few paths.
 inline constexpr size_t kMaxAnswer = 32u << 10;
 
 struct AgentImage {
   std::string_view bytes;
-  std::string hash;      ///< SHA-256 of the bytes, hexadecimal; names its directory in the cache
-  std::string machine;   ///< as uname -m prints it
-  std::string checksum;  ///< as cksum prints it for a file on its stdin
+  std::string hash;      ///< SHA-256 of the bytes, hexadecimal; the name of the cache directory
+  std::string machine;   ///< output of uname -m
+  std::string checksum;  ///< output of cksum for a file on its stdin
 };
 
-/// The agent that is inside this program.
+/// The agent inside this program.
 AgentImage agent_image();
 
-/// The host's limit for each 64 KiB of the agent, where it has GNU's timeout(1).
+/// The time limit on the host for each 64 KiB of the agent, if GNU timeout(1) is installed.
 inline constexpr std::chrono::seconds kPieceLimit{30};
 
-/// `nonce` has letters and digits that no noise contains. `agent_path`: an agent on the host; empty: the cache.
-/// `dial_in`: the agent connects to its launcher by itself (agent/dial_in.h), and every answer begins with this name of
-/// its host, as the script's shell expands it; empty: the link is the script's own stream.
+/// `nonce`: letters and digits, not part of any other output. `agent_path`: an agent on the host; empty: the cache.
+/// `dial_in`: not empty if the agent connects to the launcher (agent/dial_in.h); each answer then starts with this host
+/// name, expanded by the script's shell. Empty: the link uses the script's own stream.
 std::string bootstrap_script(const AgentImage& image, const std::string& nonce, const std::string& agent_path,
                              std::chrono::seconds piece_limit = kPieceLimit, const std::string& dial_in = {});
 
@@ -48,16 +49,16 @@ class Bootstrap {
   Bootstrap(std::string nonce, std::string machine)
       : mark_("dlaunch:" + std::move(nonce) + ' '), machine_(std::move(machine)) {}
 
-  /// Takes any bytes from the host: kKeptNoise and kMaxAnswer bound what is kept of them, and the cost does not depend
-  /// on how they are cut. After `frames`, rest() is the beginning of the frames.
+  /// Accepts any bytes from the host. Memory is bounded by kKeptNoise and kMaxAnswer; the cost does not depend on the
+  /// chunk sizes. After `frames`, rest() returns the start of the frames.
   Next feed(std::string_view bytes);
 
   const std::string& rest() const { return buffer_; }
-  const std::string& why() const { return why_; }      ///< after failed
-  const std::string& noise() const { return noise_; }  ///< what came before marks
+  const std::string& why() const { return why_; }      ///< after `failed`
+  const std::string& noise() const { return noise_; }  ///< the output before the marks
 
  private:
-  /// False when there is no mark yet.
+  /// Returns false if the mark has not arrived.
   bool skip_to_mark();
   void drop_noise(size_t size);
   Next take_answer(std::string_view line);
@@ -66,11 +67,11 @@ class Bootstrap {
   const std::string mark_;
   const std::string machine_;
   std::string buffer_;
-  bool in_answer_ = false;  // buffer_ begins after a mark
-  size_t searched_ = 0;     // how much of the answer is known to have no newline
+  bool in_answer_ = false;  // buffer_ starts after a mark
+  size_t searched_ = 0;     // bytes of the answer without a newline
   std::string noise_;
   size_t noise_size_ = 0;
-  bool asked_ = false;  // the host asked for the agent
+  bool asked_ = false;  // the host requested the agent
   std::string why_;
 };
 

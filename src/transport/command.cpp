@@ -18,12 +18,12 @@ namespace {
 constexpr const char* kShell = "/bin/sh";
 constexpr int kNoShell = 127;
 
-/// Without a PATH of ours the shell finds the command, and the command then finds nothing.
+/// If our PATH is unset, only the shell finds the command: the command itself would not find other programs.
 std::string script_of(const std::string& line, const std::string& before) {
   return ": \"${PATH:=/usr/local/bin:/usr/bin:/bin}\"\nexport PATH\n" + before + "exec " + line;
 }
 
-/// Runs in the child of a fork and does not return. It makes only calls that are safe there.
+/// Runs in the child after fork() and does not return. Uses only async-signal-safe calls.
 [[noreturn]] void become_shell(char* const* argv, int stream, int errors, pid_t parent) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,5 +1,5 @@
-// A /bin/sh command line on a socket, in a session of its own so that Ctrl-C reaches only the launcher. Passive: its
-// owner ends it and waits for it.
+// Runs a /bin/sh command line on a socket, in its own session: Ctrl-C reaches only the launcher. Passive: the owner
+// ends the command and waits for its exit.
 #pragma once
 
 #include <chrono>
@@ -11,21 +11,21 @@ namespace dlaunch::transport {
 
 class Command {
  public:
-  /// `stream` becomes stdin and stdout, `errors` stderr; `before`: what the shell does first. Returns 0 or an errno.
+  /// `stream` becomes stdin and stdout, `errors` becomes stderr. The shell runs `before` first. Returns 0 or an errno.
   int start(const std::string& line, const sys::Fd& stream, const sys::Fd& errors, const std::string& before = {});
-  /// The same for a command that is killed should the calling thread, or this process, end before it.
+  /// Like start(), but the kernel kills the command if the calling thread or this process ends first.
   int start_tied(const std::string& line, const sys::Fd& stream, const sys::Fd& errors);
-  /// Whether it ended; it is then reaped, by us or, if SIGCHLD came first, by the launcher.
+  /// Returns true if the command has exited; the process is then reaped, here or by the launcher's SIGCHLD handler.
   bool has_ended() const;
-  /// Signals its session's first process group.
+  /// Signals the first process group of the command's session.
   void signal(int signal) const;
-  /// Waits until it has ended. False at the deadline, as for uninterruptible sleep after KILL.
+  /// Waits for the exit. Returns false at the deadline, for example in uninterruptible sleep after SIGKILL.
   bool ends_by(std::chrono::steady_clock::time_point deadline) const;
   int pid() const { return pid_; }
 
  private:
   int pid_ = 0;
-  sys::Fd handle_;  // pidfd, readable once the command has ended; none on a kernel before 5.3
+  sys::Fd handle_;  // pidfd, readable after the command's exit; empty before Linux 5.3
 };
 
 }  // namespace dlaunch::transport

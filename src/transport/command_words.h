@@ -1,29 +1,29 @@
-// What the commands that reach hosts say on their stderr, as far as it decides what becomes of the host. PURE.
+// Recognizes stderr lines of commands that connect to hosts, if the lines decide about the host. PURE.
 #pragma once
 
 #include <string_view>
 
 namespace dlaunch::transport {
 
-/// Whether OpenSSH's client says that sshd hung up on a login without a reason: throttled (MaxStartups) or killed.
+/// True if OpenSSH's client reports that sshd closed the login without a reason: throttled (MaxStartups) or killed.
 bool is_dropped_login(std::string_view words);
 
-/// Whether the line is never the reason of what follows: srun's remark about our --cpu-bind=none, which -Q lets pass.
+/// True if the line never is the cause of a failure: srun's remark about our --cpu-bind=none, printed despite -Q.
 bool is_remark(std::string_view line);
 
-/// Whether Slurm has ended the step and all that was in it: by scancel, its time limit or a failed node.
+/// True if Slurm ended the whole step: scancel, the time limit or a failed node.
 bool is_ended_step(std::string_view line);
 
-/// Whether that was because a node failed, and not for an order.
+/// True if Slurm ended the step because a node failed.
 bool is_failed_node(std::string_view line);
 
-/// Whether srun says which node it could not start a task on. It then ends the step on all others.
+/// True if srun names the node of a failed task launch. srun then ends the step on all other nodes.
 bool is_failed_launch(std::string_view line);
 
-/// Whether srun says that the job is over: Slurm has ended all that was in it.
+/// True if srun reports the end of the job: Slurm has ended all processes of the job.
 bool is_ended_job(std::string_view line);
 
-/// What to do about it; empty: nothing is known.
+/// The hint for this line; empty if unknown.
 std::string_view hint_about(std::string_view line);
 
 }  // namespace dlaunch::transport

@@ -1,6 +1,5 @@
-// Reaches an agent by any command line that connects to a shell on the host: ssh, kubectl exec, docker exec, srun, a
-// test's `sh -c`. ` sh` is appended to it. Owned by HostSession
-// (app/host_session.h).
+// Connects to agents with a command line that starts a shell on the host: ssh, kubectl exec, docker exec, srun, a
+// test's `sh -c`. The word ` sh` is appended. Owned by HostSession (app/host_session.h).
 #pragma once
 
 #include <functional>
@@ -16,14 +15,14 @@ class Exec : public Transport {
   using Ending = transport::Ending;
   using CommandFor = std::function<std::string(const plan::Host&)>;
 
-  /// `command` gives the /bin/sh line that reaches a host (remote_command.h), to which ` sh` is appended. `note` is
-  /// told of commands that could not be ended; it may be empty.
+  /// `command` returns the /bin/sh line for a host (remote_command.h), without ` sh`. `note` receives a line for each
+  /// command that could not be ended; may be empty.
   explicit Exec(CommandFor command, std::function<void(const std::string&)> note = {},
                 Ending ending = Ending::by_signal);
   ~Exec() override;
 
   Result<Connection> open(const plan::Host& host) override;
-  /// To be called once the streams are closed; RunningCommands::end().
+  /// Call after the streams are closed; see RunningCommands::end().
   void close() override;
 
  private:

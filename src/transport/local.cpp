@@ -26,11 +26,11 @@
 namespace dlaunch::transport {
 namespace {
 
-constexpr std::chrono::seconds kExitWait{5};  // an agent that has sent Clean takes less than a millisecond to end
+constexpr std::chrono::seconds kExitWait{5};  // after Clean, an agent exits within a millisecond
 constexpr char kAgent[] = "dlaunch-agent";
-constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC, which Linux 6.3 asks for
+constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC; Linux 6.3 requires the flag
 
-/// Whether only those could write `file` who could write this program.
+/// True if no other users can write `file` than can write this program.
 bool is_ours(const struct stat& file) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   struct stat own{};
@@ -38,8 +38,8 @@ bool is_ours(const struct stat& file) {
          file.st_gid == own.st_gid && (file.st_mode & kOthersWrite & ~own.st_mode) == 0;
 }
 
-/// The installed agent, if it equals the one inside this program: a copy into memory takes a quarter of a start. Its
-/// first page holds its build id, a hash of the whole file.
+/// Returns the installed agent if it equals the agent inside this program; a copy into memory costs a quarter of a
+/// start. Compares the size and the first page, because the first page contains the build id, a hash of the whole file.
 sys::Fd installed_agent() {
   sys::Fd file(::open(sys::installed_program(kAgent).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const std::string_view image = agent_image().bytes;
@@ -51,7 +51,7 @@ sys::Fd installed_agent() {
   return same && is_ours(facts) ? std::move(file) : sys::Fd();
 }
 
-/// The agent as a file that no other process can reach.
+/// Returns the agent as a file without a path: no other process can open the file.
 Result<sys::Fd> agent_in_memory() {
   sys::Fd file(::memfd_create(kAgent, MFD_CLOEXEC | kMemfdExec));
   if (!file && errno == EINVAL) file.reset(::memfd_create(kAgent, MFD_CLOEXEC));
@@ -71,7 +71,7 @@ struct Start {
   int error = 0;
 };
 
-/// Runs in a process that shares our memory and has all signals blocked, as the agent expects.
+/// Runs in a child that shares our memory, with all signals blocked, as the agent requires.
 int become_agent(void* borrowed) {
   Start& start = *static_cast<Start*>(borrowed);
   ::setrlimit(RLIMIT_NOFILE, &start.open_files);
@@ -80,7 +80,7 @@ int become_agent(void* borrowed) {
   ::_exit(1);
 }
 
-/// Like posix_spawn, whose child however asks the kernel for each of our signals and cannot set a limit.
+/// Like posix_spawn(), but also sets a limit, and does not query the kernel for each signal.
 int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::string> environment,
                 const rlimit& open_files, pid_t& pid) {
   constexpr size_t kStack = 32u << 10;
@@ -124,7 +124,7 @@ Result<Connection> Local::open(const plan::Host& host) {
 Result<Connection> Local::start() {
   sys::become_subreaper();
   auto [ours, theirs] = sys::make_socketpair();
-  auto environment = environment_;  // ranks get theirs from the plan
+  auto environment = environment_;  // the plan sets the environment of ranks
   environment.push_back(mark_);
   pid_t pid = 0;
   int error = ENOENT;
@@ -141,7 +141,8 @@ Result<Connection> Local::start() {
 }
 
 void Local::tell_to_end(int signal) {
-  for (const Agent& agent : agents_) ::kill(agent.pid, signal);  // not reaped before close(), so it is its own still
+  // agents are not reaped before close(), so their pids stay valid
+  for (const Agent& agent : agents_) ::kill(agent.pid, signal);
 }
 
 void Local::close() {

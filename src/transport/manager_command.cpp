@@ -12,9 +12,12 @@ namespace {
 
 using Kind = plan::Manager::Kind;
 
-/// srun takes its options' defaults from these, which mean the job's own tasks or a user's own steps, and not our one
-/// agent a node: it would start more of them, give them one GPU, end them early, refuse the step (-v is no partner of
-/// -Q), take their stdin or label their output, or leave them without HOME and what the start needs.
+/// Variables that set defaults of srun's options. Their values are meant for the job's own tasks or a user's own steps,
+/// not for one agent per node. With these values, srun could:
+/// - start more agents, give them one GPU, or end them early
+/// - refuse the step (-v conflicts with -Q)
+/// - take their stdin or label their output
+/// - start them without HOME and other variables required by the start
 bool changes_srun(std::string_view name) {
   static constexpr auto kNames = std::to_array<std::string_view>(
       {"SLURM_GPUS",          "SLURM_NPROCS",     "SLURM_DISTRIBUTION", "SLURM_HINT",      "SLURM_THREADS_PER_CORE",
@@ -30,8 +33,8 @@ bool changes_srun(std::string_view name) {
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// --overlap: beside whatever else runs in the job. --wait=0: a site may have srun end all tasks some time after the
-/// first; -D /: our directory need not be there.
+/// --overlap: shares the nodes with other steps of the job. --wait=0: a site may configure srun to end all tasks some
+/// time after the first exit. -D /: our directory may not exist on the nodes.
 constexpr std::string_view kSrun = "-Q --overlap --mpi=none --cpu-bind=none --wait=0 -D / ";
 
 std::string srun_with(const std::string& program, StepGpus gpus, std::string_view words) {
@@ -40,12 +43,12 @@ std::string srun_with(const std::string& program, StepGpus gpus, std::string_vie
   return line + std::string(words);
 }
 
-/// One of another kind cannot be unset by a shell, and means nothing to srun.
+/// A shell cannot unset other names, and srun ignores them.
 bool is_shell_name(std::string_view name) {
   return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
-/// The variables without which srun's meaning is left to its words.
+/// The variables to unset, so that only the options control srun.
 std::vector<std::string> unset_for_srun(const std::vector<std::string>& environment) {
   std::vector<std::string> names;
   for (const std::string& entry : environment) {
@@ -55,12 +58,12 @@ std::vector<std::string> unset_for_srun(const std::vector<std::string>& environm
   return names;
 }
 
-/// Whether each node's srun has words of its own, in Reach::step.
+/// True if each node's srun has its own options, in Reach::step.
 bool nodes_differ(const std::vector<std::string>& environment, StepGpus gpus) {
   return gpus.differ || filled_variable(environment, "SLURM_HET_SIZE").has_value();
 }
 
-/// Where the bootstrap's script on a node would keep the agent, if its variables are ours; empty: nowhere.
+/// The cache directory of the bootstrap script on a node, if the node has our variables; empty: unknown.
 std::string cache_directory(const std::vector<std::string>& environment) {
   const std::string cache = filled_variable(environment, "XDG_CACHE_HOME").value_or("");
   if (cache.starts_with('/')) return cache + "/dlaunch";
@@ -68,8 +71,9 @@ std::string cache_directory(const std::vector<std::string>& environment) {
   return home.empty() ? "" : home + "/.cache/dlaunch";
 }
 
-/// A task's stdin is /dev/null and its output is the job's; of PALS' only the first has a stdin. Neither pbs_tmrsh nor
-/// pbsdsh nor aprun has a shell parse the task's words. pbsdsh counts the lines of the job's list.
+/// The stdin of a task is /dev/null, and its output goes to the job's output; with PALS, only the first task has a
+/// stdin. pbs_tmrsh, pbsdsh and aprun start the words of a task without a shell. pbsdsh counts the lines of the job's
+/// node list.
 dlaunch::DialIn pbs_dial_in(const std::vector<std::string>& environment, const std::string& program) {
   const std::string name = program.substr(program.rfind('/') + 1);
   const std::string files = cache_directory(environment);
@@ -82,7 +86,7 @@ dlaunch::DialIn pbs_dial_in(const std::vector<std::string>& environment, const s
   return {.command = shell_quote(program) + std::string(words), .own_name = "$1", .files_in = files};
 }
 
-/// -u: bytes as they come, not lines.
+/// -u: unbuffered bytes instead of lines.
 std::string srun_command(const std::vector<std::string>& environment, const std::string& program, StepGpus gpus) {
   std::string line = "env ";
   for (const std::string& name : unset_for_srun(environment)) line.append("-u ").append(shell_quote(name)) += ' ';
@@ -146,12 +150,12 @@ std::string manager_command(Kind kind, const std::vector<std::string>& environme
   return {};
 }
 
-/// One agent that fails ends no other one.
+/// A failing agent does not end other agents.
 std::optional<dlaunch::DialIn> manager_dial_in(Kind kind, const std::vector<std::string>& environment,
                                                const std::string& program, StepGpus gpus) {
   if (kind == Kind::pbs) return pbs_dial_in(environment, program);
-  // `flux run` waits for cores that no job of the instance has; `flux exec` asks no scheduler. It passes on whole
-  // lines.
+  // `flux run` waits for cores without other jobs of the instance; `flux exec` bypasses the scheduler and forwards
+  // whole lines.
   if (kind == Kind::flux) {
     return dlaunch::DialIn{.command = shell_quote(program) + " exec -r {steps} -d /", .own_name = "$(uname -n)"};
   }

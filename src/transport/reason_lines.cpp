@@ -8,7 +8,7 @@
 namespace dlaunch::transport {
 namespace {
 
-constexpr size_t kMostLine = 4096;  // a longer line is cut
+constexpr size_t kMostLine = 4096;  // bytes; longer lines are cut
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void ReasonLines::take(std::string_view bytes, const Told& told) {
 
 std::string ReasonLines::last() const { return partial_.empty() || has_cause() ? last_ : partial_; }
 
-/// What follows an ended step or a failed launch is its consequence.
+/// Lines after an ended step or a failed launch are consequences.
 bool ReasonLines::has_cause() const { return is_ended_step(last_) || is_failed_launch(last_); }
 
 void ReasonLines::forget() {

@@ -1,5 +1,5 @@
-// The lines that a transport's command writes to its stderr, and which of them is the reason should its host be lost:
-// the last one, or the one that says that a resource manager ended all, or what it could not start. PURE.
+// Collects the stderr lines of a transport's command and selects the reason for a lost host. The reason is the last
+// line, or the line in which a resource manager reports an ended step or a failed launch. PURE.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@ class ReasonLines {
  public:
   using Told = std::function<void(const std::string& line)>;
 
-  /// Any bytes; `told` hears of each line that they end.
+  /// Accepts any bytes; calls `told` for each completed line.
   void take(std::string_view bytes, const Told& told);
-  /// The reason as of now.
+  /// The current reason.
   std::string last() const;
-  /// Lines that were written until now are not reasons any more, because the command has done its work.
+  /// Drops the lines up to now: the command has done its work, so they are not reasons.
   void forget();
 
  private:

@@ -5,11 +5,12 @@
 namespace dlaunch::transport {
 namespace {
 
-// Limits for all commands together. One whose stream is closed ends by itself, unless it is still connecting.
+// Limits for all commands together. A command exits by itself after its stream is closed, unless the command is still
+// connecting.
 constexpr std::chrono::milliseconds kAllEndByThemselves{1000};
 constexpr std::chrono::milliseconds kAllMustEndByThemselves{10000};
-constexpr std::chrono::milliseconds kAllEndWhenTold{1000};  // an agent that this machine runs has something to end, too
-constexpr std::chrono::milliseconds kAllEndWhenKilled{1000};  // longer is uninterruptible sleep
+constexpr std::chrono::milliseconds kAllEndWhenTold{1000};    // a local agent also needs time to end its ranks
+constexpr std::chrono::milliseconds kAllEndWhenKilled{1000};  // a longer wait means uninterruptible sleep
 
 }  // namespace
 
@@ -27,7 +28,7 @@ bool RunningCommands::end_all(Ending ending) {
   if (ending == Ending::by_itself) return wait_for_all(kAllMustEndByThemselves);
   if (wait_for_all(kAllEndByThemselves)) return true;
   signal_all(SIGTERM);
-  signal_all(SIGCONT);  // one that stands still would not hear it
+  signal_all(SIGCONT);  // a stopped command would not receive SIGTERM
   if (wait_for_all(kAllEndWhenTold)) return true;
   signal_all(SIGKILL);
   return wait_for_all(kAllEndWhenKilled);

@@ -1,4 +1,4 @@
-// Command lines that lead to hosts, and how they are ended.
+// Commands that connect to hosts, and their termination. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace dlaunch::transport {
 
 enum class Ending {
   by_signal,
-  by_itself,  ///< commands that must not be signalled: those that have not ended in time are told and left
+  by_itself,  ///< by_itself: commands that must not be signalled; late commands are reported and keep running
 };
 
 class RunningCommands {
  public:
   void add(Command command, std::string host) { children_.push_back({std::move(command), std::move(host)}); }
-  /// To be called once their streams are closed. Ends all that do not end by themselves, in at most 3 s; those that
-  /// must end by themselves get 10 s. `note` is told of those that could not be ended; it may be empty.
+  /// Call after the streams are closed. Ends the remaining commands within 3 s; commands that must exit by themselves
+  /// get 10 s. `note` receives a line for each command that could not be ended; may be empty.
   void end(Ending ending, const std::function<void(const std::string&)>& note);
 
  private:

@@ -19,7 +19,8 @@
 namespace dlaunch::transport {
 namespace {
 
-// Limits for all connections together. One whose stream is closed ends by itself, unless it is still connecting.
+// Limits for all connections together. A connection ends by itself after its stream is closed, unless it is still
+// connecting.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
 constexpr std::chrono::milliseconds kEndsWhenTold{500};
 
@@ -63,7 +64,7 @@ class Ssh::Impl {
     sys::Thread thread;
   };
 
-  /// Drops runners that are over, since a host may be tried many times until it is up.
+  /// Removes finished runners: a host may be tried many times until the host is up.
   void forget_those_that_are_over() {
     const auto soon = std::chrono::steady_clock::now() + kEndsWhenTold;
     std::erase_if(runs_, [&](Run& run) { return run.runner->over() && run.thread.join_until(soon); });
@@ -92,7 +93,7 @@ class Ssh::Impl {
   }
 
   const Settings settings_;
-  // Made for the first host: a job on this machine alone pays for none of it.
+  // Created for the first host: a job on only this machine does not need them.
   std::shared_ptr<const ssh::Library> library_;
   std::shared_ptr<ssh::Watchdog> watchdog_;
   std::shared_ptr<ssh::Notes> notes_;

@@ -1,5 +1,5 @@
-// Reaches hosts by ssh, through libssh: for each host a thread connects, logs in, starts a shell and carries bytes
-// between it and a socket of the launcher. Owned by HostSession (app/host_session.h); all calls come from the
+// Connects to hosts by ssh, through libssh. A thread per host connects, logs in, starts a shell, and copies bytes
+// between the shell and a socket of the launcher. Owned by HostSession (app/host_session.h); all calls come from the
 // launcher's thread.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace dlaunch::transport {
 class Ssh : public Transport {
  public:
   struct Settings {
-    std::optional<plan::HostKey> host_key;  ///< --host-key; empty: what the ssh configuration says, else strict
-    /// Told what of the ssh configuration is not followed: each once, from threads of this object, never after close().
-    /// May be empty.
+    std::optional<plan::HostKey> host_key;  ///< --host-key; empty: from the ssh configuration, else strict
+    /// Receives each unsupported setting of the ssh configuration once. Called from threads of this object, never after
+    /// close(). May be empty.
     std::function<void(const std::string&)> note;
   };
 
@@ -26,7 +26,7 @@ class Ssh : public Transport {
   ~Ssh() override;
 
   Result<Connection> open(const plan::Host& host) override;
-  /// To be called once the streams are closed. Ends all connections that do not end by themselves, in at most 1.5 s.
+  /// Call after the streams are closed. Ends the remaining connections within 1.5 s.
   void close() override;
 
  private:

@@ -1,4 +1,5 @@
-// Reaching an agent. To the launcher a local child, an ssh host and a test's fake are the same: a byte stream.
+// Connecting to an agent. For the launcher, a local child, an ssh host and a fake of a test are the same: a byte
+// stream.
 #pragma once
 
 #include <chrono>
@@ -11,41 +12,41 @@
 
 namespace dlaunch::transport {
 
-/// Why the connection to a host ended before its agent did, as far as the transport knows.
+/// Why the connection to a host ended before its agent did, as far as the transport can report.
 struct Disconnect {
-  /// When another attempt may help: never; once the host is up (--wait-hosts); soon, by itself (a throttling sshd).
+  /// When a new attempt may help: never; after the host is up (--wait-hosts); soon, by itself (a throttling sshd).
   enum class Retry { never, when_up, soon };
-  std::string what;  ///< "cannot connect to 10.0.0.3 port 22": the phase, in the user's words; empty: unknown
+  std::string what;  ///< the failed phase, for the user: "cannot connect to 10.0.0.3 port 22"; empty: unknown
   std::string why;   ///< "Connection refused"
-  std::string hint;  ///< the one thing to do; may be empty
+  std::string hint;  ///< the action to take; may be empty
   Retry retry = Retry::never;
-  bool nothing_left = false;  ///< all that the job had on the host has ended
+  bool nothing_left = false;  ///< all processes of the job on the host have ended
 };
 
 struct Connection {
-  sys::Fd stream;               ///< both directions; it ends when the agent does
-  bool passes_fds = false;      ///< a unix socket to an agent on this machine, which can carry descriptors
-  bool bootstrap = false;       ///< a shell is on the other side and must become an agent first (bootstrap.h)
-  std::string agent_path = {};  ///< with bootstrap: an agent installed there; empty: the launcher sends its own
-  sys::Fd errors = {};          ///< stderr of the transport itself, such as ssh's; may be none
-  std::function<Disconnect()> disconnect = {};  ///< called once the stream has ended; empty: the transport cannot know
-  /// Waits until all that was written to the stream has left this process. False at the deadline. Empty: it leaves as
-  /// it is written.
+  sys::Fd stream;               ///< both directions; ends together with the agent
+  bool passes_fds = false;      ///< a unix socket to an agent on this machine; can pass descriptors
+  bool bootstrap = false;       ///< the other side is a shell that must first become an agent (bootstrap.h)
+  std::string agent_path = {};  ///< with bootstrap: an agent installed on the host; empty: the launcher sends its own
+  sys::Fd errors = {};          ///< stderr of the transport itself, for example of ssh; may be empty
+  std::function<Disconnect()> disconnect = {};  ///< call after the end of the stream; empty: reason unknown
+  /// Waits until all bytes written to the stream have left this process. Returns false at the deadline. Empty: bytes
+  /// leave at once.
   std::function<bool(std::chrono::steady_clock::time_point deadline)> passed_on_by = {};
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Starts an agent on the host. Does not wait for it to answer.
+  /// Starts an agent on the host. Does not wait for an answer.
   virtual Result<Connection> open(const plan::Host& host) = 0;
-  /// Called after a series of open() calls: what they began may be started in one step.
+  /// Called after a series of open() calls, so that their work can start in one step.
   virtual void open_together() {}
-  /// To be called after the job: waits, for a bounded time, until what open() started is gone.
+  /// Call after the job. Waits, for a bounded time, until all processes started by open() are gone.
   virtual void close() = 0;
 };
 
-/// Reaches this machine by one transport, all other hosts by another. Both must outlive it.
+/// Uses one transport for this machine and another for all other hosts. Both must outlive the object.
 class ByHost : public Transport {
  public:
   ByHost(Transport& here, Transport& elsewhere) : here_(here), elsewhere_(elsewhere) {}

@@ -1,4 +1,4 @@
-// ssh_config's AddressFamily.
+// AddressFamily of ssh_config(5).
 #pragma once
 
 namespace dlaunch::transport::ssh {

@@ -11,7 +11,7 @@ namespace {
 using std::string;
 using std::string_view;
 
-/// libssh stops reading an agent's keys at the first type that it does not know.
+/// libssh stops reading an agent's keys at the first unknown type.
 constexpr string_view kKnownTypes[] = {"ssh-ed25519",
                                        "ssh-rsa",
                                        "ecdsa-sha2-nistp256",

@@ -1,4 +1,4 @@
-// Messages to and from the user's ssh-agent (draft-miller-ssh-agent), without the length before each. PURE.
+// Messages to and from the user's ssh-agent (draft-miller-ssh-agent), without their length prefix. PURE.
 #pragma once
 
 #include <span>
@@ -19,20 +19,20 @@ inline constexpr size_t kLargestMessage = 256u << 10;
 struct AgentKey {
   std::string blob;
   std::string comment;
-  std::string signer = {};  ///< for a certificate from a file: the agent's key that signs for it; else empty
+  std::string signer = {};  ///< only for a certificate from a file: the key in the agent that signs for the certificate
   bool operator==(const AgentKey&) const = default;
 };
 
-/// The keys of an answer that have types known to libssh, as many as can be read.
+/// The readable keys of an answer with types known to libssh.
 std::vector<AgentKey> parse_keys(std::string_view answer);
 
 /// The answer that lists these keys.
 std::string answer_with(std::span<const AgentKey> keys);
 
-/// The keys after the one that was to sign; all when it is not among them.
+/// The keys after the key of the sign request; all keys if the request has another key.
 std::span<const AgentKey> behind(std::span<const AgentKey> keys, std::string_view sign_request);
 
-/// The request as the agent understands it: for a certificate that it does not hold, its key signs.
+/// The request with a key known to the agent: a certificate from a file is replaced by its signing key.
 std::string with_signer(std::span<const AgentKey> keys, std::string_view sign_request);
 
 }  // namespace dlaunch::transport::ssh

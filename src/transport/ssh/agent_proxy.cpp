@@ -25,7 +25,7 @@ using std::string_view;
 
 constexpr int kAnswerMs = 5000;  // short enough to leave time for key files
 
-/// A blocking read. The watchdog shuts a host's socket down when its time is over.
+/// Blocks. The watchdog shuts down a host's socket at its deadline.
 bool read_all(int fd, char* into, size_t size) {
   while (size > 0) {
     const ssize_t got = ::recv(fd, into, size, 0);
@@ -89,7 +89,7 @@ void AgentProxy::serve(const sys::Fd& host, const std::vector<AgentKey>& keys) {
   }
 }
 
-/// Asks nothing more after a request that failed: each host would wait in turn for an agent that does not answer.
+/// Sends no further request after a failed request: otherwise each host would wait in turn for a silent agent.
 std::optional<string> AgentProxy::ask(string_view request) {
   if (!trouble_.empty() || (!connection_ && !connect())) return std::nullopt;
   const Watchdog::Guard guard = watchdog_->watch(connection_.get());

@@ -1,6 +1,6 @@
-// The user's ssh-agent: one connection and one request at a time however many hosts log in, each with a deadline. A
-// host's libssh speaks to it through a socket that shows only the keys meant for that host. Shared by the hosts'
-// threads.
+// Connects to the user's ssh-agent: one connection and one request at a time for all hosts, each request with a
+// deadline. A host's libssh uses a socket that offers only the keys for this host. Thread-safe; shared by the hosts'
+// threads, create with make_shared.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ class AgentProxy : public std::enable_shared_from_this<AgentProxy> {
  public:
   AgentProxy(std::string path, std::shared_ptr<Watchdog> watchdog);
 
-  /// All keys of types that libssh knows, asked for once. Empty when no agent answers.
+  /// All keys of types known to libssh, requested once. Empty if the agent does not answer.
   std::vector<AgentKey> keys();
 
-  /// A socket that speaks as an agent with only these keys, until it is closed. Once the agent has refused to sign with
-  /// one of them, only the keys after it are shown. Empty when threads run out.
+  /// A socket that behaves like an agent with only these keys, until the socket is closed. After the agent refuses to
+  /// sign with a key, only the keys after this key are offered. Empty if no thread can be created.
   sys::Fd show(std::vector<AgentKey> keys);
 
-  /// Why the agent is of no more use; empty while it works.
+  /// Why the agent cannot be used any more; empty while the agent works.
   std::string trouble() const;
 
  private:

@@ -13,7 +13,7 @@ using std::string;
 using std::string_view;
 using Names = std::vector<string>;
 
-/// The algorithms of libssh 0.10: those that it offers by default, best first, and its others.
+/// The algorithms of libssh 0.10: the defaults, best first, and all others.
 struct Had {
   string_view usual;
   string_view besides;

@@ -1,5 +1,5 @@
-// The algorithms and limits that an ssh configuration allows, as lists for libssh. What libssh does not have is left
-// out of a list. A list of which nothing remains is an error, because libssh would use its own instead. PURE.
+// The algorithms and limits allowed by an ssh configuration, as lists for libssh. Algorithms unknown to libssh are
+// removed from a list. An empty result is an Error, because libssh would use its defaults instead. PURE.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// Comma-separated, best first; empty: libssh's default.
+/// comma-separated, best first; empty: libssh's defaults
 struct Algorithms {
   std::string ciphers;
   std::string macs;
@@ -25,8 +25,8 @@ struct Algorithms {
 
 enum class AlgorithmKind { ciphers, macs, key_exchange, host_keys, public_keys };
 
-/// Parses a value of ssh_config: names and patterns, preceded by +, - or ^ to add to, remove from or put before the
-/// default ones. The error has only a `why`.
+/// Parses a value of ssh_config(5): names and patterns. The prefix +, - or ^ adds to, removes from or puts before the
+/// defaults. The Error has only `why` and `hint`.
 Result<std::string> allowed_algorithms(AlgorithmKind kind, std::string_view value);
 
 }  // namespace dlaunch::transport::ssh

@@ -48,18 +48,18 @@ class Login {
   }
 
  private:
-  /// True when there is nothing more to try: the host let us in, or the connection is gone.
+  /// Returns true if the login is over: accepted by the host, or the connection is closed.
   bool ended(int answer) {
     if (answer == SSH_AUTH_SUCCESS) return true;
     if (answer != SSH_AUTH_ERROR) return false;
     const string why = lib_.ssh_get_error(session_);
     end_ = refused(why);
-    // When sshd gives no reason its process has ended, maybe with the host, and the next one may do better.
+    // Without a reason from sshd, its process ended, maybe with the host; a new attempt may succeed.
     if (!why.starts_with(kWordOfSshd)) end_->retry = Disconnect::Retry::soon;
     return true;
   }
 
-  /// Whether the host's last list of methods contains this one.
+  /// True if the host's last list of methods contains this method.
   bool wants(unsigned method) const {
     return (static_cast<unsigned>(lib_.ssh_userauth_list(session_, nullptr)) & method) != 0;
   }
@@ -72,7 +72,7 @@ class Login {
     return list.empty() ? "unknown methods" : list;
   }
 
-  /// The host accepted the key and wants more (AuthenticationMethods). True when no other key would help.
+  /// The host accepted the key and requires more (AuthenticationMethods). Returns true if further keys would not help.
   bool partly(const string& key) {
     add(accepted_, key);
     if (wants(SSH_AUTH_METHOD_PUBLICKEY)) return false;
@@ -93,7 +93,7 @@ class Login {
            std::ranges::any_of(route_.certificates, [&](const auto& one) { return one->blob == key.blob; });
   }
 
-  /// The agent's keys: those that the user named first, then, unless IdentitiesOnly is set, the others.
+  /// The agent's keys: first the keys named by the user, then all others unless IdentitiesOnly is set.
   std::vector<AgentKey> agent_keys() const {
     std::vector<AgentKey> keys = route_.agent->keys();
     std::vector<AgentKey> certified;
@@ -125,11 +125,11 @@ class Login {
       const int answer = asked([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
       if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
         if (refusals == 0) add(skipped_, "a key without a signature from the ssh agent");
-        continue;  // the keys after it are tried
+        continue;  // go on with the keys after this key
       }
       if (answer == SSH_AUTH_PARTIAL) {
         if (partly("a key of the ssh agent")) return true;
-        continue;  // the next key is tried, because a host accepts none twice
+        continue;  // go on with the next key: a host accepts each key only once
       }
       if (refusals == 0) {
         for (const AgentKey& key : keys) shown_.push_back(key.blob);
@@ -161,7 +161,7 @@ class Login {
     return try_key(identity, nullptr);
   }
 
-  /// Tries the key with a certificate for it, or without one.
+  /// Tries the key with its certificate, or without a certificate.
   bool try_key(const Identity& identity, const Certificate* certificate) {
     const string& path = certificate ? certificate->path : identity.path;
     const Key key = load(identity, certificate);
@@ -203,8 +203,8 @@ class Login {
   const Library& lib_;
   const ssh_session session_;
   const Route& route_;
-  std::vector<string> shown_;  // the agent's keys that the host refused
-  string accepted_;            // keys that the host accepted while it wants more
+  std::vector<string> shown_;  // keys of the agent, refused by the host
+  string accepted_;            // keys accepted by a host that requires more
   string tried_;
   string skipped_;
   std::optional<Disconnect> end_;

@@ -1,4 +1,5 @@
-// Logs in with the user's keys: the agent's first, then key files. Never prompts. Runs in a host's own thread.
+// Logs in with the user's keys: first the keys of the ssh-agent, then key files. Never prompts. Runs in the host's own
+// thread.
 #pragma once
 
 #include <optional>
@@ -7,7 +8,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// nullopt when the host let us in.
+/// nullopt: logged in.
 std::optional<Disconnect> authenticate(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

@@ -24,7 +24,7 @@ constexpr string_view kUsualPlace = "~/.ssh/";
 constexpr string_view kUsualToSsh[] = {"id_rsa",        "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
                                        "id_ed25519_sk", "id_xmss",  "id_dsa"};
 
-/// Looks one host up in the configuration.
+/// Resolves the settings of one host.
 class Resolution {
  public:
   Resolution(const string& host, const HostOverrides& said, const SshContext& context, bool is_answer)
@@ -44,7 +44,8 @@ class Resolution {
     return {};
   }
 
-  /// Begins a second pass if a line has `Match final`: ssh reads all again, with the name that the first pass gave.
+  /// Starts a second pass if a line contains `Match final`: ssh reads all lines again, with the host name of the first
+  /// pass.
   bool begin_final_pass() {
     if (!wants_final_pass_ || final_pass_) return false;
     settings_.host_name = host_name();
@@ -62,7 +63,7 @@ class Resolution {
     config.public_keys = settings_.public_keys.value_or(true) &&
                          settings_.preferred.value_or("publickey").find("publickey") != string::npos;
     if (settings_.connect_timeout.value_or(0) > 0)
-      config.connect_timeout = settings_.connect_timeout;  // 0 is the same as not set
+      config.connect_timeout = settings_.connect_timeout;  // 0 means not set
     config.host_key = settings_.host_key;
     config.host_key_alias = settings_.alias.value_or("");
     config.hash_known_hosts = settings_.hash_known.value_or(false);
@@ -177,7 +178,7 @@ class Resolution {
                                     : std::vector<string>{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
   }
 
-  /// Whether the user named the file; ssh's answer lists the default ones, too.
+  /// True if the user named the file; ssh's answer also contains the default files.
   bool is_named(const string& file) const {
     return !settings_.is_answer || !file.starts_with(kUsualPlace) ||
            std::ranges::find(kUsualToSsh, string_view(file).substr(kUsualPlace.size())) == std::end(kUsualToSsh);
@@ -190,7 +191,7 @@ class Resolution {
   bool host_name_is_settled_ = false;
   std::set<string> unread_;
   bool host_specific_ = false;  // the unread lines depend on the host
-  string verdicts_;             // of all conditions: hosts with equal ones share ssh's answer
+  string verdicts_;             // results of all conditions: hosts with equal results share ssh's answer
   string unknown_token_;
   HostSettings settings_;
 };

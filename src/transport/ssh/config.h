@@ -1,8 +1,7 @@
-// The user's ssh configuration as ssh_config(5) defines it, read once however many hosts are looked up. What only ssh
-// itself can tell (Match exec, CanonicalizeHostname, unknown keywords) is reported as unread, and ssh's own answer
-// (`ssh -G`) can be looked up in the same way. Notes name settings that would change how a host is reached and are not
-// supported; settings that do not matter here (forwarding, multiplexing, terminals) are ignored. PURE: a call-back
-// reads the files.
+// The user's ssh configuration as defined by ssh_config(5), read once for all hosts. Parts that only ssh can evaluate
+// (Match exec, CanonicalizeHostname, unknown keywords) are reported as unread; ssh's own answer (`ssh -G`) can be
+// resolved in the same way. Notes list unsupported settings that would change the connection. Irrelevant settings are
+// ignored: forwarding, multiplexing, terminals. PURE: call-backs read the files.
 #pragma once
 
 #include <functional>
@@ -25,33 +24,33 @@ struct File {
   unsigned mode = 0;  ///< permission bits
 };
 
-/// The user and the machine for whom the configuration is read.
+/// The user and the machine of the configuration.
 struct SshContext {
   std::string home;
   std::string user;
-  std::string host_name;  ///< this machine's, for %l and %L
+  std::string host_name;  ///< of this machine, for %l and %L
   unsigned user_id = 0;
   std::function<std::optional<File>(const std::string& path)> read_file;
-  /// The existing files that match a pattern, sorted.
+  /// Returns the existing files that match a pattern, sorted.
   std::function<std::vector<std::string>(const std::string& pattern)> glob;
   std::function<std::optional<std::string>(const std::string& name)> variable;
 };
 
-/// What only ssh itself can tell of the configuration.
+/// The parts of a configuration that only ssh can evaluate.
 struct Unread {
-  std::vector<std::string> what;  ///< "file:line: match exec"; empty: all was read
-  /// Hosts with an equal text get the same answer but for their names; none: each host needs its own answer.
+  std::vector<std::string> what;  ///< "file:line: match exec"; empty: nothing is unread
+  /// Hosts with equal texts have the same answer, except for their names. nullopt: each host needs its own answer.
   std::optional<std::string> shared;
-  std::optional<Error> refusal;  ///< set when the host cannot be reached without ssh's answer
+  std::optional<Error> refusal;  ///< set if the host cannot be reached without ssh's answer
 };
 
-/// The settings of one host; what the configuration does not set has ssh's default.
+/// The settings of one host, with ssh's defaults for unset values.
 struct HostConfig {
   std::string host_name;
   std::string user;
   int port = 22;
   std::vector<std::string> identity_files;
-  bool identity_files_named = false;  ///< by the user; else they are the default ones
+  bool identity_files_named = false;  ///< true: named by the user; false: the default files
   std::vector<std::string> certificate_files;
   bool public_keys = true;  ///< PubkeyAuthentication
   bool identities_only = false;
@@ -71,7 +70,7 @@ struct HostConfig {
   Unread unread;
 };
 
-/// What the host list says of a host, which overrides the configuration.
+/// Settings of the host list; they override the configuration.
 struct HostOverrides {
   std::string user;
   std::optional<int> port;
@@ -82,24 +81,24 @@ struct HostOverrides {
 struct ConfigFile;  // parsed
 struct ConfigPath {
   std::string path;
-  bool users = true;  ///< the user's own file, which nobody else may be able to write
+  bool users = true;  ///< the user's own file; other users must not have write permission
 };
 
 class Config {
  public:
-  /// Reads the user's file, then the machine's; a missing one is empty. A line that ssh refuses is an Error, and so is
-  /// a file that others can write.
+  /// Reads the user's file, then the machine's file; a missing file counts as empty. Returns an Error for a line that
+  /// ssh refuses and for a file that other users can write.
   static Result<Config> read(const std::vector<ConfigPath>& paths, const SshContext& context);
   /// ~/.ssh/config and /etc/ssh/ssh_config.
   static std::vector<ConfigPath> usual_paths(const SshContext& context);
-  /// Reads what `ssh -G` printed for one host; `shared`: it serves other hosts, except for the name.
+  /// Parses the output of `ssh -G` for a host. `shared`: the output also serves other hosts, except for the host name.
   static Config of_answer(std::string_view text, bool shared);
 
   Result<HostConfig> resolve(const std::string& host, const HostOverrides& said, const SshContext& context) const;
 
  private:
   std::vector<std::shared_ptr<const ConfigFile>> files_;
-  std::vector<std::string> doubtful_;  // files that their group can write
+  std::vector<std::string> doubtful_;  // files writable by their group
   bool is_answer_ = false;
 };
 

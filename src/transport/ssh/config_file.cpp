@@ -14,15 +14,16 @@ using std::string;
 using std::string_view;
 
 constexpr int kMostDepth = 16;
-constexpr int kMostIncluded = 4096;  // each file that includes the next one twice doubles the number; nobody reads more
+constexpr int kMostIncluded = 4096;  // the number doubles with each level of files that include the next file twice
 constexpr string_view kBlank = " \t\r\f";
 
-/// Splits as ssh does: quotes of both kinds, a backslash before a quote, blank or backslash; # begins a comment.
+/// Splits a line like ssh: both kinds of quotes; a backslash escapes a quote, a blank or a backslash; # starts a
+/// comment.
 class Words {
  public:
   explicit Words(string_view text) : text_(text) {}
 
-  /// False when a quote is not closed.
+  /// Returns false if a closing quote is missing.
   bool split(std::vector<string>& words) {
     while (skip_blanks()) {
       if (text_.front() == '#') return true;
@@ -92,7 +93,7 @@ string absolute(const string& pattern, const string& directory, const string& ho
 constexpr unsigned kWritableByAll = 002;
 constexpr unsigned kWritableByGroup = 020;
 
-/// Parses one file and those that it includes.
+/// Parses a file and its included files.
 class Parser {
  public:
   Parser(bool users, const SshContext& context, std::vector<string>& doubtful)
@@ -107,7 +108,8 @@ class Parser {
     for (const string& raw : split(read.text, '\n')) {
       ++number;
       string_view content = trim(string_view(raw).substr(0, raw.find_last_not_of(" \t\r\f") + 1));
-      if (content.starts_with('=')) content = trim(content.substr(1));  // a blank to ssh; a second '=' ends the line
+      // ssh reads the first '=' as a blank; a second '=' ends the line
+      if (content.starts_with('=')) content = trim(content.substr(1));
       if (content.empty() || content.front() == '#' || content.front() == '=') continue;
       auto line = TRY(parse_line(content, path + ":" + std::to_string(number)));
       if (line.keyword == "include") {

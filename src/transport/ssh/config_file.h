@@ -1,4 +1,4 @@
-// One parsed file of ssh_config(5): lines of a keyword and its words, with the files that they include. PURE.
+// A parsed file of ssh_config(5): lines with a keyword and its words, and the included files. PURE.
 #pragma once
 
 #include <memory>
@@ -23,18 +23,18 @@ struct ConfigFile {
   std::vector<ConfigLine> lines;
 };
 
-/// One that does not exist is empty. One that others can write is refused where `ssh` does: the user's own, and all
-/// that are included. `doubtful` gets those that their group can write.
+/// Parses a file; a missing file counts as empty. Returns an Error for a file that other users can write, in the same
+/// cases as `ssh`: the user's own file and all included files. Appends files writable by their group to `doubtful`.
 Result<std::shared_ptr<const ConfigFile>> parse_config_file(const ConfigPath& path, const SshContext& context,
                                                             std::vector<std::string>& doubtful);
 
-/// The Error for a file whose owner or permissions let others write it.
+/// The Error for a file with an owner or permissions that let other users write the file.
 Error bad_permissions(const std::string& path);
 
-/// Parses what `ssh -G` prints: an unquoted keyword and value on each line. `shared`: without the host's name.
+/// Parses the output of `ssh -G`: an unquoted keyword and value per line. `shared`: skips the host name.
 std::shared_ptr<const ConfigFile> parse_config_answer(std::string_view text, bool shared);
 
-/// "file:line: keyword value: why", also for a line that ssh refuses.
+/// The Error "file:line: keyword value: why", also for lines that ssh refuses.
 tl::unexpected<Error> wrong_line(const ConfigLine& line, std::string why);
 
 /// Replaces a leading ~ or ~/… by the home directory.

@@ -14,7 +14,7 @@ namespace {
 using std::string;
 using std::string_view;
 
-/// OpenSSH's criteria, including those of releases after 9.2, that only ssh can judge.
+/// Criteria of OpenSSH, including releases after 9.2, that only ssh can evaluate.
 constexpr string_view kOnlySshCanTell[] = {"exec", "localnetwork", "tagged", "command", "sessiontype", "version"};
 
 struct Criterion {
@@ -25,7 +25,7 @@ struct Criterion {
 
 bool takes_argument(string_view name) { return name != "all" && name != "canonical" && name != "final"; }
 
-/// Parses "user ann", "user=ann" or "!user ann", and moves `at` behind it.
+/// Parses "user ann", "user=ann" or "!user ann", and advances `at` past the criterion.
 Result<Criterion> next_criterion(const ConfigLine& line, size_t& at) {
   const string& word = line.words[at++];
   Criterion criterion{.name = {}, .negated = word.starts_with('!'), .argument = {}};
@@ -41,7 +41,7 @@ Result<Criterion> next_criterion(const ConfigLine& line, size_t& at) {
   return criterion;
 }
 
-/// Case does not count here, though it does in Host.
+/// Ignores case, unlike Host.
 bool matches_host(const string& host, const string& patterns) {
   return matches_patterns(to_lower(host), split(to_lower(patterns), ','));
 }

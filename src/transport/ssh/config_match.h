@@ -8,23 +8,23 @@
 
 namespace dlaunch::transport::ssh {
 
-/// unknown: only ssh itself can tell.
+/// unknown: only ssh can evaluate the condition
 enum class Holds { no, unknown, yes };
 
-/// The host that a line is matched against.
+/// The host to compare with a line.
 struct MatchSubject {
-  std::string host;  ///< its HostName, as far as the configuration has set it
+  std::string host;  ///< its HostName, if set so far
   std::string original_host;
   std::string user;
   std::string local_user;
-  bool final_pass = false;  ///< the second pass, which `Match final` asks for
+  bool final_pass = false;  ///< true in the second pass, requested by `Match final`
 };
 
 struct MatchVerdict {
   Holds holds = Holds::yes;
   bool wants_final_pass = false;
-  std::string unknown = {};    ///< the criterion that only ssh can judge
-  bool host_specific = false;  ///< ssh may judge it differently for each host
+  std::string unknown = {};    ///< the criterion that only ssh can evaluate
+  bool host_specific = false;  ///< ssh's result may differ between hosts
 };
 Result<MatchVerdict> match_line(const ConfigLine& line, const MatchSubject& subject);
 

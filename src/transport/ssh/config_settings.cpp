@@ -14,20 +14,20 @@ namespace {
 using std::string;
 using std::string_view;
 
-/// Keywords that decide how a host is reached and are not supported.
+/// Unsupported keywords that affect the connection to a host.
 constexpr string_view kUnsupported[] = {
     "addkeystoagent", "bindaddress",   "bindinterface",       "checkhostip", "knownhostscommand",
     "pkcs11provider", "remotecommand", "securitykeyprovider", "sessiontype", "proxyusefdpass",
 };
 
-/// Whether the value is what happens anyway, so that it needs no note.
+/// True if the value equals the default behaviour; then no note is needed.
 bool is_of_no_account(const ConfigLine& line) {
   const string value = to_lower(line.words.front());
   return line.keyword == "addkeystoagent" || value == "none" || value == "no" || value == "false" ||
          value == "internal" || value == "default";
 }
 
-/// An ssh option that names a list of algorithms, and the member for it.
+/// An ssh option with a list of algorithms, and its member.
 struct AlgorithmOption {
   string_view keyword;
   AlgorithmKind kind;
@@ -42,7 +42,7 @@ constexpr AlgorithmOption kAlgorithmOptions[] = {
     {"pubkeyacceptedkeytypes", AlgorithmKind::public_keys, &Algorithms::public_keys},
 };
 
-constexpr int kLeastRsaBits = 1024;  // ssh's own floor
+constexpr int kLeastRsaBits = 1024;  // ssh's own minimum
 
 class Taker {
  public:
@@ -93,9 +93,9 @@ class Taker {
     return {};
   }
 
-  /// ProxyJump and ProxyCommand exclude each other: the first one applies.
+  /// ProxyJump and ProxyCommand exclude each other: the first setting wins.
   Result<void> set_jump(const string& word) {
-    if (into_.is_answer) into_.command.reset();  // ssh -G also prints the command with which it jumps
+    if (into_.is_answer) into_.command.reset();  // ssh -G prints ProxyJump together with its command
     if (!into_.command) first(into_.jump, word);
     return {};
   }

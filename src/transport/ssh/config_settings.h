@@ -1,4 +1,5 @@
-// The settings of an ssh configuration's lines that apply to one host, as written: no token is expanded yet. PURE.
+// The settings from the lines of an ssh configuration that apply to one host, as written: tokens are not expanded.
+// PURE.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@
 namespace dlaunch::transport::ssh {
 
 struct HostSettings {
-  bool is_answer = false;  ///< from `ssh -G`, where values are not quoted
+  bool is_answer = false;  ///< from `ssh -G`: values are not quoted
   std::string user;
   std::optional<int> port;
   std::optional<std::string> host_name;
@@ -25,7 +26,7 @@ struct HostSettings {
   std::optional<std::string> agent;
   std::optional<std::string> revoked;
   std::optional<std::string> preferred;  ///< authentication methods
-  std::optional<std::string> canonical;  ///< set where canonical names are asked for
+  std::optional<std::string> canonical;  ///< set if canonical names are requested; the line of the setting
   std::optional<bool> public_keys;
   std::optional<bool> identities_only;
   std::optional<bool> hash_known;
@@ -40,7 +41,7 @@ struct HostSettings {
   std::set<std::string> notes;
 };
 
-/// Adds a line's setting; the first value of a setting wins. A line that ssh refuses is an error.
+/// Adds the setting of a line; the first value of a setting wins. Returns an Error for a line that ssh refuses.
 Result<void> take_line(HostSettings& into, const ConfigLine& line);
 
 }  // namespace dlaunch::transport::ssh

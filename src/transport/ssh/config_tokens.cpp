@@ -15,7 +15,7 @@ std::optional<string> value_of(char letter, const Tokens& tokens) {
   switch (letter) {
     case '%':
       return "%";
-    case 'C':  // whether a jump is hashed, too, depends on ssh's version
+    case 'C':  // the hash of the jump depends on ssh's version
       if (!config.proxy_jump.empty()) return std::nullopt;
       return to_hex(bytes_of(sha1(here.host_name + config.host_name + std::to_string(config.port) + config.user)));
     case 'd':

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLongest = 1'000'000;
 
-/// OpenSSH 9.2's keywords, in order, with those of its portable release and of Debian.
+/// The keywords of OpenSSH 9.2, sorted, including the portable release and Debian.
 constexpr std::string_view kKeywords[] = {
     "addkeystoagent",
     "addressfamily",

@@ -1,4 +1,4 @@
-// Values and keywords of ssh_config(5). PURE.
+// Parses values and keywords of ssh_config(5). PURE.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace dlaunch::transport::ssh {
 
-/// Parses "90", "1m30s" or "2H"; a very long time is cut.
+/// Parses "90", "1m30s" or "2H" to seconds; very long times are cut.
 std::optional<int> parse_seconds(std::string_view text);
 
 /// Parses "512", "64K" or "1G" to bytes.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// Whether this is one of OpenSSH's keywords, in lower case. Any other must be left to ssh: it refuses keywords that it
-/// does not know either, unless IgnoreUnknown names them.
+/// True for a keyword of OpenSSH, in lower case. Other keywords must be left to ssh: ssh refuses unknown keywords,
+/// unless IgnoreUnknown names them.
 bool is_keyword(std::string_view word);
 
 }  // namespace dlaunch::transport::ssh

@@ -21,7 +21,8 @@ namespace dlaunch::transport::ssh {
 namespace {
 
 constexpr std::chrono::milliseconds kHeadStart{250};
-constexpr int kUnsent = 128 << 10;  // limits what a slow line leaves in the kernel, where it would outlive us
+// bytes: limits unsent data in the kernel, which would outlive this process on a slow network
+constexpr int kUnsent = 128 << 10;
 
 void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }
 
@@ -31,13 +32,13 @@ std::string numeric(const addrinfo& address) {
   return text.data();
 }
 
-/// Attempts side by side, for one call of connect_to.
+/// Parallel connection attempts of one connect_to() call.
 class Race {
  public:
   Race(const addrinfo* first, Clock::time_point deadline, int ended)
       : next_(first), deadline_(deadline), ended_(ended) {}
 
-  /// Returns 0, or the errno that tells most.
+  /// Returns 0, or the errno of the failure.
   int run(Connected& winner) {
     Clock::time_point next_start = Clock::now();
     while (Clock::now() < deadline_) {
@@ -68,7 +69,7 @@ class Race {
     attempts_.push_back({std::move(socket), &address});
   }
 
-  /// False when the job ends.
+  /// Returns false if the job ends.
   bool wait(Clock::time_point until) {
     waits_.assign({pollfd{ended_, POLLIN, 0}});
     for (const Attempt& attempt : attempts_) waits_.push_back({attempt.socket.get(), POLLOUT, 0});

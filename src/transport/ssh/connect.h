@@ -1,5 +1,5 @@
-// A TCP connection to a name: every address is tried, each 250 ms after the one before, and the first that answers
-// wins. Runs in a host's own thread; every wait ends at the deadline or when `ended` is readable.
+// Connects to a host name by TCP. Attempts to the addresses start 250 ms apart; the first success wins. Runs in the
+// host's own thread; each wait ends at the deadline or if `ended` is readable.
 #pragma once
 
 #include <chrono>
@@ -13,21 +13,21 @@
 namespace dlaunch::transport::ssh {
 
 struct Connected {
-  sys::Fd socket;       ///< blocking; TCP_NODELAY, keepalive
+  sys::Fd socket;       ///< blocking; with TCP_NODELAY and keepalive
   std::string address;  ///< numeric
 };
 
 struct Target {
   std::string name;
   int port = 22;
-  bool renamed = false;  ///< not what the user calls the host, so that messages show it
+  bool renamed = false;  ///< true: the user wrote another name, so messages show this name
   AddressFamily family = AddressFamily::any;
 };
 
-/// Resolves the name and connects; each of the two may take `limit`.
+/// Resolves the name and connects. `limit` applies to each of the two steps.
 tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono::milliseconds limit, int ended);
 
-/// The addresses of a host, or why there are none. Waits until the deadline or until `ended` is readable.
+/// The addresses of a host, or the reason of the failure. Waits until the deadline or until `ended` is readable.
 tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
                                                  int ended);
 

@@ -11,7 +11,7 @@ int SshConnection::finish(int again, const std::function<int()>& call) const {
     if (lib.ssh_is_connected(session) == 0 || guard.expired() || guard.ended()) return SSH_ERROR;
     const bool writes = (lib.ssh_get_poll_flags(session) & SSH_WRITE_PENDING) != 0;
     pollfd socket{guard.fd(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0};
-    ::poll(&socket, 1, -1);  // a socket that is shut down is readable
+    ::poll(&socket, 1, -1);  // a socket is readable after shutdown()
   }
 }
 

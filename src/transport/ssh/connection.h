@@ -1,5 +1,5 @@
-// A connection after its handshake, shared by the steps of a session. From there on it is non-blocking, because
-// libssh's own waits do not notice that a host hung up, and sleep until their time is over.
+// A connection after its handshake, shared by the steps of a session. The session is non-blocking from now on: libssh's
+// own waits do not notice a closed connection and sleep until their timeout.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ struct SshConnection {
   ssh_session session;
   const Route& route;
   Watchdog& watchdog;
-  const Watchdog::Guard& guard;  ///< of the socket, with the phase's deadline
+  const Watchdog::Guard& guard;  ///< of the socket, with the deadline of the phase
 
-  /// Calls until the answer is not `again`; SSH_ERROR once the connection is gone or its time is over.
+  /// Repeats `call` while it returns `again`. Returns SSH_ERROR if the connection is closed or the deadline passed.
   int finish(int again, const std::function<int()>& call) const;
 };
 

@@ -8,9 +8,9 @@
 
 namespace dlaunch::transport::ssh {
 
-/// The bytes, preceded by their length in four bytes.
+/// Returns the bytes with their length in four bytes in front.
 std::string packed(std::string_view bytes);
-/// Takes such a string off the front; nullopt when there is none.
+/// Removes such a string from the front of `bytes`; nullopt: not a complete string.
 std::optional<std::string_view> unpack(std::string_view& bytes);
 std::string packed_number(std::uint32_t number);
 std::optional<std::uint32_t> unpack_number(std::string_view& bytes);

@@ -74,7 +74,7 @@ Disconnect refused(const Route& route, const KeyVerdict& verdict, const ServerKe
   }
 }
 
-/// A revoked key is refused whatever else is known of it and however strict the user is.
+/// Refuses a revoked key even if the key is known or --host-key is off.
 std::optional<Disconnect> check_revoked(const Route& route, const ServerKey& key) {
   if (!route.revoked) return std::nullopt;
   if (const string& trouble = route.revoked->trouble(); !trouble.empty()) {
@@ -93,7 +93,7 @@ bool ends_in_a_line(const sys::Fd& file) {
   return size <= 0 || ::pread(file.get(), &last, 1, size - 1) != 1 || last == '\n';
 }
 
-/// Writes one line at once, so that hosts accepted side by side do not mix theirs.
+/// Writes the line with a single write(), so that lines of several hosts do not mix.
 bool write_down(const Route& route, const ServerKey& key) {
   const string& path = route.known_hosts_file;
   if (path.empty()) return true;  // UserKnownHostsFile none

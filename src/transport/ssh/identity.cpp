@@ -15,13 +15,13 @@ constexpr std::string_view kBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kEnd = "-----END OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kMagic{"openssh-key-v1\0", 15};
 
-/// The key of a line "ssh-ed25519 AAAA… comment", in binary.
+/// The binary key of a line "ssh-ed25519 AAAA… comment".
 std::string blob_of_line(std::string_view text) {
   const auto words = split(std::string(trim(text.substr(0, text.find('\n')))), ' ');
   return words.size() < 2 ? "" : from_base64(words[1]).value_or("");
 }
 
-/// OpenSSH's own format has the public key and the cipher in the clear.
+/// OpenSSH's format contains the public key and the cipher unencrypted.
 void read_openssh(Identity& identity) {
   const std::string_view text = identity.key;
   const size_t from = text.find(kBegin) + kBegin.size();
@@ -68,7 +68,7 @@ namespace {
 
 constexpr std::string_view kMark = "-cert-v01@openssh.com";
 
-/// "ssh-ed25519" for "ssh-ed25519-cert-v01@openssh.com". Types with an @ of their own have it only after the mark.
+/// "ssh-ed25519" for "ssh-ed25519-cert-v01@openssh.com". In types with their own @, the @ follows the mark.
 std::string_view plain_type(std::string_view type) {
   type.remove_suffix(kMark.size());
   return type;
@@ -87,7 +87,8 @@ std::optional<Certificate> read_certificate(std::string path, std::string_view t
   return Certificate{std::move(path), words[0], words[1], *std::move(blob)};
 }
 
-/// A key is its type and some fields. Its certificate is another type, a nonce, these fields, and more.
+/// A key consists of its type and some fields. Its certificate consists of another type, a nonce, these fields, and
+/// more.
 bool certifies(std::string_view certificate, std::string_view key) {
   const auto type = unpack(certificate);
   const auto nonce = unpack(certificate);

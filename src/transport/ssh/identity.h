@@ -14,17 +14,17 @@ struct Identity {
   enum class Kind { usable, encrypted, unprotected, foreign };
   std::string path;
   Kind kind = Kind::usable;
-  std::string key;          ///< the file's text, as libssh parses it; a secret
-  std::string public_blob;  ///< the public key in binary, to find it in an agent; empty: unknown
+  std::string key;          ///< the text of the file, for libssh; a secret
+  std::string public_blob;  ///< the binary public key, to find the key in an agent; empty: unknown
 };
 
-/// `text` is the private key's file, empty when there is none; `public_text` that of FILE.pub, which may be empty.
+/// `text`: the file of the private key, empty if missing. `public_text`: the file FILE.pub, may be empty.
 Identity read_identity(std::string path, std::string text, std::string_view public_text);
 
-/// Whether it is our own private key and others may read it; ssh ignores such a key.
+/// True if the user's private key is readable by other users; ssh ignores such keys.
 bool is_unprotected(const File& file, unsigned user_id);
 
-/// From a line "type base64 comment".
+/// from a line "type base64 comment"
 struct Certificate {
   std::string path;
   std::string type;    ///< "ssh-ed25519-cert-v01@openssh.com"
@@ -32,12 +32,12 @@ struct Certificate {
   std::string blob;
 };
 
-/// nullopt when the text is no certificate.
+/// nullopt: `text` is not a certificate.
 std::optional<Certificate> read_certificate(std::string path, std::string_view text);
 
 bool is_certificate_type(std::string_view type);
 
-/// Whether the certificate is for this public key.
+/// True if the certificate is for this public key.
 bool certifies(std::string_view certificate, std::string_view key);
 
 }  // namespace dlaunch::transport::ssh

@@ -23,7 +23,7 @@ std::string_view next_word(std::string_view& text) {
 constexpr std::string_view kUsualAlgorithms =
     "ssh-ed25519,ecdsa-sha2-nistp521,ecdsa-sha2-nistp384,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256";
 
-/// The type of the key that signs with this algorithm.
+/// The type of the signing key of this algorithm.
 std::string_view type_of(std::string_view algorithm) { return algorithm.starts_with("rsa-") ? "ssh-rsa" : algorithm; }
 
 bool has_type(const std::vector<KnownKey>& keys, std::string_view type) {
@@ -51,7 +51,7 @@ void KnownHosts::add_file(const std::string& path, std::string_view text) {
   }
 }
 
-/// A malformed line is ignored, as OpenSSH does.
+/// Ignores malformed lines, like OpenSSH.
 void KnownHosts::add_line(const std::string& path, int number, std::string_view text) {
   if (text.empty() || text.front() == '#') return;
   Line line;
@@ -120,7 +120,7 @@ KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view 
   for (const auto* keys : {&host.named.keys, &host.bare.keys}) {
     if (const auto line = find_same(*keys); line != keys->end()) return {Kind::known, *line};
   }
-  // A key of another type does not make the host unknown: anyone could offer a type that the files do not have.
+  // A key of another type does not make the host unknown: an attacker could offer a type missing in the files.
   if (!host.named.keys.empty()) {
     const auto line = std::find_if(host.named.keys.begin(), host.named.keys.end(),
                                    [&](const KnownKey& known) { return known.type == type; });

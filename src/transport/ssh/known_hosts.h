@@ -1,5 +1,5 @@
-// The hosts' keys in known_hosts files, parsed and indexed once for all hosts. A plain name is found at once; patterns
-// and hashed names are tried one by one. PURE.
+// The keys of hosts in known_hosts files, parsed and indexed once for all hosts. Plain names are found by index;
+// patterns and hashed names are compared one by one. PURE.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,13 @@ struct KnownKey {
   int line = 0;
 };
 
-/// The names under which files have a host.
+/// The names of a host in the files.
 struct KnownName {
   std::string name;  ///< in lower case; "[name]:port" unless the port is 22
-  std::string bare;  ///< with another port: the name alone, whose key is accepted when it matches; else empty
+  /// for other ports: the name without the port; a matching key of this name is also accepted. Empty for port 22
+  std::string bare;
 };
-/// `alias` is HostKeyAlias, used in place of host and port; may be empty.
+/// `alias`: HostKeyAlias, replaces host and port; may be empty.
 KnownName known_name(std::string_view host, int port, std::string_view alias);
 
 class KnownHosts {
@@ -32,7 +33,7 @@ class KnownHosts {
   struct Found {
     std::vector<KnownKey> keys;
     std::vector<KnownKey> revoked;
-    bool authority = false;  ///< a @cert-authority line names it as well
+    bool authority = false;  ///< a @cert-authority line also names the host
   };
 
   void add_file(const std::string& path, std::string_view text);
@@ -43,8 +44,8 @@ class KnownHosts {
   struct Line {
     KnownKey key;
     Mark mark = Mark::none;
-    std::vector<std::string> patterns = {};  // when one of the names is a pattern
-    std::optional<HmacSha1> salted = {};     // when the name is hashed
+    std::vector<std::string> patterns = {};  // set if a name is a pattern
+    std::optional<HmacSha1> salted = {};     // set if the name is hashed
     HmacSha1::Digest hash = {};
   };
   void add_line(const std::string& path, int number, std::string_view text);
@@ -55,7 +56,7 @@ class KnownHosts {
   std::vector<size_t> to_try_;
 };
 
-/// What the files have of one host.
+/// All entries of the files for one host.
 struct KnownHost {
   KnownName name;
   KnownHosts::Found named;
@@ -67,14 +68,14 @@ KnownHost find_host(const KnownHosts& known, const KnownName& name);
 struct KeyVerdict {
   enum class Kind { known, unknown, changed, revoked, authority_only };
   Kind kind = Kind::unknown;
-  KnownKey line;  ///< the line that decided it, if any
+  KnownKey line;  ///< the line that decided, if any
 };
 KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key);
 
-/// The algorithms of `allowed` (empty: the default ones), first those that sign with a known key of the host.
+/// Sorts the algorithms of `allowed` (empty: the defaults): first the algorithms of the host's known keys.
 std::string preferred_algorithms(const KnownHost& host, std::string_view allowed);
 
-/// A line for the user's file, ending in a newline. The name is hashed with `salt`, unless that is empty.
+/// A line for the user's file, with a newline. The name is hashed with `salt`; an empty salt means plain text.
 std::string known_hosts_line(const KnownName& name, std::string_view type, std::string_view key, std::string_view salt);
 
 }  // namespace dlaunch::transport::ssh

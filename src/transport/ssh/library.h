@@ -1,5 +1,5 @@
-// libssh, loaded when the first host is reached, so that a job on this machine pays nothing for it. Its functions have
-// their own names here. Only this file includes libssh's headers. A value; the library stays loaded.
+// The functions of libssh, with their own names. libssh is loaded for the first host: a job on this machine does not
+// load the library. Only this file includes the headers of libssh. A value; the library stays loaded.
 #pragma once
 
 #include <libssh/libssh.h>
@@ -27,7 +27,7 @@ struct Library {
 #undef DLAUNCH_MEMBER
 };
 
-/// Loads libssh, or finds it loaded.
+/// Loads libssh; later calls reuse the loaded library.
 Result<Library> load_library();
 
 }  // namespace dlaunch::transport::ssh

@@ -1,4 +1,5 @@
-// Notes for the user from the hosts' threads, each shown once. Shared by them and the transport.
+// Notes for the user from the hosts' threads; each text is passed on once. Thread-safe; shared by the threads and the
+// transport.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@ class Notes {
  public:
   explicit Notes(std::function<void(const std::string&)> listener);
   void tell(const std::string& note);
-  /// From now on no note is passed on.
+  /// Stops passing on notes.
   void end();
 
  private:

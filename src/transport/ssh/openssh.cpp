@@ -7,7 +7,7 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-constexpr const char* kInEveryAnswer = "hostname ";  // every answer has it
+constexpr const char* kInEveryAnswer = "hostname ";  // part of every answer
 
 std::string question(const std::string& host, const HostOverrides& said) {
   std::string line = "ssh -G";

@@ -1,5 +1,5 @@
-// Asks OpenSSH's own client what its configuration says of a host (`ssh -G`). It blocks until the client has answered,
-// its time is over or `ended` is readable, so it runs in a host's own thread.
+// Reads the configuration of a host from OpenSSH's own client (`ssh -G`). Blocks until the client answers, the limit is
+// over or `ended` is readable; runs in the host's own thread.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@ namespace dlaunch::transport::ssh {
 
 struct OpenSshAnswer {
   bool installed = true;
-  std::string text;     ///< what it printed; empty when it failed
-  std::string trouble;  ///< why it failed, as it said it
+  std::string text;     ///< the output; empty after a failure
+  std::string trouble;  ///< the reason of the failure, from ssh's stderr
 };
 
 OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& said, const SshContext& context,

@@ -7,10 +7,10 @@
 
 namespace dlaunch::transport::ssh {
 
-/// * stands for any number of characters, ? for one.
+/// * * matches any number of characters, ? matches one character.
 bool matches_pattern(std::string_view text, std::string_view pattern);
 
-/// Whether one pattern matches and none that begins with ! does.
+/// True if a pattern matches and no pattern with a leading ! matches.
 bool matches_patterns(std::string_view text, const std::vector<std::string>& patterns);
 
 std::string to_lower(std::string_view text);

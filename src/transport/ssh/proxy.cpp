@@ -27,7 +27,7 @@ const char* strictness(plan::HostKey host_key) {
   return "yes";
 }
 
-/// What no later attempt can mend.
+/// Errors for which a new attempt is useless.
 constexpr const char* kFinal[] = {"Permission denied", "verification failed", "not found", "Bad configuration",
                                   "administratively prohibited"};
 

@@ -1,4 +1,4 @@
-// Connections through other hosts: the command for ProxyJump, and the meaning of a proxy command's last words. PURE.
+// Connections through other hosts: the command for ProxyJump, and the reason in the stderr of a proxy command. PURE.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace dlaunch::transport::ssh {
 
-/// The command by which ssh goes through other hosts, one hop after the other; here it never prompts.
+/// The ssh command that connects through the jump hosts one after the other; never prompts.
 std::string jump_command(const HostConfig& config, plan::HostKey host_key);
 
-/// The last lines that a command printed: where there are several, the first says where, the last what.
+/// The last two lines of a command's output: the first line names the place, the last line the error.
 std::string last_words(std::string_view said);
 
-/// `end` is that of a session without a handshake, `said` all that the command wrote to its stderr.
+/// `end`: the end of a session without a handshake. `said`: the whole stderr of the command.
 Disconnect blame_command(Disconnect end, std::string_view said);
 
 }  // namespace dlaunch::transport::ssh

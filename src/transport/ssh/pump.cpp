@@ -14,11 +14,11 @@ namespace dlaunch::transport::ssh {
 namespace {
 
 constexpr std::uint32_t kRead = 32u << 10;
-constexpr size_t kWrite = 32u << 10;  // the largest packet that every sshd takes
+constexpr size_t kWrite = 32u << 10;  // the largest packet that all versions of sshd accept
 constexpr int kStdout = 0;
 constexpr int kStderr = 1;
 
-/// A queue of bytes, which are sent from the front without moving the rest.
+/// A queue of bytes; sending from the front does not move the remaining bytes.
 class Buffer {
  public:
   bool empty() const { return sent_ == bytes_.size(); }
@@ -32,7 +32,7 @@ class Buffer {
     bytes_.clear();
     sent_ = 0;
   }
-  /// Releases the memory of an empty buffer, which may stay empty for hours.
+  /// Frees the memory of an empty buffer: the buffer may stay empty for hours.
   void release() {
     if (empty()) bytes_.shrink_to_fit();
   }
@@ -61,7 +61,7 @@ class Pump {
 
   std::string run() {
     for (;;) {
-      ends_.idle.set(false);  // before anything is read from the stream
+      ends_.idle.set(false);  // before the first read from the stream
       if (!scratch_) scratch_ = std::make_unique_for_overwrite<char[]>(kRead);
       const std::uint64_t before = received_.in_bytes;
       bool moved = take_from_launcher();
@@ -72,7 +72,7 @@ class Pump {
       moved = give(ends_.stream, to_launcher_) || moved;
       moved = give(ends_.errors, to_errors_) || moved;
       if (lost_) return lib_.ssh_get_error(ends_.session);
-      // Any call to libssh may take in packets that earlier calls would have wanted; then there is no waiting yet.
+      // A libssh call may read packets meant for an earlier call: run the loop again before waiting.
       if (moved || received_.in_bytes != before) continue;
       if (over()) return gone_ || host_ended_ || connected() ? "" : lib_.ssh_get_error(ends_.session);
       if (!wait()) return lib_.ssh_get_error(ends_.session);
@@ -88,7 +88,7 @@ class Pump {
 
   bool connected() const { return lib_.ssh_is_connected(ends_.session) != 0; }
 
-  /// Whether libssh holds bytes that the socket did not take: it would hide up to a whole window from the launcher.
+  /// True if libssh has bytes that the socket has not accepted: libssh could hide a whole window from the launcher.
   bool congested() const { return (lib_.ssh_get_status(ends_.session) & SSH_WRITE_PENDING) != 0; }
   bool has_room() const { return !launcher_ended_ && to_host_.empty() && !congested(); }
 
@@ -122,7 +122,8 @@ class Pump {
     return moved;
   }
 
-  /// A program that has ended takes no more. The connection is well then, and the program's last output still comes.
+  /// An exited program accepts no more bytes. The connection is still open, and the program's last output still
+  /// arrives.
   void not_taken() {
     lost_ = !connected() || lib_.ssh_channel_is_closed(ends_.channel) == 0;
     to_host_.clear();
@@ -147,7 +148,7 @@ class Pump {
     return got > 0;
   }
 
-  /// Drops what nobody takes any more.
+  /// Drops bytes whose reader is gone.
   bool give(const sys::Fd& to, Buffer& from) {
     if (from.empty()) return false;
     const ssize_t took = ::write(to.get(), from.rest().data(), from.rest().size());
@@ -161,7 +162,7 @@ class Pump {
     return true;
   }
 
-  /// False when the connection was lost.
+  /// Returns false if the connection is lost.
   bool wait() {
     scratch_.reset();
     for (Buffer* buffer : {&to_host_, &to_launcher_, &to_errors_}) buffer->release();
@@ -190,13 +191,13 @@ class Pump {
   Buffer to_host_;
   Buffer to_launcher_;
   Buffer to_errors_;
-  bool launcher_ended_ = false;  // the launcher sends no more
+  bool launcher_ended_ = false;  // the launcher sends no more bytes
   bool noise_ended_ = !ends_.noise;
-  bool gone_ = false;  // it does not read any more either
+  bool gone_ = false;  // and also reads no more bytes
   bool eof_sent_ = false;
   bool host_ended_ = false;
   bool lost_ = false;
-  std::unique_ptr<char[]> scratch_;  // kRead bytes; only while there is something to do
+  std::unique_ptr<char[]> scratch_;  // kRead bytes; freed while idle
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Whether a pump has passed on all that it read: set by its thread at each turn, rarely awaited by the launcher's.
+// A flag: the pump has passed on all bytes that it read. The pump's thread sets the flag at each turn; the launcher's
+// thread sometimes waits for the flag.
 #pragma once
 
 #include <atomic>
@@ -11,10 +12,10 @@ namespace dlaunch::transport::ssh {
 
 class PumpIdleFlag {
  public:
-  /// `mutex` guards what a wait looks at.
+  /// `mutex` guards the state read by `done` in wait().
   explicit PumpIdleFlag(std::mutex& mutex) : mutex_(mutex) {}
 
-  /// Must not be called under the mutex. Costs two loads when nobody waits.
+  /// Do not call with the mutex locked. Costs two loads if no thread waits.
   void set(bool idle) {
     now_ = idle;
     if (!idle || !awaited_) return;
@@ -23,10 +24,10 @@ class PumpIdleFlag {
   }
   bool now() const { return now_; }
 
-  /// False at the deadline. Calls `done` whenever this becomes idle. Only one thread waits at a time.
+  /// Returns false at the deadline. Calls `done` at each change to idle. Only one thread may wait at a time.
   template <class Done>
   bool wait(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline, Done done) {
-    awaited_ = true;  // set before `done` looks, so that either it sees the new state or set() sees this
+    awaited_ = true;  // set before `done` runs: either `done` reads the new state, or set() reads this flag
     const bool in_time = changed_.wait_until(lock, deadline, std::move(done));
     awaited_ = false;
     return in_time;

@@ -49,7 +49,7 @@ bool RevokedKeys::has(const std::string& key, string_view sha256) const {
          std::ranges::any_of(certificates_, [&](const std::string& one) { return certifies(one, key); });
 }
 
-/// Like ssh, stops at a line that is no key.
+/// Stops at the first invalid line, like ssh.
 void RevokedKeys::read_list(string_view text) {
   for (int number = 1; !text.empty(); ++number) {
     const string_view line = next_line(text);
@@ -85,7 +85,7 @@ void RevokedKeys::read_revocation_list(string_view bytes) {
 }
 
 bool RevokedKeys::read_section(char type, string_view bytes) {
-  if (type == kCertificates) return true;  // certificates do not matter, because a plain key is none
+  if (type == kCertificates) return true;  // certificates are irrelevant for plain keys
   if (type != kKeys && type != kSha1 && type != kSha256) {
     trouble_ = "not supported: a signature or unknown section in the key revocation list";
     return false;

@@ -1,4 +1,4 @@
-// The file of RevokedHostKeys: a list of public keys, or a key revocation list made by ssh-keygen -k. PURE.
+// The file of RevokedHostKeys: a list of public keys, or a key revocation list of ssh-keygen -k. PURE.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@ namespace dlaunch::transport::ssh {
 
 class RevokedKeys {
  public:
-  /// Parses the whole file. One that cannot be understood to its end has a trouble(), and every key may be revoked.
+  /// Parses the whole file. If the file is not fully understood, trouble() is set, and every key may be revoked.
   explicit RevokedKeys(std::string_view text);
-  /// Stands for a file that cannot be read.
+  /// The result for an unreadable file.
   static std::shared_ptr<const RevokedKeys> unreadable();
 
-  /// Why has() cannot tell; empty: it can.
+  /// Why has() has no answer; empty: has() is reliable.
   const std::string& trouble() const { return trouble_; }
-  /// Takes a plain key, and its SHA-256.
+  /// Expects a plain key and its SHA-256.
   bool has(const std::string& key, std::string_view sha256) const;
 
  private:
@@ -29,8 +29,8 @@ class RevokedKeys {
 
   std::string trouble_;
   std::set<std::string, std::less<>> keys_;
-  std::set<std::string, std::less<>> hashes_;  // SHA-1's and SHA-256's, which differ in length
-  std::vector<std::string> certificates_;      // certificates in a list revoke the keys that they are for
+  std::set<std::string, std::less<>> hashes_;  // of SHA-1 and SHA-256; they differ in length
+  std::vector<std::string> certificates_;      // a certificate in a list revokes its key
 };
 
 }  // namespace dlaunch::transport::ssh

@@ -1,4 +1,4 @@
-// All that is known about reaching one host before the first packet: from the host list, the ssh configuration, the
+// All data for connecting to one host, known before the first packet: from the host list, the ssh configuration, the
 // known hosts and the keys. A value, made for the host's own thread.
 #pragma once
 
@@ -18,22 +18,22 @@
 namespace dlaunch::transport::ssh {
 
 struct Route {
-  std::string host;  ///< as the user named it
+  std::string host;  ///< as the user wrote the name
   Target target;
-  std::string proxy_command;  ///< in place of TCP; empty: none
+  std::string proxy_command;  ///< replaces TCP; empty: none
   std::string user;
   plan::HostKey host_key = plan::HostKey::strict;
   KnownHost known;
-  std::string known_hosts_file;                ///< the user's own, to which an accepted key is added
-  bool hash_known_hosts = false;               ///< add names in hashed form
+  std::string known_hosts_file;                ///< the user's own file; accepted keys are added here
+  bool hash_known_hosts = false;               ///< add hashed names
   std::string revoked_file;                    ///< RevokedHostKeys
-  std::shared_ptr<const RevokedKeys> revoked;  ///< its content; none: there is no such file
+  std::shared_ptr<const RevokedKeys> revoked;  ///< the content of the file; null: not set
   std::vector<std::shared_ptr<const Identity>> identities;
-  std::vector<std::shared_ptr<const Certificate>> certificates;  ///< each for one of the identities or agent's keys
-  bool public_keys = true;                                       ///< they may be used to log in
-  bool identities_only = false;                 ///< use only those of the agent's keys that are among the identities
-  std::shared_ptr<AgentProxy> agent;            ///< null: there is none, or it must not be asked
-  std::vector<std::string> missing_identities;  ///< files that the user named and that do not exist
+  std::vector<std::shared_ptr<const Certificate>> certificates;  ///< each for an identity or a key of the agent
+  bool public_keys = true;                                       ///< public keys may be used to log in
+  bool identities_only = false;                 ///< use only keys of the agent that are also identities
+  std::shared_ptr<AgentProxy> agent;            ///< null: no agent, or the agent must not be used
+  std::vector<std::string> missing_identities;  ///< missing files that the user named
   Algorithms algorithms;
   std::chrono::milliseconds limit{10'000};  ///< for each phase
 };

@@ -13,7 +13,7 @@ namespace {
 
 using std::string;
 
-constexpr int kAnswerSeconds = 10;  // the same as for a connection
+constexpr int kAnswerSeconds = 10;  // equals the default limit of a connection
 
 HostOverrides said_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
@@ -57,7 +57,7 @@ Result<HostConfig> Routes::settle_with_openssh(const string& host, const HostOve
   return config;
 }
 
-/// One thread asks ssh. Threads of hosts that must get the same answer wait for it, no longer than it does.
+/// One thread runs ssh. Threads of hosts with the same answer wait for the result, no longer than the first thread.
 std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const HostOverrides& said, const HostConfig& config) {
   const string key = config.unread.shared ? "shared " + *config.unread.shared
                                           : host + ' ' + said.user + ' ' + std::to_string(said.port.value_or(0));

@@ -1,6 +1,6 @@
-// Makes the route to each host. It reads the ssh configuration, the known hosts and the keys once, when the first host
-// needs them. It asks OpenSSH's client what only that can tell, once for all hosts that must get the same answer.
-// Shared by the hosts' threads.
+// Makes the route to each host. Reads the ssh configuration, the known hosts and the keys once, for the first host.
+// Runs OpenSSH's client for parts that only ssh can evaluate, once for all hosts with the same answer. Thread-safe;
+// shared by the hosts' threads.
 #pragma once
 
 #include <future>
@@ -21,11 +21,11 @@ namespace dlaunch::transport::ssh {
 
 class Routes {
  public:
-  /// `host_key` is the user's --host-key, which overrides the configuration.
+  /// `host_key`: the user's --host-key, overrides the configuration.
   Routes(SshContext context, std::optional<plan::HostKey> host_key, std::shared_ptr<Notes> notes,
          std::shared_ptr<Watchdog> watchdog);
 
-  /// Reads files, and may wait for OpenSSH's client as long as for a connection.
+  /// Reads files. May wait for OpenSSH's client as long as for a connection.
   Result<Route> to(const plan::Host& host);
 
  private:

@@ -20,12 +20,12 @@ namespace dlaunch::transport::ssh {
 
 namespace {
 
-constexpr const char* kNoAddress = "127.0.0.1";  // libssh requires one, and does not connect to it
+constexpr const char* kNoAddress = "127.0.0.1";  // libssh requires an address but does not connect to this one
 constexpr std::chrono::milliseconds kEndsByItself{100};
 constexpr std::chrono::milliseconds kEndsWhenTold{200};
-constexpr std::chrono::milliseconds kEndsWhenKilled{500};  // longer is uninterruptible sleep
+constexpr std::chrono::milliseconds kEndsWhenKilled{500};  // a longer wait means uninterruptible sleep
 
-/// Ends a command whose socket is closed. False when nothing ends it.
+/// Ends a command after its socket is closed. Returns false if SIGKILL has no effect.
 bool end_command(const Command& command) {
   const auto ends_within = [&](std::chrono::milliseconds limit) {
     return command.ends_by(std::chrono::steady_clock::now() + limit);
@@ -68,7 +68,7 @@ void Runner::run() {
   idle_.set(true);
 }
 
-/// Looks at unread bytes first: the pump stops being idle before it reads them.
+/// Checks unread bytes first: the pump clears its idle flag before reading.
 bool Runner::is_passed_on() const {
   int unread = 0;
   return over_ || (::ioctl(parts_.stream.get(), FIONREAD, &unread) == 0 && unread == 0 && idle_.now());

@@ -1,5 +1,5 @@
-// The thread of one host, from resolving its name to its last byte. Shared by the transport and the thread, which have
-// one result.
+// The thread of one host, from resolving the name to the last byte. Shared by the transport and the thread; both read
+// the same result.
 #pragma once
 
 #include <chrono>
@@ -23,16 +23,16 @@ class Runner {
     std::shared_ptr<Watchdog> watchdog;
     std::function<Result<Route>()> find_route;  ///< called first, in the thread
     sys::Fd stream;                             ///< to the launcher
-    sys::Fd errors;                             ///< for stderr of the connection
+    sys::Fd errors;                             ///< for the connection's stderr
   };
   explicit Runner(Parts parts);
 
-  /// What the thread does from its start to its end. The result is there before the stream ends.
+  /// The main function of the thread. end() has the result before the stream ends.
   void run();
   Disconnect end() const;
-  /// Whether what was written to the stream has reached this machine's network, or never will.
+  /// True if all bytes written to the stream have reached this machine's network, or never will.
   bool passed_on_by(std::chrono::steady_clock::time_point deadline);
-  /// Whether the thread is about to end.
+  /// True if the thread is about to exit.
   bool over() const;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 using Retry = Disconnect::Retry;
 using std::string;
 
-constexpr std::chrono::seconds kAfterTheWatchdog{1};  // for waits of libssh that a shut-down socket does not end
+constexpr std::chrono::seconds kAfterTheWatchdog{1};  // for waits of libssh that ignore a shut-down socket
 
 bool has(const string& text, const char* part) { return text.find(part) != string::npos; }
 
@@ -64,7 +64,7 @@ class Session {
 
   void set(ssh_options_e option, const void* value) { lib_.ssh_options_set(session_, option, value); }
 
-  /// libssh must read no file by itself, and gets the address as a number, because it does not accept every name.
+  /// libssh must not read files by itself, and gets a numeric address, because libssh does not accept all names.
   std::optional<Disconnect> handshake(sys::Fd socket, const string& address) {
     const bool no = false;
     const int port = parts_.route.target.port;
@@ -83,7 +83,7 @@ class Session {
     }
     set(SSH_OPTIONS_FD, &fd);
     begin_phase();
-    (void)socket.release();  // libssh owns it from here on
+    (void)socket.release();  // libssh owns the descriptor from here on
     if (lib_.ssh_connect(session_) == SSH_OK) return std::nullopt;
     return handshake_failed(lib_.ssh_get_error(session_));
   }
@@ -94,7 +94,7 @@ class Session {
            });
   }
 
-  /// False when libssh refuses one of them and would use its own instead.
+  /// Returns false if libssh refuses a list and would use its defaults instead.
   bool keep_to(const Algorithms& wanted) {
     if (wanted.least_rsa_bits) set(SSH_OPTIONS_RSA_MIN_SIZE, &*wanted.least_rsa_bits);
     if (wanted.rekey_bytes) set(SSH_OPTIONS_REKEY_DATA, &*wanted.rekey_bytes);

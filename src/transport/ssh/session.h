@@ -1,5 +1,5 @@
-// One ssh connection: handshake, host key, authentication, one channel with `sh`, and the bytes. Runs in a host's own
-// thread; the watchdog gives each phase a deadline.
+// One ssh connection: handshake, host key, authentication, a channel with `sh`, and the bytes. Runs in the host's own
+// thread; the watchdog ends each phase at its deadline.
 #pragma once
 
 #include <atomic>
@@ -12,25 +12,25 @@
 
 namespace dlaunch::transport::ssh {
 
-/// What a session needs besides its socket. All references outlive it.
+/// The environment of a session. All references must outlive the session.
 struct SessionParts {
   const Library& lib;
   const Route& route;
   Watchdog& watchdog;
   Watchdog::Guard& guard;  ///< of the socket
   const sys::Fd& stream;   ///< the launcher's; non-blocking
-  const sys::Fd& errors;   ///< where the remote stderr goes; non-blocking
-  const sys::Fd& noise;    ///< stderr of a proxy command; non-blocking, or none
-  PumpIdleFlag& idle;      ///< the pump's
+  const sys::Fd& errors;   ///< receives the remote stderr; non-blocking
+  const sys::Fd& noise;    ///< stderr of a proxy command; non-blocking, or empty
+  PumpIdleFlag& idle;      ///< of the pump
 };
 
-/// How a session ended, and where.
+/// The end of a session, and its phase.
 struct SessionEnd {
-  Disconnect end;  ///< an empty `what`: nothing went wrong
+  Disconnect end;  ///< an empty `what`: no error
   bool shook_hands = false;
 };
 
-/// Runs over a connected socket and returns when it is over.
+/// Runs a session over a connected socket and returns after its end.
 SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
 
 }  // namespace dlaunch::transport::ssh

@@ -14,9 +14,9 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-constexpr std::size_t kLargestFile = 64u << 20;  // the known_hosts of a large site has a few MiB
+constexpr std::size_t kLargestFile = 64u << 20;  // bytes; known_hosts of a large site has a few MiB
 
-/// Opens first, as ssh does: the owner and mode that count are those of the file that is read.
+/// Opens the file first, like ssh: owner and mode belong to the file that is read.
 std::optional<File> read_whole(const std::string& path) {
   const sys::Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};

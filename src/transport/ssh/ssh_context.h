@@ -1,4 +1,4 @@
-// This user and machine as ssh sees them: by the password database, not by the environment.
+// This user and machine for ssh: from the password database, not from the environment.
 #pragma once
 
 #include "transport/ssh/config.h"

@@ -29,7 +29,7 @@ struct Watchdog::Guard::Shared {
   bool leave = false;
   std::shared_ptr<sys::Fd> ended_fd = std::make_shared<sys::Fd>(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 
-  /// Returns when to look again.
+  /// Returns the time of the next check.
   Clock::time_point expire(Clock::time_point now) {
     auto next = kNever;
     for (const auto& entry : entries) {
@@ -103,7 +103,7 @@ Watchdog::Guard Watchdog::watch(int fd) {
   auto entry = std::make_shared<Guard::Entry>();
   entry->socket.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   const std::lock_guard lock(shared_->mutex);
-  if (shared_->ended || !entry->socket) ::shutdown(fd, SHUT_RDWR);  // nobody may wait without a deadline
+  if (shared_->ended || !entry->socket) ::shutdown(fd, SHUT_RDWR);  // a wait without a deadline is forbidden
   shared_->entries.push_back(entry);
   return {shared_, std::move(entry)};
 }

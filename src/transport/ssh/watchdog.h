@@ -1,5 +1,5 @@
-// Ends waits that have no deadline of their own (libssh's, an ssh-agent's): shuts a socket down when its time is over,
-// or when everything ends. One thread for all sockets, started with the first. Owned by the transport.
+// Ends waits without their own deadline (in libssh or for an ssh-agent): shuts a socket down at its deadline, or if all
+// connections must end. One thread for all sockets. Owned by the transport; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,18 @@ class Watchdog {
  public:
   static constexpr Clock::time_point kNever = Clock::time_point::max();
 
-  /// Watches one socket for as long as the guard lives. For one thread; the watchdog may end before it.
+  /// Watches one socket for the lifetime of the guard. For one thread; the watchdog may be destroyed first.
   class Guard {
    public:
     Guard(Guard&&) = default;
     ~Guard();
-    /// Sets the deadline of the socket, for each phase anew.
+    /// Sets the deadline of the socket; each phase sets a new deadline.
     void expires_at(Clock::time_point deadline);
-    /// The watchdog's own descriptor of the socket, to poll.
+    /// The watchdog's own descriptor of the socket, for poll().
     int fd() const;
-    /// Whether the deadline passed and the socket was shut down.
+    /// True if the deadline passed and the socket was shut down.
     bool expired() const;
-    /// Whether everything ends.
+    /// True if all connections must end.
     bool ended() const;
 
    private:
@@ -40,14 +40,14 @@ class Watchdog {
 
   Watchdog();
   ~Watchdog();
-  /// Returns 0 or an errno. To be called before anything is watched; further calls do nothing.
+  /// Starts the thread; returns 0 or an errno. Call before the first watch(); further calls have no effect.
   int start();
 
-  /// Watches the socket behind this descriptor, by a descriptor of its own.
+  /// Watches the socket of this descriptor, through a duplicate.
   Guard watch(int fd);
-  /// Shuts down every socket, and each that is watched later.
+  /// Shuts down all sockets, including sockets watched later.
   void end_all();
-  /// A descriptor that becomes readable when everything ends; it lives as long as any guard.
+  /// A descriptor that becomes readable if all connections must end; valid as long as any guard.
   std::shared_ptr<const sys::Fd> ended() const;
 
  private:
