@@ -78,7 +78,7 @@ PortRange AgentGroup::allowed_ports() const {
   return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
 }
 
-/// Listens while what was started gets ready on the hosts.
+/// Listens while the started commands get ready on the hosts.
 void AgentGroup::send_contact() {
   const std::string address = address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
   auto listener = listen_on_address(address, allowed_ports());
@@ -93,7 +93,7 @@ void AgentGroup::send_contact() {
     fail_all(told.error(), Retry::never);
 }
 
-/// False when it is to stop.
+/// Returns false if the thread must stop.
 bool AgentGroup::wait() {
   std::vector<pollfd> polled{{stopped_.get(), POLLIN, 0}};
   starter_->watch(polled);
@@ -118,7 +118,7 @@ bool AgentGroup::wait() {
     pending_.reset();
     starter_->settled();
   }
-  return !all_done() || std::ranges::any_of(hosts_, &Awaited::in);  // else it has nobody to look after
+  return !all_done() || std::ranges::any_of(hosts_, &Awaited::in);  // else no host is left to serve
 }
 
 void AgentGroup::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
@@ -147,13 +147,13 @@ void AgentGroup::check_start_failures() {
     if (host.done) continue;
     auto why = starter_->start_failure(host.host.name);
     if (!why) continue;
-    // One node is to blame, and a command of its own tells which: the others are there.
+    // Only one node failed, and its own command can report why: the other nodes work.
     if (transport::is_failed_launch(said_.last())) why->retry = Retry::soon;
     fail_host(host, *std::move(why));
   }
 }
 
-/// The launcher takes the reason from it, as from a host's own command.
+/// The launcher takes the reason from these bytes, as from a host's own command.
 void AgentGroup::hear_errors(const std::string& of, std::string_view bytes) {
   said_.take(bytes, {});
   const bool ended_step = transport::is_ended_step(said_.last());
@@ -165,7 +165,7 @@ void AgentGroup::hear_errors(const std::string& of, std::string_view bytes) {
   if (ended_step) settings_.pump->wake();
 }
 
-/// What was started ends with the command. Then the hosts' connections end, too, after all that the ranks wrote.
+/// All agents end together with the command. Then the connections of the hosts end too, after all output of the ranks.
 void AgentGroup::look_at_end() {
   if (!starter_->ended() || std::exchange(told_end_, true)) return;
   for (const Awaited& host : hosts_) host.connection->end_soon();

@@ -1,6 +1,6 @@
-// Agents that a resource manager starts on some hosts, until each has connected to us: how they are started, the
-// listening socket, and a key that is these agents' alone. It has a thread of its own, which also hears, as long as the
-// command runs, how the manager ends what it started.
+// Starts agents on some hosts with a resource manager's command and waits until each agent has connected. Contains the
+// starter, the listening socket, and a key only for these agents. Runs its own thread. While the command runs, the
+// thread also watches the reasons reported by the manager.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class AgentGroup {
   struct Awaited {
     plan::Host host;
     std::shared_ptr<NodeConnection> connection;
-    bool done = false;  ///< it is in, or will not come
+    bool done = false;  ///< connected, or failed
     bool in = false;
   };
   struct Settings {
@@ -37,11 +37,11 @@ class AgentGroup {
   AgentGroup(Settings settings, std::vector<Awaited> hosts);
   ~AgentGroup();
 
-  /// Throws when there is no thread to be had.
+  /// Throws std::system_error if the thread cannot be created.
   static void begin(const std::shared_ptr<AgentGroup>& group, sys::Thread& thread);
-  /// The thread ends soon.
+  /// Makes the thread end soon.
   void stop();
-  /// The commands' processes, once the thread has ended.
+  /// The processes of the commands; call after the thread has ended.
   transport::RunningCommands& processes() { return processes_; }
 
  private:

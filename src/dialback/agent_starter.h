@@ -1,5 +1,6 @@
-// How a resource manager starts agents that connect to us, from what they need to be there until each has come: what
-// dialback/agent_group.h asks of each way. Passive: its owner polls, and ends the processes.
+// How a resource manager starts agents that connect to the launcher: from their start until each agent has connected.
+// An interface for AgentGroup (dialback/agent_group.h), with a subclass per method. Passive: the owner polls, and ends
+// the processes.
 #pragma once
 
 #include <poll.h>
@@ -30,7 +31,7 @@ class AgentStarter {
     std::string nonce;
     std::vector<std::string> names() const;
   };
-  /// What a command wrote to its stderr, of this host; of all when the name is empty.
+  /// Receives the stderr of a command. The host name is empty if the text is about all hosts.
   using Heard = std::function<void(const std::string& host, std::string_view bytes)>;
 
   AgentStarter() = default;
@@ -38,32 +39,33 @@ class AgentStarter {
   AgentStarter& operator=(const AgentStarter&) = delete;
   virtual ~AgentStarter() = default;
 
-  /// What can be done before it is known where we listen. Commands are added to `processes`.
+  /// First step, before the address of the launcher is known. Appends commands to `processes`.
   virtual Result<void> begin(transport::RunningCommands& processes) = 0;
-  /// Tells the agents (dialback/contact.h); once, after begin().
+  /// Sends the contact (dialback/contact.h) to the agents; call once, after begin().
   virtual Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) = 0;
-  /// When each has come, or will not; Time::max() as long as that cannot be told.
+  /// The deadline for all connections; Time::max() while unknown.
   virtual Time come_by() const = 0;
 
   virtual void watch(std::vector<pollfd>& polled) const = 0;
-  /// `polled`: the first of those that watch() appended.
+  /// `polled`: the first entry appended by watch().
   virtual void turn(const pollfd* polled, Time now) = 0;
-  /// Why this host's agent will not come; none: it may yet. Empty words: what its command said is the reason.
+  /// Why this host's agent cannot connect; nullopt: the agent may still connect. An empty text: the reason is the
+  /// output of the host's command.
   virtual std::optional<transport::Disconnect> start_failure(const std::string& host) = 0;
-  /// What started the agents has ended, and they with it.
+  /// True if the process that started the agents has ended, together with the agents.
   virtual bool ended() const = 0;
-  /// Every host has come, or will not.
+  /// Call after each host has connected or failed.
   virtual void settled() {}
   virtual void close() = 0;
 };
 
-/// A manager's command that runs, with non-blocking ends of its stdin and stdout, and of its stderr.
+/// A running command of a manager, with non-blocking descriptors for stdin and stdout, and for stderr.
 struct StartedCommand {
   sys::Fd stream;
   sys::Fd errors;
 };
 
-/// Runs a /bin/sh line after `before` (transport/command.h), which `processes` shows for `hosts`.
+/// Runs a /bin/sh line after `before` (transport/command.h). `processes` lists the command under the name `hosts`.
 Result<StartedCommand> start_command(const std::string& line, const std::string& before, const std::string& hosts,
                                      transport::RunningCommands& processes);
 

@@ -1,5 +1,5 @@
-// What the bootstrap's scripts of several hosts answer on one stream, each line with its host's name (bootstrap.h).
-// PURE.
+// Parses the answers of bootstrap scripts of several hosts on one stream; each line contains the host's name
+// (bootstrap.h). PURE.
 #pragma once
 
 #include <map>
@@ -13,18 +13,18 @@ namespace dlaunch::dialback {
 
 class Answers {
  public:
-  enum class State { silent, asks, ready, failed };  ///< asks: for the agent's bytes
+  enum class State { silent, asks, ready, failed };  ///< asks: requests the bytes of the agent
 
   Answers(const std::string& nonce, const std::string& machine, const std::vector<std::string>& names);
 
-  /// Takes any bytes; a line that is no answer of one of these hosts, or longer than kMaxAnswer, is skipped. The result
-  /// does not depend on how the bytes are cut.
+  /// Accepts any bytes. Skips lines longer than kMaxAnswer and lines that are not answers of these hosts. The result
+  /// does not depend on the chunk sizes.
   void feed(std::string_view bytes);
 
   bool any(State state) const;
   const std::string& why(const std::string& name) const { return hosts_.at(name).why; }  ///< after failed
   State state(const std::string& name) const { return hosts_.at(name).state; }
-  bool ran(const std::string& name) const { return hosts_.at(name).ran; }  ///< it was ready once
+  bool ran(const std::string& name) const { return hosts_.at(name).ran; }  ///< true if the host was ever ready
 
  private:
   struct Answering {
@@ -38,7 +38,7 @@ class Answers {
 
   const std::string mark_;
   std::string buffer_;
-  bool in_long_line_ = false;  // the beginning of the line was dropped
+  bool in_long_line_ = false;  // the start of the line was dropped
   std::map<std::string, Answering, std::less<>> hosts_;
 };
 

@@ -11,7 +11,7 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr size_t kHighWater = 256u << 10;  // bytes for the local side that wait for it
+constexpr size_t kHighWater = 256u << 10;  // bytes waiting for the local side
 
 }  // namespace
 
@@ -24,14 +24,14 @@ void Carrier::attach(sys::Fd local) {
 }
 
 void Carrier::detach() {
-  // A copy may be open elsewhere in this process, and the other end shall see the end all the same.
+  // another copy of the descriptor may be open in this process, but the other end must see the end of the stream
   if (local_) ::shutdown(local_.get(), SHUT_RDWR);
   local_.reset();
   to_local_.clear();
   local_ended_ = true;
 }
 
-/// An entry that waits for nothing is left out by its descriptor: poll would report a hang-up for ever.
+/// An entry without events gets the descriptor -1: otherwise poll() would report a hang-up forever.
 void Carrier::watch(std::vector<pollfd>& polled) const {
   short remote = to_local_.size() < kHighWater ? POLLIN : 0;
   if (socket_.waiting() > 0) remote |= POLLOUT;
@@ -77,7 +77,7 @@ void Carrier::write_local() {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR) {
-      to_local_.clear();  // nobody reads it; read_local() sees the end
+      to_local_.clear();  // the reader is gone; read_local() detects the end
     }
   }
   if (local_ && std::exchange(data_ended_, false)) ::shutdown(local_.get(), SHUT_WR);

@@ -1,6 +1,6 @@
-// Carries the bytes of an agent's link between a local stream socket and a sealed connection, both ways, with
-// back-pressure: what one side does not take is not read from the other. The launcher has one for each node, a node has
-// one. Passive: its owner polls.
+// Copies the bytes of an agent's link between a local stream socket and a sealed connection, both ways, with
+// back-pressure: bytes are read only if the other side accepts them. The launcher has a Carrier per node, a node has
+// one in total. Passive: the owner polls.
 #pragma once
 
 #include <poll.h>
@@ -15,26 +15,26 @@ namespace dlaunch::dialback {
 
 class Carrier {
  public:
-  /// `told` hears of every record, before its data are written; it may attach() then.
+  /// `told` receives each record before its data are written; attach() may be called there.
   Carrier(SealedSocket socket, std::function<void(const SealedRecord&)> told);
 
   SealedSocket& socket() { return socket_; }
   const SealedSocket& socket() const { return socket_; }
-  /// The local side; it becomes non-blocking.
+  /// Sets the local side; the socket becomes non-blocking.
   void attach(sys::Fd local);
   bool attached() const { return static_cast<bool>(local_); }
-  /// Closes the local side, whose other end sees the end of the stream.
+  /// Closes the local side; its other end sees the end of the stream.
   void detach();
-  /// The other end of the local side has closed it: nothing more comes from there.
+  /// True if the other end of the local side is closed: no more bytes come from there.
   bool local_ended() const { return local_ended_; }
-  /// Whether the other end has hung up: true also while its last bytes still wait to be read.
+  /// True if the other end has hung up, even while its last bytes are unread.
   bool local_hung_up() const;
-  /// The connection is over, and all that came of it was taken.
+  /// True if the connection is closed and all received bytes were taken.
   bool finished() const { return socket_.over() && to_local_.empty(); }
-  /// All that was read from the local side has left this process.
+  /// True if all bytes read from the local side have left this process.
   bool idle() const { return socket_.waiting() == 0; }
 
-  static constexpr size_t kPolled = 2;  ///< entries that watch() appends, and turn() gets
+  static constexpr size_t kPolled = 2;  ///< number of entries that watch() appends and turn() receives
   void watch(std::vector<pollfd>& polled) const;
   void turn(const pollfd* polled);
 
@@ -47,9 +47,9 @@ class Carrier {
   std::function<void(const SealedRecord&)> told_;
   sys::Fd local_;
   std::string to_local_;
-  bool more_ = false;  // records may have come that are not taken yet
+  bool more_ = false;  // received records may be waiting
   bool local_ended_ = false;
-  bool data_ended_ = false;  // the other side has said that no more data come
+  bool data_ended_ = false;  // the other side sends no more data
 };
 
 }  // namespace dlaunch::dialback

@@ -1,5 +1,5 @@
-// What a launcher says to agents that shall connect to it: a line in what they read anyway, after a mark that nothing
-// else holds. It holds the job's key, and so it stands in no argv, environment or file of others. PURE.
+// The launcher's address and key for agents that connect to it: a line in the agents' stdin, after a unique mark. The
+// line contains the job's key, so the key is never in an argv, an environment or a file of other users. PURE.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ inline constexpr size_t kMostContact = 256;  ///< bytes after the mark
 
 struct LauncherContact {
   Endpoint at;      ///< numeric
-  std::string key;  ///< its text
+  std::string key;  ///< the text of the key
 };
 
-/// A line, with a line end on both sides, which a shell takes for a comment.
+/// Returns a line with a newline on both sides; a shell reads the line as a comment.
 std::string contact_line(const LauncherContact& contact, std::string_view nonce);
 
-/// Finds it in what is read, at the cost of a few bytes of memory, whatever stands before it.
+/// Finds the contact in a stream, whatever precedes it. Uses only a few bytes of memory.
 class ContactReader {
  public:
   explicit ContactReader(std::string_view nonce);
 
-  /// The contact, once it has come whole.
+  /// The contact, once completely received.
   std::optional<LauncherContact> feed(std::string_view bytes);
-  /// What came in its place cannot be understood.
+  /// True if the line after the mark is invalid.
   bool broken() const { return broken_; }
 
  private:

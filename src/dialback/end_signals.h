@@ -1,5 +1,5 @@
-// The signals that ask this process to end, as a descriptor that a poll loop can wait for. Also for a process that is
-// the first of its container, to which they would otherwise mean nothing. The destructor puts back what was.
+// Catches the signals that request the end of this process, as a descriptor for a poll loop. Also works in the first
+// process of a container, which ignores these signals by default. The destructor restores the previous state.
 #pragma once
 
 #include <csignal>
@@ -12,18 +12,18 @@ namespace dlaunch::dialback {
 
 class EndSignals {
  public:
-  /// INT, TERM, HUP and QUIT, but for those that are ignored. Threads and agents that are started meanwhile must set
-  /// their own mask, as ours do.
+  /// Catches INT, TERM, HUP and QUIT, except for ignored signals. Threads and agents started meanwhile must set their
+  /// own signal mask, as dlaunch's threads and agents do.
   EndSignals();
   ~EndSignals();
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  /// Readable once one has come.
+  /// Readable after the first signal.
   int fd() const { return fd_.get(); }
-  /// The first one that came, if one did. It stays.
+  /// The first signal, if any; the value is kept.
   std::optional<int> came();
-  /// One that came since the last call of either function.
+  /// A signal received since the last call of either function.
   std::optional<int> next();
 
  private:
@@ -32,7 +32,7 @@ class EndSignals {
   std::optional<int> came_;
 };
 
-/// Of a process that was ended before its job began. The exit code is 128 and the signal's number.
+/// The Error of a process that ended before its job started. The exit code is 128 plus the number of the signal.
 Error interrupted_by(int signal);
 
 }  // namespace dlaunch::dialback

@@ -38,7 +38,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     endpoint.host = text.substr(0, colon);
     port = text.substr(colon);
   } else {
-    endpoint.host = text;  // with several colons it is an address of IPv6
+    endpoint.host = text;  // several colons: an IPv6 address
   }
   if (!is_host(endpoint.host)) return refused();
   if (port.empty()) return endpoint;

@@ -1,4 +1,4 @@
-// HOST:PORT, as --rendezvous and the variables of other launchers give it, and the ports that a manager allows. PURE.
+// HOST:PORT, as written for --rendezvous and in variables of other launchers, and port ranges of a manager. PURE.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace dlaunch::dialback {
 
-inline constexpr int kUsualPort = 29400;  ///< torchrun's for its rendezvous; what sites open for it serves us
+/// torchrun's default port for its rendezvous; sites that open this port also serve dlaunch
+inline constexpr int kUsualPort = 29400;
 
 struct Endpoint {
   std::string host;  ///< a name or an address, without brackets
@@ -17,15 +18,15 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
-/// HOST, HOST:PORT, ADDRESS or [ADDRESS]:PORT. An Error has no `where`.
+/// Parses HOST, HOST:PORT, ADDRESS or [ADDRESS]:PORT. The Error has an empty `where`.
 Result<Endpoint> parse_endpoint(std::string_view text);
 
 std::string to_string(const Endpoint& endpoint);
 
-/// Slurm's SrunPortRange in what `scontrol show config` prints.
+/// Parses Slurm's SrunPortRange in the output of `scontrol show config`.
 PortRange port_range_in(std::string_view text);
 
-/// Whether this slurm.conf, or a file that it includes, may set it.
+/// True if this slurm.conf, or an included file, may set the range.
 bool may_set_port_range(std::string_view slurm_conf);
 
 }  // namespace dlaunch::dialback

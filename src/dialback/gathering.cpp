@@ -11,8 +11,8 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr std::chrono::seconds kTellEvery{30};  // who is missing
-constexpr std::chrono::seconds kFarewell{2};    // for nodes to hear why there is no job
+constexpr std::chrono::seconds kTellEvery{30};  // interval of the notes about missing nodes
+constexpr std::chrono::seconds kFarewell{2};    // time to send the nodes the reason of a failure
 constexpr std::chrono::milliseconds kLookEvery{1000};
 
 std::string title(const Statement& statement, const std::string& address) {
@@ -50,7 +50,7 @@ Result<std::vector<JoinedNode>> Gathering::run(EndSignals& signals) {
   std::vector<JoinedNode> all;
   for (auto& [node, joined] : joined_) {
     all.push_back(std::move(joined));
-    all.back().statement.node = static_cast<int>(all.size());  // where fewer will do, numbers may be left out
+    all.back().statement.node = static_cast<int>(all.size());  // if fewer nodes suffice, node numbers may have gaps
   }
   return all;
 }
@@ -102,7 +102,7 @@ void Gathering::admit(SealedSocket& socket, const std::string& address, const St
   changed_ = Clock::now();
 }
 
-/// All that it said was read, so closing does not take back what we say.
+/// All received bytes were read, so close() does not discard the bytes sent to the node.
 void Gathering::refuse(SealedSocket& socket, const Error& error) const {
   socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
   socket.flush();

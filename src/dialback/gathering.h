@@ -1,5 +1,5 @@
-// How a launcher comes to its nodes: it listens until each of them has connected, proved that it has the job's key, and
-// stated that it was started for the same job.
+// How a launcher collects its nodes. It listens until each node has connected, proved its knowledge of the job's key,
+// and stated that it was started for the same job.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@
 
 namespace dlaunch::dialback {
 
-/// A node that is in.
+/// An admitted node.
 struct JoinedNode {
   Statement statement;
-  std::string address;  ///< from which it connected, numeric
+  std::string address;  ///< the node's address, numeric
   SealedSocket socket;
 };
 
@@ -27,19 +27,19 @@ class Gathering {
  public:
   struct Settings {
     Secret key;
-    Statement self;  ///< the launcher's own
+    Statement self;  ///< of the launcher
     std::string job_id;
-    int least = self.nodes;  ///< of the nodes, the launcher among them: so many will do once `last_call` is over
-    Duration last_call{0};   ///< without one more node
+    int least = self.nodes;  ///< minimum number of nodes, including the launcher; accepted after `last_call`
+    Duration last_call{0};   ///< wait after the last change in the set of nodes
     Time deadline;
     Messages messages;
   };
 
   Gathering(ListeningSocket listener, Settings settings);
 
-  /// Nodes 1, 2, … in this order. Those that are unnumbered get the free numbers, in the order of their names and
-  /// addresses, so that a job has the same one however fast its nodes are. The listening socket is closed then. On an
-  /// Error every node that is in was told of it.
+  /// Returns nodes 1, 2, … in this order. Nodes without a number get the free numbers, in the order of their names and
+  /// addresses: the result does not depend on the speed of the nodes. The listening socket is closed afterwards. Before
+  /// an Error is returned, all admitted nodes receive the Error.
   Result<std::vector<JoinedNode>> run(EndSignals& signals);
 
  private:
@@ -59,8 +59,8 @@ class Gathering {
   PendingConnections pending_;
   Time next_look_;
   Time next_told_;
-  Time changed_;                      // when a node came or left
-  std::map<int, JoinedNode> joined_;  // by number; those without one behind all numbers
+  Time changed_;                      // the last time a node joined or left
+  std::map<int, JoinedNode> joined_;  // by number; nodes without a number follow all others
   int next_unnumbered_ = settings_.self.nodes;
   std::optional<Error> mismatch_;  // a node was started for another job
 };

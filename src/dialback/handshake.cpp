@@ -27,7 +27,7 @@ std::string_view public_key_in(std::string_view greeting) {
   return greeting.substr(kMagic.size() + kNonceSize, kPublicSize);
 }
 
-/// Appends at most what is still wanted. False where the beginning is no dlaunch's.
+/// Appends at most the missing bytes. Returns false if the bytes do not start like dlaunch's messages.
 bool take_greeting(std::string& greeting, size_t size, std::string_view bytes) {
   greeting += bytes.substr(0, size - greeting.size());
   const size_t seen = std::min(greeting.size(), kMagic.size());
@@ -46,7 +46,7 @@ bool is_proof_over(std::string_view proof, std::string_view label, const std::st
   return ::crypto_auth_verify(bytes_at(proof), bytes_at(text), text.size(), key.data()) == 0;
 }
 
-/// One direction's key: bound to the job's key and to every byte that both sides said.
+/// The key of one direction: depends on the job's key and on each byte sent by both sides.
 Secret bound_key(const Secret& exchanged, const std::string& said, const Secret& job) {
   Secret key;
   crypto_generichash_state state;
@@ -111,7 +111,7 @@ void HandshakeServer::answer() {
   reply_ = answer_;
 }
 
-/// The exchange of keys is computed for those alone that have the job's key.
+/// The key exchange is computed only for peers with the job's key.
 bool HandshakeServer::agree() {
   if (!is_proof_over(proof_, kOfNode, hello_ + answer_, key_)) return false;
   const KeyPair pair(random_.seed);

@@ -1,14 +1,13 @@
-// How a node that connected and the launcher that listened prove to each other that they have the job's key, and agree
-// on keys for this connection. PURE; the random bytes are the caller's. docs/wire.md has it byte by byte.
+// The mutual proof of the job's key between a connecting node and the listening launcher, and the agreement on keys for
+// the connection. PURE; the caller provides random bytes. docs/wire.md describes each byte.
 //
 //   node      hello   magic, nonce, ephemeral public key
 //   launcher  answer  magic, nonce, ephemeral public key, proof over both
 //   node      proof   over all of that
 //
-// The proofs are crypto_auth under the job's key with a different label for each side, so none can be mirrored, and
-// each holds the other side's nonce, so none can be replayed. The session's keys come from crypto_kx, the job's key and
-// all that was said. For an unauthenticated peer 104 bytes are kept, and nothing is sent before its hello is complete
-// and begins with the magic.
+// Proofs are crypto_auth under the job's key. A different label per side prevents mirrored proofs; the other side's
+// nonce prevents replayed proofs. Session keys come from crypto_kx, the job's key and all exchanged bytes. For an
+// unauthenticated peer, the launcher keeps 104 bytes, and sends nothing before a complete hello with the magic.
 #pragma once
 
 #include <array>
@@ -33,7 +32,7 @@ struct HandshakeRandom {
   Secret seed;  ///< of the ephemeral key pair
 };
 
-/// What the two directions of a connection are sealed with.
+/// The keys that seal the two directions of a connection.
 struct SessionKeys {
   Secret send;
   Secret receive;
@@ -54,13 +53,13 @@ class HandshakeClient {
   HandshakeClient(const Secret& key, const HandshakeRandom& random);
 
   const std::string& hello() const { return hello_; }  ///< to be sent first
-  /// How many bytes may be fed; bytes after them are not the handshake's.
+  /// The number of bytes to feed; later bytes do not belong to the handshake.
   size_t wanted() const { return kAnswerSize - answer_.size(); }
   HandshakeState feed(std::string_view bytes);
-  /// After a refusal: it is a dlaunch that answered, but its proof is of another key.
+  /// After a refusal: true if the peer is dlaunch with another key.
   bool other_key() const { return answer_.size() == kAnswerSize; }
-  std::string proof() const;  ///< once proven; to be sent
-  SessionKeys keys() const;   ///< once proven
+  std::string proof() const;  ///< if proven; to be sent
+  SessionKeys keys() const;   ///< if proven
 
  private:
   bool agree();
@@ -79,12 +78,12 @@ class HandshakeServer {
 
   size_t wanted() const { return answer_.empty() ? kHelloSize - hello_.size() : kProofSize - proof_.size(); }
   HandshakeState feed(std::string_view bytes);
-  /// To be sent: what answers the bytes that were fed; mostly empty.
+  /// The reply to the fed bytes, to be sent; mostly empty.
   std::string take_reply() { return std::exchange(reply_, {}); }
-  /// A right hello was said. Who then proves nothing, or goes, has another key.
+  /// True after a valid hello. A peer that then fails to prove the key, or disconnects, has another key.
   bool answered() const { return !answer_.empty(); }
-  bool silent() const { return hello_.empty(); }  ///< it has said nothing yet
-  SessionKeys keys() const;                       ///< once proven
+  bool silent() const { return hello_.empty(); }  ///< true if no bytes were received
+  SessionKeys keys() const;                       ///< if proven
 
  private:
   void answer();

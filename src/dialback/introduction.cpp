@@ -53,7 +53,7 @@ AttemptResult<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) 
   }
 }
 
-/// The launcher's job id.
+/// Returns the launcher's job id.
 AttemptResult<std::string> be_admitted(SealedSocket& socket, const Statement& self, int ended) {
   const Time deadline = Clock::now() + kAnswerLimit;
   socket.send(SealedRecord::Kind::statement, to_payload(self));

@@ -1,5 +1,5 @@
-// What a node says once it is connected to its launcher: it proves that it has the job's key, is shown that the
-// launcher has it, too, and states what it was started for.
+// How a connected node introduces itself to its launcher. The node proves its knowledge of the job's key, checks the
+// launcher's proof, and sends its statement.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace dlaunch::dialback {
 /// A launcher that has admitted this node.
 struct LauncherConnection {
   SealedSocket socket;
-  std::string address;  ///< the launcher's, as "10.0.0.1:29400"
+  std::string address;  ///< of the launcher, for example "10.0.0.1:29400"
   std::string job_id;
 };
 
-/// Why a try to meet a launcher failed. A fatal one is the last.
+/// Why an attempt to introduce the node failed; a fatal failure stops all attempts.
 struct AttemptFailure {
   Error error;
   bool fatal = false;
@@ -25,11 +25,11 @@ struct AttemptFailure {
 template <class T>
 using AttemptResult = tl::expected<T, AttemptFailure>;
 
-/// Every wait has a limit, and ends when `ended` is readable. `address`: of whom `connected` leads to.
+/// Each wait has a limit and ends if `ended` is readable. `address`: the peer of `connected`.
 AttemptResult<LauncherConnection> introduce(sys::Fd connected, const std::string& address, const Secret& key,
                                             const Statement& self, int ended);
 
-/// Waits for bytes, for `ended` or the deadline: whether there are bytes.
+/// Waits for bytes, for `ended` or for the deadline. Returns true if bytes are available.
 bool readable(int fd, int ended, Time deadline);
 
 }  // namespace dlaunch::dialback

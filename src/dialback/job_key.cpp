@@ -10,7 +10,7 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr std::string_view kUse = "dlaunch job key";  // so that the same text, used elsewhere, is another key
+constexpr std::string_view kUse = "dlaunch job key";  // the same text gives a different key if used for other purposes
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The secret that the nodes of one job share: whoever has it belongs to the job. PURE.
+// The secret shared by the nodes of one job: a process with the key belongs to the job. PURE.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace dlaunch::dialback {
 
-/// 32 bytes that are wiped when they go.
+/// 32 bytes, wiped by the destructor.
 class Secret {
  public:
   static constexpr size_t kSize = 32;
@@ -25,11 +25,11 @@ class Secret {
   std::array<unsigned char, kSize> bytes_{};
 };
 
-/// The fewest bytes of a key's text. Who listens in on a handshake may try keys at leisure, so it must be a random one.
+/// The minimum size of a key's text. An eavesdropper of a handshake can try keys offline, so the key must be random.
 inline constexpr size_t kLeastKeyText = 16;
 inline constexpr size_t kMostKeyText = 4096;
 
-/// The key that a text stands for, white space around it aside. An Error never holds the text.
+/// Derives the key from a text, without white space around the text. The Error never contains the text.
 Result<Secret> job_key(std::string_view text);
 
 }  // namespace dlaunch::dialback

@@ -22,8 +22,9 @@ namespace dlaunch::dialback {
 namespace {
 
 constexpr int kBacklog = 1024;
-constexpr std::chrono::milliseconds kPause{500};  // before a name is looked up again
-constexpr const char* kElsewhere = "192.0.2.1";   // of no machine: the way there is the way to the network
+constexpr std::chrono::milliseconds kPause{500};  // pause before the next lookup of a name
+// an address of no machine (RFC 5737): its route is the route to the network
+constexpr const char* kElsewhere = "192.0.2.1";
 
 tl::unexpected<Error> cannot_listen(const Endpoint& where, std::string what, std::string why, std::string hint) {
   return fail({"--rendezvous " + to_string(where), std::move(what), std::move(why), std::move(hint)});
@@ -37,7 +38,7 @@ bool is_loopback(const sockaddr* address) {
          IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
-/// `lingering`: a port will do on which connections that are over still linger. With errno set when it is empty.
+/// Sets errno and returns an empty Fd on failure. `lingering`: also accepts a port with lingering closed connections.
 sys::Fd listen_on(const addrinfo& address, bool lingering) {
   sys::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
@@ -55,7 +56,8 @@ int port_of(const sys::Fd& socket) {
                                              : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-/// The first of the addresses that is this machine's; `error` is why there is none.
+/// Listens on the first address of the list that belongs to this machine. If there is no such address, `error` is the
+/// reason.
 std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, bool loopback, int& error) {
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (!loopback && is_loopback(each->ai_addr)) continue;
@@ -67,7 +69,7 @@ std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, boo
   return std::nullopt;
 }
 
-/// None where it has no name.
+/// Returns an empty list for an empty host name.
 Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int ended) {
   while (!where.host.empty()) {
     auto found = transport::ssh::resolve({.name = where.host, .port = where.port}, deadline, ended);
@@ -81,13 +83,13 @@ Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int en
   return sys::Addresses();
 }
 
-/// `addresses`: those of `where`. None: see `error`.
+/// `addresses`: of `where`. Returns nullopt on failure; `error` is the reason.
 std::optional<ListeningSocket> listen_at(const Endpoint& where, const addrinfo* addresses, int& error) {
   const bool chosen =
       where.host == "localhost" || sys::look_up_numeric({.name = where.host, .port = where.port}).addresses;
   if (auto listener = listen_on_one(addresses, where.port, chosen, error)) return listener;
   if (error != 0) return std::nullopt;
-  // It has no name, or one that means it to itself alone.
+  // No name, or a name that resolves to a loopback address on this machine.
   const sys::LookedUp ours = sys::look_up_numeric({.name = address_on_the_network(), .port = where.port});
   return listen_on_one(ours.addresses.get(), where.port, true, error);
 }
@@ -131,11 +133,12 @@ Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, con
   return listener;
 }
 
-/// A manager's program may look for a port of the range at the same time. Two that allow to linger may both get one,
-/// and then srun (22.05) believes that all are taken: we allow it only where no other port is free.
+/// A manager's program may search for a port of the range at the same time. If both sockets allow lingering
+/// connections, both may get the same port, and srun (22.05) then assumes that all ports are used. So the first pass
+/// does not allow lingering; the second pass does.
 Result<ListeningSocket> listen_on_address(const std::string& address, PortRange ports) {
   const unsigned choices = static_cast<unsigned>(ports.last - ports.first) + 1;
-  const unsigned start = static_cast<unsigned>(::getpid()) % choices;  // of several jobs each tries another port first
+  const unsigned start = static_cast<unsigned>(::getpid()) % choices;  // jobs start at different ports
   int error = EADDRINUSE;
   for (unsigned i = 0; i < 2 * choices && error == EADDRINUSE; ++i) {
     const int port = ports.first + static_cast<int>((start + i) % choices);

@@ -1,4 +1,4 @@
-// The one socket on which a launcher listens for its nodes: bound to one address, open until the last node is in.
+// The socket on which a launcher listens for its nodes: bound to one address, open until the last node has connected.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,28 @@
 namespace dlaunch::dialback {
 
 struct ListeningSocket {
-  sys::Fd socket;  ///< listens; non-blocking
-  Endpoint at;     ///< the address that it is bound to, numeric
+  sys::Fd socket;  ///< listening; non-blocking
+  Endpoint at;     ///< the bound address, numeric
 };
 
-/// Listens on the address of `where` that is this machine's. A name that means this machine only to itself (127.0.1.1
-/// in /etc/hosts), or none, stands for the address that faces the network. Blocks until the name resolves, the deadline
-/// is over, or `ended` is readable. An Error has kExitRefused.
+/// Listens on the address of `where` that belongs to this machine. If `where` has no name, or a name only valid on this
+/// machine (127.0.1.1 in /etc/hosts), the address on the network is used. Blocks until the name resolves, the deadline
+/// passes or `ended` is readable. The Error has kExitRefused.
 Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, int ended);
 
-/// The same; none where no address of `where` is this machine's, or the port is in use here, as by another node 0.
+/// Like listen_for_nodes(), but returns nullopt if no address of `where` belongs to this machine, or if the port is in
+/// use here, for example by another node 0.
 Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const allocate::OwnNames& own,
                                                       Time deadline, int ended);
 
-/// Listens on this numeric address; does not block. An Error has kExitHostLost.
+/// Listens on a numeric address; does not block. The Error has kExitHostLost.
 Result<ListeningSocket> listen_on_address(const std::string& address, PortRange ports);
 
-/// The address that faces the first of these hosts that is another machine and whose name resolves here by the
-/// deadline; else the one that faces the network. Blocks up to `deadline`, or until `ended` is readable.
+/// This machine's address on the route to the first of these hosts that is another machine and resolves by the
+/// deadline. Otherwise the address on the network. Blocks until the deadline or until `ended` is readable.
 std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended);
 
-/// This machine's address that faces the network, numeric; a loopback address where it has no other.
+/// This machine's numeric address on the network; a loopback address if there is no other address.
 std::string address_on_the_network();
 
 }  // namespace dlaunch::dialback

@@ -32,7 +32,7 @@ void ManagerTransport::open_together() {
   AgentGroup::begin(running_.back().group, running_.back().thread);
 }
 
-/// Agents that hear the job's end go by themselves, and their commands follow.
+/// Agents exit by themselves after the end of the job, and their commands follow.
 void ManagerTransport::close() {
   pump_.finish(0);
   const Time deadline = Clock::now() + kStopLimit;

@@ -1,6 +1,6 @@
-// Reaches hosts by agents that a resource manager's command starts, for all hosts that are asked for in a row at once,
-// and that connect to us. A host for which that does not succeed, or whose link has ended, is reached by the other
-// transport when it is asked for again.
+// Connects to hosts through agents that a resource manager's command starts and that connect to the launcher. One
+// command starts the agents of a series of open() calls. After a failure or the end of a link, the next open() for the
+// host uses the other transport.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace dlaunch::dialback {
 
 class ManagerTransport : public transport::Transport {
  public:
-  /// `messages` may be called by other threads. `again` may be null: each host is then started so however often.
+  /// `messages` may be called from other threads. If `again` is null, the manager's command is used for each attempt.
   ManagerTransport(DialIn how, std::string job_id, Messages messages, std::unique_ptr<transport::Transport> again);
   ~ManagerTransport() override;
 
@@ -35,7 +35,7 @@ class ManagerTransport : public transport::Transport {
   };
   std::vector<Running> running_;
   std::vector<AgentGroup::Awaited> asked_;  // until open_together()
-  std::set<std::string> known_;             // names of hosts that were asked for
+  std::set<std::string> known_;             // names of the hosts passed to open()
 };
 
 }  // namespace dlaunch::dialback

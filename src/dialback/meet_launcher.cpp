@@ -11,10 +11,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kConnectLimit{5000};
-constexpr milliseconds kFirstPause{100};  // doubled at each try
+constexpr milliseconds kFirstPause{100};  // doubled after each attempt
 constexpr milliseconds kLongestPause{2000};
 
-/// One try.
+/// One attempt.
 AttemptResult<LauncherConnection> meet_at(const Endpoint& where, const Secret& key, const Statement& self,
                                           milliseconds limit, int ended) {
   auto connected = transport::ssh::connect_to({.name = where.host, .port = where.port}, limit, ended);

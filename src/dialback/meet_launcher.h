@@ -1,5 +1,4 @@
-// How a node comes to its launcher: it connects as often as it takes, proves that it has the job's key, is shown that
-// the launcher has it, too, and states what it was started for.
+// How a node connects to its launcher: repeats the attempt until the launcher admits the node (introduction.h).
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace dlaunch::dialback {
 
-/// Until the deadline. A launcher of another key or another job ends it at once.
+/// Tries until the deadline. A launcher with another key or another job ends the attempts at once.
 Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
                                          EndSignals& signals, const Messages& messages);
 

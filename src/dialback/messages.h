@@ -1,4 +1,4 @@
-// What a person is told while nodes and launcher look for each other.
+// Messages for the user while nodes and launcher connect.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 namespace dlaunch::dialback {
 
 struct Messages {
-  std::function<void(const std::string&)> info;  ///< with -v
+  std::function<void(const std::string&)> info;  ///< printed with -v
   std::function<void(const std::string&)> note;
 };
 

@@ -24,7 +24,7 @@ transport::Connection NodeConnection::connection(const std::shared_ptr<NodeConne
           .passed_on_by = [connection](Time deadline) { return connection->passed_on_by(deadline); }};
 }
 
-/// There is a copy of the descriptor, and the launcher shall see the end all the same.
+/// A copy of the descriptor is open, but the launcher must see the end of the stream.
 void NodeConnection::close_thread_end() {
   ::shutdown(local_.get(), SHUT_RDWR);
   local_.reset();

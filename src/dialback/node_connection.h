@@ -1,7 +1,10 @@
-// One node's connection, as the launcher and the thread that carries its bytes both know it: a socket pair, and why it
-// ended. Called by the launcher's thread: connection, taken, reason. By AgentGroup's: say_error, expect_reason,
-// end_soon, close_thread_end. By either, before the pump has it: take_thread_end. By AgentGroup's and the pump's:
-// set_reason. By the pump's: the rest.
+// One node's connection, shared by the launcher and the thread that copies its bytes: a socket pair, and the reason of
+// its end. Threads that call the functions:
+// - the launcher: connection, taken, reason
+// - AgentGroup: say_error, expect_reason, end_soon, close_thread_end
+// - the launcher or AgentGroup, before the pump has the connection: take_thread_end
+// - AgentGroup and the pump: set_reason
+// - the pump: all others
 #pragma once
 
 #include <memory>
@@ -20,40 +23,40 @@ class NodeConnection {
  public:
   NodeConnection();
 
-  /// The launcher's end, with what the launcher needs to know of it; once.
+  /// The launcher's end and its data for the launcher; call once.
   static transport::Connection connection(const std::shared_ptr<NodeConnection>& connection);
   bool taken() const { return !stream_; }
-  /// Passes on what the command that leads there wrote to its stderr, as far as the launcher takes it.
+  /// Passes on the stderr of the command that started the agent, as far as the launcher reads it.
   void say_error(std::string_view bytes) const;
-  /// The other end; once.
+  /// The other end; call once.
   sys::Fd take_thread_end() { return std::move(local_); }
-  /// Instead of that: closes it, which ends the launcher's.
+  /// Alternative to take_thread_end(): closes the end, which ends the launcher's stream.
   void close_thread_end();
-  /// The first reason holds.
+  /// Only the first reason is kept.
   void set_reason(transport::Disconnect why);
   transport::Disconnect reason() const;
 
-  /// When its connection ends, the command that leads there may yet say why, within a second.
+  /// true: after the end of the connection, wait up to a second for a reason from the command's stderr.
   void expect_reason(bool expected);
   bool expects_reason() const;
-  /// Its connection is to end now, by itself or after a second.
+  /// The connection must end: by itself, or after a second.
   void end_soon();
   bool is_ending() const;
 
-  /// Of the thread: all that it read has left this process.
+  /// For the pump: true if all bytes read have left this process.
   void set_idle(bool idle) { idle_.set(idle); }
 
  private:
   bool passed_on_by(Time deadline);
 
-  sys::Fd stream_;  // the launcher's end, until it is asked for
+  sys::Fd stream_;  // the launcher's end, until connection() is called
   sys::Fd local_;
   sys::Pipe errors_;
-  sys::Fd copy_;  // of the thread's end: what is in it has not been passed on
+  sys::Fd copy_;  // of the thread's end; its unread bytes are not yet passed on
   mutable std::mutex mutex_;
   transport::ssh::PumpIdleFlag idle_{mutex_};
   transport::Disconnect disconnect_;  // guarded by the mutex
-  bool expects_reason_ = false;       // and so are these
+  bool expects_reason_ = false;       // guarded by the mutex, too
   bool ends_soon_ = false;
 };
 

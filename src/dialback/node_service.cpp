@@ -14,14 +14,15 @@ NodeService::NodeService(LauncherConnection connection, LocalAgent agent, EndSig
 
 Result<int> NodeService::run() {
   SealedSocket& socket = carrier_.socket();
-  std::vector<pollfd> polled(1 + Carrier::kPolled);  // what came with the welcome is heard before the first wait
+  // records that arrived with the welcome are processed before the first wait
+  std::vector<pollfd> polled(1 + Carrier::kPolled);
   for (;;) {
     socket.beat(Clock::now());
     carrier_.turn(&polled[1]);
     if (outcome_) return over(*outcome_);
     if (refusal_) return over(fail(*refusal_));
     if (const auto signal = signals_.next()) {
-      // The agent passes on TERM, INT and HUP only.
+      // The agent passes on only TERM, INT and HUP.
       if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
       socket.send(SealedRecord::Kind::data_end,
                   to_payload(DataEnd{false, "dlaunch on the host was ended by " + signal_name(*signal)}));
@@ -30,8 +31,8 @@ Result<int> NodeService::run() {
     }
     if (socket.over()) return over(launcher_lost(socket.why()));
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
-    // While an agent runs, the heartbeat of its link decides when the launcher is lost. It no longer does once the
-    // agent has closed its end, even if its last bytes still wait here.
+    // While an agent runs, the heartbeat of its link detects a lost launcher. This ends when the agent closes its end,
+    // even if its last bytes are still unread here.
     const bool judged = agent_runs_ && !carrier_.local_hung_up();
     if (!judged && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});
@@ -72,7 +73,7 @@ void NodeService::start_agent() {
   carrier_.detach();
 }
 
-/// Once nothing of the job is left here, the launcher may know.
+/// The launcher may be notified only after no process of the job is left here.
 void NodeService::agent_ended() {
   agent_runs_ = false;
   carrier_.detach();

@@ -1,7 +1,8 @@
-// What a node does once its launcher has admitted it: it starts an agent when the launcher first speaks to it, carries
-// its link, and ends as the job does. A signal to end goes to the agent, which tells the launcher (TerminationNotice),
-// and the job ends; one that the agent is not told, or without an agent, ends this process at once. Whatever ends
-// first, the launcher, the connection, the agent or this process, nothing of the job is left here.
+// The work of a node after its launcher has admitted the node. The node starts an agent at the launcher's first data,
+// copies the bytes of the link, and ends with the job. A termination signal goes to the agent, which reports a
+// TerminationNotice to the launcher, and the job ends. Without an agent, or if the agent does not accept the signal,
+// the signal ends this process at once. Whichever ends first (launcher, connection, agent or this process), no process
+// of the job is left here.
 #pragma once
 
 #include <functional>
@@ -14,18 +15,20 @@ namespace dlaunch::dialback {
 
 /// How a node starts its agent.
 struct LocalAgent {
-  std::function<Result<sys::Fd>()> start;  ///< its link
-  /// By TERM, INT or HUP, that this machine's part in the job ends; false: it is told no more.
+  std::function<Result<sys::Fd>()> start;  ///< returns the agent's link
+  /// Signals the agent with TERM, INT or HUP: the part of this machine in the job ends. Returns false if the agent no
+  /// longer accepts signals.
   std::function<bool(int signal)> tell_to_end;
-  std::function<void()> end;  ///< once its link is closed: waits, for a bounded time, until nothing of it is left
+  /// call after the link is closed; waits, for a bounded time, until no process of the agent is left
+  std::function<void()> end;
 };
 
 class NodeService {
  public:
-  /// What `agent` and the signals refer to must outlive this.
+  /// All objects used by `agent` and the signals must outlive this object.
   NodeService(LauncherConnection connection, LocalAgent agent, EndSignals& signals);
 
-  /// The job's exit code, as the launcher tells it.
+  /// Returns the job's exit code, as sent by the launcher.
   Result<int> run();
 
  private:

@@ -20,7 +20,7 @@ Nodes::~Nodes() { pump_.stop(); }
 Result<transport::Connection> Nodes::open(const plan::Host& host) {
   const auto& connection = connections_.at(static_cast<size_t>(host.reach.node.value()) - 1);
   if (!connection->taken()) return NodeConnection::connection(connection);
-  if (connection->reason().nothing_left) {  // a stream that has ended, for a reason that says so
+  if (connection->reason().nothing_left) {  // a stream at its end, with the reason
     return transport::Connection{.stream = sys::make_socketpair().first,
                                  .disconnect = [connection] { return connection->reason(); }};
   }

@@ -1,5 +1,5 @@
-// Reaches the nodes of a gathering: each is asked for once, and its connection is there already. Owned by
-// app/same_line.cpp; it outlives the session that it is lent to, because nodes hear last how the job ended.
+// The transport for the nodes of a gathering: their connections already exist, and open() is called once per node.
+// Owned by app/same_line.cpp; must outlive the session, because the nodes receive the job's result last.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ namespace dlaunch::dialback {
 
 class Nodes : public transport::Transport {
  public:
-  /// Throws when there is no thread to be had.
+  /// Throws std::system_error if the thread cannot be created.
   explicit Nodes(std::vector<JoinedNode> joined);
-  /// Closes what is open; nodes that heard no outcome take the launcher for lost.
+  /// Closes the connections; nodes without a result treat the launcher as lost.
   ~Nodes() override;
 
-  /// Of a host whose Reach names a node. A second time it fails: no other connection will come.
+  /// For a host with a node in its Reach. A second call for a node fails: the node does not connect again.
   Result<transport::Connection> open(const plan::Host& host) override;
   void close() override {}
-  /// Tells every node that is still there the job's exit code, and waits for a bounded time until it has heard it.
+  /// Sends the job's exit code to all connected nodes. Waits, for a bounded time, until they have received it.
   void end(int exit_code);
 
  private:

@@ -17,13 +17,13 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr int kAcceptedAtOnce = 32;                     // before those that are open are read
-constexpr size_t kNamedAddresses = 3;                   // addresses that a person is told
-constexpr std::chrono::milliseconds kNoDescriptor{50};  // to wait where accept() has none to give
+constexpr int kAcceptedAtOnce = 32;                     // accepted before the open connections are read
+constexpr size_t kNamedAddresses = 3;                   // addresses named in messages
+constexpr std::chrono::milliseconds kNoDescriptor{50};  // pause if accept() has no descriptors
 
 }  // namespace
 
-/// A connection that has not proved itself, or has not said its first record.
+/// A connection before its proof of the key, or before its first record.
 struct PendingConnections::Pending {
   Pending(sys::Fd its_socket, std::string its_address, const Secret& key)
       : socket(std::move(its_socket)), address(std::move(its_address)), handshake(key, random_for_handshake()) {}
@@ -34,7 +34,7 @@ struct PendingConnections::Pending {
   std::string address;
   Time since = Clock::now();
   HandshakeServer handshake;
-  std::optional<SealedSocket> proven;  // it has the job's key, and the socket; its statement is awaited
+  std::optional<SealedSocket> proven;  // set after the proof; owns the socket and awaits the statement
 };
 
 PendingConnections::PendingConnections(ListeningSocket listener, const Secret& key, Said said)
@@ -72,7 +72,7 @@ void PendingConnections::accept_some() {
     const int error = socket ? 0 : errno;
     if (error == ECONNABORTED || error == EINTR) continue;
     if (!socket) {
-      if (error != EAGAIN) {  // no descriptor or memory: rejected connections give some back
+      if (error != EAGAIN) {  // no descriptor or memory: closing a connection frees some
         make_room();
         ::poll(nullptr, 0, static_cast<int>(kNoDescriptor.count()));
       }
@@ -86,7 +86,7 @@ void PendingConnections::accept_some() {
   }
 }
 
-/// The oldest goes that has said nothing, else the oldest. Should it be a node, it connects again.
+/// Closes the oldest connection that has sent no bytes, else the oldest. A node would connect again.
 void PendingConnections::make_room() {
   const auto silent = std::ranges::find_if(
       pending_, [](const auto& connection) { return !connection->proven && connection->handshake.silent(); });
@@ -115,7 +115,7 @@ bool PendingConnections::hear(Pending& connection) {
   return !connection.proven->over();
 }
 
-/// False when it is nobody of ours.
+/// Returns false if the handshake failed: the peer does not have the job's key.
 bool PendingConnections::hear_handshake(Pending& connection) {
   std::array<char, kHelloSize> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
   for (;;) {
@@ -127,7 +127,8 @@ bool PendingConnections::hear_handshake(Pending& connection) {
     const std::string reply = connection.handshake.take_reply();
     const bool sent =
         ::send(connection.fd(), reply.data(), reply.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(reply.size());
-    if (progress == HandshakeState::refused || !sent) return false;  // a new connection takes so few bytes at once
+    // a new connection always accepts these few bytes at once
+    if (progress == HandshakeState::refused || !sent) return false;
     if (progress == HandshakeState::proven) {
       connection.proven.emplace(std::move(connection.socket), connection.handshake.keys());
       return true;

@@ -1,6 +1,6 @@
-// Connections to a launcher's listening socket, until each has proved that it has the job's key and said its first
-// record. Unauthenticated ones cost little and delay nobody: a few bytes of memory each, a limited number, no work
-// beyond a wrong first byte. Passive: its owner polls.
+// Connections to a launcher's listening socket until each peer has proved its knowledge of the job's key and sent its
+// first record. Unauthenticated connections cost little and delay no other connection: few bytes of memory, a limited
+// number, and no work after a wrong first byte. Passive: the owner polls.
 #pragma once
 
 #include <poll.h>
@@ -21,10 +21,11 @@ namespace dlaunch::dialback {
 
 class PendingConnections {
  public:
-  static constexpr size_t kMostUnauthenticated = 128;  ///< as OpenSSH's MaxStartups: the oldest make room
+  /// like MaxStartups of OpenSSH: beyond the limit, the oldest is closed
+  static constexpr size_t kMostUnauthenticated = 128;
   static constexpr std::chrono::seconds kHandshakeLimit{10};
 
-  /// Hears of each that has the key: its first record, and the address from which it connected. It may take the socket.
+  /// Receives each peer with the key: its first record and its address. May take the socket.
   using Said = std::function<void(SealedSocket& socket, const std::string& address, const SealedRecord& record)>;
 
   PendingConnections(ListeningSocket listener, const Secret& key, Said said);
@@ -32,13 +33,13 @@ class PendingConnections {
 
   const Endpoint& at() const { return listener_.at; }
   void watch(std::vector<pollfd>& polled) const;
-  /// `polled`: the first of those that watch() appended.
+  /// `polled`: the first entry appended by watch().
   void turn(const pollfd* polled, Time now);
   /// Closes the listening socket and all connections.
   void close();
 
   size_t wrong_keys() const { return wrong_keys_; }
-  /// How many connections were rejected, and from where, for a person; empty: none.
+  /// The number and addresses of rejected connections, for the user; empty: none.
   std::string rejected_text() const;
 
  private:
@@ -47,7 +48,7 @@ class PendingConnections {
   void accept_some();
   void make_room();
   void count_rejected(const Pending& connection);
-  /// What it has said by now. False when it is in, or to be forgotten.
+  /// Processes the received bytes. Returns false if the connection is admitted or must be dropped.
   bool hear(Pending& connection);
   bool hear_handshake(Pending& connection);
 
@@ -55,9 +56,9 @@ class PendingConnections {
   const Secret key_;
   const Said said_;
   std::vector<std::unique_ptr<Pending>> pending_;
-  size_t not_dlaunch_ = 0;  // connections that said nothing, or what no dlaunch says
+  size_t not_dlaunch_ = 0;  // connections that sent no bytes, or bytes of another program
   size_t wrong_keys_ = 0;
-  std::set<std::string> addresses_;  // a few of both
+  std::set<std::string> addresses_;  // a few addresses of both kinds
 };
 
 }  // namespace dlaunch::dialback

@@ -26,9 +26,9 @@ struct Pump::Carried {
       : carrier(std::move(its_carrier)), connection(std::move(its_connection)) {}
   Carrier carrier;
   std::shared_ptr<NodeConnection> connection;
-  bool told_end = false;             // the node knows that the launcher has closed its link
-  std::optional<Time> reason_until;  // its connection ended, and more of the reason may come
-  std::optional<Time> ends_by;       // its connection is to end
+  bool told_end = false;             // the node was notified that the launcher has closed its link
+  std::optional<Time> reason_until;  // deadline for a better reason after the connection has ended
+  std::optional<Time> ends_by;       // deadline for the end of the connection
   bool over = false;
 };
 

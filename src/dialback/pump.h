@@ -1,5 +1,4 @@
-// Carries the bytes of nodes' links between their sealed connections and sockets of the launcher: one thread for all
-// nodes.
+// Copies the bytes of nodes' links between sealed connections and sockets of the launcher: one thread for all nodes.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@
 
 namespace dlaunch::dialback {
 
-/// Shared with its thread, which may outlive all others that have it.
+/// Shared with its thread, which may outlive all other owners.
 class Pump {
  public:
   Pump();
@@ -24,22 +23,22 @@ class Pump {
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
 
-  /// The function of its thread.
+  /// The function of the thread.
   void run();
-  /// Carries this connection, too.
+  /// Adds a connection.
   void add(SealedSocket socket, std::shared_ptr<NodeConnection> connection);
-  /// Looks at its connections again.
+  /// Makes the thread check the connections again.
   void wake() const;
-  /// Tells every node that is still there the job's exit code, and ends the thread.
+  /// Sends the job's exit code to all connected nodes, and ends the thread.
   void finish(int exit_code);
-  /// Ends the thread. Nodes that heard no outcome take the launcher for lost.
+  /// Ends the thread. Nodes without a result treat the launcher as lost.
   void stop();
 
  private:
   struct Carried;
 
   static void hear(NodeConnection& connection, const SealedRecord& record);
-  /// False when the thread is to end.
+  /// Returns false if the thread must end.
   bool take_orders();
   void turn(Carried& each, const pollfd* polled);
   void let_go(Carried& each);
@@ -50,21 +49,21 @@ class Pump {
   sys::Fd orders_;
   std::vector<std::unique_ptr<Carried>> carried_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Carried>> added_;  // guarded by the mutex, as what follows
+  std::vector<std::unique_ptr<Carried>> added_;  // guarded by the mutex, like the following members
   std::optional<int> outcome_;
   bool stopped_ = false;
 };
 
-/// A pump, and its thread.
+/// A pump and its thread.
 class PumpThread {
  public:
   ~PumpThread() { stop(); }
 
   Pump* operator->() const { return pump_.get(); }
   const std::shared_ptr<Pump>& shared() const { return pump_; }
-  /// Throws when there is no thread to be had.
+  /// Throws std::system_error if the thread cannot be created.
   void start();
-  /// As the pump's; waits for a bounded time until the thread has ended.
+  /// Like Pump::finish() and Pump::stop(); waits, for a bounded time, until the thread has ended.
   void finish(int exit_code);
   void stop();
 

@@ -9,7 +9,7 @@ namespace dlaunch::dialback {
 namespace {
 
 constexpr size_t kLengthBytes = 4;
-constexpr size_t kAdded = 1 + crypto_secretstream_xchacha20poly1305_ABYTES;  // the kind, tag and authenticator
+constexpr size_t kAdded = 1 + crypto_secretstream_xchacha20poly1305_ABYTES;  // the kind, the tag and the authenticator
 static_assert(crypto_secretstream_xchacha20poly1305_KEYBYTES == Secret::kSize);
 
 const unsigned char* raw(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
@@ -56,7 +56,7 @@ void Sealer::seal(SealedRecord::Kind kind, std::string_view payload, std::string
 
 Opener::~Opener() { ::sodium_memzero(&state_, sizeof state_); }
 
-/// What was taken is dropped when it is half of what is held, so that each byte moves once at most on average.
+/// Taken bytes are dropped when they are half of the buffer: on average, each byte moves at most once.
 void Opener::take(size_t size) {
   start_ += size;
   if (start_ < buffer_.size() - start_) return;

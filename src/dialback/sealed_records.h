@@ -1,6 +1,6 @@
-// Records sealed by libsodium's secretstream: what is changed, left out, repeated, put in another order or cut off is
-// noticed. A direction begins with secretstream's header; a record is its length (u32, little-endian, authenticated
-// with it) and its sealed bytes. PURE but for the random header.
+// Records sealed by secretstream of libsodium, which detects changed, missing, repeated, reordered and truncated data.
+// A direction starts with secretstream's header. A record consists of its length (u32, little-endian, authenticated
+// with the data) and its sealed bytes. PURE except for the random header.
 #pragma once
 
 #include <sodium/crypto_secretstream_xchacha20poly1305.h>
@@ -14,19 +14,20 @@
 
 namespace dlaunch::dialback {
 
-/// The most bytes in one record.
+/// Maximum bytes in a record.
 inline constexpr size_t kMostRecord = 64u << 10;
 
 struct SealedRecord {
-  /// The first byte of what is sealed.
+  /// The first byte of the sealed data.
   enum class Kind : std::uint8_t {
-    statement = 1,  ///< node: what it was started for (statement.h); its first record
-    welcome = 2,    ///< launcher: it is one of the job's nodes; the job's id
-    refusal = 3,    ///< launcher: why it is none; the last record
-    data = 4,       ///< the bytes of the agent's link, both ways
-    alive = 5,      ///< nothing, every few seconds
-    data_end = 6,   ///< no data follow; of a node with what is left there and why (DataEnd in statement.h)
-    outcome = 7,    ///< launcher: the exit code of the job in digits; the last record
+    statement = 1,  ///< node: its statement (statement.h); its first record
+    welcome = 2,    ///< launcher: the node is admitted; contains the job's id
+    refusal = 3,    ///< launcher: why the node is refused; the last record
+    data = 4,       ///< bytes of the agent's link, both ways
+    alive = 5,      ///< empty, every few seconds
+    /// end of the data; from a node with the remaining processes and the reason (DataEnd in statement.h)
+    data_end = 6,
+    outcome = 7,  ///< launcher: the job's exit code in digits; the last record
   };
   Kind kind = Kind::alive;
   std::string payload;
@@ -39,7 +40,7 @@ class Sealer {
   Sealer(Sealer&&) = default;
   Sealer& operator=(Sealer&&) = default;
 
-  /// Appends the record, after the header when it is the first. `last`: nothing may follow it.
+  /// Appends the record, with the header before the first record. `last`: no record may follow.
   void seal(SealedRecord::Kind kind, std::string_view payload, std::string& out, bool last = false);
 
  private:
@@ -55,9 +56,9 @@ class Opener {
   Opener& operator=(Opener&&) = default;
 
   void feed(std::string_view bytes) { buffer_ += bytes; }
-  /// The next whole record; nullopt when more bytes are needed. It must not be used after an Error.
+  /// The next complete record; nullopt: more bytes are needed. Do not call after an Error.
   Result<std::optional<SealedRecord>> next();
-  /// The last record has come.
+  /// True after the last record.
   bool ended() const { return ended_; }
   size_t held() const { return buffer_.size() - start_; }
 

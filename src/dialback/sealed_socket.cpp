@@ -71,14 +71,14 @@ std::optional<SealedRecord> SealedSocket::next() {
 
 void SealedSocket::beat(Time now) {
   if (now < next_beat_) return;
-  // What waits says the same once it is sent.
+  // A queued record also serves as a heartbeat after it is sent.
   if (out_.empty()) send(SealedRecord::Kind::alive);
   next_beat_ = now + kBeat;
 }
 
 void SealedSocket::finish_sending() { ::shutdown(socket_.get(), SHUT_WR); }
 
-/// What a peer has sent and we have not read would make the kernel throw away what we sent: it is read to its end.
+/// Unread bytes from the peer would make the kernel discard the bytes we sent: read them to the end.
 void say_farewell(std::vector<SealedSocket*> sockets, Time deadline) {
   std::vector<bool> finished(sockets.size());
   for (;;) {

@@ -1,4 +1,4 @@
-// A TCP connection to a peer that proved itself: records in, records out. Passive: its owner polls it.
+// A TCP connection to an authenticated peer: records in, records out. Passive: the owner polls.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace dlaunch::dialback {
 
 class SealedSocket {
  public:
-  /// How often each side says that it is there, and how long its silence may last.
+  /// The interval of heartbeats, and the maximum silence of the peer.
   static constexpr std::chrono::seconds kBeat{5};
   static constexpr std::chrono::seconds kLongestSilence{15};
 
@@ -22,23 +22,23 @@ class SealedSocket {
   SealedSocket(sys::Fd socket, const SessionKeys& keys);
 
   const sys::Fd& fd() const { return socket_; }
-  /// Queues a record; flush() sends it. `last`: nothing may follow it.
+  /// Queues a record; flush() sends the record. `last`: no record may follow.
   void send(SealedRecord::Kind kind, std::string_view payload = {}, bool last = false);
   size_t waiting() const { return out_.size(); }
-  /// Writes as much as the connection takes now.
+  /// Writes as many bytes as the connection accepts now.
   void flush();
-  /// Reads what is there, 64 KiB at most.
+  /// Reads the available bytes, at most 64 KiB.
   void receive();
-  /// The next record that was received.
+  /// The next received record.
   std::optional<SealedRecord> next();
-  /// Sends an alive record when it is time for one.
+  /// Queues an `alive` record at each interval.
   void beat(Time now);
   Time next_beat() const { return next_beat_; }
   bool silent(Time now) const { return now - heard_ > kLongestSilence; }
-  /// The connection is of no use any more; why() says why.
+  /// True if the connection cannot be used any more; why() returns the reason.
   bool over() const { return over_; }
   const std::string& why() const { return why_; }
-  /// Nothing more is sent; what was sent is still delivered.
+  /// Stops sending; bytes already sent are still delivered.
   void finish_sending();
 
  private:
@@ -55,7 +55,7 @@ class SealedSocket {
   std::string why_;
 };
 
-/// Tells each peer the last record that is queued for it, and waits until it has taken it, or until the deadline.
+/// Sends to each peer its last queued record. Waits until the peers have received their records, or until the deadline.
 void say_farewell(std::vector<SealedSocket*> sockets, Time deadline);
 
 }  // namespace dlaunch::dialback

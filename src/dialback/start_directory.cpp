@@ -36,7 +36,7 @@ void make_directories(const std::string& path) {
   ::mkdir(path.c_str(), kOwnersAlone);
 }
 
-/// Why others could put something else there; empty: they cannot.
+/// Returns why other users could replace the directory; empty: they cannot.
 std::string not_ours_alone(const std::string& path) {
   for (size_t end = 0; end != path.npos; end = path.find('/', end + 1)) {
     const std::string above = end == 0 ? "/" : path.substr(0, end);
@@ -57,7 +57,8 @@ void remove_with_files(const std::string& path) {
   ::rmdir(path.c_str());
 }
 
-/// Those of this user that were changed last so long before `made`. Clocks of hosts and disk may differ.
+/// Removes directories of this user whose last change is more than kAbandonedAfter before `made`. Clocks of hosts and
+/// disk may differ.
 void remove_abandoned(const std::string& parent, const std::string& made) {
   struct stat now{};
   if (::lstat(made.c_str(), &now) != 0) return;

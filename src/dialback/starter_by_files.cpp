@@ -17,11 +17,11 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
-constexpr std::chrono::seconds kReadEvery{1};        // each read opens a file for each host, on a disk that they share
-constexpr std::chrono::seconds kTasksComeLimit{25};  // a manager needs its time; the launcher gives up after 30
+constexpr std::chrono::seconds kReadEvery{1};        // each read opens a file per host on a shared disk
+constexpr std::chrono::seconds kTasksComeLimit{25};  // a manager needs time; the launcher gives up after 30 s
 
-/// The words of one task. $0 is the start directory; $1 is the host's name where each host has a command of its own.
-/// Its output goes to said.NAME, because PBS appends a task's stdout to the job's output.
+/// The words of one task. $0 is the start directory; $1 is the host name if each host has its own command. The output
+/// goes to said.NAME, because PBS appends a task's stdout to the job's output.
 std::string task_script(const std::string& own_name) {
   return "n=" + own_name + R"sh(; [ -O "$0" ] && exec /bin/sh "$0/script" "$n" <"$0/data" >"$0/said.$n" 2>&1)sh";
 }
@@ -44,7 +44,7 @@ Result<void> StarterByFiles::begin(transport::RunningCommands& /*processes*/) {
                                                    request_.hosts.front().reach.agent, transport::kPieceLimit, "$1"));
 }
 
-/// All hosts read the same bytes: those that have the agent already stop at the first contact.
+/// All hosts read the same bytes; hosts with the agent stop at the first contact.
 Result<void> StarterByFiles::send_contact(const std::string& line, transport::RunningCommands& processes) {
   come_by_ = Clock::now() + kTasksComeLimit;
   TRY(files_->write("data", line + std::string(transport::agent_image().bytes) + line));
@@ -86,7 +86,7 @@ void StarterByFiles::turn(const pollfd* polled, Time now) {
   next_read_ = now + kReadEvery;
 }
 
-/// A line is taken once it is whole.
+/// Reads only complete lines.
 void StarterByFiles::read_answers() {
   answers_.emplace(request_.nonce, transport::agent_image().machine, request_.names());
   for (const plan::Host& host : request_.hosts) {
@@ -95,7 +95,7 @@ void StarterByFiles::read_answers() {
   }
 }
 
-/// Its last words come before its end is known.
+/// Reads stderr first: its last lines must arrive before the end of the command is detected.
 void StarterByFiles::read(Started& from) {
   std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   for (sys::Fd* fd : {&from.errors, &from.stream}) {

@@ -1,6 +1,6 @@
-// Agents that a resource manager starts where neither stdin nor stdout of a task is ours, as PBS does: what they need
-// (the bootstrap's script, the agent, the contact) lies in files of a directory on a disk that the nodes share, and
-// their answers come there, too.
+// Starts agents with a resource manager that does not connect a task's stdin and stdout to the launcher, for example
+// PBS. The tasks read the bootstrap script, the agent and the contact from files in a directory on a disk shared by the
+// nodes, and write their answers there.
 #pragma once
 
 #include <optional>
@@ -24,17 +24,17 @@ class StarterByFiles : public AgentStarter {
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
   std::optional<transport::Disconnect> start_failure(const std::string& host) override;
-  /// A command of one host's own may end without its agent: who starts tasks for it goes on.
+  /// A host's own command may end without its agent: the process that starts its tasks continues.
   bool ended() const override;
-  /// Nobody needs the files any more.
+  /// The files are no longer needed.
   void settled() override { files_.reset(); }
   void close() override;
 
  private:
-  /// One that was started, for this host; for all of them when the name is empty.
+  /// A started command, for this host; an empty name means all hosts.
   struct Started {
     std::string host;
-    sys::Fd stream = {};  // what it writes, which is nobody's
+    sys::Fd stream = {};  // its output, which is ignored
     sys::Fd errors = {};
     bool said_why = false;
   };
@@ -50,7 +50,7 @@ class StarterByFiles : public AgentStarter {
   const bool one_for_all_;
   std::optional<StartDirectory> files_;
   std::vector<Started> started_;
-  std::optional<Answers> answers_;  // as the hosts' files were when they were last read
+  std::optional<Answers> answers_;  // the hosts' files at the last read
   Time next_read_;                  // of these files
   Time come_by_ = Time::max();
 };

@@ -18,12 +18,12 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
-constexpr std::chrono::seconds kTogether{10};     // after the first answer the others are waited for
-constexpr std::chrono::seconds kAnswerLimit{15};  // srun passes nothing on before its tasks run on all nodes
-constexpr std::chrono::seconds kComeLimit{8};     // an agent that cannot connect gives up before
+constexpr std::chrono::seconds kTogether{10};     // limit for the other answers after the first answer
+constexpr std::chrono::seconds kAnswerLimit{15};  // srun forwards no output before its tasks run on all nodes
+constexpr std::chrono::seconds kComeLimit{8};     // longer than an agent tries to connect
 
-/// The script is in the environment, which the manager's command passes on: its words stand in process lists and in the
-/// manager's records as long as the job runs.
+/// The script is in the environment, which the manager's command passes on: command lines are visible in process lists
+/// and in the manager's records while the job runs.
 constexpr const char* kTask = " sh -c 'eval \"$DLAUNCH_START\"'";
 
 std::string set_environment(const std::string& script, const std::vector<std::string>& unset) {
@@ -58,8 +58,8 @@ Result<void> StarterByStdin::send_contact(const std::string& line, transport::Ru
   return {};
 }
 
-/// A `fail` before `ready` is the script's: no agent can run there, a retry is useless. A `fail` after `ready` is the
-/// agent's, which could not connect: another way may work.
+/// A `fail` before `ready` comes from the script: no agent can run on the host, so a retry is useless. A `fail` after
+/// `ready` comes from an agent that could not connect: another transport may work.
 std::optional<transport::Disconnect> StarterByStdin::start_failure(const std::string& host) {
   if (answers_.state(host) == Answers::State::failed) {
     return transport::Disconnect{
@@ -79,7 +79,7 @@ void StarterByStdin::watch(std::vector<pollfd>& polled) const {
   polled.push_back({errors_.get(), POLLIN, 0});
 }
 
-/// Its last words come before its end is known.
+/// Reads stderr first: its last lines must arrive before the end of the command is detected.
 void StarterByStdin::turn(const pollfd* polled, Time now) {
   if (polled[1].revents != 0 && errors_) read_errors();
   if (polled[0].revents != 0 && stream_) read(now);
@@ -87,8 +87,8 @@ void StarterByStdin::turn(const pollfd* polled, Time now) {
   look_at_answers(now);
 }
 
-/// The time to come begins when every host that answers in time has an agent and all that it reads. It is over where
-/// none answers at all: one that does not may keep the answers of all others back.
+/// The time limit for connecting starts when all hosts that answered in time have an agent and all its input. Without
+/// any answer the time is over at once: a host without an answer may block the answers of all other hosts.
 void StarterByStdin::look_at_answers(Time now) {
   if (first_answer_ == Time::max() && now - began_ > kAnswerLimit) come_by_ = std::min(come_by_, now);
   if (come_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
@@ -109,7 +109,7 @@ void StarterByStdin::write() {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR) {
-      to_send_.clear();  // read() sees the end
+      to_send_.clear();  // read() detects the end
     }
   }
 }
@@ -128,7 +128,7 @@ void StarterByStdin::read(Time now) {
   send_agent(now);
 }
 
-/// All hosts of one command get the same bytes: those that have the agent already have read the first contact.
+/// All hosts of one command receive the same bytes; hosts with the agent have already read the first contact.
 void StarterByStdin::send_agent(Time now) {
   const bool all = !answers_.any(Answers::State::silent) || now - first_answer_ > kTogether;
   if (!all || sent_agent_ || !answers_.any(Answers::State::asks)) return;

@@ -1,6 +1,6 @@
-// One command of a resource manager that starts agents on some hosts. The bootstrap's script is in its environment, its
-// stdin is the contact and, where a host lacks them, the agent's bytes and the contact again. It answers for each host;
-// its stderr is where the manager says why it ends what it started.
+// Starts agents with one command of a resource manager. Its environment contains the bootstrap script. Its stdin
+// receives the contact and, if a host lacks the agent, the agent's bytes and the contact again. Its stdout contains the
+// answers of all hosts, and its stderr the reasons of the manager for ending the agents.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class StarterByStdin : public AgentStarter {
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
   std::optional<transport::Disconnect> start_failure(const std::string& host) override;
-  /// Its stdout has ended.
+  /// True if its stdout has ended.
   bool ended() const override { return !stream_; }
   void close() override;
 

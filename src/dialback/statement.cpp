@@ -12,11 +12,11 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr char kBetween = '\0';  // no word of a command line has it
+constexpr char kBetween = '\0';  // not part of any word of a command line
 constexpr int kMostNodes = 100'000;
 constexpr size_t kHeadFields = 4;
 constexpr size_t kMostName = 255;
-constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the other fields have the rest
+constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the remaining bytes are for the other fields
 constexpr size_t kShownWord = 200;
 constexpr size_t kMostPart = 4096;  // of a refusal
 constexpr size_t kRefusalFields = 5;
@@ -29,7 +29,7 @@ size_t size_of(const std::vector<std::string>& words) {
   return size;
 }
 
-/// One word that stands for words that are too long to be sent.
+/// One word that replaces words too long for a record.
 std::string digest_of(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += word + kBetween;

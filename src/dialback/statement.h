@@ -1,5 +1,4 @@
-// What a node says of itself once it has proved that it has the job's key, and whether the launcher was started for the
-// same job. PURE.
+// The statement of an authenticated node about its start, and the comparison with the launcher's own statement. PURE.
 #pragma once
 
 #include <optional>
@@ -11,41 +10,41 @@
 
 namespace dlaunch::dialback {
 
-/// Of a node that was not told which one it is: node 0 numbers it.
+/// For a node without a number: node 0 assigns a number.
 inline constexpr int kUnnumbered = -1;
 
 struct Statement {
-  std::string version;             ///< of dlaunch and its agent: both sides must be one build
-  int nodes = 0;                   ///< of the job, the launcher's among them
-  int node = 0;                    ///< this one's number, or kUnnumbered
+  std::string version;             ///< of dlaunch and its agent: both sides must be the same build
+  int nodes = 0;                   ///< of the job, including the launcher
+  int node = 0;                    ///< the number of this node, or kUnnumbered
   std::string name;                ///< the machine's host name
-  std::vector<std::string> words;  ///< the programs with their numbers of ranks, as the command line has them
+  std::vector<std::string> words;  ///< the programs with their numbers of ranks, as in the command line
 };
 
-/// A record's payload. If the words do not fit into a record, their BLAKE2b digest is sent instead.
+/// The payload of a record. Words too long for a record are replaced by their BLAKE2b digest.
 std::string to_payload(const Statement& statement);
 Result<Statement> statement_in(std::string_view payload);
 
-/// Why a node with this statement is none of the launcher's job, for a person on either side: it says which of both has
-/// what. Nullopt: it is one.
+/// Why this node does not belong to the launcher's job, with the values of both sides, for users on both sides.
+/// nullopt: the node belongs to the job.
 std::optional<std::string> difference_from(const Statement& launcher, const Statement& node);
 
-/// A record's payload for a node that is not to be one of the job, or whose job there will not be: why, and its exit
-/// code.
+/// The payload for a refused node, or for a node of a job that will not start: the reason, and the exit code for the
+/// node.
 std::string refusal_payload(const Error& error);
-/// The Error as that node's user reads it. It is printable, whatever the payload is.
+/// The Error for the node's user. The text is printable for any payload.
 Error refusal_in(std::string_view payload);
 
-/// The payload of SealedRecord::Kind::outcome; -1 for one that is none.
+/// Parses the payload of SealedRecord::Kind::outcome; -1 if invalid.
 int exit_code_in(std::string_view payload);
 
 /// The payload of a node's SealedRecord::Kind::data_end.
 struct DataEnd {
-  bool nothing_left = false;  ///< of the job, on that node
+  bool nothing_left = false;  ///< true: no process of the job is left on the node
   std::string reason = {};    ///< may be empty
 };
 std::string to_payload(const DataEnd& end);
-/// An unknown first byte counts as "something may be left". The reason is printable.
+/// An unknown first byte means "a process may be left". The reason is printable.
 DataEnd data_end_in(std::string_view payload);
 
 }  // namespace dlaunch::dialback
