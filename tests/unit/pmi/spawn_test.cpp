@@ -80,7 +80,8 @@ TEST(SpawnReader, WhatIsNoSpawnIsAnError) {
   EXPECT_THAT(why({"mcmd=spawn", "cmd=get_maxes"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "mcmd=spawn"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "nprocs=1"}), HasSubstr("between the blocks"));
-  EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "mcmd=spawn", "totspawns=3"}), HasSubstr("invalid number of programs"));
+  EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "mcmd=spawn", "totspawns=3"}),
+              HasSubstr("invalid number of programs"));
   for (const char* blocks : {"totspawns=0", "totspawns=257", "totspawns=-1", "totspawns=x"}) {
     EXPECT_THAT(why({"mcmd=spawn", blocks}), HasSubstr("invalid number of programs")) << blocks;
   }
@@ -165,7 +166,8 @@ TEST(SpawnFrame, WhatIsMissingOrElsewhereIsAnError) {
   EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infoval0=x;"), HasSubstr("infokey0 at the wrong place"));
   EXPECT_THAT(why_frame(one + "argc=0;infokey0=x;infoval0=y;"), HasSubstr("more pairs than its counts"));
   EXPECT_THAT(why_frame(one + "argc=0;subcmd=b;maxprocs=1;argc=0;"), HasSubstr("more pairs than its counts"));
-  EXPECT_THAT(why_frame("cmd=spawn;ncmds=2;preputcount=0;subcmd=a;maxprocs=1;argc=0;"), HasSubstr("subcmd at the wrong place"));
+  EXPECT_THAT(why_frame("cmd=spawn;ncmds=2;preputcount=0;subcmd=a;maxprocs=1;argc=0;"),
+              HasSubstr("subcmd at the wrong place"));
   EXPECT_THAT(why_frame("cmd=spawn;ncmds=1;preputcount=1;ppkey0=k;subcmd=a;maxprocs=1;argc=0;"),
               HasSubstr("ppval0 at the wrong place"));
   EXPECT_THAT(why_frame("cmd=spawn;"), HasSubstr("ncmds at the wrong place"));
@@ -180,7 +182,8 @@ TEST(SpawnFrame, HasTheBoundsOfTheLines) {
     EXPECT_THAT(with("ncmds=1", std::string("ncmds=") + programs), HasSubstr("invalid number of programs")) << programs;
   }
   for (const char* ranks : {"", "-1", "1x", "2147483648"}) {
-    EXPECT_THAT(with("maxprocs=1", std::string("maxprocs=") + ranks), HasSubstr("invalid number of processes")) << ranks;
+    EXPECT_THAT(with("maxprocs=1", std::string("maxprocs=") + ranks), HasSubstr("invalid number of processes"))
+        << ranks;
   }
   for (const char* count : {"", "-1", "x", "99999999999"}) {
     EXPECT_THAT(with("argc=0", std::string("argc=") + count), HasSubstr("invalid number of argc")) << count;
