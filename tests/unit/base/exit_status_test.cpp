@@ -52,7 +52,7 @@ TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
 
 TEST(ExitStatus, LostHost) { EXPECT_EQ(ExitStatus(Lost{"link cut"}).shell_code(), 125); }
 
-TEST(ExitStatus, WhatMpiTakesForAFailureIsOne) {
+TEST(ExitStatus, TreatsAFailureOfMpiAsAFailure) {
   EXPECT_EQ(ExitStatus(Aborted{7}).shell_code(), 7);
   EXPECT_EQ(ExitStatus(Aborted{7}).describe(), "called MPI_Abort with code 7");
   EXPECT_EQ(ExitStatus(Aborted{0}).shell_code(), 1);

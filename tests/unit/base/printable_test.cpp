@@ -23,7 +23,7 @@ TEST(Printable, ColoursAreDropped) {
   EXPECT_EQ(printable("\x1b[31"), "\\x1b[31");
 }
 
-TEST(Printable, WhatIsNotUtf8IsSpelledOut) {
+TEST(Printable, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xff"), "\\xff");
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");  // overlong
   EXPECT_EQ(printable("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");
@@ -32,7 +32,7 @@ TEST(Printable, WhatIsNotUtf8IsSpelledOut) {
   EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97");  // cut short
 }
 
-TEST(Printable, WhatTurnsOrBreaksLinesIsSpelledOut) {
+TEST(Printable, EscapesCharactersThatTurnOrBreakLines) {
   EXPECT_EQ(printable("a\u202eb"), "a\\xe2\\x80\\xaeb");  // right-to-left override
   EXPECT_EQ(printable("\u2066\u2028\u200f\u061c"), "\\xe2\\x81\\xa6\\xe2\\x80\\xa8\\xe2\\x80\\x8f\\xd8\\x9c");
   EXPECT_EQ(printable("\u200d"), "\u200d");  // joins, and moves nothing
@@ -45,7 +45,7 @@ TEST(Printable, JsonKeepsItsMeaning) {
   EXPECT_EQ(printable_json("\"\u009b2J\u202e\x7f\""), "\"\\u009b2J\\u202e\\u007f\"");
 }
 
-TEST(Message, AnotherLineCannotPassForAMessage) {
+TEST(Message, IndentsFurtherLines) {
   EXPECT_EQ(message("note: ", "n1: one\ndlaunch: rank 3 exited with code 1\n"),
             "dlaunch: note: n1: one\ndlaunch:   dlaunch: rank 3 exited with code 1\n");
   EXPECT_EQ(message("", "a\rb"), "dlaunch: a\\x0db\n");

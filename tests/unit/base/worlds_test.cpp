@@ -5,7 +5,7 @@
 namespace dlaunch {
 namespace {
 
-TEST(Worlds, OneHasPlainNumbers) {
+TEST(Worlds, NumbersWorldOneWithoutAPrefix) {
   const Worlds worlds;
   EXPECT_EQ(worlds.last(), 1);
   EXPECT_EQ(worlds.place(7), (Worlds::Place{1, 7}));

@@ -124,7 +124,7 @@ TEST_F(Describe, EachRank) {
   EXPECT_FALSE(ranks[2].contains(PMIX_PROCDIR)) << "it is on another host";
 }
 
-TEST_F(Describe, WhoSpawnedIt) {
+TEST_F(Describe, DescribesTheSpawningRank) {
   world.parent = "parent";
   world.parent_rank = 4;
   ASSERT_TRUE(run());

@@ -125,7 +125,7 @@ TEST_F(SpawnAsk, WithoutWordsIsTheCommand) {
   EXPECT_THAT(asked().argv, ElementsAre("prog"));
 }
 
-TEST_F(SpawnAsk, WhatIsSaidOfTheAppComesBeforeWhatIsSaidOfTheJob) {
+TEST_F(SpawnAsk, PrefersInfoOfTheAppToInfoOfTheJob) {
   of_job.add(PMIX_WDIR, "/jobs");
   EXPECT_EQ(asked().wdir, "/jobs");
   app.cwd = cwd.data();
@@ -139,7 +139,7 @@ TEST_F(SpawnAsk, HostsComeWithoutTheirSlots) {
   EXPECT_THAT(asked().hosts, ElementsAre("n1", "n2", "n3:x"));
 }
 
-TEST_F(SpawnAsk, WhatIsNotOfItsTypeIsNotTaken) {
+TEST_F(SpawnAsk, IgnoresValuesOfAnotherType) {
   infos.add(PMIX_WDIR, std::uint32_t{7});
   infos.add(PMIX_HOST, std::uint32_t{7});
   EXPECT_EQ(asked().wdir, "");

@@ -60,7 +60,7 @@ TEST(Verdict, TheFirstFaultOfARoundIsItsCause) {
               ElementsAre(HasSubstr("expected rank 1")));
 }
 
-TEST(Verdict, WhatDidNotFireAndWhatIsLeftAreTold) {
+TEST(Verdict, ReportsMissedFaultsAndLeftovers) {
   Injection missed{.fault = *parse_fault("kill:rank=3@1s"), .why_not = "the job ended before"};
   const Seen well{.recorded_code = 0, .rounds = {{}}};
   EXPECT_THAT(broken({missed}, well), ElementsAre(HasSubstr("kill:rank=3@1s: the job ended before")));

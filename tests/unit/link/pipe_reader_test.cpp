@@ -178,7 +178,7 @@ TEST_F(PipeReaderTest, AGrandchildThatNeverFallsSilentHoldsItNotForLong) {
   EXPECT_EQ(got.substr(0, 18), "the rank's ownmore");
 }
 
-TEST_F(PipeReaderTest, WhatTheRankWroteIsReadHoweverLateBesideAGrandchild) {
+TEST_F(PipeReaderTest, ReadsTheRanksBytesWhileAGrandchildKeepsThePipe) {
   open();
   allow(0);
   write(std::string(60000, 'r'));
@@ -193,7 +193,7 @@ TEST_F(PipeReaderTest, WhatTheRankWroteIsReadHoweverLateBesideAGrandchild) {
   EXPECT_EQ(got, std::string(60000, 'r'));
 }
 
-TEST_F(PipeReaderTest, ItIsIdleOnlyAfterTheLastData) {
+TEST_F(PipeReaderTest, IsIdleOnlyAfterTheLastData) {
   open();
   reader->rank_ended();
   auto last = Clock::now();
@@ -244,7 +244,7 @@ TEST_F(PipeReaderTest, ReadsABusyWriterWhole) {
   EXPECT_TRUE(got == bytes);
 }
 
-TEST_F(PipeReaderTest, OthersHaveTheirTurnAfterAQuarterOfAMegabyte) {
+TEST_F(PipeReaderTest, YieldsAfterAQuarterOfAMegabyte) {
   open();
   const std::string full = pattern(1u << 20);
   ASSERT_GE(::fcntl(write_end.get(), F_SETPIPE_SZ, static_cast<int>(full.size())), 0);

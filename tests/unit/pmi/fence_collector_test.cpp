@@ -18,7 +18,7 @@ TEST(Gather, AHostThatJoinedLaterTakesNoPart) {
   EXPECT_EQ(gather.take(1, {}, {}), "its agent sent a message out of order");
 }
 
-TEST(Gather, WhatAllPutGoesOutOnceAllHaveCome) {
+TEST(Gather, SendsThePairsOfAllHostsAfterTheLastOne) {
   FenceCollector gather({2, 1});
   EXPECT_EQ(gather.take(1, {"b", "2"}, {}), "");
   EXPECT_THAT(gather.take_result(), IsEmpty());

@@ -35,7 +35,7 @@ TEST(Frame, AMessageRunsToTheEnd) {
   EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "abort"), Pair("exitcode", "7"), Pair("message", "one; two")));
 }
 
-TEST(Frame, WhatIsNoFrame) {
+TEST(Frame, RejectsMalformedFrames) {
   for (const auto& [text, why] : {std::pair{"key=a;cmd=b;", "without a command at its start"},
                                   {"cmd=a", "does not end"},
                                   {"cmd=a;key=b;;", "does not end"},

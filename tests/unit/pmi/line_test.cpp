@@ -33,7 +33,7 @@ TEST(PmiLine, AMessageIsAPersonsTextToTheEnd) {
   EXPECT_EQ((*line)["exitcode"], "7");
 }
 
-TEST(PmiLine, WhatIsNoLineSaysWhy) {
+TEST(PmiLine, RejectsMalformedLinesWithAReason) {
   for (const auto& [text, why] : {std::pair{"", "empty"},
                                   {"   ", "empty"},
                                   {"cmd=get key", "not a pair"},

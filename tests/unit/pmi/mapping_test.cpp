@@ -45,7 +45,7 @@ TEST(Mapping, IsReadBackAsThePlacement) {
   }
 }
 
-TEST(Mapping, OneTooLongIsLeftOut) {
+TEST(Mapping, LeavesOutAMappingAboveTheLimit) {
   std::vector<int> hosts;
   for (int i = 0; i < 500; ++i) hosts.push_back(i * 7919 % 499);
   EXPECT_EQ(process_mapping(hosts), "");

@@ -56,7 +56,7 @@ TEST(Pmi2, KeysAreThereAfterTheFence) {
   }
 }
 
-TEST(Pmi2, WhatIsTooLongIsRefused) {
+TEST(Pmi2, RejectsKeysAndValuesAboveTheLimit) {
   PmiServer server = host(1);
   const std::string put = "cmd=kvs-put;key=";
   for (const auto& [text, why] : {std::pair{put + std::string(65, 'k') + ";value=a;", "bad_key_length"},
@@ -160,7 +160,7 @@ TEST(Pmi2, AnAbortOfTheWorldIsToldOnce) {
   EXPECT_THAT(ask(server, 1, "cmd=abort;isworld=FALSE;msg=;"), IsEmpty());
 }
 
-TEST(Pmi2, WhatIsNotServedIsAnswered) {
+TEST(Pmi2, AnswersUnsupportedCommands) {
   for (const char* command : {"job-connect", "job-disconnect", "ring"}) {
     PmiServer server = host(1);
     EXPECT_THAT(ask(server, 0, std::string("cmd=") + command + ";"),
@@ -207,7 +207,7 @@ TEST(Pmi2, ASpawnedRankIsToldOfItsSpawner) {
               ElementsAre(Send{7, "cmd=get_result rc=0 msg=success value=tag#0;\n"}));
 }
 
-TEST(Pmi2, WhoBreaksItIsHungUpOnAndNobodyElse) {
+TEST(Pmi2, DisconnectsOnlyTheClientThatViolatesTheProtocol) {
   for (const std::string& breach :
        {frame("cmd=what;"), frame("what"), frame("cmd=get_maxes"), std::string("cmd=kvs-fence;"), std::string("-1    "),
         frame("cmd=kvs-fence;") + frame("cmd=job-getid;"), frame("cmd=fullinit;"), frame("cmd=name-publish;port=p;"),

@@ -15,14 +15,14 @@ std::string file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(Probe, WhatStartsAndLoadsNothingCannotUseMpi) {
+TEST(Probe, ExcludesMpiForProgramsThatStartAndLoadNothing) {
   for (const char* path : {"/usr/bin/true", "/usr/bin/echo", "/usr/bin/printenv"}) {
     ASSERT_NE(file(path), "") << path;
     EXPECT_EQ(family_of(file(path)), Family::none) << path;
   }
 }
 
-TEST(Probe, WhatStartsProgramsMay) {
+TEST(Probe, AllowsMpiForProgramsThatStartPrograms) {
   for (const char* path : {"/bin/sh", "/usr/bin/env", "/usr/bin/nice", "/usr/bin/timeout"}) {
     ASSERT_NE(file(path), "") << path;
     EXPECT_EQ(family_of(file(path)), Family::unknown) << path;
@@ -84,7 +84,7 @@ TEST(Probe, TheLibrarySaysWhichMpi) {
   EXPECT_EQ(family_of(linked_with({"libc.so.6"})), Family::none);
 }
 
-TEST(Probe, WhatIsNotUnderstoodMay) {
+TEST(Probe, AllowsMpiForUnknownFiles) {
   EXPECT_EQ(family_of(""), Family::unknown);
   EXPECT_EQ(family_of("#!/bin/sh\n./a.out\n"), Family::unknown);
   EXPECT_EQ(family_of(std::string(kProbed, '\0')), Family::unknown);

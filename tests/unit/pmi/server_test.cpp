@@ -80,7 +80,7 @@ TEST(PmiServer, AnAbortIsToldOnceWithItsCode) {
   }
 }
 
-TEST(PmiServer, WhatFollowsAnAbortIsItsMessageAndNoBreach) {
+TEST(PmiServer, IgnoresTheMessageAfterAnAbort) {
   PmiServer server = two();
   EXPECT_THAT(
       server.received(1, "cmd=abort exitcode=15 message=Fatal error, error stack:\ninternal_Barrier(1): failed\n"),
@@ -116,7 +116,7 @@ TEST(PmiServer, ASpaceThatIsFullIsToldOnceForARank) {
   EXPECT_THAT(server.received(1, put), ElementsAre(answer));
 }
 
-TEST(PmiServer, WhatOtherHostsPutMayBeTooMuch) {
+TEST(PmiServer, ReportsPairsOfOtherHostsAboveTheLimit) {
   PmiServer server({"kvs", 4, 4, "", 1, false});
   server.join(0, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
@@ -134,7 +134,7 @@ TEST(PmiServer, WhatOtherHostsPutMayBeTooMuch) {
   }
 }
 
-TEST(PmiServer, WhoHasSaidFinalizeAsksNoMore) {
+TEST(PmiServer, RejectsRequestsAfterFinalize) {
   PmiServer server = two();
   server.received(0, "cmd=finalize\n");
   EXPECT_THAT(std::get<PrintWarning>(server.received(0, "cmd=get_maxes\n").at(0)).text,
@@ -149,7 +149,7 @@ TEST(PmiServer, WithoutAMappingTheRanksFindOutThemselves) {
               ElementsAre(Send{0, "cmd=get_result rc=-1 msg=key_PMI_process_mapping_not_found value=unknown\n"}));
 }
 
-TEST(PmiServer, WhoBreaksPmiIsHungUpOnAndNobodyElse) {
+TEST(PmiServer, DisconnectsOnlyTheClientThatViolatesPmi) {
   for (const char* breach : {"cmd=what\n", "what\n", "\n", "cmd=barrier_in\ncmd=get_maxes\n",
                              "cmd=init pmi_version=1 pmi_subversion=1\n", "cmd=publish_name port=p\n"}) {
     PmiServer server = two();

@@ -27,7 +27,7 @@ std::string why(const std::vector<std::string>& lines) {
   return whole ? "" : whole.error().what;
 }
 
-TEST(SpawnReader, OneProgram) {
+TEST(SpawnReader, ReadsOneProgram) {
   SpawnReader reader;
   const auto whole = read(reader, {"mcmd=spawn",
                                    "nprocs=2",
@@ -74,7 +74,7 @@ TEST(SpawnReader, APathIsNotForAProgramThatHasOne) {
   EXPECT_EQ(reader.take(0).programs[0].argv[0], "./a");
 }
 
-TEST(SpawnReader, WhatIsNoSpawnIsAnError) {
+TEST(SpawnReader, RejectsMalformedSpawnRequest) {
   EXPECT_THAT(why({"mcmd=spawn", "what"}), HasSubstr("not a pair"));
   EXPECT_THAT(why({"mcmd=spawn", "=x"}), HasSubstr("not a pair"));
   EXPECT_THAT(why({"mcmd=spawn", "cmd=get_maxes"}), HasSubstr("a command within a spawn"));
@@ -147,7 +147,7 @@ TEST(SpawnFrame, NeedsNoInfoAndTakesAThreadAnywhere) {
   EXPECT_THAT(ask->programs, ElementsAre(SpawnProgram{{"a", "x"}, 1, "", {}, {}}, SpawnProgram{{"b"}, 0, "", {}, {}}));
 }
 
-TEST(SpawnFrame, WhatIsMissingOrElsewhereIsAnError) {
+TEST(SpawnFrame, RejectsMissingAndMisplacedKeys) {
   ASSERT_TRUE(read_frame(kOne));
   for (const auto& [part, missing] : {std::pair<std::string_view, const char*>{"ncmds=1;", "ncmds at the wrong place"},
                                       {"preputcount=0;", "preputcount at the wrong place"},

@@ -17,7 +17,7 @@ class PmixCollectives : public testing::Test {
   Collectives all_;
 };
 
-TEST_F(PmixCollectives, AllGetWhatAllBroughtOnceAllHaveCome) {
+TEST_F(PmixCollectives, SendsThePartsOfAllHostsAfterTheLastOne) {
   EXPECT_EQ(all_.take(0, kFence, "job:*", "a"), "");
   EXPECT_EQ(all_.take(2, kFence, "job:*", "c"), "");
   EXPECT_THAT(all_.take_over(), IsEmpty());
@@ -41,7 +41,7 @@ TEST_F(PmixCollectives, OnlyHostsOfMembersAreWaitedFor) {
   EXPECT_THAT(over[0].hosts, ElementsAre(0, 1));
 }
 
-TEST_F(PmixCollectives, OneThatCanNeverCompleteFails) {
+TEST_F(PmixCollectives, FailsACollectiveThatCannotComplete) {
   all_.take(0, kFence, "job:*", "a");
   all_.rank_ended(2);
   const auto over = all_.take_over();
@@ -62,7 +62,7 @@ TEST_F(PmixCollectives, AHostIsWaitedForAsLongAsAMemberLives) {
   EXPECT_EQ(all_.take_over().size(), 1u);
 }
 
-TEST_F(PmixCollectives, WhoHasComeMayEnd) {
+TEST_F(PmixCollectives, AllowsAHostToEndAfterItsPart) {
   all_.take(1, kFence, "job:*", "");
   all_.rank_ended(2);
   EXPECT_THAT(all_.take_over(), IsEmpty());

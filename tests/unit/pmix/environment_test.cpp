@@ -29,7 +29,7 @@ TEST(PmixEnvironment, SaysWhoTheRankIsAndWhereItsServerIs) {
   }
 }
 
-TEST(PmixEnvironment, WhatMayBeAnythingIsNotToldThatItIsOpenMpi) {
+TEST(PmixEnvironment, OmitsOpenMpiVariablesForUnknownPrograms) {
   const auto env = environment(site(), member(), Client::maybe);
   EXPECT_THAT(env, Contains("MPIR_CVAR_PMI_VERSION=1"));
   EXPECT_THAT(env, Not(Contains(StartsWith("OMPI_COM"))));
@@ -57,7 +57,7 @@ TEST(PmixEnvironment, WithoutADirectoryForSegmentsOpenMpiChoosesOne) {
   EXPECT_THAT(environment(bare, member(), Client::maybe), Not(Contains(StartsWith("OMPI_MCA_btl_"))));
 }
 
-TEST(PmixEnvironment, WhatIsARanksOwnIsKnown) {
+TEST(PmixEnvironment, RecognisesVariablesOfASingleRank) {
   for (const Client client : {Client::surely, Client::personal}) {
     for (const std::string& entry : environment(site(), member(), client)) {
       EXPECT_TRUE(is_own(entry.substr(0, entry.find('=')))) << entry;

@@ -26,7 +26,7 @@ TEST(Greeting, IsReadOnceItIsWhole) {
   EXPECT_EQ(read_greeting(said, "job-1").world, "job-1_2");
 }
 
-TEST(Greeting, ThatPromisesMoreThanItsNameIsAwaited) {
+TEST(Greeting, WaitsForTheAnnouncedBytes) {
   EXPECT_EQ(read_greeting(greeting("job-1", 1000), "job-1").is, Is::unfinished);
   EXPECT_EQ(read_greeting(greeting("job-1", ~std::uint64_t{0}), "job-1").is, Is::unfinished);
 }

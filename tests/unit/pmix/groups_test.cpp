@@ -19,7 +19,7 @@ TEST(Groups, TheGreatestNumberAndAllDataAreTheWhole) {
   EXPECT_EQ(whole->data, "a\0bc"s);
 }
 
-TEST(Groups, WhatIsNoPartIsNone) {
+TEST(Groups, RejectsMalformedParts) {
   const std::string part = write_group_part({1, "data"});
   EXPECT_FALSE(join_group_parts(""));
   for (size_t size = 1; size < part.size(); ++size) EXPECT_FALSE(join_group_parts(part.substr(0, size))) << size;

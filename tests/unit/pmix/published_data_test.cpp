@@ -16,7 +16,7 @@ PmixStatus only(const PublishedData::Answers& answers) {
   return answers.empty() ? PmixStatus::failed : answers[0].status;
 }
 
-TEST(PmixBoard, WhatIsPublishedIsFoundWithItsOwner) {
+TEST(PmixBoard, FindsPublishedDataWithItsOwner) {
   PublishedData board;
   EXPECT_EQ(only(board.publish(asker(1), {"a", "b"}, {"1", "2"}, false)), PmixStatus::ok);
   const auto answers = board.look_up(asker(2, 5), {"b", "c"}, false);
@@ -38,7 +38,7 @@ TEST(PmixBoard, ANameIsTakenOnce) {
   EXPECT_EQ(only(board.look_up(asker(2), {"b"}, false)), PmixStatus::not_found);
 }
 
-TEST(PmixBoard, WhoWaitsIsAnsweredOnceAllIsThere) {
+TEST(PmixBoard, AnswersAWaitingLookupAfterTheLastKey) {
   PublishedData board;
   EXPECT_THAT(board.look_up(asker(2, 7), {"a", "b"}, true), IsEmpty());
   EXPECT_EQ(board.publish(asker(0), {"a"}, {"1"}, false).size(), 1u);
@@ -49,7 +49,7 @@ TEST(PmixBoard, WhoWaitsIsAnsweredOnceAllIsThere) {
   EXPECT_EQ(answers[1].found.size(), 2u);
 }
 
-TEST(PmixBoard, WhatIsReadOnceIsGone) {
+TEST(PmixBoard, RemovesDataAfterTheFirstRead) {
   PublishedData board;
   board.look_up(asker(2), {"a"}, true);
   EXPECT_EQ(board.publish(asker(1), {"a"}, {"1"}, true).size(), 2u);
@@ -75,7 +75,7 @@ TEST(PmixBoard, ARankThatEndedWaitsNoMore) {
   EXPECT_EQ(only(board.look_up(asker(3), {"a"}, false)), PmixStatus::ok);
 }
 
-TEST(PmixBoard, ThereIsAnEnd) {
+TEST(PmixBoard, LimitsItsSize) {
   PublishedData board;
   EXPECT_EQ(only(board.publish(asker(1), {"a"}, {}, false)), PmixStatus::bad_parameter);
   EXPECT_EQ(only(board.publish(asker(1), {"a"}, {std::string(PublishedData::kMostBytes + 1, 'x')}, false)),

@@ -57,7 +57,7 @@ class Sleeper {
 
 Sampler sampler_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
 
-TEST(StacksLook, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
+TEST(StackSampler, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
   const Sleeper sleeper;
   const auto rest = sleeper.rest();
   ASSERT_TRUE(rest);
@@ -70,7 +70,7 @@ TEST(StacksLook, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
 }
 
 /// However little time there is, frames are whole or there are none.
-TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
+TEST(StackSampler, AStackThatThereWasNoTimeForIsNotToldInPart) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler whole = sampler_until(std::chrono::seconds(20));
@@ -90,7 +90,7 @@ TEST(StacksLook, AStackThatThereWasNoTimeForIsNotToldInPart) {
   EXPECT_GT(timed_out, 0);
 }
 
-TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
+TEST(StackSampler, ReusesTheSampleOfAThreadThatDidNotRun) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler sampler = sampler_until(std::chrono::seconds(20));
@@ -110,7 +110,7 @@ TEST(StacksLook, WhatDidNotRunIsNotReadAgain) {
   EXPECT_TRUE(take(sleeper.pid(), sampler).threads.front().timed_out);
 }
 
-TEST(StacksLook, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
+TEST(StackSampler, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler sampler = sampler_until(std::chrono::seconds(20));

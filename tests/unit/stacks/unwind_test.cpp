@@ -48,7 +48,7 @@ TEST(DwarfBytes, ReadsEachEncoding) {
   EXPECT_TRUE(bytes.failed());
 }
 
-TEST(DwarfBytes, WhatIsCutOrUnknownFails) {
+TEST(DwarfBytes, FailsForTruncatedOrUnknownValues) {
   const auto fails = [](string_view text, auto read) {
     DwarfBytes bytes(text, 0);
     read(bytes);
@@ -104,7 +104,7 @@ TEST(CallFrame, StatesAreRememberedAndRestored) {
   EXPECT_EQ(call_frame_at(read, entry, 0x2002)->rules[3].kind, RegisterRule::Kind::same);
 }
 
-TEST(CallFrame, WhatIsUnknownOrCutGivesNone) {
+TEST(CallFrame, ReturnsNothingForUnknownOrTruncatedInstructions) {
   for (const string_view bad : {"\x3f\x01"sv, "\x0b"sv, "\x0c\x40\x08"sv, "\x0f\x7f"sv, "\x02"sv}) {
     const auto [bytes, entry] = table_of(bad);
     EXPECT_FALSE(call_frame_at(memory_of(bytes), entry, 0x2000)) << bad.size();

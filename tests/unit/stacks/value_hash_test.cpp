@@ -75,7 +75,7 @@ TEST(ValueHash, HowOftenAnObjectIsReferredToIsNoChange) {
 }
 
 /// Another object may lie behind it.
-TEST(ValueHash, WhatLiesBehindAnObjectOfAnotherTypeIsNone) {
+TEST(ValueHash, IgnoresTheContentOfUnknownTypes) {
   for (const char* name : {"Tensor", "intern", "object"}) {
     Objects objects;
     const std::uint64_t object = objects.put({1, objects.type(name), 1, 500});

@@ -70,7 +70,7 @@ class Descendants : public testing::Test {
   }
 };
 
-TEST_F(Descendants, ThereAreNoneAtFirst) {
+TEST_F(Descendants, IsEmptyAtFirst) {
   EXPECT_TRUE(descendants().empty());
   EXPECT_TRUE(reap_all());
 }

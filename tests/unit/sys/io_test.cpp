@@ -21,7 +21,7 @@ ino_t inode(const Fd& fd) {
   return info.st_ino;
 }
 
-TEST(Io, WhatItMakesIsClosedOnExec) {
+TEST(Io, CreatesDescriptorsThatCloseOnExec) {
   const Pipe pipe = make_pipe();
   const auto [a, b] = make_socketpair();
   for (const Fd* fd : {&pipe.read, &pipe.write, &a, &b}) EXPECT_NE(::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC, 0);

@@ -11,7 +11,7 @@ TEST(Randomness, HasAsManyBytesAsAsked) {
   for (const size_t count : {0u, 1u, 20u, 1000u}) EXPECT_EQ(random_bytes(count).size(), count);
 }
 
-TEST(Randomness, AllBytesOccur) {
+TEST(Randomness, ReturnsEveryByteValue) {
   const std::string bytes = random_bytes(100000);  // one that never comes: once in 10^167
   EXPECT_EQ(std::set<char>(bytes.begin(), bytes.end()).size(), 256u);
 }

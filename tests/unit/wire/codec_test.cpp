@@ -262,7 +262,7 @@ TEST(Codec, ATypeHasItsOwnCapWhichIsLookedAtFirst) {
   EXPECT_TRUE(fits(Log{0, std::string(Log::kMost - 100, 'x')}));
 }
 
-TEST(Codec, WhatOnlyTheOtherSideSendsIsABadFrame) {
+TEST(Codec, RejectsTypesThatOnlyThePeerSends) {
   EXPECT_TRUE(is_bad(1, Finish::kType, Sender::agent));
   EXPECT_TRUE(is_bad(1, Hello::kType, Sender::launcher));
   for (const Sender from : {Sender::agent, Sender::launcher}) {
