@@ -54,7 +54,7 @@ std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& ar
   for (const std::string& name : arguments.unset) text += "-u " + name + " ";
   text += as.empty() ? "dlaunch" : "dlaunch --as " + std::string(as);
   const auto add = [&](const ParsedOption& given) {
-    if (given.spec->section == Section::look || given.spec->name() == "personality") return;
+    if (given.spec->section == Section::inspect || given.spec->name() == "personality") return;
     text += " " + dashed(given.spec->name());
     if (given.spec->takes == Arity::value) text += " " + shell_quote(given.value);
     if (given.spec->takes == Arity::maybe_value && !given.value.empty()) text += "=" + shell_quote(given.value);

@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-constexpr size_t kLongestSlip = 40;  // a longer word is no typing error
+constexpr size_t kLongestSlip = 40;  // a longer word is not a typing error
 
 FoundOption find_in(std::span<const FoundOption> names, string_view name) {
   const auto found = std::ranges::lower_bound(names, name, {}, &FoundOption::name);
@@ -18,7 +18,7 @@ FoundOption find_in(std::span<const FoundOption> names, string_view name) {
 }
 
 std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
-  if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // every letter is near to every other
+  if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // all single letters are similar
   return nearest(name, known);
 }
 

@@ -34,7 +34,7 @@ struct SameLineRequest {
 
 /// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have options of
 /// their own.
-enum class Verb { run, hosts, check, ranktable, stacks, chaos };
+enum class Verb { run, hosts, check, ranktable, stacks, chaos, help };
 
 /// --rank-table.
 struct RankTableRequest {

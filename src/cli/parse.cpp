@@ -242,19 +242,21 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
                .hint = "a program of this name is run by: dlaunch -- hosts"});
 }
 
-std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher) {
+std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb verb) {
   if (launcher && &spec == &help_option()) return launcher_help(*launcher);
   if (spec.name() == "version") return report::version_text();
-  return spec.name() == "help-man" ? man_page() : help_text();
+  return help_for(spec.name(), verb);
 }
 
 }  // namespace
 
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
+  if (line.verb == Verb::help)
+    return help_page(line.words).map([](std::string text) { return ShowText{std::move(text)}; });
   std::vector<std::string> notes;
   const LauncherSpec* foreign = launcher_of(line.grammar);
   auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
-  if (arguments.show) return ShowText{text_of(*arguments.show, foreign)};
+  if (arguments.show) return ShowText{text_of(*arguments.show, foreign, line.verb)};
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
   auto options = TRY(job_options(line, resolved.options, context));

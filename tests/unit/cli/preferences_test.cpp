@@ -153,8 +153,8 @@ TEST(Preferences, OtherVariablesAreToldAndListed) {
                                          "DLAUNCH_MACHINEFILE has no effect: it is called DLAUNCH_HOSTFILE here",
                                          "DLAUNCH_ON_FAIL has no effect: dlaunch has no such option"));
   const std::string text = fixture.text({"--show-config"});
-  EXPECT_THAT(
-      text, AllOf(HasSubstr("ignored: DLAUNCH_FOO"), HasSubstr("ignored: DLAUNCH_DRY_RNU"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("unknown variable \"DLAUNCH_FOO\""),
+                          HasSubstr("unknown variable \"DLAUNCH_DRY_RNU\""), Not(HasSubstr("hunter2"))));
 }
 
 TEST(Preferences, AVariablePlansAJobThatNothingElseStarts) {

@@ -21,8 +21,8 @@ TEST(Program, MayFollowTheEndOfOptions) {
   EXPECT_THAT(programs(CommandLineFixture{}.options({"--", "help"})), ElementsAre(Words{"help"}));
 }
 
-TEST(Program, MayBeNamedAsAnythingThatIsNoOption) {
-  for (const std::string name : {"help", "=", "n", "./-n", "{rank}"}) {
+TEST(Program, NameMayBeAnyWordExceptOptionsAndSubcommands) {
+  for (const std::string name : {"version", "./help", "=", "n", "./-n", "{rank}"}) {
     EXPECT_THAT(programs(CommandLineFixture{}.options({name})), ElementsAre(Words{name}));
   }
 }
@@ -30,7 +30,7 @@ TEST(Program, MayBeNamedAsAnythingThatIsNoOption) {
 TEST(Program, IsNeededWithAUsageLine) {
   for (const Words& args : {Words{}, Words{"-n", "2"}, Words{"--"}, Words{":"}, Words{":", ":"}, Words{"--label"}}) {
     EXPECT_THAT(CommandLineFixture{}.error(args),
-                testing::AllOf(HasSubstr("no program was named"), HasSubstr("usage: dlaunch")))
+                testing::AllOf(HasSubstr("no program was named"), HasSubstr("run dlaunch [options] program")))
         << args.size();
   }
   EXPECT_THAT(CommandLineFixture{}.error({""}), HasSubstr("name is empty"));

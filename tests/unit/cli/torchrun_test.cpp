@@ -201,7 +201,8 @@ TEST(Torchrun, IsNamedByTheFirstWordOnly) {
     dlaunch.program_name = "dlaunch";
     EXPECT_EQ(dlaunch.same(words), "-N 2 python3 -u hosts");
   }
-  EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", "--as", "torchrun", "t.py"}), HasSubstr("is not the first word"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", "--as", "torchrun", "t.py"}),
+              HasSubstr("must be the first option"));
   EXPECT_THAT(torchrun().error({"--as", "elsewhat", "t.py"}), HasSubstr("torchrun, torch.distributed.launch"));
   EXPECT_EQ(torchrun().options({"--as", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
 }
