@@ -92,7 +92,7 @@ CommandSpec chaos_spec(ChaosRun& run) {
           "Example:\n"
           "  dlaunch chaos --fault kill:agent=fake2@5s --expect restarts=1,code=0 --\\\n"
           "    --fake-hosts 3x2 -n 4 --spares 1 --restarts 3 python3 train.py\n\n"
-          "docs/chaos.md has all faults and checks. A program named chaos runs with: dlaunch -- chaos."};
+          "docs/test-recovery.md has all faults and checks. A program named chaos runs with: dlaunch -- chaos."};
 }
 
 Result<void> check_run(const ChaosRun& run) {

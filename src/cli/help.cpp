@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/try.h"
 #include "cli/chaos_arguments.h"
 #include "cli/command_line.h"
 #include "cli/help_pages.h"
@@ -79,9 +78,16 @@ std::string long_entry(const OptionSpec& spec) {
   return "  " + spelling(spec) + '\n' + wrapped(text, 6);
 }
 
+/// With a capital and a full stop.
+std::string sentence(string_view words) {
+  std::string text = std::string(words) + '.';
+  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
 std::string page_text(const HelpPage& page) {
   std::string text = is_topic(page) ? std::string(page.title) + "\n\n"
-                                    : "Usage: " + std::string(page.usage) + '\n' + std::string(page.title) + ".\n\n";
+                                    : "Usage: " + std::string(page.usage) + '\n' + sentence(page.title) + "\n\n";
   text += wrapped(reflowed(page.text));
   if (page.options.empty()) return text;
   text += "\nOptions:\n";
@@ -102,9 +108,14 @@ const OptionSpec* find_word(const std::string& word) {
 Result<std::string> own_help(const Subcommand& subcommand, std::span<const std::string> rest) {
   std::vector<std::string> words(rest.begin(), rest.end());
   words.emplace_back("--help");
-  if (subcommand.verb == Verb::stacks) return TRY(parse_stacks(words)).help;
-  if (subcommand.verb == Verb::chaos) return std::get<ChaosHelp>(TRY(parse_chaos(words))).text;
-  return std::get<RanktableHelp>(TRY(parse_ranktable(words))).text;
+  if (subcommand.verb == Verb::stacks) {
+    return parse_stacks(words).map([](const StacksCommand& command) { return command.help; });
+  }
+  if (subcommand.verb == Verb::chaos) {
+    return parse_chaos(words).map([](const ChaosCommand& command) { return std::get<ChaosHelp>(command).text; });
+  }
+  return parse_ranktable(words).map(
+      [](const RanktableCommand& command) { return std::get<RanktableHelp>(command).text; });
 }
 
 }  // namespace
@@ -152,7 +163,9 @@ Result<std::string> help_page(std::span<const std::string> words) {
   const auto subcommand = std::ranges::find(subcommand_table(), word, &Subcommand::name);
   if (subcommand != subcommand_table().end() && subcommand->verb == Verb::help) return list_of_topics();
   const HelpPage* const page = find_help_page(word);
-  if (subcommand != subcommand_table().end() && !page) return own_help(*subcommand, rest);
+  const bool own = subcommand != subcommand_table().end() && !page;
+  const bool below = own && subcommand->verb == Verb::ranktable && rest.size() == 1 && !rest.front().starts_with('-');
+  if (own && (below || rest.empty())) return own_help(*subcommand, rest);
   if (!rest.empty()) {
     return fail({.where = "dlaunch help " + word,
                  .what = "unexpected word \"" + rest.front() + '"',
@@ -172,7 +185,7 @@ std::string help_text(const CommandSpec& command, const std::string& path) {
   for (const CommandSpec& below : command.commands) {
     text += "       " + path + ' ' + std::string(below.name) + ' ' + std::string(below.usage) + '\n';
   }
-  text += wrapped(std::string(command.what) + '.');
+  text += wrapped(sentence(command.what));
   const auto add_options = [&](const CommandSpec& with, const std::string& title) {
     if (with.options.empty()) return;
     text += '\n' + title + ":\n";

@@ -40,7 +40,7 @@ A program named hosts runs with: dlaunch -- hosts, or ./hosts.
      .title = "Connect to every host, check that the job can run there, and start nothing",
      .text = R"page(
 dlaunch check connects to all hosts at the same time and prints one row per host. With more than 16 hosts, equal hosts
-share a row. Failed checks follow on stderr, each with a hint. All options of a job select hosts, directory, program
+share a row. Failed checks follow on stderr, each with a hint. The options of a job select hosts, directory, program
 and environment.
 
 Columns:
@@ -155,11 +155,11 @@ an Ascend rank table.
     {.names = "environment variables env frameworks",
      .title = "Environment variables of the ranks",
      .text = R"page(
-Ranks on this machine inherit the environment of dlaunch. Every rank gets RANK_ID, RANK_SIZE, DEVICE_ID, and
-DLAUNCH_JOB_ID, DLAUNCH_RANK, DLAUNCH_SIZE, DLAUNCH_LOCAL_RANK, DLAUNCH_LOCAL_SIZE, DLAUNCH_NODE_RANK,
-DLAUNCH_NUM_NODES, DLAUNCH_HOST and DLAUNCH_DEVICE. --env-for adds the variables that a framework reads, for example
-RANK, WORLD_SIZE and MASTER_ADDR for PyTorch. -x sets one variable and overrides all other sources. --show-env prints
-the environment of one rank.
+Ranks inherit the environment of dlaunch; on other hosts, without HOME, SHELL and other variables of this machine.
+Every rank gets RANK_ID, RANK_SIZE, DEVICE_ID, and DLAUNCH_JOB_ID, DLAUNCH_RANK, DLAUNCH_SIZE, DLAUNCH_LOCAL_RANK,
+DLAUNCH_LOCAL_SIZE, DLAUNCH_NODE_RANK, DLAUNCH_NUM_NODES, DLAUNCH_HOST and DLAUNCH_DEVICE. --env-for adds the
+variables that a framework reads, for example RANK, WORLD_SIZE and MASTER_ADDR for PyTorch. -x sets one variable and
+overrides all other sources. --show-env prints the environment of one rank.
 
   dlaunch -n 4 --env-for torch python3 train.py
   dlaunch -n 4 -x OMP_NUM_THREADS=2 -x 'NCCL_*' ./a.out

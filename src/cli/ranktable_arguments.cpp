@@ -16,15 +16,17 @@ using Take = std::function<Result<void>(const ParsedOption&)>;
 
 constexpr std::string_view kNotes =
     "Option names may have one dash or two, and - instead of _.\n"
-    "Exit codes: 0 success; 1 a rule is broken, or the file cannot be written; 2 wrong usage, or a file cannot be "
-    "read.\n"
-    "dlaunch ranktable COMMAND --help prints the output and an example of each command. docs/ranktable.md lists the "
+    "Exit codes: 0 success; 1 check found a broken rule, or a file cannot be written; 2 wrong usage, or a file cannot "
+    "be "
+    "read; 125 a host cannot be reached.\n"
+    "dlaunch ranktable COMMAND --help prints the output and an example of each command. docs/rank-tables.md lists the "
     "rules. A program named ranktable runs with: dlaunch -- ranktable.";
 
 constexpr std::string_view kMakeNotes =
     "Without -H or --hostfile the table describes this host. Agents read the addresses of other hosts.\n\n"
     "Output: the path of the table, or with -o - the table.\n"
-    "Exit codes: 0 the table was written; 1 the file cannot be written; 2 wrong usage, or an address is unknown.\n\n"
+    "Exit codes: 0 the table was written; 1 the file cannot be written; 2 wrong usage, an address is unknown, or the "
+    "table would break a rule; 125 a host cannot be reached.\n\n"
     "Examples:\n"
     "  dlaunch ranktable make --device_num \"[0,8)\"\n"
     "  dlaunch ranktable make --hostfile hosts";
@@ -39,8 +41,8 @@ constexpr std::string_view kCheckNotes =
 
 constexpr std::string_view kMergeNotes =
     "Output: the path of the merged table, or with -o - the table.\n"
-    "Exit codes: 0 the table was written; 1 a rule is broken, or the file cannot be written; 2 wrong usage, or a file "
-    "cannot be read.\n\n"
+    "Exit codes: 0 the table was written; 1 the file cannot be written; 2 wrong usage, a file cannot be read, or the "
+    "table would break a rule.\n\n"
     "Example:\n"
     "  dlaunch ranktable merge hccl_8p_node1.json hccl_8p_node2.json";
 

@@ -12,7 +12,7 @@ SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 MOST_LINES = 300
 LONGER = {  # and why
-    "cli/help.cpp": "a page of help: what is before and behind the table of options, and its layout",
+    "cli/help_pages.cpp": "the texts of the help topics",
     "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, and a line for what each does",
     "cli/option_table.cpp": "the table of options",
     "launcher/launcher.cpp": "one class: what the launcher does with each message of an agent",
