@@ -85,8 +85,8 @@ FirstWord first_word(std::span<const std::string> words) {
   return {std::string(typed.text()), words};
 }
 
-/// Whether only Hydra or PALS has the option, and Open MPI's launcher does not. A line of mpirun or mpiexec with this
-/// option is Hydra's.
+/// Whether only Hydra or PALS has the option, and Open MPI's launcher does not. An mpirun or mpiexec line with
+/// this option has Hydra's grammar.
 bool is_of_hydra(const TypedOption& typed) {
   constexpr string_view kOfBothTables[] = {"ppn", "hosts", "f"};  // dlaunch has these names too
   return is_word_of_hydra(typed.name()) || std::ranges::find(kOfBothTables, typed.name()) != std::end(kOfBothTables);
@@ -98,8 +98,8 @@ bool is_of_both(string_view launcher) {
   return base == "mpirun" || base == "mpiexec";
 }
 
-/// Finds --as among the options of dlaunch's grammar, or of a grammar with dlaunch's options. `either`: the line may
-/// also be Hydra's.
+/// Finds --as among the options of dlaunch's grammar, or of a grammar with dlaunch's options. `either`: the grammar may
+/// also be `hydra`.
 Result<Grammar> grammar_among(std::span<const std::string> words, Grammar grammar, bool either) {
   while (!words.empty() && words.front().starts_with('-')) {
     const TypedOption typed = next_option(words, find_option);

@@ -34,7 +34,7 @@ enum class Grammar {
 /// "dlaunch".
 std::optional<Grammar> grammar_named(std::string_view value);
 
-/// A first word with a meaning of its own. In any other position, after "--", and for mpirun the word is a program.
+/// A subcommand as the first word. In any other position, after "--", and for mpirun the same word is a program.
 struct Subcommand {
   std::string_view name;
   std::string_view usage;  ///< "[options] [program]"

@@ -1,4 +1,4 @@
-// One option: its names, its value, its help and its setter. option_table.cpp has the rows. The parser, the help, the
+// An option: names, value, help and setter. option_table.cpp has the rows. The parser, the help, the
 // man page, docs/options.md, --show-config, the config file and the DLAUNCH_* variables all read the rows. All texts
 // are static.
 #pragma once

@@ -210,9 +210,9 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "start this command on every node; node 0 then runs the job",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.same_line.asked, v); },
-     .more = "The nodes may start in any order, within --wait-hosts or 10 minutes. All of them exit with the job's "
-             "exit code. The number of each node comes from torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or "
-             "Slurm's variables, or from the options below. docs/without-ssh.md has examples."},
+     .more = "All nodes connect to node 0, in any order, within --wait-hosts or 10 minutes. All nodes exit with "
+             "the job's exit code. The number of each node comes from torchrun's PET_*, AWS_BATCH_*, "
+             "JOB_COMPLETION_INDEX or Slurm's variables, or from --node-rank. docs/without-ssh.md has examples."},
     {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::nodes,
      .help = "with --same-line: address of node 0, as the other nodes reach it",
      .set_job = [](Options& o, string_view v, Context) -> Result<void> { o.same_line.rendezvous = v; return {}; },
@@ -265,10 +265,10 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .common = true,
      .help = "set the variables of a framework: torch, jax, mindspore, ..., auto",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
-     .more = "Separate several with commas: torch, torchrun, deepspeed, jax, tensorflow, mindspore, "
-             "mindspore-dynamic, horovod, openmpi, mpich, slurm, auto. auto: torch, deepspeed, jax and mindspore. "
-             "torchrun: torch and all other variables of torchrun. dlaunch removes the variables of an outer "
-             "launcher; -x overrides all. docs/environment.md lists the variables."},
+     .more = "Separate several with commas. Frameworks: torch, torchrun, deepspeed, jax, tensorflow, mindspore, "
+             "mindspore-dynamic, horovod, openmpi, mpich, slurm. The value auto selects torch, deepspeed, jax and "
+             "mindspore. The value torchrun selects torch and all other variables of torchrun. Variables of an "
+             "outer launcher are removed. -x overrides all. docs/environment.md lists the variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "SCOPE", .section = Section::devices, .preference = true,
      .common = true, .standard = "none",
      .help = "show ranks these devices: rank (own), host (all), none (unchanged)",
@@ -367,9 +367,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) -> Result<void> {
        const auto unit = TRY(bind_unit(o, v));
        return unit.empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(unit, kBindTo)); },
-     .more = "Append :overload-allowed to let ranks share cores, and :if-supported to bind no rank if a host has too "
-             "few cores. device: all cores of the NUMA node next to the rank's device on the PCI bus. If this NUMA "
-             "node is unknown, dlaunch does not bind the rank and prints a note."},
+     .more = "Append :overload-allowed to let ranks share cores. Append :if-supported to bind no rank if a host "
+             "has too few cores. With device, a rank gets all cores of the NUMA node next to its device on the PCI"
+             " bus. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
     {.names = "use-hwthread-cpus", .section = Section::binding,
      .help = "bind to hardware threads instead of cores, with --cores-per-rank or as mpirun",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.threads_are_cpus, v); },
@@ -388,10 +388,11 @@ constexpr OptionSpec kOptions[] = {
      .standard = "slot",
      .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,
-     .more = "slot fills one host after the other. node places one rank on each host in turn. block places ranks as "
-             "node does, but numbers them host by host. ppr:N:node is -N N. seq starts one rank per entry of the host"
-             " list, in order. core, hwthread, socket and numa are units within a host, for --bind-to. Append :PE=N "
-             "for N cores per rank, and :OVERSUBSCRIBE."},
+     .more = "With slot, ranks fill one host after the other. With node, each host gets one rank in turn. With "
+             "block, hosts get as many ranks as with node, and the numbers follow host by host. The value "
+             "ppr:N:node equals -N N. With seq, each entry of the host list gets one rank, in order. For "
+             "--bind-to, use a unit within a host: core, hwthread, socket or numa. Append :PE=N for N cores per "
+             "rank, and :OVERSUBSCRIBE."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
      .help = "number ranks by: slot (or fill), node, core, socket",
@@ -451,10 +452,10 @@ constexpr OptionSpec kOptions[] = {
      .help = "restart all ranks after a failure, at most N times",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
-     .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
-             "same hosts. dlaunch does not restart after your signal, after --timeout, after an exit code in "
-             "--no-restart-codes, or after a first start that ends with 2, 126 or 127. dlaunch also stops after three"
-             " failures of the same kind in a row, each within a minute."},
+     .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on "
+             "the same hosts. There is no restart after your signal, after --timeout or after an exit code in "
+             "--no-restart-codes. A first start with exit code 2, 126 or 127 is final too. dlaunch also stops "
+             "after three failures of the same kind in a row, each within a minute."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",

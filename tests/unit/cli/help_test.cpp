@@ -53,7 +53,7 @@ TEST(Help, ListsTheCommonOptionsOnOneScreen) {
     EXPECT_THAT(text, HasSubstr(name));
 }
 
-TEST(Help, AllListsEveryOption) {
+TEST(Help, HelpAllListsEveryOption) {
   const std::string text = CommandLineFixture{}.text({"--help-all"});
   expect_fits(text);
   for (const OptionSpec& spec : option_table()) {
