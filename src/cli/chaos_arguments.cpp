@@ -99,13 +99,13 @@ CommandSpec chaos_spec(ChaosRun& run) {
 
 Result<void> check_run(const ChaosRun& run) {
   if (run.faults.empty()) {
-    return fail({"dlaunch chaos", "missing --fault", "", "add --fault kill:rank=0@1s, or --plan FILE"});
+    return fail({"chaos", "missing --fault", "", "add --fault kill:rank=0@1s, or --plan FILE"});
   }
   if (run.words.empty())
-    return fail({"dlaunch chaos", "missing job", "", "put the options and the program of the job after --"});
+    return fail({"chaos", "missing job", "", "put the options and the program of the job after --"});
   const auto any = [](const chaos::Fault& fault) { return fault.target.any; };
   if (run.seed || std::ranges::none_of(run.faults, any)) return {};
-  return fail({to_text(*std::ranges::find_if(run.faults, any)), "any requires --seed", "", "add --seed N"});
+  return fail({"", to_text(*std::ranges::find_if(run.faults, any)) + " requires --seed", "", "add --seed N"});
 }
 
 }  // namespace

@@ -14,6 +14,9 @@ tl::unexpected<Error> refuse(const std::string& where, std::string what, std::st
   return fail({.where = where, .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
+/// "ranktable make" of "dlaunch ranktable make": messages begin with "dlaunch:" already.
+std::string below_dlaunch(const std::string& path) { return path.substr(path.find(' ') + 1); }
+
 /// "make, check or merge"
 std::string listed(const std::vector<CommandSpec>& commands) {
   std::string text;
@@ -31,7 +34,7 @@ Result<Chosen> parse_below(const CommandSpec& command, const std::string& path, 
     }
   }
   return refuse(
-      path, words.empty() ? "missing command" : "unknown command \"" + words.front() + '"',
+      below_dlaunch(path), words.empty() ? "missing command" : "unknown command \"" + words.front() + '"',
       "use " + listed(command.commands) + "; to run a program with this name: dlaunch -- " + std::string(command.name));
 }
 
@@ -55,8 +58,8 @@ Error unknown_option(const CommandSpec& command, const std::string& path, const 
   for (const CommandSpec::Option& option : command.options)
     std::ranges::move(split(option.row.names, ' '), std::back_inserter(known));
   const auto near = nearest(name, known);
-  return {.where = spelled,
-          .what = "unknown option of " + path,
+  return {.where = below_dlaunch(path),
+          .what = "unknown option \"" + spelled + '"',
           .why = "",
           .hint = near ? "did you mean " + dashed(*near) + "?" : "run " + path + " --help"};
 }
@@ -83,11 +86,11 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
     TRY(take(command, given));
   }
   if (!command.operands && !group.program.empty()) {
-    return refuse(group.program.front(), "unexpected word for " + path, "run " + path + " --help");
+    return refuse(below_dlaunch(path), "unexpected word \"" + group.program.front() + '"', "run " + path + " --help");
   }
   if (command.operands && group.program.empty()) {
     const std::string_view usage = command.usage;
-    return refuse(path, "missing " + std::string(usage.substr(0, usage.find_first_of(".] "))),
+    return refuse(below_dlaunch(path), "missing " + std::string(usage.substr(0, usage.find_first_of(".] "))),
                   "run " + path + ' ' + std::string(usage));
   }
   if (command.operands) *command.operands = std::move(group.program);

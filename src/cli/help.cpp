@@ -167,17 +167,15 @@ Result<std::string> help_page(std::span<const std::string> words) {
   const bool below = own && subcommand->verb == Verb::ranktable && rest.size() == 1 && !rest.front().starts_with('-');
   if (own && (below || rest.empty())) return own_help(*subcommand, rest);
   if (!rest.empty()) {
-    return fail({.where = "dlaunch help " + word,
+    return fail({.where = "help " + word,
                  .what = "unexpected word \"" + rest.front() + '"',
                  .why = "",
                  .hint = "give one topic"});
   }
   if (page) return page_text(*page);
   if (const OptionSpec* const spec = find_word(word)) return long_entry(*spec);
-  return fail({.where = "dlaunch help",
-               .what = "unknown topic \"" + word + '"',
-               .why = "",
-               .hint = "use one of: " + topic_names()});
+  return fail(
+      {.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = "use one of: " + topic_names()});
 }
 
 std::string help_text(const CommandSpec& command, const std::string& path) {

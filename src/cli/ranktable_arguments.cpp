@@ -108,26 +108,28 @@ Take words_into(std::vector<std::string>& into) {
 Result<void> check_effects(const RanktableMake& make) {
   const auto needs = [](bool given, const char* option, const char* version) -> Result<void> {
     if (!given) return {};
-    return refuse(option, std::string("requires --version ") + version, std::string("add --version ") + version);
+    return refuse("", std::string(option) + " requires --version " + version, std::string("add --version ") + version);
   };
   if (make.version != Version::v2_0) {
     TRY(needs(!make.root_info.empty(), "--rootinfo", "2.0"));
   } else if (make.root_info.empty()) {
-    return refuse("--version 2.0", "requires --rootinfo: the root information contains the addresses",
+    return refuse("", "--version 2.0 requires --rootinfo: the root information contains the addresses",
                   "add --rootinfo /etc/hccl_rootinfo.json");
   }
   if (!make.job_words.empty()) {
     const auto of_one = [](bool given, const char* option) -> Result<void> {
       if (!given) return {};
-      return refuse(option, "conflicts with a list of hosts: each host has its own value", "remove one of them");
+      return refuse("", std::string(option) + " conflicts with a list of hosts: each host has its own value",
+                    "remove one of them");
     };
     TRY(of_one(!make.server_ip.empty(), "--server_ip"));
     TRY(of_one(!make.super_pod_id.empty(), "--super_pod_id"));
   }
   if (make.version == Version::v1_2) {
     if (make.super_pod_id.empty() == make.super_device_ids.empty()) return {};
-    return refuse(make.super_pod_id.empty() ? "--super_device_ids" : "--super_pod_id",
-                  make.super_pod_id.empty() ? "requires --super_pod_id" : "requires --super_device_ids",
+    return refuse("",
+                  make.super_pod_id.empty() ? "--super_device_ids requires --super_pod_id"
+                                            : "--super_pod_id requires --super_device_ids",
                   "give both, or neither for a table without super pods");
   }
   TRY(needs(!make.super_pod_id.empty(), "--super_pod_id", "1.2"));

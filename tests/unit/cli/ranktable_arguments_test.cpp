@@ -73,8 +73,8 @@ TEST(RanktableArguments, Refuse) {
   EXPECT_THAT(error({"chekc"}), HasSubstr("unknown command \"chekc\""));
   EXPECT_THAT(error({"check"}), HasSubstr("missing FILE"));
   EXPECT_THAT(error({"merge"}), HasSubstr("missing FILE"));
-  EXPECT_THAT(error({"check", "-o", "x"}), HasSubstr("-o: unknown option of dlaunch ranktable check"));
-  EXPECT_THAT(error({"make", "file"}), HasSubstr("file: unexpected word"));
+  EXPECT_THAT(error({"check", "-o", "x"}), HasSubstr("ranktable check: unknown option \"-o\""));
+  EXPECT_THAT(error({"make", "file"}), HasSubstr("unexpected word \"file\""));
   EXPECT_THAT(error({"make", "--server_ip"}), HasSubstr("missing value"));
   EXPECT_THAT(error({"make", "--server_ip="}), HasSubstr("missing value"));
   EXPECT_THAT(error({"make", "--version", "1.1"}), HasSubstr("unknown version \"1.1\""));
