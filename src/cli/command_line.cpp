@@ -20,7 +20,7 @@ constexpr Subcommand kSubcommands[] = {
     {"ranktable", "make|check|merge [args]", "make, check or merge rank tables of Ascend devices", Verb::ranktable},
     {"chaos", "--fault FAULT... -- [options] program [args]", "run a job, inject faults, and check the recovery",
      Verb::chaos},
-    {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without a word, list the topics", Verb::help},
+    {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without an argument, list the topics", Verb::help},
 };
 
 struct NamedGrammar {

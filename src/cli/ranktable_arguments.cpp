@@ -20,7 +20,7 @@ constexpr std::string_view kNotes =
     "be "
     "read; 125 a host cannot be reached.\n"
     "dlaunch ranktable COMMAND --help prints the output and an example of each command. docs/rank-tables.md lists the "
-    "rules. A program named ranktable runs with: dlaunch -- ranktable.";
+    "rules.\nA program named ranktable runs with: dlaunch -- ranktable.";
 
 constexpr std::string_view kMakeNotes =
     "Without -H or --hostfile the table describes this host. Agents read the addresses of other hosts.\n\n"

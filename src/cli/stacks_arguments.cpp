@@ -20,7 +20,8 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
       .options = {{{.names = "all", .help = "print all threads, not only the main thread"}, set_all}},
       .operands = &command.words,
       .notes =
-          "JOB is the value of DLAUNCH_JOB_ID in the ranks. Without a word, dlaunch stacks lists your running jobs on "
+          "JOB is the value of DLAUNCH_JOB_ID in the ranks. Without an argument, dlaunch stacks lists your running "
+          "jobs on "
           "this "
           "machine, one id per line. For a JOB, dlaunch prints the ranks on all hosts.\n"
           "dlaunch does not stop or change a process. Processes of another user require root.\n\n"
@@ -36,7 +37,7 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
           "  dlaunch stacks\n"
           "  dlaunch stacks c14bb0055c156b25\n"
           "  dlaunch stacks --all 3083\n\n"
-          "dlaunch help hangs: reports of hangs while a job runs. A program named stacks runs with: dlaunch -- "
+          "dlaunch help hangs: reports of hangs while a job runs.\nA program named stacks runs with: dlaunch -- "
           "stacks."};
   if (args.empty()) return command;
   const auto chosen = TRY(parse_command(spec, "dlaunch stacks", args));
