@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kInterpreterLine = 256;  // the kernel reads no more of a "#!" line
 
-/// 0 when it can be executed.
+/// Returns 0 if the file can be executed, else an errno.
 int check(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return errno;
@@ -45,7 +45,7 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     if (error != ENOENT && error != ENOTDIR) failure = {error, "cannot execute " + candidate};
   }
   if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
-    failure.what += "; there is one in the working directory: say ./" + name;
+    failure.what += "; the working directory contains it: ./" + name;
   }
   return tl::unexpected(failure);
 }
@@ -53,11 +53,11 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
 std::string missing_interpreter(const std::string& path, const std::string& wdir) {
   const std::string start = sys::read_file(absolute(path, wdir), kInterpreterLine).value_or("");
   if (!start.starts_with("#!")) {
-    return "cannot execute " + path + ", whose interpreter (the loader of shared libraries) is not there";
+    return "cannot execute " + path + ": missing interpreter (the loader of shared libraries)";
   }
   std::string_view name = std::string_view(start).substr(2, start.find('\n') - 2);
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
-  return "the interpreter " + std::string(name.substr(0, name.find_first_of(" \t"))) + " of " + path + " is not there";
+  return "cannot execute " + path + ": missing interpreter " + std::string(name.substr(0, name.find_first_of(" \t")));
 }
 
 }  // namespace dlaunch::agent

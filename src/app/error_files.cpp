@@ -47,9 +47,9 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
   if (name.empty() || std::ranges::any_of(plan.ranks, here)) return {};
   return fail(
       {.where = "--error-file",
-       .what = "no rank is on this machine, and only ranks here are told of it",
+       .what = "no rank is on this machine: the option has no effect",
        .why = "",
-       .hint = "leave it out: with --restarts or --env-for torchrun each rank has such a file on its own host"});
+       .hint = "remove the option: with --restarts or --env-for torchrun each rank has such a file on its own host"});
 }
 
 Result<void> clear_error_files(const plan::Plan& plan) {
@@ -59,9 +59,9 @@ Result<void> clear_error_files(const plan::Plan& plan) {
     const bool made = static_cast<bool>(sys::create_file(*path));
     if (made && ::unlink(path->c_str()) == 0) continue;
     return fail({.where = *path,
-                 .what = "no file can be made there",
+                 .what = "cannot create the file",
                  .why = std::strerror(errno),
-                 .hint = "name another place with --error-file",
+                 .hint = "set another path with --error-file",
                  .exit_code = kExitRefused});
   }
   return {};

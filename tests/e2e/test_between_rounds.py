@@ -53,7 +53,7 @@ class SharedMemory(Case):
         kept = [stranger.name, *(f"{name}_{pid}_{more}{self.mark}" for pid in pids for name, more in (("ckpt", ""), ("torch", "open_")))]
         self.assertEqual(self.names(), sorted(kept), err)
         for pid in pids:
-            self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed what killed ranks left in shared memory: ")[2])
+            self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed shared memory of killed ranks: ")[2])
 
     def test_a_segment_that_a_rank_had_mapped_is_removed(self):
         """Its name tells nothing of the rank. One that nobody has mapped may be another job's, and is named."""
@@ -71,7 +71,7 @@ class SharedMemory(Case):
             if not segment.exists():
                 break
         self.assertEqual(self.names(), [other.name], err)
-        self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; nobody has these open, .*: rm .*{other}")
+        self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; not in use, .*: rm .*{other}")
 
     def test_what_was_there_before_the_job_stays(self):
         old = SHARED / f"torch_1_{self.mark}"

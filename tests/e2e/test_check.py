@@ -107,7 +107,7 @@ class Slots(Query):
         interrupt(job)
         result, took = self.finish(job)
         self.assertLess(took, 6)  # a connection has 10 s
-        self.assert_told(result, 130, "SIGINT", "nothing was started")
+        self.assert_told(result, 130, "SIGINT", "no rank was started")
         self.assertEqual(self.bed.head.find("ssh "), [])
         self.assert_hosts_clean()
 
@@ -193,7 +193,7 @@ class Check(Query):
     def test_a_script_of_ranks_with_their_own_directories(self):
         (self.dir / "train.py").write_text("")
         check = ["check", "-H", "node1", "--rank-dir", "run{rank}", "python3"]
-        self.assert_told(self.run_dlaunch(*check, "train.py"), 1, "train.py is not among the files of --stage")
+        self.assert_told(self.run_dlaunch(*check, "train.py"), 1, "train.py is not in --stage")
         self.assert_exit(self.run_dlaunch(*check, "../train.py"), 0)
         self.assert_told(self.run_dlaunch(*check, "../other.py"), 1, "cannot read other.py")
         self.assert_exit(self.run_dlaunch("check", "--stage", "*.py", *check[1:], "train.py"), 0)

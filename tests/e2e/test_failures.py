@@ -139,7 +139,7 @@ class NotStarted(Case):
     def test_interpreter_that_is_not_there(self):
         for first, name in (("#!/no/such/interpreter -x", "/no/such/interpreter"), ("#! no-such", "no-such"), ("#!/bin/sh\r", "/bin/sh\\x0d")):
             said = self.refused(127, self.file("script", first + "\n"))
-            self.assertIn(f"the interpreter {name} of ./script is not there", said)
+            self.assertIn(f"cannot execute ./script: missing interpreter {name}", said)
 
     def test_interpreter_of_a_program_in_path(self):
         self.file("script", "#!/no/such/interpreter\n")

@@ -125,7 +125,7 @@ class Places:
         _, rest = job.communicate(timeout=TIMEOUT)
         seen += lines(rest)
         self.assertEqual(job.returncode, 143, seen)
-        self.assertFalse([line for line in seen if "none makes progress" in line], seen)
+        self.assertFalse([line for line in seen if "no rank makes progress" in line], seen)
         self.assertTrue([line for line in seen if "inner (<string>:5)" in line], seen)
 
     def test_what_goes_on_is_no_hang(self):

@@ -13,7 +13,7 @@ from hosts_case import HostsCase, lines
 from support import Case, TIMEOUT, main, sh, wait_until
 
 PYTHON = "/usr/bin/python3"
-HUNG = "none makes progress; stacks of"
+HUNG = "no rank makes progress; stacks of"
 
 # Ranks 0 and 2 wait for a line that never comes, rank 1 for a lock that it holds.
 STUCK = """
@@ -68,7 +68,7 @@ class Hangs(Case):
     def test_every_ranks_stack_is_told_once_and_the_job_goes_on(self):
         with self.start("-n", 3, "--hang-after", 2, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
             seen = b""
-            while b"to end a job that hangs" not in seen:
+            while b"to end a hanging job" not in seen:
                 line = job.stderr.readline()
                 self.assertTrue(line, seen)
                 seen += line
@@ -76,7 +76,7 @@ class Hangs(Case):
             time.sleep(3)
             job.send_signal(signal.SIGTERM)
             _, rest = job.communicate(timeout=TIMEOUT)
-        title = "dlaunch: no rank has written for 2.0 s and none makes progress; stacks of 3 ranks (main thread):"
+        title = "dlaunch: no rank has written for 2.0 s and no rank makes progress; stacks of 3 ranks (main thread):"
         self.assertEqual(lines(seen).count(title), 1)
         text = seen.decode()
         text = text[text.index(title):]  # a rank that started late may have been told of before
@@ -106,7 +106,7 @@ class Hangs(Case):
                                   "sh", "-c", "sleep 1000", timeout=4 * TIMEOUT)
         self.assert_exit(result, 124)
         self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after ")
-        picture = result.stderr.decode().split("none makes progress; stacks of 1024 ranks (main thread):\n")[-1]
+        picture = result.stderr.decode().split("no rank makes progress; stacks of 1024 ranks (main thread):\n")[-1]
         # A rank that was looked at runs for a moment then: on a busy machine it may be seen so by the next look.
         groups = re.findall(r"(?m)^  (\d+) ranks?: \S+ \(fake\S+\) +(\w+), ", picture)
         self.assertEqual(sum(int(ranks) for ranks, _ in groups), 1024, picture)

@@ -108,7 +108,7 @@ class Together(HostsCase):
     def test_two_names_of_one_host_are_said(self):
         result = self.run_dlaunch("--host-key", "off", "-H", f"node1,node2,{self.bed.addresses()['node1']}", "true")
         self.assert_exit(result, 0)
-        self.assertIn(f"node1,{self.bed.addresses()['node1']} are names of one host", result.stderr.decode())
+        self.assertIn(f"node1,{self.bed.addresses()['node1']} are names of the same host", result.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ os._exit(3)
 """
         result = self.run_dlaunch("-n", 1, *client(flood))
         self.assert_exit(result, 3)
-        self.assertIn("rank 0 does not read MPI's answers", result.stderr.decode())
+        self.assertIn("rank 0 does not read PMI answers", result.stderr.decode())
 
     def test_one_that_puts_without_end(self):
         result = self.run_dlaunch("-n", 1, *client("""

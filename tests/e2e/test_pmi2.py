@@ -189,7 +189,7 @@ finalize()
                                          (1, ["x"], [("host", "nowhere")], "host nowhere is not one of the job's"), (1, [""], [], "no program was named")):
             result = self.spawned("-n", 2, *parent((count, words, info), then="ask('cmd=kvs-fence;')\nfinalize()\nprint('on')"), ok=False)
             self.assertEqual(result.stdout, b"on\non\n")
-            self.assertIn("rank 0 could not spawn: ", result.stderr.decode())
+            self.assertIn("rank 0 cannot spawn: ", result.stderr.decode())
             self.assertIn(told, result.stderr.decode())
 
     def test_how_the_job_ends(self):

@@ -119,14 +119,14 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         os.kill(server, signal.SIGKILL)
         result, seconds = self.finish(job)
         self.assert_exit(result, 125)
-        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: a host was lost .*node2: no PMIx for MPI programs: dlaunch-pmix killed by signal 9")
+        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: a host was lost .*node2: PMIx is not available: dlaunch-pmix killed by signal 9")
         self.assertLess(seconds, 10)
 
     def test_another_host_without_libpmix(self):
         self.host(2).sh(f"mount -t tmpfs none {LIBRARY}")
         result = self.run_dlaunch("-H", "node1,node2", openmpi("mpi_hello"))
         self.assert_exit(result, 125)
-        self.assertRegex(result.stderr.decode(), r"node2: no PMIx for MPI programs: dlaunch-pmix exited with code 127: .*libpmix")
+        self.assertRegex(result.stderr.decode(), r"node2: PMIx is not available: dlaunch-pmix exited with code 127: .*libpmix")
         self.assertIn("install libpmix", lines(result.stderr)[-1])
 
 

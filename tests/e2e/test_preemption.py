@@ -32,7 +32,7 @@ class OnOneHost(PreemptedCase, Case):
                 code, out, err = self.preempt(3, "-n", 3, *sh(SAVES), by=by)
                 self.assertEqual(code, 75, err)
                 self.assertEqual(sorted(out), ["saved 0", "saved 1", "saved 2"])
-                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: SIGUSR2 is sent to the ranks, which have 25 s to save their state\n")
+                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: sent SIGUSR2 to the ranks; they have 25 s to save their state\n")
                 self.assertRegex(err, rf"dlaunch: preempted by {by.name}.* after .* s: all ranks ended with 0 within .* s\n$")
                 self.assertNotIn("does not catch", err)
 
@@ -44,7 +44,7 @@ class OnOneHost(PreemptedCase, Case):
         code, out, err = self.preempt(3, "-n", 3, "--preempt-grace", 2, "--report", "r.json", *sh(script))
         self.assertEqual(code, 143, err)
         self.assertEqual(sorted(out), ["saved 0", "saved 2"])
-        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2, and goes on\n")
+        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2 and continues\n")
         self.assertRegex(err, r"dlaunch: preempted by SIGUSR1.*: rank 1 had not ended within 2.* s\n$")
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"]), ("preempted", 143))

@@ -306,7 +306,7 @@ class Spares(Agents):
             out, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(sorted(lines(out)), ["1 0/3 node1", "1 1/3 node3", "1 2/3 node3"], err)
-        self.assertIn("dlaunch: the job goes on without node2, with 3 ranks on 2 hosts", own_lines(err))
+        self.assertIn("dlaunch: the job continues without node2, with 3 ranks on 2 hosts", own_lines(err))
 
     def test_no_host_is_left_to_shrink_to(self):
         with self.start("-H", "node2:1", "--restarts", 2, "--shrink", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
@@ -319,7 +319,7 @@ class Spares(Agents):
     def test_a_spare_that_is_lost_is_a_note(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.kill_agents(3)
-            self.assertIn(b"note: node3 is no spare host any more", job.stderr.readline())
+            self.assertIn(b"note: lost spare host node3", job.stderr.readline())
             self.kill_agents(2)
             _, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 125, err)

@@ -305,7 +305,7 @@ class Ends(SameLineCase):
         self.kill(2, signal.SIGTERM)
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [143] * 3)
-        self.assertIn("node3 was told to end", ends[0][2])
+        self.assertIn("node3 received a termination signal", ends[0][2])
         self.assertIn("interrupted by SIGTERM", ends[0][2])
 
     def test_a_node_told_twice_does_not_wait_for_the_launcher(self):
@@ -345,7 +345,7 @@ class Ends(SameLineCase):
         self.bed.head.drop_both_ways(self.host(2))
         ends = self.ends(timeout=60)
         self.assertEqual([end[0] for end in ends], [125] * 3, ends)
-        self.assertIn("node2: its agent fell silent", ends[0][2])
+        self.assertIn("node2: the agent stopped sending heartbeats", ends[0][2])
 
     def test_interrupted_before_all_are_in(self):
         self.node(0, "true")
@@ -465,7 +465,7 @@ class Refusals(SameLineCase):
         self.key_file.chmod(0o644)
         done = self.run_dlaunch(*self.line(), "--node-rank", "0", "true")
         self.assert_exit(done, 2)
-        self.assertIn("others may read or write it", done.stderr.decode())
+        self.assertIn("other users can read or write the file", done.stderr.decode())
 
 
 class TheKey(SameLineCase):
@@ -606,7 +606,7 @@ class Places(SameLineCase):
         self.on(0, ["--same-line", "--nodes", "2", "--node-rank", "1", "-N", "2", "--dry-run", "true"])
         (code, plan, said), = self.ends()
         self.assertEqual((code, said), (0, ""))
-        self.assertIn("the other nodes have not been met", plan)
+        self.assertIn("the other nodes have not connected", plan)
 
     def test_torchruns_variables(self):
         words = ["--same-line", "--key-file", str(self.key_file), "-N", "1", *sh("echo $RANK_ID")]

@@ -48,7 +48,7 @@ class WhoFails(Promises):
                     os.kill(guardian if which == "guardian" else worker, signal.SIGKILL)
                     _, _, said = self.assert_codes(125)
                     self.assertIn(f"nothing of the job is left on node{node + 1}", said)
-                    self.assertIn(f"node{node + 1}: the link to its agent ended", said)
+                    self.assertIn(f"node{node + 1}: lost the connection to the agent", said)
 
     def test_ctrl_c_on_each_node(self):
         for node, number in ((0, signal.SIGINT), (1, signal.SIGINT), (2, signal.SIGINT), (1, signal.SIGHUP)):
@@ -60,7 +60,7 @@ class WhoFails(Promises):
                 self.assertIn("3 ranks ended", said)
                 self.assertIn(f"interrupted by {number.name}", said)
                 if node != 0:
-                    self.assertIn(f"node{node + 1} was told to end", said)
+                    self.assertIn(f"node{node + 1} received a termination signal", said)
 
     def test_timeout(self):
         self.start_all("-N", 1, "--timeout", 1, "sleep", "1000")
@@ -82,7 +82,7 @@ class StandingStill(Promises):
         (_, said), (_, others) = (self.jobs[node].communicate(timeout=TIMEOUT + 20) for node in (0, 3))
         self.assertEqual([self.jobs[node].poll() for node in range(4)], [125, None, None, 125], said)
         self.assertEqual(others, b"")
-        self.assertRegex(said.decode(), r"node(2|3|\[2-3\]): its agent fell silent")
+        self.assertRegex(said.decode(), r"node(2|3|\[2-3\]): the agent stopped sending heartbeats")
         for name in ("node2", "node3"):
             self.assertRegex(said.decode(), rf"could not confirm the end of: {name}")
         self.assertTrue(wait_until(lambda: not self.host(1).strangers() and not self.host(4).strangers(), TIMEOUT), self.bed.left())
