@@ -48,18 +48,18 @@ class Project(unittest.TestCase):
 
     def test_libraries_are_where_the_design_says(self):
         rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|", (ROOT / "docs/design.md").read_text(), re.MULTILINE)
-        rooms = {library: re.findall(r"`([^`]+)`", where) for library, where in rows}
+        modules = {library: re.findall(r"`([^`]+)`", where) for library, where in rows}
         users = {library: set() for library in LIBRARIES}
         for path in [*SRC.rglob("*.cpp"), *SRC.rglob("*.h"), *PUBLIC.rglob("*.h")]:
             for header in re.findall(r"^#include <([^>]+)>", path.read_text(), re.MULTILINE):
                 for library in (name for name, prefix in LIBRARIES.items() if header.startswith(prefix)):
                     users[library].add(path.relative_to(SRC if path.is_relative_to(SRC) else ROOT).as_posix())
         for library, paths in users.items():
-            def of(room):
-                return {path for path in paths if f"{path}/".startswith(f"{room}/")}
+            def of(module):
+                return {path for path in paths if f"{path}/".startswith(f"{module}/")}
             with self.subTest(library=library):
-                self.assertEqual(paths - {"report/version.cpp"} - set().union(*map(of, rooms[library])), set())
-                self.assertEqual([room for room in rooms[library] if "." not in room and not of(room)], [])
+                self.assertEqual(paths - {"report/version.cpp"} - set().union(*map(of, modules[library])), set())
+                self.assertEqual([module for module in modules[library] if "." not in module and not of(module)], [])
 
     def test_no_circle(self):
         self.assertEqual(circles(self.layers), [])

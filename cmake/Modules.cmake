@@ -1,4 +1,4 @@
-# One static library a room, so that the linker and the tests hold the direction of dependencies.
+# One static library per module, so that the linker and the tests hold the direction of dependencies.
 
 add_library(dlaunch_flags INTERFACE)
 target_include_directories(dlaunch_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
@@ -29,20 +29,20 @@ function(dlaunch_layer name)
   set_property(GLOBAL APPEND_STRING PROPERTY DLAUNCH_LAYERS "${name}|${LAYER_SOURCES}|${LAYER_PUBLIC}|${LAYER_DEPS}\n")
 endfunction()
 
-# dlaunch_room(NAME [PUBLIC c …] SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
-# PUBLIC: headers of include/dlaunch that this room fills; it becomes part of libdlaunch.a.
-# ALONE: sources that are never compiled together with others of the room (CMAKE_UNITY_BUILD, which the release preset
+# dlaunch_module(NAME [PUBLIC c …] SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
+# PUBLIC: headers of include/dlaunch that this module implements; it becomes part of libdlaunch.a.
+# ALONE: sources that are never compiled together with others of the module (CMAKE_UNITY_BUILD, which the release preset
 # sets): their file-local names stand in another source, too, or they need what the static agent must not link.
-function(dlaunch_room name)
-  cmake_parse_arguments(ROOM "" "" "PUBLIC;SOURCES;ALONE;DEPS;LIBS" ${ARGN})
-  add_library(dlaunch_${name} STATIC ${ROOM_SOURCES} ${ROOM_ALONE})
-  dlaunch_layer(${name} SOURCES ${ROOM_SOURCES} ${ROOM_ALONE} PUBLIC ${ROOM_PUBLIC} DEPS ${ROOM_DEPS})
-  if(ROOM_ALONE)
-    set_source_files_properties(${ROOM_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+function(dlaunch_module name)
+  cmake_parse_arguments(MODULE "" "" "PUBLIC;SOURCES;ALONE;DEPS;LIBS" ${ARGN})
+  add_library(dlaunch_${name} STATIC ${MODULE_SOURCES} ${MODULE_ALONE})
+  dlaunch_layer(${name} SOURCES ${MODULE_SOURCES} ${MODULE_ALONE} PUBLIC ${MODULE_PUBLIC} DEPS ${MODULE_DEPS})
+  if(MODULE_ALONE)
+    set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
-  list(TRANSFORM ROOM_DEPS PREPEND dlaunch_)
-  target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${ROOM_DEPS} ${ROOM_LIBS} PRIVATE dlaunch_hardening)
-  set_property(GLOBAL APPEND PROPERTY DLAUNCH_ROOMS dlaunch_${name})
+  list(TRANSFORM MODULE_DEPS PREPEND dlaunch_)
+  target_link_libraries(dlaunch_${name} PUBLIC dlaunch_flags ${MODULE_DEPS} ${MODULE_LIBS} PRIVATE dlaunch_hardening)
+  set_property(GLOBAL APPEND PROPERTY DLAUNCH_MODULES dlaunch_${name})
 endfunction()
 
 # The event loop: Asio without Boost, its implementation compiled once, less sockets and name resolution: nothing here
