@@ -61,6 +61,15 @@ class Project(unittest.TestCase):
                 self.assertEqual(paths - {"report/version.cpp"} - set().union(*map(of, modules[library])), set())
                 self.assertEqual([module for module in modules[library] if "." not in module and not of(module)], [])
 
+    def test_design_lists_modules_and_dependencies(self):
+        text = (ROOT / "docs/design.md").read_text()
+        rows = re.findall(r"^\| `([\w-]+)` \| [^|]+ \|((?: `[\w-]+`)*) \|$", text[text.index("| module |"):], re.MULTILINE)
+        documented = {module: set(re.findall(r"`([^`]+)`", uses)) for module, uses in rows}
+        names = {layer.name for layer in self.layers}
+        programs = {"dlaunch", "dlaunch-agent"}  # only main.cpp
+        self.assertEqual(documented, {layer.name: layer.deps & names - {"base"} for layer in self.layers
+                                      if layer.name not in programs})
+
     def test_no_circle(self):
         self.assertEqual(circles(self.layers), [])
 
