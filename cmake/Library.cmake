@@ -1,5 +1,5 @@
-# libdlaunch.a: the modules that dlaunch/run.h needs, the agent among them, for other programs. Its CMake package and its
-# pkg-config file can be moved with it.
+# libdlaunch.a, for other programs: the modules for dlaunch/run.h, including the agent. The CMake package and the
+# pkg-config file are relocatable.
 include(CMakePackageConfigHelpers)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
