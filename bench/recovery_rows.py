@@ -1,4 +1,4 @@
-"""The rows of a recovery: from a killed rank or agent, or a lost host, to the first line of the next round, beside torchrun."""
+"""The rows of a recovery, for dlaunch and torchrun: from a killed rank, agent or host to the first line of the next round."""
 import os
 import socket
 import subprocess
@@ -7,30 +7,30 @@ from recovery import RANK
 from rows import Contestant, Goal, Row, Within
 
 RECOVERY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recovery.py")
-PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is
+PYTHON = "/usr/bin/python3"  # Debian's Python, with the package python3-torch
 RANKS = 4
 
 
 def wanted(only):
-    """Whether any of the keys begins as one of `only` does."""
+    """Whether `only` selects a key of these rows."""
     return not only or any(key.startswith("recovery") or "recovery".startswith(key) for key in only)
 
 
 def why_no_torchrun():
-    """Why it cannot be had here, or None."""
+    """The reason why torchrun cannot run here, or None."""
     tried = subprocess.run([PYTHON, "-c", "import torch.distributed.run"], capture_output=True, text=True, check=False)
     return f"{PYTHON}: {tried.stderr.strip().splitlines()[-1]}" if tried.returncode else None
 
 
 def torchrun(nodes, interval, *where):
-    # Without -r and -t for a rank that is not there, torchrun 1.13 does not start on Python 3.11.
+    # torchrun 1.13 on Python 3.11 requires -r and -t; 9 is not a rank of this job.
     slower = ["--monitor_interval", str(interval)] if interval else []
     return [PYTHON, "-m", "torch.distributed.run", *where, "--nnodes", str(nodes), "--nproc_per_node", str(RANKS // nodes), "--max_restarts", "3",
             "-r", "9:1", "-t", "9:1", *slower, "--no_python", "sh", RANK]
 
 
 def two_nodes(interval):
-    """The line of each of two nodes, both on this machine."""
+    """The commands of two nodes, both on this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
