@@ -58,7 +58,7 @@ def recovery_rows(launchers, scratch, with_torchrun):
         name = f"`--monitor_interval {interval}`" if interval else "torchrun's defaults"
         key = f"-{interval}" if interval else ""
         yield row(f"recovery-rank{key}", f"the same, {name}", "rank", [], torchrun(1, interval, "--standalone"), Goal("torchrun", ratio), rounds=5)
-        yield row(f"recovery-agent{key}", f"a killed agent of 2 hosts with {RANKS // 2} ranks each, a host to spare, {name}", "agent", spare,
+        yield row(f"recovery-agent{key}", f"a killed agent of 2 hosts with {RANKS // 2} ranks each, a spare host, {name}", "agent", spare,
                   two_nodes(interval), Goal("torchrun", ratio), rounds=2, limit=30)
-    yield row("recovery-rendezvous", "the host is killed where the ranks meet, a host to spare", "rendezvous", spare, two_nodes(0.1), rounds=2, limit=30)
-    yield row("recovery-host", "a host falls silent, as without power (three heartbeats of 5 s), a host to spare", "host", spare, two_nodes(0.1), rounds=2, limit=60)
+    yield row("recovery-rendezvous", "the rendezvous host is killed, a spare host", "rendezvous", spare, two_nodes(0.1), rounds=2, limit=30)
+    yield row("recovery-host", "a host falls silent, as without power (three heartbeats of 5 s), a spare host", "host", spare, two_nodes(0.1), rounds=2, limit=60)

@@ -94,7 +94,7 @@ class Result:
         if column in self.again:
             parts.append(f"{self.again[column]} hung and repeated")
         if column in self.hangs:
-            parts.append("as it is: hung in {} of {}".format(*self.hangs[column]))
+            parts.append("default options: hung in {} of {}".format(*self.hangs[column]))
         checked = self.verified.get(column) or (good[-1] if good else None)
         if checked and self.damage(checked):
             parts.append(", ".join(f"{count} {name}" for name, count in self.damage(checked).items()))
