@@ -45,7 +45,7 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     if (error != ENOENT && error != ENOTDIR) failure = {error, "cannot execute " + candidate};
   }
   if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
-    failure.what += "; there is one in the working directory: say ./" + name;
+    failure.what += "; the working directory contains it: ./" + name;
   }
   return tl::unexpected(failure);
 }

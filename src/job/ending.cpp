@@ -67,7 +67,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
-  if (show_stacks("the time is out")) {
+  if (show_stacks("time limit reached")) {
     timeout_at_ = now + kStacksWait;
     return;
   }

@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "output/last_words.h"
+#include "output/last_lines.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 #include "sys/io.h"

@@ -1,14 +1,16 @@
 #include "output/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/index_cast.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "output/console.h"
 #include "output/file_layout.h"
 #include "output/label.h"
-#include "output/last_words.h"
+#include "output/last_lines.h"
 #include "output/rank_files.h"
 #include "output/record_channel.h"
 #include "output/writer.h"
@@ -31,8 +33,7 @@ class Output::Impl {
         settings_(with_joined_streams(std::move(settings))),
         ranks_(std::move(ranks)),
         on_line_(std::move(on_line)) {
-    sources_.resize(ranks_.size() * kStreams);
-    tails_.resize(ranks_.size());
+    add_sources();
   }
 
   Result<void> open();
@@ -46,7 +47,7 @@ class Output::Impl {
   void check_files();
   void finish_files(std::optional<int> failed);
   void give_up_files(Time now);
-  std::vector<std::string> last_words(int rank) const;
+  LastLines last_lines(int rank) const;
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
 
@@ -62,6 +63,7 @@ class Output::Impl {
     FileSlot file;
     std::uint64_t bytes = 0;
     std::string unfinished = {};  // beginning of a line for on_line_
+    Tail tail = Tail{};           // for the failure summary
   };
 
   static std::size_t index(int rank, Stream stream) {
@@ -69,10 +71,9 @@ class Output::Impl {
   }
   Source& source(int rank, Stream stream) { return sources_[index(rank, stream)]; }
   const Source& source(int rank, Stream stream) const { return sources_[index(rank, stream)]; }
-  Stream telling_stream(int rank) const {
-    const bool one = settings_.merge_stderr || !at_index(ranks_, rank).name.empty();
-    return one ? Stream::out : Stream::err;
-  }
+  bool has_one_stream(int rank) const { return settings_.merge_stderr || !at_index(ranks_, rank).name.empty(); }
+  void add_sources();
+  std::vector<std::string> lines_of(int rank, Stream stream) const;
   void check(Screen& screen);
   void tell_lines(int rank, Stream stream, std::string_view bytes);
   void tell(Error error);
@@ -85,7 +86,6 @@ class Output::Impl {
   std::optional<Console> console_;
   bool files_finished_ = false;
   std::vector<Source> sources_;
-  std::vector<Tail> tails_;  // by rank id
   bool told_ = false;
 };
 
@@ -111,8 +111,7 @@ Result<void> Output::Impl::add(const std::vector<RankFacts>& more) {
       return made;
     }
   }
-  sources_.resize(ranks_.size() * kStreams);
-  tails_.resize(ranks_.size());
+  add_sources();
   const bool moved = console_->add(settings_, ranks_, before, shared);
   for (size_t rank = moved ? 0 : before; rank < ranks_.size(); ++rank) {
     connect(static_cast<int>(rank), rank >= before);
@@ -146,7 +145,7 @@ bool Output::Impl::ready(int rank, Stream stream) const {
 void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
-  if (stream == telling_stream(rank)) at_index(tails_, rank).add(bytes);
+  s.tail.add(bytes);
   if (on_line_) tell_lines(rank, stream, bytes);
   if (s.file.file) {
     files->feed(s.file, bytes, at);
@@ -248,11 +247,32 @@ void Output::Impl::tell(Error error) {
   write_error->exit_code = kExitOutput;
 }
 
-std::vector<std::string> Output::Impl::last_words(int rank) const {
-  const Tail& tail = at_index(tails_, rank);
-  const RankFile* file = direct(rank, telling_stream(rank));
-  if (file) return last_lines(file->tail, file->tail.size() == file->size, kLastWords);
-  return last_lines(tail.bytes(), tail.whole(), kLastWords);
+void Output::Impl::add_sources() {
+  const std::size_t wanted = ranks_.size() * kStreams;
+  while (sources_.size() < wanted) {
+    const bool is_stdout = sources_.size() % kStreams == static_cast<std::size_t>(Stream::out);
+    sources_.emplace_back().tail = Tail(is_stdout ? kStdoutTailBytes : kTailBytes);
+  }
+}
+
+/// Empty if the stream has only white space.
+std::vector<std::string> Output::Impl::lines_of(int rank, Stream stream) const {
+  const Tail& tail = source(rank, stream).tail;
+  const RankFile* file = direct(rank, stream);
+  auto lines = file ? output::last_lines(file->tail, file->tail.size() == file->size, kLastLines)
+                    : output::last_lines(tail.bytes(), tail.whole(), kLastLines);
+  const bool blank = std::ranges::all_of(lines, [](const std::string& line) { return trim(line).empty(); });
+  return blank ? std::vector<std::string>() : lines;
+}
+
+LastLines Output::Impl::last_lines(int rank) const {
+  if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", path(rank, Stream::out)};
+  LastLines last{lines_of(rank, Stream::err), "stderr", path(rank, Stream::err)};
+  if (!last.lines.empty()) return last;
+  if (auto lines = lines_of(rank, Stream::out); !lines.empty()) {
+    return {std::move(lines), "stdout", path(rank, Stream::out)};
+  }
+  return last;
 }
 
 std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
@@ -261,7 +281,7 @@ std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
 }
 
 std::string Output::Impl::path(int rank, Stream stream) const {
-  if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
+  if (!settings_.files || (stream == Stream::err && has_one_stream(rank))) return {};
   const auto& facts = at_index(ranks_, rank);
   if (!settings_.files->keeps(stream, facts.local_rank)) return {};
   return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
@@ -300,7 +320,7 @@ std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadl
 void Output::tick(Time now) { impl_->tick(now); }
 std::optional<Error> Output::take_error() { return std::exchange(impl_->write_error, std::nullopt); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
-std::vector<std::string> Output::last_words(int rank) const { return impl_->last_words(rank); }
+LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }
 std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }
 std::string Output::path(int rank, Stream stream) const { return impl_->path(rank, stream); }
 

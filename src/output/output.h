@@ -33,6 +33,13 @@ struct RankFacts {
   int attempt = 0;                ///< how often the job was queued again before
 };
 
+/// The last lines of one stream of a rank.
+struct LastLines {
+  std::vector<std::string> lines = {};
+  std::string stream = "stderr";  ///< "stderr", "stdout", or "output" if both streams are one
+  std::string path = {};          ///< the rank's file of the stream; empty without a file
+};
+
 class Output {
  public:
   /// A line of a stream without its newline, or a part of a long one.
@@ -91,8 +98,8 @@ class Output {
   /// The reader of stdout went away (EPIPE), which ends the job quietly, as it ends a filter.
   bool reader_gone() const;
 
-  /// The last lines of a rank's stderr (of stdout where stderr is merged into it), at most kLastWords.
-  std::vector<std::string> last_words(int rank) const;
+  /// The last lines of a rank's stderr, at most kLastLines. If stderr has only white space: the last lines of stdout.
+  LastLines last_lines(int rank) const;
   /// All bytes that were fed, dropped ones included; the file's size where the rank writes it itself.
   std::uint64_t bytes(int rank, Stream stream) const;
   /// The path of the rank's file for this stream; empty without one.
@@ -104,7 +111,7 @@ class Output {
   std::unique_ptr<Impl> impl_;
 };
 
-inline constexpr int kLastWords = 10;  ///< lines of each rank for the failure summary
+inline constexpr int kLastLines = 10;  ///< lines of a rank in the failure summary
 
 /// The absolute path of the file that a local rank may write itself, because nothing else reads the stream (nocopy, no
 /// tags in the file); else empty. Pure; the answer is what open() does. `rank` is the number in the world, `ranks` that

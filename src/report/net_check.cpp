@@ -93,7 +93,7 @@ std::string findings_text(const NetCheck& check) {
   }
   if (fault)
     lines.add_hint("look at the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g");
-  if (!check.lost.empty()) lines.add_told(lost_hosts_text(check.lost, false, check.elapsed));
+  if (!check.lost.empty()) lines.add_complete(lost_hosts_text(check.lost, false, check.elapsed));
   return lines.take();
 }
 

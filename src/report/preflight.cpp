@@ -244,7 +244,7 @@ std::string findings_text(const Preflight& preflight) {
   for (const CheckedHost& host : preflight.hosts) {
     if (!host.lost.empty()) lost.push_back({host.name, host.lost, host.hint});
   }
-  if (!lost.empty()) lines.add_told(lost_hosts_text(lost, false, preflight.elapsed));
+  if (!lost.empty()) lines.add_complete(lost_hosts_text(lost, false, preflight.elapsed));
   return lines.take();
 }
 

@@ -245,7 +245,7 @@ TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
   for (const bool answered : {true, false}) {
     HungJob hung(OnHang::report);
     hung.job->show_stacks_first();
-    EXPECT_THAT(hung.job->tick(at(500)), ElementsAre(Action(TakeStacks{"the time is out"})));
+    EXPECT_THAT(hung.job->tick(at(500)), ElementsAre(Action(TakeStacks{"time limit reached"})));
     EXPECT_EQ(hung.job->phase(), Phase::running);
     EXPECT_EQ(*hung.job->deadline(), at(502));
     const Actions then = answered ? hung.job->handle(StacksTaken{}, at(501)) : hung.job->tick(at(502));

@@ -476,20 +476,36 @@ TEST(Lines, BadLabelIsRefused) {
   EXPECT_THAT(to_text(output.error()), HasSubstr("{rank}"));
 }
 
-TEST(Lines, LastWords) {
+TEST(Lines, LastLinesAreOfStderr) {
   OutputFixture fixture({}, 2);
   for (int i = 0; i < 100; ++i) fixture.feed(0, "warning " + std::to_string(i) + "\n", Stream::err);
   fixture.feed(0, "out\n");
-  const auto words = fixture.output->last_words(0);
-  ASSERT_EQ(words.size(), static_cast<size_t>(kLastWords));
+  const auto last = fixture.output->last_lines(0);
+  const auto& words = last.lines;
+  EXPECT_EQ(last.stream, "stderr");
+  ASSERT_EQ(words.size(), static_cast<size_t>(kLastLines));
   EXPECT_EQ(words.front(), "warning 90");
   EXPECT_EQ(words.back(), "warning 99");
-  EXPECT_THAT(fixture.output->last_words(1), ElementsAre());
+  EXPECT_THAT(fixture.output->last_lines(1).lines, ElementsAre());
   OutputSettings merged;
   merged.merge_stderr = true;
   OutputFixture one(merged, 2);
   one.feed(0, "Traceback\n");
-  EXPECT_THAT(one.output->last_words(0), ElementsAre("Traceback"));
+  EXPECT_THAT(one.output->last_lines(0).lines, ElementsAre("Traceback"));
+  EXPECT_EQ(one.output->last_lines(0).stream, "output");
+}
+
+TEST(Lines, LastLinesAreOfStdoutIfStderrIsBlank) {
+  OutputFixture fixture({}, 2);
+  for (int i = 0; i < 100; ++i) fixture.feed(0, "step " + std::to_string(i) + "\n");
+  fixture.feed(0, " \n\t\n", Stream::err);
+  const auto last = fixture.output->last_lines(0);
+  ASSERT_EQ(last.lines.size(), static_cast<size_t>(kLastLines));
+  EXPECT_EQ(last.lines.back(), "step 99");
+  EXPECT_EQ(last.stream, "stdout");
+  fixture.feed(0, "error\n", Stream::err);
+  EXPECT_THAT(fixture.output->last_lines(0).lines, ElementsAre(" ", "\t", "error"));
+  EXPECT_EQ(fixture.output->last_lines(0).stream, "stderr");
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(Preflight, HostsThatAreNotReached) {
       "node2  not reached  -     -           -          -                 -      -              -           -\n"
       "node3  1.2.3        64    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        all\n");
   EXPECT_EQ(findings_text(preflight),
-            "dlaunch: 2 hosts could not be used after 1.5 s:\n"
+            "dlaunch: cannot use 2 hosts:\n"
             "dlaunch: node[1-2]: cannot connect to port 22: Connection refused\n"
             "dlaunch:   is sshd running there?\n");
   EXPECT_EQ(exit_code(preflight), 125);

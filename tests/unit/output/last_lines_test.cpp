@@ -1,4 +1,4 @@
-#include "output/last_words.h"
+#include "output/last_lines.h"
 
 #include <gmock/gmock.h>
 
@@ -39,6 +39,9 @@ TEST(Tail, KeepsTheEndAndIsBounded) {
   tail.add(std::string(1 << 20, 'y'));
   EXPECT_EQ(tail.bytes(), std::string(kTailBytes, 'y'));
   EXPECT_FALSE(tail.whole());
+  Tail small(4);
+  small.add("0123456789");
+  EXPECT_EQ(small.bytes(), "6789");
 }
 
 }  // namespace
