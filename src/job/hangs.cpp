@@ -28,7 +28,7 @@ void Hangs::active(Time now) {
   silent_since_ = now;
   next_ = now + step();
   ranks_.clear();
-  told_ = Verdict::Kind::nothing;
+  reported_ = Verdict::Kind::nothing;
 }
 
 bool Hangs::due(Time now, Duration suspended) {
@@ -59,10 +59,10 @@ Verdict Hangs::judge(const std::vector<RankSample>& samples, const std::set<int>
   if (waiting == 0 || now - silent_since_ < window_) return verdict;
   const auto all = verdict.doing.find(Doing::waits);
   const bool soon = all != verdict.doing.end() && all->second == running && waiting < running.size();
-  if (soon) return verdict;  // all wait by now, but not all for long enough
+  if (soon) return verdict;  // all ranks wait, but not all long enough
   const bool spoken = spoke_ && now - *spoke_ < window_;
   const auto kind = waiting == running.size() && !spoken ? Verdict::Kind::hangs : Verdict::Kind::some_wait;
-  if (kind > told_) verdict.kind = told_ = kind;
+  if (kind > reported_) verdict.kind = reported_ = kind;
   return verdict;
 }
 
@@ -90,7 +90,7 @@ Doing Hangs::compare(const Rank& before, const RankSample& sample, Time now) {
   const bool may_poll = first.polls && sample.polls;
   const auto share = std::chrono::duration<double>(now - before.since) * (may_poll ? kPollingShare : kBusyShare);
   const auto idle = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(share), kTicks);
-  // Counters that fall are those of processes that have ended.
+  // Counters decrease when processes end.
   const auto differ = [](auto one, auto other) { return one < other ? other - one : one - other; };
   if (differ(first.io_bytes, sample.io_bytes) >= kBusyBytes) return Doing::moves;
   return differ(first.cpu, sample.cpu) <= idle ? Doing::waits : Doing::moves;

@@ -412,9 +412,9 @@ class Launcher::Impl {
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
-    if (save.told.empty()) parts_.hosts.send_to_all(signal);
-    for (int host = 0; !save.told.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
-      if (!save.told.contains(host)) parts_.hosts.send(host, signal);
+    if (save.signalled.empty()) parts_.hosts.send_to_all(signal);
+    for (int host = 0; !save.signalled.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
+      if (!save.signalled.contains(host)) parts_.hosts.send(host, signal);
     }
     log().warn("preempted by {}: {} is sent to the ranks, which have {} s to save their state",
                job::describe(*job_.outcome().preempted), signal_name(save.signal),

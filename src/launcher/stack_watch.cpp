@@ -49,7 +49,7 @@ void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
   if ((has_progress ? advanced : wrote) || reader_awaited || !runs) {
     hangs_->active(now);
   } else if (wrote) {
-    hangs_->spoke(now);
+    hangs_->wrote_without_progress(now);
   }
   if (!hangs_->due(now, sys::suspended()) || judging_) return;
   judging_ = true;

@@ -46,7 +46,7 @@ class StackWatch {
   StackWatch(asio::io_context& io, Parts parts);
 
   /// To be called all the time. `fed` changes when a rank writes; `reader_awaited`: what ranks wrote is not taken. From
-  /// the first number of --progress on, only a number that changes begins the silence anew (Hangs::spoke()).
+  /// the first number of --progress on, only a number that changes begins the silence anew (Hangs::wrote_without_progress()).
   void looked(std::uint64_t fed, bool reader_awaited);
   /// Shows what the ranks do now.
   void show();

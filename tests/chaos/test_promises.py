@@ -288,7 +288,7 @@ class Rounds(unittest.TestCase):
         failed = "dlaunch: rank 1 (host head, pid 7) exited with code 3 after 0.5 s"
         self.ends_in_round_0(3, failed)
         self.assert_broken("rounds")
-        self.ends_in_round_0(3, failed, "dlaunch: no restart: it failed in the same way 3 times")
+        self.ends_in_round_0(3, failed, "dlaunch: no restart: the job failed in the same way 3 times")
         self.assert_broken("rounds")  # it was the first time
 
     def test_a_lost_host_is_the_end_where_none_is_spare(self):

@@ -126,7 +126,7 @@ class OnOneHost(PreemptedCase, Case):
         for options, code in ((["--checkpoint-signal", "USR2"], 93), ([], 3)):
             result = self.run_dlaunch(*options, *failing)
             self.assert_exit(result, code)
-            self.assertIn("no restart: it failed in the same way 3 times", result.stderr.decode())
+            self.assertIn("no restart: the job failed in the same way 3 times", result.stderr.decode())
 
     def attempt(self, variables, *options, code=0):
         result = self.run_dlaunch("-n", 1, "--output-filename", "logs:nocopy", "--keep-logs", 1, "--report", "r.json", *options,

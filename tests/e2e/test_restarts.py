@@ -72,7 +72,7 @@ class Rounds(Case):
         result = self.run_dlaunch("-n", 2, "--restarts", 9, *sh('echo "$DLAUNCH_ROUND"; [ "$DLAUNCH_RANK" = 1 ] && exit 4; exec sleep 1000'))
         self.assert_exit(result, 4)
         self.assertEqual(sorted(set(lines(result.stdout))), ["0", "1", "2"])
-        self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: it failed in the same way 3 times")
+        self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: the job failed in the same way 3 times")
 
     def test_codes_that_no_restart_mends(self):
         for words, code in ((["sh", "-c", "exit 93"], 93), (["sh", "-c", "exit 2"], 2), (["/does/not/exist"], 127),

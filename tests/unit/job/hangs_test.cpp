@@ -108,7 +108,7 @@ TEST(Hangs, RanksThatWriteLinesWithoutProgressAreToldOfAndDoNotHang) {
   Script script({asleep, asleep});
   std::vector<Kind> kinds;
   for (double s = 0; s < 300; s += 10) {
-    script.hangs.spoke(at(s));
+    script.hangs.wrote_without_progress(at(s));
     for (const Verdict& verdict : script.run(s, s + 10)) kinds.push_back(verdict.kind);
   }
   EXPECT_THAT(kinds, ElementsAre(Kind::some_wait));

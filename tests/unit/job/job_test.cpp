@@ -190,7 +190,7 @@ TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 3),
               ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().exit_code, 130);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
 }
 
 /// Both came before there was a reader to wait for, so the second cannot end that wait.
@@ -402,7 +402,7 @@ TEST(Job, ALostHostThatIsNotReachedAgainIsNamed) {
   s.say(RankDrained{0}, 2);
   EXPECT_EQ(s.job.phase(), Phase::finishing);
   EXPECT_THAT(s.say(HostSwept{0, "no route", {}}, 3), ElementsAre(Action(Finished{})));
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: not reached again: no route"));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: cannot connect again: no route"));
   ASSERT_EQ(s.job.outcome().unswept.size(), 1u);
   EXPECT_EQ(s.job.outcome().unswept[0].host, 0);
   EXPECT_THAT(s.job.outcome().swept, IsEmpty());
@@ -816,7 +816,7 @@ TEST(Job, AHostThatComesWhileTheJobEndsIsFinishedAsTheOthers) {
 TEST(Job, WhoGivesUpIsNotToldOfAHostThatNeverCame) {
   WithAHostToCome s;
   for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
 }
 
 TEST(Job, NobodyWaitsAtTheEndForAHostThatIsStillToCome) {

@@ -124,7 +124,7 @@ TEST(Rounds, ALostHostNeedsASpareOne) {
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("no spare host"));
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1), 1).why_not, HasSubstr("no spare host for each"));
   EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1), 2).wait, seconds(0));
-  outcome.leftovers = {"host0: not reached again"};
+  outcome.leftovers = {"host0: cannot connect again"};
   outcome.unswept = {{0, "no route"}};
   const auto verdict = Rounds({.grace = seconds(7)}, 5).ended(outcome, seconds(1), 2);
   EXPECT_TRUE(verdict.again);
@@ -167,7 +167,7 @@ TEST_F(RestartedJob, ASignalOfTheUserWhileItsHostsAreCleanedIsTheEndOfTheJob) {
   job.handle(UserSignal{SIGINT}, at(1));
   job.handle(HostClean{0, {}}, at(1));
   EXPECT_FALSE(job.outcome().may_restart);
-  EXPECT_EQ(job.outcome().no_restart, "SIGINT came while it was being ended");
+  EXPECT_EQ(job.outcome().no_restart, "SIGINT came while the round was being stopped");
 }
 
 TEST_F(RestartedJob, TheReasonIsToldWhereARestartWouldHaveBeen) {
@@ -175,7 +175,7 @@ TEST_F(RestartedJob, TheReasonIsToldWhereARestartWouldHaveBeen) {
   job.handle(UserSignal{SIGINT}, at(1));
   EXPECT_EQ(job.outcome().no_restart, "");
   Outcome outcome;
-  outcome.no_restart = "the time limit ran out while it was being ended";
+  outcome.no_restart = "time limit reached while the round was being stopped";
   EXPECT_EQ(Rounds(Policy{}, 1).ended(outcome, seconds(1)).why_not, outcome.no_restart);
 }
 
@@ -189,7 +189,7 @@ TEST_F(RestartedJob, ATimeLimitThatRunsOutWhileARoundEndsIsTheEndOfTheJob) {
   limited.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(9));
   limited.tick(at(10));
   EXPECT_EQ(limited.outcome().cause, Cause::rank_failed);
-  EXPECT_EQ(limited.outcome().no_restart, "the time limit ran out while it was being ended");
+  EXPECT_EQ(limited.outcome().no_restart, "time limit reached while the round was being stopped");
 }
 
 /// Two hosts with a rank each, of which rank 0 fails.

@@ -317,8 +317,8 @@ TEST(FailureSummary, OutputFailed) {
   job.outcome.cause = job::Cause::output_failed;
   job.outcome.detail = "cannot write /full/rank.0: No space left on device\nfree space there";
   EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: output failed after 20.0 s: cannot write /full/rank.0: No space left on device\n"
-                       "dlaunch:   free space there\n"));
+              StartsWith("dlaunch: output failed after 20.0 s: cannot write /full/rank.0: No space left on device\n"
+                         "dlaunch:   free space there\n"));
 }
 
 TEST(FailureSummary, IsEmptyIfTheReaderOfStdoutExited) {
