@@ -2,11 +2,10 @@
 //
 // - Ranks are not sampled while they write, or while the launcher waits for the reader of their output (active()).
 //   During silence all ranks are sampled kSamples times per window.
-// - A rank waits from one sample to the next if its stack and the hash of its frames' locals are equal, and the rank
-// and
-//   its descendants use less I/O than kBusyBytes and less CPU than kBusyShare. With more CPU the rank moves
-//   (a computation, a child that compiles). Inside a call that waits for other ranks (MPI_Recv) a rank may use one CPU,
-//   because libraries poll; a changed hash of the callers' locals shows a rank that left the call in between.
+// - A rank waits from one sample to the next under two conditions: its stack and the hash of its frames' locals are
+//   equal, and the rank with its descendants uses less I/O than kBusyBytes and less CPU than kBusyShare. With more CPU
+//   the rank moves (a computation, a child that compiles). Inside a call that waits for other ranks (MPI_Recv) a rank
+//   may use one CPU, because libraries poll; a changed hash of the callers' locals shows that the rank left the call.
 // - A job hangs if the whole window was silent and each running rank waited in its last kSamples samples. A rank that
 //   waits for storage, is stopped or traced, or gave no sample does not count as waiting.
 // - Lines without progress (wrote_without_progress()) do not end the silence, but prevent the verdict `hangs` for one
@@ -61,7 +60,7 @@ class Hangs {
   void active(Time now);
   /// A rank wrote a line without progress, in a job with --progress.
   void wrote_without_progress(Time now) { spoke_ = now; }
-  /// Whether to sample all ranks now, for judge(). Call it regularly: a gap of kStall restarts the silence.
+  /// Whether to sample all ranks now. Call it regularly: a gap of kStall restarts the silence.
   /// `suspended`: how long the machine has been suspended in total.
   bool due(Time now, Duration suspended);
   Verdict judge(const std::vector<RankSample>& samples, const std::set<int>& running, Time now);
