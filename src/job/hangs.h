@@ -2,9 +2,9 @@
 //
 // - Ranks are not sampled while they write, or while the launcher waits for the reader of their output (active()).
 //   During silence all ranks are sampled kSamples times per window.
-// - A rank waits from one sample to the next under two conditions: its stack and the hash of its frames' locals are
-//   equal, and the rank with its descendants uses less I/O than kBusyBytes and less CPU than kBusyShare. With more CPU
-//   the rank moves (a computation, a child that compiles). Inside a call that waits for other ranks (MPI_Recv) a rank
+// - A rank that waits has equal stacks and equal hashes of its frames' locals in consecutive samples. In between, the
+//   rank and its descendants use less I/O than kBusyBytes and less CPU than kBusyShare. With more CPU the rank moves (a
+//   computation, a child that compiles). Inside a call that waits for other ranks (MPI_Recv) a rank
 //   may use one CPU, because libraries poll; a changed hash of the callers' locals shows that the rank left the call.
 // - A job hangs if the whole window was silent and each running rank waited in its last kSamples samples. A rank that
 //   waits for storage, is stopped or traced, or gave no sample does not count as waiting.

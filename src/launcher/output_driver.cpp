@@ -33,9 +33,9 @@ OutputDriver::~OutputDriver() { output_.streams().on_waiting({}); }
 
 void OutputDriver::start(Handlers handlers) {
   handlers_ = std::move(handlers);
-  if (output_.news_fd() < 0) return;
-  news_.emplace(io_, output_.news_fd(), Readiness::For::reading);
-  wait_news();
+  if (output_.event_fd() < 0) return;
+  events_.emplace(io_, output_.event_fd(), Readiness::For::reading);
+  wait_events();
 }
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
@@ -62,10 +62,10 @@ void OutputDriver::after_change() {
   if (handlers_.failed) handlers_.failed();
 }
 
-void OutputDriver::wait_news() {
-  news_->wait([this] {
+void OutputDriver::wait_events() {
+  events_->wait([this] {
     output_.handle_writer_events();
-    if (output_.news_fd() >= 0) wait_news();
+    if (output_.event_fd() >= 0) wait_events();
     after_change();
   });
 }

@@ -52,14 +52,14 @@ class OutputDriver {
 
  private:
   void after_change();
-  void wait_news();
+  void wait_events();
   void watch_files();
 
   asio::io_context& io_;
   output::Output& output_;
   Deadline deadline_;
   WriteWaits waits_;
-  std::optional<Readiness> news_;
+  std::optional<Readiness> events_;
   Deadline files_deadline_;
   struct Watch {
     Time since;

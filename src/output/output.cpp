@@ -18,7 +18,7 @@
 namespace dlaunch::output {
 namespace {
 
-/// A terminal has only one stream.
+/// With --pty, stdout and stderr are one stream.
 OutputSettings with_joined_streams(OutputSettings settings) {
   settings.merge_stderr = settings.merge_stderr || settings.pty;
   return settings;
@@ -62,7 +62,7 @@ class Output::Impl {
     ConsoleSlot console;
     FileSlot file;
     std::uint64_t bytes = 0;
-    std::string unfinished = {};  // beginning of a line for on_line_
+    std::string unfinished = {};  // start of a line for on_line_
     Tail tail = Tail{};           // for the failure summary
   };
 
@@ -75,8 +75,8 @@ class Output::Impl {
   void add_sources();
   std::vector<std::string> lines_of(int rank, Stream stream) const;
   void check(Screen& screen);
-  void tell_lines(int rank, Stream stream, std::string_view bytes);
-  void tell(Error error);
+  void pass_lines(int rank, Stream stream, std::string_view bytes);
+  void report(Error error);
   void connect(int rank, bool to_files = true);
   const RankFile* direct(int rank, Stream stream) const;
 
@@ -86,7 +86,7 @@ class Output::Impl {
   std::optional<Console> console_;
   bool files_finished_ = false;
   std::vector<Source> sources_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 Result<void> Output::Impl::open() {
@@ -126,7 +126,7 @@ void Output::Impl::connect(int rank, bool to_files) {
   }
 }
 
-/// The file of a stream if its rank writes it itself.
+/// The file of a stream if the rank writes the file itself, else null.
 const RankFile* Output::Impl::direct(int rank, Stream stream) const {
   const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
   return file && file->direct ? file : nullptr;
@@ -146,7 +146,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTim
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
   s.tail.add(bytes);
-  if (on_line_) tell_lines(rank, stream, bytes);
+  if (on_line_) pass_lines(rank, stream, bytes);
   if (s.file.file) {
     files->feed(s.file, bytes, at);
     check_files();
@@ -159,7 +159,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTim
   }
 }
 
-void Output::Impl::tell_lines(int rank, Stream stream, std::string_view bytes) {
+void Output::Impl::pass_lines(int rank, Stream stream, std::string_view bytes) {
   std::string& unfinished = source(rank, stream).unfinished;
   for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
     unfinished += bytes.substr(0, end);
@@ -209,18 +209,18 @@ void Output::Impl::finish_files(std::optional<int> failed) {
   if (!files) return;
   files_finished_ = true;
   files->finish(failed);
-  if (auto lost = files->lost()) tell(*std::move(lost));
+  if (auto lost = files->lost()) report(*std::move(lost));
 }
 
 void Output::Impl::give_up_files(Time now) {
   if (!files) return;
   files->give_up(now);
   auto lost = files->lost();
-  if (files_finished_ && lost) tell(*std::move(lost));
+  if (files_finished_ && lost) report(*std::move(lost));
 }
 
 void Output::Impl::check_files() {
-  for (Error& error : files->take_failures()) tell(std::move(error));
+  for (Error& error : files->take_failures()) report(std::move(error));
 }
 
 void Output::Impl::tick(Time now) {
@@ -229,20 +229,20 @@ void Output::Impl::tick(Time now) {
   for (const auto& screen : console_->screens()) check(*screen);
 }
 
-/// A reader of stdout that goes away is no failure.
+/// A closed pipe at stdout is not a failure.
 void Output::Impl::check(Screen& screen) {
   const int error = screen.new_failure();
   if (error == 0) return;
   if (error == EPIPE && screen.name == "stdout") {
     reader_gone = true;
   } else {
-    tell(sink_error("write " + screen.name, error));
+    report(sink_error("write " + screen.name, error));
   }
 }
 
 /// Keeps the first failure only.
-void Output::Impl::tell(Error error) {
-  if (std::exchange(told_, true)) return;
+void Output::Impl::report(Error error) {
+  if (std::exchange(reported_, true)) return;
   write_error = std::move(error);
   write_error->exit_code = kExitOutput;
 }
@@ -307,7 +307,7 @@ void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, n
 std::vector<FdWriter*> Output::waiting() const { return impl_->waiting(); }
 StandardStreams& Output::streams() const { return impl_->streams; }
 void Output::flush(FdWriter& writer, Time now) { impl_->flush(writer, now); }
-int Output::news_fd() const { return impl_->files ? impl_->files->news_fd() : -1; }
+int Output::event_fd() const { return impl_->files ? impl_->files->event_fd() : -1; }
 void Output::handle_writer_events() {
   impl_->files->handle_writer_events();
   impl_->check_files();

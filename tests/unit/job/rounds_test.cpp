@@ -113,7 +113,7 @@ TEST(Rounds, NoneFollowsWhereTheHostsDidNotStayOrAreNotClean) {
   EXPECT_FALSE(Rounds({}, 5).ended(outcome, seconds(1)).again);
   outcome = failed(0, 1);
   outcome.leftovers.emplace_back("host0: pid 12 (python3)");
-  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("ended"));
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("processes of the failed round"));
 }
 
 TEST(Rounds, ALostHostNeedsASpareOne) {
@@ -122,7 +122,7 @@ TEST(Rounds, ALostHostNeedsASpareOne) {
   outcome.may_restart = true;
   outcome.lost_hosts = {{"host0", "silence", ""}, {"host1", "silence", ""}};
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("no spare host"));
-  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1), 1).why_not, HasSubstr("no spare host for each"));
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1), 1).why_not, HasSubstr("2 hosts are lost, but only 1 spare host is left"));
   EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1), 2).wait, seconds(0));
   outcome.leftovers = {"host0: cannot connect again"};
   outcome.unswept = {{0, "no route"}};

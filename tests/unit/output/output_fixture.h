@@ -138,7 +138,7 @@ class OutputFixture {
 
  private:
   void handle_writer_events() {
-    pollfd news{output->news_fd(), POLLIN, 0};
+    pollfd news{output->event_fd(), POLLIN, 0};
     if (news.fd >= 0 && poll(&news, 1, 1) > 0) output->handle_writer_events();
   }
   std::string drain(Reader& reader) {

@@ -61,7 +61,7 @@ TEST_F(Standard, ASlowReaderHoldsNothingUpAndMissesOnlyWhatIsCounted) {
   streams.say(Importance::note, "dlaunch: note: n" + std::string(2000, 'n') + '\n');
   EXPECT_LE(streams.writer(Stream::err).pending(), StandardStreams::kMostWaiting);
   std::string all = shown();
-  EXPECT_THAT(all, EndsWith("x\ndlaunch: 1 note and 3 lines of -v were not shown: nobody read stderr\n"));
+  EXPECT_THAT(all, EndsWith("x\ndlaunch: 1 note and 3 lines of -v were dropped: stderr was not read in time\n"));
   streams.say(Importance::verbose, "dlaunch: again\n");
   EXPECT_EQ(shown(), "dlaunch: again\n");
 }
@@ -70,7 +70,7 @@ TEST_F(Standard, AnErrorIsNeverLeftOutAndComesBehindTheNumberOfWhatWas) {
   fill();
   streams.say(Importance::verbose, "dlaunch: " + std::string(2000, 'v') + '\n');
   streams.say(Importance::needed, "dlaunch: error\n");
-  EXPECT_THAT(shown(), EndsWith("dlaunch: 1 line of -v was not shown: nobody read stderr\ndlaunch: error\n"));
+  EXPECT_THAT(shown(), EndsWith("dlaunch: 1 line of -v was dropped: stderr was not read in time\ndlaunch: error\n"));
 }
 
 TEST_F(Standard, AsksToBeFlushedOnlyWhenSomethingWaits) {
