@@ -83,7 +83,7 @@ class Hangs(Case):
         self.assertRegex(text, r"\n  1 rank: 1 \(.*\) +blocked, .* CPU")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +blocked, .* CPU")
         self.assertLess(text.index("in_lock (<string>:7)"), text.index("in_recv (<string>:11)"), "the smaller group is first")
-        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
         self.assertNotIn(b"no rank has written", rest)
         self.assertEqual(job.returncode, 143)
 
@@ -276,7 +276,7 @@ class Asked(Case):
             self.assert_exit(result, 0)
             text = result.stdout.decode()
             self.assertIn(f"dlaunch: job {mine}; stacks of 3 ranks (main thread):", text)
-            self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+            self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
             whole = self.run_dlaunch("stacks", "--all", mine).stdout.decode()
             for rank in range(3):
                 self.assertIn(f"== rank {rank} (", whole)
@@ -293,7 +293,7 @@ class OverHosts(HostsCase):
         text = result.stderr.decode()
         self.assertRegex(text, r"\n  1 rank: 1 \(node1\) +blocked")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(node\[1-2\]\) +blocked")
-        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
 
 
 main(side_by_side=3)

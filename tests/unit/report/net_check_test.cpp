@@ -40,13 +40,13 @@ TEST(NetCheck, FaultsAndWhatIsNotKnown) {
   check.hosts[0].devices[2].trouble = "no address of its peer is known";
   check.hosts.push_back({.name = "c", .peer = "a", .trouble = "has no Ascend device that is known"});
   EXPECT_EQ(exit_code(check), 1);
-  EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     not known\n"));
+  EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     unknown\n"));
   EXPECT_EQ(
       findings_text(check),
       "dlaunch: a: device 2: no address of its peer is known\n"
-      "dlaunch: a: devices 0-1: those of b are not reached: Fault\n"
+      "dlaunch: a: devices 0-1: cannot connect to the devices of b: Fault\n"
       "dlaunch: c: has no Ascend device that is known\n"
-      "dlaunch:   look at the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g\n");
+      "dlaunch:   check the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g\n");
 }
 
 TEST(NetCheck, AHostThatIsNotReached) {

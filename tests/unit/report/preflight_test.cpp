@@ -64,19 +64,19 @@ TEST(Preflight, WhatDoesNotHold) {
             "node2  1.2.3  64    nvidia 0-3  no         no                right    3.0 GiB        1024        2 of 3\n"
             "node3  1.2.3  64    none        yes        /usr/bin/python3  -12.3 s  none           no limit    all\n");
   EXPECT_EQ(findings_text(preflight),
-            "dlaunch: note: node3: takes its own name for a loopback address\n"
+            "dlaunch: note: node3: resolves its own name to a loopback address\n"
             "dlaunch:   ranks that listen on their own name are not reached by others; mend /etc/hosts there, or name "
             "the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME)\n"
             "dlaunch: node[1-2]: cannot resolve node3\n"
-            "dlaunch:   ranks that call each other by name need it: add it to /etc/hosts there, or to DNS\n"
+            "dlaunch:   add the name to /etc/hosts there, or to DNS: ranks connect to each other by name\n"
             "dlaunch: node[1-2]: directory /work: No such file or directory\n"
-            "dlaunch:   make it there, share it, or name another with --wdir\n"
+            "dlaunch:   create the directory on the host, share it, or set another with --wdir\n"
             "dlaunch: node2: cannot find python3 in PATH: No such file or directory\n"
-            "dlaunch:   install it there, or give its path there\n"
-            "dlaunch: node3: takes node1 for itself\n"
+            "dlaunch:   install the program on the host, or give its path there\n"
+            "dlaunch: node3: resolves node1 to a loopback address\n"
             "dlaunch:   the name means loopback there: name the host so that all others reach it\n"
-            "dlaunch: node3: its clock is 12.3 s behind\n"
-            "dlaunch:   times in logs and the first failure are told by it: have it set by NTP\n");
+            "dlaunch: node3: the clock is 12.3 s behind\n"
+            "dlaunch:   run NTP on the host: the clock determines times in logs and the first failure\n");
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
@@ -98,7 +98,7 @@ TEST(Preflight, ScriptsHaveAColumnWhereThereAreAny) {
   for (CheckedHost& host : preflight.hosts) host.addresses.pop_back();
   EXPECT_EQ(findings_text(preflight),
             "dlaunch: node2: cannot read train.py (from /work): No such file or directory\n"
-            "dlaunch:   copy it there, share its directory, or name another with --wdir\n");
+            "dlaunch:   put the script on the host, share its directory, or set another with --wdir\n");
   EXPECT_EQ(exit_code(preflight), 1);
   const auto json = nlohmann::json::parse(to_json(preflight));
   EXPECT_EQ(json["hosts"][0]["scripts"][0]["found"], "/work/train.py");
@@ -141,7 +141,7 @@ TEST(Preflight, ManyHostsThatAgreeShareARow) {
 TEST(Preflight, TwoNamesOfOneHostAreNoted) {
   Preflight preflight = good(2);
   preflight.hosts[1].identity = preflight.hosts[0].identity;
-  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each would get ranks\n");
+  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each name would get ranks\n");
   EXPECT_EQ(exit_code(preflight), 0);
 }
 

@@ -44,13 +44,13 @@ TEST(StackGroups, TheSmallestGroupIsFirstAndTheOddOneOutIsNamed) {
             "      pthread_cond_wait < c10d::Work::wait\n"
             "      all_reduce (distributed_c10d.py:1534)\n"
             "      train (train.py:12)\n"
-            "  rank 3 is the odd one out: the others wait in all_reduce, and it does not\n"
+            "  rank 3 is the odd one out: the other ranks wait in all_reduce, this rank does not\n"
             "  all threads: out/stacks.1\n");
 }
 
 TEST(StackGroups, WhereTheWaitIsNoCollectiveThePlaceIsNamed) {
   const auto text = stacks_text(picture({at(0, "recv (a.py:1)"), at(1, "recv (a.py:1)"), at(2, kInLock)}));
-  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: it alone is in load (data.py:6)\n"));
+  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: only this rank is in load (data.py:6)\n"));
 }
 
 TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
@@ -61,14 +61,14 @@ TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
   ranks[0].state = ranks[1].state = 'R';
   const auto text = stacks_text(picture(ranks));
   EXPECT_THAT(text, HasSubstr(" polling"));
-  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the others wait in MPI_Recv, and it does not\n"));
+  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the other ranks wait in MPI_Recv, this rank does not\n"));
   ranks[2].frames = "MPI_Barrier (libmpi.so.40)\nidle (solver)";
   ranks[2].in_call = true;
   EXPECT_THAT(stacks_text(picture(ranks)),
-              HasSubstr("  rank 2 is the odd one out: it waits in MPI_Barrier, and the others in MPI_Recv\n"));
+              HasSubstr("  rank 2 is the odd one out: this rank waits in MPI_Barrier, the others in MPI_Recv\n"));
   ranks[2].frames = "pause (libc.so.6)\nidle (solver)";
   ranks[0].in_call = ranks[1].in_call = ranks[2].in_call = false;
-  EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("it alone is in idle (solver)\n"));
+  EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("only this rank is in idle (solver)\n"));
 }
 
 TEST(StackGroups, NobodyIsOddWhereThatIsNotTrue) {

@@ -1,5 +1,5 @@
 // What a rank's error file says, in both its forms, and what is none.
-#include "report/error_words.h"
+#include "report/torch_error.h"
 
 #include <gmock/gmock.h>
 
@@ -10,22 +10,22 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(ErrorWords, AreTheTracebackInBothForms) {
-  EXPECT_THAT(error_words(R"({"message": {"message": "ValueError: 3", "extraInfo":
+  EXPECT_THAT(torch_error_lines(R"({"message": {"message": "ValueError: 3", "extraInfo":
       {"py_callstack": "Traceback:\n  File x\nValueError: 3\n", "timestamp": "1700000000"}}})"),
               ElementsAre("Traceback:", "  File x", "ValueError: 3"));
-  EXPECT_THAT(error_words(R"({"message": "ValueError: 3", "extraInfo": {"py_callstack": "a\nb"}})"),
+  EXPECT_THAT(torch_error_lines(R"({"message": "ValueError: 3", "extraInfo": {"py_callstack": "a\nb"}})"),
               ElementsAre("a", "b"));
 }
 
 TEST(ErrorWords, AreTheMessageWithoutATraceback) {
-  EXPECT_THAT(error_words(R"({"message": "out of\nmemory"})"), ElementsAre("out of", "memory"));
-  EXPECT_THAT(error_words(R"({"message": {"message": "m", "extraInfo": {"py_callstack": 3}}})"), ElementsAre("m"));
+  EXPECT_THAT(torch_error_lines(R"({"message": "out of\nmemory"})"), ElementsAre("out of", "memory"));
+  EXPECT_THAT(torch_error_lines(R"({"message": {"message": "m", "extraInfo": {"py_callstack": 3}}})"), ElementsAre("m"));
 }
 
 TEST(ErrorWords, AreTheLastLines) {
   std::string stack;
   for (int i = 1; i <= 100; ++i) stack += "line " + std::to_string(i) + "\\n";
-  const auto words = error_words(R"({"message": ")" + stack + "\"}");
+  const auto words = torch_error_lines(R"({"message": ")" + stack + "\"}");
   EXPECT_EQ(words.size(), 20u);
   EXPECT_EQ(words.back(), "line 100");
 }
@@ -33,7 +33,7 @@ TEST(ErrorWords, AreTheLastLines) {
 TEST(ErrorWords, AreNoneOfWhatIsNoErrorFile) {
   for (const char* text : {"", "{", "[]", "3", "null", "{}", R"({"message": 3})", R"({"message": {}})",
                            R"({"message": " \n"})", R"({"message": {"message": null}})", "\xff\xfe"}) {
-    EXPECT_THAT(error_words(text), IsEmpty()) << text;
+    EXPECT_THAT(torch_error_lines(text), IsEmpty()) << text;
   }
 }
 
