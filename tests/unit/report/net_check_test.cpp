@@ -40,7 +40,7 @@ TEST(NetCheck, FaultsAndWhatIsNotKnown) {
   check.hosts[0].devices[2].trouble = "no address of its peer is known";
   check.hosts.push_back({.name = "c", .peer = "a", .trouble = "has no Ascend device that is known"});
   EXPECT_EQ(exit_code(check), 1);
-  EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     unknown\n"));
+  EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     not known\n"));
   EXPECT_EQ(
       findings_text(check),
       "dlaunch: a: device 2: no address of its peer is known\n"
