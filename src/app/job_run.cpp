@@ -44,7 +44,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
 }
 
 Result<job::Outcome> JobRun::run() {
-  report::tell_notes(log(), plan_.notes);
+  report::log_notes(log(), plan_.notes);
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());

@@ -149,7 +149,7 @@ void Job::leave_undrained() {
 void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
-  judge_preempted();
+  settle_preempted();
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
   outcome_.may_restart = stays_for_restart();
@@ -204,7 +204,7 @@ void Job::finished_when_all_gone(Time now) {
   }
 }
 
-void Job::heard_output(Time now) {
+void Job::output_arrived(Time now) {
   if (reader_since_) return reader_took_some(now);
   const bool giving_up_next = (phase_ == Phase::ending && ranks_.killed()) || phase_ == Phase::finishing;
   if (giving_up_next && phase_deadline_) phase_deadline_ = std::max(*phase_deadline_, now + kKillWait);

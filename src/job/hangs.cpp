@@ -22,7 +22,7 @@ Doing doing_in(RankSample::State state) {
 
 }  // namespace
 
-Hangs::Hangs(Duration window, Time now) : window_(window), silent_since_(now), next_(now + step()), asked_(now) {}
+Hangs::Hangs(Duration window, Time now) : window_(window), silent_since_(now), next_(now + step()), last_call_(now) {}
 
 void Hangs::active(Time now) {
   silent_since_ = now;
@@ -33,16 +33,16 @@ void Hangs::active(Time now) {
 
 bool Hangs::due(Time now, Duration suspended) {
   const bool slept = !std::exchange(fresh_, false) && suspended - suspended_ >= kSuspended;
-  const bool stalled = now - asked_ >= std::max<Duration>(kStall, step());
+  const bool stalled = now - last_call_ >= std::max<Duration>(kStall, step());
   suspended_ = suspended;
-  asked_ = now;
+  last_call_ = now;
   if (slept || stalled) active(now);
   if (now < next_) return false;
   next_ = std::max(next_ + step(), now + step() / 2);
   return true;
 }
 
-Verdict Hangs::judge(const std::vector<RankSample>& samples, const std::set<int>& running, Time now) {
+Verdict Hangs::evaluate(const std::vector<RankSample>& samples, const std::set<int>& running, Time now) {
   std::set<int> unknown = running;
   for (const RankSample& sample : samples) {
     if (unknown.erase(sample.rank) > 0) take(sample, now);

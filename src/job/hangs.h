@@ -63,7 +63,7 @@ class Hangs {
   /// Whether to sample all ranks now. Call it regularly: a gap of kStall restarts the silence.
   /// `suspended`: how long the machine has been suspended in total.
   bool due(Time now, Duration suspended);
-  Verdict judge(const std::vector<RankSample>& samples, const std::set<int>& running, Time now);
+  Verdict evaluate(const std::vector<RankSample>& samples, const std::set<int>& running, Time now);
 
  private:
   struct Rank {
@@ -80,7 +80,7 @@ class Hangs {
   Time silent_since_;
   std::optional<Time> spoke_ = {};
   Time next_;
-  Time asked_;
+  Time last_call_;
   Duration suspended_{0};
   bool fresh_ = true;  // suspended_ is not set yet
   std::map<int, Rank> ranks_;

@@ -81,7 +81,7 @@ class Job {
   Actions handle(const Event& event, Time now);
   /// Output came from a host. Extends the deadline after which hosts are given up: on a slow line, output arrives
   /// before the end of the host's ranks. Link credit limits the amount.
-  void heard_output(Time now);
+  void output_arrived(Time now);
   /// The reader of the output read some of it.
   void reader_took_some(Time now);
   /// Whether the signal would be the user's second one to end the job. False after a signal to a host, whose sender
@@ -127,7 +127,7 @@ class Job {
   void preempt(const Preempted& notice, Time now);
   void ask_to_save();
   void end_unsaved(Time now);
-  void judge_preempted();
+  void settle_preempted();
   void out_of_time(Time now);
   void end_the_others(Time now);
   void note_failure(int rank, Time now);

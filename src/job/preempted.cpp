@@ -64,7 +64,7 @@ void Job::end_unsaved(Time now) {
 }
 
 /// After a notice, the cause is `preempted`, unless a rank failed or another reason ended the job.
-void Job::judge_preempted() {
+void Job::settle_preempted() {
   if (!preemption_.notice()) return;
   outcome_.preempted = preemption_.notice();
   if (outcome_.cause != Cause::success && outcome_.cause != Cause::preempted) return;

@@ -52,20 +52,20 @@ std::optional<Reached> RankProgress::all() const {
   return all;
 }
 
-std::vector<Laggards> RankProgress::judge(const std::set<int>& running, bool all_read, Time now) {
+std::vector<Laggards> RankProgress::evaluate(const std::set<int>& running, bool all_read, Time now) {
   std::vector<Laggards> lagging;
   for (auto& [program, ranks] : programs_) {
     if (!all_read) {
       for (auto& [rank, known] : ranks) known.lags_since.reset();
       continue;
     }
-    Laggards found = judge(ranks, running, now);
+    Laggards found = evaluate(ranks, running, now);
     if (!found.ranks.empty()) lagging.push_back(std::move(found));
   }
   return lagging;
 }
 
-Laggards RankProgress::judge(Ranks& ranks, const std::set<int>& running, Time now) const {
+Laggards RankProgress::evaluate(Ranks& ranks, const std::set<int>& running, Time now) const {
   const std::optional<std::int64_t> limit = this->limit(ranks);
   if (!limit) return {};
   std::vector<std::pair<std::int64_t, std::int64_t>> counted;  // with the number as written

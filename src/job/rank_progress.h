@@ -44,7 +44,7 @@ class RankProgress {
   std::optional<Reached> all() const;
 
   /// The ranks to report now. Call it regularly. `all_read`: all output is read.
-  std::vector<Laggards> judge(const std::set<int>& running, bool all_read, Time now);
+  std::vector<Laggards> evaluate(const std::set<int>& running, bool all_read, Time now);
 
  private:
   struct Rank {
@@ -56,7 +56,7 @@ class RankProgress {
     std::int64_t counted() const { return before + number; }
   };
   using Ranks = std::map<int, Rank>;
-  Laggards judge(Ranks& ranks, const std::set<int>& running, Time now) const;
+  Laggards evaluate(Ranks& ranks, const std::set<int>& running, Time now) const;
   std::optional<std::int64_t> limit(const Ranks& ranks) const;
 
   std::optional<std::int64_t> lag_;

@@ -296,7 +296,7 @@ class Launcher::Impl {
     if (output.stream < 1 || output.stream > output::kStreams) {
       return host_broken(host, "its agent names a stream that does not exist");
     }
-    job_.heard_output(Clock::now());
+    job_.output_arrived(Clock::now());
     const std::string why = streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1),
                                               std::move(output.bytes), output.time_ns);
     if (!why.empty()) host_broken(host, why);

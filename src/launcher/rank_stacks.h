@@ -17,7 +17,7 @@ std::vector<job::RankSample> rank_samples(const StackSnapshot& look);
 
 /// Fills what `look` shows: ranks, silent hosts and remarks. `before` is an earlier look, from which CPU use follows.
 void fill_picture(const StackSnapshot& look, const StackSnapshot& before, const plan::Plan& plan,
-                  report::StackPicture& picture);
+                  report::StackReport& picture);
 
 /// The stacks of all threads of all ranks, for a file.
 std::string whole_stacks(const StackSnapshot& look, const plan::Plan& plan);

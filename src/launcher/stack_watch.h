@@ -46,7 +46,8 @@ class StackWatch {
   StackWatch(asio::io_context& io, Parts parts);
 
   /// To be called all the time. `fed` changes when a rank writes; `reader_awaited`: what ranks wrote is not taken. From
-  /// the first number of --progress on, only a number that changes begins the silence anew (Hangs::wrote_without_progress()).
+  /// the first number of --progress on, only a number that changes begins the silence anew
+  /// (Hangs::wrote_without_progress()).
   void looked(std::uint64_t fed, bool reader_awaited);
   /// Shows what the ranks do now.
   void show();
@@ -71,7 +72,7 @@ class StackWatch {
   void tell(const job::Verdict& verdict);
   void take(PictureLimits limits, std::function<void(const StackSnapshot& before, const StackSnapshot& now)> done);
   void take_second(std::list<Shot>::iterator shot);
-  report::StackPicture picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
+  report::StackReport picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
   bool may_be_ended() const;
   std::string all_threads(const std::string& path) const;
   std::string keep(const StackSnapshot& look);

@@ -88,7 +88,7 @@ int complain(spdlog::logger& log, const Error& error) {
   return error.exit_code;
 }
 
-void tell_notes(spdlog::logger& log, const std::vector<std::string>& notes) {
+void log_notes(spdlog::logger& log, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) log.warn(note);
 }
 

@@ -36,6 +36,6 @@ void set_verbosity(spdlog::logger& log, int verbosity, bool quiet);
 /// Prints the error and returns its exit code.
 int complain(spdlog::logger& log, const Error& error);
 
-void tell_notes(spdlog::logger& log, const std::vector<std::string>& notes);
+void log_notes(spdlog::logger& log, const std::vector<std::string>& notes);
 
 }  // namespace dlaunch::report

@@ -196,8 +196,7 @@ void find_duplicates(const Preflight& preflight, Gatherer& found) {
     if (!host.identity.empty()) names[host.identity].push_back(host.name);
   }
   for (auto& [identity, of_one] : names) {
-    if (of_one.size() > 1)
-      found.add({std::move(of_one), "names of one host; each name would get ranks", "", false});
+    if (of_one.size() > 1) found.add({std::move(of_one), "names of one host; each name would get ranks", "", false});
   }
 }
 

@@ -29,17 +29,17 @@ void write_and_tell(const std::string& path, const std::string& text, bool durab
 }
 
 /// All bytes that the process sends until it ends; nullopt if that takes too long.
-std::optional<std::string> said(const sys::HelperProcess& apart, std::chrono::milliseconds longest) {
+std::optional<std::string> read_all(const sys::HelperProcess& process, std::chrono::milliseconds longest) {
   std::string all;
   const auto until = std::chrono::steady_clock::now() + longest;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    pollfd ready{apart.out().get(), POLLIN, 0};
+    pollfd ready{process.out().get(), POLLIN, 0};
     const int got = left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return std::nullopt;
     char some[256];
-    const ssize_t size = ::read(apart.out().get(), some, sizeof some);
+    const ssize_t size = ::read(process.out().get(), some, sizeof some);
     if (size <= 0) return all;
     all.append(some, static_cast<size_t>(size));
   }
@@ -75,7 +75,7 @@ Result<void> RecordFile::write(const std::string& text) {
     return fail({path_, "cannot start the process that writes the record", std::strerror(errno),
                  "set higher limits of processes and open files: ulimit -u, ulimit -n", kExitOutput});
   }
-  const auto why = said(*writer, kRecordWait);
+  const auto why = read_all(*writer, kRecordWait);
   if (!why) return fail(no_answer(path_));
   writer->wait(kRecordWait);
   if (why->empty()) return {};

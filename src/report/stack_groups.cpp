@@ -180,12 +180,11 @@ std::string odd_one_out(const Worlds& worlds, const std::vector<Group>& groups) 
   return one + "only this rank is in " + place_in(groups[0].frames);
 }
 
-void add_silent(std::string& text, const StackPicture& picture) {
-  if (picture.silent_hosts.empty()) return;
-  std::string line = "no answer from " + fold_names(picture.silent_hosts);
-  if (!picture.silent_ranks.empty()) {
-    line +=
-        (picture.silent_ranks.size() == 1 ? " (rank " : " (ranks ") + picture.worlds.fold(picture.silent_ranks) + ")";
+void add_silent(std::string& text, const StackReport& report) {
+  if (report.silent_hosts.empty()) return;
+  std::string line = "no answer from " + fold_names(report.silent_hosts);
+  if (!report.silent_ranks.empty()) {
+    line += (report.silent_ranks.size() == 1 ? " (rank " : " (ranks ") + report.worlds.fold(report.silent_ranks) + ")";
   }
   add_line(text, 2, line);
 }
@@ -200,24 +199,24 @@ std::string ranks_on_hosts(const Worlds& worlds, const std::vector<RankStack>& r
   return worlds.fold(ids(ranks)) + " (" + shown(fold_names(hosts)) + ")";
 }
 
-std::string stacks_text(const StackPicture& picture) {
-  std::string text = message("", picture.title);
-  const std::vector<Group> groups = groups_of(picture.ranks);
-  for (std::size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i) add_group(text, picture.worlds, groups[i]);
+std::string stacks_text(const StackReport& report) {
+  std::string text = message("", report.title);
+  const std::vector<Group> groups = groups_of(report.ranks);
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i) add_group(text, report.worlds, groups[i]);
   if (groups.size() > kMostGroups) {
     std::vector<RankStack> rest;
     for (std::size_t i = kMostGroups; i < groups.size(); ++i) {
       rest.insert(rest.end(), groups[i].ranks.begin(), groups[i].ranks.end());
     }
-    add_line(text, 2, count(groups.size() - kMostGroups, "more group") + ": ranks " + picture.worlds.fold(ids(rest)));
+    add_line(text, 2, count(groups.size() - kMostGroups, "more group") + ": ranks " + report.worlds.fold(ids(rest)));
   }
-  add_silent(text, picture);
+  add_silent(text, report);
   std::size_t remarks = 0;
-  for (const std::string& remark : picture.remarks) {
+  for (const std::string& remark : report.remarks) {
     if (++remarks <= kMostRemarks) add_line(text, 2, remark);
   }
-  if (const std::string odd = odd_one_out(picture.worlds, groups); !odd.empty()) add_line(text, 2, odd);
-  if (!picture.last.empty()) add_line(text, 2, picture.last);
+  if (const std::string odd = odd_one_out(report.worlds, groups); !odd.empty()) add_line(text, 2, odd);
+  if (!report.last.empty()) add_line(text, 2, report.last);
   return text;
 }
 

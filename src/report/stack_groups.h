@@ -27,7 +27,7 @@ struct RankStack {
   std::optional<std::int64_t> progress = {};  ///< the last number that the rank wrote
 };
 
-struct StackPicture {
+struct StackReport {
   std::string title = {};
   Worlds worlds = {};
   std::vector<RankStack> ranks = {};
@@ -41,7 +41,7 @@ inline constexpr std::size_t kMostGroups = 16;  ///< shown groups
 inline constexpr std::size_t kMostFrames = 24;  ///< shown frames of a group
 
 /// Complete lines for stderr. Only the first line starts with "dlaunch: ".
-std::string stacks_text(const StackPicture& picture);
+std::string stacks_text(const StackReport& report);
 
 /// "ranks 0-2,4-7 (node1, node2)"
 std::string ranks_on_hosts(const Worlds& worlds, const std::vector<RankStack>& ranks);

@@ -91,7 +91,7 @@ struct Script {
         now.push_back(ranks[static_cast<size_t>(rank)](s));
         now.back().rank = rank;
       }
-      Verdict verdict = hangs.judge(now, running, at(s));
+      Verdict verdict = hangs.evaluate(now, running, at(s));
       if (verdict.kind != Kind::nothing) told.push_back(verdict);
     }
     return told;

@@ -126,7 +126,7 @@ TEST(Job, NoRankIsGivenUpWhileItsHostStillDeliversOutput) {
   s.start();
   s.say(UserSignal{SIGINT}, 1);
   s.tick(6);  // KILL
-  s.job.heard_output(s.at(10));
+  s.job.output_arrived(s.at(10));
   EXPECT_DOUBLE_EQ(s.deadline(), 10 + kKillWait.count());
   EXPECT_THAT(s.tick(6 + kKillWait.count()), IsEmpty());
   EXPECT_EQ(s.job.phase(), Phase::ending);
@@ -483,7 +483,7 @@ TEST(Job, ATimeOutWaitsForTheReaderOnlyWhileItReads) {
   EXPECT_EQ(s.deadline(), 16);
   s.job.reader_took_some(s.at(14));
   EXPECT_EQ(s.deadline(), 19);
-  s.job.heard_output(s.at(18));
+  s.job.output_arrived(s.at(18));
   EXPECT_EQ(s.deadline(), 23);
   EXPECT_THAT(s.tick(23), ElementsAre(Action(FinishHost{0})));
   EXPECT_TRUE(s.job.outcome().unread);

@@ -22,8 +22,8 @@ struct Ranks {
   }
   /// Those that are told of at the second look.
   std::vector<Laggards> steadily_behind(int s) {
-    EXPECT_THAT(progress.judge(running, true, at(s)), IsEmpty());
-    return progress.judge(running, true, at(s) + RankProgress::kSteady);
+    EXPECT_THAT(progress.evaluate(running, true, at(s)), IsEmpty());
+    return progress.evaluate(running, true, at(s) + RankProgress::kSteady);
   }
 };
 
@@ -64,14 +64,14 @@ TEST(RankProgress, NotForAMoment) {
   Ranks ranks;
   ranks.progress = RankProgress(5);
   ranks.reached({10, 10, 10, 1});
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(0)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(0)), IsEmpty());
   ranks.reached({10, 10, 10, 10});
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(1)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(1)), IsEmpty());
   ranks.reached({20, 20, 20, 10});
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(2)), IsEmpty());
-  EXPECT_THAT(ranks.progress.judge(ranks.running, false, at(3)), IsEmpty()) << "its lines may not be read yet";
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(5)), IsEmpty());
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(7)).size(), 1);
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(2)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, false, at(3)), IsEmpty()) << "its lines may not be read yet";
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(5)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(7)).size(), 1);
 }
 
 TEST(RankProgress, ANumberOfStepsMayBeGiven) {

@@ -48,7 +48,7 @@ TEST(Log, On) {
 }
 
 void say_note_and_error(spdlog::logger& log) {
-  tell_notes(log, {"one\ndlaunch: two"});
+  log_notes(log, {"one\ndlaunch: two"});
   EXPECT_EQ(complain(log, {"here", "what", "why", "hint", 7}), 7);
 }
 

@@ -23,12 +23,12 @@ RankStack at(int rank, const std::string& frames, double cpu = 0) {
           .cpu = cpu};
 }
 
-StackPicture picture(std::vector<RankStack> ranks) {
+StackReport picture(std::vector<RankStack> ranks) {
   return {.title = "stacks of " + std::to_string(ranks.size()) + " ranks:", .ranks = std::move(ranks)};
 }
 
 TEST(StackGroups, TheSmallestGroupIsFirstAndTheOddOneOutIsNamed) {
-  StackPicture seen = picture({});
+  StackReport seen = picture({});
   for (int rank = 0; rank < 8; ++rank)
     seen.ranks.push_back(at(rank, rank == 3 ? kInLock : kInReduce, rank == 5 ? 0.2 : 0));
   seen.title = "no rank wrote for 600 s and none makes progress; stacks of 8 ranks (main thread):";
@@ -102,7 +102,7 @@ TEST(StackGroups, StatesOfAGroup) {
 }
 
 TEST(StackGroups, TheProgressOfAGroup) {
-  StackPicture seen = picture({at(0, kInLock), at(1, kInLock), at(2, kInLock)});
+  StackReport seen = picture({at(0, kInLock), at(1, kInLock), at(2, kInLock)});
   seen.ranks[0].progress = 7;
   seen.ranks[2].progress = 480;
   EXPECT_THAT(stacks_text(seen), HasSubstr("futex_do_wait, progress 7-480\n"));
@@ -111,7 +111,7 @@ TEST(StackGroups, TheProgressOfAGroup) {
 }
 
 TEST(StackGroups, SilentHostsRemarksAndRanksWithoutAStack) {
-  StackPicture seen = picture({at(0, "")});
+  StackReport seen = picture({at(0, "")});
   seen.silent_hosts = {"node7", "node8"};
   seen.silent_ranks = {4, 5, 6};
   seen.remarks = {"rank 0: no stack: not permitted"};
@@ -124,7 +124,7 @@ TEST(StackGroups, WhatOthersSayIsBoundedAndPrintable) {
   for (int i = 0; i < 300; ++i) deep += "\nf" + std::to_string(i) + " (" + std::string(1000, 'x') + ".py:1)";
   std::vector<RankStack> ranks = {at(0, deep)};
   for (int rank = 1; rank < 1000; ++rank) ranks.push_back(at(rank, "g" + std::to_string(rank)));
-  StackPicture seen = picture(ranks);
+  StackReport seen = picture(ranks);
   for (int i = 0; i < 1000; ++i) seen.remarks.insert(std::to_string(i) + "\n\rremark");
   const std::string text = stacks_text(seen);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
