@@ -30,7 +30,7 @@ Error cannot_keep(const std::string& what, int error) {
   return {.where = "--keep-logs",
           .what = "cannot " + what,
           .why = std::strerror(error),
-          .hint = "remove the old files or choose another directory; without --keep-logs dlaunch overwrites them"};
+          .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 
 std::size_t slot_index(int rank, Stream stream) {

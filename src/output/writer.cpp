@@ -20,9 +20,9 @@ std::string hint_for(int error) {
       return "use a directory that you may write to";
     case ENOTDIR:
     case EEXIST:
-      return "remove the file in the place of the directory, or use another name";
+      return "use another name: a file is in the place of a directory";
     case EISDIR:
-      return "remove the directory in the place of the file, or use another name";
+      return "use another name: a directory is in the place of the file";
     case EPIPE:
       return "check the reader: it ended early";
     default:

@@ -111,6 +111,13 @@ bool any_started(const job::Outcome& outcome) {
   return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) { return record.pid != 0; });
 }
 
+/// A rank whose program cannot be executed has a pid, too.
+bool any_program_ran(const job::Outcome& outcome) {
+  return std::ranges::any_of(outcome.ranks, [](const job::RankRecord& record) {
+    return record.pid != 0 && !(record.status && std::holds_alternative<NotStarted>(record.status->value()));
+  });
+}
+
 /// "stopped the 3 other ranks", "stopped 3 ranks (1 needed KILL)"
 std::string stopped_text(const Summary& s, const Groups& groups, bool others) {
   const size_t n = groups.stopped.size();
@@ -134,7 +141,7 @@ void add_consequences(const Summary& s, const Groups& groups, Lines& lines) {
   }
   if (!groups.unknown.empty()) lines.add("unknown exit status: " + ranks_text(worlds, groups.unknown));
   const size_t n = groups.never_started.size();
-  if (n == 0 || (others && !any_started(s.outcome))) return;
+  if (n == 0 || (others && !any_program_ran(s.outcome))) return;
   const std::string restart = "not started again for restart " + std::to_string(s.plan.round);
   lines.add(count(n, "rank") + was(n) + (s.plan.round > 0 ? restart : "never started"));
 }
