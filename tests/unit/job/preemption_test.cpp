@@ -54,7 +54,7 @@ TEST(Preemption, TheDeadlineIsTheUsersOrTheJobsEndWhereThatIsNearOrTheUsual) {
   EXPECT_EQ(deadline(policy), at(107));
 }
 
-TEST(Preemption, WhoSendsTermSendsKillSoon) {
+TEST(Preemption, TermLimitsTheDeadline) {
   for (const auto& [signal, end] : {std::pair{SIGUSR1, 60}, std::pair{SIGTERM, 25}}) {
     Preemption preemption(saving(60));
     preemption.notify(by(signal), at(0));
@@ -62,12 +62,12 @@ TEST(Preemption, WhoSendsTermSendsKillSoon) {
   }
 }
 
-TEST(Preemption, AnotherTermShortensTheDeadlineToTheGrace) {
+TEST(Preemption, LaterTermShortensTheDeadlineToTheGrace) {
   Preemption preemption(saving(60));
   EXPECT_EQ(preemption.notify(by(SIGTERM), at(0)), Preemption::Step::begin);
   EXPECT_EQ(preemption.notify(by(SIGTERM, true), at(1)), Preemption::Step::none);
   EXPECT_EQ(preemption.notify(by(SIGTERM, true), at(2.5)), Preemption::Step::none);
-  EXPECT_EQ(preemption.deadline(), at(25)) << "managers tell all hosts and the launcher";
+  EXPECT_EQ(preemption.deadline(), at(25)) << "batch systems signal all hosts and the launcher";
   EXPECT_EQ(preemption.notify(by(SIGTERM), at(10)), Preemption::Step::none);
   EXPECT_EQ(preemption.deadline(), at(15));
   preemption.notify(by(SIGTERM), at(13));
@@ -92,7 +92,7 @@ TEST(Preemption, ASecondTermOfAPersonKills) {
   EXPECT_EQ(preemption.notify(by(SIGTERM), at(1)), Preemption::Step::kill);
 }
 
-TEST(Preemption, SaysHowLongItTook) {
+TEST(Preemption, ReportsTheUsedTime) {
   Preemption preemption(saving());
   preemption.over(at(1));
   EXPECT_FALSE(preemption.notice());
@@ -170,7 +170,7 @@ TEST_F(PreemptedJob, ASignalToAnAgentThatAnnouncesItBegins) {
   EXPECT_EQ(job.outcome().preempted, (Preempted{SIGUSR1, true}));
 }
 
-TEST(Job, ASignalToAnAgentThatEndsNothingIsTheRanksAffair) {
+TEST(Job, IgnoresSignalsToAnAgentThatDoNotEndAJob) {
   Job job({}, {0}, {"node1"}, at(0));
   job.handle(HostReady{0}, at(0));
   EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 0}, at(1)), IsEmpty());
@@ -235,7 +235,7 @@ TEST_F(PreemptedJob, AFailureStaysTheCauseWhenTheTimeIsOver) {
   EXPECT_EQ(job.outcome().exit_code, 7);
 }
 
-TEST_F(PreemptedJob, AnAgentThatIsToldToEndPreemptsTheJob) {
+TEST_F(PreemptedJob, SignalToAnAgentPreemptsTheJob) {
   start();
   EXPECT_THAT(job.handle(HostTermination{SIGTERM, 10'000'000'000, "node2 was told to end"}, at(10)),
               Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));

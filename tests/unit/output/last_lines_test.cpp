@@ -8,7 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-TEST(LastLines, TheLastOnesWithoutTheirEnds) {
+TEST(LastLines, OmitLineEnds) {
   EXPECT_THAT(last_lines("a\nb\r\nc\rd", true, 10), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(last_lines("a\nb\nc\n\n", true, 2), ElementsAre("b", "c"));
   EXPECT_THAT(last_lines("", true, 2), SizeIs(0));

@@ -85,7 +85,7 @@ TEST(Lines, PartialGoesOutWhenIdle) {
   EXPECT_EQ(fixture.shown(), "yes\n");
 }
 
-TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
+TEST(Lines, WaitsLongerForALineCutByABlock) {
   OutputFixture fixture({}, 2);
   const std::string block = filler(kBulk - 3, 'x') + "\nab";
   fixture.feed(0, block);
@@ -102,7 +102,7 @@ TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
   EXPECT_EQ(fixture.shown(), "\nprompt");
 }
 
-TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
+TEST(Lines, FullReadOfATerminalIsABlock) {
   int master = -1;
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
@@ -119,7 +119,7 @@ TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
   close(master);
 }
 
-TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
+TEST(Lines, SecondStreamBreaksTheLineAndStartsANewRecord) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
@@ -170,7 +170,7 @@ TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
   EXPECT_EQ(fixture.shown(), "\n1:x");
 }
 
-TEST(Lines, OneRankAloneIsByteExactAtOnce) {
+TEST(Lines, SingleRankIsByteExactAndImmediate) {
   OutputFixture fixture({}, 1, true);
   fixture.feed(0, "a\0b\xff"s);
   fixture.feed(0, "err", Stream::err);
@@ -294,7 +294,7 @@ TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
   EXPECT_EQ(fixture.shown(), "half a ");
 }
 
-TEST(Lines, WhatIsSaidBetweenBeginsALine) {
+TEST(Lines, MessagesStartOnANewLine) {
   OutputFixture fixture({}, 2, true);
   fixture.feed(0, "name? ");
   fixture.wait(kIdle);
@@ -303,7 +303,7 @@ TEST(Lines, WhatIsSaidBetweenBeginsALine) {
   EXPECT_EQ(fixture.shown(), "name? \ndlaunch: one\ndlaunch: two\n");
 }
 
-TEST(Lines, WhatWasDrawnIsTakenAwayBeforeOutputIsShown) {
+TEST(Lines, StatusLineIsRemovedBeforeOutput) {
   OutputFixture fixture({}, 2);
   int taken_away = 0;
   fixture.streams.before_showing([&] {
@@ -415,7 +415,7 @@ TEST(Lines, RawMode) {
   EXPECT_TRUE(fixture.output->ready(1, Stream::out));
 }
 
-TEST(Lines, ReaderGoneIsQuiet) {
+TEST(Lines, ClosedPipeIsNotAnError) {
   OutputFixture fixture({}, 2);
   fixture.out.close_reader();
   EXPECT_FALSE(fixture.output->reader_gone());

@@ -1,4 +1,4 @@
-// A fixture for tests of Output: pipes with a reader that reads when the test says so, and a clock that the test moves.
+// A fixture for tests of Output: pipes with a reader and a clock, both controlled by the test.
 #pragma once
 
 #include <fcntl.h>

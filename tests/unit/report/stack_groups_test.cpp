@@ -27,7 +27,7 @@ StackReport picture(std::vector<RankStack> ranks) {
   return {.title = "stacks of " + std::to_string(ranks.size()) + " ranks:", .ranks = std::move(ranks)};
 }
 
-TEST(StackGroups, TheSmallestGroupIsFirstAndTheOddOneOutIsNamed) {
+TEST(StackGroups, SmallestGroupIsFirstAndTheOddRankIsNamed) {
   StackReport seen = picture({});
   for (int rank = 0; rank < 8; ++rank)
     seen.ranks.push_back(at(rank, rank == 3 ? kInLock : kInReduce, rank == 5 ? 0.2 : 0));
@@ -48,12 +48,12 @@ TEST(StackGroups, TheSmallestGroupIsFirstAndTheOddOneOutIsNamed) {
             "  all threads: out/stacks.1\n");
 }
 
-TEST(StackGroups, WhereTheWaitIsNoCollectiveThePlaceIsNamed) {
+TEST(StackGroups, NamesTheFunctionOutsideCollectives) {
   const auto text = stacks_text(picture({at(0, "recv (a.py:1)"), at(1, "recv (a.py:1)"), at(2, kInLock)}));
   EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: only this rank is in load (data.py:6)\n"));
 }
 
-TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
+TEST(StackGroups, NamesTheWaitingCall) {
   std::vector<RankStack> ranks = {at(0, "MPI_Recv (libmpi.so.40)\nsolve (solver)"),
                                   at(1, "MPI_Recv (libmpi.so.40)\nsolve (solver)"),
                                   at(2, "pause (libc.so.6)\nidle (solver)")};
@@ -71,7 +71,7 @@ TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
   EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("only this rank is in idle (solver)\n"));
 }
 
-TEST(StackGroups, NobodyIsOddWhereThatIsNotTrue) {
+TEST(StackGroups, NamesNoOddRankIfSeveralDiffer) {
   const std::string a = "f (a.py:1)";
   const std::string b = "g (b.py:1)";
   const std::string c = "h (c.py:1)";
@@ -119,7 +119,7 @@ TEST(StackGroups, SilentHostsRemarksAndRanksWithoutAStack) {
                                            "  rank 0: no stack: not permitted\n"));
 }
 
-TEST(StackGroups, WhatOthersSayIsBoundedAndPrintable) {
+TEST(StackGroups, LimitsAndEscapesTexts) {
   std::string deep = "\x1b[2J\x1b]0;title\a";
   for (int i = 0; i < 300; ++i) deep += "\nf" + std::to_string(i) + " (" + std::string(1000, 'x') + ".py:1)";
   std::vector<RankStack> ranks = {at(0, deep)};

@@ -88,7 +88,7 @@ TEST(FailureSummary, StartsWithTheCauseAndCountsConsequences) {
             "dlaunch: stopped the 7 other ranks (2 needed KILL)\n");
 }
 
-TEST(FailureSummary, OneRankAloneHasNoConsequences) {
+TEST(FailureSummary, SingleRankHasNoConsequences) {
   Fixture job(1);
   job.plan.ranks[0].device.reset();
   job.fail_first(0, Exited{1});
