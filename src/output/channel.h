@@ -16,9 +16,9 @@ namespace dlaunch::output {
 
 /// How long a partial line waits for more bytes.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};
-/// A read of kBulk bytes or more may end anywhere in a line. Block-buffered programs write blocks of a pipe's atomic size
-/// (a terminal returns one byte less), and on a busy machine the next block may come late. After such a read, a partial
-/// line waits kBulkPatience times as long.
+/// A read of kBulk bytes or more may end anywhere in a line. Block-buffered programs write blocks of a pipe's atomic
+/// size (a terminal returns one byte less), and on a busy machine the next block may come late. After such a read, a
+/// partial line waits kBulkPatience times as long.
 inline constexpr std::size_t kBulk = 4095;
 inline constexpr int kBulkPatience = 20;
 /// A stream is not read while more bytes than this are queued for its sink.

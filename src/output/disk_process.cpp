@@ -208,7 +208,7 @@ class DiskProcess {
       event.has_fd = 1;
       return send(event, {}, {&fd, 1});
     }
-    // A FIFO stays open until the rank has opened it: the FIFO's reader would see end of file.
+    // A FIFO that the rank opens itself stays open here. Otherwise its reader could see an early end of file.
     if (!direct || polled) files_[command_.file].fd = std::move(fd);
     send(event);
   }

@@ -12,7 +12,7 @@ namespace dlaunch::output {
 inline constexpr std::size_t kTailBytes = 4096;
 inline constexpr std::size_t kStdoutTailBytes = 2048;  ///< less than for stderr: most ranks fill the tail of stdout
 
-/// The last bytes of a stream: at least `limit` bytes, or the whole stream. Uses at most 2 * limit bytes.
+/// The last bytes of a stream: at least `limit` bytes, or the whole stream. Keeps at most 2 * limit bytes.
 class Tail {
  public:
   explicit Tail(std::size_t limit = kTailBytes) : limit_(limit) {}

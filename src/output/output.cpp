@@ -250,8 +250,10 @@ void Output::Impl::report(Error error) {
 void Output::Impl::add_sources() {
   const std::size_t wanted = ranks_.size() * kStreams;
   while (sources_.size() < wanted) {
-    const bool is_stdout = sources_.size() % kStreams == static_cast<std::size_t>(Stream::out);
-    sources_.emplace_back().tail = Tail(is_stdout ? kStdoutTailBytes : kTailBytes);
+    const std::size_t next = sources_.size();
+    const bool is_main =
+        has_one_stream(static_cast<int>(next / kStreams)) || next % kStreams == static_cast<std::size_t>(Stream::err);
+    sources_.emplace_back().tail = Tail(is_main ? kTailBytes : kStdoutTailBytes);
   }
 }
 

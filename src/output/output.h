@@ -54,8 +54,8 @@ class Output {
   /// Describes files of an earlier job that open() overwrote; empty if there were none.
   std::string overwritten() const;
 
-  /// Adds the ranks of another world, with the next ids. An Error adds no rank. take_error() reports a file that cannot
-  /// be created later.
+  /// Adds the ranks of another world, with the next ids. An Error adds no rank. A file that cannot be created is
+  /// reported later, by take_error().
   Result<void> add(const std::vector<RankFacts>& ranks);
 
   /// Whether the stream may be fed now. Call it before each read: a partial line of a stream that is not ready does not
