@@ -4,10 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
-#include <map>
 #include <set>
-#include <utility>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -15,6 +12,7 @@
 #include "report/duration.h"
 #include "report/lines.h"
 #include "report/lost_hosts.h"
+#include "report/rank_groups.h"
 
 namespace dlaunch::report {
 namespace {
@@ -23,76 +21,9 @@ constexpr size_t kLongestLine = 400;  // bytes of each of a rank's last lines
 constexpr size_t kMostReasons = 4;    // different reasons of ranks that failed in addition to the first
 constexpr size_t kMostCommands = 4;   // commands shown in full
 
-/// Each rank except the first failure is in at most one group.
-struct Groups {
-  std::map<std::string, std::set<int>> failed;  // not stopped by dlaunch; by reason
-  std::set<int> lost;
-  std::set<int> stopped;  // by dlaunch, because of the cause
-  std::set<int> never_started;
-  std::set<int> unknown;  // started, exit status unknown
-  size_t needed_kill = 0;
-};
-
-void add_to_group(const job::RankRecord& record, int rank, Groups& groups) {
-  if (record.needed_kill) ++groups.needed_kill;
-  if (!record.status) {
-    (record.pid == 0 ? groups.never_started : groups.unknown).insert(rank);
-  } else if (record.ended_by_us) {
-    groups.stopped.insert(rank);
-  } else if (std::holds_alternative<Lost>(record.status->value())) {
-    groups.lost.insert(rank);
-  } else if (!record.status->ok()) {
-    groups.failed[record.status->describe()].insert(rank);
-  }
-}
-
-ExitStatus status_of(const job::RankRecord& record) {
-  return record.status.value_or(ExitStatus(Lost{"its exit status is unknown"}));
-}
-
-const job::RankRecord& record_of(const Summary& s, int rank) { return s.outcome.ranks.at(static_cast<size_t>(rank)); }
-
-/// The reason of a rank that did not start, without the directory, which differs between ranks.
-std::pair<int, std::string> reason_of(const NotStarted& status) {
-  return {status.error, status.what.substr(0, status.what.find(" (from "))};
-}
-
-/// The first failure and all ranks of the same program that did not start for the same reason; empty if the first
-/// failure started.
-std::set<int> not_started_alike(const Summary& s) {
-  if (s.outcome.cause != job::Cause::rank_failed) return {};
-  const int first = s.outcome.first_failure.value_or(0);
-  const ExitStatus status = status_of(record_of(s, first));
-  const auto* cause = std::get_if<NotStarted>(&status.value());
-  if (!cause) return {};
-  const auto app_of = [&](int rank) { return s.plan.ranks.at(static_cast<size_t>(rank)).app; };
-  std::set<int> alike;
-  for (int rank = 0; rank < static_cast<int>(s.outcome.ranks.size()); ++rank) {
-    const auto& other = record_of(s, rank).status;
-    const auto* reason = other ? std::get_if<NotStarted>(&other->value()) : nullptr;
-    if (reason && app_of(rank) == app_of(first) && reason_of(*reason) == reason_of(*cause)) alike.insert(rank);
-  }
-  return alike;
-}
-
-/// `named`: the ranks that the line of the cause names.
-Groups group_ranks(const job::Outcome& outcome, const std::set<int>& named) {
-  Groups groups;
-  for (size_t i = 0; i < outcome.ranks.size(); ++i) {
-    const int rank = static_cast<int>(i);
-    const bool is_first = rank == outcome.first_failure && outcome.cause == job::Cause::rank_failed;
-    if (!is_first && !named.contains(rank)) add_to_group(outcome.ranks[i], rank, groups);
-  }
-  return groups;
-}
-
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
-std::string ranks_text(const Worlds& worlds, const std::set<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + worlds.fold(ranks);
-}
-
-void add_failed(const Worlds& worlds, const Groups& groups, bool others, Lines& lines) {
+void add_failed(const Worlds& worlds, const RankGroups& groups, bool others, Lines& lines) {
   std::set<int> all;
   for (const auto& [how, ranks] : groups.failed) all.insert(ranks.begin(), ranks.end());
   if (all.empty()) return;
@@ -119,7 +50,7 @@ bool any_program_ran(const job::Outcome& outcome) {
 }
 
 /// "stopped the 3 other ranks", "stopped 3 ranks (1 needed KILL)"
-std::string stopped_text(const Summary& s, const Groups& groups, bool others) {
+std::string stopped_text(const Summary& s, const RankGroups& groups, bool others) {
   const size_t n = groups.stopped.size();
   std::string ranks = count(n, others ? "other rank" : "rank");
   if (others && n + 1 == s.outcome.ranks.size()) ranks = n == 1 ? "the other rank" : "the " + ranks;
@@ -128,7 +59,7 @@ std::string stopped_text(const Summary& s, const Groups& groups, bool others) {
 }
 
 /// Adds what followed from the cause, in numbers.
-void add_consequences(const Summary& s, const Groups& groups, Lines& lines) {
+void add_consequences(const Summary& s, const RankGroups& groups, Lines& lines) {
   const Worlds& worlds = s.plan.worlds;
   const job::Cause cause = s.outcome.cause;
   const bool others = cause == job::Cause::rank_failed;
@@ -195,6 +126,8 @@ std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitS
          "did";
 }
 
+const job::RankRecord& record_of(const Summary& s, int rank) { return s.outcome.ranks.at(static_cast<size_t>(rank)); }
+
 std::string rank_failure_text(const Summary& s, int rank) {
   const job::RankRecord& record = record_of(s, rank);
   const ExitStatus status = status_of(record);
@@ -204,57 +137,21 @@ std::string rank_failure_text(const Summary& s, int rank) {
   return rank_text(s.plan, record, rank) + ' ' + status.describe() + (started ? " after " + duration_text(lived) : "");
 }
 
-std::string hosts_of(const Summary& s, const std::set<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) {
-    const int host = s.plan.ranks.at(static_cast<size_t>(rank)).host;
-    const std::string& name = s.plan.hosts.at(static_cast<size_t>(host)).host.name;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-  return fold_names(names);
-}
-
-/// One line for all ranks that did not start for the same reason.
-std::string not_started_text(const Summary& s, const std::set<int>& alike, const NotStarted& status) {
-  const plan::Rank& first = s.plan.ranks.at(static_cast<size_t>(*alike.begin()));
-  const plan::App& app = s.plan.apps.at(static_cast<size_t>(first.app));
-  const std::string name = app.argv.empty() ? "" : app.argv[0];
-  const std::string program = "program \"" + name + "\"";
-  const auto of_app = [&](const plan::Rank& rank) { return rank.app == first.app; };
-  const bool all = std::ranges::count_if(s.plan.ranks, of_app) == static_cast<std::ptrdiff_t>(alike.size());
-  const std::string whose = all ? "" : " (" + ranks_text(s.plan.worlds, alike) + ")";
-  const std::string hosts = hosts_of(s, alike);
-  constexpr std::string_view kExecute = "cannot execute ";
-  const bool about_file = status.what.starts_with(kExecute) && status.what.find("interpreter") == std::string::npos;
-  if (status.error == ENOENT && (about_file || status.what.starts_with("cannot find "))) {
-    return program + ": not found on " + hosts + whose;
-  }
-  const std::string why = status.error == 0 ? "" : std::string(": ") + std::strerror(status.error);
-  const std::string file = reason_of(status).second;
-  if (about_file) {
-    const std::string found = file.substr(kExecute.size());
-    return "cannot run " + program + " on " + hosts + whose + (found == name ? "" : ": " + found) + why;
-  }
-  if (alike.size() == 1) return rank_failure_text(s, *alike.begin());
-  return ranks_text(s.plan.worlds, alike) + " (" +
-         (hosts.find_first_of("[,") == std::string::npos ? "host " : "hosts ") + hosts + ") " +
-         ExitStatus(status).describe();
-}
-
 void add_rank_failure(const Summary& s, int rank, const std::set<int>& alike, Lines& lines) {
   const ExitStatus status = status_of(record_of(s, rank));
   const auto* not_started = std::get_if<NotStarted>(&status.value());
-  lines.add(not_started ? not_started_text(s, alike, *not_started) : rank_failure_text(s, rank));
+  const std::string together = not_started ? not_started_text(s.plan, alike, *not_started) : "";
+  lines.add(together.empty() ? rank_failure_text(s, rank) : together);
   const std::string hint = hint_for(s.plan, s.plan.ranks.at(static_cast<size_t>(rank)), status);
   if (!hint.empty()) lines.add("  " + hint);
   if (!not_started) add_last_lines(s, "rank " + s.plan.worlds.name(rank), lines);
 }
 
-std::string killed_text(const Groups& groups) {
+std::string killed_text(const RankGroups& groups) {
   return groups.needed_kill > 0 ? " (" + std::to_string(groups.needed_kill) + " needed KILL)" : "";
 }
 
-void add_timeout(const Summary& s, const Groups& groups, Lines& lines) {
+void add_timeout(const Summary& s, const RankGroups& groups, Lines& lines) {
   std::set<int> running = groups.stopped;
   running.insert(groups.unknown.begin(), groups.unknown.end());
   std::string text = "timed out after " + duration_text(s.elapsed);
@@ -264,13 +161,13 @@ void add_timeout(const Summary& s, const Groups& groups, Lines& lines) {
   lines.add(text);
 }
 
-void add_interruption(const Summary& s, const Groups& groups, Lines& lines) {
+void add_interruption(const Summary& s, const RankGroups& groups, Lines& lines) {
   lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + ": " +
             (groups.stopped.empty() ? "no rank was running" : stopped_text(s, groups, false)));
   if (!s.outcome.detail.empty()) lines.add("  " + s.outcome.detail);
 }
 
-void add_preemption(const Summary& s, const Groups& groups, Lines& lines) {
+void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
   const std::string used = " within " + duration_text(s.outcome.preempted->used);
   std::string how = any_started(s.outcome) ? "all ranks exited with 0" + used : "no rank had started";
   if (!groups.stopped.empty()) {
@@ -286,7 +183,7 @@ void add_output_failure(const std::string& before, std::string_view detail, Line
   lines.add_each("  ", detail.substr(first));
 }
 
-void add_cause(const Summary& s, const Groups& groups, const std::set<int>& alike, Lines& lines) {
+void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& alike, Lines& lines) {
   const std::string after = " after " + duration_text(s.elapsed) + ": ";
   switch (s.outcome.cause) {
     case job::Cause::success:
@@ -361,8 +258,8 @@ std::string failure_summary(const Summary& s) {
   Lines lines;
   const bool quiet = s.outcome.cause == job::Cause::output_failed && s.outcome.detail.empty();
   if (!quiet && s.outcome.cause != job::Cause::success) {
-    const std::set<int> alike = not_started_alike(s);
-    const Groups groups = group_ranks(s.outcome, alike);
+    const std::set<int> alike = not_started_alike(s.plan, s.outcome);
+    const RankGroups groups = group_ranks(s.outcome, alike);
     add_cause(s, groups, alike, lines);
     add_consequences(s, groups, lines);
     add_swept(s, lines);

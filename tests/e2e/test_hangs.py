@@ -255,7 +255,7 @@ class OfMpi(Case):
                 text = result.stderr.decode()
                 self.assertIn(HUNG, text)
                 self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +(polling|blocked).*\n      P?MPI_Recv \(lib")
-                self.assertIn("rank 1 is the odd one out: the others wait in ", text)
+                self.assertIn("rank 1 is the odd one out: the other ranks wait in ", text)
 
     def test_messages_that_go_on_are_none(self):
         for kind in ("openmpi", "mpich"):

@@ -131,7 +131,7 @@ class Ends(Case):
     def test_one_that_cannot_start(self):
         result = self.run_dlaunch("-n", 1, *parent((1, ["/no/such/program"], []), then=self.STUCK))
         self.assert_exit(result, 127)
-        self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/0 \(host \S+\) .*/no/such/program")
+        self.assertRegex(result.stderr.decode(), r'dlaunch: program "/no/such/program": not found on ')
 
     def test_abort_ends_all(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *parent((2, "init()\nif rank: ask('cmd=abort exitcode=9')\ntime.sleep(60)", []), then=self.STUCK))

@@ -43,8 +43,8 @@ TEST(NetCheck, ReportsFaultsAndUnknownStatus) {
   EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     not known\n"));
   EXPECT_EQ(
       findings_text(check),
-      "dlaunch: a: device 2: no address of its peer is known\n"
       "dlaunch: a: devices 0-1: cannot connect to the devices of b: Fault\n"
+      "dlaunch: a: device 2: no address of its peer is known\n"
       "dlaunch: c: has no Ascend device that is known\n"
       "dlaunch:   check the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g\n");
 }
