@@ -12,7 +12,7 @@
 #include "launcher/frames.h"
 #include "output/file_layout.h"
 #include "plan/environment.h"
-#include "report/error_words.h"
+#include "report/torch_error.h"
 #include "sys/files.h"
 
 namespace dlaunch::app {
@@ -71,12 +71,12 @@ std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const
   const auto path = variable(plan.rank(rank).env, kVariable);
   if (!path) {
     const auto text = sent.find(rank);
-    auto words = report::error_words(text == sent.end() ? "" : text->second);
+    auto words = report::torch_error_lines(text == sent.end() ? "" : text->second);
     if (words.empty()) return std::nullopt;
     return ErrorFile{kVariable, std::move(words)};
   }
   const auto text = sys::read_regular_file(*path, kMostBytes);
-  auto words = report::error_words(text.value_or(""));
+  auto words = report::torch_error_lines(text.value_or(""));
   if (words.empty()) return std::nullopt;
   return ErrorFile{*path, std::move(words)};
 }

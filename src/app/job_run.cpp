@@ -44,7 +44,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
 }
 
 Result<job::Outcome> JobRun::run() {
-  report::tell_notes(log(), plan_.notes);
+  report::log_notes(log(), plan_.notes);
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());
@@ -260,14 +260,15 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
   if (who) {
-    summary.last_words = output_->last_words(*who);
-    summary.log_path = output_->path(*who, Stream::err);
-    if (summary.log_path.empty()) summary.log_path = output_->path(*who, Stream::out);  // joined
+    output::LastLines last = output_->last_lines(*who);
+    summary.last_lines = std::move(last.lines);
+    summary.stream = std::move(last.stream);
+    summary.log_path = std::move(last.path);
   }
   auto written =
       who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who, error_texts_) : std::nullopt;
   if (written) {
-    summary.last_words = std::move(written->words);
+    summary.last_lines = std::move(written->words);
     summary.error_file = std::move(written->path);
   }
   return summary;

@@ -101,7 +101,7 @@ Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::Rankt
                  const cli::ProcessContext& context) {
   const auto made =
       TRY(command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, context, streams, log));
-  report::tell_notes(log, made.notes);
+  report::log_notes(log, made.notes);
   return put(streams, made.text, command.output, made.name);
 }
 

@@ -164,7 +164,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     add_transport_remark(options, allocation);
-    report::tell_notes(log, allocation.notes);
+    report::log_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {

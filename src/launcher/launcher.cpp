@@ -296,7 +296,7 @@ class Launcher::Impl {
     if (output.stream < 1 || output.stream > output::kStreams) {
       return host_broken(host, "protocol error: unknown stream from the agent");
     }
-    job_.heard_output(Clock::now());
+    job_.output_arrived(Clock::now());
     const std::string why = streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1),
                                               std::move(output.bytes), output.time_ns);
     if (!why.empty()) host_broken(host, why);
@@ -413,9 +413,9 @@ class Launcher::Impl {
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
-    if (save.told.empty()) parts_.hosts.send_to_all(signal);
-    for (int host = 0; !save.told.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
-      if (!save.told.contains(host)) parts_.hosts.send(host, signal);
+    if (save.signalled.empty()) parts_.hosts.send_to_all(signal);
+    for (int host = 0; !save.signalled.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
+      if (!save.signalled.contains(host)) parts_.hosts.send(host, signal);
     }
     log().warn("preempted by {}: sent {} to the ranks; they have {} s to save their state",
                job::describe(*job_.outcome().preempted), signal_name(save.signal),

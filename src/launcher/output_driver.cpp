@@ -33,8 +33,8 @@ OutputDriver::~OutputDriver() { output_.streams().on_waiting({}); }
 
 void OutputDriver::start(Handlers handlers) {
   handlers_ = std::move(handlers);
-  if (output_.news_fd() < 0) return;
-  writer_events_.emplace(io_, output_.news_fd(), Readiness::For::reading);
+  if (output_.event_fd() < 0) return;
+  writer_events_.emplace(io_, output_.event_fd(), Readiness::For::reading);
   wait_writer_events();
 }
 
@@ -65,7 +65,7 @@ void OutputDriver::after_change() {
 void OutputDriver::wait_writer_events() {
   writer_events_->wait([this] {
     output_.handle_writer_events();
-    if (output_.news_fd() >= 0) wait_writer_events();
+    if (output_.event_fd() >= 0) wait_writer_events();
     after_change();
   });
 }

@@ -34,7 +34,7 @@ void ProgressWatch::take(int rank, std::optional<std::int64_t> number) {
 }
 
 void ProgressWatch::poll(const std::set<int>& running, bool all_read) {
-  for (const job::Laggards& behind : progress_.judge(running, all_read, Clock::now())) {
+  for (const job::Laggards& behind : progress_.evaluate(running, all_read, Clock::now())) {
     log_.warn(behind_text(behind, plan_));
   }
 }

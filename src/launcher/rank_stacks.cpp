@@ -64,7 +64,7 @@ std::vector<job::RankSample> rank_samples(const StackSnapshot& snapshot) {
 }
 
 void fill_picture(const StackSnapshot& snapshot, const StackSnapshot& before, const plan::Plan& plan,
-                  report::StackPicture& picture) {
+                  report::StackReport& picture) {
   const std::map<std::uint32_t, Used> earlier = used(before);
   picture.worlds = plan.worlds;
   for (const auto& [host, stacks] : snapshot.answers) {

@@ -17,7 +17,7 @@ std::vector<job::RankSample> rank_samples(const StackSnapshot& snapshot);
 
 /// Fills in ranks, silent hosts and remarks of the report. `before` is an earlier snapshot, used to compute CPU use.
 void fill_picture(const StackSnapshot& snapshot, const StackSnapshot& before, const plan::Plan& plan,
-                  report::StackPicture& picture);
+                  report::StackReport& picture);
 
 /// The stacks of all threads of all ranks, for a file.
 std::string whole_stacks(const StackSnapshot& snapshot, const plan::Plan& plan);

@@ -49,7 +49,7 @@ void StackWatch::poll(std::uint64_t fed, bool reader_awaited) {
   if ((has_progress ? advanced : wrote) || reader_awaited || !runs) {
     hangs_->active(now);
   } else if (wrote) {
-    hangs_->spoke(now);
+    hangs_->wrote_without_progress(now);
   }
   if (!hangs_->due(now, sys::suspended()) || judging_) return;
   judging_ = true;
@@ -60,7 +60,7 @@ void StackWatch::poll(std::uint64_t fed, bool reader_awaited) {
 void StackWatch::judge(const StackSnapshot& sample) {
   judging_ = false;
   if (!may_be_ended()) return;
-  const job::Verdict verdict = hangs_->judge(rank_samples(sample), parts_.job.running(), Clock::now());
+  const job::Verdict verdict = hangs_->evaluate(rank_samples(sample), parts_.job.running(), Clock::now());
   if (verdict.kind != job::Verdict::Kind::nothing) report_silence(verdict);
 }
 
@@ -73,7 +73,7 @@ void StackWatch::report_silence(const job::Verdict& verdict) {
     const std::string what = (may_speak ? "no rank's progress has changed for " : "no rank has written for ") +
                              silence +
                              (hangs ? " and no rank makes progress" : ": " + doing_text(verdict, parts_.plan.worlds));
-    report::StackPicture seen = picture(before, now, what);
+    report::StackReport seen = picture(before, now, what);
     const std::string path = keep(now);
     seen.last = all_threads(path);
     if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
@@ -94,7 +94,7 @@ void StackWatch::show() {
   if (std::exchange(showing_, true)) return;
   take(PictureLimits(), [this](const StackSnapshot& before, const StackSnapshot& now) {
     showing_ = false;
-    report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+    report::StackReport seen = picture(before, now, "job " + parts_.plan.job_id);
     seen.last = all_threads(keep(now));
     parts_.log.error(report::stacks_text(seen));
   });
@@ -106,7 +106,7 @@ std::string StackWatch::all_threads(const std::string& path) const {
 
 void StackWatch::take_before_end(const std::string& why) {
   take(kBeforeEnd, [this, why](const StackSnapshot& before, const StackSnapshot& now) {
-    report::StackPicture seen = picture(before, now, why);
+    report::StackReport seen = picture(before, now, why);
     const bool seen_any = !seen.ranks.empty() || !seen.silent_hosts.empty();
     if (parts_.job.phase() == job::Phase::running && seen_any) {
       const std::string path = keep(now);
@@ -120,7 +120,7 @@ void StackWatch::take_before_end(const std::string& why) {
 void StackWatch::ask(bool whole, std::function<void(std::string)> answer) {
   take(PictureLimits(),
        [this, whole, answer = std::move(answer)](const StackSnapshot& before, const StackSnapshot& now) {
-         report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+         report::StackReport seen = picture(before, now, "job " + parts_.plan.job_id);
          if (!whole) seen.last = "all threads: dlaunch stacks --all " + parts_.plan.job_id;
          answer(report::stacks_text(seen) + (whole ? whole_stacks(now, parts_.plan) : ""));
        });
@@ -149,9 +149,9 @@ void StackWatch::take_second(std::list<Shot>::iterator shot) {
                   });
 }
 
-report::StackPicture StackWatch::picture(const StackSnapshot& before, const StackSnapshot& now,
-                                         const std::string& title) const {
-  report::StackPicture seen;
+report::StackReport StackWatch::picture(const StackSnapshot& before, const StackSnapshot& now,
+                                        const std::string& title) const {
+  report::StackReport seen;
   fill_picture(now, before, parts_.plan, seen);
   for (report::RankStack& rank : seen.ranks) rank.progress = parts_.progress.of(rank.rank);
   seen.title = title + "; stacks of " + count(seen.ranks.size(), "rank") + " (main thread):";

@@ -46,7 +46,7 @@ class StackWatch {
   StackWatch(asio::io_context& io, Parts parts);
 
   /// Call regularly. `fed` changes when a rank writes; `reader_awaited`: output of ranks was not taken. After the first
-  /// number of --progress, only a changed number resets the timer (Hangs::spoke()).
+  /// number of --progress, only a changed number resets the timer (Hangs::wrote_without_progress()).
   void poll(std::uint64_t fed, bool reader_awaited);
   /// Prints a stack report now.
   void show();
@@ -71,7 +71,7 @@ class StackWatch {
   void report_silence(const job::Verdict& verdict);
   void take(PictureLimits limits, std::function<void(const StackSnapshot& before, const StackSnapshot& now)> done);
   void take_second(std::list<Shot>::iterator shot);
-  report::StackPicture picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
+  report::StackReport picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
   bool may_be_ended() const;
   std::string all_threads(const std::string& path) const;
   std::string keep(const StackSnapshot& sample);

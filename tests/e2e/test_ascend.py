@@ -252,7 +252,7 @@ class Check(Ascend):
         result = self.run_dlaunch("check", "--ascend", "--hostfile", "hosts")
         self.assertEqual(self.rows(result), [["node1", "node2", *["Success"] * 6, "Fault", "Success"],
                                              ["node2", "node1", *["Success"] * 8]])
-        self.assert_told(result, 1, "node1: device 6: those of node2 are not reached: Fault")
+        self.assert_told(result, 1, "node1: device 6: cannot connect to the devices of node2: Fault")
         self.assertEqual(len(self.host(1).sh("grep ' 6$' /root/asked").splitlines()), 3)
         self.assertEqual(len(self.host(1).sh("grep ' 5$' /root/asked").splitlines()), 1)
         result = self.run_dlaunch("check", "--ascend", "--devices", "3,4", "-H", "node[1-3]", "--format", "json")

@@ -85,7 +85,7 @@ class Slots(Query):
         (self.dir / "hosts").write_text("node1\nnowhere\nnode2\n")
         self.host(2).kill_sshd()
         result = self.run_dlaunch("--hostfile", "hosts", "true")
-        self.assert_told(result, 125, "2 hosts could not be used")
+        self.assert_told(result, 125, "cannot use 2 hosts")
         self.assert_told(result, 125, "nowhere")
         self.assert_told(result, 125, "node2", "refused")
 

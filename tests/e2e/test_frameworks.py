@@ -130,8 +130,8 @@ class Scheduler(Case):
         self.assert_exit(result, 3)
         said = result.stderr.decode()
         self.assertRegex(said, r"the scheduler \(host .*, pid \d+\) exited with code 3")
-        self.assertIn("last stderr lines of the scheduler:\ndlaunch:   | no port", said)
-        self.assertIn("2 ranks were ended because of it", said)
+        self.assertIn("last output lines of the scheduler:\ndlaunch:   | no port", said)
+        self.assertIn("stopped 2 ranks", said)
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"], len(record["ranks"])), ("companion_failed", 3, 2))
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
-from support import Case, TIMEOUT, main
+from support import Case, TIMEOUT, cause, main
 
 PYTHON = "/usr/bin/python3"
 LOOPS = int(os.environ.get("HANG_LOOPS", 1))
@@ -98,7 +98,7 @@ class Places:
             with self.subTest(name):
                 _, err = job.communicate(timeout=3 * TIMEOUT)
                 self.assertEqual(job.returncode, 124, err)
-                self.assertRegex(lines(err)[-1], r"^dlaunch: hung after ")
+                self.assertRegex(cause(err), r"^dlaunch: hung after ")
                 record = json.loads(report.read_text())
                 self.assertEqual(record["cause"], "hung")
                 self.assertTrue(record["hangs"][-1]["every_rank"])

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
-from support import Case, TIMEOUT, main, sh, wait_until
+from support import Case, TIMEOUT, cause, main, sh, wait_until
 
 PYTHON = "/usr/bin/python3"
 HUNG = "no rank makes progress; stacks of"
@@ -83,14 +83,14 @@ class Hangs(Case):
         self.assertRegex(text, r"\n  1 rank: 1 \(.*\) +blocked, .* CPU")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +blocked, .* CPU")
         self.assertLess(text.index("in_lock (<string>:7)"), text.index("in_recv (<string>:11)"), "the smaller group is first")
-        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
         self.assertNotIn(b"no rank has written", rest)
         self.assertEqual(job.returncode, 143)
 
     def test_the_job_ends_where_that_is_asked_for(self):
         result = self.stuck("--hang-after", 2, "--on-hang", "end", "--report", f"{self.dir}/record", "--output-filename", f"{self.dir}/logs")
         self.assert_exit(result, 124)
-        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s$")
+        self.assertRegex(cause(result.stderr), r"^dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s$")
         record = json.loads((self.dir / "record").read_text())
         self.assertEqual(record["cause"], "hung")
         self.assertEqual([hang["every_rank"] for hang in record["hangs"]].count(True), 1)
@@ -105,7 +105,7 @@ class Hangs(Case):
         result = self.run_dlaunch("--fake-hosts", "64x16", "--oversubscribe", "--hang-after", 5, "--on-hang", "end", "--timeout", 90,
                                   "sh", "-c", "sleep 1000", timeout=4 * TIMEOUT)
         self.assert_exit(result, 124)
-        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after ")
+        self.assertRegex(cause(result.stderr), r"^dlaunch: hung after ")
         picture = result.stderr.decode().split("no rank makes progress; stacks of 1024 ranks (main thread):\n")[-1]
         # A rank that was looked at runs for a moment then: on a busy machine it may be seen so by the next look.
         groups = re.findall(r"(?m)^  (\d+) ranks?: \S+ \(fake\S+\) +(\w+), ", picture)
@@ -175,15 +175,15 @@ class Hangs(Case):
             if "in_lock (<string>:7)" in text:
                 break
         self.assertIn("in_lock (<string>:7)", text)
-        self.assertIn("dlaunch: the time is out; stacks of 3 ranks (main thread):", text)
-        self.assertRegex(lines(result.stderr)[-1], r"time out after .*: ranks 0-2 were still running")
+        self.assertIn("dlaunch: time limit reached; stacks of 3 ranks (main thread):", text)
+        self.assertRegex(cause(result.stderr), r"timed out after .*: ranks 0-2 were still running")
 
     def crash(self, *args, **options):
         for file in self.dir.glob("waits.*"):
             file.unlink()
         result = self.run_dlaunch("-n", 3, *args, PYTHON, "-c", CRASHES, cwd=self.dir, **options)
         self.assert_exit(result, 128 + signal.SIGSEGV)
-        self.assertRegex(lines(result.stderr)[-1], r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
+        self.assertRegex(cause(result.stderr), r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
         return result.stderr.decode()
 
     def test_a_crash_comes_with_stacks(self):
@@ -194,7 +194,7 @@ class Hangs(Case):
         self.assertIn("dlaunch: rank 1 killed by signal 11 (SIGSEGV); stacks of 2 ranks (main thread):\n  2 ranks: 0,2 ", text)
         self.assertIn("      waits (<string>:6)\n      <module> (<string>:10)\n", text)
         self.assertIn("Fatal Python error: Segmentation fault", text)
-        self.assertRegex(text, r"dlaunch:   \|   File .*, line 8 in crashes\n")  # among its last words
+        self.assertRegex(text, r"dlaunch:   \|   File .*, line 8 in crashes\n")  # among its last lines
 
     def test_a_crash_that_a_round_follows_waits_for_no_stacks(self):
         text = self.crash("--restarts", 1, env={"PYTHONFAULTHANDLER": ""})
@@ -255,7 +255,7 @@ class OfMpi(Case):
                 text = result.stderr.decode()
                 self.assertIn(HUNG, text)
                 self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +(polling|blocked).*\n      P?MPI_Recv \(lib")
-                self.assertIn("rank 1 is the odd one out: the others wait in ", text)
+                self.assertIn("rank 1 is the odd one out: the other ranks wait in ", text)
 
     def test_messages_that_go_on_are_none(self):
         for kind in ("openmpi", "mpich"):
@@ -276,7 +276,7 @@ class Asked(Case):
             self.assert_exit(result, 0)
             text = result.stdout.decode()
             self.assertIn(f"dlaunch: job {mine}; stacks of 3 ranks (main thread):", text)
-            self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+            self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
             whole = self.run_dlaunch("stacks", "--all", mine).stdout.decode()
             for rank in range(3):
                 self.assertIn(f"== rank {rank} (", whole)
@@ -293,7 +293,7 @@ class OverHosts(HostsCase):
         text = result.stderr.decode()
         self.assertRegex(text, r"\n  1 rank: 1 \(node1\) +blocked")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(node\[1-2\]\) +blocked")
-        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
 
 
 main(side_by_side=3)

@@ -129,7 +129,7 @@ finalize()
         leaves = client("import signal\nsignal.signal(signal.SIGTERM, lambda *_: os._exit(0))\ninit()\nbarrier()\ntime.sleep(60)")
         result = self.run_dlaunch("-n", 1, *aborts, ":", "-n", 1, *leaves)
         self.assert_exit(result, 7)
-        self.assertIn("1 other rank was ended because of it", result.stderr.decode())
+        self.assertIn("stopped the other rank", result.stderr.decode())
 
     def test_one_that_hangs_up_lets_nobody_wait(self):
         result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *client("""

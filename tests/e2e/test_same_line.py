@@ -289,7 +289,7 @@ class Ends(SameLineCase):
         first, *_ = self.assert_all_over(None)
         self.assertEqual(first[0], 125, first)
         self.assertIn("node2", first[2])
-        self.assertIn("nothing of the job is left on node2", first[2])
+        self.assertIn("no process of the job is left on node2", first[2])
 
     def test_the_launcher_killed_leaves_nothing(self):
         self.start_all("-N", 1, "sleep", "1000")

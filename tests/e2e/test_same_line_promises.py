@@ -47,7 +47,7 @@ class WhoFails(Promises):
                     guardian, worker = sorted(self.host(node + 1).find("dlaunch-agent"))
                     os.kill(guardian if which == "guardian" else worker, signal.SIGKILL)
                     _, _, said = self.assert_codes(125)
-                    self.assertIn(f"nothing of the job is left on node{node + 1}", said)
+                    self.assertIn(f"no process of the job is left on node{node + 1}", said)
                     self.assertIn(f"node{node + 1}: lost the connection to the agent", said)
 
     def test_ctrl_c_on_each_node(self):
@@ -57,7 +57,7 @@ class WhoFails(Promises):
                 self.await_sleepers()
                 self.kill(node, number)
                 _, _, said = self.assert_codes(128 + number)
-                self.assertIn("3 ranks ended", said)
+                self.assertIn("stopped 3 ranks", said)
                 self.assertIn(f"interrupted by {number.name}", said)
                 if node != 0:
                     self.assertIn(f"node{node + 1} received a termination signal", said)
@@ -84,7 +84,7 @@ class StandingStill(Promises):
         self.assertEqual(others, b"")
         self.assertRegex(said.decode(), r"node(2|3|\[2-3\]): the agent stopped sending heartbeats")
         for name in ("node2", "node3"):
-            self.assertRegex(said.decode(), rf"could not confirm the end of: {name}")
+            self.assertRegex(said.decode(), rf"processes may be left: {name}")
         self.assertTrue(wait_until(lambda: not self.host(1).strangers() and not self.host(4).strangers(), TIMEOUT), self.bed.left())
         # An agent that runs ends its ranks when it has heard nothing for as long.
         self.assertTrue(wait_until(lambda: not self.sleepers(1) and not self.host(2).find("dlaunch-agent"), TIMEOUT), self.bed.left())

@@ -83,7 +83,7 @@ class StallingSshd(HostsCase):
                 result, seconds = results[after]
                 if result.returncode == 0:  # the ranks' end came through; what the agent says behind it may be missing
                     self.assertEqual(result.stdout, b"here\nthere\n")
-                    self.assertRegex(result.stderr, rf"^(dlaunch: could not confirm the end of: after{after}: .*\n)?$".encode())
+                    self.assertRegex(result.stderr, rf"^(dlaunch: processes may be left: after{after}: .*\n)?$".encode())
                 else:
                     self.assert_told(result, 125, f"after{after}")
                 self.assertLess(seconds, CONNECT + max(ANSWER, SILENT) + 10)

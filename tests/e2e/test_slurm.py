@@ -461,9 +461,9 @@ class Ends(SlurmCase):
     def assert_cancelled(self, number, code, said):
         """Whether ranks, agents or dlaunch itself heard Slurm's TERM first: it is told alike, and no rank is blamed."""
         self.assertEqual(code, 143, said)
-        self.assertRegex(said, rf"(?m)^dlaunch: Slurm job {number} was cancelled or reached its time limit")
+        self.assertRegex(said, rf"(?m)^dlaunch:   Slurm job {number} was cancelled or reached its time limit")
         self.assertIn("interrupted by SIGTERM after", said)
-        self.assertIn("4 ranks ended", said)
+        self.assertIn("stopped 4 ranks", said)
         for wrong in ("rank 0", "failed", "lost", "may still run"):
             self.assertNotIn(wrong, said)
 

@@ -168,7 +168,7 @@ std::vector<Row> links_that_end() {
        .agents = {leaves(Until::started)},
        .must = exits_with(125,
                           [](const job::Outcome& outcome, const std::string&) {
-                            EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("not reached again")));
+                            EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("cannot connect again")));
                             EXPECT_EQ(outcome.unswept.size(), 1u);
                           }),
        .again = Play()},
@@ -205,7 +205,7 @@ std::vector<Row> silence() {
        .agents = {stays(Until::started, ends(0), expects<wire::Finish>)},
        .must =
            [](const job::Outcome& outcome, const std::string&) {
-             EXPECT_THAT(outcome.leftovers, ElementsAre("n0: did not confirm in time that nothing is left"));
+             EXPECT_THAT(outcome.leftovers, ElementsAre("n0: no confirmation in time that all processes ended"));
            },
        .interrupts = {300, 400}},
   };
