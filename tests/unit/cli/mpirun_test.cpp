@@ -288,27 +288,28 @@ INSTANTIATE_TEST_SUITE_P(
     Values, OpenMpiRefusal,
     testing::Values(
         Refusal{{"-mca", "orte_tag_output", "maybe"}, {"-mca orte_tag_output: \"maybe\" is neither"}},
-        Refusal{{"-mca", "hwloc_base_binding_policy", "l3cache"}, {"-mca hwloc_base_binding_policy: \"l3cache\""}},
-        Refusal{{"-mca", "", "b"}, {"-mca: takes two words"}},
+        Refusal{{"-mca", "hwloc_base_binding_policy", "l3cache"},
+                {"-mca hwloc_base_binding_policy: invalid value \"l3cache\""}},
+        Refusal{{"-mca", "", "b"}, {"-mca: invalid value: expected two words: KEY VALUE"}},
         Refusal{{"--bind-to", "core:bogus"}, {"\"bogus\"", "overload-allowed"}},
         Refusal{{"--bind-to", "l3cache"}, {"none, core"}}, Refusal{{"--map-by", "slot:SPAN"}, {"\"span\"", "PE=N"}},
         Refusal{{"--map-by", "slot:PE=0"}, {"\"0\""}}, Refusal{{"--map-by", "ppr:2:socket"}, {"ppr:N:node"}},
-        Refusal{{"--map-by", "slot:PE=2", "--bind-to", "none"}, {"--bind-to none", "cores for each rank"}},
+        Refusal{{"--map-by", "slot:PE=2", "--bind-to", "none"}, {"--bind-to none", "conflicts with cores per rank"}},
         Refusal{{"--map-by", "slot:PE=2", "--bind-to", "socket"}, {"--bind-to socket", "--bind-to core"}},
         Refusal{{"-cpus-per-proc", "2", "--bind-to", "numa"}, {"--bind-to numa"}},
         Refusal{{"-cpu-set", "0-3", "--bind-to", "core"}, {"-cpu-set", "--bind-to"}},
         Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, hydra, torchrun"}},
-        Refusal{{"-bycore"}, {"-bycore core: would do nothing"}},
-        Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"where ranks go"}},
-        Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"does not go with -mca plm_rsh_agent"}},
+        Refusal{{"-bycore"}, {"-bycore core requires --bind-to"}},
+        Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"both place the ranks"}},
+        Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"conflicts with -mca plm_rsh_agent"}},
         Refusal{{"--output", "xml"}, {"\"xml\"", "--format jsonl"}}, Refusal{{"--output", "x"}, {"tag, timestamp"}},
         Refusal{{"--output", "file=x:pattern"}, {"{rank}.{host}"}},
         Refusal{{"--output", "proctable"}, {"--report FILE"}}, Refusal{{"--display", "x"}, {"map, map-devel"}},
-        Refusal{{"-am", "none"}, {"none: cannot read"}}, Refusal{{"-prepend-pattern", "%p"}, {"\"%p\"", "%r, %h"}},
+        Refusal{{"-am", "none"}, {"cannot read /cwd/none"}}, Refusal{{"-prepend-pattern", "%p"}, {"\"%p\"", "%r, %h"}},
         Refusal{{"-launcher", "rsh"}, {"\"rsh\"", "--exec"}}, Refusal{{"-trace"}, {"LD_PRELOAD=libVT.so"}},
         Refusal{{"-aps"}, {"-n 4 aps PROGRAM"}}, Refusal{{"-outfile-pattern", "o.%p"}, {"\"o.%p\"", "%r, %h"}},
-        Refusal{{"-errfile-pattern", "e", "--merge-stderr-to-stdout"}, {"-errfile-pattern: does not go"}},
-        Refusal{{"-outfile-pattern", "o", "--output-filename", "d"}, {"does not go with -outfile-pattern"}},
+        Refusal{{"-errfile-pattern", "e", "--merge-stderr-to-stdout"}, {"-errfile-pattern conflicts with"}},
+        Refusal{{"-outfile-pattern", "o", "--output-filename", "d"}, {"conflicts with -outfile-pattern"}},
         Refusal{{"-npersocket", "2"}, {"--map-by socket --bind-to socket"}}, Refusal{{"-xterm", "0"}, {"--ranks"}},
         Refusal{{"-path", "/x"}, {"-x PATH=DIR:$PATH"}},
         Refusal{{"--preload-files", "a,b"}, {"--rank-dir", "--stage FILE,..."}},
@@ -352,14 +353,14 @@ constexpr std::string_view kTheirs =
 TEST(OpenMpi, EveryOptionOfTheirsIsKnown) {
   for (const std::string& name : split(kTheirs, ' ')) {
     const bool known = find_option(name).spec != nullptr;
-    EXPECT_NE(known, !why_refused(name).empty()) << name;
+    EXPECT_NE(known, refused_option(name) != nullptr) << name;
   }
 }
 
 TEST(OpenMpi, ARowIsTranslatedToRowsThatThereAre) {
   for (const OptionSpec& spec : foreign_table()) {
     EXPECT_NE(spec.stands_for.empty(), spec.translate == nullptr) << spec.names;
-    EXPECT_TRUE(why_refused(spec.name()).empty()) << spec.name();
+    EXPECT_EQ(refused_option(spec.name()), nullptr) << spec.name();
     for (const std::string& name : split(spec.names, ' ')) EXPECT_EQ(find_option(name).spec, &spec) << name;
     if (spec.stands_for.empty()) continue;
     const auto own = find_option(spec.stands_for.substr(0, spec.stands_for.find('='))).spec;
@@ -385,7 +386,7 @@ TEST(Mca, OfOpenMpi5sRuntimeAreOptionsOrHaveNoEffect) {
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--prtemca plm_base_verbose: of Open MPI's own daemons")));
   EXPECT_THAT(variables(app(options)), IsEmpty());
   EXPECT_THAT(fixture.error({"--prtemca", "hwloc_default_binding_policy", "x", "prog"}),
-              HasSubstr("--prtemca hwloc_default_binding_policy: \"x\""));
+              HasSubstr("--prtemca hwloc_default_binding_policy: invalid value \"x\""));
   fixture.environment = {"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_plm_ssh_agent=rsh"};
   EXPECT_TRUE(fixture.options({"prog"}).request.oversubscribe);
   EXPECT_EQ(fixture.options({"prog"}).exec, "rsh {host}");
@@ -483,7 +484,7 @@ TEST(Personality, ANameOfALauncherWithOptionsOfItsOwnGivesWayToTheFirstWord) {
   EXPECT_EQ(called("accelerate").options({"--personality", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
   for (const char* option : {"--as", "--personality", "-as"}) {
     EXPECT_THAT(CommandLineFixture{}.error({option, "accelerate", "launch", "-N", "2", "prog"}),
-                HasSubstr("-N: is no option of accelerate"));
+                HasSubstr("accelerate: unknown option \"-N\""));
   }
 }
 

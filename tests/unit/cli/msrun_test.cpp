@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--worker-num=2", "t.py"}, "did you mean --worker_num?"},
         RefusedLine{{"--worker_num=2", "--local_worker_num=4", "t.py"}, "write --worker_num 4"},
         RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "is no multiple of --local_worker_num 8"},
-        RefusedLine{{"--worker_num=0", "t.py"}, "write one from 1"},
+        RefusedLine{{"--worker_num=0", "t.py"}, "expected 1 to 1048576"},
         RefusedLine{{"--join=true", "t.py"}, "is neither True nor False"},
         RefusedLine{{"--bind_core", "{\"device0\":[\"0-10\"]}", "t.py"}, "--rankfile FILE"},
         RefusedLine{{"--sim_rank_id=1", "t.py"}, "add --sim_level"},
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--cluster_time_out=x", "t.py"}, "is no number of seconds"},
         RefusedLine{{"--master_port=99999", "t.py"}, "from 1 to 65535"},
         RefusedLine{{"--worker", "2", "t.py"}, "beginning of several options: --worker_num, --worker_log_name"},
-        RefusedLine{{"--worker_num=2"}, "no script was named"}));
+        RefusedLine{{"--worker_num=2"}, "missing program"}));
 
 TEST(Msrun, IsNamedByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "msrun", "--worker_num=2", "t.py"}).request.ranks_per_host, 2);

@@ -142,8 +142,8 @@ TEST_P(RefusedSrunLine, SaysWhatToWrite) { EXPECT_THAT(in_slurm().error(GetParam
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedSrunLine,
     testing::Values(
-        RefusedLine{{"-n=4", "x"}, "\"=4\" is not a number"},
-        RefusedLine{{"--nod", "2", "x"}, "beginning of several options"}, RefusedLine{{"-n"}, "needs a value"},
+        RefusedLine{{"-n=4", "x"}, "-n: invalid number \"=4\""},
+        RefusedLine{{"--nod", "2", "x"}, "ambiguous option \"--nod\""}, RefusedLine{{"-n"}, "missing value of -n"},
         RefusedLine{{"-n2"}, "no program was named"}, RefusedLine{{"-n13", "x"}, "-O, --overcommit"},
         RefusedLine{{"-n2", "-c9", "x"}, "leaves room for 0"},
         RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "several programs, each on nodes"},
@@ -157,8 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--gpu-bind=mask_gpu:3", "x"}, "map_gpu:0,1,2,3"},
         RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "names no devices"},
         RefusedLine{{"--tres-per-task=gres/gpu:1", "x"}, "--gpus-per-task"},
-        RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"}, RefusedLine{{"-W", "x", "x"}, "is not a number"},
-        RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"}, RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
+        RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"},
+        RefusedLine{{"-W", "x", "x"}, "-W: invalid number \"x\""}, RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"},
+        RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
         RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "write pmix"},
         RefusedLine{{"--open-mode=b", "x"}, "is neither truncate nor append"},
         RefusedLine{{"-o", "a.%n", "x"}, "%n, which is not known"}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
