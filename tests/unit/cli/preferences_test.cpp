@@ -86,16 +86,17 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadConfig{"\ngrac = 1", "2: ", "use grace"}, BadConfig{"x", "1: ", "invalid line: expected name = value"},
         BadConfig{"[output]", "1: ", "tables"}, BadConfig{"dry-run = true", "1: ", "not supported: key "},
-        BadConfig{"n = 4", "1: ", "not supported: key "}, BadConfig{"v = 1", "1: ", "its name here is verbose"},
-        BadConfig{"grace = ", "1: ", "the value must be"}, BadConfig{"grace = 1 2", "1: ", "the value must be"},
-        BadConfig{"label = \"x", "1: ", "not closed"}, BadConfig{"label = \"x\" y", "1: ", "after the value"},
-        BadConfig{"label = \"\\q\"", "1: ", "escape"},
+        BadConfig{"n = 4", "1: ", "not supported: key "}, BadConfig{"v = 1", "1: ", "use verbose"},
+        BadConfig{"grace = ", "1: ", "invalid value: expected"},
+        BadConfig{"grace = 1 2", "1: ", "invalid value: expected"},
+        BadConfig{"label = \"x", "1: ", "missing closing quote"},
+        BadConfig{"label = \"x\" y", "1: ", "after the value"}, BadConfig{"label = \"\\q\"", "1: ", "escape"},
         BadConfig{"pty = maybe", "1: ", "invalid value \"maybe\": expected true or false"},
-        BadConfig{"grace = 1\ngrace = 2", "2: ", "grace is set twice"},
-        BadConfig{"\n\ngrace = soon", "3: grace", "invalid duration \"soon\""}, BadConfig{"= 1", "1: ", "unknown name"},
-        BadConfig{"grace = 1 2", "1: ", "at column 11"}, BadConfig{"grace = [1]", "1: ", "the value must be"},
-        BadConfig{"pty.x = 1", "1: ", "tables"}, BadConfig{"color = never\ngrac = 1", "2: ", "use grace"},
-        BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
+        BadConfig{"grace = 1\ngrace = 2", "2: ", "duplicate key \"grace\""},
+        BadConfig{"\n\ngrace = soon", "3: grace", "invalid duration \"soon\""},
+        BadConfig{"= 1", "1: ", "missing key before ="}, BadConfig{"grace = 1 2", "1: ", "at column 11"},
+        BadConfig{"grace = [1]", "1: ", "invalid value: expected"}, BadConfig{"pty.x = 1", "1: ", "tables"},
+        BadConfig{"color = never\ngrac = 1", "2: ", "use grace"}, BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
 
 TEST(Preferences, TheFileIsFoundByXdgHomeOptionOrVariable) {
   CommandLineFixture fixture;

@@ -142,7 +142,7 @@ TEST_P(RefusedSrunLine, SaysWhatToWrite) { EXPECT_THAT(in_slurm().error(GetParam
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedSrunLine,
     testing::Values(
-        RefusedLine{{"-n=4", "x"}, "-n: invalid number \"=4\""},
+        RefusedLine{{"-n=4", "x"}, "--ntasks: invalid number \"=4\""},
         RefusedLine{{"--nod", "2", "x"}, "ambiguous option \"--nod\""}, RefusedLine{{"-n"}, "missing value of -n"},
         RefusedLine{{"-n2"}, "no program was named"}, RefusedLine{{"-n13", "x"}, "-O, --overcommit"},
         RefusedLine{{"-n2", "-c9", "x"}, "leaves room for 0"},
@@ -158,8 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "names no devices"},
         RefusedLine{{"--tres-per-task=gres/gpu:1", "x"}, "--gpus-per-task"},
         RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"},
-        RefusedLine{{"-W", "x", "x"}, "-W: invalid number \"x\""}, RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"},
-        RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
+        RefusedLine{{"-W", "x", "x"}, "--wait: invalid number \"x\""},
+        RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"}, RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
         RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "write pmix"},
         RefusedLine{{"--open-mode=b", "x"}, "is neither truncate nor append"},
         RefusedLine{{"-o", "a.%n", "x"}, "%n, which is not known"}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},

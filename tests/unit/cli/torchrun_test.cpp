@@ -184,13 +184,13 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"--nproc-per-node=2"}, "missing program"},
                     RefusedLine{{"--nproc-per-node"}, "missing value of --nproc-per-node"},
                     RefusedLine{{"--nproc-per-node", "--standalone", "t.py"}, "missing value of --nproc-per-node"},
-                    RefusedLine{{"--n", "1", "t.py"}, "beginning of several"},
+                    RefusedLine{{"--n", "1", "t.py"}, "ambiguous option \"--n\""},
                     RefusedLine{{"--nproc-per_node=2", "t.py"}, "torchrun: unknown option \"--nproc-per_node\""},
                     RefusedLine{{"--standalone=1", "t.py"}, "takes no value"},
                     RefusedLine{{"-mpkg"}, "unknown option \"-p\""},
                     RefusedLine{{"--bogus", "t.py"}, "torchrun: unknown option \"--bogus\""},
                     RefusedLine{{"--nproc-per-node=2", "--label", "t.py"}, "dlaunch --as torchrun --label"},
-                    RefusedLine{{"--standalnoe", "t.py"}, "did you mean --standalone?"}));
+                    RefusedLine{{"--standalnoe", "t.py"}, "use --standalone"}));
 
 TEST(Torchrun, IsNamedByTheFirstWordOnly) {
   for (const Words& first :
