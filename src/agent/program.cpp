@@ -34,7 +34,8 @@ std::string closed_directory(const std::string& path) {
 
 /// The text for a program that failed check().
 std::string cannot_execute(const std::string& name, const std::string& wdir, int error) {
-  const std::string closed = error == EACCES ? closed_directory(absolute(name, wdir)) : "";
+  const std::string shown = name.starts_with("./") ? name.substr(2) : name;
+  const std::string closed = error == EACCES ? closed_directory(absolute(shown, wdir)) : "";
   return closed.empty() ? "cannot execute " + name : "cannot enter " + closed;
 }
 

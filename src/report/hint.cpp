@@ -41,7 +41,7 @@ std::string not_found_hint(std::string_view program, std::string_view wdir, bool
 
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
   if (status.what.find("working directory") != std::string::npos) {
-    return "the directory must be there and open to you on the rank's host; -wdir sets another";
+    return "check that the directory exists on the rank's host and that you may enter it; -wdir sets another directory";
   }
   if (status.what.find("interpreter") != std::string::npos) {
     return "a script's first line (#!) names its interpreter, to its end: no Windows line ending; a binary needs its "

@@ -450,7 +450,7 @@ class Refusals(SameLineCase):
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
                             (["--nodes", "2", "true"], "add --same-line"),
-                            (["--same-line", "-H", "a", "true"], "does not go with")):
+                            (["--same-line", "-H", "a", "true"], "--same-line conflicts with -H")):
             with self.subTest(words=words):
                 done = self.run_dlaunch(*words)
                 self.assert_exit(done, 2)
