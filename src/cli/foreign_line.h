@@ -12,7 +12,7 @@
 
 namespace dlaunch::cli {
 
-/// The words of such a line, with dlaunch's own options that stand before it, which win.
+/// Reads another launcher's line. dlaunch's own options before the line override the launcher's options.
 Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                     const ProcessContext& context, std::vector<std::string>& notes);
 

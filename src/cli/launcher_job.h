@@ -48,7 +48,7 @@ class LauncherJob {
   void forget(std::string_view variable);
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
-  /// Returns the first program in PATH; if none is found, the first program.
+  /// Returns the first program in PATH, or the first program if all are missing.
   std::string in_path(std::initializer_list<std::string_view> programs) const;
   Result<void> set_program(const PythonProgram& how);
   Result<void> set_program(std::vector<std::string> argv);

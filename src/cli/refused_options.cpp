@@ -67,7 +67,7 @@ constexpr RefusedOption kRefused[] = {
     // torchrun, srun, deepspeed, accelerate and msrun, in dlaunch's own grammar
     {"nnodes num-nodes num-machines", "", kUseSameLine},
     {"master-addr master-port main-process-ip main-process-port", "", kUseRendezvous},
-    {"rdzv-endpoint rdzv-backend rdzv-id rdzv-conf standalone", "the option is torchrun's",
+    {"rdzv-endpoint rdzv-backend rdzv-id rdzv-conf standalone", "dlaunch has no rendezvous service",
      "use --same-line --rendezvous HOST:PORT, or run dlaunch --as torchrun …"},
     {"gpus num-gpus gpus-per-node gpus-per-task gres", kOneDevice,
      "use -n N for N ranks, -N N for N ranks per host, --devices LIST to choose devices"},

@@ -87,7 +87,7 @@ Result<void> check_transport(const ResolvedOptions& effective) {
   return requires_other(by_command->spelled + " exec", "--exec", "", "add --exec 'kubectl exec -i {host} --'");
 }
 
-/// --key-file in the config file is no error without --same-line.
+/// Only typed options are an error: --key-file may be in the config file for other jobs.
 Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
   const ParsedOption* same_line = effective.find("same-line");
   if (same_line && verb == Verb::check) {
@@ -105,7 +105,7 @@ Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
   return {};
 }
 
-/// --keep-logs in the config file is no error without --output-filename.
+/// Only a typed option is an error: --keep-logs may be in the config file for other jobs.
 Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* keep = effective.find("keep-logs");
   if (!keep || keep->source != Source::command_line) return {};

@@ -1,4 +1,4 @@
-"""What a new user types first: the command works, or the error has the option or the word to use."""
+"""Commands that new users type first: the command works, or the error has the option or the word to use."""
 import os
 import pathlib
 import shutil

@@ -1,4 +1,4 @@
-// What new users type first: dlaunch accepts it, or the error names the option or the word to use.
+// Words that new users type first: dlaunch accepts them, or the error has the option to use.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
