@@ -149,7 +149,7 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
   switch (spec.takes) {
     case Arity::nothing:
       if (yes || no) return std::string(yes ? "true" : "false");
-      return invalid_value("value", text, "true or false");
+      return bad_value(text, "value", "true or false");
     case Arity::maybe_value:
       if (yes) return std::string();
       return std::string(no ? "false" : text);

@@ -140,21 +140,15 @@ tl::unexpected<Error> refuse_option(const ParsedOption& given, std::string what,
   return fail({.where = given.spelled, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
-tl::unexpected<Error> refuse_value(const ParsedOption& given, string_view wrong, std::string hint) {
-  auto error = bad_value(given.value, wrong, std::move(hint));
-  error.value().where = given.spelled;
-  return error;
-}
-
-tl::unexpected<Error> invalid_value(const ParsedOption& given, string_view kind, string_view expected) {
-  auto error = invalid_value(kind, given.value, expected);
+tl::unexpected<Error> refuse_value(const ParsedOption& given, string_view kind, string_view expected) {
+  auto error = bad_value(given.value, kind, expected);
   error.value().where = given.spelled;
   return error;
 }
 
 Result<int> number_of(const ParsedOption& given, int min, int max) {
   if (const auto number = parse_int(given.value, min, max)) return static_cast<int>(*number);
-  return invalid_value(given, "number", std::to_string(min) + " to " + std::to_string(max));
+  return refuse_value(given, "number", std::to_string(min) + " to " + std::to_string(max));
 }
 
 std::string literal(string_view text) {

@@ -69,9 +69,8 @@ class LauncherJob {
 };
 
 tl::unexpected<Error> refuse_option(const ParsedOption& given, std::string what, std::string why, std::string hint);
-tl::unexpected<Error> refuse_value(const ParsedOption& given, std::string_view wrong, std::string hint);
 /// `OPTION: invalid KIND "VALUE": expected EXPECTED`
-tl::unexpected<Error> invalid_value(const ParsedOption& given, std::string_view kind, std::string_view expected);
+tl::unexpected<Error> refuse_value(const ParsedOption& given, std::string_view kind, std::string_view expected);
 Result<int> number_of(const ParsedOption& given, int min, int max);
 
 /// Doubles the braces, as a template requires.

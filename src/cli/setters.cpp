@@ -64,8 +64,8 @@ Result<void> map_modifiers(Options& o, string_view text) {
     } else if (word == "display" || word == "displaydevel") {
       o.show_map = true;
     } else if (word != "inherit" && word != "noinherit" && word != "corecpus") {  // for spawned jobs
-      return invalid_value("modifier", word,
-                           "PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, NOLOCAL, DISPLAY or DONOTLAUNCH");
+      return bad_value(word, "modifier",
+                       "PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, NOLOCAL, DISPLAY or DONOTLAUNCH");
     }
   }
   return {};
@@ -79,7 +79,7 @@ Result<void> set_nodes(SameLineRequest& request, string_view value) {
   const size_t colon = std::min(value.find(':'), value.size());
   TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMaxRanks)));
   TRY(put(request.nodes, whole_number(value.substr(colon == value.size() ? 0 : colon + 1), 1, kMaxRanks)));
-  if (*request.least > *request.nodes) return invalid_value("number of nodes", value, "N or MIN:MAX");
+  if (*request.least > *request.nodes) return bad_value(value, "number of nodes", "N or MIN:MAX");
   return {};
 }
 
@@ -222,7 +222,7 @@ Result<void> set_map_by(Options& o, string_view value, Context) {
   if (policy.starts_with("ppr:")) {
     const std::vector<std::string> parts = split(policy, ':');
     if (parts.size() != 3 || parts[2] != "node") {
-      auto error = invalid_value("value", value, "ppr:N:node");
+      auto error = bad_value(value, "value", "ppr:N:node");
       error.value().hint = "use --bind-to for a unit within the host";
       return error;
     }

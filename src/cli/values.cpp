@@ -30,7 +30,7 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
     } else if (directive == "nojobid") {
       settings.job_directory = false;
     } else {
-      auto error = invalid_value("directive", directive, "nocopy or nojobid after the last ':'");
+      auto error = bad_value(directive, "directive", "nocopy or nojobid after the last ':'");
       error.value().hint = "add '/' to the end of a directory name with a ':'";
       return error;
     }
@@ -40,7 +40,7 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
 
 }  // namespace
 
-tl::unexpected<Error> invalid_value(std::string_view kind, std::string_view value, std::string_view expected) {
+tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected) {
   std::string what = "invalid ";
   what.append(kind).append(" \"").append(value).append("\"");
   return fail({.where = "", .what = std::move(what), .why = "expected " + std::string(expected), .hint = ""});
@@ -65,15 +65,9 @@ tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std
   return fail({.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
-tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint) {
-  std::string what = "\"";
-  what.append(text).append("\" ").append(wrong);
-  return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
-}
-
 Result<int> whole_number(std::string_view text, int min, int max) {
   if (const auto number = parse_int(text, min, max)) return static_cast<int>(*number);
-  return invalid_value("number", text, std::to_string(min) + " to " + std::to_string(max));
+  return bad_value(text, "number", std::to_string(min) + " to " + std::to_string(max));
 }
 
 Result<PortRange> port_range(std::string_view text) {
@@ -81,12 +75,12 @@ Result<PortRange> port_range(std::string_view text) {
   const auto first = parse_int(text.substr(0, dash), 1, kMostPort);
   const auto last = dash == std::string_view::npos ? first : parse_int(text.substr(dash + 1), 1, kMostPort);
   if (first && last && *first <= *last) return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
-  return invalid_value("port", text, "5000 or 5000-5010, from 1 to " + std::to_string(kMostPort));
+  return bad_value(text, "port", "5000 or 5000-5010, from 1 to " + std::to_string(kMostPort));
 }
 
 Result<std::chrono::milliseconds> seconds(std::string_view text) {
   if (const auto duration = parse_duration(text)) return *duration;
-  return invalid_value("duration", text, kDurationFormats);
+  return bad_value(text, "duration", kDurationFormats);
 }
 
 Result<StdinTarget> stdin_target(std::string_view text) {
@@ -94,12 +88,12 @@ Result<StdinTarget> stdin_target(std::string_view text) {
   if (text == "all") return StdinTarget{StdinTarget::Kind::all, 0};
   if (const auto rank = parse_int(text, 0, kMaxRanks - 1))
     return StdinTarget{StdinTarget::Kind::rank, static_cast<int>(*rank)};
-  return invalid_value("reader", text, "none, all or a rank");
+  return bad_value(text, "reader", "none, all or a rank");
 }
 
 Result<std::set<int>> rank_list(std::string_view text) {
   if (auto ranks = parse_int_list(text, kMaxRanks - 1)) return *std::move(ranks);
-  return invalid_value("list of ranks", text, "ranks with commas and dashes, such as 0,3-5");
+  return bad_value(text, "list of ranks", "ranks with commas and dashes, such as 0,3-5");
 }
 
 Result<int> checkpoint_signal(std::string_view text) {
@@ -108,7 +102,7 @@ Result<int> checkpoint_signal(std::string_view text) {
     const bool caught = signal != SIGKILL && signal != SIGSTOP && signal != SIGCHLD;
     if (caught && (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text)) return signal;
   }
-  return invalid_value("signal", text, "the name of a signal that programs can catch, such as USR1");
+  return bad_value(text, "signal", "the name of a signal that programs can catch, such as USR1");
 }
 
 Result<int> stacks_signal(std::string_view text) {
@@ -116,13 +110,13 @@ Result<int> stacks_signal(std::string_view text) {
   for (const int signal : {SIGUSR1, SIGUSR2, SIGQUIT}) {
     if (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text) return signal;
   }
-  return invalid_value("signal", text, "USR1, USR2 or QUIT");
+  return bad_value(text, "signal", "USR1, USR2 or QUIT");
 }
 
 Result<std::set<int>> exit_codes(std::string_view text) {
   if (text.empty()) return std::set<int>{};
   if (auto codes = parse_int_list(text, kMostExitCode)) return *std::move(codes);
-  return invalid_value("list of exit codes", text, "codes from 0 to 255, such as 93,100-110");
+  return bad_value(text, "list of exit codes", "codes from 0 to 255, such as 93,100-110");
 }
 
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {
@@ -165,11 +159,11 @@ Result<plan::EnvSetting> env_setting(std::string_view text) {
     return missing_value("variable name", "-x NAME, -x NAME=VALUE or -x 'PREFIX_*'");
   }
   if (!setting.value && name.find(',') != std::string::npos) {
-    return invalid_value("variable name", name, "one variable per -x");
+    return bad_value(name, "variable name", "one variable per -x");
   }
   const size_t star = name.find('*');
   if (star != std::string::npos && (setting.value || star + 1 != name.size())) {
-    return invalid_value("variable name", name, "'*' only at the end of a name without a value: -x 'PREFIX_*'");
+    return bad_value(name, "variable name", "'*' only at the end of a name without a value: -x 'PREFIX_*'");
   }
   return setting;
 }
@@ -221,7 +215,7 @@ tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std:
     list += i == 0 ? "" : i + 1 == words.size() ? " or " : ", ";
     list += words[i];
   }
-  return invalid_value("value", text, list);
+  return bad_value(text, "value", list);
 }
 
 }  // namespace dlaunch::cli

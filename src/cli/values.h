@@ -17,7 +17,7 @@ namespace dlaunch::cli {
 inline constexpr int kMaxRanks = 1 << 20;
 
 /// The Error for every invalid value: `invalid KIND "VALUE": expected EXPECTED`.
-tl::unexpected<Error> invalid_value(std::string_view kind, std::string_view value, std::string_view expected);
+tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected);
 /// The Error for an empty value: `missing KIND`, with the hint `write EXAMPLE`.
 tl::unexpected<Error> missing_value(std::string_view kind, std::string_view example);
 
@@ -26,9 +26,6 @@ Error conflict(std::string_view a, std::string_view b, std::string why);
 /// `A requires B: WHY`; `why` may be empty.
 tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why = "",
                                      std::string hint = "");
-
-/// The older form of invalid_value(), for the folders below: the text, what is wrong with it, what is accepted.
-tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint);
 
 inline constexpr int kMaxKeptLogs = 1000;
 inline constexpr int kMostRestarts = 100'000;
