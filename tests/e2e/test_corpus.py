@@ -3,7 +3,7 @@ of it is held in tests/corpus/outcomes.tsv; of a refused one also why: its launc
 meant here. `needs` is not of the public line: its files are made here, each under the name that its line gives it, whose
 contents stand for those of the line's project (hostfiles, configurations of accelerate's). After a wanted change:
     DLAUNCH_UPDATE_GOLDEN=1 DLAUNCH=build/dev/bin/dlaunch PROGRAMS=build/dev/tests/programs python3 -B tests/e2e/test_corpus.py
-writes it anew, with the table of docs/launchers.md; read the diff before committing it. CORPUS names another file of lines:
+writes it anew, with the table of tests/corpus/README.md; read the diff before committing it. CORPUS names another file of lines:
 then the counts are printed, and nothing is compared."""
 import collections
 import concurrent.futures
@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 LINES = pathlib.Path(os.environ.get("CORPUS", ROOT / "tests/corpus/lines.tsv"))
 OUTCOMES = ROOT / "tests/corpus/outcomes.tsv"
 SPELLINGS = ROOT / "tests/corpus/spellings.tsv"  # lines in the spellings that their launchers' parsers allow, with what they become
-PAGE = ROOT / "docs/launchers.md"
+PAGE = ROOT / "tests/corpus/README.md"
 UPDATE = bool(os.environ.get("DLAUNCH_UPDATE_GOLDEN"))
 NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
          "accelerate-launch")

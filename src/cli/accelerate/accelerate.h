@@ -1,5 +1,5 @@
 // The lines of accelerate launch, as dlaunch's own options. options.cpp has a row for each of its options, settings.cpp
-// the variables that scripts get; docs/accelerate.md is the user's side. PURE, except for the
+// the variables that scripts get; docs/migrate/others.md is the user's side. PURE, except for the
 // configuration file.
 #pragma once
 

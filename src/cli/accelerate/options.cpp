@@ -1,5 +1,5 @@
 // The options of `accelerate launch`, a row each, with what they are here: read for --help and for the table in
-// docs/accelerate.md.
+// docs/migrate/others.md.
 #include "cli/accelerate/accelerate.h"
 
 namespace dlaunch::cli {

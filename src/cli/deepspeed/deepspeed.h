@@ -1,4 +1,4 @@
-// DeepSpeed's launcher, as dlaunch's own options. options.cpp has a row for each of its options; docs/deepspeed.md is
+// DeepSpeed's launcher, as dlaunch's own options. options.cpp has a row for each of its options; docs/migrate/others.md is
 // the user's side. PURE, except for the hostfile and .deepspeed_env.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The options of DeepSpeed's launcher, a row each, with what they are here: read for --help and for the table in
-// docs/deepspeed.md.
+// docs/migrate/others.md.
 #include "cli/deepspeed/deepspeed.h"
 
 namespace dlaunch::cli {

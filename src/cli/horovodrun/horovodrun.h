@@ -1,4 +1,4 @@
-// Horovod's horovodrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/horovodrun.md is
+// Horovod's horovodrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/migrate/others.md is
 // the user's side. PURE, except for the hostfile and the file of settings.
 #pragma once
 

@@ -1,4 +1,4 @@
-// horovodrun's options, a row each, with what they are here: read for --help and for the table in docs/horovodrun.md.
+// horovodrun's options, a row each, with what they are here: read for --help and for the table in docs/migrate/others.md.
 #include "cli/horovodrun/horovodrun.h"
 
 namespace dlaunch::cli {

@@ -1,4 +1,4 @@
-// mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
+// mpirun's and Hydra's own spellings, a row each. docs/migrate/mpirun.md lists them.
 #include <algorithm>
 #include <iterator>
 

@@ -1,5 +1,5 @@
 // The defaults of a grammar. Called as mpirun, mpiexec or orterun, dlaunch uses Open MPI's defaults wherever they
-// differ from its own; called as mpiexec.hydra, Hydra's; as torchrun, torchrun's. docs/mpirun.md and torchrun.md have
+// differ from its own; called as mpiexec.hydra, Hydra's; as torchrun, torchrun's. docs/migrate/mpirun.md and torchrun.md have
 // the tables. PURE.
 #pragma once
 

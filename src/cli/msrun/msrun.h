@@ -1,4 +1,4 @@
-// MindSpore's msrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/msrun.md is the
+// MindSpore's msrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/migrate/others.md is the
 // user's side. PURE.
 #pragma once
 

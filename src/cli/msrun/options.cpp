@@ -1,4 +1,4 @@
-// msrun's options, a row each, with what they are here: read for --help and for the table in docs/msrun.md.
+// msrun's options, a row each, with what they are here: read for --help and for the table in docs/migrate/others.md.
 #include "cli/msrun/msrun.h"
 
 namespace dlaunch::cli {

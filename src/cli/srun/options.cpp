@@ -1,4 +1,4 @@
-// srun's options, a row each, as Slurm 22.05 and later have them. docs/srun.md has the same table, which a test holds.
+// srun's options, a row each, as Slurm 22.05 and later have them. docs/migrate/srun.md has the same table, which a test holds.
 #include "cli/srun/srun.h"
 
 namespace dlaunch::cli {

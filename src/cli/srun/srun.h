@@ -1,4 +1,4 @@
-// srun's lines as dlaunch's own options. options.cpp has a row for each of its options; docs/srun.md is the user's
+// srun's lines as dlaunch's own options. options.cpp has a row for each of its options; docs/migrate/srun.md is the user's
 // side. PURE, except for the files that options name.
 #pragma once
 

@@ -1,4 +1,4 @@
-// torchrun's options, a row each, with what they are here: read for --help and for the table in docs/torchrun.md.
+// torchrun's options, a row each, with what they are here: read for --help and for the table in docs/migrate/torchrun.md.
 #include "cli/torchrun/torchrun.h"
 
 namespace dlaunch::cli {

@@ -1,5 +1,5 @@
 // The lines of torchrun (python -m torch.distributed.run) and of torch.distributed.launch, as dlaunch's own options.
-// options.cpp has a row for each of theirs; docs/torchrun.md is the user's side. PURE.
+// options.cpp has a row for each of theirs; docs/migrate/torchrun.md is the user's side. PURE.
 #pragma once
 
 #include "cli/launcher_line.h"

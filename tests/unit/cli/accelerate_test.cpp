@@ -230,7 +230,7 @@ TEST(Accelerate, IsNamedByTheFirstWord) {
   EXPECT_THAT(accelerate().text({"--help"}), HasSubstr("dlaunch --as accelerate"));
 }
 
-TEST(Accelerate, TheDocumentHasItsOptions) { expect_table_in("accelerate.md", accelerate_launcher()); }
+TEST(Accelerate, TheDocumentHasItsOptions) { expect_table_in("migrate/others.md", accelerate_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

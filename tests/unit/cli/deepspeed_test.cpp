@@ -175,7 +175,7 @@ TEST(Deepspeed, IsNamedByTheFirstWord) {
   EXPECT_THAT(deepspeed().text({"--help"}), HasSubstr("-H, --hostfile FILE"));
 }
 
-TEST(Deepspeed, TheDocumentHasItsOptions) { expect_table_in("deepspeed.md", deepspeed_launcher()); }
+TEST(Deepspeed, TheDocumentHasItsOptions) { expect_table_in("migrate/others.md", deepspeed_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -208,7 +208,7 @@ TEST(Horovodrun, IsNamedByTheFirstWord) {
   EXPECT_THAT(horovodrun().text({"-v"}), HasSubstr("dlaunch"));
 }
 
-TEST(Horovodrun, TheDocumentHasItsOptions) { expect_table_in("horovodrun.md", horovodrun_launcher()); }
+TEST(Horovodrun, TheDocumentHasItsOptions) { expect_table_in("migrate/others.md", horovodrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

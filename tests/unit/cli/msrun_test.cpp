@@ -99,7 +99,7 @@ TEST(Msrun, IsNamedByTheFirstWord) {
   EXPECT_THAT(kMsrun.text({"--help"}), AllOf(HasSubstr("--local_worker_num L"), HasSubstr("dlaunch --as msrun")));
 }
 
-TEST(Msrun, TheDocumentHasItsOptions) { expect_table_in("msrun.md", msrun_launcher()); }
+TEST(Msrun, TheDocumentHasItsOptions) { expect_table_in("migrate/others.md", msrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

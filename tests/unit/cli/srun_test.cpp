@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"-o", "a.%n", "x"}, "%n, which is not known"}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
         RefusedLine{{"--export=NONE,A", "x"}, "beside NONE"}, RefusedLine{{"--het-group=1", "x"}, "has no groups"}));
 
-TEST(Srun, TheDocumentHasItsOptions) { expect_table_in("srun.md", srun_launcher()); }
+TEST(Srun, TheDocumentHasItsOptions) { expect_table_in("migrate/srun.md", srun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

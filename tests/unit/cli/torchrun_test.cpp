@@ -211,7 +211,7 @@ TEST(Torchrun, HelpListsItsOptions) {
   EXPECT_THAT(torchrun().text({"--version"}), HasSubstr("dlaunch"));
 }
 
-TEST(Torchrun, TheDocumentHasItsOptions) { expect_table_in("torchrun.md", torchrun_launcher()); }
+TEST(Torchrun, TheDocumentHasItsOptions) { expect_table_in("migrate/torchrun.md", torchrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli
