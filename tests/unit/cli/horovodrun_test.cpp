@@ -112,27 +112,28 @@ TEST_P(RefusedHorovodrunLine, SaysWhatToWrite) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedHorovodrunLine,
-    testing::Values(RefusedLine{{"x"}, "write how many ranks: -np 4"},
-                    RefusedLine{{"-np", "0", "x"}, "write one from 1"},
-                    RefusedLine{{"-np", "9", "-hostfile", "hosts", "x"}, "9 are more than the 8 slots"},
-                    RefusedLine{{"-np", "2", "-H", "a", "x"}, "has a host without its number"},
-                    RefusedLine{{"-np", "2", "-H", "a:2", "-hostfile", "hosts", "x"}, "does not go with --hosts"},
+    testing::Values(RefusedLine{{"x"}, "horovodrun: missing -np"}, RefusedLine{{"-np", "0", "x"}, "write one from 1"},
+                    RefusedLine{{"-np", "9", "-hostfile", "hosts", "x"}, "not enough slots: 9 ranks, 8 slots"},
+                    RefusedLine{{"-np", "2", "-H", "a", "x"}, "invalid host list \"a\""},
+                    RefusedLine{{"-np", "2", "-H", "a:2", "-hostfile", "hosts", "x"},
+                                "--hostfile conflicts with --hosts"},
                     RefusedLine{{"-np", "2", "-hostfile", "none", "x"}, "none: cannot read"},
-                    RefusedLine{{"-np", "2", "--min-np", "2", "x"}, "Horovod Elastic needs horovodrun itself"},
+                    RefusedLine{{"-np", "2", "--min-np", "2", "x"}, "Horovod Elastic is not supported"},
                     RefusedLine{{"-np", "2", "--host-discovery-script=s", "x"}, "Horovod Elastic"},
                     RefusedLine{{"-np", "2", "--blacklist-cooldown-range", "60", "300", "x"}, "Horovod Elastic"},
                     RefusedLine{{"-np", "2", "--config-file=c.yaml", "x"}, "c.yaml: cannot read"},
-                    RefusedLine{{"-cb"}, "ask horovodrun"}, RefusedLine{{"--jsrun", "-np", "2", "x"}, "leave it out"},
-                    RefusedLine{{"-np", "2", "--gloo", "--mpi", "x"}, "does not go with --gloo"},
+                    RefusedLine{{"-cb"}, "run horovodrun --check-build"},
+                    RefusedLine{{"--jsrun", "-np", "2", "x"}, "jsrun is not supported"},
+                    RefusedLine{{"-np", "2", "--gloo", "--mpi", "x"}, "--mpi conflicts with --gloo"},
                     RefusedLine{{"-np", "2", "--mpi-args=-gpu", "x"}, "--mpi-args"},
-                    RefusedLine{{"-np", "2", "--mpi-args=-n 2 prog", "x"}, "more than options of mpirun's"},
-                    RefusedLine{{"-np", "2", "--cycle-time-ms=x", "x"}, "is no number from 0"},
-                    RefusedLine{{"-np", "2", "--cache-capacity=-1", "x"}, "is no whole number"},
+                    RefusedLine{{"-np", "2", "--mpi-args=-n 2 prog", "x"}, "expected only options of mpirun"},
+                    RefusedLine{{"-np", "2", "--cycle-time-ms=x", "x"}, "expected a number from 0"},
+                    RefusedLine{{"-np", "2", "--cache-capacity=-1", "x"}, "expected a whole number from 0"},
                     RefusedLine{{"-np", "2", "--autotune-gaussian-process-noise=2", "x"}, "from 0 to 1"},
                     RefusedLine{{"-np", "2", "--log-level=LOUD", "x"}, "TRACE, DEBUG"},
                     RefusedLine{{"-np", "2", "--num_proc=2", "x"}, "did you mean --num-proc?"},
                     RefusedLine{{"-np", "2", "-pr", "x"}, "beginning of several options"},
-                    RefusedLine{{"--np", "2", "x"}, "needs -np"}, RefusedLine{{"-np", "2"}, "no script was named"}));
+                    RefusedLine{{"--np", "2", "x"}, "missing -np"}, RefusedLine{{"-np", "2"}, "no script was named"}));
 
 /// As Horovod's own example has it.
 constexpr const char* kConfig =
@@ -184,21 +185,23 @@ TEST(HorovodrunConfig, IsNotNotedForWhatIsTurnedOff) {
   const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
   EXPECT_THAT(with_config("autotune:\n  enabled: false\n  log_file: l\n").options(line).notes, IsEmpty());
   EXPECT_THAT(with_config("logging:\n  hide_timestamp: true\n").options(line).notes,
-              ElementsAre(HasSubstr("c.yaml:2: hide_timestamp changes nothing, as for horovodrun")));
+              ElementsAre(HasSubstr("c.yaml:2: hide_timestamp changes nothing, as in horovodrun")));
 }
 
 TEST(HorovodrunConfig, IsRefusedByNameAndLine) {
   const auto refused = [](const std::string& text) {
     return with_config(text).error({"-np", "2", "--config-file=c.yaml", "x"});
   };
-  EXPECT_THAT(refused("params:\n  surprise: 1\n"), HasSubstr("c.yaml:2: surprise of params is no setting"));
-  EXPECT_THAT(refused("verbose: true\n"), HasSubstr("c.yaml:1: verbose is no setting that horovodrun reads"));
-  EXPECT_THAT(refused("params: 3\n"), HasSubstr("c.yaml:1: params is no setting"));
+  EXPECT_THAT(refused("params:\n  surprise: 1\n"), HasSubstr("c.yaml:2: unknown key \"surprise\" in params"));
+  EXPECT_THAT(refused("verbose: true\n"), HasSubstr("c.yaml:1: unknown key \"verbose\""));
+  EXPECT_THAT(refused("params: 3\n"), HasSubstr("c.yaml:1: unknown key \"params\""));
   EXPECT_THAT(refused("stall-check:\n  enabled: true\n"), HasSubstr("c.yaml:1: \"stall-check\" has more than"));
-  EXPECT_THAT(refused("controller: nccl\n"), HasSubstr("write gloo or mpi"));
-  EXPECT_THAT(refused("autotune:\n  enabled: 'true'\n"), HasSubstr("c.yaml:2: enabled is neither true nor false"));
+  EXPECT_THAT(refused("controller: nccl\n"),
+              HasSubstr("c.yaml:1: controller: invalid value \"nccl\": expected gloo or mpi"));
+  EXPECT_THAT(refused("autotune:\n  enabled: 'true'\n"),
+              HasSubstr("c.yaml:2: enabled: invalid value \"true\": expected true or false"));
   EXPECT_THAT(refused("\nparams:\n  cache_capacity: many\n"),
-              HasSubstr("c.yaml:3: cache_capacity: \"many\" is no whole"));
+              HasSubstr("c.yaml:3: cache_capacity: invalid number \"many\": expected a whole"));
   EXPECT_THAT(refused("params: [1]\n"), HasSubstr("no other part of YAML"));
 }
 

@@ -63,10 +63,10 @@ TEST(Msrun, ASimulationHasNoScheduler) {
 }
 
 TEST(Msrun, NotesWhatDiffers) {
-  EXPECT_THAT(kMsrun.options({"t.py"}).notes, ElementsAre(HasSubstr("dlaunch waits for them")));
+  EXPECT_THAT(kMsrun.options({"t.py"}).notes, ElementsAre(HasSubstr("dlaunch waits for the ranks")));
   EXPECT_THAT(kMsrun.options({"--join=False", "--node_rank=3", "--worker_log_name={ip}", "t.py"}).notes,
               ElementsAre(HasSubstr("--node_rank changes nothing here"), HasSubstr("{ip} of --worker_log_name"),
-                          HasSubstr("--join False returns at once")));
+                          HasSubstr("--join False: dlaunch waits")));
   EXPECT_THAT(kMsrun.options({"--join=True", "--node_rank=0", "t.py"}).notes, IsEmpty());
 }
 
@@ -80,16 +80,16 @@ INSTANTIATE_TEST_SUITE_P(
     Words, RefusedMsrunLine,
     testing::Values(
         RefusedLine{{"--worker-num=2", "t.py"}, "did you mean --worker_num?"},
-        RefusedLine{{"--worker_num=2", "--local_worker_num=4", "t.py"}, "write --worker_num 4"},
-        RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "is no multiple of --local_worker_num 8"},
+        RefusedLine{{"--worker_num=2", "--local_worker_num=4", "t.py"}, "set --worker_num 4"},
+        RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "expected a multiple of --local_worker_num 8"},
         RefusedLine{{"--worker_num=0", "t.py"}, "write one from 1"},
-        RefusedLine{{"--join=true", "t.py"}, "is neither True nor False"},
+        RefusedLine{{"--join=true", "t.py"}, "expected True or False"},
         RefusedLine{{"--bind_core", "{\"device0\":[\"0-10\"]}", "t.py"}, "--rankfile FILE"},
         RefusedLine{{"--sim_rank_id=1", "t.py"}, "add --sim_level"},
         RefusedLine{{"--sim_level=4", "t.py"}, "from 0 to 3"},
         RefusedLine{{"--sim_level=1", "--worker_num=16", "t.py"}, "--sim_rank_id R"},
-        RefusedLine{{"--tail_worker_log=x", "t.py"}, "write -1 for all"},
-        RefusedLine{{"--cluster_time_out=x", "t.py"}, "is no number of seconds"},
+        RefusedLine{{"--tail_worker_log=x", "t.py"}, "expected -1 for all"},
+        RefusedLine{{"--cluster_time_out=x", "t.py"}, "invalid number of seconds \"x\""},
         RefusedLine{{"--master_port=99999", "t.py"}, "from 1 to 65535"},
         RefusedLine{{"--worker", "2", "t.py"}, "beginning of several options: --worker_num, --worker_log_name"},
         RefusedLine{{"--worker_num=2"}, "no script was named"}));

@@ -133,7 +133,7 @@ TEST(Torchrun, TheOldLauncherGivesTheLocalRankAsAnArgument) {
   EXPECT_THAT(programs(fixture.options(line({"--use_env", "t.py", "x"}))),
               ElementsAre(Words{"python3", "-u", "t.py", "x"}));
   EXPECT_THAT(programs(fixture.options(line({"--use-env", "--no_python", "./p"}))), ElementsAre(Words{"./p"}));
-  EXPECT_THAT(fixture.error(line({"--no_python", "./p"})), HasSubstr("needs --use-env"));
+  EXPECT_THAT(fixture.error(line({"--no_python", "./p"})), HasSubstr("--no-python requires --use-env"));
   EXPECT_THAT(torchrun().error({"--use_env", "t.py"}), HasSubstr("is no option of torchrun"));
 }
 
@@ -165,22 +165,21 @@ TEST_P(RefusedTorchrunLine, SaysWhatToWrite) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedTorchrunLine,
-    testing::Values(RefusedLine{{"--nnodes=4:1", "t.py"}, "is no number of nodes"},
-                    RefusedLine{{"--nnodes=4:1", "t.py"}, "is no number of nodes"},
-                    RefusedLine{{"--nnodes", "t.py"}, "\"t.py\" is no number of nodes"},
+    testing::Values(RefusedLine{{"--nnodes=4:1", "t.py"}, "invalid number of nodes \"4:1\""},
+                    RefusedLine{{"--nnodes", "t.py"}, "invalid number of nodes \"t.py\""},
                     RefusedLine{{"--node-rank=1", "t.py"}, "only node 0"},
-                    RefusedLine{{"--nproc-per-node=x", "t.py"}, "write a number, auto, cpu or gpu"},
-                    RefusedLine{{"--rdzv-backend=etcd-v2", "t.py"}, "write c10d"},
+                    RefusedLine{{"--nproc-per-node=x", "t.py"}, "expected a number, auto, cpu or gpu"},
+                    RefusedLine{{"--rdzv-backend=etcd-v2", "t.py"}, "use c10d"},
                     RefusedLine{{"--rdzv-backend=zmq", "t.py"}, "static or c10d"},
-                    RefusedLine{{"--rdzv-endpoint=h:x", "t.py"}, "is no HOST:PORT"},
+                    RefusedLine{{"--rdzv-endpoint=h:x", "t.py"}, "invalid endpoint \"h:x\""},
                     RefusedLine{{"--logs-specs=x", "t.py"}, "--log-dir, -r and -t"},
                     RefusedLine{{"--event-log-handler=mine", "t.py"}, "--report FILE"},
-                    RefusedLine{{"-r", "0:1,2", "t.py"}, "is none of 0, 1, 2 and 3"},
-                    RefusedLine{{"-r", "0:1,1:4", "t.py"}, "is none of 0, 1, 2 and 3"},
-                    RefusedLine{{"-r", "0:1", "-t", "1:1", "t.py"}, "shows other ranks than those of --redirects"},
-                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "shows one stream of some ranks"},
-                    RefusedLine{{"--no-python", "-m", "pkg"}, "does not go with --no-python"},
-                    RefusedLine{{"--numa-binding=socket", "t.py"}, "write node"},
+                    RefusedLine{{"-r", "0:1,2", "t.py"}, "invalid streams \"0:1,2\""},
+                    RefusedLine{{"-r", "0:1,1:4", "t.py"}, "invalid streams \"0:1,1:4\""},
+                    RefusedLine{{"-r", "0:1", "-t", "1:1", "t.py"}, "--tee conflicts with --redirects"},
+                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "not supported: one stream of some ranks"},
+                    RefusedLine{{"--no-python", "-m", "pkg"}, "--module conflicts with --no-python"},
+                    RefusedLine{{"--numa-binding=socket", "t.py"}, "expected node"},
                     RefusedLine{{"--nproc-per-node=2"}, "no script was named"},
                     RefusedLine{{"--nproc-per-node"}, "needs a value"},
                     RefusedLine{{"--nproc-per-node", "--standalone", "t.py"}, "needs a value"},
