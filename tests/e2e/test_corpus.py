@@ -1,10 +1,7 @@
-"""Public command lines of other launchers: each is planned as it stands, by a link of its launcher's name, and what becomes
-of it is held in tests/corpus/outcomes.tsv; of a refused one also why: its launcher starts nothing by it, or it cannot be
-meant here. `needs` is not of the public line: its files are made here, each under the name that its line gives it, whose
-contents stand for those of the line's project (hostfiles, configurations of accelerate's). After a wanted change:
-    DLAUNCH_UPDATE_GOLDEN=1 DLAUNCH=build/dev/bin/dlaunch PROGRAMS=build/dev/tests/programs python3 -B tests/e2e/test_corpus.py
-writes it anew, with the table of tests/corpus/README.md; read the diff before committing it. CORPUS names another file of lines:
-then the counts are printed, and nothing is compared."""
+"""Public command lines of other launchers. Each line is planned through a link with the launcher's name, and the plan or
+error is compared with tests/corpus/outcomes.tsv. A refused line also has a reason: its launcher rejects the line too, or
+dlaunch does not support the line. tests/corpus/README.md describes the files and the update after a change. With
+CORPUS=FILE the lines of FILE are planned and counted, without a comparison."""
 import collections
 import concurrent.futures
 import csv

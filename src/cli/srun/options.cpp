@@ -64,15 +64,15 @@ constexpr LauncherOption kSrunOptions[] = {
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated, "SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a number: `--stdin`; a file: each rank opens the "
         "file", Support::translated, "SLURM_STDINMODE"),
-    of("open-mode", "truncate|append", "append: `:append` after the file names; truncate: replaces the "
+    of("open-mode", "MODE", "append: `:append` after the file names; truncate: replaces the "
         "files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
     of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal; only rank 0 is printed and reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
-    of("export", "ALL,A=B|NONE", "`-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
-        "name", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
+    of("export", "ALL,A=B,...", "`-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
+        "name; NONE: `--no-env`", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
     of("job-name J", "NAME", "`-x SLURM_JOB_NAME=NAME`"),
-    of("kill-on-bad-exit K", "[=0|1]", "`--on-failure abort`; default: the other ranks "
+    of("kill-on-bad-exit K", "[=0-1]", "`--on-failure abort`; default: the other ranks "
         "continue", Support::translated, "SLURM_KILL_BAD_EXIT", "1"),
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
     of("mpi", "TYPE", "`--mpi`: pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
@@ -85,7 +85,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("unbuffered u", "", "dlaunch prints each line at once; PYTHONUNBUFFERED is "
         "set", Support::ignored, "SLURM_UNBUFFEREDIO"),
     of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0: no limit", Support::translated, "SLURM_WAIT"),
-    of("exclusive", "[=user|mcs]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),
+    of("exclusive", "[=WHO]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),
     of("overlap", "[=job]", kResources, Support::ignored, {}, ""),
     of("oversubscribe s", "", kResources, Support::ignored), of("whole", "", kResources, Support::ignored),
     of("mem", "SIZE", kResources, Support::ignored),
@@ -116,7 +116,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("external-launcher", "", kPlugin, Support::ignored),
     of("stepmgr", "", kPlugin, Support::ignored),
     of("async", "", kPlugin, Support::ignored), of("interactive", "", kPlugin, Support::ignored),
-    of("oom-kill-step", "[=0|1]", kPlugin, Support::ignored, {}, ""),
+    of("oom-kill-step", "[=0-1]", kPlugin, Support::ignored, {}, ""),
     of("comment", "TEXT", kPlugin, Support::ignored), of("wckey", "KEY", kPlugin, Support::ignored),
     of("account A", "NAME", kNodes, Support::allocation), of("partition p", "NAME", kNodes, Support::allocation),
     of("qos q", "NAME", kNodes, Support::allocation),
@@ -166,7 +166,7 @@ constexpr LauncherOption kSrunOptions[] = {
         "files", Support::refused, {}, ""),
     of("bcast-exclude", "LIST", "not supported; use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused),
-    of("send-libs", "[=yes|no]", "not supported; use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+    of("send-libs", "[=BOOL]", "not supported; use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused, {}, ""),
     of("no-allocate Z", "", "not supported; use `dlaunch -H node1,node2 PROGRAM` to start ranks over "
         "ssh", Support::refused),

@@ -7,8 +7,8 @@ namespace {
 
 // clang-format off
 constexpr LauncherOption kTorchrunOptions[] = {
-    {{.names = "nnodes", .takes = Arity::value, .value_name = "N|MIN:MAX",
-      .help = "1: only this machine; more: `--same-line --nodes N`, started on each node with `DLAUNCH_KEY`; MIN:MAX: the "
+    {{.names = "nnodes", .takes = Arity::value, .value_name = "[MIN:]N",
+      .help = "1: only this machine; more: `--same-line --nodes N`, started on each node with `DLAUNCH_KEY`; MIN:N: the "
           "nodes that connect in time"}},
     {{.names = "nproc-per-node", .takes = Arity::value, .value_name = "N",
       .help = "`-N N`; gpu: `-n devices`; cpu: `--fake-devices 0`; auto: one rank per device, else per CPU"}},
@@ -38,9 +38,9 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "log-dir", .takes = Arity::value, .value_name = "DIR",
       .help = "files of `-r`, `-t` and `--error-file`: DIR/ID_XXXXXXXX/attempt_0/{local_rank}/ with stdout.log, stderr.log, "
           "error.json"}},
-    {{.names = "redirects r", .takes = Arity::value, .value_name = "0-3|L:0-3,...",
+    {{.names = "redirects r", .takes = Arity::value, .value_name = "[L:]0-3,...",
       .help = "`--stdout-file` (1), `--stderr-file` (2) or both (3); `:local=L` limits the files to local rank L"}},
-    {{.names = "tee t", .takes = Arity::value, .value_name = "0-3|L:0-3,...",
+    {{.names = "tee t", .takes = Arity::value, .value_name = "[L:]0-3,...",
       .help = "the same files with `:copy`, and `--label='[default{local_rank}]:'`"}},
     {{.names = "local-ranks-filter", .takes = Arity::value, .value_name = "LIST", .help = "`--local-ranks LIST`"}},
     {{.names = "log-line-prefix-template", .takes = Arity::value, .value_name = "TEMPLATE",

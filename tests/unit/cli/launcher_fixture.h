@@ -1,6 +1,8 @@
 // A fixture for the lines of launchers that have options of their own: what each amounts to as dlaunch's own line.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -62,13 +64,22 @@ struct RefusedLine {
 
 inline void PrintTo(const RefusedLine& line, std::ostream* out) { print_words(line.args, *out); }
 
-/// The page of docs has the table of the launcher's rows.
+/// Checks that the page contains the table of the launcher's rows. With DLAUNCH_UPDATE_GOLDEN set, replaces the table
+/// of the page, from the header row to the next empty line.
 inline void expect_table_in(const std::string& page, const LauncherSpec& launcher) {
-  std::ifstream file(std::string(DLAUNCH_DOCS "/") + page);
-  std::stringstream text;
-  text << file.rdbuf();
+  const std::string path = std::string(DLAUNCH_DOCS "/") + page;
+  std::stringstream read;
+  read << std::ifstream(path).rdbuf();
+  std::string text = read.str();
   const std::string table = launcher_table(launcher);
-  EXPECT_THAT(text.str(), testing::HasSubstr(table)) << "it should be:\n" << table;
+  const size_t begin = text.find(table.substr(0, table.find('\n') + 1));
+  ASSERT_NE(begin, std::string::npos) << "missing table of " << launcher.name;
+  const size_t end = std::min(text.find("\n\n", begin), text.size() - 1) + 1;
+  if (std::getenv("DLAUNCH_UPDATE_GOLDEN")) {
+    text.replace(begin, end - begin, table);
+    std::ofstream(path) << text;
+  }
+  EXPECT_EQ(text.substr(begin, end - begin), table);
 }
 
 }  // namespace dlaunch::cli

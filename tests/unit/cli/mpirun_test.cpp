@@ -1,5 +1,7 @@
 // mpirun's and Hydra's command lines: every option of theirs sets what it means, or is refused with what to use.
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 
 #include "base/text.h"
 #include "command_line_fixture.h"
@@ -365,6 +367,38 @@ TEST(OpenMpi, ARowIsTranslatedToRowsThatThereAre) {
     const auto own = find_option(spec.stands_for.substr(0, spec.stands_for.find('='))).spec;
     ASSERT_NE(own, nullptr) << spec.names;
     EXPECT_TRUE(own->set_job || own->set_program) << spec.names;
+  }
+}
+
+/// The options in the first column of the page's tables, without dashes and values.
+std::vector<std::string> options_of_page(const std::string& page) {
+  std::vector<std::string> names;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    const auto spans = split(line.substr(0, line.find(" | ")), '`');
+    for (size_t i = 1; i < spans.size(); i += 2) {
+      const size_t begin = spans[i].find_first_not_of('-');
+      if (begin == 0 || begin == std::string::npos) continue;
+      names.push_back(spans[i].substr(begin, spans[i].find_first_of(" =", begin) - begin));
+    }
+  }
+  return names;
+}
+
+TEST(OpenMpi, PageListsTheForeignOptionsAndOnlyKnownOptions) {
+  std::stringstream page;
+  page << std::ifstream(DLAUNCH_DOCS "/migrate/mpirun.md").rdbuf();
+  const auto listed = options_of_page(page.str());
+  EXPECT_GT(listed.size(), 100U);
+  for (const std::string& name : listed) {
+    EXPECT_TRUE(find_option(name).spec != nullptr || !why_refused(name).empty()) << name;
+  }
+  for (const OptionSpec& spec : foreign_table()) {
+    const auto names = split(spec.names, ' ');
+    EXPECT_TRUE(std::ranges::any_of(names, [&](const std::string& name) {
+      return std::ranges::find(listed, name) != listed.end();
+    })) << spec.names;
   }
 }
 

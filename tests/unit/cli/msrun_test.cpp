@@ -88,6 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--sim_rank_id=1", "t.py"}, "add --sim_level"},
         RefusedLine{{"--sim_level=4", "t.py"}, "from 0 to 3"},
         RefusedLine{{"--sim_level=1", "--worker_num=16", "t.py"}, "--sim_rank_id R"},
+        RefusedLine{{"--sim_level=1", "--local_worker_num=4", "t.py"}, "--sim_rank_id R"},
         RefusedLine{{"--tail_worker_log=x", "t.py"}, "expected -1 for all"},
         RefusedLine{{"--cluster_time_out=x", "t.py"}, "invalid number of seconds \"x\""},
         RefusedLine{{"--master_port=99999", "t.py"}, "from 1 to 65535"},
