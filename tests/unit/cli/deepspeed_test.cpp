@@ -1,4 +1,4 @@
-// The lines of DeepSpeed's launcher: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of DeepSpeed's launcher: equivalent dlaunch commands, notes and errors.
 #include "cli/deepspeed/deepspeed.h"
 
 #include "launcher_fixture.h"
@@ -25,7 +25,7 @@ LauncherFixture deepspeed() {
 
 class DeepspeedLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(DeepspeedLine, IsTheSameAs) { EXPECT_EQ(deepspeed().same(GetParam().args), GetParam().same); }
+TEST_P(DeepspeedLine, HasEquivalentLine) { EXPECT_EQ(deepspeed().same(GetParam().args), GetParam().same); }
 
 const std::string kPath = " -x PYTHONPATH=/cwd ";
 
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-q", "--enable_each_rank_log", "None", "--launcher_args", "", "--no_local_rank", "t.py"},
                  "-n devices python3 -u t.py"}));
 
-TEST(Deepspeed, ReadsTheUsualHostfileAndTheEnvironmentFiles) {
+TEST(Deepspeed, ReadsDefaultHostfileAndEnvironmentFiles) {
   LauncherFixture fixture = deepspeed();
   fixture.files["/job/hostfile"] = "a slots=1\nb slots=1\n";
   fixture.files["/home/u/.deepspeed_env"] = "A=secret\n";
@@ -86,7 +86,7 @@ TEST(Deepspeed, ReadsTheUsualHostfileAndTheEnvironmentFiles) {
   EXPECT_THAT(fixture.same({"--num_nodes=1", "t.py"}), Not(HasSubstr("--env-file")));
 }
 
-TEST(Deepspeed, VisibleDevicesAreThoseOfAnInclude) {
+TEST(Deepspeed, ReadsVisibleDevicesAsInclude) {
   LauncherFixture fixture = deepspeed();
   fixture.environment.emplace_back("CUDA_VISIBLE_DEVICES=5,2");
   const Options chosen = fixture.options({"--no_local_rank", "t.py"});
@@ -101,7 +101,7 @@ TEST(Deepspeed, VisibleDevicesAreThoseOfAnInclude) {
   EXPECT_EQ(fixture.same({"--no_local_rank", "t.py"}), "-n devices python3 -u t.py");
 }
 
-TEST(Deepspeed, CutsAListOfCoresInEqualParts) {
+TEST(Deepspeed, SplitsCoreListIntoEqualParts) {
   EXPECT_EQ(deepspeed()
                 .options({"--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=0-2,8-9", "t.py"})
                 .request.cpu_list,
@@ -112,7 +112,7 @@ TEST(Deepspeed, CutsAListOfCoresInEqualParts) {
             "p0-1/p2-3");
 }
 
-TEST(Deepspeed, NotesWhatChangesNothing) {
+TEST(Deepspeed, PrintsNotesForOptionsWithoutEffect) {
   const Options options = deepspeed().options({"--launcher=openmpi", "--no_ssh_check", "--comment=c", "--account=a",
                                                "--log_level=info", "--master_addr=h", "--bind_core_list=0-3", "t.py"});
   EXPECT_THAT(
@@ -129,12 +129,12 @@ TEST(Deepspeed, NotesWhatChangesNothing) {
 
 class RefusedDeepspeedLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedDeepspeedLine, SaysWhatToWrite) {
+TEST_P(RefusedDeepspeedLine, HasMessage) {
   LauncherFixture fixture = deepspeed();
   fixture.files["/cwd/twice"] = "n1 slots=2\nn1 slots=2\n";
   fixture.files["/cwd/bare"] = "n1\n";
   fixture.files["/cwd/empty"] = "# empty\n";
-  EXPECT_THAT(fixture.error(GetParam().args), HasSubstr(GetParam().says));
+  EXPECT_THAT(fixture.error(GetParam().args), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -173,12 +173,12 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--num_gpus=x", "t.py"}, "is not a number"},
         RefusedLine{{"--num_gpus=2"}, "no script was named"}));
 
-TEST(Deepspeed, IsNamedByTheFirstWord) {
+TEST(Deepspeed, IsChosenByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "deepspeed", "--num_gpus=2", "t.py"}).request.ranks_per_host, 2);
   EXPECT_THAT(deepspeed().text({"--help"}), HasSubstr("-H, --hostfile FILE"));
 }
 
-TEST(Deepspeed, TheDocumentHasItsOptions) { expect_table_in("migrate/others.md", deepspeed_launcher()); }
+TEST(Deepspeed, PageListsTheOptions) { expect_table_in("migrate/others.md", deepspeed_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-// horovodrun's lines: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of horovodrun: equivalent dlaunch commands, notes and errors.
 #include "cli/horovodrun/horovodrun.h"
 
 #include "launcher_fixture.h"
@@ -23,7 +23,7 @@ LauncherFixture horovodrun(const std::string& defaults = kGloo) {
 
 class HorovodrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(HorovodrunLine, IsTheSameAs) { EXPECT_EQ(horovodrun().same(GetParam().args), GetParam().same); }
+TEST_P(HorovodrunLine, HasEquivalentLine) { EXPECT_EQ(horovodrun().same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, HorovodrunLine,
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-np", "2", "--log-without-timestamp", "x"}, "-n 2 -x HOROVOD_LOG_HIDE_TIME=1 x"},
         SameLine{{"-np", "2", "--log-with-timestamp", "x"}, "-n 2 -x HOROVOD_LOG_HIDE_TIME=0 x"}));
 
-TEST(Horovodrun, MpiIsMpirun) {
+TEST(Horovodrun, TranslatesMpiToMpirun) {
   const LauncherFixture mpi = horovodrun(kMpi);
   EXPECT_EQ(mpi.same({"-np", "2", "--mpi", "x"}), "-n 2 x");
   EXPECT_EQ(mpi.same({"-np", "2", "--mpi-args=--oversubscribe -x 'A=b c' --bind-to core", "x"}),
@@ -82,7 +82,7 @@ TEST(Horovodrun, MpiIsMpirun) {
               ElementsAre(HasSubstr("--mpi-args changes nothing with --gloo")));
 }
 
-TEST(Horovodrun, TakesTheHostsOfLsf) {
+TEST(Horovodrun, UsesHostsOfLsf) {
   LauncherFixture fixture = horovodrun();
   fixture.environment.emplace_back("LSB_JOBID=7");
   EXPECT_FALSE(fixture.options({"-np", "2", "x"}).hosts.ignore_resource_manager);
@@ -90,7 +90,7 @@ TEST(Horovodrun, TakesTheHostsOfLsf) {
   EXPECT_TRUE(fixture.options({"-np", "2", "-Ha:2", "x"}).hosts.ignore_resource_manager);
 }
 
-TEST(Horovodrun, NotesWhatChangesNothing) {
+TEST(Horovodrun, PrintsNotesForOptionsWithoutEffect) {
   const Options options = horovodrun().options(
       {"-np", "2", "--disable-cache", "--autotune-log-file=l", "--no-timeline-mark-cycles", "--verbose", "x"});
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--disable-cache changes nothing here"),
@@ -106,8 +106,8 @@ TEST(Horovodrun, NotesWhatChangesNothing) {
 
 class RefusedHorovodrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedHorovodrunLine, SaysWhatToWrite) {
-  EXPECT_THAT(horovodrun().error(GetParam().args), HasSubstr(GetParam().says));
+TEST_P(RefusedHorovodrunLine, HasMessage) {
+  EXPECT_THAT(horovodrun().error(GetParam().args), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"-np", "2", "-pr", "x"}, "beginning of several options"},
                     RefusedLine{{"--np", "2", "x"}, "missing -np"}, RefusedLine{{"-np", "2"}, "no script was named"}));
 
-/// As Horovod's own example has it.
+/// The example of Horovod's documentation.
 constexpr const char* kConfig =
     "controller: gloo\n\nparams:\n  fusion_threshold_mb: 32\n  cycle_time_ms: 3.5\n  hierarchical_allreduce: true\n\n"
     "autotune:\n  enabled: true\n  log_file: 'l.txt'\n  warmup_samples: 5\n\n"
@@ -150,7 +150,7 @@ LauncherFixture with_config(const std::string& text, const std::string& defaults
   return fixture;
 }
 
-TEST(HorovodrunConfig, SetsWhatTheLineDoesNotSay) {
+TEST(HorovodrunConfig, CommandLineOverridesFile) {
   const Words line = {"-np", "2", "--config-file", "c.yaml"};
   const auto of = [&](const std::string& text, Words more) {
     more.insert(more.begin(), line.begin(), line.end());
@@ -175,20 +175,20 @@ TEST(HorovodrunConfig, SetsWhatTheLineDoesNotSay) {
   EXPECT_EQ(of("params:\ntimeline: {}\n", {}), "-n 2 x");
 }
 
-TEST(HorovodrunConfig, NamesTheController) {
+TEST(HorovodrunConfig, ChoosesTheController) {
   const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
   EXPECT_EQ(with_config("controller: MPI\n", kMpi).same(line), "-n 2 x");
   EXPECT_EQ(with_config("controller: mpi\n").same({"--gloo", "-np", "2", "--config-file=c.yaml", "x"}), "-n 2 x");
 }
 
-TEST(HorovodrunConfig, IsNotNotedForWhatIsTurnedOff) {
+TEST(HorovodrunConfig, PrintsNoNoteForDisabledSettings) {
   const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
   EXPECT_THAT(with_config("autotune:\n  enabled: false\n  log_file: l\n").options(line).notes, IsEmpty());
   EXPECT_THAT(with_config("logging:\n  hide_timestamp: true\n").options(line).notes,
               ElementsAre(HasSubstr("c.yaml:2: hide_timestamp changes nothing, as in horovodrun")));
 }
 
-TEST(HorovodrunConfig, IsRefusedByNameAndLine) {
+TEST(HorovodrunConfig, ErrorNamesKeyAndLine) {
   const auto refused = [](const std::string& text) {
     return with_config(text).error({"-np", "2", "--config-file=c.yaml", "x"});
   };
@@ -205,13 +205,13 @@ TEST(HorovodrunConfig, IsRefusedByNameAndLine) {
   EXPECT_THAT(refused("params: [1]\n"), HasSubstr("no other part of YAML"));
 }
 
-TEST(Horovodrun, IsNamedByTheFirstWord) {
+TEST(Horovodrun, IsChosenByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "horovodrun", "-np", "2", "x"}).request.apps[0].ranks, 2);
   EXPECT_THAT(horovodrun().text({"-h"}), HasSubstr("-np, --num-proc N"));
   EXPECT_THAT(horovodrun().text({"-v"}), HasSubstr("dlaunch"));
 }
 
-TEST(Horovodrun, TheDocumentHasItsOptions) { expect_table_in("migrate/others.md", horovodrun_launcher()); }
+TEST(Horovodrun, PageListsTheOptions) { expect_table_in("migrate/others.md", horovodrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-// A fixture for the lines of launchers that have options of their own: what each amounts to as dlaunch's own line.
+// A fixture for command lines of other launchers and their equivalent dlaunch commands.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 namespace dlaunch::cli {
 
 struct LauncherFixture : CommandLineFixture {
-  /// `defaults`: the options that nearly all its lines amount to; same() leaves them out where they stand so.
+  /// `defaults`: options of nearly all equivalent commands; same() removes them.
   LauncherFixture(const std::string& launcher, const std::string& defaults) : defaults_(defaults) {
     program_name = launcher;
   }
 
-  /// The line that it amounts to, without the defaults.
+  /// The equivalent dlaunch command, without the defaults.
   std::string same(const Words& args) const {
     constexpr const char* kSame = "is the same as: dlaunch ";
     const Options made = options(args);
     std::string text = made.remarks.empty() ? "" : made.remarks.front();
-    if (!text.starts_with(kSame)) return "not a launcher's line: " + text;
+    if (!text.starts_with(kSame)) return "missing equivalent command: " + text;
     text.erase(0, std::string(kSame).size());
     for (std::string option : options_of(defaults_)) {
       option += ' ';
@@ -33,7 +33,7 @@ struct LauncherFixture : CommandLineFixture {
   }
 
  private:
-  /// "--a", "--b c"
+  /// Splits "--a --b c" into "--a" and "--b c".
   static Words options_of(const std::string& line) {
     Words found;
     std::istringstream words(line);
@@ -59,7 +59,7 @@ inline void PrintTo(const SameLine& line, std::ostream* out) { print_words(line.
 
 struct RefusedLine {
   Words args;
-  std::string says;
+  std::string message;  // part of the error
 };
 
 inline void PrintTo(const RefusedLine& line, std::ostream* out) { print_words(line.args, *out); }

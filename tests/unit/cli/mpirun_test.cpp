@@ -1,4 +1,4 @@
-// mpirun's and Hydra's command lines: every option of theirs sets what it means, or is refused with what to use.
+// Command lines of mpirun and Hydra: each option has an effect, or an error names the option to use.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--bind-to", "Core", "--rank-by", "NODE"},
                  binding({.bind_to = BindTo::core, .rank_by = RankBy::node})}));
 
-// ---- what is refused ----
+// ---- refused options ----
 
 struct Refusal {
   Words args;
@@ -279,7 +279,7 @@ void PrintTo(const Refusal& refusal, std::ostream* out) { print_words(refusal.ar
 
 class OpenMpiRefusal : public testing::TestWithParam<Refusal> {};
 
-TEST_P(OpenMpiRefusal, SaysWhatToUse) {
+TEST_P(OpenMpiRefusal, HasMessage) {
   Words args = GetParam().args;
   args.push_back("prog");
   const std::string error = CommandLineFixture{}.error(args);
@@ -319,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--set-cwd-to-session-dir"}, {"--rank-dir"}},
         Refusal{{"a", ":", "-mca", "orte_tag_output", "1"}, {"-mca orte_tag_output", "whole job"}}));
 
-TEST(OpenMpi, NotesWhatItDoesNotPrint) {
+TEST(OpenMpi, PrintsNotesForMissingOutput) {
   for (const Words& args : {Words{"--display", "topo"}, Words{"-print-all-exitcodes"}, Words{"-exitinfo"},
                             Words{"-topolib", "hwloc"}, Words{"--rtos", "show-progress"}}) {
     Words line = args;
@@ -330,7 +330,7 @@ TEST(OpenMpi, NotesWhatItDoesNotPrint) {
   EXPECT_THAT(CommandLineFixture{}.error({"--mem-bind", "list:0", "prog"}), HasSubstr("--bind-to numa"));
 }
 
-/// What `mpirun --help all` of Open MPI 4.1 lists, and what 5 and Hydra add.
+/// The options of `mpirun --help all` of Open MPI 4.1, of Open MPI 5 and of Hydra.
 constexpr std::string_view kTheirs =
     "allow-run-as-root am app bind-to bind-to-core bind-to-socket bycore bynode byslot c np n cf cartofile continuous "
     "cpu-list cpu-set cpus-per-proc cpus-per-rank d debug-devel debug debug-daemons debug-daemons-file debugger "
@@ -351,14 +351,14 @@ constexpr std::string_view kTheirs =
     "localhost "
     "usize pmi-port skip-launch-node gpus-per-proc output-from";
 
-TEST(OpenMpi, EveryOptionOfTheirsIsKnown) {
+TEST(OpenMpi, KnowsOrRejectsEveryOption) {
   for (const std::string& name : split(kTheirs, ' ')) {
     const bool known = find_option(name).spec != nullptr;
     EXPECT_NE(known, !why_refused(name).empty()) << name;
   }
 }
 
-TEST(OpenMpi, ARowIsTranslatedToRowsThatThereAre) {
+TEST(OpenMpi, ForeignRowsNameExistingOptions) {
   for (const OptionSpec& spec : foreign_table()) {
     EXPECT_NE(spec.stands_for.empty(), spec.translate == nullptr) << spec.names;
     EXPECT_TRUE(why_refused(spec.name()).empty()) << spec.name();
@@ -404,7 +404,7 @@ TEST(OpenMpi, PageListsTheForeignOptionsAndOnlyKnownOptions) {
 
 // ---- notes, scopes, sources ----
 
-TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
+TEST(Mca, PrintsNotesForRuntimeAndUnknownKeys) {
   const Options options = CommandLineFixture{}.options(
       {"-mca", "oob_tcp_if_include", "eth0", "-mca", "foo_bar", "hunter2", "-mca", "foo_bar", "hunter3", "prog"});
   EXPECT_THAT(options.notes,
@@ -414,7 +414,7 @@ TEST(Mca, SaysWhatHasNoEffectAndWhatIsNotKnown) {
   EXPECT_THAT(variables(app(options)), ElementsAre("OMPI_MCA_foo_bar=hunter2", "OMPI_MCA_foo_bar=hunter3"));
 }
 
-TEST(Mca, OfOpenMpi5sRuntimeAreOptionsOrHaveNoEffect) {
+TEST(Mca, TranslatesPrteKeysOrPrintsNote) {
   CommandLineFixture fixture;
   const Options options = fixture.options({"--prtemca", "plm_base_verbose", "5", "prog"});
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--prtemca plm_base_verbose changes nothing here")));
@@ -427,7 +427,7 @@ TEST(Mca, OfOpenMpi5sRuntimeAreOptionsOrHaveNoEffect) {
   EXPECT_FALSE(fixture.options({"--nooversubscribe", "prog"}).request.oversubscribe);
 }
 
-TEST(Mca, ErrorsNeverHoldWhatIsPassedOn) {
+TEST(Mca, ErrorsHideValues) {
   EXPECT_THAT(CommandLineFixture{}.error({"-mca", "foo=hunter2", "x", "p"}), Not(HasSubstr("hunter2")));
   CommandLineFixture fixture;
   fixture.files["/cwd/t"] = "-mca foo\nhunter2";
@@ -438,7 +438,7 @@ TEST(Mca, ErrorsNeverHoldWhatIsPassedOn) {
               AllOf(HasSubstr("t:2: invalid line: expected KEY = VALUE"), Not(HasSubstr("hunter2"))));
 }
 
-TEST(Mca, BelongsToAProgramUnlessItIsGlobal) {
+TEST(Mca, AppliesToOneProgramUnlessGlobal) {
   CommandLineFixture fixture;
   fixture.program_name = "/usr/bin/mpirun";
   const Options options = fixture.options({"-mca", "pml", "ob1", "-gmca", "btl", "self", "-genv", "A", "1", "-x", "B=1",
@@ -448,7 +448,7 @@ TEST(Mca, BelongsToAProgramUnlessItIsGlobal) {
   EXPECT_THAT(variables(options.request.apps[1]), ElementsAre("OMPI_MCA_btl=self", "A=1"));
 }
 
-TEST(Mca, InAnAppFileToo) {
+TEST(Mca, IsReadFromAppFile) {
   CommandLineFixture fixture;
   fixture.files["/cwd/apps"] = "-n 1 -mca pml ob1 a\n-n 1 -env A 1 b\n-n 1 -mca foo 1 c\n";
   const Options options = fixture.options({"--app", "apps"});
@@ -457,7 +457,7 @@ TEST(Mca, InAnAppFileToo) {
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("-mca foo")));
 }
 
-TEST(Mca, VariablesAreWeakerThanTheCommandLineAndDlaunchsOwn) {
+TEST(Mca, CommandLineAndDlaunchVariablesOverrideMcaVariables) {
   CommandLineFixture fixture;
   fixture.environment = {"OMPI_MCA_orte_tag_output=1", "OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh", "OMPI_MCA_pml=ob1",
                          "OMPI_MCA_rmaps_base_n_pernode=2", "OMPI_MCA_oob_tcp_if_include=eth0"};
@@ -466,7 +466,7 @@ TEST(Mca, VariablesAreWeakerThanTheCommandLineAndDlaunchsOwn) {
   EXPECT_EQ(options.exec, "/etc/mpi/kubexec.sh {host}");
   EXPECT_EQ(options.request.ranks_per_host, 3);
   EXPECT_THAT(options.notes, IsEmpty());
-  EXPECT_THAT(variables(app(options)), IsEmpty()) << "ranks get them with the environment";
+  EXPECT_THAT(variables(app(options)), IsEmpty()) << "ranks get the variables with the environment";
   EXPECT_FALSE(fixture.options({"--tag-output=false", "prog"}).output.tag);
   EXPECT_EQ(fixture.options({"--label", "prog"}).output.tag, false) << "the command line's label wins";
   fixture.environment.emplace_back("DLAUNCH_TAG_OUTPUT=false");
@@ -476,7 +476,7 @@ TEST(Mca, VariablesAreWeakerThanTheCommandLineAndDlaunchsOwn) {
   EXPECT_THAT(fixture.error({"prog"}), HasSubstr("OMPI_MCA_orte_tag_output: invalid flag \"x\""));
 }
 
-TEST(Mca, VariablesOfTheJobThatWeAreInMeanNothing) {
+TEST(Mca, IgnoresVariablesOfOuterJob) {
   CommandLineFixture fixture;
   fixture.environment = {"OMPI_COMM_WORLD_RANK=0", "OMPI_MCA_orte_output_filename=/logs", "OMPI_MCA_orte_tag_output=1"};
   const Options options = fixture.options({"prog"});
@@ -491,7 +491,7 @@ CommandLineFixture called(const std::string& name) {
   return fixture;
 }
 
-TEST(Personality, IsInTheName) {
+TEST(Personality, IsChosenByProgramName) {
   for (const char* name : {"mpirun", "/usr/bin/mpiexec", "./orterun", "mpirun.dlaunch"}) {
     EXPECT_TRUE(called(name).options({"prog"}).hosts.slots_are_limits) << name;
     EXPECT_FALSE(called(name).options({"--personality", "dlaunch", "prog"}).hosts.slots_are_limits) << name;
@@ -502,7 +502,7 @@ TEST(Personality, IsInTheName) {
   }
 }
 
-TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
+TEST(Personality, IsChosenByOptionOfFirstProgram) {
   const auto is_named = [](const Words& words) { return CommandLineFixture{}.options(words).hosts.slots_are_limits; };
   EXPECT_TRUE(is_named({"-n", "2", "--label", "[{rank}]", "-mca", "pml", "ob1", "-personality=ompi", "prog"}));
   EXPECT_TRUE(is_named({"--personality", "dlaunch", "--personality", "ompi", "prog"}));
@@ -512,7 +512,7 @@ TEST(Personality, IsNamedAmongTheFirstProgramsOptions) {
   EXPECT_FALSE(is_named({"--", "--personality", "ompi"}));
 }
 
-TEST(Personality, ANameOfALauncherWithOptionsOfItsOwnGivesWayToTheFirstWord) {
+TEST(Personality, FirstWordOverridesProgramName) {
   for (const char* name : {"accelerate", "/usr/bin/accelerate"}) {
     EXPECT_THAT(called(name).error({"-N", "2", "train.py"}), HasSubstr("write accelerate launch"));
   }
@@ -523,7 +523,7 @@ TEST(Personality, ANameOfALauncherWithOptionsOfItsOwnGivesWayToTheFirstWord) {
   }
 }
 
-TEST(Personality, KeepsOpenMpisDefaults) {
+TEST(Personality, SetsOpenMpiDefaults) {
   const Options options = called("mpirun").options({"prog"});
   EXPECT_TRUE(options.request.bind_by_count);
   EXPECT_TRUE(options.hosts.count_cores);
@@ -532,7 +532,7 @@ TEST(Personality, KeepsOpenMpisDefaults) {
   EXPECT_THAT(options.request.frameworks, ElementsAre(plan::Framework::openmpi));
 }
 
-TEST(Personality, GivesWayToWhatIsAsked) {
+TEST(Personality, OptionsOverrideDefaults) {
   const CommandLineFixture fixture = called("mpirun");
   EXPECT_FALSE(fixture.options({"--bind-to", "none", "prog"}).request.bind_by_count);
   EXPECT_FALSE(fixture.options({"-cpu-set", "0", "prog"}).request.bind_by_count);
@@ -548,7 +548,7 @@ TEST(Personality, GivesWayToWhatIsAsked) {
   EXPECT_THAT(fixture.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
 }
 
-TEST(Personality, KeepsHydrasDefaults) {
+TEST(Personality, SetsHydraDefaults) {
   for (const char* name : {"mpiexec.hydra", "/opt/mpich/bin/mpiexec.hydra", "mpirun.mpich"}) {
     const Options options = called(name).options({"prog"});
     EXPECT_TRUE(options.request.oversubscribe) << name;
@@ -574,20 +574,20 @@ TEST(Personality, KeepsHydrasDefaults) {
   EXPECT_THAT(fixture.options({"prog"}).hosts.default_hostfile, IsEmpty());
 }
 
-TEST(Personality, HasNoVerbs) {
+TEST(Personality, TreatsCommandNamesAsPrograms) {
   EXPECT_THAT(programs(called("mpiexec.hydra").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
   EXPECT_THAT(programs(called("mpirun").options({"check", "-n"})), ElementsAre(Words{"check", "-n"}));
   EXPECT_EQ(called("dlaunch").options({"check"}).verb, Verb::check);
 }
 
-TEST(Personality, ALauncherWithoutAGrammarIsNotTakenForDlaunch) {
+TEST(Personality, RejectsNamesOfUnsupportedLaunchers) {
   for (const char* name : {"jsrun", "/opt/bin/aprun", "mpirun_rsh"}) {
     EXPECT_THAT(called(name).error({"-n", "2", "prog"}), HasSubstr("lines dlaunch does not read")) << name;
     EXPECT_EQ(called(name).options({"--as", "dlaunch", "-n", "2", "prog"}).verb, Verb::run) << name;
   }
 }
 
-TEST(Personality, EachReadsTheTimeoutVariable) {
+TEST(Personality, ReadsTimeoutVariableUnderEveryName) {
   for (const char* name : {"mpirun", "mpiexec.hydra", "dlaunch", "my-launcher"}) {
     CommandLineFixture fixture = called(name);
     fixture.environment = {"MPIEXEC_TIMEOUT=7"};
@@ -601,14 +601,14 @@ TEST(Personality, EachReadsTheTimeoutVariable) {
   }
 }
 
-/// What `made` says that its line amounts to, without "dlaunch".
+/// The equivalent command in the remarks, without "dlaunch".
 std::string amounts_to(const Options& made) {
   constexpr const char* kSame = "is the same as: dlaunch ";
   const std::string text = made.remarks.empty() ? "" : made.remarks.front();
   return text.starts_with(kSame) ? text.substr(std::string(kSame).size()) : "nothing: " + text;
 }
 
-TEST(MpirunLine, AmountsToOneOfDlaunchs) {
+TEST(MpirunLine, HasEquivalentLine) {
   const std::pair<std::string, Words> lines[] = {
       {"--as ompi -n 4 -x A=b prog -n 5", {"mpirun", "-np", "4", "-x", "A=b", "prog", "-n", "5"}},
       {"--as ompi --bind-to none --map-by ppr:2:node -x OMPI_MCA_pml=ob1 prog",
@@ -623,7 +623,8 @@ TEST(MpirunLine, AmountsToOneOfDlaunchs) {
     CommandLineFixture foreign;
     foreign.program_name = words.front();
     EXPECT_EQ(amounts_to(foreign.options({words.begin() + 1, words.end()})), line);
-    EXPECT_EQ(amounts_to(CommandLineFixture{}.options(split(line, ' '))), line) << "and that line to itself";
+    EXPECT_EQ(amounts_to(CommandLineFixture{}.options(split(line, ' '))), line)
+        << "the equivalent command is equivalent to itself";
   }
   EXPECT_THAT(CommandLineFixture{}.options({"-n", "4", "prog"}).remarks, IsEmpty());
 }

@@ -1,4 +1,4 @@
-// srun's lines: what each amounts to as dlaunch's own line, in a Slurm job and on one machine, and what is refused.
+// Command lines of srun in a Slurm job and on one machine: equivalent dlaunch commands, notes and errors.
 #include "cli/srun/srun.h"
 
 #include "launcher_fixture.h"
@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 constexpr const char* kUsual = "--oversubscribe --env-for slurm --stdin all --on-failure continue";
 
-/// Of three nodes with 4 CPUs each.
+/// In a Slurm job of three nodes with 4 CPUs each.
 LauncherFixture in_slurm(std::vector<std::string> more = {}) {
   LauncherFixture srun("srun", kUsual);
   srun.environment = {"HOME=/home/u",
@@ -30,7 +30,7 @@ LauncherFixture in_slurm(std::vector<std::string> more = {}) {
 
 class SrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(SrunLine, IsTheSameAs) { EXPECT_EQ(in_slurm().same(GetParam().args), GetParam().same); }
+TEST_P(SrunLine, HasEquivalentLine) { EXPECT_EQ(in_slurm().same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Places, SrunLine,
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: missing "
                  "program for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
 
-TEST(Srun, AShellGivesRanksSeveralDevices) {
+TEST(Srun, ShellSelectsSeveralDevicesPerRank) {
   EXPECT_THAT(in_slurm().same({"-n2", "-N1", "--gpus-per-task=2", "--gpu-bind=per_task:2", "x", "y"}),
               testing::AllOf(HasSubstr("a=$((SLURM_LOCALID * 2 + 1)) b=$((SLURM_LOCALID * 2 + 2))"),
                              testing::EndsWith("exec \"$@\"' sh x y")));
@@ -113,19 +113,19 @@ TEST(Srun, ReadsItsVariables) {
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
 }
 
-TEST(Srun, LeavesTheShellsOwnMaskAlone) {
+TEST(Srun, IgnoresCpuMaskOfInteractiveShell) {
   const auto srun = in_slurm({"SLURM_CPU_BIND=quiet,mask_cpu:0x1"});
   EXPECT_EQ(srun.same({"-n1", "x"}), "--include node1 -n 1 x");
   EXPECT_THAT(srun.options({"-n1", "x"}).notes, ElementsAre(HasSubstr("SLURM_CPU_BIND")));
 }
 
-TEST(Srun, NotesOnceWhatIsForAnAllocation) {
+TEST(Srun, PrintsOneNoteForAllocationOptions) {
   EXPECT_THAT(in_slurm().options({"-p", "q", "-A", "a", "--mem=4", "x"}).notes,
               ElementsAre(AllOf(HasSubstr("--mem"), HasSubstr("changes nothing")),
                           HasSubstr("--account, --partition change nothing here")));
 }
 
-TEST(Srun, StartsOnThisMachineWithoutAJob) {
+TEST(Srun, StartsOnThisMachineOutsideAJob) {
   const LauncherFixture srun("srun", kUsual);
   EXPECT_EQ(srun.same({"-n4", "x"}), "-n 4 x");
   EXPECT_EQ(srun.same({"-N1", "--ntasks-per-node=3", "x"}), "-n 3 x");
@@ -137,7 +137,7 @@ TEST(Srun, StartsOnThisMachineWithoutAJob) {
 
 class RefusedSrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedSrunLine, SaysWhatToWrite) { EXPECT_THAT(in_slurm().error(GetParam().args), HasSubstr(GetParam().says)); }
+TEST_P(RefusedSrunLine, HasMessage) { EXPECT_THAT(in_slurm().error(GetParam().args), HasSubstr(GetParam().message)); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedSrunLine,
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--export=NONE,A", "x"}, "NONE conflicts with"},
         RefusedLine{{"--het-group=1", "x"}, "requires a heterogeneous job"}));
 
-TEST(Srun, TheDocumentHasItsOptions) { expect_table_in("migrate/srun.md", srun_launcher()); }
+TEST(Srun, PageListsTheOptions) { expect_table_in("migrate/srun.md", srun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

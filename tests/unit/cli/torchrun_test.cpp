@@ -1,4 +1,4 @@
-// torchrun's lines: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of torchrun: equivalent dlaunch commands, notes and errors.
 #include "cli/torchrun/torchrun.h"
 
 #include "launcher_fixture.h"
@@ -19,7 +19,7 @@ LauncherFixture torchrun() {
 
 class TorchrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(TorchrunLine, IsTheSameAs) { EXPECT_EQ(torchrun().same(GetParam().args), GetParam().same); }
+TEST_P(TorchrunLine, HasEquivalentLine) { EXPECT_EQ(torchrun().same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, TorchrunLine,
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "-N 1 --wait-hosts 60 --same-line --rendezvous h:29400 --nodes 2 python3 -u t.py"},
         SameLine{{"--label", "--grace", "7", "--nproc-per-node=2", "t.py"}, "-N 2 --label --grace 7 python3 -u t.py"}));
 
-TEST(Torchrun, TheTemplateOfALineBecomesALabel) {
+TEST(Torchrun, TranslatesLinePrefixTemplateToLabel) {
   LauncherFixture fixture = torchrun();
   fixture.environment.emplace_back("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE=${hostname}{${role_name}/${rank}: ");
   EXPECT_EQ(fixture.options({"-t", "3", "--role", "r", "t.py"}).output.label, "{host}{{r/{rank}: ");
@@ -100,7 +100,7 @@ TEST(Torchrun, ReadsItsVariables) {
   EXPECT_THAT(fixture.error({"t.py"}), HasSubstr("PET_STANDALONE: is neither 1 nor 0"));
 }
 
-TEST(Torchrun, SetsOpenItsDefaults) {
+TEST(Torchrun, SetsDefaultsOfTorchrun) {
   const Options options = torchrun().options({"t.py"});
   EXPECT_TRUE(options.hosts.ignore_resource_manager);
   EXPECT_TRUE(options.request.oversubscribe);
@@ -115,13 +115,13 @@ TEST(Torchrun, SetsOpenItsDefaults) {
   EXPECT_EQ(preferred.hosts.fake_devices, 8);
 }
 
-TEST(Torchrun, TakesTheInterpreterThatIsThere) {
+TEST(Torchrun, ReadsInterpreterFromPythonExec) {
   LauncherFixture fixture = torchrun();
   fixture.environment = {"PYTHON_EXEC=/opt/py"};
   EXPECT_EQ(programs(fixture.options({"t.py"})).front().front(), "/opt/py");
 }
 
-TEST(Torchrun, TheOldLauncherGivesTheLocalRankAsAnArgument) {
+TEST(Torchrun, TorchLaunchPassesLocalRankAsArgument) {
   const CommandLineFixture fixture;
   const auto line = [&](Words words) {
     words.insert(words.begin(), {"--as", "torch.distributed.launch"});
@@ -137,8 +137,8 @@ TEST(Torchrun, TheOldLauncherGivesTheLocalRankAsAnArgument) {
   EXPECT_THAT(torchrun().error({"--use_env", "t.py"}), HasSubstr("is no option of torchrun"));
 }
 
-/// As string.Template's safe_substitute does.
-TEST(Torchrun, PutsTheLocalRankIntoTheArguments) {
+/// Python's string.Template.safe_substitute is the model.
+TEST(Torchrun, ReplacesLocalRankInArguments) {
   const LauncherFixture fixture = torchrun();
   EXPECT_THAT(programs(fixture.options({"t.py", "--gpu=${local_rank}", "$local_rank", "it's"})),
               ElementsAre(Words{"sh", "-c",
@@ -149,7 +149,7 @@ TEST(Torchrun, PutsTheLocalRankIntoTheArguments) {
       ElementsAre(Words{"./p", "a$b", "$local_ranks", "${x}", "$local_rank", "$", ""}));
 }
 
-TEST(Torchrun, NotesWhatChangesNothing) {
+TEST(Torchrun, PrintsNotesForOptionsWithoutEffect) {
   const Options options = torchrun().options(
       {"--monitor-interval=1", "--start_method", "fork", "--local_addr=h", "--monitor-interval=2", "t.py"});
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--start-method changes nothing here"),
@@ -159,8 +159,8 @@ TEST(Torchrun, NotesWhatChangesNothing) {
 
 class RefusedTorchrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedTorchrunLine, SaysWhatToWrite) {
-  EXPECT_THAT(torchrun().error(GetParam().args), HasSubstr(GetParam().says));
+TEST_P(RefusedTorchrunLine, HasMessage) {
+  EXPECT_THAT(torchrun().error(GetParam().args), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"--nproc-per-node=2", "--label", "t.py"}, "dlaunch --as torchrun --label"},
                     RefusedLine{{"--standalnoe", "t.py"}, "did you mean --standalone?"}));
 
-TEST(Torchrun, IsNamedByTheFirstWordOnly) {
+TEST(Torchrun, IsChosenOnlyByTheFirstWord) {
   for (const Words& first :
        {Words{"--as", "torchrun"}, Words{"--personality=torchrun"}, Words{"--as=torch.distributed.run"}}) {
     Words words = first;
@@ -206,11 +206,12 @@ TEST(Torchrun, IsNamedByTheFirstWordOnly) {
 }
 
 TEST(Torchrun, HelpListsItsOptions) {
-  EXPECT_THAT(torchrun().text({"--help"}), AllOf(HasSubstr("--nproc-per-node N"), HasSubstr("-r, --redirects [L:]0-3")));
+  EXPECT_THAT(torchrun().text({"--help"}),
+              AllOf(HasSubstr("--nproc-per-node N"), HasSubstr("-r, --redirects [L:]0-3")));
   EXPECT_THAT(torchrun().text({"--version"}), HasSubstr("dlaunch"));
 }
 
-TEST(Torchrun, TheDocumentHasItsOptions) { expect_table_in("migrate/torchrun.md", torchrun_launcher()); }
+TEST(Torchrun, PageListsTheOptions) { expect_table_in("migrate/torchrun.md", torchrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli
