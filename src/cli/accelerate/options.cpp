@@ -13,11 +13,11 @@ constexpr string_view kWithFsdp = "`-x FSDP_…=`; requires `--use_fsdp`";
 constexpr string_view kWithMegatron = "`-x MEGATRON_LM_…=`; requires `--use_megatron_lm`";
 constexpr string_view kWithDeepspeed = "`-x ACCELERATE_DEEPSPEED_…=`; requires `--use_deepspeed`";
 constexpr string_view kWithParallelism = "`-x PARALLELISM_CONFIG_…=`; requires `--use_parallelism_config`";
-constexpr string_view kAsTorchrun = "as the option of torchrun: [torchrun.md](torchrun.md)";
+constexpr string_view kAsTorchrun = "as the option of torchrun";
 constexpr string_view kOfDeepspeed = "as the option of deepspeed; requires `--use_deepspeed` and several machines";
-constexpr string_view kTpu = "TPUs are not supported: run accelerate without dlaunch";
-constexpr string_view kSageMaker = "SageMaker is not supported: run accelerate without dlaunch";
-constexpr string_view kMpirun = "not supported; use dlaunch --as mpirun --hostfile FILE -n N python3 SCRIPT";
+constexpr string_view kTpu = "run accelerate without dlaunch for TPUs";
+constexpr string_view kSageMaker = "run accelerate without dlaunch for SageMaker jobs";
+constexpr string_view kMpirun = "use dlaunch --as mpirun --hostfile FILE -n N python3 SCRIPT";
 
 constexpr LauncherOption accelerate_row(string_view names, string_view value, string_view help,
                                         Support support = Support::translated) {

@@ -59,8 +59,8 @@ class DeepspeedJob {
     if (include && exclude) return refuse_conflict(*include, "--exclude", "", "remove one of them");
     const ParsedOption* filter = include ? include : exclude;
     if (filter && (most_nodes_ >= 0 || gpus_ >= 0)) {
-      const char* const limit = most_nodes_ >= 0 ? "--num_nodes" : "--num_gpus";
-      return refuse_conflict(*filter, limit, "both choose the devices", "remove one of them");
+      const char* const other = most_nodes_ >= 0 ? "--num_nodes" : "--num_gpus";
+      return refuse_conflict(*filter, other, "both choose the devices", "remove one of them");
     }
     if (const ParsedOption* words = filled("launcher-args")) {
       return refuse_option(*words, "not supported: options of pdsh, mpirun or srun", "",

@@ -45,10 +45,10 @@ constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .help = "`--ssh-port PORT`",
       .stands_for = "ssh-port={}"}},
     {{.names = "venv-script", .takes = Arity::value, .value_name = "FILE",
-      .help = "not supported; activate the environment before dlaunch, because PATH is sent, or start a script with "
+      .help = "activate the environment before dlaunch, because PATH is sent, or start a script with "
           "--no_python"}, Support::refused},
     {{.names = "save-pid",
-      .help = "not supported; use dlaunch --as deepspeed --report-pid FILE …"}, Support::refused},
+      .help = "use dlaunch --as deepspeed --report-pid FILE …"}, Support::refused},
     {{.names = "enable-each-rank-log", .takes = Arity::value, .value_name = "DIR",
       .help = "`--output-filename DIR/YYYYmmddHHMMSS_rank{rank}.log:nocopy`"}},
     {{.names = "autotuning", .takes = Arity::value, .value_name = "HOW",

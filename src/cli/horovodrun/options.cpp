@@ -5,12 +5,12 @@
 namespace dlaunch::cli {
 namespace {
 
-constexpr const char* kElastic = "Horovod Elastic is not supported: dlaunch does not add or remove hosts in a job";
+constexpr const char* kElastic = "dlaunch does not add or remove hosts in a job";
 
 // clang-format off
 constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "num-proc -np", .takes = Arity::value, .value_name = "N",
-      .help = "`-n N`; on this machine without `-H` or `-hostfile`"}},
+      .help = "`-n N`; without `-H` or `-hostfile` on this machine"}},
     {{.names = "hosts H", .takes = Arity::value, .value_name = "LIST",
       .help = "`-H HOST:SLOTS,...`; each host requires a number"}},
     {{.names = "hostfile -hostfile", .takes = Arity::value, .value_name = "FILE",
@@ -25,7 +25,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
           "server"}},
     {{.names = "mpi", .help = "`--env-for openmpi --tag-output`, with MPI support as for mpirun; the default with `--mpi-args` or "
           "`--binding-args`"}},
-    {{.names = "jsrun", .help = "jsrun is not supported: remove the option"}, Support::refused},
+    {{.names = "jsrun", .help = "remove the option"}, Support::refused},
     {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS",
       .help = "options of mpirun; no effect with `--gloo`"}},
     {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for binding"}},
@@ -38,7 +38,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
       .help = "adds the time to `--label`; with MPI `--timestamp-output`"}},
     {{.names = "verbose", .help = "`-v`", .stands_for = "verbose=1"}},
     {{.names = "disable-cache", .help = "dlaunch does not cache results of checks"}, Support::ignored},
-    {{.names = "check-build -cb", .help = "not supported; run horovodrun --check-build without dlaunch"}, Support::refused},
+    {{.names = "check-build -cb", .help = "run horovodrun --check-build without dlaunch"}, Support::refused},
     {{.names = "config-file", .takes = Arity::value, .value_name = "FILE",
       .help = "settings below `controller`, `params`, `autotune`, `timeline`, `stall_check`, `library_options` and "
           "`logging`; options override the file"}},

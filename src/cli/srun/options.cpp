@@ -10,9 +10,8 @@ constexpr string_view kChosen = "`--include`: chooses nodes of the job; `-r N` s
 constexpr string_view kFew = "the option limits an allocation; use `-n`, `-N` and `--ntasks-per-node` to place ranks";
 constexpr string_view kResources = "ranks share all resources of the job on their node";
 constexpr string_view kNodes = "the nodes come from salloc, sbatch or dlaunch's -H";
-constexpr string_view kContainer =
-    "not supported; start the container in the program: apptainer exec --bind MOUNTS IMAGE PROGRAM";
-constexpr string_view kScript = "not supported; use a wrapper script around the program";
+constexpr string_view kContainer = "start the container in the program: apptainer exec --bind MOUNTS IMAGE PROGRAM";
+constexpr string_view kScript = "use a wrapper script around the program";
 constexpr string_view kNodeDevices = "ranks see all devices of the job on their node; a smaller number is refused";
 constexpr string_view kClocks = "dlaunch does not set clocks or accounting limits";
 constexpr string_view kPlugin = "the option is for Slurm's network, plugins and daemons";
@@ -44,7 +43,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("relative r", "N", kChosen),
     of("distribution m", "HOW", "block: `--map-by block`; cyclic: `--map-by node`; pack: `--map-by slot`; plane=N: `-N N`; a level after ':' "
         "changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
-    of("overcommit O", "", "allows more ranks than CPUs; default: refused if the job's CPUs are "
+    of("overcommit O", "", "allows more ranks than CPUs; else refused if the number of CPUs is "
         "known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "
         "verbose: `--report-bindings`", Support::translated, "SLURM_CPU_BIND"),
@@ -67,7 +66,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("open-mode", "MODE", "append: `:append` after the file names; truncate: replaces the "
         "files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
-    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal; only rank 0 is printed and reads stdin", Support::translated, {}, "1"),
+    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal; dlaunch prints only rank 0; rank 0 reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
     of("export", "ALL,A=B,...", "`-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
         "name; NONE: `--no-env`", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
@@ -161,17 +160,17 @@ constexpr LauncherOption kSrunOptions[] = {
     of("prolog", "PROGRAM", kScript, Support::refused), of("epilog", "PROGRAM", kScript, Support::refused),
     of("task-prolog", "PROGRAM", kScript, Support::refused),
     of("task-epilog", "PROGRAM", kScript, Support::refused), of("wait-for-children", "", kScript, Support::refused),
-    of("tres-per-task", "LIST", "not supported; use `--cpus-per-task` and `--gpus-per-task`", Support::refused),
-    of("bcast", "[=PATH]", "not supported; use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+    of("tres-per-task", "LIST", "use `--cpus-per-task` and `--gpus-per-task`", Support::refused),
+    of("bcast", "[=PATH]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused, {}, ""),
-    of("bcast-exclude", "LIST", "not supported; use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+    of("bcast-exclude", "LIST", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused),
-    of("send-libs", "[=BOOL]", "not supported; use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+    of("send-libs", "[=BOOL]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused, {}, ""),
-    of("no-allocate Z", "", "not supported; use `dlaunch -H node1,node2 PROGRAM` to start ranks over "
+    of("no-allocate Z", "", "use `dlaunch -H node1,node2 PROGRAM` to start ranks over "
         "ssh", Support::refused),
-    of("x11", "[=WHICH]", "not supported; use `dlaunch --exec 'ssh -X {host}'`", Support::refused, {}, ""),
-    of("export-file", "FILE", "not supported; use dlaunch's `--env-file FILE` before srun's "
+    of("x11", "[=WHICH]", "use `dlaunch --exec 'ssh -X {host}'`", Support::refused, {}, ""),
+    of("export-file", "FILE", "use dlaunch's `--env-file FILE` before srun's "
         "options", Support::refused),
     {.row = {.names = "help h usage", .takes = Arity::show, .help = "print this help"}},
     {.row = {.names = "version V", .takes = Arity::show, .help = "print dlaunch's version"}},

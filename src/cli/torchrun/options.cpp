@@ -62,11 +62,11 @@ constexpr LauncherOption kTorchrunOptions[] = {
       .help = "`--grace SECONDS`; default 30", .stands_for = "grace={}"}},
     {{.names = "virtual-local-rank", .help = "`--visible rank`", .stands_for = "visible=rank"}},
     {{.names = "logs-specs", .takes = Arity::value, .value_name = "NAME",
-      .help = "Python classes of torchrun are not supported; use --log-dir, -r and -t"}, Support::refused},
+      .help = "use --log-dir, -r and -t"}, Support::refused},
     {{.names = "duplicate-stdout-filters", .takes = Arity::value, .value_name = "LIST",
-      .help = "filtered copies are not supported; use grep on the files of -t 3"}, Support::refused},
+      .help = "use grep on the files of -t 3"}, Support::refused},
     {{.names = "duplicate-stderr-filters", .takes = Arity::value, .value_name = "LIST",
-      .help = "filtered copies are not supported; use grep on the files of -t 3"}, Support::refused},
+      .help = "use grep on the files of -t 3"}, Support::refused},
     {{.names = "help h", .takes = Arity::show, .help = "print this help"}},
     {{.names = "use-env", .help = "does not add `--local_rank=L` before the script's arguments"}},  // only torch.distributed.launch
 };
