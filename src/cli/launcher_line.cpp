@@ -95,7 +95,7 @@ Result<void> check_support(const LauncherSpec& launcher, LauncherLine& line) {
     if (line.find(given.spec->name()) != &given) continue;
     if (option.support == Support::translated || option.support == Support::allocation) continue;
     if (option.support == Support::refused) {
-      return fail({.where = given.spelled, .what = std::string(given.spec->help), .why = "", .hint = ""});
+      return fail({.where = given.spelled, .what = "not supported", .why = std::string(given.spec->help), .hint = ""});
     }
     line.notes.push_back(given.spelled + " changes nothing here: " + std::string(given.spec->help));
   }

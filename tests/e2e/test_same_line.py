@@ -154,7 +154,7 @@ class Ranges(SameLineCase):
                 ends = self.ends()
                 self.assertEqual([end[0] for end in ends], [0] * len(come), ends)
                 self.assertEqual(sorted(ends[0][1].splitlines()), out, ends)
-                self.assertIn("the number of nodes is fixed once the job has started", ends[0][2])
+                self.assertIn("the number of nodes does not change after the start", ends[0][2])
 
     def test_with_the_most_it_starts_at_once(self):
         for node in (1, 0):
