@@ -58,7 +58,7 @@ using JobSetter = Result<void> (*)(Options&, std::string_view value, const Proce
 using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const ProcessContext&);
 
 struct ParsedOption;
-struct Translated;  // cli/translate.h
+struct Translated;  // cli/mpirun/translate.h
 using Translate = Result<void> (*)(const ParsedOption&, const ProcessContext&, Translated&);
 
 struct OptionSpec {
@@ -77,7 +77,7 @@ struct OptionSpec {
   JobSetter set_job = nullptr;
   ProgramSetter set_program = nullptr;  ///< instead of set_job: the option belongs to one program of `a : b`
   std::string_view more = {};           ///< sentences for `dlaunch help TOPIC`, docs/options.md and the man page
-  // A row of foreign_table() has one of the next two members instead of a setter (cli/translate.h).
+  // A row of foreign_table() or familiar_table() has one of these instead of a setter (cli/mpirun/translate.h).
   std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": dlaunch's option; {} is the given value
   Translate translate = nullptr;
 
@@ -93,44 +93,51 @@ struct FoundOption {
 std::span<const OptionSpec> option_table();
 std::span<const FoundOption> option_names();  ///< all names in option_table(), sorted
 
-/// Spellings of other launchers. Translation replaces them by options of option_table() before any other use. Help
-/// texts do not list them.
+/// Options of mpirun and Hydra. translate_options() replaces them by options of option_table(). The help omits them.
 std::span<const OptionSpec> foreign_table();
 std::span<const FoundOption> foreign_names();
 
-/// An option of a similar launcher that dlaunch does not support.
+/// The same for other launchers, in dlaunch's own grammar.
+std::span<const OptionSpec> familiar_table();
+std::span<const FoundOption> familiar_names();
+
+/// An option of another launcher that dlaunch does not support.
 struct RefusedOption {
   std::string_view names;  ///< without dashes
-  std::string_view why;    ///< the reason, and the option to use instead
+  std::string_view why;    ///< may be empty
+  std::string_view hint;   ///< begins with a verb: "use --report FILE"
 };
 
 std::span<const RefusedOption> refused_table();
 
-/// `name` without dashes.
+/// Finds a row of option_table() or foreign_table(). `name` has no dashes.
 FoundOption find_option(std::string_view name);
 
-/// Finds `name` among the names of `spec`.
+/// As find_option(), and finds rows of familiar_table(). Also accepts '_' for '-' in `name`.
+FoundOption find_typed_option(std::string_view name);
+
+/// Returns `spec` if `name` is one of its names.
 FoundOption find_name(const OptionSpec& spec, std::string_view name);
 
 /// --help
 const OptionSpec& help_option();
 
-/// Returns the reason in refused_table(); empty if `name` is not in the table.
-std::string_view why_refused(std::string_view name);
+/// Returns the row of refused_table() with this name, or null. '_' in `name` matches '-'.
+const RefusedOption* refused_option(std::string_view name);
 
-/// Returns the option as a user types it: "--grace", "-n".
+/// "--grace", "-n": an option as a user types it.
 std::string dashed(std::string_view name);
 
-/// Returns the hint for an unknown name: "did you mean --hostfile?". Empty if no name is similar.
+/// The hint for an unknown name: "use --hostfile". Empty if no known name is similar.
 std::string did_you_mean(std::string_view name);
 
-/// Returns the preference with the most similar name, such as "grace". `of_variables`: includes options with
-/// `by_variable`.
+/// The preference with the most similar name, such as "grace"; nullopt if no name is similar. `of_variables`: also
+/// options that only DLAUNCH_* can set.
 std::optional<std::string> nearest_preference(std::string_view name, bool of_variables);
 
-/// The origin of an option's value, the weakest first.
+/// The sources of an option, the weakest first.
 enum class Source {
-  personality,  ///< a default of the launcher given by argv[0] or --as
+  personality,  ///< a default of the launcher in --as or argv[0]
   convention,   ///< NO_COLOR, MPIEXEC_TIMEOUT
   config_file,
   mca_variable,  ///< OMPI_MCA_*
@@ -138,7 +145,7 @@ enum class Source {
   command_line
 };
 
-/// One option with its value and origin.
+/// One option from one source.
 struct ParsedOption {
   const OptionSpec* spec = nullptr;
   std::string value;    ///< "true" or "false" for a flag

@@ -14,7 +14,7 @@ class ResolvedOptions {
  public:
   ResolvedOptions();
 
-  /// A later option overrides an earlier one; counts on the command line add up, and lists are joined.
+  /// A later option overrides an earlier option. Counts of one source are added, and lists of one source are joined.
   void add(const ParsedOption& given);
 
   /// Null if no source set the option, or if a flag was unset.
@@ -25,7 +25,7 @@ class ResolvedOptions {
   /// Calls set_job for each option in effect.
   Result<void> apply(Options& options, const ProcessContext& context) const;
 
-  /// In the table's order, including unset ones.
+  /// All rows in the table's order; unset options are nullopt.
   const std::vector<std::optional<ParsedOption>>& rows() const { return rows_; }
 
  private:

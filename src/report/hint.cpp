@@ -10,8 +10,25 @@
 namespace dlaunch::report {
 namespace {
 
+/// "run python3 train.py" for the name of a script, else an empty text.
+std::string interpreter_hint(std::string_view program) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kInterpreters{
+      {{".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".R", "Rscript"}, {".jl", "julia"}, {".rb", "ruby"}}};
+  const auto known =
+      std::ranges::find_if(kInterpreters, [&](const auto& each) { return program.ends_with(each.first); });
+  return known == kInterpreters.end() ? "" : "run " + std::string(known->second) + ' ' + shell_quote(program);
+}
+
+/// The hint for a program name that is a shell command: 'echo a | tr a b'.
+std::string shell_hint(std::string_view program) {
+  if (program.find_first_of(" \t\n|&;<>()$`*?") == std::string_view::npos) return {};
+  return "run the command in a shell: sh -c " + shell_quote(program);
+}
+
 std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
+  if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
+    if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
     const std::string dotted = shell_quote("./" + std::string(program));
     if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
     if (status.what.find("working directory") != std::string::npos) {
@@ -26,13 +43,10 @@ std::string not_found_hint(const NotStarted& status, std::string_view program, s
 }
 
 std::string not_executable_hint(std::string_view program) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kInterpreters{
-      {{".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".R", "Rscript"}, {".jl", "julia"}}};
   const std::string file = shell_quote(program);
-  const auto known =
-      std::ranges::find_if(kInterpreters, [&](const auto& each) { return program.ends_with(each.first); });
-  if (known == kInterpreters.end()) return "run chmod +x " + file + ", or start its interpreter: python3 FILE";
-  return "run " + std::string(known->second) + ' ' + file + ", or make it executable: chmod +x " + file;
+  const std::string interpreter = interpreter_hint(program);
+  if (interpreter.empty()) return "run chmod +x " + file + ", or start its interpreter: python3 FILE";
+  return interpreter + ", or make it executable: chmod +x " + file;
 }
 
 }  // namespace
@@ -44,8 +58,10 @@ std::string not_started_hint(const NotStarted& status, std::string_view program,
   if (!status.what.starts_with("cannot find ") && status.what.find("working directory") != std::string::npos) {
     return "check that the directory exists on the rank's host and that you may enter it; -wdir sets another";
   }
+  if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
   switch (status.error) {
     case ENOENT:
+    case ENOTDIR:
       return not_found_hint(status, program, wdir, has_path);
     case EACCES:
       return not_executable_hint(program);

@@ -1,10 +1,7 @@
-"""Public command lines of other launchers: each is planned as it stands, by a link of its launcher's name, and what becomes
-of it is held in tests/corpus/outcomes.tsv; of a refused one also why: its launcher starts nothing by it, or it cannot be
-meant here. `needs` is not of the public line: its files are made here, each under the name that its line gives it, whose
-contents stand for those of the line's project (hostfiles, configurations of accelerate's). After a wanted change:
-    DLAUNCH_UPDATE_GOLDEN=1 DLAUNCH=build/dev/bin/dlaunch PROGRAMS=build/dev/tests/programs python3 -B tests/e2e/test_corpus.py
-writes it anew, with the table of docs/launchers.md; read the diff before committing it. CORPUS names another file of lines:
-then the counts are printed, and nothing is compared."""
+"""Public command lines of other launchers. Each line is planned through a link with the launcher's name, and the plan or
+error is compared with tests/corpus/outcomes.tsv. A refused line also has a reason: its launcher rejects the line too, or
+dlaunch does not support the line. tests/corpus/README.md describes the files and the update after a change. With
+CORPUS=FILE the lines of FILE are planned and counted, without a comparison."""
 import collections
 import concurrent.futures
 import csv
@@ -22,7 +19,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 LINES = pathlib.Path(os.environ.get("CORPUS", ROOT / "tests/corpus/lines.tsv"))
 OUTCOMES = ROOT / "tests/corpus/outcomes.tsv"
 SPELLINGS = ROOT / "tests/corpus/spellings.tsv"  # lines in the spellings that their launchers' parsers allow, with what they become
-PAGE = ROOT / "docs/launchers.md"
+PAGE = ROOT / "tests/corpus/README.md"
 UPDATE = bool(os.environ.get("DLAUNCH_UPDATE_GOLDEN"))
 NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
          "accelerate-launch")

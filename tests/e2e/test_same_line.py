@@ -160,7 +160,7 @@ class Ranges(SameLineCase):
                 ends = self.ends()
                 self.assertEqual([end[0] for end in ends], [0] * len(come), ends)
                 self.assertEqual(sorted(ends[0][1].splitlines()), out, ends)
-                self.assertIn("the number of nodes is fixed once the job has started", ends[0][2])
+                self.assertIn("the number of nodes does not change after the start", ends[0][2])
 
     def test_with_the_most_it_starts_at_once(self):
         for node in (1, 0):
@@ -454,8 +454,8 @@ class Refusals(SameLineCase):
                             (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "node 2 of 2 nodes"),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
-                            (["--nodes", "2", "true"], "add --same-line"),
-                            (["--same-line", "-H", "a", "true"], "does not go with")):
+                            (["--nodes", "2", "true"], "--nodes requires --same-line"),
+                            (["--same-line", "-H", "a", "true"], "--same-line conflicts with -H")):
             with self.subTest(words=words):
                 done = self.run_dlaunch(*words)
                 self.assert_exit(done, 2)

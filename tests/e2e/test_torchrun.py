@@ -33,7 +33,7 @@ main()
 """
 PLAIN = "import json, os, sys; print(json.dumps([dict(os.environ), sys.argv[1:]]), flush=True)"
 OF_TORCHRUN = re.compile(r"RANK$|^LOCAL_|^GROUP_|^ROLE_|WORLD_SIZE$|^MASTER_|^TORCHELASTIC_|^OMP_|NCCL")
-# Where dlaunch means to differ (docs/torchrun.md): a free port, an id of the job's own, rank 0 opens the store.
+# Where dlaunch means to differ (docs/migrate/torchrun.md): a free port, an id of the job's own, rank 0 opens the store.
 DIFFER = {"MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE"}
 
 
