@@ -87,7 +87,7 @@ struct Request {
   std::vector<AppRequest> apps = {};
   bool oversubscribe = false;
   BindingRequest binding = {};
-  bool bind_by_count = false;              ///< bind as Open MPI does by default (docs/migrate/mpirun.md)
+  bool bind_by_count = false;              ///< bind as Open MPI does by default (docs/mpirun.md)
   bool threads_are_cpus = false;           ///< --use-hwthread-cpus: default binding is to threads, not cores
   std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still limits the total
   bool in_sequence = false;                ///< --map-by seq: a rank for each entry of the host list

@@ -81,7 +81,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_personality,
      .more = "Also torch.distributed.launch and hydra. By a link of the launcher's name it is so without this. "
              "dlaunch's own long options may stand between it and the options of a launcher that has other ones. "
-             "docs/migrate/others.md lists them."},
+             "docs/launchers.md lists them."},
     {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
      .help = "accepted for mpirun's sake: root is never refused", .set_job = no_effect},
 
