@@ -23,6 +23,22 @@ int check(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
+/// Returns the first directory of an absolute path that this user may not enter, or an empty text.
+std::string closed_directory(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string directory = path.substr(0, slash);
+    if (::access(directory.c_str(), X_OK) != 0 && errno == EACCES) return directory;
+  }
+  return {};
+}
+
+/// The text for a program that failed check().
+std::string cannot_execute(const std::string& name, const std::string& wdir, int error) {
+  const std::string shown = name.starts_with("./") ? name.substr(2) : name;
+  const std::string closed = error == EACCES ? closed_directory(absolute(shown, wdir)) : "";
+  return closed.empty() ? "cannot execute " + name : "cannot enter " + closed;
+}
+
 }  // namespace
 
 std::string absolute(const std::string& path, const std::string& wdir) {
@@ -33,16 +49,17 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
                                                 const std::string& wdir) {
   if (name.find('/') != std::string::npos) {
     const int error = check(absolute(name, wdir));
-    const std::string from = name.starts_with('/') ? "" : " (from " + wdir + ")";
-    if (error != 0) return tl::unexpected(Refusal{error, "cannot execute " + name + from});
-    return name;
+    if (error == 0) return name;
+    std::string what = cannot_execute(name, wdir, error);
+    if (!name.starts_with('/') && what.starts_with("cannot execute")) what += " (from " + wdir + ")";
+    return tl::unexpected(Refusal{error, std::move(what)});
   }
   Refusal failure{ENOENT, "cannot find " + name + " in PATH"};
   for (const std::string& directory : split(search_path(env), ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));
     if (error == 0) return candidate;
-    if (error != ENOENT && error != ENOTDIR) failure = {error, "cannot execute " + candidate};
+    if (error != ENOENT && error != ENOTDIR) failure = {error, cannot_execute(candidate, wdir, error)};
   }
   if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
     failure.what += "; there is one in the working directory: say ./" + name;

@@ -32,7 +32,7 @@ std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
     case SpawnStep::affinity:
       return "cannot bind it to its CPUs";
     case SpawnStep::directory:
-      return "cannot change to the working directory " + program.directory;
+      return "cannot enter the working directory " + program.directory;
     case SpawnStep::exec:
       return failure.error == ENOENT ? missing_interpreter(program.path, program.directory)
                                      : "cannot execute " + program.path;

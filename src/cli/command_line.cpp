@@ -100,7 +100,7 @@ bool is_of_both(string_view launcher) {
 /// --as among the options of dlaunch's own grammar, or of one that has its options. `either`: or of Hydra's.
 Result<Grammar> grammar_among(std::span<const std::string> words, Grammar grammar, bool either) {
   while (!words.empty() && words.front().starts_with('-')) {
-    const TypedOption typed = next_option(words, find_option);
+    const TypedOption typed = next_option(words, find_typed_option);
     if (!typed.found.spec) break;
     if (either && grammar == Grammar::open_mpi && is_of_hydra(typed)) grammar = Grammar::hydra;
     if (!names_grammar(typed)) continue;

@@ -75,7 +75,6 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
   OptionParser parser({.find = [&](std::string_view name) { return find_in(command, name); },
                        .unknown = [&](const std::string& spelled,
                                       std::string_view name) { return unknown_option(command, path, spelled, name); },
-                       .needs = "wants a value: ",
                        .permutes = command.commands.empty()});
   auto group = TRY(parser.parse(words));
   if (group.show) return Chosen{&command, path, true};

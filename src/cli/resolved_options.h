@@ -1,4 +1,4 @@
-// The job's options in effect, one ParsedOption for each row of the table, gathered from all sources.
+// The job's options in effect, from all sources: at most one ParsedOption per row of the table.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ class ResolvedOptions {
  public:
   ResolvedOptions();
 
-  /// A later option overrides an earlier one; counts on the command line add up, and lists are joined.
+  /// A later option overrides an earlier option. Counts of one source are added, and lists of one source are joined.
   void add(const ParsedOption& given);
 
-  /// Null when nobody set the option, or a flag was unset.
+  /// Returns null if the option is not set, or if a flag is off.
   const ParsedOption* find(std::string_view name) const;
 
   void drop(const ParsedOption& given);
@@ -25,20 +25,22 @@ class ResolvedOptions {
   /// Calls set_job for each option in effect.
   Result<void> apply(Options& options, const ProcessContext& context) const;
 
-  /// In the table's order, including unset ones.
+  /// All rows in the table's order; unset options are nullopt.
   const std::vector<std::optional<ParsedOption>>& rows() const { return rows_; }
 
  private:
-  std::vector<std::optional<ParsedOption>> rows_;  // one for each row of option_table()
+  std::vector<std::optional<ParsedOption>> rows_;  // one element per row of option_table()
 };
 
-/// Of two options that contradict each other, drops the one from the weaker source; from one source they are an Error.
+/// Resolves conflicts between options: drops the option of the weaker source. Returns an Error for two options of the
+/// same source.
 Result<void> settle_contradictions(ResolvedOptions& effective);
 
-/// --map-by's :OVERSUBSCRIBE means what --oversubscribe means: the stronger source wins, within one source --map-by.
+/// --map-by X:OVERSUBSCRIBE and --oversubscribe set the same value: the stronger source wins; for equal sources,
+/// --map-by.
 void settle_oversubscribe(const ResolvedOptions& effective, Options& options);
 
-/// Refuses options that were typed and would do nothing.
+/// Returns an Error for a typed option without effect.
 Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar);
 
 }  // namespace dlaunch::cli

@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "report/summary.h"
@@ -7,8 +8,26 @@
 namespace dlaunch::report {
 namespace {
 
+/// Returns "run python3 train.py" for the name of a script, or an empty text.
+std::string interpreter_hint(std::string_view program) {
+  constexpr std::pair<std::string_view, std::string_view> kInterpreters[] = {
+      {".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".jl", "julia"}, {".R", "Rscript"}, {".rb", "ruby"}};
+  for (const auto& [ending, interpreter] : kInterpreters) {
+    if (program.ends_with(ending)) return "run " + std::string(interpreter) + ' ' + shell_quote(program);
+  }
+  return {};
+}
+
+/// Returns a hint for a program name that is a shell command: 'echo a | tr a b'.
+std::string shell_hint(std::string_view program) {
+  if (program.find_first_of(" \t\n|&;<>()$`*?") == std::string_view::npos) return {};
+  return "run the command in a shell: sh -c " + shell_quote(program);
+}
+
 std::string not_found_hint(std::string_view program, std::string_view wdir, bool has_path) {
+  if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
+    if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
     const std::string dotted = "./" + std::string(program);
     if (!has_path) return "the ranks have no PATH: give the program's path, or pass one with -x PATH";
     return "it is in no directory of PATH; a program in the working directory is " + shell_quote(dotted);
@@ -22,17 +41,21 @@ std::string not_found_hint(std::string_view program, std::string_view wdir, bool
 
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
   if (status.what.find("working directory") != std::string::npos) {
-    return "the directory must be there and open to you on the rank's host; -wdir sets another";
+    return "check that the directory exists on the rank's host and that you may enter it; -wdir sets another directory";
   }
   if (status.what.find("interpreter") != std::string::npos) {
     return "a script's first line (#!) names its interpreter, to its end: no Windows line ending; a binary needs its "
            "loader";
   }
+  if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
   switch (status.error) {
     case ENOENT:
+    case ENOTDIR:
       return not_found_hint(program, wdir, has_path);
-    case EACCES:
-      return "make it executable (chmod +x), or run its interpreter: dlaunch … python3 FILE";
+    case EACCES: {
+      const std::string hint = interpreter_hint(program);
+      return hint.empty() ? "make the file executable (chmod +x), or run its interpreter" : hint + ", or chmod +x";
+    }
     case ENOEXEC:
       return "it is no program of this machine; a script needs a first line such as #!/bin/sh";
     case E2BIG:

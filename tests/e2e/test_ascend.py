@@ -82,10 +82,10 @@ class Job(Ascend):
 
     def test_a_list_that_disagrees(self):
         self.table()
-        for options, told in ((["-H", "node1"], "is none of the hosts that were named"),
-                              (["-H", "node1,node2,node3"], "node3 is none of the hosts of table.json"),
+        for options, told in ((["-H", "node1"], "missing host \"node2\" of table.json"),
+                              (["-H", "node1,node2,node3"], "unknown host \"node3\": table.json has"),
                               (["-H", "node1:4,node2:8"], "node1 has 4 slots"), (["-n", "8"], "the table has 16 ranks"),
-                              (["--devices", "0-3"], "does not go with --devices"), (["-N", "8"], "does not go with -N")):
+                              (["--devices", "0-3"], "conflicts with --devices"), (["-N", "8"], "conflicts with -N")):
             with self.subTest(options=options):
                 self.assert_told(self.run_dlaunch("--rank-table", "table.json", *options, "true"), 2, told)
 
@@ -175,7 +175,7 @@ class Bind(Ascend):
         self.assert_told(result, 0, "rank 0 on node1", "CPUs")
         result = self.run_dlaunch("--bind-to", "device", "--fake-devices", "2", "-n", "2", "true")
         self.assert_told(result, 0, "note:", "the ranks of devices 0-1 are not bound: on which NUMA node is not known here")
-        self.assert_told(self.run_dlaunch("--bind-to", "device", "--map-by", "socket", "true"), 2, "--map-by socket: would do nothing")
+        self.assert_told(self.run_dlaunch("--bind-to", "device", "--map-by", "socket", "true"), 2, "--map-by socket conflicts with --bind-to device")
 
 
 class Make(Ascend):
@@ -277,7 +277,7 @@ class Check(Ascend):
         self.assert_told(result, 125, "node2", "refused")
         result = self.run_dlaunch("check", "--ascend", "-H", "node1")
         self.assert_told(result, 1, "node1: has no Ascend device that is known")
-        self.assert_told(self.run_dlaunch("--ascend", "-H", "node1", "true"), 2, "--ascend: would do nothing")
+        self.assert_told(self.run_dlaunch("--ascend", "-H", "node1", "true"), 2, "--ascend requires check")
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ class Check(Query):
     def test_a_misspelt_variable_is_told(self):
         result = self.run_dlaunch("check", "-H", "node1", env={"DLAUNCH_GRCE": "4"})
         self.assert_exit(result, 0)
-        self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?\n")
+        self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: unknown option; use DLAUNCH_GRACE\n")
 
     def test_one_is_not_reached(self):
         self.host(2).kill_sshd()

@@ -37,7 +37,7 @@ class FakeHosts(Case):
         for words in (["-H", "a"], ["--exec", "x"], ["--transport", "ssh"], ["--ssh-port", "22"]):
             result = self.run_dlaunch("--fake-hosts", "2x1", *words, "true")
             self.assert_exit(result, 2)
-            self.assertIn(b"this machine plays the job's hosts", result.stderr)
+            self.assertIn(b": all hosts are on this machine", result.stderr)
         for value in ("", "x4", "2x", "0x4", "2x0", "255x1", "two", "2x4x1"):
             result = self.run_dlaunch("--fake-hosts", value, "true")
             self.assert_exit(result, 2)

@@ -73,7 +73,7 @@ class OneHost(Readers, Case):
                            (("--env-for", "mindspore-dynamic,openmpi"), "OMPI_COMM_WORLD_RANK"),
                            (("--env-for", "mindspore-dynamic", "--visible", "rank"), "does not go with --visible rank"),
                            (("--visible", "rank", "--fake-devices", 0), "are not known"),
-                           (("--devices", "[4,8]"), "write [4,8), 4-7 or 0,2")):
+                           (("--devices", "[4,8]"), "expected [4,8), 4-7 or 0,2")):
             result = self.run_dlaunch("-n", 1, *args, "touch", "started")
             self.assert_exit(result, 2)
             self.assertIn(said, result.stderr.decode())

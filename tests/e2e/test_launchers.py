@@ -64,7 +64,7 @@ class Accelerate(LauncherLines, support.Case):
     def test_other_commands_are_refused(self):
         result = self.by_link("accelerate", "config")
         self.assert_exit(result, 2)
-        self.assertIn(b"dlaunch stands for accelerate launch alone", result.stderr)
+        self.assertIn(b"dlaunch replaces only accelerate launch", result.stderr)
 
 
 class Msrun(LauncherLines, support.Case):

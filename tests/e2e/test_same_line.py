@@ -449,8 +449,8 @@ class Refusals(SameLineCase):
                             (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "node 2 of 2 nodes"),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
-                            (["--nodes", "2", "true"], "add --same-line"),
-                            (["--same-line", "-H", "a", "true"], "does not go with")):
+                            (["--nodes", "2", "true"], "--nodes requires --same-line"),
+                            (["--same-line", "-H", "a", "true"], "--same-line conflicts with -H")):
             with self.subTest(words=words):
                 done = self.run_dlaunch(*words)
                 self.assert_exit(done, 2)

@@ -37,10 +37,7 @@ void lower_policy(ParsedOption& given) {
   }
 }
 
-bool is_foreign(const ParsedOption& given) {
-  const auto table = foreign_table();
-  return given.spec >= table.data() && given.spec < table.data() + table.size();
-}
+bool is_foreign(const ParsedOption& given) { return given.spec->translate || !given.spec->stands_for.empty(); }
 
 }  // namespace
 

@@ -156,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         RefusedLine{{"--multi_gpu", "--cpu", "t.py"}, "--cpu conflicts with --multi_gpu"},
         RefusedLine{{"--multi_gpu", "--num_processes=1", "t.py"}, "set --num_processes 2"},
-        RefusedLine{{"--num_proc=2", "t.py"}, "--num_proc: is no option of accelerate"},
-        RefusedLine{{"--mixed_precison", "fp16", "t.py"}, "did you mean --mixed_precision?"},
+        RefusedLine{{"--num_proc=2", "t.py"}, "accelerate: unknown option \"--num_proc\""},
+        RefusedLine{{"--mixed_precison", "fp16", "t.py"}, "use --mixed_precision"},
         RefusedLine{{"--mixed_precision=fp32", "t.py"}, "expected no, fp16, bf16 or fp8"},
         RefusedLine{{"--num_machines=2", "t.py"}, "--num_machines requires --num_processes"},
         RefusedLine{{"--num_machines=2", "--num_processes=3", "t.py"}, "invalid number \"3\": expected a multiple"},
@@ -166,15 +166,14 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--cpu", "--num_machines=2", "--num_processes=4", "t.py"}, "add --multi_gpu"},
         RefusedLine{{"--tpu", "t.py"}, "run accelerate without dlaunch"},
         RefusedLine{{"--mpirun_hostfile=h", "t.py"}, "dlaunch --as mpirun"},
-        RefusedLine{{"--config_file=none.yaml", "t.py"}, "/cwd/none.yaml: cannot read the file"},
+        RefusedLine{{"--config_file=none.yaml", "t.py"}, "cannot read /cwd/none.yaml"},
         RefusedLine{{"--config_file=c.json", "t.py"}, "write the file as YAML"},
         RefusedLine{{"-m", "--no_python", "t.py"}, "--no_python conflicts with --module"},
-        RefusedLine{{"--num_processes=2"}, "no script was named"}));
-
+        RefusedLine{{"--num_processes=2"}, "missing program"}));
 TEST(Accelerate, RejectsOtherCommands) {
-  EXPECT_THAT(accelerate().error({"config"}), HasSubstr("dlaunch stands for accelerate launch alone"));
+  EXPECT_THAT(accelerate().error({"config"}), HasSubstr("dlaunch replaces only accelerate launch"));
   EXPECT_THAT(accelerate().error({"t.py"}), HasSubstr("write accelerate launch"));
-  EXPECT_THAT(accelerate().error({}), HasSubstr("accelerate: is not read here"));
+  EXPECT_THAT(accelerate().error({}), HasSubstr("not supported: accelerate: "));
 }
 
 /// The error for a configuration file.
@@ -201,7 +200,7 @@ class OtherYaml : public testing::TestWithParam<const char*> {};
 TEST_P(OtherYaml, IsRefused) {
   const auto settings = parse_yaml_settings(GetParam(), "c.yaml");
   ASSERT_FALSE(settings);
-  EXPECT_THAT(settings.error().why, HasSubstr("no other part of YAML"));
+  EXPECT_THAT(settings.error().why, HasSubstr("dlaunch reads KEY: VALUE lines"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, OtherYaml,

@@ -79,21 +79,21 @@ TEST_P(RefusedMsrunLine, HasMessage) { EXPECT_THAT(kMsrun.error(GetParam().args)
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedMsrunLine,
     testing::Values(
-        RefusedLine{{"--worker-num=2", "t.py"}, "did you mean --worker_num?"},
+        RefusedLine{{"--worker-num=2", "t.py"}, "use --worker_num"},
         RefusedLine{{"--worker_num=2", "--local_worker_num=4", "t.py"}, "set --worker_num 4"},
         RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "expected a multiple of --local_worker_num 8"},
-        RefusedLine{{"--worker_num=0", "t.py"}, "write one from 1"},
+        RefusedLine{{"--worker_num=0", "t.py"}, "expected 1 to 1048576"},
         RefusedLine{{"--join=true", "t.py"}, "expected True or False"},
         RefusedLine{{"--bind_core", "{\"device0\":[\"0-10\"]}", "t.py"}, "--rankfile FILE"},
         RefusedLine{{"--sim_rank_id=1", "t.py"}, "add --sim_level"},
-        RefusedLine{{"--sim_level=4", "t.py"}, "from 0 to 3"},
+        RefusedLine{{"--sim_level=4", "t.py"}, "expected 0 to 3"},
         RefusedLine{{"--sim_level=1", "--worker_num=16", "t.py"}, "--sim_rank_id R"},
         RefusedLine{{"--sim_level=1", "--local_worker_num=4", "t.py"}, "--sim_rank_id R"},
         RefusedLine{{"--tail_worker_log=x", "t.py"}, "expected -1 for all"},
         RefusedLine{{"--cluster_time_out=x", "t.py"}, "invalid number of seconds \"x\""},
-        RefusedLine{{"--master_port=99999", "t.py"}, "from 1 to 65535"},
-        RefusedLine{{"--worker", "2", "t.py"}, "beginning of several options: --worker_num, --worker_log_name"},
-        RefusedLine{{"--worker_num=2"}, "no script was named"}));
+        RefusedLine{{"--master_port=99999", "t.py"}, "expected 1 to 65535"},
+        RefusedLine{{"--worker", "2", "t.py"}, "ambiguous option \"--worker\": --worker_num, --worker_log_name"},
+        RefusedLine{{"--worker_num=2"}, "missing program"}));
 
 TEST(Msrun, IsChosenByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "msrun", "--worker_num=2", "t.py"}).request.ranks_per_host, 2);

@@ -75,7 +75,7 @@ TEST(RanktableArguments, Refuse) {
   EXPECT_THAT(error({"merge"}), HasSubstr("nothing was named"));
   EXPECT_THAT(error({"check", "-o", "x"}), HasSubstr("-o: is no option of this command"));
   EXPECT_THAT(error({"make", "file"}), HasSubstr("no such word"));
-  EXPECT_THAT(error({"make", "--server_ip"}), HasSubstr("wants a value"));
+  EXPECT_THAT(error({"make", "--server_ip"}), HasSubstr("missing value of --server_ip: expected IP"));
   EXPECT_THAT(error({"make", "--server_ip="}), HasSubstr("wants a value"));
   EXPECT_THAT(error({"make", "--version", "1.1"}), HasSubstr("no version \"1.1\""));
   EXPECT_THAT(error({"check", "f", "--product", "911"}), HasSubstr("no product \"911\""));

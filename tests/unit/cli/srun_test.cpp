@@ -142,8 +142,8 @@ TEST_P(RefusedSrunLine, HasMessage) { EXPECT_THAT(in_slurm().error(GetParam().ar
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedSrunLine,
     testing::Values(
-        RefusedLine{{"-n=4", "x"}, "\"=4\" is not a number"},
-        RefusedLine{{"--nod", "2", "x"}, "beginning of several options"}, RefusedLine{{"-n"}, "needs a value"},
+        RefusedLine{{"-n=4", "x"}, "--ntasks: invalid number \"=4\""},
+        RefusedLine{{"--nod", "2", "x"}, "ambiguous option \"--nod\""}, RefusedLine{{"-n"}, "missing value of -n"},
         RefusedLine{{"-n2"}, "missing program"}, RefusedLine{{"-n13", "x"}, "add --overcommit"},
         RefusedLine{{"-n2", "-c9", "x"}, "allows 0 ranks"},
         RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "not supported: several programs"},
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "invalid device list"},
         RefusedLine{{"--tres-per-task=gres/gpu:1", "x"}, "--gpus-per-task"},
         RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "invalid CPU list"},
-        RefusedLine{{"-W", "x", "x"}, "is not a number"},
+        RefusedLine{{"-W", "x", "x"}, "--wait: invalid number \"x\""},
         RefusedLine{{"-t", "1:2:3:4", "x"}, "invalid time \"1:2:3:4\""},
         RefusedLine{{"--jobid=7", "x"}, "not supported: ranks in another job"},
         RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "expected pmix"},
@@ -166,7 +166,6 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"-o", "a.%n", "x"}, "unknown field \"%n\""}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
         RefusedLine{{"--export=NONE,A", "x"}, "NONE conflicts with"},
         RefusedLine{{"--het-group=1", "x"}, "requires a heterogeneous job"}));
-
 TEST(Srun, PageListsTheOptions) { expect_table_in("migrate/srun.md", srun_launcher()); }
 
 }  // namespace

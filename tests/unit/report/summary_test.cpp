@@ -180,6 +180,12 @@ TEST(NotStartedHint, EveryUsualReasonHasOne) {
   EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
   EXPECT_THAT(not_started_hint({ENOENT, "working directory /x"}, "a", "/x", true), HasSubstr("-wdir"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
+  EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
+            "run python3 ./train.py, or chmod +x");
+  EXPECT_EQ(not_started_hint({ENOENT, "cannot find train.py in PATH"}, "train.py", "/", true), "run python3 train.py");
+  EXPECT_EQ(not_started_hint({ENOENT, "cannot find echo a | tr a b in PATH"}, "echo a | tr a b", "/", true),
+            "run the command in a shell: sh -c 'echo a | tr a b'");
+  EXPECT_THAT(not_started_hint({EACCES, "cannot enter /root"}, "/root/x", "/", true), HasSubstr("permissions"));
 }
 
 TEST(FailureSummary, Interrupted) {
