@@ -92,7 +92,7 @@ class Msrun(LauncherLines, support.Case):
         result = self.by_link("msrun", "--worker_num=2", "--worker_log_name=w", "pytest", env={"PATH": f"{self.pytest()}:{self.env['PATH']}"})
         self.assert_exit(result, 3)
         self.assertEqual(result.stdout, b"")
-        self.assertIn(b"dlaunch waits for them", result.stderr)
+        self.assertIn(b"dlaunch waits for the ranks", result.stderr)
         failed = re.search(rb"rank (\d) \(", result.stderr)[1].decode()  # the other may have been ended before it wrote
         self.assertEqual((self.dir / f"w_{failed}.log").read_text(), f"{failed}\n")
 

@@ -112,7 +112,8 @@ TEST_P(RefusedHorovodrunLine, HasMessage) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedHorovodrunLine,
-    testing::Values(RefusedLine{{"x"}, "horovodrun: missing -np"}, RefusedLine{{"-np", "0", "x"}, "expected 1 to 1048576"},
+    testing::Values(RefusedLine{{"x"}, "horovodrun: missing -np"},
+                    RefusedLine{{"-np", "0", "x"}, "expected 1 to 1048576"},
                     RefusedLine{{"-np", "9", "-hostfile", "hosts", "x"}, "not enough slots: 9 ranks, 8 slots"},
                     RefusedLine{{"-np", "2", "-H", "a", "x"}, "invalid host list \"a\""},
                     RefusedLine{{"-np", "2", "-H", "a:2", "-hostfile", "hosts", "x"},

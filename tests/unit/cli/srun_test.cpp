@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
     Words, RefusedSrunLine,
     testing::Values(
         RefusedLine{{"-n=4", "x"}, "--ntasks: invalid number \"=4\""},
-        RefusedLine{{"--nod", "2", "x"}, "ambiguous option"}, RefusedLine{{"-n"}, "missing value of -n"},
+        RefusedLine{{"--nod", "2", "x"}, "ambiguous option \"--nod\""}, RefusedLine{{"-n"}, "missing value of -n"},
         RefusedLine{{"-n2"}, "missing program"}, RefusedLine{{"-n13", "x"}, "add --overcommit"},
         RefusedLine{{"-n2", "-c9", "x"}, "allows 0 ranks"},
         RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "not supported: several programs"},
