@@ -17,7 +17,7 @@ FoundOption find_in(std::span<const FoundOption> names, string_view name) {
   return found != names.end() && found->name == name ? *found : FoundOption{};
 }
 
-std::string with_dashes(string_view name) {
+std::string dashes_for_underscores(string_view name) {
   std::string text(name);
   std::ranges::replace(text, '_', '-');
   return text;
@@ -39,7 +39,7 @@ FoundOption find_typed_option(string_view name) {
   FoundOption found = find_option(name);
   if (!found.spec) found = find_in(familiar_names(), name);
   if (found.spec || name.find('_') == name.npos) return found;
-  const std::string dashes = with_dashes(name);
+  const std::string dashes = dashes_for_underscores(name);
   found = find_option(dashes);
   return found.spec ? found : find_in(familiar_names(), dashes);
 }
@@ -55,7 +55,7 @@ FoundOption find_name(const OptionSpec& spec, string_view name) {
 const OptionSpec& help_option() { return *find_option("help").spec; }
 
 const RefusedOption* refused_option(string_view name) {
-  const std::string dashes = with_dashes(name);
+  const std::string dashes = dashes_for_underscores(name);
   const RefusedOption* found = nullptr;
   for (const RefusedOption& row : refused_table()) {
     each_name(row.names, [&](string_view known) {
