@@ -32,7 +32,7 @@ class NodeService {
   Result<int> run();
 
  private:
-  void hear(const SealedRecord& record);
+  void take_record(const SealedRecord& record);
   void start_agent();
   void agent_ended();
   Result<int> over(Result<int> how);

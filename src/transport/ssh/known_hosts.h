@@ -70,7 +70,7 @@ struct KeyVerdict {
   Kind kind = Kind::unknown;
   KnownKey line;  ///< the line that decided, if any
 };
-KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key);
+KeyVerdict verdict_on(const KnownHost& host, std::string_view type, std::string_view key);
 
 /// Sorts the algorithms of `allowed` (empty: the defaults): first the algorithms of the host's known keys.
 std::string preferred_algorithms(const KnownHost& host, std::string_view allowed);

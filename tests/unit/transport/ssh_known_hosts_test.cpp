@@ -24,7 +24,7 @@ KnownHosts parse(const std::string& text) {
 
 KeyVerdict look(const std::string& text, const std::string& host, const std::string& key, int port = 22,
                 const std::string& alias = "") {
-  return judge(find_host(parse(text), known_name(host, port, alias)), kType, key);
+  return verdict_on(find_host(parse(text), known_name(host, port, alias)), kType, key);
 }
 
 std::string line(const std::string& names, const std::string& key = kOne) {
