@@ -288,7 +288,7 @@ class Certificates(Trust):
 
     def test_that_the_host_refuses(self):
         self.on_head(f"ssh-keygen -q -s /root/authority -I me -n nobody {KEY}.pub")
-        self.both_refuse("Permission denied", f"tried {KEY}-cert.pub, {KEY}")
+        self.both_refuse("Permission denied", f"tried: {KEY}-cert.pub, {KEY}")
 
     def test_of_the_agent(self):
         self.certify()

@@ -1,5 +1,5 @@
 // Reads any bytes in the formats of host and user keys. base64 must stay the same if decoded and encoded. Strings must
-// lie within their buffer. Of a private key's file only the kind is checked. A certificate must have a certificate's
+// lie within their buffer. Only the kind of a private key's file is checked. A certificate must have a certificate's
 // type. A list of revoked keys must be understood up to its end, or report a trouble.
 #include <cstdint>
 #include <cstdlib>

@@ -193,8 +193,9 @@ class Login {
   }
 
   Disconnect refused(const string& why) const {
-    string hint = tried_.empty() ? "check the keys: no key tried" : "check the keys: tried " + tried_;
-    if (!skipped_.empty()) hint += "; not tried " + skipped_;
+    string hint = "check the keys (tried: " + (tried_.empty() ? "none" : tried_);
+    if (!skipped_.empty()) hint += "; not tried: " + skipped_;
+    hint += ')';
     if (why.find("Too many") != string::npos) hint += "; set IdentityFile and IdentitiesOnly to select one key";
     return {.what = "cannot log in as " + route_.user, .why = why, .hint = hint};
   }
