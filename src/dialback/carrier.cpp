@@ -24,7 +24,7 @@ void Carrier::attach(sys::Fd local) {
 }
 
 void Carrier::detach() {
-  // another copy of the descriptor may be open in this process, but the other end must see the end of the stream
+  // Another copy of the descriptor may be open in this process, but the other end must see the end of the stream.
   if (local_) ::shutdown(local_.get(), SHUT_RDWR);
   local_.reset();
   to_local_.clear();

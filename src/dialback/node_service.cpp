@@ -14,7 +14,7 @@ NodeService::NodeService(LauncherConnection connection, LocalAgent agent, EndSig
 
 Result<int> NodeService::run() {
   SealedSocket& socket = carrier_.socket();
-  // records that arrived with the welcome are processed before the first wait
+  // Records that arrived with the welcome are processed before the first wait.
   std::vector<pollfd> polled(1 + Carrier::kPolled);
   for (;;) {
     socket.beat(Clock::now());

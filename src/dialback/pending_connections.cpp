@@ -127,7 +127,7 @@ bool PendingConnections::receive_handshake(Pending& connection) {
     const std::string reply = connection.handshake.take_reply();
     const bool sent =
         ::send(connection.fd(), reply.data(), reply.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(reply.size());
-    // a new connection always accepts these few bytes at once
+    // A new connection always accepts these few bytes at once.
     if (progress == HandshakeState::refused || !sent) return false;
     if (progress == HandshakeState::proven) {
       connection.proven.emplace(std::move(connection.socket), connection.handshake.keys());

@@ -21,7 +21,7 @@ namespace dlaunch::dialback {
 
 class PendingConnections {
  public:
-  /// like MaxStartups of OpenSSH: beyond the limit, the oldest is closed
+  /// Like MaxStartups of OpenSSH: beyond the limit, the oldest is closed.
   static constexpr size_t kMostUnauthenticated = 128;
   static constexpr std::chrono::seconds kHandshakeLimit{10};
 

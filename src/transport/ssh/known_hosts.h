@@ -22,7 +22,7 @@ struct KnownKey {
 /// The names of a host in the files.
 struct KnownName {
   std::string name;  ///< in lower case; "[name]:port" unless the port is 22
-  /// for other ports: the name without the port; a matching key of this name is also accepted. Empty for port 22
+  /// For other ports: the name without the port; a matching key of this name is also accepted. Empty for port 22.
   std::string bare;
 };
 /// `alias`: HostKeyAlias, replaces host and port; may be empty.

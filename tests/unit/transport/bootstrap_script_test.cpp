@@ -261,7 +261,7 @@ TEST_P(BootstrapScript, SurvivesParallelFirstStarts) {
   for (std::thread& host : hosts) host.join();
   for (const Started& each : all) EXPECT_TRUE(each.ran) << each.why;
   expect_found(login());
-  // runs the agent; the agent is complete
+  // Runs the agent; the agent is complete.
   EXPECT_EQ(std::distance(fs::directory_iterator(kept().parent_path()), {}), 2);
 }
 
