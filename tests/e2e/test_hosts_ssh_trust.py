@@ -317,7 +317,7 @@ class Algorithms(Trust):
                      "HostKeyAlgorithms rsa-sha2-512"):
             with self.subTest(line):
                 self.on_head(f"sed -i '1i {line}' {CONFIG}")
-                self.both_refuse("no ssh handshake", "--exec 'ssh")
+                self.both_refuse("ssh handshake failed", "--exec 'ssh")
                 self.on_head(f"sed -i 1d {CONFIG}")
 
     def test_of_keys(self):
@@ -336,7 +336,7 @@ class Algorithms(Trust):
                      "printf 'Match final all\\n Include /etc/ssh/policy.config\\n' >/etc/ssh/ssh_config; "
                      "echo 'Ciphers aes256-ctr' >/etc/ssh/policy.config")
         self.sshd("Ciphers aes128-ctr")
-        self.both_refuse("no ssh handshake", "--exec 'ssh")
+        self.both_refuse("ssh handshake failed", "--exec 'ssh")
         self.configure("Ciphers aes128-ctr")
         self.both_accept()
 
