@@ -23,7 +23,7 @@ namespace {
 using Retry = transport::Disconnect::Retry;
 
 constexpr std::chrono::seconds kLookUpLimit{2};  // of an address, or of ports
-constexpr std::chrono::milliseconds kLookAtCommand{1000};
+constexpr std::chrono::milliseconds kCommandCheck{1000};
 constexpr size_t kLongestFile = 1u << 20;
 constexpr size_t kKeyBytes = 32;
 constexpr size_t kMarkBytes = 16;
@@ -41,7 +41,7 @@ AgentGroup::AgentGroup(Settings settings, std::vector<Awaited> hosts)
       nonce_(sys::random_hex(kMarkBytes)),
       hosts_(std::move(hosts)),
       starter_(make_starter(request(),
-                            [this](const std::string& host, std::string_view bytes) { hear_errors(host, bytes); })),
+                            [this](const std::string& host, std::string_view bytes) { take_errors(host, bytes); })),
       key_(sys::random_hex(kKeyBytes)) {
   std::tie(stop_, stopped_) = sys::make_socketpair();
 }
@@ -87,10 +87,10 @@ void AgentGroup::send_contact() {
   const LauncherContact contact{listener->at, key_};
   pending_.emplace(*std::move(listener), job_key(key_).value(),
                    [this](SealedSocket& socket, const std::string& from, const SealedRecord& record) {
-                     hear(socket, from, record);
+                     admit(socket, from, record);
                    });
-  if (auto told = starter_->send_contact(contact_line(contact, nonce_), processes_); !told)
-    fail_all(told.error(), Retry::never);
+  if (auto sent = starter_->send_contact(contact_line(contact, nonce_), processes_); !sent)
+    fail_all(sent.error(), Retry::never);
 }
 
 /// Returns false if the thread must stop.
@@ -100,14 +100,14 @@ bool AgentGroup::wait() {
   const size_t listener = polled.size();
   if (pending_) pending_->watch(polled);
   const bool waits = !all_done() || !starter_->ended();
-  ::poll(polled.data(), polled.size(), waits ? static_cast<int>(kLookAtCommand.count()) : -1);
+  ::poll(polled.data(), polled.size(), waits ? static_cast<int>(kCommandCheck.count()) : -1);
   if (polled[0].revents != 0) return false;
   const Time now = Clock::now();
   starter_->turn(polled.data() + 1, now);
   if (pending_) pending_->turn(polled.data() + listener, now);
   check_start_failures();
-  look_at_end();
-  if (now >= starter_->come_by() && !all_done()) {
+  check_end();
+  if (now >= starter_->connect_by() && !all_done()) {
     fail_all({.what = "timed out waiting for the agent to connect to " + to_string(pending_->at()),
               .why = {},
               .hint = {},
@@ -121,7 +121,7 @@ bool AgentGroup::wait() {
   return !all_done() || std::ranges::any_of(hosts_, &Awaited::in);  // else no host is left to serve
 }
 
-void AgentGroup::hear(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
+void AgentGroup::admit(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   const auto statement = record.kind == SealedRecord::Kind::statement
                              ? statement_in(record.payload)
                              : fail({"", "protocol error: missing statement", "", "", kExitHostLost});
@@ -148,26 +148,26 @@ void AgentGroup::check_start_failures() {
     auto why = starter_->start_failure(host.host.name);
     if (!why) continue;
     // Only one node failed, and its own command can report why: the other nodes work.
-    if (transport::is_failed_launch(said_.last())) why->retry = Retry::soon;
+    if (transport::is_failed_launch(reason_lines_.last())) why->retry = Retry::soon;
     fail_host(host, *std::move(why));
   }
 }
 
 /// The launcher takes the reason from these bytes, as from a host's own command.
-void AgentGroup::hear_errors(const std::string& of, std::string_view bytes) {
-  said_.take(bytes, {});
-  const bool ended_step = transport::is_ended_step(said_.last());
+void AgentGroup::take_errors(const std::string& of, std::string_view bytes) {
+  reason_lines_.take(bytes, {});
+  const bool ended_step = transport::is_ended_step(reason_lines_.last());
   for (const Awaited& host : hosts_) {
     if (!of.empty() && host.host.name != of) continue;
-    host.connection->say_error(bytes);
+    host.connection->add_error_text(bytes);
     if (ended_step) host.connection->expect_reason(false);
   }
   if (ended_step) settings_.pump->wake();
 }
 
 /// All agents end together with the command. Then the connections of the hosts end too, after all output of the ranks.
-void AgentGroup::look_at_end() {
-  if (!starter_->ended() || std::exchange(told_end_, true)) return;
+void AgentGroup::check_end() {
+  if (!starter_->ended() || std::exchange(end_handled_, true)) return;
   for (const Awaited& host : hosts_) host.connection->end_soon();
   settings_.pump->wake();
 }

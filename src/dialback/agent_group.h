@@ -50,10 +50,10 @@ class AgentGroup {
   PortRange allowed_ports() const;
   void send_contact();
   bool wait();
-  void hear(SealedSocket& socket, const std::string& address, const SealedRecord& record);
+  void admit(SealedSocket& socket, const std::string& address, const SealedRecord& record);
   void check_start_failures();
-  void look_at_end();
-  void hear_errors(const std::string& host, std::string_view bytes);
+  void check_end();
+  void take_errors(const std::string& host, std::string_view bytes);
   void fail_host(Awaited& host, transport::Disconnect why);
   void fail_all(const Error& error, transport::Disconnect::Retry retry);
   void fail_all(const transport::Disconnect& why);
@@ -66,8 +66,8 @@ class AgentGroup {
   transport::RunningCommands processes_;
   std::optional<PendingConnections> pending_;
   std::string key_;
-  transport::ReasonLines said_;
-  bool told_end_ = false;
+  transport::ReasonLines reason_lines_;
+  bool end_handled_ = false;
   sys::Fd stop_;
   sys::Fd stopped_;
 };

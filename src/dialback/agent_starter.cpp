@@ -31,9 +31,9 @@ Result<StartedCommand> start_command(const std::string& line, const std::string&
   return StartedCommand{std::move(ours), std::move(errors.read)};
 }
 
-std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::Heard heard) {
-  if (request.how.files_in) return std::make_unique<StarterByFiles>(std::move(request), std::move(heard));
-  return std::make_unique<StarterByStdin>(std::move(request), std::move(heard));
+std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::OnErrors on_errors) {
+  if (request.how.files_in) return std::make_unique<StarterByFiles>(std::move(request), std::move(on_errors));
+  return std::make_unique<StarterByStdin>(std::move(request), std::move(on_errors));
 }
 
 }  // namespace dlaunch::dialback

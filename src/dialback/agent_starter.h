@@ -32,7 +32,7 @@ class AgentStarter {
     std::vector<std::string> names() const;
   };
   /// Receives the stderr of a command. The host name is empty if the text is about all hosts.
-  using Heard = std::function<void(const std::string& host, std::string_view bytes)>;
+  using OnErrors = std::function<void(const std::string& host, std::string_view bytes)>;
 
   AgentStarter() = default;
   AgentStarter(const AgentStarter&) = delete;
@@ -44,7 +44,7 @@ class AgentStarter {
   /// Sends the contact (dialback/contact.h) to the agents; call once, after begin().
   virtual Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) = 0;
   /// The deadline for all connections; Time::max() while unknown.
-  virtual Time come_by() const = 0;
+  virtual Time connect_by() const = 0;
 
   virtual void watch(std::vector<pollfd>& polled) const = 0;
   /// `polled`: the first entry appended by watch().
@@ -69,6 +69,6 @@ struct StartedCommand {
 Result<StartedCommand> start_command(const std::string& line, const std::string& before, const std::string& hosts,
                                      transport::RunningCommands& processes);
 
-std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::Heard heard);
+std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::OnErrors on_errors);
 
 }  // namespace dlaunch::dialback

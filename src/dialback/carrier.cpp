@@ -15,8 +15,8 @@ constexpr size_t kHighWater = 256u << 10;  // bytes waiting for the local side
 
 }  // namespace
 
-Carrier::Carrier(SealedSocket socket, std::function<void(const SealedRecord&)> told)
-    : socket_(std::move(socket)), told_(std::move(told)) {}
+Carrier::Carrier(SealedSocket socket, std::function<void(const SealedRecord&)> on_record)
+    : socket_(std::move(socket)), on_record_(std::move(on_record)) {}
 
 void Carrier::attach(sys::Fd local) {
   local_ = std::move(local);
@@ -24,7 +24,7 @@ void Carrier::attach(sys::Fd local) {
 }
 
 void Carrier::detach() {
-  // another copy of the descriptor may be open in this process, but the other end must see the end of the stream
+  // Another copy of the descriptor may be open in this process, but the other end must see the end of the stream.
   if (local_) ::shutdown(local_.get(), SHUT_RDWR);
   local_.reset();
   to_local_.clear();
@@ -63,7 +63,7 @@ void Carrier::take_records() {
     const auto record = socket_.next();
     more_ = record.has_value();
     if (!record) return;
-    told_(*record);
+    on_record_(*record);
     if (record->kind == SealedRecord::Kind::data && local_) to_local_ += record->payload;
     if (record->kind == SealedRecord::Kind::data_end) data_ended_ = true;
   }

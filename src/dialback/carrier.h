@@ -15,8 +15,8 @@ namespace dlaunch::dialback {
 
 class Carrier {
  public:
-  /// `told` receives each record before its data are written; attach() may be called there.
-  Carrier(SealedSocket socket, std::function<void(const SealedRecord&)> told);
+  /// `on_record` receives each record before its data are written; attach() may be called there.
+  Carrier(SealedSocket socket, std::function<void(const SealedRecord&)> on_record);
 
   SealedSocket& socket() { return socket_; }
   const SealedSocket& socket() const { return socket_; }
@@ -44,7 +44,7 @@ class Carrier {
   void read_local();
 
   SealedSocket socket_;
-  std::function<void(const SealedRecord&)> told_;
+  std::function<void(const SealedRecord&)> on_record_;
   sys::Fd local_;
   std::string to_local_;
   bool more_ = false;  // received records may be waiting

@@ -1,5 +1,5 @@
 // The launcher's address and key for agents that connect to it: a line in the agents' stdin, after a unique mark. The
-// line contains the job's key, so the key is never in an argv, an environment or a file of other users. PURE.
+// line contains the key, so the key is not in an argv, an environment or a file readable by other users. PURE.
 #pragma once
 
 #include <optional>

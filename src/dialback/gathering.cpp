@@ -11,9 +11,9 @@
 namespace dlaunch::dialback {
 namespace {
 
-constexpr std::chrono::seconds kTellEvery{30};  // interval of the notes about missing nodes
-constexpr std::chrono::seconds kFarewell{2};    // time to send the nodes the reason of a failure
-constexpr std::chrono::milliseconds kLookEvery{1000};
+constexpr std::chrono::seconds kNoteInterval{30};  // interval of the notes about missing nodes
+constexpr std::chrono::seconds kFarewell{2};       // time to send the nodes the reason of a failure
+constexpr std::chrono::milliseconds kCheckInterval{1000};
 
 std::string title(const Statement& statement, const std::string& address) {
   const std::string who = escaped(statement.name) + ", " + address;
@@ -27,10 +27,10 @@ Gathering::Gathering(ListeningSocket listener, Settings settings)
     : settings_(std::move(settings)),
       pending_(std::move(listener), settings_.key,
                [this](SealedSocket& socket, const std::string& address, const SealedRecord& record) {
-                 judge(socket, address, record);
+                 check_node(socket, address, record);
                }),
-      next_look_(Clock::now() + kLookEvery),
-      next_told_(Clock::now() + kTellEvery),
+      next_check_(Clock::now() + kCheckInterval),
+      next_note_(Clock::now() + kNoteInterval),
       changed_(Clock::now()) {}
 
 Result<std::vector<JoinedNode>> Gathering::run(EndSignals& signals) {
@@ -63,16 +63,16 @@ bool Gathering::complete(Time now) const {
 void Gathering::wait(int ended) {
   std::vector<pollfd> polled{{ended, POLLIN, 0}};
   pending_.watch(polled);
-  ::poll(polled.data(), polled.size(), static_cast<int>(kLookEvery.count()));
+  ::poll(polled.data(), polled.size(), static_cast<int>(kCheckInterval.count()));
   const Time now = Clock::now();
   pending_.turn(&polled[1], now);
-  if (now >= next_look_) look_at_joined(now);
-  if (now < next_told_) return;
-  next_told_ = now + kTellEvery;
+  if (now >= next_check_) check_joined(now);
+  if (now < next_note_) return;
+  next_note_ = now + kNoteInterval;
   if (!enough()) settings_.messages.note("still waiting for " + missing() + " at " + to_string(pending_.at()));
 }
 
-void Gathering::judge(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
+void Gathering::check_node(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   auto statement = record.kind == SealedRecord::Kind::statement
                        ? statement_in(record.payload)
                        : fail({"", "protocol error: missing statement", "", "", kExitHostLost});
@@ -108,8 +108,8 @@ void Gathering::refuse(SealedSocket& socket, const Error& error) const {
   socket.flush();
 }
 
-void Gathering::look_at_joined(Time now) {
-  next_look_ = now + kLookEvery;
+void Gathering::check_joined(Time now) {
+  next_check_ = now + kCheckInterval;
   for (auto each = joined_.begin(); each != joined_.end();) {
     SealedSocket& socket = each->second.socket;
     socket.receive();
@@ -135,7 +135,7 @@ tl::unexpected<Error> Gathering::give_up(Error error) {
     joined.socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
     sockets.push_back(&joined.socket);
   }
-  say_farewell(std::move(sockets), Clock::now() + kFarewell);
+  send_last_records(std::move(sockets), Clock::now() + kFarewell);
   return fail(std::move(error));
 }
 

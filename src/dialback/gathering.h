@@ -46,10 +46,10 @@ class Gathering {
   bool complete(Time now) const;
   bool enough() const { return joined_.size() + 1 >= static_cast<size_t>(settings_.least); }
   void wait(int ended);
-  void judge(SealedSocket& socket, const std::string& address, const SealedRecord& record);
+  void check_node(SealedSocket& socket, const std::string& address, const SealedRecord& record);
   void admit(SealedSocket& socket, const std::string& address, const Statement& statement);
   void refuse(SealedSocket& socket, const Error& error) const;
-  void look_at_joined(Time now);
+  void check_joined(Time now);
   tl::unexpected<Error> give_up(Error error);
   Error too_late() const;
   std::string missing() const;
@@ -57,8 +57,8 @@ class Gathering {
 
   const Settings settings_;
   PendingConnections pending_;
-  Time next_look_;
-  Time next_told_;
+  Time next_check_;
+  Time next_note_;
   Time changed_;                      // the last time a node joined or left
   std::map<int, JoinedNode> joined_;  // by number; nodes without a number follow all others
   int next_unnumbered_ = settings_.self.nodes;

@@ -34,25 +34,25 @@ bool take_greeting(std::string& greeting, size_t size, std::string_view bytes) {
   return std::string_view(greeting).substr(0, seen) == kMagic.substr(0, seen);
 }
 
-std::string proof_over(std::string_view label, const std::string& said, const Secret& key) {
-  const std::string text = std::string(label) + said;
+std::string proof_over(std::string_view label, const std::string& transcript, const Secret& key) {
+  const std::string text = std::string(label) + transcript;
   std::array<unsigned char, kProofSize> proof{};
   ::crypto_auth(proof.data(), bytes_at(text), text.size(), key.data());
   return text_of(proof);
 }
 
-bool is_proof_over(std::string_view proof, std::string_view label, const std::string& said, const Secret& key) {
-  const std::string text = std::string(label) + said;
+bool is_proof_over(std::string_view proof, std::string_view label, const std::string& transcript, const Secret& key) {
+  const std::string text = std::string(label) + transcript;
   return ::crypto_auth_verify(bytes_at(proof), bytes_at(text), text.size(), key.data()) == 0;
 }
 
 /// The key of one direction: depends on the job's key and on each byte sent by both sides.
-Secret bound_key(const Secret& exchanged, const std::string& said, const Secret& job) {
+Secret bound_key(const Secret& exchanged, const std::string& transcript, const Secret& job) {
   Secret key;
   crypto_generichash_state state;
   ::crypto_generichash_init(&state, job.data(), Secret::kSize, Secret::kSize);
   ::crypto_generichash_update(&state, exchanged.data(), Secret::kSize);
-  ::crypto_generichash_update(&state, bytes_at(said), said.size());
+  ::crypto_generichash_update(&state, bytes_at(transcript), transcript.size());
   ::crypto_generichash_final(&state, key.data(), Secret::kSize);
   ::sodium_memzero(&state, sizeof state);
   return key;
@@ -74,8 +74,8 @@ HandshakeState HandshakeClient::feed(std::string_view bytes) {
 }
 
 bool HandshakeClient::agree() {
-  const std::string said = hello_ + answer_.substr(0, kHelloSize);
-  if (!is_proof_over(std::string_view(answer_).substr(kHelloSize), kOfLauncher, said, key_)) return false;
+  const std::string transcript = hello_ + answer_.substr(0, kHelloSize);
+  if (!is_proof_over(std::string_view(answer_).substr(kHelloSize), kOfLauncher, transcript, key_)) return false;
   Secret receive;
   Secret send;
   const auto* theirs = bytes_at(public_key_in(answer_));

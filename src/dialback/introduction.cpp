@@ -28,14 +28,14 @@ tl::unexpected<AttemptFailure> other_key() {
   return tl::unexpected<AttemptFailure>({{"", "node 0 has a different key", "", "give every node the same key"}, true});
 }
 
-bool say(const sys::Fd& socket, const std::string& text) {
+bool send_text(const sys::Fd& socket, const std::string& text) {
   return ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
 }
 
 AttemptResult<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) {
   HandshakeClient handshake(key, random_for_handshake());
   const Time deadline = Clock::now() + kAnswerLimit;
-  if (!say(socket, handshake.hello())) return attempt_failure("the connection closed");
+  if (!send_text(socket, handshake.hello())) return attempt_failure("the connection closed");
   for (;;) {
     std::array<char, kAnswerSize> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
     if (!readable(socket.get(), ended, deadline)) return timed_out("a reply of dlaunch");
@@ -44,7 +44,7 @@ AttemptResult<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) 
     if (got <= 0) return attempt_failure("the listening process closed the connection");
     const HandshakeState progress = handshake.feed({buffer.data(), static_cast<size_t>(got)});
     if (progress == HandshakeState::proven) {
-      if (!say(socket, handshake.proof())) return attempt_failure("the connection closed");
+      if (!send_text(socket, handshake.proof())) return attempt_failure("the connection closed");
       return SealedSocket(std::move(socket), handshake.keys());
     }
     if (progress == HandshakeState::refused && handshake.other_key()) return other_key();

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kBacklog = 1024;
 constexpr std::chrono::milliseconds kPause{500};  // pause before the next lookup of a name
-// an address of no machine (RFC 5737): its route is the route to the network
+// An address of no machine (RFC 5737): its route is the route to the network.
 constexpr const char* kElsewhere = "192.0.2.1";
 
 tl::unexpected<Error> cannot_listen(const Endpoint& where, std::string what, std::string why, std::string hint) {

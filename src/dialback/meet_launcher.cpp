@@ -30,7 +30,7 @@ AttemptResult<LauncherConnection> meet_at(const Endpoint& where, const Secret& k
 
 Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
                                          EndSignals& signals, const Messages& messages) {
-  std::string told;
+  std::string reported;
   for (milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     const milliseconds left(std::max(1, milliseconds_until(deadline)));
     auto connection = meet_at(where, key, self, std::min(kConnectLimit, left), signals.fd());
@@ -48,7 +48,7 @@ Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& ke
       return fail(std::move(error));
     }
     const std::string text = error.what + (error.why.empty() ? "" : ": " + error.why);
-    if (std::exchange(told, text) != text) messages.info(to_string(where) + ": " + text + "; trying again");
+    if (std::exchange(reported, text) != text) messages.info(to_string(where) + ": " + text + "; trying again");
     readable(-1, signals.fd(), Clock::now() + pause);
   }
 }

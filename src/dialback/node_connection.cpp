@@ -40,7 +40,7 @@ transport::Disconnect NodeConnection::reason() const {
   return disconnect_;
 }
 
-void NodeConnection::say_error(std::string_view bytes) const {
+void NodeConnection::add_error_text(std::string_view bytes) const {
   [[maybe_unused]] const ssize_t taken = ::write(errors_.write.get(), bytes.data(), bytes.size());
 }
 

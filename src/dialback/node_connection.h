@@ -1,7 +1,7 @@
 // One node's connection, shared by the launcher and the thread that copies its bytes: a socket pair, and the reason of
 // its end. Threads that call the functions:
 // - the launcher: connection, taken, reason
-// - AgentGroup: say_error, expect_reason, end_soon, close_thread_end
+// - AgentGroup: add_error_text, expect_reason, end_soon, close_thread_end
 // - the launcher or AgentGroup, before the pump has the connection: take_thread_end
 // - AgentGroup and the pump: set_reason
 // - the pump: all others
@@ -27,7 +27,7 @@ class NodeConnection {
   static transport::Connection connection(const std::shared_ptr<NodeConnection>& connection);
   bool taken() const { return !stream_; }
   /// Passes on the stderr of the command that started the agent, as far as the launcher reads it.
-  void say_error(std::string_view bytes) const;
+  void add_error_text(std::string_view bytes) const;
   /// The other end; call once.
   sys::Fd take_thread_end() { return std::move(local_); }
   /// Alternative to take_thread_end(): closes the end, which ends the launcher's stream.

@@ -10,11 +10,11 @@ NodeService::NodeService(LauncherConnection connection, LocalAgent agent, EndSig
     : agent_(std::move(agent)),
       signals_(signals),
       launcher_(std::move(connection.address)),
-      carrier_(std::move(connection.socket), [this](const SealedRecord& record) { hear(record); }) {}
+      carrier_(std::move(connection.socket), [this](const SealedRecord& record) { take_record(record); }) {}
 
 Result<int> NodeService::run() {
   SealedSocket& socket = carrier_.socket();
-  // records that arrived with the welcome are processed before the first wait
+  // Records that arrived with the welcome are processed before the first wait.
   std::vector<pollfd> polled(1 + Carrier::kPolled);
   for (;;) {
     socket.beat(Clock::now());
@@ -33,15 +33,15 @@ Result<int> NodeService::run() {
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
     // While an agent runs, the heartbeat of its link detects a lost launcher. This ends when the agent closes its end,
     // even if its last bytes are still unread here.
-    const bool judged = agent_runs_ && !carrier_.local_hung_up();
-    if (!judged && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
+    const bool link_detects_loss = agent_runs_ && !carrier_.local_hung_up();
+    if (!link_detects_loss && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});
     carrier_.watch(polled);
     ::poll(polled.data(), polled.size(), milliseconds_until(socket.next_beat()));
   }
 }
 
-void NodeService::hear(const SealedRecord& record) {
+void NodeService::take_record(const SealedRecord& record) {
   switch (record.kind) {
     case SealedRecord::Kind::data:
       if (!carrier_.attached() && !carrier_.local_ended()) start_agent();

@@ -19,7 +19,7 @@ struct LocalAgent {
   /// Signals the agent with TERM, INT or HUP: the part of this machine in the job ends. Returns false if the agent no
   /// longer accepts signals.
   std::function<bool(int signal)> tell_to_end;
-  /// call after the link is closed; waits, for a bounded time, until no process of the agent is left
+  /// Call after the link is closed; waits, for a bounded time, until no process of the agent is left.
   std::function<void()> end;
 };
 
@@ -32,7 +32,7 @@ class NodeService {
   Result<int> run();
 
  private:
-  void hear(const SealedRecord& record);
+  void take_record(const SealedRecord& record);
   void start_agent();
   void agent_ended();
   Result<int> over(Result<int> how);

@@ -37,8 +37,8 @@ struct PendingConnections::Pending {
   std::optional<SealedSocket> proven;  // set after the proof; owns the socket and awaits the statement
 };
 
-PendingConnections::PendingConnections(ListeningSocket listener, const Secret& key, Said said)
-    : listener_(std::move(listener)), key_(key), said_(std::move(said)) {}
+PendingConnections::PendingConnections(ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record)
+    : listener_(std::move(listener)), key_(key), on_first_record_(std::move(on_first_record)) {}
 
 PendingConnections::~PendingConnections() = default;
 
@@ -50,7 +50,7 @@ void PendingConnections::watch(std::vector<pollfd>& polled) const {
 void PendingConnections::turn(const pollfd* polled, Time now) {
   const bool listener_ready = listener_.socket && polled->revents != 0;
   std::erase_if(pending_, [&](const std::unique_ptr<Pending>& connection) {
-    if (!hear(*connection)) return true;
+    if (!receive(*connection)) return true;
     if (now - connection->since < kHandshakeLimit) return false;
     count_rejected(*connection);
     return true;
@@ -101,22 +101,22 @@ void PendingConnections::count_rejected(const Pending& connection) {
   if (addresses_.size() < kNamedAddresses) addresses_.insert(connection.address);
 }
 
-bool PendingConnections::hear(Pending& connection) {
-  if (!connection.proven && !hear_handshake(connection)) {
+bool PendingConnections::receive(Pending& connection) {
+  if (!connection.proven && !receive_handshake(connection)) {
     count_rejected(connection);
     return false;
   }
   if (!connection.proven) return true;
   connection.proven->receive();
   if (const auto record = connection.proven->next()) {
-    said_(*connection.proven, connection.address, *record);
+    on_first_record_(*connection.proven, connection.address, *record);
     return false;
   }
   return !connection.proven->over();
 }
 
 /// Returns false if the handshake failed: the peer does not have the job's key.
-bool PendingConnections::hear_handshake(Pending& connection) {
+bool PendingConnections::receive_handshake(Pending& connection) {
   std::array<char, kHelloSize> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv() fills it
   for (;;) {
     const ssize_t got =
@@ -127,7 +127,7 @@ bool PendingConnections::hear_handshake(Pending& connection) {
     const std::string reply = connection.handshake.take_reply();
     const bool sent =
         ::send(connection.fd(), reply.data(), reply.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(reply.size());
-    // a new connection always accepts these few bytes at once
+    // A new connection always accepts these few bytes at once.
     if (progress == HandshakeState::refused || !sent) return false;
     if (progress == HandshakeState::proven) {
       connection.proven.emplace(std::move(connection.socket), connection.handshake.keys());

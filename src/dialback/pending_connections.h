@@ -21,14 +21,15 @@ namespace dlaunch::dialback {
 
 class PendingConnections {
  public:
-  /// like MaxStartups of OpenSSH: beyond the limit, the oldest is closed
+  /// Like MaxStartups of OpenSSH: beyond the limit, the oldest is closed.
   static constexpr size_t kMostUnauthenticated = 128;
   static constexpr std::chrono::seconds kHandshakeLimit{10};
 
   /// Receives each peer with the key: its first record and its address. May take the socket.
-  using Said = std::function<void(SealedSocket& socket, const std::string& address, const SealedRecord& record)>;
+  using OnFirstRecord =
+      std::function<void(SealedSocket& socket, const std::string& address, const SealedRecord& record)>;
 
-  PendingConnections(ListeningSocket listener, const Secret& key, Said said);
+  PendingConnections(ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record);
   ~PendingConnections();
 
   const Endpoint& at() const { return listener_.at; }
@@ -49,12 +50,12 @@ class PendingConnections {
   void make_room();
   void count_rejected(const Pending& connection);
   /// Processes the received bytes. Returns false if the connection is admitted or must be dropped.
-  bool hear(Pending& connection);
-  bool hear_handshake(Pending& connection);
+  bool receive(Pending& connection);
+  bool receive_handshake(Pending& connection);
 
   ListeningSocket listener_;
   const Secret key_;
-  const Said said_;
+  const OnFirstRecord on_first_record_;
   std::vector<std::unique_ptr<Pending>> pending_;
   size_t not_dlaunch_ = 0;  // connections that sent no bytes, or bytes of another program
   size_t wrong_keys_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kOutcomeLimit{2};
 constexpr std::chrono::milliseconds kReasonWait{1000};
-constexpr std::chrono::seconds kEndsWhenTold{3};
+constexpr std::chrono::seconds kEndsAfterRequest{3};
 
 }  // namespace
 
@@ -26,7 +26,7 @@ struct Pump::Carried {
       : carrier(std::move(its_carrier)), connection(std::move(its_connection)) {}
   Carrier carrier;
   std::shared_ptr<NodeConnection> connection;
-  bool told_end = false;             // the node was notified that the launcher has closed its link
+  bool end_sent = false;             // the node was notified that the launcher has closed its link
   std::optional<Time> reason_until;  // deadline for a better reason after the connection has ended
   std::optional<Time> ends_by;       // deadline for the end of the connection
   bool over = false;
@@ -36,9 +36,10 @@ Pump::Pump() { std::tie(order_, orders_) = sys::make_socketpair(); }
 Pump::~Pump() = default;
 
 void Pump::add(SealedSocket socket, std::shared_ptr<NodeConnection> connection) {
-  NodeConnection& told = *connection;
+  NodeConnection& target = *connection;
   auto added = std::make_unique<Carried>(
-      Carrier(std::move(socket), [&told](const SealedRecord& record) { hear(told, record); }), std::move(connection));
+      Carrier(std::move(socket), [&target](const SealedRecord& record) { take_record(target, record); }),
+      std::move(connection));
   added->carrier.attach(added->connection->take_thread_end());
   const std::lock_guard lock(mutex_);
   added_.push_back(std::move(added));
@@ -62,7 +63,7 @@ void Pump::stop() {
   wake();
 }
 
-void Pump::hear(NodeConnection& connection, const SealedRecord& record) {
+void Pump::take_record(NodeConnection& connection, const SealedRecord& record) {
   if (record.kind != SealedRecord::Kind::data_end || record.payload.empty()) return;
   transport::Disconnect why;
   auto [nothing_left, reason] = data_end_in(record.payload);
@@ -76,7 +77,7 @@ void Pump::run() {
   for (;;) {
     polled.assign(1, {orders_.get(), POLLIN, 0});
     for (const auto& each : carried_) each->carrier.watch(polled);
-    ::poll(polled.data(), polled.size(), static_cast<int>(until_next_look().count()));
+    ::poll(polled.data(), polled.size(), static_cast<int>(until_next_check().count()));
     for (size_t i = 0; i < carried_.size(); ++i) turn(*carried_[i], &polled[1 + i * Carrier::kPolled]);
     if (polled[0].revents != 0 && !take_orders()) return;
   }
@@ -88,7 +89,7 @@ bool Pump::take_orders() {
   ::recv(orders_.get(), wakes.data(), wakes.size(), MSG_DONTWAIT);
   for (auto& each : added_) carried_.push_back(std::move(each));
   added_.clear();
-  if (outcome_) say_outcome(*outcome_);
+  if (outcome_) send_outcome(*outcome_);
   return !outcome_ && !stopped_;
 }
 
@@ -99,15 +100,15 @@ void Pump::turn(Carried& each, const pollfd* polled) {
   each.carrier.turn(polled);
   if (!each.ends_by && each.connection->is_ending()) each.ends_by = Clock::now() + kReasonWait;
   if (each.ends_by && Clock::now() >= *each.ends_by && !each.carrier.local_ended()) each.carrier.detach();
-  if (each.carrier.local_ended() && !std::exchange(each.told_end, true)) {
+  if (each.carrier.local_ended() && !std::exchange(each.end_sent, true)) {
     each.carrier.socket().send(SealedRecord::Kind::data_end);
     each.carrier.socket().flush();
   }
-  if (each.carrier.finished()) let_go(each);
+  if (each.carrier.finished()) finish_if_over(each);
   each.connection->set_idle(each.carrier.idle());
 }
 
-void Pump::let_go(Carried& each) {
+void Pump::finish_if_over(Carried& each) {
   if (!each.reason_until) each.reason_until = Clock::now() + kReasonWait;
   if (each.connection->expects_reason() && Clock::now() < *each.reason_until) return;
   each.over = true;
@@ -118,24 +119,24 @@ void Pump::let_go(Carried& each) {
   each.carrier.detach();
 }
 
-std::chrono::milliseconds Pump::until_next_look() const {
+std::chrono::milliseconds Pump::until_next_check() const {
   Time next = Clock::now() + SealedSocket::kBeat;
   for (const auto& each : carried_) {
     if (each->over) continue;
     next = std::min(next, each->reason_until.value_or(each->carrier.socket().next_beat()));
-    if (each->ends_by && !each->told_end) next = std::min(next, *each->ends_by);
+    if (each->ends_by && !each->end_sent) next = std::min(next, *each->ends_by);
   }
   return std::chrono::milliseconds(milliseconds_until(next));
 }
 
-void Pump::say_outcome(int exit_code) {
+void Pump::send_outcome(int exit_code) {
   std::vector<SealedSocket*> sockets;
   for (const auto& each : carried_) {
     each->carrier.detach();
     each->carrier.socket().send(SealedRecord::Kind::outcome, std::to_string(exit_code), true);
     sockets.push_back(&each->carrier.socket());
   }
-  say_farewell(std::move(sockets), Clock::now() + kOutcomeLimit);
+  send_last_records(std::move(sockets), Clock::now() + kOutcomeLimit);
 }
 
 void PumpThread::start() {
@@ -146,12 +147,12 @@ void PumpThread::start() {
 
 void PumpThread::finish(int exit_code) {
   pump_->finish(exit_code);
-  thread_.join_until(Clock::now() + kEndsWhenTold);
+  thread_.join_until(Clock::now() + kEndsAfterRequest);
 }
 
 void PumpThread::stop() {
   pump_->stop();
-  thread_.join_until(Clock::now() + kEndsWhenTold);
+  thread_.join_until(Clock::now() + kEndsAfterRequest);
 }
 
 }  // namespace dlaunch::dialback

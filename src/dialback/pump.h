@@ -37,13 +37,13 @@ class Pump {
  private:
   struct Carried;
 
-  static void hear(NodeConnection& connection, const SealedRecord& record);
+  static void take_record(NodeConnection& connection, const SealedRecord& record);
   /// Returns false if the thread must end.
   bool take_orders();
   void turn(Carried& each, const pollfd* polled);
-  void let_go(Carried& each);
-  void say_outcome(int exit_code);
-  std::chrono::milliseconds until_next_look() const;
+  void finish_if_over(Carried& each);
+  void send_outcome(int exit_code);
+  std::chrono::milliseconds until_next_check() const;
 
   sys::Fd order_;
   sys::Fd orders_;

@@ -25,7 +25,7 @@ struct SealedRecord {
     refusal = 3,    ///< launcher: why the node is refused; the last record
     data = 4,       ///< bytes of the agent's link, both ways
     alive = 5,      ///< empty, every few seconds
-    /// end of the data; from a node with the remaining processes and the reason (DataEnd in statement.h)
+    /// End of the data; from a node with the remaining processes and the reason (DataEnd in statement.h)
     data_end = 6,
     outcome = 7,  ///< launcher: the job's exit code in digits; the last record
   };

@@ -17,8 +17,8 @@ SealedSocket::SealedSocket(sys::Fd socket, const SessionKeys& keys)
     : socket_(std::move(socket)),
       sealer_(keys.send),
       opener_(keys.receive),
-      heard_(Clock::now()),
-      next_beat_(heard_ + kBeat) {
+      last_received_(Clock::now()),
+      next_beat_(last_received_ + kBeat) {
   sys::set_nonblocking(socket_.get());
 }
 
@@ -53,7 +53,7 @@ void SealedSocket::receive() {
   const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (got > 0) {
     opener_.feed({buffer.data(), static_cast<size_t>(got)});
-    heard_ = Clock::now();
+    last_received_ = Clock::now();
   } else if (got == 0) {
     end("closed by the other side");
   } else if (errno != EAGAIN && errno != EINTR) {
@@ -79,7 +79,7 @@ void SealedSocket::beat(Time now) {
 void SealedSocket::finish_sending() { ::shutdown(socket_.get(), SHUT_WR); }
 
 /// Unread bytes from the peer would make the kernel discard the bytes we sent: read them to the end.
-void say_farewell(std::vector<SealedSocket*> sockets, Time deadline) {
+void send_last_records(std::vector<SealedSocket*> sockets, Time deadline) {
   std::vector<bool> finished(sockets.size());
   for (;;) {
     std::vector<pollfd> polled;

@@ -34,7 +34,7 @@ class SealedSocket {
   /// Queues an `alive` record at each interval.
   void beat(Time now);
   Time next_beat() const { return next_beat_; }
-  bool silent(Time now) const { return now - heard_ > kLongestSilence; }
+  bool silent(Time now) const { return now - last_received_ > kLongestSilence; }
   /// True if the connection cannot be used any more; why() returns the reason.
   bool over() const { return over_; }
   const std::string& why() const { return why_; }
@@ -48,7 +48,7 @@ class SealedSocket {
   Sealer sealer_;
   Opener opener_;
   std::string out_;
-  Time heard_;
+  Time last_received_;
   Time next_beat_;
   bool last_sent_ = false;
   bool over_ = false;
@@ -56,6 +56,6 @@ class SealedSocket {
 };
 
 /// Sends to each peer its last queued record. Waits until the peers have received their records, or until the deadline.
-void say_farewell(std::vector<SealedSocket*> sockets, Time deadline);
+void send_last_records(std::vector<SealedSocket*> sockets, Time deadline);
 
 }  // namespace dlaunch::dialback

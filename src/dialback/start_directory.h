@@ -22,7 +22,7 @@ class StartDirectory {
   StartDirectory& operator=(StartDirectory&&) = delete;
   ~StartDirectory();
 
-  /// absolute, without links
+  /// Absolute, without links.
   const std::string& path() const { return path_; }
   Result<void> write(const std::string& name, std::string_view text) const;
   /// The start of a file; empty if the file is missing.

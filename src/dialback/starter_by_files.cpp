@@ -28,9 +28,9 @@ std::string task_script(const std::string& own_name) {
 
 }  // namespace
 
-StarterByFiles::StarterByFiles(Request request, Heard heard)
+StarterByFiles::StarterByFiles(Request request, OnErrors on_errors)
     : request_(std::move(request)),
-      heard_(std::move(heard)),
+      on_errors_(std::move(on_errors)),
       one_for_all_(request_.how.command.find("{hosts}") != std::string::npos) {}
 
 Result<void> StarterByFiles::begin(transport::RunningCommands& /*processes*/) {
@@ -46,7 +46,7 @@ Result<void> StarterByFiles::begin(transport::RunningCommands& /*processes*/) {
 
 /// All hosts read the same bytes; hosts with the agent stop at the first contact.
 Result<void> StarterByFiles::send_contact(const std::string& line, transport::RunningCommands& processes) {
-  come_by_ = Clock::now() + kTasksComeLimit;
+  connect_by_ = Clock::now() + kTasksComeLimit;
   TRY(files_->write("data", line + std::string(transport::agent_image().bytes) + line));
   const DialIn& how = request_.how;
   const std::string task = " /bin/sh -c " + shell_quote(task_script(how.own_name)) + ' ' + shell_quote(files_->path());
@@ -90,8 +90,8 @@ void StarterByFiles::turn(const pollfd* polled, Time now) {
 void StarterByFiles::read_answers() {
   answers_.emplace(request_.nonce, transport::agent_image().machine, request_.names());
   for (const plan::Host& host : request_.hosts) {
-    const std::string said = files_->read("said." + host.name);
-    answers_->feed(said.substr(0, said.rfind('\n') + 1));
+    const std::string text = files_->read("said." + host.name);
+    answers_->feed(text.substr(0, text.rfind('\n') + 1));
   }
 }
 
@@ -102,8 +102,8 @@ void StarterByFiles::read(Started& from) {
     ssize_t got = 0;
     while (*fd && (got = TEMP_FAILURE_RETRY(::read(fd->get(), buffer.data(), buffer.size()))) > 0) {
       if (fd == &from.stream) continue;
-      from.said_why = true;
-      heard_(from.host, {buffer.data(), static_cast<size_t>(got)});
+      from.gave_reason = true;
+      on_errors_(from.host, {buffer.data(), static_cast<size_t>(got)});
     }
     if (*fd && (got == 0 || errno != EAGAIN)) fd->reset();
   }
@@ -122,7 +122,7 @@ std::optional<transport::Disconnect> StarterByFiles::start_failure(const std::st
   }
   if (command->stream) return std::nullopt;
   transport::Disconnect why{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
-  if (command->said_why) return why;
+  if (command->gave_reason) return why;
   if (answers_->state(host) == Answers::State::silent) {
     why.what = "the start command ended without a reply from the agent";
     why.hint = "check that the host can read " + files_->path() + ", or use --transport ssh";

@@ -16,11 +16,11 @@ namespace dlaunch::dialback {
 
 class StarterByFiles : public AgentStarter {
  public:
-  StarterByFiles(Request request, Heard heard);
+  StarterByFiles(Request request, OnErrors on_errors);
 
   Result<void> begin(transport::RunningCommands& processes) override;
   Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) override;
-  Time come_by() const override { return come_by_; }
+  Time connect_by() const override { return connect_by_; }
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
   std::optional<transport::Disconnect> start_failure(const std::string& host) override;
@@ -36,7 +36,7 @@ class StarterByFiles : public AgentStarter {
     std::string host;
     sys::Fd stream = {};  // its output, which is ignored
     sys::Fd errors = {};
-    bool said_why = false;
+    bool gave_reason = false;
   };
 
   Result<void> start(const std::string& host, const std::string& command, const std::string& arguments,
@@ -46,13 +46,13 @@ class StarterByFiles : public AgentStarter {
   const Started* command_of(const std::string& host) const;
 
   const Request request_;
-  const Heard heard_;
+  const OnErrors on_errors_;
   const bool one_for_all_;
   std::optional<StartDirectory> files_;
   std::vector<Started> started_;
   std::optional<Answers> answers_;  // the hosts' files at the last read
   Time next_read_;                  // of these files
-  Time come_by_ = Time::max();
+  Time connect_by_ = Time::max();
 };
 
 }  // namespace dlaunch::dialback

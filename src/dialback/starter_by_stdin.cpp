@@ -34,9 +34,9 @@ std::string set_environment(const std::string& script, const std::vector<std::st
 
 }  // namespace
 
-StarterByStdin::StarterByStdin(Request request, Heard heard)
+StarterByStdin::StarterByStdin(Request request, OnErrors on_errors)
     : request_(std::move(request)),
-      heard_(std::move(heard)),
+      on_errors_(std::move(on_errors)),
       answers_(request_.nonce, transport::agent_image().machine, request_.names()) {}
 
 Result<void> StarterByStdin::begin(transport::RunningCommands& processes) {
@@ -54,7 +54,7 @@ Result<void> StarterByStdin::begin(transport::RunningCommands& processes) {
 
 Result<void> StarterByStdin::send_contact(const std::string& line, transport::RunningCommands& /*processes*/) {
   contact_ = line;
-  say(contact_);
+  send(contact_);
   return {};
 }
 
@@ -69,7 +69,7 @@ std::optional<transport::Disconnect> StarterByStdin::start_failure(const std::st
   return transport::Disconnect{.what = {}, .why = {}, .hint = {}, .retry = Retry::when_up};
 }
 
-void StarterByStdin::say(std::string_view text) {
+void StarterByStdin::send(std::string_view text) {
   to_send_ += text;
   write();
 }
@@ -84,16 +84,16 @@ void StarterByStdin::turn(const pollfd* polled, Time now) {
   if (polled[1].revents != 0 && errors_) read_errors();
   if (polled[0].revents != 0 && stream_) read(now);
   if (stream_) write();
-  look_at_answers(now);
+  check_answers(now);
 }
 
 /// The time limit for connecting starts when all hosts that answered in time have an agent and all its input. Without
 /// any answer the time is over at once: a host without an answer may block the answers of all other hosts.
-void StarterByStdin::look_at_answers(Time now) {
-  if (first_answer_ == Time::max() && now - began_ > kAnswerLimit) come_by_ = std::min(come_by_, now);
-  if (come_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
+void StarterByStdin::check_answers(Time now) {
+  if (first_answer_ == Time::max() && now - began_ > kAnswerLimit) connect_by_ = std::min(connect_by_, now);
+  if (connect_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
   const bool all = !answers_.any(Answers::State::silent);
-  if (all || (first_answer_ != Time::max() && now - first_answer_ > kTogether)) come_by_ = now + kComeLimit;
+  if (all || (first_answer_ != Time::max() && now - first_answer_ > kTogether)) connect_by_ = now + kComeLimit;
 }
 
 void StarterByStdin::close() {
@@ -133,8 +133,8 @@ void StarterByStdin::send_agent(Time now) {
   const bool all = !answers_.any(Answers::State::silent) || now - first_answer_ > kTogether;
   if (!all || sent_agent_ || !answers_.any(Answers::State::asks)) return;
   sent_agent_ = true;
-  say(transport::agent_image().bytes);
-  say(contact_);
+  send(transport::agent_image().bytes);
+  send(contact_);
 }
 
 void StarterByStdin::read_errors() {
@@ -143,7 +143,7 @@ void StarterByStdin::read_errors() {
     const ssize_t got = errors_ ? TEMP_FAILURE_RETRY(::read(errors_.get(), buffer.data(), buffer.size())) : 0;
     if (got == 0) errors_.reset();
     if (got <= 0) return;
-    heard_("", {buffer.data(), static_cast<size_t>(got)});
+    on_errors_("", {buffer.data(), static_cast<size_t>(got)});
   }
 }
 

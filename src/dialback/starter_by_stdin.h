@@ -14,11 +14,11 @@ namespace dlaunch::dialback {
 
 class StarterByStdin : public AgentStarter {
  public:
-  StarterByStdin(Request request, Heard heard);
+  StarterByStdin(Request request, OnErrors on_errors);
 
   Result<void> begin(transport::RunningCommands& processes) override;
   Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) override;
-  Time come_by() const override { return come_by_; }
+  Time connect_by() const override { return connect_by_; }
   void watch(std::vector<pollfd>& polled) const override;
   void turn(const pollfd* polled, Time now) override;
   std::optional<transport::Disconnect> start_failure(const std::string& host) override;
@@ -27,15 +27,15 @@ class StarterByStdin : public AgentStarter {
   void close() override;
 
  private:
-  void say(std::string_view text);
+  void send(std::string_view text);
   void write();
   void read(Time now);
   void read_errors();
   void send_agent(Time now);
-  void look_at_answers(Time now);
+  void check_answers(Time now);
 
   const Request request_;
-  const Heard heard_;
+  const OnErrors on_errors_;
   Answers answers_;
   sys::Fd stream_;
   sys::Fd errors_;
@@ -44,7 +44,7 @@ class StarterByStdin : public AgentStarter {
   Time first_answer_ = Time::max();
   bool sent_agent_ = false;
   std::string contact_;
-  Time come_by_ = Time::max();
+  Time connect_by_ = Time::max();
 };
 
 }  // namespace dlaunch::dialback

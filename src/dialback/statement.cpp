@@ -102,7 +102,7 @@ std::string refusal_payload(const Error& error) {
   return payload;
 }
 
-/// to_text() makes the parts printable.
+/// Error's to_text() makes the parts printable.
 Error refusal_in(std::string_view payload) {
   auto fields = split(payload, kBetween);
   fields.resize(kRefusalFields);

@@ -39,12 +39,13 @@ void take_errors(sys::Fd& from, std::string& text) {
 
 /// Reads `from` and `errors` until `from` ends; false: the deadline passed. An unread stderr pipe would block the
 /// command.
-bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::string& said, Time deadline, int ended) {
+bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::string& error_text, Time deadline,
+                 int ended) {
   while (text.size() < kLongestAnswer) {
     std::array<pollfd, 3> waits{{{from.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}, {ended, POLLIN, 0}}};
     const int ready = ::poll(waits.data(), waits.size(), milliseconds_until(deadline));
     if (ready == 0 || waits[2].revents != 0) return false;
-    if (waits[1].revents != 0) take_errors(errors, said);
+    if (waits[1].revents != 0) take_errors(errors, error_text);
     if (waits[0].revents != 0 && read_some(from, text) <= 0) return true;
     if (waits[0].revents == 0 && Clock::now() >= deadline) return false;
   }
@@ -52,7 +53,7 @@ bool read_to_end(const sys::Fd& from, std::string& text, sys::Fd& errors, std::s
 }
 
 /// Waits for the command's exit; kills a late command at once, because there is nothing to clean up.
-void end_asked(const Command& command, bool in_time) {
+void end_command(const Command& command, bool in_time) {
   if (!in_time) command.signal(SIGKILL);
   command.ends_by(Clock::now() + kEnds);
 }
@@ -69,12 +70,12 @@ CommandAnswer ask_command(const std::string& line, std::chrono::milliseconds lim
   errors.write.reset();
   sys::set_nonblocking(errors.read.get());
   CommandAnswer answer;
-  std::string said;
-  const bool in_time = read_to_end(ours, answer.text, errors.read, said, Clock::now() + limit, ended);
+  std::string error_text;
+  const bool in_time = read_to_end(ours, answer.text, errors.read, error_text, Clock::now() + limit, ended);
   ours.reset();
-  end_asked(command, in_time);
-  if (errors.read) take_errors(errors.read, said);
-  answer.trouble = ssh::last_words(said);
+  end_command(command, in_time);
+  if (errors.read) take_errors(errors.read, error_text);
+  answer.trouble = ssh::last_lines(error_text);
   if (in_time) return answer;
   return {.text = {}, .trouble = "timed out after " + std::to_string(limit.count() / 1000) + " s"};
 }

@@ -192,7 +192,7 @@ Bootstrap::Next Bootstrap::take_answer(std::string_view line) {
   const std::string_view operand = blank == std::string_view::npos ? "" : line.substr(blank + 1);
   if (word == "fail") return fail(std::string(operand));
   if (word == "ready") return Next::frames;
-  if (word != "need" || std::exchange(asked_, true)) return fail("protocol error: unexpected reply from the shell");
+  if (word != "need" || std::exchange(requested_, true)) return fail("protocol error: unexpected reply from the shell");
   if (operand != machine_) {
     return fail("not supported: machine type " + std::string(operand) + ": the agent in this dlaunch is for " +
                 machine_ + "; install dlaunch-agent on the host and set --agent-path");

@@ -71,7 +71,7 @@ class Bootstrap {
   size_t searched_ = 0;     // bytes of the answer without a newline
   std::string noise_;
   size_t noise_size_ = 0;
-  bool asked_ = false;  // the host requested the agent
+  bool requested_ = false;  // the host requested the agent
   std::string why_;
 };
 

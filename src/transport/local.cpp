@@ -141,7 +141,7 @@ Result<Connection> Local::start() {
 }
 
 void Local::tell_to_end(int signal) {
-  // agents are not reaped before close(), so their pids stay valid
+  // Agents are not reaped before close(), so their pids stay valid.
   for (const Agent& agent : agents_) ::kill(agent.pid, signal);
 }
 

@@ -12,7 +12,7 @@ constexpr size_t kMostLine = 4096;  // bytes; longer lines are cut
 
 }  // namespace
 
-void ReasonLines::take(std::string_view bytes, const Told& told) {
+void ReasonLines::take(std::string_view bytes, const OnLine& on_line) {
   for (const char c : bytes) {
     if (c != '\n') {
       if (partial_.size() < kMostLine) partial_ += c;
@@ -21,7 +21,7 @@ void ReasonLines::take(std::string_view bytes, const Told& told) {
     const std::string line(trim(std::exchange(partial_, {})));
     if (line.empty()) continue;
     if (!has_cause() && !is_remark(line)) last_ = line;
-    if (told) told(line);
+    if (on_line) on_line(line);
   }
 }
 

@@ -10,10 +10,10 @@ namespace dlaunch::transport {
 
 class ReasonLines {
  public:
-  using Told = std::function<void(const std::string& line)>;
+  using OnLine = std::function<void(const std::string& line)>;
 
-  /// Accepts any bytes; calls `told` for each completed line.
-  void take(std::string_view bytes, const Told& told);
+  /// Accepts any bytes; calls `on_line` for each completed line.
+  void take(std::string_view bytes, const OnLine& on_line);
   /// The current reason.
   std::string last() const;
   /// Drops the lines up to now: the command has done its work, so they are not reasons.

@@ -9,8 +9,8 @@ namespace {
 // connecting.
 constexpr std::chrono::milliseconds kAllEndByThemselves{1000};
 constexpr std::chrono::milliseconds kAllMustEndByThemselves{10000};
-constexpr std::chrono::milliseconds kAllEndWhenTold{1000};    // a local agent also needs time to end its ranks
-constexpr std::chrono::milliseconds kAllEndWhenKilled{1000};  // a longer wait means uninterruptible sleep
+constexpr std::chrono::milliseconds kAllEndAfterTerm{1000};  // a local agent also needs time to end its ranks
+constexpr std::chrono::milliseconds kAllEndAfterKill{1000};  // a longer wait means uninterruptible sleep
 
 }  // namespace
 
@@ -29,9 +29,9 @@ bool RunningCommands::end_all(Ending ending) {
   if (wait_for_all(kAllEndByThemselves)) return true;
   signal_all(SIGTERM);
   signal_all(SIGCONT);  // a stopped command would not receive SIGTERM
-  if (wait_for_all(kAllEndWhenTold)) return true;
+  if (wait_for_all(kAllEndAfterTerm)) return true;
   signal_all(SIGKILL);
-  return wait_for_all(kAllEndWhenKilled);
+  return wait_for_all(kAllEndAfterKill);
 }
 
 void RunningCommands::end(Ending ending, const std::function<void(const std::string&)>& note) {

@@ -22,7 +22,7 @@ namespace {
 // Limits for all connections together. A connection ends by itself after its stream is closed, unless it is still
 // connecting.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
-constexpr std::chrono::milliseconds kEndsWhenTold{500};
+constexpr std::chrono::milliseconds kEndsAfterShutdown{500};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ class Ssh::Impl {
 
   Result<Connection> open(const plan::Host& host) {
     TRY(begin());
-    forget_those_that_are_over();
+    remove_finished();
     auto [ours, theirs] = sys::make_socketpair();
     sys::Pipe errors = sys::make_pipe();
     if (!errors.read) return no_resources(host, errno);
@@ -54,7 +54,7 @@ class Ssh::Impl {
     if (notes_) notes_->end();
     if (runs_.empty() || join_all(kEndsByItself)) return;
     watchdog_->end_all();
-    join_all(kEndsWhenTold);
+    join_all(kEndsAfterShutdown);
     runs_.clear();
   }
 
@@ -65,8 +65,8 @@ class Ssh::Impl {
   };
 
   /// Removes finished runners: a host may be tried many times until the host is up.
-  void forget_those_that_are_over() {
-    const auto soon = std::chrono::steady_clock::now() + kEndsWhenTold;
+  void remove_finished() {
+    const auto soon = std::chrono::steady_clock::now() + kEndsAfterShutdown;
     std::erase_if(runs_, [&](Run& run) { return run.runner->over() && run.thread.join_until(soon); });
   }
 

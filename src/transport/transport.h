@@ -1,5 +1,5 @@
-// Connecting to an agent. For the launcher, a local child, an ssh host and a fake of a test are the same: a byte
-// stream.
+// The interface through which the launcher connects to agents. A local child, an ssh host and a fake of a test all look
+// like a byte stream. Called only from the launcher's thread.
 #pragma once
 
 #include <chrono>

@@ -160,12 +160,12 @@ class Between(Ssh):
 
     def test_jump_is_down(self):
         self.host(1).kill_sshd()
-        self.refused("node2", "way through", "connect to host node1 port 22: Connection refused",
+        self.refused("node2", "cannot connect through the jump host", "connect to host node1 port 22: Connection refused",
                      where=self.hostfile("node2 slots=1 jump=node1", "node3 slots=1"))
 
     def test_host_behind_the_jump_is_down(self):
         self.host(2).kill_sshd()
-        self.refused("node2", "way through", "Connection refused", where=self.hostfile("node2 slots=1 jump=node1"))
+        self.refused("node2", "cannot connect through the jump host", "Connection refused", where=self.hostfile("node2 slots=1 jump=node1"))
 
     def test_command_fails(self):
         self.configure("Host node2\n ProxyCommand echo it went wrong >&2; exit 1")

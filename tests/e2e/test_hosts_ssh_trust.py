@@ -288,7 +288,7 @@ class Certificates(Trust):
 
     def test_that_the_host_refuses(self):
         self.on_head(f"ssh-keygen -q -s /root/authority -I me -n nobody {KEY}.pub")
-        self.both_refuse("Permission denied", f"tried {KEY}-cert.pub, {KEY}")
+        self.both_refuse("Permission denied", f"tried: {KEY}-cert.pub, {KEY}")
 
     def test_of_the_agent(self):
         self.certify()
@@ -317,7 +317,7 @@ class Algorithms(Trust):
                      "HostKeyAlgorithms rsa-sha2-512"):
             with self.subTest(line):
                 self.on_head(f"sed -i '1i {line}' {CONFIG}")
-                self.both_refuse("no ssh handshake", "--exec 'ssh")
+                self.both_refuse("ssh handshake failed", "--exec 'ssh")
                 self.on_head(f"sed -i 1d {CONFIG}")
 
     def test_of_keys(self):
@@ -336,7 +336,7 @@ class Algorithms(Trust):
                      "printf 'Match final all\\n Include /etc/ssh/policy.config\\n' >/etc/ssh/ssh_config; "
                      "echo 'Ciphers aes256-ctr' >/etc/ssh/policy.config")
         self.sshd("Ciphers aes128-ctr")
-        self.both_refuse("no ssh handshake", "--exec 'ssh")
+        self.both_refuse("ssh handshake failed", "--exec 'ssh")
         self.configure("Ciphers aes128-ctr")
         self.both_accept()
 

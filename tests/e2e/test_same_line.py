@@ -173,7 +173,7 @@ class Ranges(SameLineCase):
         self.on(0, words, env={"DLAUNCH_KEY": KEY})
         (code, _, err), = self.ends()
         self.assertEqual(code, 125, err)
-        self.assertIn("did not come", err)
+        self.assertIn("timed out waiting for", err)
 
 
 class OtherLaunchers(SameLineCase):
@@ -297,7 +297,7 @@ class Ends(SameLineCase):
         self.kill(0)
         for code, out, err in self.assert_all_over(0):
             self.assertEqual((code, out), (125, ""))
-            self.assertIn("node 0 was lost", err)
+            self.assertIn("lost node 0", err)
 
     def test_a_node_told_to_end_says_so(self):
         self.start_all("-N", 1, "sleep", "1000")

@@ -1,6 +1,5 @@
-// Reads any bytes as what the scripts of three hosts answer on one stream, before their agents connect. A host that is
-// not named in a line stays as it is, and the result does not depend on where the bytes are cut, which the first byte
-// of the input says.
+// Reads any bytes as the answers of three hosts' scripts on one stream, before their agents connect. A host without a
+// line keeps its state. The result does not depend on the chunk size, given by the first byte of the input.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

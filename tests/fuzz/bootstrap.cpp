@@ -1,6 +1,6 @@
-// Reads any bytes as the output of a host's shell. The bootstrap must keep little of the noise, ask for the agent at
-// most once, and end with frames or a reason. The result must not depend on where the bytes are cut, which the first
-// byte of the input says.
+// Reads any bytes as the output of a host's shell. The bootstrap must keep little of the noise, request the agent at
+// most once, and end with frames or a reason. The result must not depend on the chunk size, given by the first byte of
+// the input.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

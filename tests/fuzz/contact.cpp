@@ -1,7 +1,6 @@
-// Reads any bytes as what an agent that dials back finds on its stdin: a script, noise, and a launcher's contact. The
-// reader takes the first contact or refuses it, whatever stands before, and its result does not depend on where the
-// bytes are cut, which the first byte of the input says. A contact that was read is the same when it is written and
-// read again.
+// Reads any bytes as the stdin of an agent that connects to its launcher: a script, noise, and the launcher's contact.
+// The reader accepts or refuses the first contact, for any bytes before the contact. The result does not depend on the
+// chunk size, given by the first byte of the input. A parsed contact stays the same if written and parsed again.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Any bytes as what an unauthenticated peer says to a launcher that listens, or to a node that connected, as sealed
-// records, and as the statement of a node that has the key. Nobody without the key is proven, and it is the same
-// however bytes are cut. The first byte of the input says what they are, the second where to cut.
+// Any bytes from an unauthenticated peer to a listening launcher or to a connected node, as sealed records, and as the
+// statement of a node with the key. A peer without the key is never proven, and the result does not depend on the chunk
+// size. The first byte of the input selects the reader, the second the chunk size.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ const dialback::Secret& job_key() {
   return key;
 }
 
-/// Whether a side took all bytes, in pieces of at most this size, without a refusal.
+/// Returns true if a side accepts all bytes, in pieces of at most `piece` bytes, without a refusal.
 template <class Side>
 bool takes(Side side, std::string_view bytes, size_t piece) {
   while (!bytes.empty()) {

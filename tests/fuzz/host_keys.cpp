@@ -1,6 +1,6 @@
-// Reads any bytes in the formats of host and user keys. base64, decoded and encoded, must be the same; strings must lie
-// within their buffer; of a private key's file only its kind may be told; a certificate must be one; a list of revoked
-// keys must be understood up to its end, or be in doubt.
+// Reads any bytes in the formats of host and user keys. base64 must stay the same if decoded and encoded. Strings must
+// lie within their buffer. Only the kind of a private key's file is checked. A certificate must have a certificate's
+// type. A list of revoked keys must be understood up to its end, or report a trouble.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

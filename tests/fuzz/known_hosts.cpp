@@ -1,5 +1,5 @@
-// Reads any text as a known_hosts file. Each key must have its place, every key must get a verdict, and lines that
-// dlaunch writes must be found again. The first line of the input is the host.
+// Reads any text as a known_hosts file. Each key must have its file and line, each key must get a verdict, and lines
+// written by dlaunch must be found again. The first line of the input is the host.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
     const KnownHost host = find_host(known, name);
     check(host.named);
     check(host.bare);
-    const KeyVerdict verdict = judge(host, kType, kKey);
+    const KeyVerdict verdict = verdict_on(host, kType, kKey);
     const bool decided = verdict.kind == Kind::known || verdict.kind == Kind::changed || verdict.kind == Kind::revoked;
     require(decided == (verdict.line.line > 0));
     require(!preferred_algorithms(host, "").empty());
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
     for (const char* salt : {"", "0123456789abcdefghij"}) {
       KnownHosts own;
       own.add_file("f", known_hosts_line(name, kType, kKey, salt));
-      require(judge(find_host(own, name), kType, kKey).kind == Kind::known);
+      require(verdict_on(find_host(own, name), kType, kKey).kind == Kind::known);
     }
   }
   return 0;

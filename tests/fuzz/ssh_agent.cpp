@@ -1,5 +1,6 @@
-// Reads any bytes as an ssh-agent's list of keys, and as a request to sign. The list, written and read again, must be
-// the same. A request must stay the same where no certificate changes its key, and grow by that key at most.
+// Reads any bytes as an ssh-agent's list of keys, and as a sign request. The list must stay the same if written and
+// read again. A request must stay the same if no certificate replaces its key, and grow at most by the size of this
+// key.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -16,7 +16,7 @@ using Names = std::vector<string>;
 /// The algorithms of libssh 0.10: the defaults, best first, and all others.
 struct Had {
   string_view usual;
-  string_view besides;
+  string_view others;
 };
 
 constexpr string_view kPlainKeys =
@@ -66,7 +66,7 @@ void add_those_of(Names& list, const Names& names, string_view pattern) {
 Result<string> allowed_algorithms(AlgorithmKind kind, string_view value) {
   const Names usual = split(had(kind).usual, ',');
   Names all = usual;
-  for (string& name : split(had(kind).besides, ',')) all.push_back(std::move(name));
+  for (string& name : split(had(kind).others, ',')) all.push_back(std::move(name));
   const char sign = value.empty() ? '\0' : value.front();
   const bool relative = sign == '+' || sign == '-' || sign == '^';
   const Names patterns = split(relative ? value.substr(1) : value, ',');

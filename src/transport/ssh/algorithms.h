@@ -11,7 +11,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// comma-separated, best first; empty: libssh's defaults
+/// Comma-separated, best first; empty: libssh's defaults.
 struct Algorithms {
   std::string ciphers;
   std::string macs;

@@ -12,7 +12,7 @@ namespace {
 
 using std::string;
 
-constexpr const char* kWordOfSshd = "Received SSH_MSG_DISCONNECT";
+constexpr const char* kSshdReason = "Received SSH_MSG_DISCONNECT";
 
 constexpr const char* kByHand =
     "run ssh by hand with ControlMaster and ControlPersist, then use --exec 'ssh -T {host}'";
@@ -35,16 +35,16 @@ class Login {
       : connection_(connection), lib_(connection.lib), session_(connection.session), route_(connection.route) {}
 
   std::optional<Disconnect> run() {
-    if (ended(asked([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
+    if (ended(finish([&] { return lib_.ssh_userauth_none(session_, nullptr); }))) return end_;
     if (!route_.public_keys) return refused("the ssh configuration disables public keys");
     if (!wants(SSH_AUTH_METHOD_PUBLICKEY))
-      return not_ours("the host does not accept public keys, only " + offered(" or "));
+      return needs_other_method("the host does not accept public keys, only " + offered(" or "));
     if (try_agent()) return end_;
     for (const auto& identity : route_.identities) {
       if (try_file(*identity)) return end_;
     }
     for (const string& path : route_.missing_identities) add(skipped_, path + " (not found)");
-    return accepted_.empty() ? refused("Permission denied (" + offered(",") + ")") : half_way();
+    return accepted_.empty() ? refused("Permission denied (" + offered(",") + ")") : needs_more();
   }
 
  private:
@@ -55,7 +55,7 @@ class Login {
     const string why = lib_.ssh_get_error(session_);
     end_ = refused(why);
     // Without a reason from sshd, its process ended, maybe with the host; a new attempt may succeed.
-    if (!why.starts_with(kWordOfSshd)) end_->retry = Disconnect::Retry::soon;
+    if (!why.starts_with(kSshdReason)) end_->retry = Disconnect::Retry::soon;
     return true;
   }
 
@@ -76,17 +76,17 @@ class Login {
   bool partly(const string& key) {
     add(accepted_, key);
     if (wants(SSH_AUTH_METHOD_PUBLICKEY)) return false;
-    end_ = half_way();
+    end_ = needs_more();
     return true;
   }
 
-  Disconnect half_way() const {
-    return not_ours(accepted_ + " was accepted; the host also requires " + offered(" or "));
+  Disconnect needs_more() const {
+    return needs_other_method(accepted_ + " was accepted; the host also requires " + offered(" or "));
   }
 
-  Disconnect not_ours(const string& why) const { return {"cannot log in as " + route_.user, why, kByHand}; }
+  Disconnect needs_other_method(const string& why) const { return {"cannot log in as " + route_.user, why, kByHand}; }
 
-  int asked(const std::function<int()>& call) const { return connection_.finish(SSH_AUTH_AGAIN, call); }
+  int finish(const std::function<int()>& call) const { return connection_.finish(SSH_AUTH_AGAIN, call); }
 
   bool is_identity(const AgentKey& key) const {
     return std::ranges::any_of(route_.identities, [&](const auto& one) { return one->public_blob == key.blob; }) ||
@@ -122,7 +122,7 @@ class Login {
     lib_.ssh_set_agent_socket(session_, socket.release());
     add(tried_, std::to_string(keys.size()) + (keys.size() == 1 ? " key" : " keys") + " of the ssh agent");
     for (size_t refusals = 0; refusals < keys.size(); ++refusals) {
-      const int answer = asked([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
+      const int answer = finish([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
       if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
         if (refusals == 0) add(skipped_, "a key without a signature from the ssh agent");
         continue;  // go on with the keys after this key
@@ -171,7 +171,7 @@ class Login {
       return false;
     }
     add(tried_, path);
-    const int answer = asked([&] { return lib_.ssh_userauth_publickey(session_, nullptr, key.get()); });
+    const int answer = finish([&] { return lib_.ssh_userauth_publickey(session_, nullptr, key.get()); });
     return answer == SSH_AUTH_PARTIAL ? partly(path) : ended(answer);
   }
 
@@ -193,8 +193,9 @@ class Login {
   }
 
   Disconnect refused(const string& why) const {
-    string hint = tried_.empty() ? "check the keys: no key tried" : "check the keys: tried " + tried_;
-    if (!skipped_.empty()) hint += "; not tried " + skipped_;
+    string hint = "check the keys (tried: " + (tried_.empty() ? "none" : tried_);
+    if (!skipped_.empty()) hint += "; not tried: " + skipped_;
+    hint += ')';
     if (why.find("Too many") != string::npos) hint += "; set IdentityFile and IdentitiesOnly to select one key";
     return {.what = "cannot log in as " + route_.user, .why = why, .hint = hint};
   }

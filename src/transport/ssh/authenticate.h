@@ -8,7 +8,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// nullopt: logged in.
+/// Returns nullopt after a successful login.
 std::optional<Disconnect> authenticate(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

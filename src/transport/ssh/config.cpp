@@ -27,14 +27,14 @@ constexpr string_view kUsualToSsh[] = {"id_rsa",        "id_ecdsa", "id_ecdsa_sk
 /// Resolves the settings of one host.
 class Resolution {
  public:
-  Resolution(const string& host, const HostOverrides& said, const SshContext& context, bool is_answer)
+  Resolution(const string& host, const HostOverrides& overrides, const SshContext& context, bool is_answer)
       : host_(host), context_(context) {
     settings_.is_answer = is_answer;
-    settings_.user = said.user;
-    settings_.port = said.port;
-    if (!said.jump.empty()) settings_.jump = said.jump;
-    if (!said.identity.empty()) settings_.identities.push_back(said.identity);
-    verdicts_ = said.user + '\n' + (said.port ? std::to_string(*said.port) : "") + '\n';
+    settings_.user = overrides.user;
+    settings_.port = overrides.port;
+    if (!overrides.jump.empty()) settings_.jump = overrides.jump;
+    if (!overrides.identity.empty()) settings_.identities.push_back(overrides.identity);
+    verdicts_ = overrides.user + '\n' + (overrides.port ? std::to_string(*overrides.port) : "") + '\n';
   }
 
   Result<void> read_all(const std::vector<std::shared_ptr<const ConfigFile>>& files) {
@@ -92,7 +92,7 @@ class Resolution {
   Result<void> read(const ConfigFile& file, Holds outer) {
     Holds active = outer;
     for (const ConfigLine& line : file.lines) {
-      if (!settings_.is_answer && !is_keyword(line.keyword)) only_ssh_knows(line, line.keyword);
+      if (!settings_.is_answer && !is_keyword(line.keyword)) add_unread(line, line.keyword);
       if (line.keyword == "host" || line.keyword == "match") {
         const auto holds = TRY(line.keyword == "host" ? host_line(line) : match(line, outer));
         active = std::min(outer, holds);
@@ -119,13 +119,13 @@ class Resolution {
                               context_.user, final_pass_}));
     wants_final_pass_ = wants_final_pass_ || verdict.wants_final_pass;
     if (verdict.holds == Holds::unknown && outer != Holds::no) {
-      only_ssh_knows(line, "match " + verdict.unknown);
+      add_unread(line, "match " + verdict.unknown);
       host_specific_ = host_specific_ || verdict.host_specific;
     }
     return verdict.holds;
   }
 
-  void only_ssh_knows(const ConfigLine& line, const string& what) { unread_.insert(line.where + ": " + what); }
+  void add_unread(const ConfigLine& line, const string& what) { unread_.insert(line.where + ": " + what); }
 
   // ---- values with tokens ----
   string host_name() const {
@@ -218,8 +218,9 @@ Config Config::of_answer(string_view text, bool shared) {
   return config;
 }
 
-Result<HostConfig> Config::resolve(const string& host, const HostOverrides& said, const SshContext& context) const {
-  Resolution resolution(host, said, context, is_answer_);
+Result<HostConfig> Config::resolve(const string& host, const HostOverrides& overrides,
+                                   const SshContext& context) const {
+  Resolution resolution(host, overrides, context, is_answer_);
   do {
     TRY(resolution.read_all(files_));
   } while (resolution.begin_final_pass());

@@ -94,7 +94,7 @@ class Config {
   /// Parses the output of `ssh -G` for a host. `shared`: the output also serves other hosts, except for the host name.
   static Config of_answer(std::string_view text, bool shared);
 
-  Result<HostConfig> resolve(const std::string& host, const HostOverrides& said, const SshContext& context) const;
+  Result<HostConfig> resolve(const std::string& host, const HostOverrides& overrides, const SshContext& context) const;
 
  private:
   std::vector<std::shared_ptr<const ConfigFile>> files_;

@@ -15,7 +15,7 @@ using std::string;
 using std::string_view;
 
 /// Criteria of OpenSSH, including releases after 9.2, that only ssh can evaluate.
-constexpr string_view kOnlySshCanTell[] = {"exec", "localnetwork", "tagged", "command", "sessiontype", "version"};
+constexpr string_view kOnlyForSsh[] = {"exec", "localnetwork", "tagged", "command", "sessiontype", "version"};
 
 struct Criterion {
   string name;
@@ -48,7 +48,7 @@ bool matches_host(const string& host, const string& patterns) {
 
 Holds holds_if(bool condition) { return condition ? Holds::yes : Holds::no; }
 
-Result<Holds> judge(const ConfigLine& line, const Criterion& criterion, const MatchSubject& subject) {
+Result<Holds> evaluate(const ConfigLine& line, const Criterion& criterion, const MatchSubject& subject) {
   const auto& [name, negated, argument] = criterion;
   if (name == "all") return Holds::yes;
   if (name == "canonical" || name == "final") return holds_if(subject.final_pass);
@@ -56,7 +56,7 @@ Result<Holds> judge(const ConfigLine& line, const Criterion& criterion, const Ma
   if (name == "originalhost") return holds_if(matches_host(subject.original_host, argument));
   if (name == "user") return holds_if(matches_patterns(subject.user, split(argument, ',')));
   if (name == "localuser") return holds_if(matches_patterns(subject.local_user, split(argument, ',')));
-  if (std::ranges::find(kOnlySshCanTell, name) != std::end(kOnlySshCanTell)) return Holds::unknown;
+  if (std::ranges::find(kOnlyForSsh, name) != std::end(kOnlyForSsh)) return Holds::unknown;
   return wrong_line(line, "unknown criterion \"" + name + '"');
 }
 
@@ -76,7 +76,7 @@ Result<MatchVerdict> match_line(const ConfigLine& line, const MatchSubject& subj
   MatchVerdict verdict;
   for (size_t at = 0; at < line.words.size();) {
     const auto criterion = TRY(next_criterion(line, at));
-    auto one = TRY(judge(line, criterion, subject));
+    auto one = TRY(evaluate(line, criterion, subject));
     if (criterion.negated) one = opposite(one);
     if (one == Holds::unknown) {
       verdict.unknown = criterion.name;

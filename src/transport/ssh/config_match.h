@@ -8,7 +8,7 @@
 
 namespace dlaunch::transport::ssh {
 
-/// unknown: only ssh can evaluate the condition
+/// `unknown`: only ssh can evaluate the condition.
 enum class Holds { no, unknown, yes };
 
 /// The host to compare with a line.

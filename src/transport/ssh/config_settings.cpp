@@ -21,7 +21,7 @@ constexpr string_view kUnsupported[] = {
 };
 
 /// True if the value equals the default behaviour; then no note is needed.
-bool is_of_no_account(const ConfigLine& line) {
+bool is_default(const ConfigLine& line) {
   const string value = to_lower(line.words.front());
   return line.keyword == "addkeystoagent" || value == "none" || value == "no" || value == "false" ||
          value == "internal" || value == "default";
@@ -75,7 +75,7 @@ class Taker {
     for (const AlgorithmOption& option : kAlgorithmOptions) {
       if (line.keyword == option.keyword) return algorithms(line, option);
     }
-    if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) && !is_of_no_account(line)) {
+    if (std::ranges::find(kUnsupported, line.keyword) != std::end(kUnsupported) && !is_default(line)) {
       note(line);
     }
     return {};

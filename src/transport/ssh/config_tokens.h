@@ -16,7 +16,7 @@ struct Tokens {
   const SshContext& context;
 };
 
-/// nullopt: unknown token.
+/// Returns nullopt for an unknown token.
 std::optional<std::string> expand_tokens(std::string_view text, const Tokens& tokens);
 
 /// Expands a HostName; only %h and %% are valid there.

@@ -21,7 +21,7 @@ namespace dlaunch::transport::ssh {
 namespace {
 
 constexpr std::chrono::milliseconds kHeadStart{250};
-// bytes: limits unsent data in the kernel, which would outlive this process on a slow network
+// Bytes: limits unsent data in the kernel, which would outlive this process on a slow network.
 constexpr int kUnsent = 128 << 10;
 
 void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }

@@ -94,7 +94,7 @@ bool ends_in_a_line(const sys::Fd& file) {
 }
 
 /// Writes the line with a single write(), so that lines of several hosts do not mix.
-bool write_down(const Route& route, const ServerKey& key) {
+bool add_known_host(const Route& route, const ServerKey& key) {
   const string& path = route.known_hosts_file;
   if (path.empty()) return true;  // UserKnownHostsFile none
   if (const size_t slash = path.rfind('/'); slash != string::npos) ::mkdir(path.substr(0, slash).c_str(), 0700);
@@ -113,11 +113,11 @@ std::optional<Disconnect> check_host_key(const SshConnection& connection) {
   const ServerKey key = server_key(connection);
   if (key.base64.empty()) return Disconnect{kWhat, "libssh cannot read the host's key", ""};
   if (auto end = check_revoked(route, key)) return end;
-  const KeyVerdict verdict = judge(route.known, key.type, key.base64);
+  const KeyVerdict verdict = verdict_on(route.known, key.type, key.base64);
   if (verdict.kind == Kind::known) return std::nullopt;
   if (verdict.kind != Kind::revoked && route.host_key == plan::HostKey::off) return std::nullopt;
   if (verdict.kind != Kind::unknown || route.host_key != plan::HostKey::accept_new) return refused(route, verdict, key);
-  if (write_down(route, key)) return std::nullopt;
+  if (add_known_host(route, key)) return std::nullopt;
   return Disconnect{kWhat, "cannot write the host's key to " + route.known_hosts_file + ": " + std::strerror(errno),
                     ""};
 }

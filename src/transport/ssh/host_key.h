@@ -7,7 +7,8 @@
 
 namespace dlaunch::transport::ssh {
 
-/// nullopt: accepted. With plan::HostKey::accept_new, an unknown key is first added to known_hosts.
+/// Returns nullopt if the key is accepted. With plan::HostKey::accept_new, an unknown key is first added to
+/// known_hosts.
 std::optional<Disconnect> check_host_key(const SshConnection& connection);
 
 }  // namespace dlaunch::transport::ssh

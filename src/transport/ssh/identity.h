@@ -24,7 +24,7 @@ Identity read_identity(std::string path, std::string text, std::string_view publ
 /// True if the user's private key is readable by other users; ssh ignores such keys.
 bool is_unprotected(const File& file, unsigned user_id);
 
-/// from a line "type base64 comment"
+/// From a line "type base64 comment".
 struct Certificate {
   std::string path;
   std::string type;    ///< "ssh-ed25519-cert-v01@openssh.com"
@@ -32,7 +32,7 @@ struct Certificate {
   std::string blob;
 };
 
-/// nullopt: `text` is not a certificate.
+/// Returns nullopt if `text` is not a certificate.
 std::optional<Certificate> read_certificate(std::string path, std::string_view text);
 
 bool is_certificate_type(std::string_view type);

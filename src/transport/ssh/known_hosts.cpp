@@ -108,7 +108,7 @@ KnownHost find_host(const KnownHosts& known, const KnownName& name) {
   return {name, known.find(name.name), name.bare.empty() ? KnownHosts::Found{} : known.find(name.bare)};
 }
 
-KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key) {
+KeyVerdict verdict_on(const KnownHost& host, std::string_view type, std::string_view key) {
   using Kind = KeyVerdict::Kind;
   const auto same = [&](const KnownKey& line) { return line.key == key; };
   const auto find_same = [&](const std::vector<KnownKey>& keys) {

@@ -22,7 +22,7 @@ struct KnownKey {
 /// The names of a host in the files.
 struct KnownName {
   std::string name;  ///< in lower case; "[name]:port" unless the port is 22
-  /// for other ports: the name without the port; a matching key of this name is also accepted. Empty for port 22
+  /// For other ports: the name without the port; a matching key of this name is also accepted. Empty for port 22.
   std::string bare;
 };
 /// `alias`: HostKeyAlias, replaces host and port; may be empty.
@@ -70,7 +70,7 @@ struct KeyVerdict {
   Kind kind = Kind::unknown;
   KnownKey line;  ///< the line that decided, if any
 };
-KeyVerdict judge(const KnownHost& host, std::string_view type, std::string_view key);
+KeyVerdict verdict_on(const KnownHost& host, std::string_view type, std::string_view key);
 
 /// Sorts the algorithms of `allowed` (empty: the defaults): first the algorithms of the host's known keys.
 std::string preferred_algorithms(const KnownHost& host, std::string_view allowed);

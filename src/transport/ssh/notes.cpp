@@ -8,7 +8,7 @@ Notes::Notes(std::function<void(const std::string&)> listener) : listener_(std::
 
 void Notes::tell(const std::string& note) {
   const std::lock_guard lock(mutex_);
-  if (listener_ && told_.insert(note).second) listener_(note);
+  if (listener_ && shown_.insert(note).second) listener_(note);
 }
 
 void Notes::end() {

@@ -19,7 +19,7 @@ class Notes {
  private:
   std::mutex mutex_;
   std::function<void(const std::string&)> listener_;
-  std::set<std::string> told_;
+  std::set<std::string> shown_;
 };
 
 }  // namespace dlaunch::transport::ssh

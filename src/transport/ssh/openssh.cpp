@@ -9,10 +9,10 @@ namespace {
 
 constexpr const char* kInEveryAnswer = "hostname ";  // part of every answer
 
-std::string question(const std::string& host, const HostOverrides& said) {
+std::string question(const std::string& host, const HostOverrides& overrides) {
   std::string line = "ssh -G";
-  if (!said.user.empty()) line += " -l " + shell_quote(said.user);
-  if (said.port) line += " -p " + std::to_string(*said.port);
+  if (!overrides.user.empty()) line += " -l " + shell_quote(overrides.user);
+  if (overrides.port) line += " -p " + std::to_string(*overrides.port);
   return line + " -- " + shell_quote(host);
 }
 
@@ -22,13 +22,13 @@ bool is_answer(const std::string& text) {
 
 }  // namespace
 
-OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& said, const SshContext& context,
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& overrides, const SshContext& context,
                           std::chrono::milliseconds limit, int ended) {
   if (!sys::is_in_path("ssh", context.variable("PATH").value_or("/usr/bin:/bin")))
     return {.installed = false, .text = {}, .trouble = {}};
-  const CommandAnswer said_by_it = ask_command(question(host, said), limit, ended);
-  if (is_answer(said_by_it.text)) return {.text = said_by_it.text, .trouble = {}};
-  return {.text = {}, .trouble = said_by_it.trouble};
+  const CommandAnswer answer = ask_command(question(host, overrides), limit, ended);
+  if (is_answer(answer.text)) return {.text = answer.text, .trouble = {}};
+  return {.text = {}, .trouble = answer.trouble};
 }
 
 }  // namespace dlaunch::transport::ssh

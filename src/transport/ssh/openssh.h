@@ -15,7 +15,7 @@ struct OpenSshAnswer {
   std::string trouble;  ///< the reason of the failure, from ssh's stderr
 };
 
-OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& said, const SshContext& context,
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& overrides, const SshContext& context,
                           std::chrono::milliseconds limit, int ended);
 
 }  // namespace dlaunch::transport::ssh

@@ -13,7 +13,7 @@ namespace {
 using std::string;
 using Retry = Disconnect::Retry;
 
-constexpr size_t kLinesTold = 2;
+constexpr size_t kShownLines = 2;
 
 const char* strictness(plan::HostKey host_key) {
   switch (host_key) {
@@ -51,20 +51,20 @@ string jump_command(const HostConfig& config, plan::HostKey host_key) {
   return command + " -- " + shell_quote(last);
 }
 
-string last_words(std::string_view said) {
+string last_lines(std::string_view output) {
   std::vector<string> lines;
-  for (const string& line : split(said, '\n')) {
+  for (const string& line : split(output, '\n')) {
     if (const auto text = trim(line); !text.empty()) lines.emplace_back(text);
   }
   string words;
-  for (size_t i = lines.size() - std::min(lines.size(), kLinesTold); i < lines.size(); ++i) {
+  for (size_t i = lines.size() - std::min(lines.size(), kShownLines); i < lines.size(); ++i) {
     words += (words.empty() ? "" : "; ") + lines[i];
   }
   return words;
 }
 
-Disconnect blame_command(Disconnect end, std::string_view said) {
-  string words = last_words(said);
+Disconnect blame_command(Disconnect end, std::string_view output) {
+  string words = last_lines(output);
   if (words.empty()) return end;
   const Retry retry = retry_after(words);
   return {.what = "cannot connect through the jump host or proxy command",

@@ -13,9 +13,9 @@ namespace dlaunch::transport::ssh {
 std::string jump_command(const HostConfig& config, plan::HostKey host_key);
 
 /// The last two lines of a command's output: the first line names the place, the last line the error.
-std::string last_words(std::string_view said);
+std::string last_lines(std::string_view output);
 
-/// `end`: the end of a session without a handshake. `said`: the whole stderr of the command.
-Disconnect blame_command(Disconnect end, std::string_view said);
+/// `end`: the end of a session without a handshake. `output`: the whole stderr of the command.
+Disconnect blame_command(Disconnect end, std::string_view output);
 
 }  // namespace dlaunch::transport::ssh

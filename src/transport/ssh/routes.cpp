@@ -15,7 +15,7 @@ using std::string;
 
 constexpr int kAnswerSeconds = 10;  // equals the default limit of a connection
 
-HostOverrides said_of(const plan::Reach& reach, const string& home) {
+HostOverrides overrides_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
 }
 
@@ -35,19 +35,19 @@ Result<std::shared_ptr<const Config>> Routes::config() {
 
 Result<HostConfig> Routes::settle(const plan::Host& host) {
   const auto read = TRY(config());
-  const HostOverrides said = said_of(host.reach, context_.home);
-  auto resolved = (read)->resolve(host.name, said, context_);
+  const HostOverrides overrides = overrides_of(host.reach, context_.home);
+  auto resolved = (read)->resolve(host.name, overrides, context_);
   if (!resolved || resolved->unread.what.empty()) return resolved;
-  return settle_with_openssh(host.name, said, *std::move(resolved));
+  return settle_with_openssh(host.name, overrides, *std::move(resolved));
 }
 
-Result<HostConfig> Routes::settle_with_openssh(const string& host, const HostOverrides& said, HostConfig config) {
-  const OpenSshAnswer answer = ask(host, said, config).get();
+Result<HostConfig> Routes::settle_with_openssh(const string& host, const HostOverrides& overrides, HostConfig config) {
+  const OpenSshAnswer answer = ask(host, overrides, config).get();
   if (answer.installed && answer.text.empty()) {
     return fail({"ssh -G " + host, "OpenSSH's client refuses the configuration", answer.trouble, "", kExitRefused});
   }
   if (answer.installed) {
-    return Config::of_answer(answer.text, config.unread.shared.has_value()).resolve(host, said, context_);
+    return Config::of_answer(answer.text, config.unread.shared.has_value()).resolve(host, overrides, context_);
   }
   if (config.unread.refusal) return fail(*config.unread.refusal);
   for (const string& line : config.unread.what) {
@@ -58,9 +58,11 @@ Result<HostConfig> Routes::settle_with_openssh(const string& host, const HostOve
 }
 
 /// One thread runs ssh. Threads of hosts with the same answer wait for the result, no longer than the first thread.
-std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const HostOverrides& said, const HostConfig& config) {
-  const string key = config.unread.shared ? "shared " + *config.unread.shared
-                                          : host + ' ' + said.user + ' ' + std::to_string(said.port.value_or(0));
+std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const HostOverrides& overrides,
+                                              const HostConfig& config) {
+  const string key = config.unread.shared
+                         ? "shared " + *config.unread.shared
+                         : host + ' ' + overrides.user + ' ' + std::to_string(overrides.port.value_or(0));
   std::promise<OpenSshAnswer> promise;
   {
     const std::lock_guard lock(mutex_);
@@ -69,7 +71,7 @@ std::shared_future<OpenSshAnswer> Routes::ask(const string& host, const HostOver
     at->second = promise.get_future().share();
   }
   const auto limit = std::chrono::seconds(config.connect_timeout.value_or(kAnswerSeconds));
-  auto answer = ask_openssh(host, said, context_, limit, watchdog_->ended()->get());
+  auto answer = ask_openssh(host, overrides, context_, limit, watchdog_->ended()->get());
   const std::lock_guard lock(mutex_);
   promise.set_value(std::move(answer));
   return answers_.at(key);

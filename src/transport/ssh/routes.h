@@ -31,8 +31,9 @@ class Routes {
  private:
   Result<std::shared_ptr<const Config>> config();
   Result<HostConfig> settle(const plan::Host& host);
-  Result<HostConfig> settle_with_openssh(const std::string& host, const HostOverrides& said, HostConfig config);
-  std::shared_future<OpenSshAnswer> ask(const std::string& host, const HostOverrides& said, const HostConfig& config);
+  Result<HostConfig> settle_with_openssh(const std::string& host, const HostOverrides& overrides, HostConfig config);
+  std::shared_future<OpenSshAnswer> ask(const std::string& host, const HostOverrides& overrides,
+                                        const HostConfig& config);
   std::shared_ptr<const KnownHosts> known_hosts(const std::vector<std::string>& files);
   std::shared_ptr<const Identity> identity(const std::string& path);
   void add_identities(Route& route, const HostConfig& config);

@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kNoAddress = "127.0.0.1";  // libssh requires an address but does not connect to this one
 constexpr std::chrono::milliseconds kEndsByItself{100};
-constexpr std::chrono::milliseconds kEndsWhenTold{200};
-constexpr std::chrono::milliseconds kEndsWhenKilled{500};  // a longer wait means uninterruptible sleep
+constexpr std::chrono::milliseconds kEndsAfterTerm{200};
+constexpr std::chrono::milliseconds kEndsAfterKill{500};  // a longer wait means uninterruptible sleep
 
 /// Ends a command after its socket is closed. Returns false if SIGKILL has no effect.
 bool end_command(const Command& command) {
@@ -32,9 +32,9 @@ bool end_command(const Command& command) {
   };
   if (ends_within(kEndsByItself)) return true;
   command.signal(SIGTERM);
-  if (ends_within(kEndsWhenTold)) return true;
+  if (ends_within(kEndsAfterTerm)) return true;
   command.signal(SIGKILL);
-  return ends_within(kEndsWhenKilled);
+  return ends_within(kEndsAfterKill);
 }
 
 std::string read_rest(const sys::Fd& fd) {
@@ -113,21 +113,21 @@ SessionEnd Runner::over(sys::Fd socket, const std::string& address, const sys::F
 
 Disconnect Runner::over_command() {
   auto [ours, theirs] = sys::make_socketpair();
-  sys::Pipe said = sys::make_pipe();
+  sys::Pipe errors = sys::make_pipe();
   Command command;
-  const int error = said.read ? command.start(route_.proxy_command, theirs, said.write) : errno;
+  const int error = errors.read ? command.start(route_.proxy_command, theirs, errors.write) : errno;
   if (error != 0)
     return {"cannot run the proxy command", std::strerror(error), "check the command: " + route_.proxy_command};
   theirs.reset();
-  said.write.reset();
-  sys::set_nonblocking(said.read.get());
-  SessionEnd session = over(std::move(ours), kNoAddress, said.read);
+  errors.write.reset();
+  sys::set_nonblocking(errors.read.get());
+  SessionEnd session = over(std::move(ours), kNoAddress, errors.read);
   if (!end_command(command)) {
     (void)sys::write_all(parts_.errors.get(),
                          "the proxy command, pid " + std::to_string(command.pid()) + ", did not end after SIGKILL\n");
   }
   if (session.shook_hands) return session.end;
-  return blame_command(std::move(session.end), read_rest(said.read));
+  return blame_command(std::move(session.end), read_rest(errors.read));
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -7,7 +7,7 @@ namespace {
 
 using State = Answers::State;
 
-TEST(AnswersOfHosts, AreEachOfOne) {
+TEST(AnswersOfHosts, BelongToASingleHost) {
   Answers answers("abc", "x86_64", {"n1", "n2", "n3"});
   EXPECT_TRUE(answers.any(State::silent));
   answers.feed("noise\n\ndlaunch:abc n1 ready x86_64\n\ndlaunch:abc n2 need x8");
@@ -23,7 +23,7 @@ TEST(AnswersOfHosts, AreEachOfOne) {
   EXPECT_EQ(answers.state("n2"), State::ready);
 }
 
-TEST(AnswersOfHosts, AnAgentMayFailOnceItRuns) {
+TEST(AnswersOfHosts, AcceptFailureOfRunningAgent) {
   Answers answers("abc", "x86_64", {"n1"});
   answers.feed("dlaunch:abc n1 ready x86_64\n\ndlaunch:abc n1 fail cannot connect\n");
   EXPECT_EQ(answers.state("n1"), State::failed);
@@ -31,20 +31,20 @@ TEST(AnswersOfHosts, AnAgentMayFailOnceItRuns) {
   EXPECT_TRUE(answers.ran("n1"));
 }
 
-TEST(AnswersOfHosts, OthersAreSkipped) {
+TEST(AnswersOfHosts, SkipOtherLines) {
   Answers answers("abc", "x86_64", {"n1"});
   answers.feed("dlaunch:abd n1 ready x86_64\ndlaunch:abc n2 ready x86_64\ndlaunch:abc n1\ndlaunch:abc \n");
   EXPECT_EQ(answers.state("n1"), State::silent);
 }
 
-TEST(AnswersOfHosts, ALineWithoutEndIsForgotten) {
+TEST(AnswersOfHosts, DropEndlessLine) {
   Answers answers("abc", "x86_64", {"n1"});
   answers.feed(std::string(transport::kMaxAnswer + 1, 'x'));
   answers.feed("\ndlaunch:abc n1 ready x86_64\n");
   EXPECT_EQ(answers.state("n1"), State::ready);
 }
 
-TEST(AnswersOfHosts, TheEndOfALongLineIsNoAnswer) {
+TEST(AnswersOfHosts, IgnoreEndOfLongLine) {
   const std::string line = std::string(transport::kMaxAnswer + 1, 'x') + "dlaunch:abc n1 ready x86_64\n";
   for (const size_t piece : {line.size(), transport::kMaxAnswer + 1, size_t{1}}) {
     Answers answers("abc", "x86_64", {"n1"});
@@ -53,7 +53,7 @@ TEST(AnswersOfHosts, TheEndOfALongLineIsNoAnswer) {
   }
 }
 
-TEST(AnswersOfHosts, AnotherMachineIsRefused) {
+TEST(AnswersOfHosts, RefuseOtherMachineType) {
   Answers answers("abc", "x86_64", {"n1"});
   answers.feed("dlaunch:abc n1 need aarch64\n");
   EXPECT_EQ(answers.state("n1"), State::failed);

@@ -7,9 +7,9 @@ namespace {
 
 const LauncherContact kContact{{"fd00::1", 4711}, std::string(64, 'k')};
 
-TEST(Contacts, AreFoundAfterWhateverStandsBefore) {
+TEST(Contacts, AreFoundAfterAnyBytes) {
   std::string text(100'000, 'x');
-  text += "\n#dlaunch:abc ca";  // the beginning of a mark only
+  text += "\n#dlaunch:abc ca";  // only the start of a mark
   text += contact_line(kContact, "abc");
   for (const size_t piece : {size_t{1}, size_t{7}, text.size()}) {
     ContactReader reader("abc");
@@ -22,7 +22,7 @@ TEST(Contacts, AreFoundAfterWhateverStandsBefore) {
   }
 }
 
-TEST(Contacts, AsLongAsTheyMayBeAreTakenHoweverTheyAreCut) {
+TEST(Contacts, OfMaximumSizeAreReadInAnyChunks) {
   const std::string at = to_string(kContact.at) + ' ';
   for (const size_t size : {kMostContact, kMostContact + 1}) {
     const std::string text = contact_line({kContact.at, std::string(size - at.size(), 'k')}, "abc");
@@ -37,13 +37,13 @@ TEST(Contacts, AsLongAsTheyMayBeAreTakenHoweverTheyAreCut) {
   }
 }
 
-TEST(Contacts, OfAnotherStartAreNone) {
+TEST(Contacts, OfAnotherStartAreIgnored) {
   ContactReader reader("abd");
   EXPECT_FALSE(reader.feed(contact_line(kContact, "abc")));
   EXPECT_FALSE(reader.broken());
 }
 
-TEST(Contacts, ThatCannotBeUnderstoodAreSaid) {
+TEST(Contacts, InvalidContactIsReported) {
   for (const std::string text :
        {"\n#dlaunch:abc call nonsense\n", "\n#dlaunch:abc call a:99999 key\n", "\n#dlaunch:abc call \n"}) {
     ContactReader reader("abc");

@@ -5,7 +5,7 @@
 namespace dlaunch::dialback {
 namespace {
 
-TEST(Endpoints, AsTheyAreWritten) {
+TEST(Endpoints, ParseAllForms) {
   EXPECT_EQ(parse_endpoint("node1:29500").value(), (Endpoint{"node1", 29500}));
   EXPECT_EQ(parse_endpoint("node1").value(), (Endpoint{"node1", kUsualPort}));
   EXPECT_EQ(parse_endpoint("10.0.0.1:1").value(), (Endpoint{"10.0.0.1", 1}));
@@ -16,7 +16,7 @@ TEST(Endpoints, AsTheyAreWritten) {
   EXPECT_EQ(to_string(Endpoint{"node1", 7}), "node1:7");
 }
 
-TEST(Endpoints, ThatAreNoneAreRefused) {
+TEST(Endpoints, RejectInvalidText) {
   for (const char* text :
        {"",      ":1",   "a:",    "a:0",        "a:65536", "a:x",    "[::1",          "[::1]7",
         "a b:1", "[]:1", "a:b:x", "http://a:1", "::1]:7",  "a:1:b]", "fd00::1:29400", "node1:29400:1",
@@ -25,7 +25,7 @@ TEST(Endpoints, ThatAreNoneAreRefused) {
   }
 }
 
-TEST(PortRanges, AsScontrolPrintsThem) {
+TEST(PortRanges, ParseOutputOfScontrol) {
   EXPECT_EQ(port_range_in("A = 1\nSrunPortRange           = 60001-60100\nB = 2\n"), (PortRange{60001, 60100}));
   for (const char* text : {"", "SrunPortRange = 0-0\n", "SrunPortRange = 2-1\n", "SrunPortRange = x\n",
                            "SrunPortRange = 1-70000\n", "OtherPortRange = 1-2\n", "SrunPortRange\n"}) {
@@ -33,7 +33,7 @@ TEST(PortRanges, AsScontrolPrintsThem) {
   }
 }
 
-TEST(PortRanges, AreAskedForWhereAFileMayNameThem) {
+TEST(PortRanges, RequireQueryIfFileMaySetRange) {
   EXPECT_TRUE(may_set_port_range("ClusterName=a\nsrunPORTrange=1-2\n"));
   EXPECT_TRUE(may_set_port_range("Include /etc/slurm/ports.conf\n"));
   EXPECT_FALSE(may_set_port_range("ClusterName=a\nSlurmdPort=6818\n"));

@@ -1,4 +1,4 @@
-// What each side of the handshake does with a right peer, and with every kind of wrong one.
+// Both sides of the handshake with a valid peer, and with each kind of invalid peer.
 #include "dialback/handshake.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 Secret key_of(std::string_view text = "0123456789abcdef") { return job_key(text).value(); }
 
-/// Not random, so that a test can repeat it.
+/// Not random, so that tests are repeatable.
 HandshakeRandom random_of(unsigned char seed) {
   HandshakeRandom random;
   random.nonce.fill(seed);
@@ -25,14 +25,14 @@ struct Handshake : testing::Test {
   HandshakeClient client{key_of(), random_of(1)};
   HandshakeServer server{key_of(), random_of(2)};
 
-  /// What the server says to the hello.
+  /// The server's reply to the hello.
   std::string answer() {
     EXPECT_EQ(server.feed(client.hello()), HandshakeState::more);
     return server.take_reply();
   }
 };
 
-TEST_F(Handshake, OfTwoThatHaveTheKey) {
+TEST_F(Handshake, SucceedsWithSameKey) {
   EXPECT_EQ(client.feed(answer()), HandshakeState::proven);
   EXPECT_EQ(server.feed(client.proof()), HandshakeState::proven);
   EXPECT_TRUE(same(client.keys().send, server.keys().receive));
@@ -41,7 +41,7 @@ TEST_F(Handshake, OfTwoThatHaveTheKey) {
   EXPECT_EQ(server.take_reply(), "");
 }
 
-TEST_F(Handshake, IsTheSameHoweverItsBytesAreCut) {
+TEST_F(Handshake, DoesNotDependOnChunks) {
   for (const char byte : client.hello()) EXPECT_EQ(server.feed({&byte, 1}), HandshakeState::more);
   const std::string answer = server.take_reply();
   ASSERT_EQ(answer.size(), kAnswerSize);
@@ -65,20 +65,20 @@ TEST_F(Handshake, KeysDifferWithEachConnection) {
   EXPECT_FALSE(same(client.keys().send, again.keys().send));
 }
 
-TEST_F(Handshake, ALauncherOfAnotherKeyIsRefused) {
+TEST_F(Handshake, RefusesLauncherWithAnotherKey) {
   HandshakeServer stranger(key_of("another key, long"), random_of(2));
   std::ignore = stranger.feed(client.hello());
   EXPECT_EQ(client.feed(stranger.take_reply()), HandshakeState::refused);
   EXPECT_TRUE(client.other_key());
 }
 
-TEST_F(Handshake, ANodeOfAnotherKeyIsRefused) {
+TEST_F(Handshake, RefusesNodeWithAnotherKey) {
   std::ignore = answer();
   EXPECT_EQ(server.feed(std::string(kProofSize, 'x')), HandshakeState::refused);
   EXPECT_TRUE(server.answered());
 }
 
-TEST_F(Handshake, EveryBitOfItCounts) {
+TEST_F(Handshake, RefusesAnyChangedBit) {
   const std::string right = answer();
   for (size_t bit = 0; bit < right.size() * 8; ++bit) {
     std::string wrong = right;
@@ -96,7 +96,7 @@ TEST_F(Handshake, EveryBitOfItCounts) {
   }
 }
 
-TEST_F(Handshake, AReplayedTranscriptIsRefused) {
+TEST_F(Handshake, RefusesReplayedTranscript) {
   ASSERT_EQ(client.feed(answer()), HandshakeState::proven);
   const std::string transcript = client.hello() + client.proof();
   ASSERT_EQ(server.feed(client.proof()), HandshakeState::proven);
@@ -104,14 +104,14 @@ TEST_F(Handshake, AReplayedTranscriptIsRefused) {
   EXPECT_EQ(next.feed(transcript), HandshakeState::refused);
 }
 
-TEST_F(Handshake, AReplayedAnswerIsRefused) {
+TEST_F(Handshake, RefusesReplayedAnswer) {
   const std::string old = answer();
   HandshakeClient next(key_of(), random_of(4));
   EXPECT_EQ(next.feed(old), HandshakeState::refused);
 }
 
-/// Somebody without the key passes the launcher's own words back to it, and a node's own to the node.
-TEST_F(Handshake, AMirrorProvesNothing) {
+/// A peer without the key sends the launcher's own bytes back to the launcher, and a node's own bytes to the node.
+TEST_F(Handshake, RefusesMirroredBytes) {
   const std::string said = answer();
   EXPECT_EQ(server.feed(said.substr(kHelloSize)), HandshakeState::refused);
   HandshakeServer second(key_of(), random_of(5));
@@ -122,7 +122,7 @@ TEST_F(Handshake, AMirrorProvesNothing) {
   EXPECT_EQ(client.feed(client.hello() + std::string(kProofSize, '\0')), HandshakeState::refused);
 }
 
-TEST_F(Handshake, WhatIsNoDlaunchIsRefusedAtItsFirstWrongByte) {
+TEST_F(Handshake, RefusesOtherProtocolsAtFirstWrongByte) {
   for (const std::string_view text :
        {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02", "SSH-2.0-OpenSSH_9.2\r\n", "dlaunch\x02"}) {
     HandshakeServer hearer(key_of(), random_of(2));
@@ -135,7 +135,7 @@ TEST_F(Handshake, WhatIsNoDlaunchIsRefusedAtItsFirstWrongByte) {
   }
 }
 
-TEST_F(Handshake, HalfAHelloIsNotAnswered) {
+TEST_F(Handshake, DoesNotAnswerHalfAHello) {
   EXPECT_TRUE(server.silent());
   EXPECT_EQ(server.feed(client.hello().substr(0, kHelloSize - 1)), HandshakeState::more);
   EXPECT_EQ(server.take_reply(), "");
@@ -143,8 +143,8 @@ TEST_F(Handshake, HalfAHelloIsNotAnswered) {
   EXPECT_FALSE(server.silent());
 }
 
-/// A public key of small order would make the exchanged key one that anybody knows.
-TEST_F(Handshake, AKeyOfSmallOrderIsRefused) {
+/// With a public key of small order, the exchanged key would be public.
+TEST_F(Handshake, RefusesKeyOfSmallOrder) {
   const std::string hello = client.hello().substr(0, kMagic.size() + kNonceSize) + std::string(kPublicSize, '\0');
   EXPECT_EQ(server.feed(hello), HandshakeState::more);
   EXPECT_EQ(server.feed(std::string(kProofSize, 'x')), HandshakeState::refused);

@@ -1,4 +1,4 @@
-// Sealed records: what arrives is what was sent, in its order and whole, or it is an error. What nodes state.
+// Sealed records: the receiver gets the sent bytes complete and in order, or an error. Statements of nodes.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@ namespace dlaunch::dialback {
 namespace {
 
 Secret key_of(unsigned char byte = 7) {
-  Secret key = job_key("a key of sixteen bytes").value();  // which starts libsodium
+  Secret key = job_key("a key of sixteen bytes").value();  // initializes libsodium
   std::memset(key.data(), byte, Secret::kSize);
   return key;
 }
@@ -31,7 +31,7 @@ struct Records : testing::Test {
   }
 };
 
-TEST_F(Records, ArriveHoweverTheyAreCut) {
+TEST_F(Records, ArriveInAnyChunks) {
   std::string bytes = seal("one");
   bytes += seal("");
   bytes += seal(std::string(kMostRecord, 'x'), true);
@@ -45,7 +45,7 @@ TEST_F(Records, ArriveHoweverTheyAreCut) {
   EXPECT_EQ(opener.held(), 0u);
 }
 
-TEST_F(Records, EveryByteOfThemCounts) {
+TEST_F(Records, RefuseAnyChangedByte) {
   const std::string right = seal("words");
   for (size_t i = 0; i < right.size(); ++i) {
     std::string wrong = right;
@@ -57,7 +57,7 @@ TEST_F(Records, EveryByteOfThemCounts) {
   }
 }
 
-TEST_F(Records, AreRefusedRepeatedLeftOutOrInAnotherOrder) {
+TEST_F(Records, RefuseRepeatedMissingOrReordered) {
   const std::string first = seal("first");
   const std::string second = seal("second");
   const std::string third = seal("third");
@@ -70,20 +70,20 @@ TEST_F(Records, AreRefusedRepeatedLeftOutOrInAnotherOrder) {
   }
 }
 
-TEST_F(Records, OfAnotherConnectionAreRefused) {
+TEST_F(Records, RefuseRecordsOfAnotherConnection) {
   opener = Opener(key_of(8));
   opener.feed(seal("words"));
   EXPECT_EQ(next(), "error: wrong seal, order or connection");
 }
 
-TEST_F(Records, AfterTheLastAreRefused) {
+TEST_F(Records, RefuseDataAfterLastRecord) {
   opener.feed(seal("last", true));
   opener.feed(seal("more"));
   EXPECT_EQ(next(), "last");
   EXPECT_EQ(next(), "error: data after the last record");
 }
 
-TEST_F(Records, OfAWrongLengthAreRefusedBeforeTheyAreAwaited) {
+TEST_F(Records, RefuseWrongLengthWithoutWaiting) {
   opener.feed(std::string(24, 'h') + std::string("\xff\xff\xff\x7f", 4));
   EXPECT_EQ(next(), "error: length 2147483647");
   Opener empty(key_of());
@@ -93,7 +93,7 @@ TEST_F(Records, OfAWrongLengthAreRefusedBeforeTheyAreAwaited) {
 
 Statement statement() { return {"dlaunch 1", 3, 1, "node1", {"-n", "4", "python3", "train.py", ""}}; }
 
-TEST(Statements, ArriveAsTheyWere) {
+TEST(Statements, RoundTrip) {
   const auto back = statement_in(to_payload(statement())).value();
   EXPECT_EQ(back.version, "dlaunch 1");
   EXPECT_EQ(back.nodes, 3);
@@ -102,14 +102,14 @@ TEST(Statements, ArriveAsTheyWere) {
   EXPECT_EQ(back.words, statement().words);
 }
 
-TEST(Statements, OfNodesThatNothingNumbers) {
+TEST(Statements, RoundTripWithoutNodeNumber) {
   Statement unnumbered = statement();
   unnumbered.node = kUnnumbered;
   EXPECT_EQ(statement_in(to_payload(unnumbered)).value().node, kUnnumbered);
   EXPECT_EQ(difference_from(statement(), unnumbered), std::nullopt);
 }
 
-TEST(Statements, ThatAreNoneAreRefused) {
+TEST(Statements, RejectInvalidPayload) {
   using namespace std::string_literals;
   for (const std::string& payload : {""s, "3"s, "3\0001\0v"s, "x\0001\0v\0n"s, "0\0001\0v\0n"s, "3\0-2\0v\0n"s,
                                      "3\0001\0"s + std::string(300, 'v') + "\0n"s}) {
@@ -117,7 +117,7 @@ TEST(Statements, ThatAreNoneAreRefused) {
   }
 }
 
-TEST(Statements, OfTheSameJobAgree) {
+TEST(Statements, AgreeForTheSameJob) {
   Statement launcher = statement();
   launcher.node = 0;
   launcher.name = "node0";
@@ -130,15 +130,14 @@ TEST(Statements, OfTheSameJobAgree) {
   EXPECT_NE(difference_from(launcher, statement_in(to_payload(node)).value()), std::nullopt);
 }
 
-TEST(Statements, OfAnotherJobSayWhichHasWhat) {
+TEST(Statements, ReportDifferencesOfAnotherJob) {
   const Statement launcher = statement();
   Statement node = statement();
   node.words[3] = "other.py";
   EXPECT_EQ(difference_from(launcher, node),
             "different command lines: \"other.py\" on the node, \"train.py\" on node 0");
   node.words.resize(3);
-  EXPECT_EQ(difference_from(launcher, node),
-            "different command lines: nothing on the node, \"train.py\" on node 0");
+  EXPECT_EQ(difference_from(launcher, node), "different command lines: nothing on the node, \"train.py\" on node 0");
   node.nodes = 4;
   EXPECT_EQ(difference_from(launcher, node), "different numbers of nodes: 4 on the node, 3 on node 0");
   node.version = "dlaunch\x1b 2";
@@ -146,7 +145,7 @@ TEST(Statements, OfAnotherJobSayWhichHasWhat) {
             "different versions of dlaunch: dlaunch\\x1b 2 on the node, dlaunch 1 on node 0");
 }
 
-TEST(DataEnds, SayWhatIsLeftAndWhy) {
+TEST(DataEnds, RoundTrip) {
   const DataEnd ended = data_end_in(to_payload(DataEnd{true, "no memory"}));
   EXPECT_TRUE(ended.nothing_left);
   EXPECT_EQ(ended.reason, "no memory");
@@ -155,7 +154,7 @@ TEST(DataEnds, SayWhatIsLeftAndWhy) {
   EXPECT_EQ(data_end_in("0a\x1b").reason, "a\\x1b");
 }
 
-TEST(Statements, OfANumberThatIsNotAwaitedAreRefused) {
+TEST(Statements, RejectUnexpectedNodeNumber) {
   for (const int number : {0, 3, 99}) {
     Statement node = statement();
     node.node = number;

@@ -37,7 +37,7 @@ class StartDirectoryTest : public testing::Test {
   std::string home_;
 };
 
-TEST_F(StartDirectoryTest, IsItsOwnersAloneAndGoes) {
+TEST_F(StartDirectoryTest, IsPrivateAndRemovedByDestructor) {
   std::string path;
   {
     auto made = StartDirectory::make(home_ + "/a/b", "nonce");
@@ -56,7 +56,7 @@ TEST_F(StartDirectoryTest, IsItsOwnersAloneAndGoes) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(StartDirectoryTest, IsNotMadeWhereOthersMayExchangeIt) {
+TEST_F(StartDirectoryTest, RefusesParentWritableByOthers) {
   ASSERT_EQ(::chmod(home_.c_str(), 0770), 0);
   const auto made = StartDirectory::make(home_ + "/a", "nonce");
   ASSERT_FALSE(made);
@@ -66,7 +66,7 @@ TEST_F(StartDirectoryTest, IsNotMadeWhereOthersMayExchangeIt) {
   EXPECT_TRUE(StartDirectory::make(home_ + "/a", "nonce")) << "sticky, as /tmp";
 }
 
-TEST_F(StartDirectoryTest, ALinkIsNoFile) {
+TEST_F(StartDirectoryTest, DoesNotReadLinks) {
   auto made = StartDirectory::make(home_, "nonce");
   ASSERT_TRUE(made);
   ASSERT_EQ(::symlink("/etc/passwd", (made->path() + "/said.n1").c_str()), 0);
@@ -74,7 +74,7 @@ TEST_F(StartDirectoryTest, ALinkIsNoFile) {
   EXPECT_FALSE(made->write("said.n1", "x"));
 }
 
-TEST_F(StartDirectoryTest, RemovesWhatKilledOnesLeft) {
+TEST_F(StartDirectoryTest, RemovesDirectoriesOfKilledOwners) {
   const auto set_age = [&](const std::string& name, std::chrono::minutes age) {
     const timespec then{::time(nullptr) - std::chrono::seconds(age).count(), 0};
     const std::array<timespec, 2> times{then, then};
@@ -98,7 +98,7 @@ TEST_F(StartDirectoryTest, RemovesWhatKilledOnesLeft) {
   EXPECT_TRUE(std::filesystem::exists(home_ + "/other/data"));
 }
 
-TEST_F(StartDirectoryTest, NeedsAHome) { EXPECT_FALSE(StartDirectory::make("", "nonce")); }
+TEST_F(StartDirectoryTest, RequiresHome) { EXPECT_FALSE(StartDirectory::make("", "nonce")); }
 
 }  // namespace
 }  // namespace dlaunch::dialback

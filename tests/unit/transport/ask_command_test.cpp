@@ -25,7 +25,7 @@ TEST(AskCommand, ReadsMoreOnStderrThanAPipeHoldsBeforeTheAnswer) {
   EXPECT_EQ(answer.trouble, "noise; why");
 }
 
-TEST(AskCommand, EndsInTimeWhateverStderrSays) {
+TEST(AskCommand, EndsInTimeDespiteEndlessStderr) {
   const auto answer = ask("exec yes >&2", 200ms);
   EXPECT_EQ(answer.text, "");
   EXPECT_EQ(answer.trouble, "timed out after 0 s");

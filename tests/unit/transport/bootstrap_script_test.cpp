@@ -1,4 +1,5 @@
-// The script in each shell that may be a host's `sh`: what it executes is whole, and nobody else could have written it.
+// The bootstrap script in each shell that may be a host's `sh`: runs only complete agents that no other user could have
+// written.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -20,7 +21,7 @@ constexpr const char* kHello = "hello 0022\n";
 struct Kind {
   std::string name;
   std::vector<std::string> shell;
-  std::string tools;  ///< the program that stands for all of them; empty: those of this machine
+  std::string tools;  ///< the program of the shell; empty: the programs of this machine
 };
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
@@ -61,7 +62,7 @@ class BootstrapScript : public testing::TestWithParam<Kind> {
     EXPECT_FALSE(started.ran || started.sent);
     return started.why;
   }
-  /// A whole agent of another user's, in directories of that user's.
+  /// A complete agent of another user, in directories of that user.
   static void plant(const fs::path& cache) {
     fs::create_directories(directory_in(cache));
     const fs::path planted = directory_in(cache) / "dlaunch-agent";
@@ -80,7 +81,7 @@ class BootstrapScript : public testing::TestWithParam<Kind> {
 #define ONLY_AS_ROOT() \
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of another user"
 
-TEST_P(BootstrapScript, SendsOnceThenFindsIt) {
+TEST_P(BootstrapScript, SendsAgentOnceThenUsesCache) {
   expect_sent(login());
   struct stat info{};
   ASSERT_EQ(::stat(kept().c_str(), &info), 0);
@@ -88,7 +89,7 @@ TEST_P(BootstrapScript, SendsOnceThenFindsIt) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, TheUmaskIsTheLogins) {
+TEST_P(BootstrapScript, KeepsUmaskOfLogin) {
   for (int times = 0; times < 2; ++times) {
     Login from = login();
     from.mask = 027;
@@ -96,14 +97,14 @@ TEST_P(BootstrapScript, TheUmaskIsTheLogins) {
   }
 }
 
-TEST_P(BootstrapScript, ATruncatedAgentIsSentAgain) {
+TEST_P(BootstrapScript, SendsTruncatedAgentAgain) {
   expect_sent(login());
   fs::resize_file(kept(), 10);
   expect_sent(login());
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, OtherBytesOfTheSameSizeAreSentAgain) {
+TEST_P(BootstrapScript, SendsChangedAgentOfSameSizeAgain) {
   expect_sent(login());
   std::string bytes(fake_image().bytes);
   bytes.replace(bytes.find("hello"), 5, "hallo");
@@ -112,7 +113,7 @@ TEST_P(BootstrapScript, OtherBytesOfTheSameSizeAreSentAgain) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, ThatItIsWholeIsKeptBesideIt) {
+TEST_P(BootstrapScript, WritesMarkerAfterFlushedInstall) {
   expect_sent(login());
   const fs::path checked = kept().parent_path() / "checked";
   EXPECT_EQ(fs::exists(checked), GetParam().name != "toybox") << "toybox has no dd that flushes";
@@ -125,8 +126,8 @@ TEST_P(BootstrapScript, ThatItIsWholeIsKeptBesideIt) {
   EXPECT_TRUE(fs::exists(checked));
 }
 
-/// A dd that cannot flush leaves the bytes where a power failure may still take them.
-TEST_P(BootstrapScript, WhatIsNotFlushedIsComparedAtTheNextStart) {
+/// After a dd that cannot flush, a power failure may still damage the bytes.
+TEST_P(BootstrapScript, ComparesUnflushedAgentAtNextStart) {
   const fs::path others = homes_.path / "others";
   fs::create_directory(others);
   fs::create_symlink("/bin/false", others / "dd");
@@ -138,7 +139,7 @@ TEST_P(BootstrapScript, WhatIsNotFlushedIsComparedAtTheNextStart) {
   EXPECT_TRUE(fs::exists(kept().parent_path() / "checked"));
 }
 
-TEST_P(BootstrapScript, AnAgentOfAnotherUserIsNeverRun) {
+TEST_P(BootstrapScript, NeverRunsAgentOfAnotherUser) {
   ONLY_AS_ROOT();
   expect_sent(login());
   ASSERT_EQ(::chown(kept().c_str(), kOther, kOther), 0);
@@ -146,7 +147,7 @@ TEST_P(BootstrapScript, AnAgentOfAnotherUserIsNeverRun) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, AnAgentThatOthersMayWriteIsSentAgain) {
+TEST_P(BootstrapScript, SendsAgentWritableByOthersAgain) {
   for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
     start(login());
     fs::permissions(kept(), fs::perms::owner_all | others);
@@ -155,7 +156,7 @@ TEST_P(BootstrapScript, AnAgentThatOthersMayWriteIsSentAgain) {
   }
 }
 
-TEST_P(BootstrapScript, ALinkToAnAgentIsReplaced) {
+TEST_P(BootstrapScript, ReplacesLinkToAgent) {
   expect_sent(login());
   fs::rename(kept(), home_ / "elsewhere");
   fs::create_symlink(home_ / "elsewhere", kept());
@@ -163,12 +164,12 @@ TEST_P(BootstrapScript, ALinkToAnAgentIsReplaced) {
   EXPECT_FALSE(fs::is_symlink(kept()));
 }
 
-TEST_P(BootstrapScript, ADirectoryInItsPlaceIsNamed) {
+TEST_P(BootstrapScript, NamesDirectoryAtPathOfAgent) {
   fs::create_directories(kept());
   EXPECT_THAT(start(login()).why, HasSubstr("cannot move the agent to " + kept().string()));
 }
 
-TEST_P(BootstrapScript, DirectoriesThatOthersMayWriteAreRefused) {
+TEST_P(BootstrapScript, RefusesDirectoriesWritableByOthers) {
   expect_sent(login());
   for (const fs::path& path : {kept().parent_path(), kept().parent_path().parent_path(), home_ / ".cache", home_}) {
     const fs::perms before = fs::status(path).permissions();
@@ -179,7 +180,7 @@ TEST_P(BootstrapScript, DirectoriesThatOthersMayWriteAreRefused) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, AForeignCacheGivesWayToTheHome) {
+TEST_P(BootstrapScript, UsesHomeInsteadOfForeignCache) {
   ONLY_AS_ROOT();
   const fs::path cache = homes_.path / "foreign";
   plant(cache);
@@ -188,7 +189,7 @@ TEST_P(BootstrapScript, AForeignCacheGivesWayToTheHome) {
   expect_found(with_cache(cache));
 }
 
-TEST_P(BootstrapScript, WhatIsPlantedInASharedCacheGivesWayToTheHome) {
+TEST_P(BootstrapScript, UsesHomeInsteadOfFilesPlantedInSharedCache) {
   ONLY_AS_ROOT();
   const fs::path cache = homes_.path / "shared";
   plant(cache);
@@ -198,7 +199,7 @@ TEST_P(BootstrapScript, WhatIsPlantedInASharedCacheGivesWayToTheHome) {
   EXPECT_TRUE(fs::exists(kept()));
 }
 
-TEST_P(BootstrapScript, ASharedStickyDirectoryWillDo) {
+TEST_P(BootstrapScript, AcceptsSharedStickyDirectory) {
   const fs::path cache = homes_.path / "shared";
   fs::create_directory(cache);
   fs::permissions(cache, fs::perms::all | fs::perms::sticky_bit);
@@ -207,7 +208,7 @@ TEST_P(BootstrapScript, ASharedStickyDirectoryWillDo) {
   EXPECT_FALSE(fs::exists(kept()));
 }
 
-TEST_P(BootstrapScript, ALinkIntoADirectoryOfAnotherUserIsNotFollowed) {
+TEST_P(BootstrapScript, DoesNotFollowLinkIntoDirectoryOfAnotherUser) {
   ONLY_AS_ROOT();
   const fs::path foreign = homes_.path / "foreign";
   plant(foreign);
@@ -222,7 +223,7 @@ TEST_P(BootstrapScript, ALinkIntoADirectoryOfAnotherUserIsNotFollowed) {
   EXPECT_TRUE(fs::is_empty(empty));
 }
 
-TEST_P(BootstrapScript, ALinkIntoADirectoryOfOnesOwnIsFollowed) {
+TEST_P(BootstrapScript, FollowsLinkIntoOwnDirectory) {
   const fs::path scratch = homes_.path / "scratch of mine";
   fs::create_directory(scratch);
   fs::create_symlink(scratch, home_ / ".cache");
@@ -231,7 +232,7 @@ TEST_P(BootstrapScript, ALinkIntoADirectoryOfOnesOwnIsFollowed) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, NeedsACacheDirectoryIfTheUserHasNoHome) {
+TEST_P(BootstrapScript, RequiresCacheDirectoryWithoutHome) {
   const fs::path programs = homes_.path / "bin";
   fs::create_directory(programs);
   std::ofstream(programs / "id") << "#!/bin/sh\necho nosuchuser\n";
@@ -245,13 +246,13 @@ TEST_P(BootstrapScript, NeedsACacheDirectoryIfTheUserHasNoHome) {
   expect_found(homeless);
 }
 
-TEST_P(BootstrapScript, AForeignHomeIsRefused) {
+TEST_P(BootstrapScript, RefusesForeignHome) {
   ONLY_AS_ROOT();
   ASSERT_EQ(::chown(home_.c_str(), kOther, kOther), 0);
   EXPECT_THAT(refused(login()), HasSubstr(home_.string() + " belongs to user 4321"));
 }
 
-TEST_P(BootstrapScript, ManyFirstStartsAtOnce) {
+TEST_P(BootstrapScript, SurvivesParallelFirstStarts) {
   std::vector<Started> all(8);
   std::vector<std::thread> hosts;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -260,10 +261,11 @@ TEST_P(BootstrapScript, ManyFirstStartsAtOnce) {
   for (std::thread& host : hosts) host.join();
   for (const Started& each : all) EXPECT_TRUE(each.ran) << each.why;
   expect_found(login());
-  EXPECT_EQ(std::distance(fs::directory_iterator(kept().parent_path()), {}), 2);  // the agent, and that it is whole
+  // Runs the agent; the agent is complete.
+  EXPECT_EQ(std::distance(fs::directory_iterator(kept().parent_path()), {}), 2);
 }
 
-TEST_P(BootstrapScript, ADamagedUploadIsRefusedAndLeavesNothing) {
+TEST_P(BootstrapScript, RefusesDamagedUploadAndLeavesNoFile) {
   const HostShell shell(login());
   Bootstrap b("abc", "x86_64");
   shell.write(bootstrap_script(fake_image(), "abc", ""));
@@ -274,7 +276,7 @@ TEST_P(BootstrapScript, ADamagedUploadIsRefusedAndLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(kept().parent_path()));
 }
 
-TEST(BootstrapUpload, OneThatStopsComingEndsTheShell) {
+TEST(BootstrapUpload, StalledUploadEndsShell) {
   const Homes homes;
   Login login;
   login.home = homes.path;
@@ -288,12 +290,12 @@ TEST(BootstrapUpload, OneThatStopsComingEndsTheShell) {
   EXPECT_TRUE(fs::is_empty(homes.path / ".cache/dlaunch" / fake_image().hash));
 }
 
-TEST_P(BootstrapScript, AHomeThatIsAFileIsNamed) {
+TEST_P(BootstrapScript, NamesFileInPlaceOfCacheDirectory) {
   std::ofstream(home_ / ".cache") << "a file in the way";
   EXPECT_THAT(refused(login()), HasSubstr("cannot create " + home_.string() + "/.cache"));
 }
 
-TEST_P(BootstrapScript, AnInstalledAgentIsUsedOrMissed) {
+TEST_P(BootstrapScript, UsesInstalledAgentOrReportsMissingAgent) {
   EXPECT_THAT(start(login(), "abc", "/no/such agent's").why, HasSubstr("/no/such agent's"));
   EXPECT_TRUE(start(login(), "abc", "/bin/true").ran);
 }

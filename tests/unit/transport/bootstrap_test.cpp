@@ -11,7 +11,7 @@ using testing::StartsWith;
 
 Bootstrap bootstrap() { return Bootstrap("abc", "x86_64"); }
 
-TEST(Bootstrap, SkipsNoiseAndKeepsTheFramesBehindTheMark) {
+TEST(Bootstrap, SkipsNoiseAndKeepsFramesAfterMark) {
   Bootstrap b = bootstrap();
   EXPECT_EQ(b.feed("Welcome!\ndlaunch: not it\n"), Next::wait);
   EXPECT_EQ(b.feed("\ndlaunch:abc rea"), Next::wait);
@@ -20,7 +20,7 @@ TEST(Bootstrap, SkipsNoiseAndKeepsTheFramesBehindTheMark) {
   EXPECT_THAT(b.noise(), StartsWith("Welcome!\n"));
 }
 
-TEST(Bootstrap, CutAnywhere) {
+TEST(Bootstrap, ResultDoesNotDependOnChunks) {
   const std::string all = "noise\ndlaunch:abc need x86_64\n\ndlaunch:abc ready x86_64\nREST";
   for (size_t cut = 0; cut <= all.size(); ++cut) {
     Bootstrap b = bootstrap();
@@ -36,7 +36,7 @@ TEST(Bootstrap, CutAnywhere) {
   }
 }
 
-TEST(Bootstrap, TellsWhyNot) {
+TEST(Bootstrap, ReportsReasonOfFailure) {
   Bootstrap failed = bootstrap();
   EXPECT_EQ(failed.feed("dlaunch:abc fail cannot create /h/.cache: read-only\n"), Next::failed);
   EXPECT_EQ(failed.why(), "cannot create /h/.cache: read-only");
@@ -47,7 +47,7 @@ TEST(Bootstrap, TellsWhyNot) {
   EXPECT_EQ(nonsense.feed("dlaunch:abc what\n"), Next::failed);
 }
 
-TEST(Bootstrap, EachByteByItselfCostsNoMore) {
+TEST(Bootstrap, SingleBytesCostNoMore) {
   Bootstrap b = bootstrap();
   size_t took = 0;
   while (b.feed("x") == Next::wait) ++took;
@@ -61,13 +61,13 @@ TEST(Bootstrap, EachByteByItselfCostsNoMore) {
   EXPECT_EQ(answer.why(), "protocol error: unexpected reply from the shell");
 }
 
-TEST(Bootstrap, TheAgentIsAskedForOnce) {
+TEST(Bootstrap, RequestsAgentOnce) {
   Bootstrap b = bootstrap();
   EXPECT_EQ(b.feed("dlaunch:abc need x86_64\n"), Next::upload);
   EXPECT_EQ(b.feed("dlaunch:abc need x86_64\n"), Next::failed);
 }
 
-TEST(Bootstrap, EndlessNoiseIsGivenUp) {
+TEST(Bootstrap, RejectsEndlessNoise) {
   Bootstrap b = bootstrap();
   const std::string noise(1 << 20, 'x');
   Next next = Next::wait;

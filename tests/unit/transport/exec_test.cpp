@@ -30,7 +30,7 @@ Clock::duration time_to_close(const std::string& command, int hosts, Exec::Endin
   for (int i = 0; i < hosts; ++i) {
     auto opened = exec.open(plan::Host{});
     EXPECT_TRUE(opened);
-    EXPECT_EQ(read_all(opened->errors), "up\n");  // closed by the command, which runs on; so does our end of the stream
+    EXPECT_EQ(read_all(opened->errors), "up\n");  // closed by the running command, like our end of the stream
   }
   const auto start = Clock::now();
   exec.close();
@@ -39,7 +39,7 @@ Clock::duration time_to_close(const std::string& command, int hosts, Exec::Endin
 
 bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
-TEST(Exec, CloseEndsCommandsThatStillConnect) {
+TEST(Exec, CloseEndsConnectingCommands) {
   EXPECT_LT(time_to_close("sh -c 'echo up >&2; exec sleep 1000 2>/dev/null'", 4), 1900ms);
   EXPECT_FALSE(has_children());
 }
@@ -50,7 +50,7 @@ TEST(Exec, CloseEndsCommandsThatIgnoreSignals) {
   EXPECT_FALSE(has_children());
 }
 
-/// A signal to a qrsh would end the whole job.
+/// A signal to qrsh would end the whole job.
 TEST(Exec, CloseWaitsForCommandsThatMustNotBeSignalled) {
   EXPECT_GT(time_to_close("sh -c 'echo up >&2; exec sleep 1.4 2>/dev/null'", 2, Exec::Ending::by_itself), 1200ms);
   EXPECT_FALSE(has_children());
@@ -61,7 +61,7 @@ TEST(Exec, CloseDoesNotWaitForCommandsThatEnd) {
   EXPECT_FALSE(has_children());
 }
 
-TEST(Exec, CloseCopesWithChildrenThatOthersReaped) {
+TEST(Exec, CloseAcceptsChildrenReapedElsewhere) {
   Exec exec([](const plan::Host&) { return "true"; });
   ASSERT_TRUE(exec.open(plan::Host{}));
   ASSERT_GT(::waitpid(-1, nullptr, 0), 0);

@@ -1,4 +1,4 @@
-// A real shell with its own home, which gets the bootstrap script as a host's shell does, and a fake agent for it.
+// A real shell with its own home that receives the bootstrap script like a host's shell, and a fake agent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct Login {
   std::vector<std::string> shell = {"/bin/sh"};  ///< the program and its arguments
   std::string home;                              ///< empty: HOME is not set
   std::string cache;                             ///< empty: XDG_CACHE_HOME is not set
-  std::string path;                              ///< empty: PATH is the test's
+  std::string path;                              ///< empty: PATH of the test
   mode_t mask = 022;
 };
 
@@ -81,7 +81,7 @@ class HostShell {
     }
   }
 
-  /// Feeds the shell's output until the bootstrap says what to do next.
+  /// Feeds the shell's output to the bootstrap until its next step is known.
   Bootstrap::Next until(Bootstrap& bootstrap) const {
     char buffer[4096];
     for (;;) {

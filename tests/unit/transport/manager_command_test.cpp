@@ -26,13 +26,13 @@ std::string srun(const std::vector<std::string>& environment, StepGpus gpus = {}
   return manager_command(Manager::Kind::slurm, environment, "srun", gpus);
 }
 
-TEST(ManagerCommand, StartsOneAgentOnANode) {
+TEST(ManagerCommand, StartsOneAgentPerNode) {
   EXPECT_THAT(srun({"PATH=/bin"}), testing::StartsWith("env srun "));
   EXPECT_THAT(srun({}), HasSubstr(" -N1 -n1 "));
   EXPECT_THAT(srun({}), testing::EndsWith(" -w {host}"));
 }
 
-TEST(ManagerCommand, HidesWhatMeansTheJobsOwnTasks) {
+TEST(ManagerCommand, UnsetsVariablesForTheJobsOwnTasks) {
   const std::string line =
       srun({"SLURM_NTASKS=8", "SLURM_NTASKS_PER_NODE=4", "SLURM_CPUS_PER_TASK=2", "SLURM_GPUS_PER_NODE=4",
             "SLURM_DEBUG=1", "SLURM_TIMELIMIT=1", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm.conf"});
@@ -44,18 +44,18 @@ TEST(ManagerCommand, HidesWhatMeansTheJobsOwnTasks) {
   EXPECT_THAT(line, Not(HasSubstr("SLURM_CONF")));
 }
 
-TEST(ManagerCommand, LeavesNamesThatNoShellTakes) {
+TEST(ManagerCommand, KeepsNamesThatAShellCannotUnset) {
   EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env srun "));
 }
 
-TEST(ManagerCommand, AStepNamesItsNodesGpusWhereNodesMayDiffer) {
+TEST(ManagerCommand, StepNamesGpusOfItsNodeIfNodesDiffer) {
   plan::Host host;
   host.name = "n3";
   host.reach.step = "--gpus=2";
   EXPECT_THAT(exec_command(srun({"SLURM_GPUS=6"}, {.differ = true}), host), testing::EndsWith(" --gpus=2 -w n3"));
 }
 
-TEST(ManagerCommand, QrshIsTheOneOfTheJobsGridEngine) {
+TEST(ManagerCommand, UsesQrshOfTheJobsGridEngine) {
   const std::vector<std::string> environment = {"SGE_ROOT=/opt/my sge", "ARC=lx-amd64"};
   EXPECT_EQ(manager_program_path("qrsh", environment), "/opt/my sge/bin/lx-amd64/qrsh");
   EXPECT_EQ(manager_program_path("qrsh", {}), "qrsh");
@@ -63,24 +63,24 @@ TEST(ManagerCommand, QrshIsTheOneOfTheJobsGridEngine) {
               testing::EndsWith(" '/opt/my sge/bin/lx-amd64/qrsh' {host}"));
 }
 
-TEST(ManagerCommand, BlaunchIsTheOneOfTheJobsLsf) {
+TEST(ManagerCommand, UsesBlaunchOfTheJobsLsf) {
   EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "/lsf/bin/blaunch"), "/lsf/bin/blaunch {host}");
   EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "blaunch"), "blaunch {host}");
 }
 
-TEST(ManagerCommand, AStepOfAHeterogeneousJobNamesItsGroup) {
+TEST(ManagerCommand, StepOfHeterogeneousJobNamesItsGroup) {
   plan::Host host;
   host.name = "n3";
   host.reach.step = "--het-group=1";
   EXPECT_THAT(exec_command(srun({"SLURM_HET_SIZE=2"}), host), testing::EndsWith(" --het-group=1 -w n3"));
 }
 
-/// qrsh wedges where more than 64 KiB come before the program has said a word.
-TEST(ManagerCommand, QrshIsSentLittleBeforeAnAnswer) {
+/// qrsh blocks if more than 64 KiB arrive before the program's first output.
+TEST(ManagerCommand, SendsQrshFewBytesBeforeAnswer) {
   EXPECT_LT(bootstrap_script(agent_image(), std::string(20, 'n'), std::string(4096, 'p')).size(), 32u << 10);
 }
 
-TEST(ManagerDialIn, OneCommandOfSlurmStartsAll) {
+TEST(ManagerDialIn, SlurmStartsAllAgentsWithASingleCommand) {
   const auto how = manager_dial_in(plan::Manager::Kind::slurm,
                                    {"SLURM_NTASKS=8", "SLURM_NTASKS.x=1", "SLURM_JOB_ID=5", "SLURM_CONF=/c"}, "srun");
   ASSERT_TRUE(how);
@@ -90,23 +90,23 @@ TEST(ManagerDialIn, OneCommandOfSlurmStartsAll) {
   EXPECT_THAT(line, testing::StartsWith("srun "));
   EXPECT_THAT(line, HasSubstr(" -N3 -n3 --ntasks-per-node=1 "));
   EXPECT_THAT(line, testing::EndsWith(" -w n1,n2,n3"));
-  EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // a line at a time, so that those of nodes do not mix
+  EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // by line, so that lines of different nodes do not mix
 }
 
-TEST(ManagerDialIn, GroupsAndOtherManagersHaveACommandEach) {
+TEST(ManagerDialIn, GroupsAndOtherManagersUseACommandPerNode) {
   EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::slurm, {"SLURM_HET_SIZE=2"}, "srun"));
   EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::grid_engine, {}, "qrsh"));
   EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::lsf, {}, "blaunch"));
 }
 
-TEST(ManagerDialIn, FluxIsTheInstancesRanks) {
+TEST(ManagerDialIn, FluxUsesRanksOfTheInstance) {
   const auto how = manager_dial_in(Manager::Kind::flux, {"FLUX_URI=local:///x"}, "flux");
   ASSERT_TRUE(how);
   EXPECT_FALSE(how->files_in);
   EXPECT_EQ(group_command(how->command, named({"n2", "n3"})), "flux exec -r 4,5 -d /");
 }
 
-TEST(ManagerDialIn, TasksOfPbsFindWhatTheyNeedInFiles) {
+TEST(ManagerDialIn, PbsTasksReadFiles) {
   plan::Host host;
   host.name = "n3";
   host.reach.step = "-n 4";

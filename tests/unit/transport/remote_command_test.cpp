@@ -11,13 +11,13 @@ plan::Host host(const std::string& name) {
   return host;
 }
 
-TEST(ExecCommand, PutsTheHostInEveryPlace) {
+TEST(ExecCommand, ReplacesEachHostPlaceholder) {
   EXPECT_EQ(exec_command("kubectl exec -i {host} -- ", host("pod-1")), "kubectl exec -i pod-1 -- ");
   EXPECT_EQ(exec_command("a {host} b {host}", host("x y")), "a 'x y' b 'x y'");
   EXPECT_EQ(exec_command("nsenter", host("x")), "nsenter");
 }
 
-TEST(ShellThere, GoesTheWayOfTheJob) {
+TEST(ShellThere, UsesTransportOfTheJob) {
   plan::Host there = host("node 1");
   EXPECT_EQ(shell_there("", there), "ssh 'node 1' sh");
   EXPECT_EQ(shell_there("docker exec -i {host}", there), "docker exec -i 'node 1' sh");

@@ -1,4 +1,4 @@
-// The ssh configuration, against `ssh -G` where it says what we need to know.
+// The ssh configuration, compared with the output of `ssh -G` for the settings that `ssh -G` prints.
 #include "transport/ssh/config.h"
 
 #include <glob.h>
@@ -56,7 +56,7 @@ class Configs : public Temporary {
     return config->resolve(host, said, here());
   }
 
-  /// What `ssh -G` prints of the keywords that we heed, a value each.
+  /// The output of `ssh -G` for the supported keywords, with a value each.
   std::map<std::string, std::string> reference(const std::string& text, const std::string& host) const {
     const auto said = shell("KEYS=/keys ssh -G -F " + write("config", text) + " -- " + host + " 2>&1");
     EXPECT_TRUE(said.ok) << text << said.text;
@@ -70,7 +70,7 @@ class Configs : public Temporary {
   }
 };
 
-/// ssh -G prints identity files as written; those that nobody named are ours to choose.
+/// ssh -G prints identity files as written; dlaunch chooses its own default files.
 std::string identities(const HostConfig& config) {
   std::string text;
   for (const std::string& file : config.identity_files) text += (text.empty() ? "" : "\n") + file;
@@ -87,7 +87,7 @@ std::string family(AddressFamily family) {
   return family == AddressFamily::any ? "any" : family == AddressFamily::inet ? "inet" : "inet6";
 }
 
-/// As `ssh -G` tells it. A host key that is to be asked about is, without anybody to ask, strict.
+/// As printed by `ssh -G`. StrictHostKeyChecking ask counts as strict, because dlaunch never prompts.
 plan::HostKey host_key(const std::string& value) {
   if (value == "accept-new") return plan::HostKey::accept_new;
   return value == "false" || value == "off" || value == "no" ? plan::HostKey::off : plan::HostKey::strict;
@@ -153,7 +153,7 @@ const std::vector<std::string> kTexts = {
     "Host a b\\ c\n User odd\nHost *\n User \"a\\\"b\"\n",
 };
 
-TEST_F(Configs, MeanWhatTheyMeanToSsh) {
+TEST_F(Configs, GiveSameSettingsAsSsh) {
   int compared = 0;
   for (const std::string& text : kTexts) {
     for (const std::string& host : kHosts) {
@@ -212,7 +212,7 @@ TEST_F(Configs, IncludeOtherFiles) {
   }
 }
 
-TEST_F(Configs, ThatIncludeEachOtherTooOftenAreRefused) {
+TEST_F(Configs, RefuseTooManyIncludedFiles) {
   for (int i = 1; i < 15; ++i) {
     const std::string next = "Include " + path("f" + std::to_string(i + 1)) + "\n";
     write("f" + std::to_string(i), next + next + next + next);
@@ -223,13 +223,13 @@ TEST_F(Configs, ThatIncludeEachOtherTooOftenAreRefused) {
   EXPECT_THAT(got.error().why, HasSubstr("more than 4096 files"));
 }
 
-TEST_F(Configs, ThatIncludeThemselvesAreRefused) {
+TEST_F(Configs, RefuseRecursiveIncludes) {
   const auto got = resolve("Include " + path("config") + "\n", "x");
   ASSERT_FALSE(got);
   EXPECT_THAT(got.error().why, HasSubstr("more than 16 nested files"));
 }
 
-TEST_F(Configs, ComeAfterTheHostList) {
+TEST_F(Configs, YieldToHostList) {
   const auto got =
       resolve("User config\nPort 1\nIdentityFile /config\nProxyCommand nc\nMatch user said\nHostKeyAlias hit\n", "x",
               {"said", 2, "/said", "gate"});
@@ -259,9 +259,9 @@ TEST_F(Configs, JumpOverHostsNamedByTokens) {
   EXPECT_EQ(resolve("User ann\nProxyJump %r@gate-%h:2%%2,%n\n", "node1")->proxy_jump, "ann@gate-node1:2%2,node1");
 }
 
-TEST_F(Configs, ATimeoutOfZeroIsNone) { EXPECT_FALSE(resolve("ConnectTimeout 0\n", "node1")->connect_timeout); }
+TEST_F(Configs, TimeoutOfZeroMeansUnset) { EXPECT_FALSE(resolve("ConnectTimeout 0\n", "node1")->connect_timeout); }
 
-TEST_F(Configs, SayWhatTheyDoNotHeed) {
+TEST_F(Configs, NoteUnsupportedSettings) {
   const std::pair<std::string, std::string> kRows[] = {
       {"PKCS11Provider /lib/p.so", "config:1: not supported: pkcs11provider"},
       {"Host node*\nKnownHostsCommand /bin/known %h", "config:2: not supported: knownhostscommand"},
@@ -274,7 +274,7 @@ TEST_F(Configs, SayWhatTheyDoNotHeed) {
   EXPECT_THAT(resolve("Host other\nPKCS11Provider /lib/p.so", "node1")->notes, IsEmpty());
 }
 
-TEST_F(Configs, ApplyNothingThatDependsOnWhatTheyDoNotKnow) {
+TEST_F(Configs, SkipSettingsWithUnknownConditions) {
   for (const std::string match : {"exec true", "!exec false", "!exec true", "host node1 !exec false",
                                   "exec true user *", "!localnetwork 10.0.0.0/8", "final !exec false"}) {
     const auto got = resolve("Match " + match + "\n User a\n", "node1");
@@ -287,14 +287,14 @@ TEST_F(Configs, ApplyNothingThatDependsOnWhatTheyDoNotKnow) {
   }
 }
 
-TEST_F(Configs, KnowWhatOnlySshCanTell) {
+TEST_F(Configs, ReportPartsThatOnlySshCanEvaluate) {
   EXPECT_THAT(resolve("CanonicalizeHostname yes\n", "a")->unread.what,
               ElementsAre(HasSubstr(":1: canonicalizehostname")));
   EXPECT_THAT(resolve("Host b\nOddKeyword 1\n", "a")->unread.what, ElementsAre(HasSubstr(":2: oddkeyword")));
   EXPECT_THAT(resolve("CanonicalizeHostname no\n", "a")->unread.what, IsEmpty());
 }
 
-TEST_F(Configs, ShareWhatSshSaysOfThem) {
+TEST_F(Configs, ShareAnswerOfSsh) {
   const auto shared = [&](const std::string& text, const std::string& host) {
     return resolve(text, host)->unread.shared;
   };
@@ -308,7 +308,7 @@ TEST_F(Configs, ShareWhatSshSaysOfThem) {
   EXPECT_FALSE(shared("CanonicalizeHostname yes\n", "node1"));
 }
 
-TEST_F(Configs, TakeTheAnswerOfSsh) {
+TEST_F(Configs, ReadAnswerOfSsh) {
   const std::string text =
       "Match exec true\n User ann\n ProxyJump gate:23\n IdentityFile \"~/a b\"\n CertificateFile /c\nHost *\n Port 7\n"
       "RekeyLimit 1G 1h\n";
@@ -332,7 +332,7 @@ TEST_F(Configs, TakeTheAnswerOfSsh) {
   EXPECT_EQ(Config::of_answer(answer.text, true).resolve("node2", {}, here())->host_name, "node2");
 }
 
-TEST_F(Configs, NameNoIdentityInTheAnswerOfSshThatNobodyNamed) {
+TEST_F(Configs, TreatDefaultIdentitiesInAnswerOfSshAsUnnamed) {
   const auto answer = shell("ssh -G -F none -- node1");
   ASSERT_TRUE(answer.ok);
   const auto got = Config::of_answer(answer.text, false).resolve("node1", {}, here());
@@ -341,8 +341,8 @@ TEST_F(Configs, NameNoIdentityInTheAnswerOfSshThatNobodyNamed) {
   EXPECT_THAT(got->notes, IsEmpty());
 }
 
-/// ssh -G does not look at them, ssh ends there.
-TEST_F(Configs, WithTokensThatMeanNothingAreRefused) {
+/// ssh -G does not check these values, ssh exits with an error.
+TEST_F(Configs, RefuseUnknownTokens) {
   for (const std::string text : {"IdentityFile /k/%Q", "IdentityFile ${NOT_SET_AT_ALL}/k", "IdentityFile /k/%"}) {
     const auto got = resolve(text + "\n", "x");
     ASSERT_FALSE(got) << text;
@@ -350,8 +350,8 @@ TEST_F(Configs, WithTokensThatMeanNothingAreRefused) {
   }
 }
 
-/// As ssh: who may write the user's own file or an included one could say whom to trust.
-TEST_F(Configs, ThatOthersMayWriteAreRefused) {
+/// Like ssh: a user with write access to the user's own file or an included file could change trusted keys.
+TEST_F(Configs, RefuseFilesWritableByOthers) {
   const auto config = write("config", "User a\nInclude " + path("included") + "\n");
   const auto included = write("included", "Port 7\n");
   const auto read_it = [&](bool users) { return Config::read({{config, users}}, here()); };
@@ -367,8 +367,8 @@ TEST_F(Configs, ThatOthersMayWriteAreRefused) {
   }
 }
 
-/// Debian's ssh believes a file that its owner's own group may write; that of others does not.
-TEST_F(Configs, ThatAGroupMayWriteAreForSshToJudge) {
+/// Debian's ssh accepts a file writable by its owner's own group; other versions refuse such files.
+TEST_F(Configs, LeaveGroupWritableFilesToSsh) {
   const auto config = write("config", "User a\nInclude " + path("included") + "\n");
   for (const std::string& file : {config, write("included", "Port 7\n")}) {
     ASSERT_EQ(::chmod(file.c_str(), 0620), 0);
@@ -381,7 +381,7 @@ TEST_F(Configs, ThatAGroupMayWriteAreForSshToJudge) {
   }
 }
 
-TEST_F(Configs, ThatOthersOwnAreRefused) {
+TEST_F(Configs, RefuseFilesOfOtherUsers) {
   if (::getuid() != 0) GTEST_SKIP() << "giving a file away needs root";
   const auto config = write("config", "User a\n");
   ASSERT_EQ(::chown(config.c_str(), 12345, 0), 0);
@@ -393,7 +393,7 @@ TEST_F(Configs, ThatOthersOwnAreRefused) {
   EXPECT_TRUE(Config::read({{config, true}}, theirs)) << "root's own";
 }
 
-TEST_F(Configs, AllowNoAlgorithmsThatSshWouldNot) {
+TEST_F(Configs, AllowOnlyAlgorithmsOfSsh) {
   for (const std::string text :
        {"Ciphers aes256-ctr,aes128-ctr", "Ciphers -*cbc,*gcm*", "MACs hmac-sha2-512", "MACs -hmac-sha2-256*",
         "KexAlgorithms ^ecdh-sha2-nistp384", "KexAlgorithms -*nistp*,curve*", "HostKeyAlgorithms rsa-sha2-*",
@@ -422,8 +422,8 @@ TEST_F(Configs, AllowNoAlgorithmsThatSshWouldNot) {
   EXPECT_THAT(to_text(none.error()), testing::AllOf(HasSubstr("config:1: kexalgorithms"), HasSubstr("--exec 'ssh")));
 }
 
-/// Red Hat's, which stands in an included file under Match final.
-TEST_F(Configs, KeepToThePolicyOfTheSystem) {
+/// The configuration of Red Hat, in an included file under Match final.
+TEST_F(Configs, FollowCryptoPolicyOfSystem) {
   const auto policy = write("policy",
                             "Ciphers aes256-gcm@openssh.com,aes256-ctr\nRequiredRSASize 3072\n"
                             "CASignatureAlgorithms rsa-sha2-512\nRekeyLimit 512M none\n");
@@ -441,7 +441,7 @@ TEST_F(Configs, KeepToThePolicyOfTheSystem) {
   EXPECT_EQ(config->resolve("strict", {}, here())->algorithms.ciphers, "aes128-ctr");
 }
 
-TEST_F(Configs, ThatSshRefusesAreRefused) {
+TEST_F(Configs, RefuseLinesThatSshRefuses) {
   for (const std::string text : {"Port 0", "Port x", "User \"open", "StrictHostKeyChecking maybe", "AddressFamily ipv9",
                                  "Match nonsense", "Match host", "IdentitiesOnly perhaps", "User", "ConnectTimeout 5x",
                                  "ConnectTimeout m", "ConnectTimeout 1m-3", "RequiredRSASize x", "RekeyLimit 5X"}) {

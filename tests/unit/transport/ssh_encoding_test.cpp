@@ -5,7 +5,7 @@
 namespace dlaunch::transport::ssh {
 namespace {
 
-TEST(Packed, IsTakenApartAgain) {
+TEST(Packed, RoundTrips) {
   const std::string bytes = packed("ab") + packed_number(7) + packed("");
   std::string_view rest = bytes;
   EXPECT_EQ(unpack(rest), "ab");
@@ -15,7 +15,7 @@ TEST(Packed, IsTakenApartAgain) {
   EXPECT_FALSE(unpack_number(rest));
 }
 
-TEST(Packed, BelievesNoLengthThatIsNotThere) {
+TEST(Packed, RejectsLengthBeyondBuffer) {
   const std::string bytes(
       "\xff\xff\xff\xff"
       "abc",

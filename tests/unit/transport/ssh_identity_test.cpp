@@ -16,7 +16,7 @@ class Identities : public Temporary {
   std::string public_;
 };
 
-TEST_F(Identities, TellTheirPublicKeyWithoutAnyPassphrase) {
+TEST_F(Identities, ReadPublicKeyWithoutPassphrase) {
   for (const std::string type : {"-t ed25519", "-t ecdsa", "-t rsa -b 2048"}) {
     for (const bool secret : {false, true}) {
       const Identity identity = made(type + (secret ? " -N secret" : " -N ''"));
@@ -27,7 +27,7 @@ TEST_F(Identities, TellTheirPublicKeyWithoutAnyPassphrase) {
   }
 }
 
-TEST_F(Identities, OfOldFormatsAreTakenWithTheirPublicFile) {
+TEST_F(Identities, ReadOldFormatsWithPublicFile) {
   Identity identity = made("-m PEM -t rsa -b 2048 -N ''");
   EXPECT_EQ(identity.kind, Identity::Kind::usable);
   EXPECT_FALSE(read_identity("", identity.key, public_).public_blob.empty());
@@ -35,14 +35,14 @@ TEST_F(Identities, OfOldFormatsAreTakenWithTheirPublicFile) {
   EXPECT_EQ(made("-m PKCS8 -t rsa -b 2048 -N secret").kind, Identity::Kind::encrypted);
 }
 
-TEST_F(Identities, MayBeAPublicKeyAloneToNameOneOfTheAgents) {
+TEST_F(Identities, AcceptPublicKeyOfAnAgentsKey) {
   made("-t ed25519 -N ''");
   const Identity identity = read_identity("key.pub", public_, "");
   EXPECT_EQ(identity.kind, Identity::Kind::foreign);
   EXPECT_FALSE(identity.public_blob.empty());
 }
 
-TEST_F(Identities, ThatAreBrokenAreForeign) {
+TEST_F(Identities, TreatBrokenFilesAsForeign) {
   const Identity good = made("-t ed25519 -N ''");
   for (size_t size = 0; size < good.key.size(); size += 7) {
     const Identity cut = read_identity("", good.key.substr(0, size), "");
@@ -54,7 +54,7 @@ TEST_F(Identities, ThatAreBrokenAreForeign) {
   EXPECT_EQ(read_identity("", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "").kind, Identity::Kind::foreign);
 }
 
-TEST_F(Identities, ThatOthersMayReadAreUnprotected) {
+TEST_F(Identities, TreatKeysReadableByOthersAsUnprotected) {
   const auto is = [](unsigned owner, unsigned mode) { return is_unprotected({"", owner, mode}, 1000); };
   EXPECT_FALSE(is(1000, 0600));
   EXPECT_FALSE(is(1000, 0400));

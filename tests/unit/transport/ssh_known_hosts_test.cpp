@@ -24,7 +24,7 @@ KnownHosts parse(const std::string& text) {
 
 KeyVerdict look(const std::string& text, const std::string& host, const std::string& key, int port = 22,
                 const std::string& alias = "") {
-  return judge(find_host(parse(text), known_name(host, port, alias)), kType, key);
+  return verdict_on(find_host(parse(text), known_name(host, port, alias)), kType, key);
 }
 
 std::string line(const std::string& names, const std::string& key = kOne) {
@@ -39,7 +39,7 @@ struct Row {
 };
 
 class Verdicts : public testing::TestWithParam<Row> {};
-TEST_P(Verdicts, AreSshs) {
+TEST_P(Verdicts, EqualVerdictsOfSsh) {
   const Row& row = GetParam();
   EXPECT_EQ(look(row.text, row.host, kOne, row.port).kind, row.kind) << row.text;
 }
@@ -68,19 +68,19 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"a\tssh-ed25519\t" + kOne, "a", 22, Kind::known}, Row{"|1|x|y ssh-ed25519 " + kOne, "a", 22, Kind::unknown},
         Row{"|1||| ssh-ed25519 " + kOne, "a", 22, Kind::unknown}));
 
-TEST(KnownHosts, TellWhereALineIs) {
+TEST(KnownHosts, ReportFileAndLine) {
   const auto verdict = look("# first\n" + line("b") + line("a", kTwo), "a", kOne);
   EXPECT_EQ(verdict.kind, Kind::changed);
   EXPECT_EQ(verdict.line.file, "known");
   EXPECT_EQ(verdict.line.line, 3);
 }
 
-TEST(KnownHosts, KnowAnAliasByItsNameAlone) {
+TEST(KnownHosts, FindAliasWithoutPort) {
   EXPECT_EQ(look(line("cluster"), "10.0.0.1", kOne, 2222, "Cluster").kind, Kind::known);
   EXPECT_EQ(look(line("10.0.0.1"), "10.0.0.1", kOne, 22, "cluster").kind, Kind::unknown);
 }
 
-TEST(KnownHosts, PreferTheTypesThatAreKnown) {
+TEST(KnownHosts, PreferKnownKeyTypes) {
   const auto types = [](const std::string& text, const std::string& allowed = "") {
     return preferred_algorithms(find_host(parse(text), known_name("a", 22, "")), allowed);
   };
@@ -94,7 +94,7 @@ TEST(KnownHosts, PreferTheTypesThatAreKnown) {
 
 class HashedHosts : public Temporary {};
 
-TEST_F(HashedHosts, AreFoundAsSshKeygenHashesThem) {
+TEST_F(HashedHosts, FindNamesHashedBySshKeygen) {
   const std::string key = path("host");
   ASSERT_TRUE(shell("ssh-keygen -q -t ed25519 -N '' -f " + key).ok);
   const std::string blob = split(read(key + ".pub").value(), ' ')[1];
@@ -115,19 +115,19 @@ TEST_F(HashedHosts, AreFoundAsSshKeygenHashesThem) {
   EXPECT_EQ(look(hashed, "node3", blob).kind, Kind::unknown);
 }
 
-TEST_F(HashedHosts, ALineOfOursIsFoundBySshKeygen) {
+TEST_F(HashedHosts, SshKeygenFindsWrittenLine) {
   const std::string file = write("known_hosts", known_hosts_line(known_name("node_1", 2222, ""), kType, kOne, ""));
   EXPECT_TRUE(shell("ssh-keygen -F '[node_1]:2222' -f " + file + " >/dev/null").ok);
 }
 
-TEST_F(HashedHosts, AHashedLineOfOursIsFoundBySshKeygenAndShowsNoName) {
+TEST_F(HashedHosts, SshKeygenFindsWrittenHashedLineWithoutName) {
   const std::string line = known_hosts_line(known_name("node_1", 2222, ""), kType, kOne, std::string(20, '\x9e'));
   EXPECT_EQ(line.find("node_1"), std::string::npos);
   EXPECT_TRUE(shell("ssh-keygen -F '[node_1]:2222' -f " + write("known_hosts", line) + " >/dev/null").ok);
   EXPECT_FALSE(shell("ssh-keygen -F node_1 -f " + write("known_hosts", line) + " >/dev/null").ok);
 }
 
-TEST(Patterns, AreSshs) {
+TEST(Patterns, MatchLikeSsh) {
   EXPECT_TRUE(matches_pattern("", ""));
   EXPECT_TRUE(matches_pattern("", "*"));
   EXPECT_TRUE(matches_pattern("abc", "a*c"));

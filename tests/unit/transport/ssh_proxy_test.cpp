@@ -14,14 +14,14 @@ HostConfig through(const std::string& hops) {
   return config;
 }
 
-TEST(JumpCommand, NeverPromptsAndJudgesKeysAsAsked) {
+TEST(JumpCommand, NeverPromptsAndChecksKeysAsRequested) {
   EXPECT_EQ(jump_command(through("gate"), plan::HostKey::strict),
             "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -W '[node1]:22' -- ssh://gate");
   EXPECT_NE(jump_command(through("gate"), plan::HostKey::accept_new).find("=accept-new "), std::string::npos);
   EXPECT_NE(jump_command(through("gate"), plan::HostKey::off).find("=no "), std::string::npos);
 }
 
-TEST(JumpCommand, TakesUsersPortsAndSeveralHops) {
+TEST(JumpCommand, AcceptsUsersPortsAndSeveralHops) {
   HostConfig config = through("ann@gate:2222,bob@inner");
   config.port = 2022;
   config.connect_timeout = 3;
@@ -31,12 +31,12 @@ TEST(JumpCommand, TakesUsersPortsAndSeveralHops) {
       "ssh://bob@inner");
 }
 
-TEST(JumpCommand, CannotBeMadeToRunSomethingElse) {
+TEST(JumpCommand, QuotesArguments) {
   EXPECT_NE(jump_command(through("-oProxyCommand=x; y"), plan::HostKey::strict).find("-- 'ssh://-oProxyCommand=x; y'"),
             std::string::npos);
 }
 
-TEST(BlameCommand, TellsItsLastWords) {
+TEST(BlameCommand, ReportsLastStderrLines) {
   const Disconnect closed{"ssh handshake failed on port 22", "closed", "", Retry::soon};
   EXPECT_EQ(blame_command(closed, " \n").why, "closed");
   const Disconnect refused = blame_command(closed, "a\nb\nssh: connect to host gate port 22: Connection refused\r\n");

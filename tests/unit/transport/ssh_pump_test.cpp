@@ -1,4 +1,4 @@
-// The pump between launcher and channel, over a libssh of our own making whose socket takes as much as a test lets it.
+// The pump between launcher and channel, with a fake libssh whose socket accepts only the bytes that a test allows.
 #include "transport/ssh/pump.h"
 
 #include <gtest/gtest.h>
@@ -18,16 +18,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// libssh as the pump sees it: written bytes are kept, with no limit, until the socket takes them.
+/// libssh as seen by the pump: written bytes are stored, without a limit, until the socket accepts them.
 struct FakeSsh {
   std::mutex mutex;
   size_t written = 0;
-  size_t socket_takes = 0;  // of all that is written
-  bool ended = false;       // the program on the host has, and its channel with it
+  size_t socket_takes = 0;  // of all written bytes
+  bool ended = false;       // the program on the host has ended, together with its channel
   bool connected = true;
-  std::vector<pollfd> watched;  // the pump's thread alone
+  std::vector<pollfd> watched;  // used only by the pump's thread
 };
-FakeSsh* fake = nullptr;  // libssh's functions know no other place
+FakeSsh* fake = nullptr;  // the functions of libssh have no user data
 
 FakeSsh* of(ssh_session session) { return reinterpret_cast<FakeSsh*>(session); }
 
@@ -104,7 +104,7 @@ class Pumping : public testing::Test {
     if (thread_.joinable()) end(true);
   }
 
-  /// Of the program on the host, or of the connection to it. What the pump says of it.
+  /// Ends the program on the host, or the connection. Returns the result of the pump.
   std::string end(bool connected, std::string_view last_sent = {}) {
     {
       const std::lock_guard lock(fake_.mutex);
@@ -143,33 +143,33 @@ class Pumping : public testing::Test {
   std::thread thread_;
 };
 
-TEST_F(Pumping, LeavesWithTheLauncherWhatTheNetworkDoesNotTake) {
+TEST_F(Pumping, StopsReadingIfNetworkIsSlow) {
   const std::string much(128 << 10, 'x');
   sys::set_nonblocking(ours.get());
   const ssize_t sent = ::send(ours.get(), much.data(), much.size(), 0);
   ASSERT_GT(sent, 64 << 10);
   ASSERT_TRUE(until([&] { return written() > 0; }));
-  std::this_thread::sleep_for(50ms);  // time in which it would write more
+  std::this_thread::sleep_for(50ms);  // time for a further write
   EXPECT_LE(written(), 32u << 10);
   let_the_socket_take(much.size());
   EXPECT_TRUE(until([&] { return written() == static_cast<size_t>(sent); })) << written();
 }
 
-TEST_F(Pumping, IsIdleOnceAllIsOnItsWay) {
+TEST_F(Pumping, IsIdleAfterAllBytesAreSent) {
   let_the_socket_take(5);
   ASSERT_EQ(::send(ours.get(), "hello", 5, 0), 5);
   ASSERT_TRUE(until([&] { return written() == 5 && idle.now(); }));
   ASSERT_EQ(::send(ours.get(), "again", 5, 0), 5);
   ASSERT_TRUE(until([&] { return written() == 10; }));
-  std::this_thread::sleep_for(50ms);  // time in which it would become idle
+  std::this_thread::sleep_for(50ms);  // time to become idle
   EXPECT_FALSE(idle.now());
   let_the_socket_take(10);
   EXPECT_TRUE(until([&] { return idle.now(); }));
 }
 
-TEST_F(Pumping, AProgramThatEndsBeforeItTookAllIsNoLostConnection) { EXPECT_EQ(end(true, "late"), ""); }
+TEST_F(Pumping, ProgramEndBeforeAllInputIsNotALostConnection) { EXPECT_EQ(end(true, "late"), ""); }
 
-TEST_F(Pumping, ALostConnectionIsToldAsSuch) { EXPECT_EQ(end(false, "late"), "libssh's words"); }
+TEST_F(Pumping, ReportsLostConnection) { EXPECT_EQ(end(false, "late"), "libssh's words"); }
 
 }  // namespace
 }  // namespace dlaunch::transport::ssh

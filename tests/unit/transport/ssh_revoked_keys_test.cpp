@@ -20,7 +20,7 @@ class Revocations : public Temporary {
   }
   std::string line(const std::string& key) const { return read(path(key)).value_or(""); }
   std::string blob(const std::string& key) const { return from_base64(split(line(key), ' ').at(1)).value_or(""); }
-  /// What ssh-keygen hashes, in binary.
+  /// The binary data hashed by ssh-keygen.
   std::string sha256(const std::string& key) const {
     return from_base64(trim(shell("ssh-keygen -lf " + path(key) + " | cut -d' ' -f2 | cut -d: -f2").text)).value_or("");
   }
@@ -32,14 +32,14 @@ class Revocations : public Temporary {
   }
 };
 
-TEST_F(Revocations, OfPlainLists) {
+TEST_F(Revocations, ReadPlainLists) {
   const RevokedKeys keys("# some\n\n  " + line("b.pub") + "\n");
   EXPECT_EQ(keys.trouble(), "");
   EXPECT_FALSE(has(keys, "a.pub"));
   EXPECT_TRUE(has(keys, "b.pub"));
 }
 
-TEST_F(Revocations, OfListsOfSshKeygen) {
+TEST_F(Revocations, ReadListsOfSshKeygen) {
   for (const std::string& spec :
        {line("a.pub"), "key: " + line("a.pub"), "sha1: " + line("a.pub"), "sha256: " + line("a.pub"),
         "serial: 1-5\nid: some\nsha256: " + line("a.pub") + "sha1: " + line("b.pub")}) {
@@ -51,8 +51,8 @@ TEST_F(Revocations, OfListsOfSshKeygen) {
   }
 }
 
-/// Nobody can tell what else it says.
-TEST_F(Revocations, ThatAreDamagedAreTrouble) {
+/// The rest of a damaged list is unknown.
+TEST_F(Revocations, ReportDamagedLists) {
   const std::string whole = list(line("a.pub"));
   int whole_ones = 0;
   for (size_t size = 8; size <= whole.size(); ++size) {
@@ -67,7 +67,7 @@ TEST_F(Revocations, ThatAreDamagedAreTrouble) {
   EXPECT_THAT(RevokedKeys::unreadable()->trouble(), HasSubstr("cannot read the file"));
 }
 
-TEST_F(Revocations, OfACertificateAreOfItsKey) {
+TEST_F(Revocations, RevokedCertificateRevokesItsKey) {
   ASSERT_TRUE(shell("cd " + path(".") + "; ssh-keygen -q -s ca -I x -h a.pub").ok);
   const RevokedKeys keys(line("a-cert.pub"));
   EXPECT_EQ(keys.trouble(), "");
@@ -75,7 +75,7 @@ TEST_F(Revocations, OfACertificateAreOfItsKey) {
   EXPECT_FALSE(has(keys, "b.pub"));
 }
 
-TEST_F(Revocations, CertificatesAreForOneKey) {
+TEST_F(Revocations, CertificateIsForASingleKey) {
   for (const std::string type : {"ed25519", "ecdsa", "rsa -b 2048"}) {
     ASSERT_TRUE(shell("cd " + path(".") + "; rm -f k*; for n in k1 k2; do ssh-keygen -q -t " + type +
                       " -N '' -f $n; done; ssh-keygen -q -s ca -I x k1.pub")

@@ -1,4 +1,4 @@
-// What makes every wait of the ssh transport end: the watchdog, and connections that are given up.
+// The end of all waits in the ssh transport: by the watchdog, and for abandoned connections.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -23,13 +23,13 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// The first read's answer, which waits.
+/// Blocks until a byte or the end of the stream arrives; returns the result of recv().
 ssize_t wait_for_byte(const sys::Fd& fd) {
   char byte;
   return ::recv(fd.get(), &byte, 1, 0);
 }
 
-TEST(Watchdog, EndsAWaitWhenItsTimeIsOver) {
+TEST(Watchdog, EndsWaitAtDeadline) {
   Watchdog watchdog;
   ASSERT_EQ(watchdog.start(), 0);
   auto [ours, theirs] = sys::make_socketpair();
@@ -42,7 +42,7 @@ TEST(Watchdog, EndsAWaitWhenItsTimeIsOver) {
   EXPECT_FALSE(guard.ended());
 }
 
-TEST(Watchdog, HasADeadlineForEachSocket) {
+TEST(Watchdog, UsesDeadlinePerSocket) {
   Watchdog watchdog;
   ASSERT_EQ(watchdog.start(), 0);
   auto [one, one_end] = sys::make_socketpair();
@@ -57,7 +57,7 @@ TEST(Watchdog, HasADeadlineForEachSocket) {
   EXPECT_EQ(wait_for_byte(one), 0);
 }
 
-TEST(Watchdog, EndsAllAndWhatComesLater) {
+TEST(Watchdog, EndsAllCurrentAndLaterSockets) {
   Watchdog watchdog;
   ASSERT_EQ(watchdog.start(), 0);
   auto [one, one_end] = sys::make_socketpair();
@@ -73,7 +73,7 @@ TEST(Watchdog, EndsAllAndWhatComesLater) {
   EXPECT_EQ(::poll(&ended, 1, 0), 1);
 }
 
-TEST(Watchdog, MayEndBeforeItsGuards) {
+TEST(Watchdog, MayBeDestroyedBeforeItsGuards) {
   auto [one, one_end] = sys::make_socketpair();
   std::optional<Watchdog::Guard> guard;
   {
@@ -85,7 +85,7 @@ TEST(Watchdog, MayEndBeforeItsGuards) {
   guard.reset();
 }
 
-/// A port on 127.0.0.1 that listens, or that nobody has.
+/// A port on 127.0.0.1, listening or unused.
 class Port {
  public:
   explicit Port(bool listens) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -115,7 +115,7 @@ class Connect : public testing::Test {
   sys::Fd ended_{::eventfd(0, EFD_CLOEXEC)};
 };
 
-TEST_F(Connect, FindsWhoListens) {
+TEST_F(Connect, ConnectsToListeningAddress) {
   const Port port(true);
   const auto connected = to("localhost", port.number());
   ASSERT_TRUE(connected);
@@ -124,7 +124,7 @@ TEST_F(Connect, FindsWhoListens) {
   EXPECT_NE(::fcntl(connected->socket.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(Connect, TellsWhyNot) {
+TEST_F(Connect, ReportsReasonOfFailure) {
   const Port port(false);
   const auto refused = to("127.0.0.1", port.number());
   ASSERT_FALSE(refused);
@@ -137,8 +137,8 @@ TEST_F(Connect, TellsWhyNot) {
   EXPECT_FALSE(unknown.error().why.empty());
 }
 
-/// Fills the queue of a listener that takes nobody, so that the next one waits.
-TEST_F(Connect, GivesUpWhenTimeIsOverOrAllIsToEnd) {
+/// Fills the queue of a listener that accepts no connection: the next connection waits.
+TEST_F(Connect, StopsAtDeadlineOrShutdown) {
   const Port port(true);
   const auto first = to("127.0.0.1", port.number());
   ASSERT_TRUE(first);
@@ -148,7 +148,7 @@ TEST_F(Connect, GivesUpWhenTimeIsOverOrAllIsToEnd) {
   EXPECT_EQ(late.error().why, "Connection timed out");
   EXPECT_LT(Clock::now() - start, 3s);
   std::thread ending([&] {
-    std::this_thread::sleep_for(50ms);  // in the midst of the wait
+    std::this_thread::sleep_for(50ms);  // during the wait
     const std::uint64_t one = 1;
     EXPECT_EQ(::write(ended_.get(), &one, sizeof one), 8);
   });
@@ -157,7 +157,7 @@ TEST_F(Connect, GivesUpWhenTimeIsOverOrAllIsToEnd) {
   EXPECT_LT(Clock::now() - start, 5s);
 }
 
-/// An agent with three keys, one of a type that libssh does not know; it signs unless what it is to sign ends in
+/// An agent with three keys; libssh does not know the type of one key. Signs all data except for data that ends in
 /// "refuse".
 class FakeAgent {
  public:
@@ -225,7 +225,7 @@ class Agents : public Temporary {
   const std::shared_ptr<Watchdog> watchdog_ = std::make_shared<Watchdog>();
 };
 
-TEST_F(Agents, ServeManyHostsByOneConnection) {
+TEST_F(Agents, ServeManyHostsWithASingleConnection) {
   FakeAgent fake(path("agent"));
   {
     const auto agent = std::make_shared<AgentProxy>(path("agent"), watchdog_);
@@ -252,17 +252,17 @@ TEST_F(Agents, ServeManyHostsByOneConnection) {
     for (std::thread& host : hosts) host.join();
     EXPECT_EQ(agent->trouble(), "");
     EXPECT_EQ(fake.connections(), 1);
-    watchdog_->end_all();  // the connection ends with it
+    watchdog_->end_all();  // closes the connection
   }
 }
 
-TEST_F(Agents, ThatAreNotThereHaveNoKeys) {
+TEST_F(Agents, MissingAgentHasNoKeys) {
   const auto agent = std::make_shared<AgentProxy>(path("nobody"), watchdog_);
   EXPECT_TRUE(agent->keys().empty());
   EXPECT_NE(agent->trouble().find("No such file"), std::string::npos);
 }
 
-TEST_F(Agents, ThatSayNothingAreLeftWhenAllIsToEnd) {
+TEST_F(Agents, SilentAgentDoesNotDelayShutdown) {
   const sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -272,7 +272,7 @@ TEST_F(Agents, ThatSayNothingAreLeftWhenAllIsToEnd) {
   const auto agent = std::make_shared<AgentProxy>(path("mute"), watchdog_);
   const auto start = Clock::now();
   std::thread ending([&] {
-    std::this_thread::sleep_for(50ms);  // in the midst of the wait
+    std::this_thread::sleep_for(50ms);  // during the wait
     watchdog_->end_all();
   });
   EXPECT_TRUE(agent->keys().empty());
