@@ -1,10 +1,10 @@
-"""Public command lines of other launchers: each is planned as it stands, by a link of its launcher's name, and what becomes
-of it is held in tests/corpus/outcomes.tsv; of a refused one also why: its launcher starts nothing by it, or it cannot be
-meant here. `needs` is not of the public line: its files are made here, each under the name that its line gives it, whose
-contents stand for those of the line's project (hostfiles, configurations of accelerate's). After a wanted change:
+"""Tests public command lines of other launchers: each line is planned unchanged, through a link with the name of its
+launcher, and the result is compared with tests/corpus/outcomes.tsv. A rejected line has a reason: its own launcher
+rejects it, or dlaunch does not support it. The column `needs` is not part of the public line. It lists files, which the
+test creates with the given content, for example host files and configurations of accelerate. After a wanted change:
     DLAUNCH_UPDATE_GOLDEN=1 DLAUNCH=build/dev/bin/dlaunch PROGRAMS=build/dev/tests/programs python3 -B tests/e2e/test_corpus.py
-writes it anew, with the table of docs/launchers.md; read the diff before committing it. CORPUS names another file of lines:
-then the counts are printed, and nothing is compared."""
+writes the outcomes and the table of docs/launchers.md; read the diff before you commit it. CORPUS names another file of
+lines: then the test prints the counts and compares nothing."""
 import collections
 import concurrent.futures
 import csv
@@ -21,17 +21,18 @@ import support
 ROOT = pathlib.Path(__file__).parents[2]
 LINES = pathlib.Path(os.environ.get("CORPUS", ROOT / "tests/corpus/lines.tsv"))
 OUTCOMES = ROOT / "tests/corpus/outcomes.tsv"
-SPELLINGS = ROOT / "tests/corpus/spellings.tsv"  # lines in the spellings that their launchers' parsers allow, with what they become
+# Lines in spellings that the parsers of their launchers allow, with the outcomes.
+SPELLINGS = ROOT / "tests/corpus/spellings.tsv"
 PAGE = ROOT / "docs/launchers.md"
 UPDATE = bool(os.environ.get("DLAUNCH_UPDATE_GOLDEN"))
 NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
          "accelerate-launch")
 FAMILIES = (("torchrun", "torch.distributed.run", "torch.distributed.launch"), ("accelerate",), ("msrun", "deepspeed", "horovodrun"),
             ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), ("srun",))
-# A link cannot stand for a Python module.
+# A link cannot replace a Python module.
 MODULE = re.compile(r"\bpython[\d.]*(?: -u)? -m (torch\.distributed\.(?:run|launch))\b")
 PLAN = {"DLAUNCH_DRY_RUN": "1", "DLAUNCH_FORMAT": "json", "DLAUNCH_OVERSUBSCRIBE": "1"}
-# Of lines by which their launcher starts nothing where they are planned, either.
+# Lines that their own launcher rejects.
 NOTHING = (
     (r"deepspeed --num_nodes", "DeepSpeed finds no hostfile"),
     (r"deepspeed --include=\$", "the variable's value names no host"),
@@ -48,7 +49,7 @@ NOTHING = (
     (r"prterun --rtos donotlaunch .*node0:N", "its letters stand for numbers"),
     (r"accelerate launch --mixed_precison", "the option is misspelt"),
 )
-# Of lines that their launcher starts and dlaunch cannot.
+# Lines that their own launcher starts and dlaunch does not support.
 CANNOT = (
     (r"deepspeed --autotuning", "DeepSpeed's tuner starts many jobs"),
     (r"horovodrun .*--min-np", "hosts would come and go in a job"),
@@ -69,7 +70,7 @@ def rows(path):
 
 
 def folded(numbers):
-    """0-3,8 for 0, 1, 2, 3 and 8."""
+    """Returns "0-3,8" for 0, 1, 2, 3 and 8."""
     text, rest = [], list(numbers)
     while rest:
         last = next(i for i, number in enumerate(rest) if i + 1 == len(rest) or rest[i + 1] != number + 1)
@@ -79,11 +80,11 @@ def folded(numbers):
 
 
 class Needs:
-    """What a line wants to find: variables, files, devices, a resource manager's job."""
+    """The requirements of a line: variables, files, devices, a batch job."""
 
     def __init__(self, text, directory, line):
         self.env = {}
-        self.moved = {}  # absolute names of the line, and where those files are
+        self.moved = {}  # absolute names in the line, and the paths of the test's files
         for name, lines in re.findall(r"file:(\S+?)\(([^)]*)\)", text):
             path = directory / name.lstrip("/")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +97,7 @@ class Needs:
             if word == "slurm-allocation" or word.startswith("hosts-of-allocation"):
                 self.env.update(SLURM)
             elif word == "started-on-every-node" and "rdzv" not in line:
-                self.env["PET_NODE_RANK"] = "0"  # as its operator sets it on the first of them
+                self.env["PET_NODE_RANK"] = "0"  # the operator sets this value on the first node
             elif word.startswith("devices:"):
                 self.env["DLAUNCH_FAKE_DEVICES"] = word.partition(":")[2]
             elif equals and re.fullmatch(r"\w+", name):
@@ -112,14 +113,14 @@ class Corpus(support.Case):
             (self.bin / name).symlink_to(support.DLAUNCH)
 
     def planned(self, number, row):
-        """What becomes of a line, as text."""
+        """The outcome of a line as text."""
         directory = self.dir / str(number)
         directory.mkdir()
         needs = Needs(row["needs"] or "", directory, row["line"])
         line = MODULE.sub(r"dlaunch --as \1", row["line"])
         for name, place in needs.moved.items():
             line = line.replace(name, place)
-        # PATH has nothing else: whatever a line would run beside its launcher is not there.
+        # PATH contains only the links: other programs of a line are not found.
         env = {"PATH": str(self.bin), "HOME": str(self.dir), support.MARKER: self.marker} | PLAN | needs.env
         if support.SANITIZED:
             env["ASAN_OPTIONS"] = "verify_asan_link_order=0"  # for lines that set LD_PRELOAD
@@ -139,7 +140,7 @@ class Corpus(support.Case):
 
     @staticmethod
     def reason(line, outcome):
-        """What it says of a line that is refused."""
+        """The kind of a rejected line, and the reason."""
         for text, reasons in (("starts nothing there", NOTHING), ("cannot be meant here", CANNOT)):
             for pattern, why in reasons:
                 if outcome.startswith("refused") and re.match(pattern, line):
@@ -148,7 +149,8 @@ class Corpus(support.Case):
 
     @staticmethod
     def summary(plan, env):
-        """Hosts and ranks, devices, then the variables that the line adds and the programs, or the line of dlaunch's."""
+        """Hosts and ranks, devices, then the variables that the line adds and the programs, or the equivalent dlaunch
+        line."""
         ranks = plan["ranks"]
         hosts = []
         for index, host in enumerate(plan["hosts"]):
@@ -164,7 +166,7 @@ class Corpus(support.Case):
             text += f" | {app['ranks']} of {shlex.join(app['argv'])}" + (f" with {' '.join(added)}" if added else "")
         return text
 
-    def test_each_line_becomes_what_is_held(self):
+    def test_each_line_has_its_recorded_outcome(self):
         lines = rows(LINES)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(self.planned, range(len(lines)), lines))
@@ -197,10 +199,10 @@ class Corpus(support.Case):
         self.assertEqual([row["line"] for row, outcome in zip(lines, outcomes) if outcome.startswith("refused")], [], "and nobody says why")
         for family in (*FAMILIES, [name for names in FAMILIES for name in names]):
             of_it = sum((counts[name] for name in family), collections.Counter())
-            least = 0.95 if family != ("srun",) else 0.84  # a ninth of its lines starts containers by a plugin
+            least = 0.95 if family != ("srun",) else 0.84  # a ninth of the lines of srun starts containers by a plugin
             self.assertGreaterEqual(of_it["accepted"], least * (of_it["lines"] - of_it["starts nothing there"]), family)
 
-    def test_spellings(self):
+    def test_each_spelling_has_its_recorded_outcome(self):
         lines = rows(SPELLINGS)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(self.planned, range(len(lines)), lines))

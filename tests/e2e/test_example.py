@@ -1,4 +1,4 @@
-"""The first command of the README does what it says."""
+"""Tests the first command of the README."""
 import re
 
 import support
@@ -11,7 +11,7 @@ class Example(Case):
     def train(self, *options, arguments=()):
         return self.run_dlaunch("-n", 8, "--fake-devices", 8, *options, "python3", TRAIN, *arguments)
 
-    def test_eight_ranks_show_whole_lines_and_leave_logs(self):
+    def test_eight_ranks_print_whole_lines_and_write_logs(self):
         result = self.train("--output-filename", "logs")
         self.assert_exit(result, 0)
         lines = result.stdout.decode().splitlines()
@@ -23,7 +23,7 @@ class Example(Case):
             self.assertTrue(log.startswith(f"rank {rank} of 8 on device {rank}"), log)
             self.assertEqual(len(re.findall("loss", log)), 6)
 
-    def test_a_failing_rank_is_named_last(self):
+    def test_failed_rank_is_named_last(self):
         result = self.train(arguments=["--fail-rank", 5, "--fail-code", 3])
         self.assert_exit(result, 3)
         self.assertIn(b"device 5: out of memory", result.stderr)

@@ -32,7 +32,7 @@ class World(Mpich, mpi_case.OneHost, Case):
         self.assertEqual(out, b"sum 1\n")
 
 
-class End(Mpich, mpi_case.HowItEnds, Case):
+class End(Mpich, mpi_case.Endings, Case):
     pass
 
 

@@ -118,7 +118,7 @@ class Environment(OpenMpiCase):
                 self.assertNotIn("dlaunch-pmix", names)
 
 
-class End(mpi_case.HowItEnds, OpenMpiCase):
+class End(mpi_case.Endings, OpenMpiCase):
     def test_a_server_that_is_killed_is_told(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
