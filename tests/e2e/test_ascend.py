@@ -11,8 +11,8 @@ from hosts_case import HostsCase, lines
 from support import wait_until
 
 TOOL = """#!/bin/sh
-# Device $2 of host number HOST has the address 192.168.$2.HOST. The detected address is a Fault if it ends in .99 or is
-# listed in /root/unreachable.
+# Device $2 of host number HOST has the address 192.168.$2.HOST. The net health is Fault if the
+# address of the peer is listed in /root/unreachable.
 case "$#:$1:$3:$4:$5" in
 4:-i:-ip:-g:) [ "$2" -lt 8 ] || exit 9; echo "ipaddr:192.168.$2.HOST"; echo netmask:255.255.255.0 ;;
 6:-i:-netdetect:-s:address) echo "$6" >/root/peer$2 ;;
