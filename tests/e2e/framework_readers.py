@@ -1,4 +1,4 @@
-"""Stand-ins for frameworks. Each one reads its environment by the rules of the framework's own start-up code, and the
+"""Fake frameworks. Each one reads its environment by the rules of the framework's own start-up code, and the
 ranks connect to each other as the framework does. As a program, framework_readers.py NAME prints the rank, size and
 devices that were read, as one line of JSON.
 

@@ -59,7 +59,7 @@ class Fifo(Stuck):
         self.assertTrue(wait_until(lambda: unread(fifo) > 60000), "the FIFO did not fill up")
         return job
 
-    def test_other_files_are_written(self):
+    def test_files_of_running_ranks_are_written(self):
         job = self.stuck()
         other = self.dir / "1.stdout"
         size = other.stat().st_size

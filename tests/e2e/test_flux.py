@@ -1,4 +1,4 @@
-"""Tests jobs inside a Flux instance, with a stand-in for the flux command (tests/testbed/flux.py)."""
+"""Tests jobs inside a Flux instance, with a fake flux command (tests/testbed/flux.py)."""
 import json
 import os
 import signal
@@ -12,7 +12,7 @@ import flux  # of the testbed, by hosts_case's path
 
 class Query(Case):
     def test_end_during_the_query_of_flux_leaves_no_flux_process(self):
-        """The flux command does not answer. It has its own session, so a signal to dlaunch does not reach it."""
+        """The flux command does not answer. It has its own session, so a signal to dlaunch does not end the flux command."""
         (self.dir / "flux").write_text("#!/bin/sh\necho $$ >asked.new\nmv asked.new asked\nexec sleep 1000\n")
         (self.dir / "flux").chmod(0o755)
         asked = self.dir / "asked"

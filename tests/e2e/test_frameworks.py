@@ -1,4 +1,4 @@
-"""Tests --env-for: the stand-in of each framework finds its rank and connects to the others, on this machine and on
+"""Tests --env-for: the fake start-up code of each framework finds its rank and connects to the others, on this machine and on
 several hosts. Tests --devices with --visible, too."""
 import json
 import pathlib
@@ -28,7 +28,7 @@ class Readers:
     """Shared by the tests of one host and of several hosts."""
 
     def found(self, framework, *args, size, **options):
-        """The values that each rank's stand-in read, ordered by rank."""
+        """The values that each rank read from its environment, ordered by rank."""
         result = self.run_dlaunch("--env-for", framework, *args, PYTHON, READERS, framework, **options)
         self.assert_exit(result, 0)
         said = [line for line in result.stdout.decode().splitlines() if not line.startswith("[scheduler] ")]

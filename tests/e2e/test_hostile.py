@@ -144,7 +144,7 @@ class Silence(Peers):
         self.assertLess(self.assert_lost(act, "fell silent")[1], 40)
 
     def agent_at_the_end(self, act):
-        """All ranks have succeeded. Nobody knows whether processes are left on the host."""
+        """All ranks have succeeded. dlaunch cannot know whether processes are left on the host."""
         code, said, _, seconds = self.job(act, hosts="alone")
         self.assertEqual(code, 0, said)
         self.assertIn("evil", said)

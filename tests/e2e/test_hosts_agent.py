@@ -1,4 +1,4 @@
-"""Tests the upload of the agent to a host: into an empty home, a home that many hosts share, or a home that cannot
+"""Tests the upload of the agent to a host: into an empty home, a home that several hosts share, or a home that cannot
 store it, and through any login shell."""
 import os
 import shutil
@@ -75,13 +75,13 @@ class Homes(HostsCase):
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "noexec", AGENTS)
 
-    def test_other_machine_type_is_reported(self):
+    def test_foreign_machine_type_is_reported(self):
         self.fake_other_machine(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
         self.assertEqual(self.agents(2), [])
 
-    def test_other_machine_type_with_shared_home_is_reported(self):
+    def test_foreign_machine_type_with_shared_home_is_reported(self):
         self.assert_succeeds("-H", "node2", "true")
         self.fake_other_machine(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")

@@ -1,5 +1,5 @@
-"""Tests the cleanup of a host after both processes of its agent were killed at once: a new agent ends the job's
-processes, or the last lines print the command to do so."""
+"""Tests the cleanup of a host after both processes of its agent were killed at once: a new agent ends the
+remaining processes, or the last lines print the command to do so."""
 
 import support
 from hosts_case import lines

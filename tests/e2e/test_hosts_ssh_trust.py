@@ -331,7 +331,7 @@ class Algorithms(Trust):
                 self.on_head(f"sed -i 1d {CONFIG}")
 
     def test_algorithms_of_the_system_config_are_applied(self):
-        """Like Red Hat's: in its own file, under Match final."""
+        """As on Red Hat: in a separate file, under Match final."""
         self.on_head("mkdir /run/policy; mount --bind /run/policy /etc/ssh; "
                      "printf 'Match final all\\n Include /etc/ssh/policy.config\\n' >/etc/ssh/ssh_config; "
                      "echo 'Ciphers aes256-ctr' >/etc/ssh/policy.config")
