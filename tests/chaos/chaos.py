@@ -1,5 +1,5 @@
-"""Chaos, seeded: random jobs and random faults on the testbed; after each step the five promises are checked. scripts/chaos
-runs it in namespaces of its own."""
+"""Runs random jobs with random faults on the testbed, from a seed, and checks the five promises after each step.
+scripts/chaos runs this program in its own namespaces."""
 import argparse
 import itertools
 import os
@@ -34,7 +34,7 @@ def tell(step, seen, wrong):
 
 
 def steps(arguments):
-    """(seed, step's name), without end but where one is named."""
+    """(seed, name of the step), endless unless one step is named."""
     if arguments.step:
         yield arguments.seed, arguments.step
         return
@@ -52,7 +52,7 @@ def steps(arguments):
 
 
 def is_quick(step):
-    """Whether nothing in it has to be waited for until it is taken for dead."""
+    """Whether no fault of the step requires a wait for a heartbeat timeout."""
     return not any(promises.silent(fault) for fault in step.faults)
 
 
@@ -71,7 +71,8 @@ def main():
     if reason := testbed.why_not():
         print(f"chaos: {reason}", file=sys.stderr)
         return 1 if os.environ.get("NO_SKIP") else SKIPPED
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our jobs
+    # A shell's background job ignores SIGINT, and the jobs would inherit this.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dlaunch, programs = os.environ["DLAUNCH"], pathlib.Path(os.environ["PROGRAMS"])
     print(f"seed {arguments.seed}", flush=True)
     bad = ran = 0
