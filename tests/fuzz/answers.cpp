@@ -1,6 +1,6 @@
-// Reads any bytes as what the scripts of three hosts answer on one stream, before their agents connect. A host that is
-// not named in a line stays as it is, and the result does not depend on where the bytes are cut, which the first byte
-// of the input says.
+// Reads any bytes as the answers of the scripts of three hosts on one stream, before their agents connect. A host
+// without a line must keep its state, and the result must not depend on the pieces in which the bytes arrive. The first
+// byte of the input is the size of the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Reads any bytes as the output of a host's shell. The bootstrap must keep little of the noise, ask for the agent at
-// most once, and end with frames or a reason. The result must not depend on where the bytes are cut, which the first
-// byte of the input says.
+// Reads any bytes as the output of a host's shell. The bootstrap must keep little of the noise, request the agent at
+// most once, and end with frames or a reason. The result must not depend on the pieces in which the bytes arrive. The
+// first byte of the input chooses the size of the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// Reads any bytes as what an agent that dials back finds on its stdin: a script, noise, and a launcher's contact. The
-// reader takes the first contact or refuses it, whatever stands before, and its result does not depend on where the
-// bytes are cut, which the first byte of the input says. A contact that was read is the same when it is written and
-// read again.
+// Reads any bytes as the stdin of an agent that connects to the launcher: a script, noise, and a launcher's contact.
+// The reader must accept or reject the first contact, after any noise. The result must not depend on the pieces in
+// which the bytes arrive; the first byte of the input chooses the size of the pieces. A contact, written and read
+// again, must be the same.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,7 @@
-// Any bytes as what an unauthenticated peer says to a launcher that listens, or to a node that connected, as sealed
-// records, and as the statement of a node that has the key. Nobody without the key is proven, and it is the same
-// however bytes are cut. The first byte of the input says what they are, the second where to cut.
+// Reads any bytes as the handshake of an unauthenticated peer with a listening launcher or a connected node, as sealed
+// records, and as the statement of a node with the key. A peer without the key must never be proven, and the result
+// must not depend on the pieces in which the bytes arrive. The first byte of the input chooses the kind, the second the
+// size of the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +26,7 @@ const dialback::Secret& job_key() {
   return key;
 }
 
-/// Whether a side took all bytes, in pieces of at most this size, without a refusal.
+/// Whether a side accepts all bytes, in pieces of at most `piece` bytes.
 template <class Side>
 bool takes(Side side, std::string_view bytes, size_t piece) {
   while (!bytes.empty()) {

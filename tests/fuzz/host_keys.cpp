@@ -1,6 +1,6 @@
 // Reads any bytes in the formats of host and user keys. base64, decoded and encoded, must be the same; strings must lie
-// within their buffer; of a private key's file only its kind may be told; a certificate must be one; a list of revoked
-// keys must be understood up to its end, or be in doubt.
+// within their buffer; a private key file must yield at most its public key; a certificate must have a certificate
+// type; a list of revoked keys must be readable or rejected.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Reads any text as a known_hosts file. Each key must have its place, every key must get a verdict, and lines that
-// dlaunch writes must be found again. The first line of the input is the host.
+// Reads any text as a known_hosts file. Each key must have its place, every key must get a verdict, and lines written
+// by dlaunch must be found again. The first line of the input is the host.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

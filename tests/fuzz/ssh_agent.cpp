@@ -1,5 +1,5 @@
-// Reads any bytes as an ssh-agent's list of keys, and as a request to sign. The list, written and read again, must be
-// the same. A request must stay the same where no certificate changes its key, and grow by that key at most.
+// Reads any bytes as the list of keys of an ssh-agent, and as a request to sign. The list, written and read again, must
+// be the same. A request must stay the same without a certificate, and grow at most by the key of the signer.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Reads any files as the user's ssh configuration. The result must be what the header promises of each host, or an
-// Error that says where.
+// Reads any files as the user's ssh configuration. The result must keep the contract of the header for each host, or be
+// an Error with a line number.
 //
 // The input is the text of ~/.ssh/config. A line that begins with '%' names another file, whose text follows.
 #include <cstdint>
@@ -66,7 +66,8 @@ void check_error(const Error& error) {
   require(error.exit_code == kExitRefused && !error.where.empty() && !error.what.empty());
 }
 
-void check(const ssh::Config& config, const std::string& host, const ssh::HostOverrides& said, const ssh::SshContext& here) {
+void check(const ssh::Config& config, const std::string& host, const ssh::HostOverrides& said,
+           const ssh::SshContext& here) {
   const auto resolved = config.resolve(host, said, here);
   if (!resolved) return check_error(resolved.error());
   require(resolved->port > 0 && resolved->port < 65536 && !resolved->user.empty());

@@ -1,5 +1,5 @@
-// A hostile agent. `dlaunch --exec` starts it in place of a real one (`agent=` in a hostfile), and HOSTILE names what
-// it does against docs/wire.md. It ends when the launcher has closed the link.
+// A hostile agent. `dlaunch --exec` starts it in place of a real agent (`agent=` in a host file), and the variable
+// HOSTILE names its violation of docs/wire.md. It ends when the launcher has closed the link.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ string u32(std::uint32_t value) {
   return bytes;
 }
 
-/// Text that must never reach a terminal: a title, a cleared screen, a line that looks like one of dlaunch's.
+/// Text that must never reach a terminal: a title, a cleared screen, a line that imitates a line of dlaunch.
 const string kEscapes =
     "\x1b]0;owned\x07\x1b[2J\ndlaunch: forged \x1b[31m\r\x9b"
     "1m\xff";
@@ -48,7 +48,7 @@ std::uint32_t begin(Peer& link) {
   return rank;
 }
 
-/// The same, and asks for dlaunch-pmix. Returns the rank, and PMIx's name of the job.
+/// Like begin, and requests dlaunch-pmix. Returns the rank, and PMIx's name of the job.
 std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
   hello(link);
   const string space = link.expect<wire::MpiWorld>().pmix_space;
@@ -58,7 +58,7 @@ std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
   return {rank, space};
 }
 
-/// Ends the rank when the launcher says so.
+/// Ends the rank on the signal of the launcher.
 void end_well(Peer& link, std::uint32_t rank) {
   link.expect<wire::Signal>();
   for (const std::uint8_t stream : kStreams) link.send(wire::OutputData{rank, stream, 1, {}});
@@ -68,7 +68,7 @@ void end_well(Peer& link, std::uint32_t rank) {
   link.until_gone();
 }
 
-/// Breaks the link at the end, so that the launcher loses the host and says so.
+/// Breaks the link at the end, so that the launcher loses the host and reports the loss.
 [[noreturn]] void finale(Peer& link) {
   link.send_raw(254, "the finale");
   link.until_gone();
@@ -295,7 +295,7 @@ const std::map<string, Act>& acts() {
 }  // namespace
 }  // namespace dlaunch::hostile
 
-/// With `--dial` it connects to its launcher as an agent does, and lies once it has proved itself.
+/// With `--dial` the agent connects to its launcher, and attacks after its authentication.
 int main(int argc, char** argv) {
   using namespace dlaunch::hostile;
   if (argc > 1 && std::string_view(argv[1]) == "--dial") return dlaunch::agent::dial_in_main(argc, argv);
@@ -304,10 +304,10 @@ int main(int argc, char** argv) {
   const char* name = host && std::string(host) == "deaf" ? "deaf" : std::getenv("HOSTILE");
   const auto act = acts().find(name ? name : "");
   if (act == acts().end()) {
-    std::fprintf(stderr, "hostile_agent: HOSTILE names no act\n");
+    std::fprintf(stderr, "hostile_agent: unknown action in HOSTILE\n");
     return 2;
   }
-  // Each act happens once: when the launcher reaches the lost host again, to end what is left there, it exits.
+  // Each action happens once: if the launcher reaches the lost host again for the cleanup, the agent exits.
   const char* target = std::getenv("HOSTILE_TARGET");
   const std::string met = std::string(target ? target : "") + '.' + name + '.' + (host ? host : "");
   const int fd = target ? ::open(met.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;

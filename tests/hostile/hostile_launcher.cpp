@@ -1,5 +1,5 @@
-// A hostile launcher: hostile_launcher AGENT ACT starts that agent and does what ACT names. It exits with 0 when the
-// agent and its ranks have ended by themselves in time, and prints the agent's exit code and its peak memory.
+// A hostile launcher: hostile_launcher AGENT ACT starts AGENT and performs the action ACT. Exits with 0 if the agent
+// and its ranks have ended by themselves in time, and prints the agent's exit code and its peak memory.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ namespace {
 using std::string;
 constexpr std::uint32_t kHuge = 4'000'000'000;
 constexpr size_t kMebi = 1u << 20;
-constexpr unsigned kPatience = 50;  // seconds; an agent waits 15 for the first word
+constexpr unsigned kPatience = 50;  // seconds; an agent waits 15 s for the first message
 
 void setup(Peer& link, std::uint32_t heartbeat_ms = 300) {
   wire::Setup setup;
@@ -84,7 +84,7 @@ const std::map<string, Act>& acts() {
        [](Peer& l) {
          begin(l, 60000, "exec cat /dev/zero");
          for (int i = 0; i < 1000; ++i) l.send(wire::Credit{0, 1, 0xffffffff});
-         ::sleep(2);  // in that time the agent would use more and more memory
+         ::sleep(2);  // the memory of the agent would grow in this time
        }},
       {"ranks_without_a_program",
        [](Peer& l) {
