@@ -419,7 +419,7 @@ class SameLineRounds(StepCase):
         self.assert_broken()
 
 
-class Drawn(unittest.TestCase):
+class DrawnSteps(unittest.TestCase):
     def test_same_line_steps_with_restarts_have_a_line_per_node(self):
         steps = [draw_named(5, f"{number}sr") for number in range(1, 40)]
         self.assertEqual(steps, [draw_named(5, f"{number}sr") for number in range(1, 40)])

@@ -11,7 +11,7 @@ LINES = 400
 TAGGED = re.compile(rb"^\[1,(\d)\]<std(out|err)>:")
 
 
-class Way:
+class Options:
     """Options on the command line, and the file of each stream; None: the console only."""
 
     def __init__(self, options, out=None, err=None, shown=True, merged=False, tagged=False):
@@ -23,20 +23,20 @@ class Way:
 
 
 OPEN_MPI = ("logs/1/rank.{}/stdout", "logs/1/rank.{}/stderr")
-WAYS = {
-    "copied": Way(["--output-filename", "logs"], *OPEN_MPI),
-    "nocopy": Way(["--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False),
-    "nocopy,nojobid": Way(["--output-filename", "logs:nocopy,nojobid"], "logs/rank.{}/stdout", "logs/rank.{}/stderr", shown=False),
-    "stdout-file": Way(["--stdout-file", "logs/{rank}.out"], "logs/{}.out", shown=False),
-    "stderr-file": Way(["--stderr-file", "logs/{rank}.err"], None, "logs/{}.err", shown=False),
-    "both": Way(["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"], "logs/{}.out", "logs/{}.err", shown=False),
-    "one rank shown": Way(["--ranks", "0", "--output-filename", "logs"], *OPEN_MPI),
-    "template": Way(["--output-filename", "logs/{rank}.{stream}:nocopy"], "logs/{}.stdout", "logs/{}.stderr", shown=False),
-    "shared": Way(["--output-filename", "logs/{rank}.log:nocopy"], "logs/{}.log", "logs/{}.log", shown=False),
-    "merged": Way(["--merge-stderr-to-stdout", "--output-filename", "logs:nocopy"], OPEN_MPI[0], merged=True, shown=False),
-    "tagged": Way(["--tag-output", "--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False, tagged=True),
-    "jsonl": Way(["--format", "jsonl", "--stderr-file", "logs/{rank}.err"], None, "logs/{}.err"),
-    "in the ranks' directories": Way(["--rank-dir", "logs/d{rank}", "--output-filename", "logs/d{rank}/{stream}:nocopy"],
+ALL_OPTIONS = {
+    "copied": Options(["--output-filename", "logs"], *OPEN_MPI),
+    "nocopy": Options(["--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False),
+    "nocopy,nojobid": Options(["--output-filename", "logs:nocopy,nojobid"], "logs/rank.{}/stdout", "logs/rank.{}/stderr", shown=False),
+    "stdout-file": Options(["--stdout-file", "logs/{rank}.out"], "logs/{}.out", shown=False),
+    "stderr-file": Options(["--stderr-file", "logs/{rank}.err"], None, "logs/{}.err", shown=False),
+    "both": Options(["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"], "logs/{}.out", "logs/{}.err", shown=False),
+    "one rank shown": Options(["--ranks", "0", "--output-filename", "logs"], *OPEN_MPI),
+    "template": Options(["--output-filename", "logs/{rank}.{stream}:nocopy"], "logs/{}.stdout", "logs/{}.stderr", shown=False),
+    "shared": Options(["--output-filename", "logs/{rank}.log:nocopy"], "logs/{}.log", "logs/{}.log", shown=False),
+    "merged": Options(["--merge-stderr-to-stdout", "--output-filename", "logs:nocopy"], OPEN_MPI[0], merged=True, shown=False),
+    "tagged": Options(["--tag-output", "--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False, tagged=True),
+    "jsonl": Options(["--format", "jsonl", "--stderr-file", "logs/{rank}.err"], None, "logs/{}.err"),
+    "in the ranks' directories": Options(["--rank-dir", "logs/d{rank}", "--output-filename", "logs/d{rank}/{stream}:nocopy"],
                                      "logs/d{}/stdout", "logs/d{}/stderr", shown=False),
 }
 NUMBERED = "seq -f \"$RANK_ID out %g\" {0}; seq -f \"$RANK_ID err %g\" {0} >&2".format(LINES)
@@ -47,13 +47,13 @@ def numbered(rank, stream):
     return [b"%d %s %d" % (rank, stream.encode(), n) for n in range(1, LINES + 1)]
 
 
-class Here(Case):
+class ThisMachine(Case):
     def options_for_hosts(self):
         """The options that choose the host of both ranks."""
         return ["-n", 2, "--oversubscribe"]
 
     def test_files_are_complete_after_success(self):
-        for name, way in WAYS.items():
+        for name, way in ALL_OPTIONS.items():
             with self.subTest(name):
                 result = self.run_way(way, NUMBERED)
                 self.assert_exit(result, 0)
@@ -62,7 +62,7 @@ class Here(Case):
                 self.check_console(way, result)
 
     def test_files_are_complete_after_a_failure(self):
-        for name, way in WAYS.items():
+        for name, way in ALL_OPTIONS.items():
             with self.subTest(name):
                 result = self.run_way(way, FAILS)
                 self.assert_exit(result, 5)
@@ -109,12 +109,12 @@ class Here(Case):
             self.assertEqual(sorted(text.splitlines()), wanted, stream)
 
 
-class SharedDisk(Here):
+class SharedDisk(ThisMachine):
     def options_for_hosts(self):
         return ["-H", "other:2", "--exec", "env HOST={host}"]
 
 
-class OwnDisk(Here):
+class OwnDisk(ThisMachine):
     """The host has another file system in place of the log folder."""
 
     def setUp(self):

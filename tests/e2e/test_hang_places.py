@@ -62,7 +62,7 @@ def going_on(prepare, step):
     return f"import time\n{prepare}\nend = time.monotonic() + {3 * WINDOW}\ncount = 0\nwhile time.monotonic() < end:\n    count += 1\n    {step}\n"
 
 
-class Places:
+class HangTests:
     """The tests of each environment: `ranks` ranks with the options `where`."""
     where = ("-n", 2)
     ranks = 2
@@ -138,11 +138,11 @@ class Places:
                     self.assertEqual(json.loads(report.read_text()).get("hangs", []), [])
 
 
-class OneHost(Places, Case):
+class OneHost(HangTests, Case):
     pass
 
 
-class OneHostForAnOrdinaryUser(Places, Case):
+class OneHostForAnOrdinaryUser(HangTests, Case):
     before = NOBODY
 
     def setUp(self):
@@ -158,7 +158,7 @@ class FourFakeHostsForAnOrdinaryUser(OneHostForAnOrdinaryUser):
     ranks = 4
 
 
-class FourHosts(Places, HostsCase):
+class FourHosts(HangTests, HostsCase):
     count = 4
     where = ("-H", "node1,node2,node3,node4", "-N", 1)
     ranks = 4

@@ -37,7 +37,7 @@ cd / && exec setpriv --reuid={user} --regid={user} --clear-groups env -i HOME={h
 """
 
 
-class Cgroup(LeftCase):
+class ControlGroups(LeftCase):
     count = 2
 
     def setUp(self):

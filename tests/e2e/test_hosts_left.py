@@ -7,7 +7,7 @@ from left_case import LIVES, PIPES, LeftCase, environment
 from support import kill_together, wait_until
 
 
-class Left(LeftCase):
+class KilledAgents(LeftCase):
     count = 3
 
     def shared_memory(self, number):

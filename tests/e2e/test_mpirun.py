@@ -20,7 +20,7 @@ def sorted_lines(data):
     return sorted(data.splitlines())
 
 
-class Called:
+class CalledByName:
     """A mixin for a Case: runs dlaunch through a link with another name."""
 
     def run_called(self, name, *args, **options):
@@ -34,7 +34,7 @@ class Called:
         return self.run_called("mpirun", *args, **options)
 
 
-class Names(Called, Case):
+class Names(CalledByName, Case):
     def test_each_name_keeps_the_defaults_of_open_mpi(self):
         for name in ("mpirun", "mpiexec", "orterun"):
             with self.subTest(name):
@@ -80,7 +80,7 @@ class Names(Called, Case):
         self.assertEqual(sorted_lines(self.run_dlaunch(*args).stdout), [b"[12]", b"[12]"])
 
 
-class Options(Called, Case):
+class Options(CalledByName, Case):
     def test_mca_parameters_reach_the_ranks(self):
         result = self.run_dlaunch("-n", 1, "-mca", "pml", "ob1", "--mca", "made_up", "7", "-mca", "oob_tcp_if_include", "lo",
                                   *sh("env | grep ^OMPI_MCA | grep -v _backing_directory= | sort"))
@@ -156,7 +156,7 @@ class Options(Called, Case):
         self.assertEqual(chosen, b"eth0\n")
 
 
-class ComparedWith(Called):
+class ComparedWith(CalledByName):
     """Runs dlaunch and the real launcher `command` (named `name`) with the same arguments and requires the same exit
     code and the same lines in any order. `their_options` and `own_options` are options of one launcher only, which
     choose the hosts."""
@@ -177,7 +177,7 @@ class ComparedWith(Called):
                 self.assertEqual(theirs[0], code)
 
 
-class BesideHydra(ComparedWith, Case):
+class ComparedWithHydra(ComparedWith, Case):
     name = "mpiexec.hydra"
     command = (HYDRA,)
     show = sh("echo $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS")
@@ -240,7 +240,7 @@ class BesideHydra(ComparedWith, Case):
         self.assert_same("-n", 4, ring, code=0)
 
 
-class BesideOpenMpi(ComparedWith, Case):
+class ComparedWithOpenMpi(ComparedWith, Case):
     name = "mpirun"
     command = (OPEN_MPI, "--allow-run-as-root")
 
@@ -302,7 +302,7 @@ class BesideOpenMpi(ComparedWith, Case):
                 self.assert_exit(self.mpirun(*args), 2)
 
 
-class SeveralHosts(Called, HostsCase):
+class SeveralHosts(CalledByName, HostsCase):
     count = 2
     show = sh('echo "$DLAUNCH_HOST $OMPI_COMM_WORLD_RANK $OMPI_MCA_pml $OMPI_MCA_btl $OMPI_MCA_orte_launch"')
 

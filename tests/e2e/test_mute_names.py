@@ -18,7 +18,7 @@ NAMES = [f"mute{number}" for number in range(1, 6)]
 ELSEWHERE = ("--exec", "env X={host}")  # a shell on this machine replaces the shell of each host
 
 
-class MuteNameServer(Case):
+class SilentNameServer(Case):
     def setUp(self):
         if WHY_NOT:
             self.skipTest(WHY_NOT)
@@ -28,9 +28,9 @@ class MuteNameServer(Case):
         (self.dir / "hosts").write_text("127.0.0.1 localhost\n192.0.2.7 known\n")
 
     def start(self, *args, **options):
-        return super().start(*args, preexec_fn=self.go_where_names_are_mute, close_fds=False, **options)
+        return super().start(*args, preexec_fn=self.enter_silent_network, close_fds=False, **options)
 
-    def go_where_names_are_mute(self):
+    def enter_silent_network(self):
         namespaces.unshare(namespaces.NEWNS | namespaces.NEWNET)
         namespaces.keep_mounts_private()
         for name in ("resolv.conf", "nsswitch.conf", "hosts"):

@@ -169,7 +169,7 @@ class Shells(Case):
         self.assertEqual(self.shell('"$0" -n 1 cat < /').returncode, 0)
 
 
-class Untouched(Case):
+class StreamFlags(Case):
     """O_NONBLOCK belongs to the open file, which the shell shares."""
 
     def check_flags(self, fds, **options):

@@ -173,7 +173,7 @@ class StatusLine(Case):
         self.assertNotIn(b"ending", said)
 
 
-class MidLine(Case):
+class UnterminatedLine(Case):
     def test_summary_begins_on_a_new_line(self):
         for ranks, options in ((1, []), (2, []), (2, ["--label"]), (1, ["--raw"])):
             with self.subTest(ranks=ranks, options=options):
