@@ -125,14 +125,14 @@ class Runner:
             yield "it broke inside"
         if code == 0:
             if any(rank not in witness or witness[rank].code != 0 for rank in range(2)):
-                yield f"code 0, and the ranks ended so: {witness}"
+                yield f"code 0, but the ranks ended with {witness}"
             yield from self.lost(out, err, witness, logs)
         elif code is not None:
             quiet = code == 141 and error == errno.EPIPE  # the reader has closed its side, as any filter may
             if not quiet and not any(line.startswith("dlaunch: ") and not line.startswith("dlaunch: note: ") for line in own):
-                yield f"code {code}, and nothing was said"
+                yield f"code {code} without an error message"
             if error in (HALF, errno.EINTR):
-                yield "that is no failure: the rest is written or read later, or the call made again"
+                yield "a harmless error failed the job: the rest must be written or read later, or the call repeated"
 
     def lost(self, out, err, witness, logs):
         streams = lines.Streams(LENGTH)
@@ -183,9 +183,9 @@ def tell(job, role, call, number, error, seen):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/fail-calls", description=__doc__)
-    parser.add_argument("--all", action="store_true", help="every call with every errno, not a sample")
+    parser.add_argument("--all", action="store_true", help="test every call with every errno, not a sample")
     parser.add_argument("--job", action="append", choices=JOBS)
-    parser.add_argument("--list-jobs", action="store_true", help="only their names")
+    parser.add_argument("--list-jobs", action="store_true", help="print only the names of the jobs")
     parser.add_argument("--role", action="append", choices=ROLES)
     parser.add_argument("--call", action="append")
     parser.add_argument("--number", type=int)
