@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures dlaunch against the floors and its peers, all in turn within one run, and prints a Markdown table.
+"""Measures dlaunch, the floors and other launchers in alternating order, and prints a Markdown table.
 
-Every figure is the median of a row's rounds; a ratio is taken within each round, and the median of those is shown.
-scripts/bench installs and builds what this needs and calls it.
+Every figure is the median of a row's rounds. A ratio is taken within each round; the table shows the median ratio.
+scripts/bench installs the packages, builds the programs and calls this script.
 """
 import argparse
 import contextlib
@@ -20,26 +20,26 @@ import slurm_rows
 import ssh_rows
 
 PROGRAMS = ("floor_spawn", "floor_stream", "floor_ssh", "spew", "slow_reader")
-MPI_PROGRAMS = ("mpi_start_mpich", "mpi_start_openmpi")  # where their compilers are
-RECOVERY = "recovery"  # rows with a table of their own
+MPI_PROGRAMS = ("mpi_start_mpich", "mpi_start_openmpi")  # only with the compilers of the MPI libraries
+RECOVERY = "recovery"  # these rows have their own table
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=f"{ROOT}/build/release", help="the build with the floors and dlaunch")
-    parser.add_argument("--dlaunch", default=os.environ.get("DLAUNCH"), help="the binary; default: the build's")
-    parser.add_argument("--before", metavar="BINARY", help="pair dlaunch with another build of it, and with nobody else")
-    parser.add_argument("--only", action="append", default=[], metavar="KEY", help="rows whose key begins so")
-    parser.add_argument("--rounds", type=int, help="instead of each row's own number")
-    parser.add_argument("--quick", action="store_true", help="a smoke run: one round, one try at hangs")
-    parser.add_argument("--hang-limit", type=float, default=20, metavar="S", help="a peer's run is hung after S seconds")
-    parser.add_argument("--hang-tries", type=int, default=4, metavar="N", help="runs of mpirun as it is, to count hangs")
+    parser.add_argument("--dlaunch", default=os.environ.get("DLAUNCH"), help="the binary; default: from --build")
+    parser.add_argument("--before", metavar="BINARY", help="compare dlaunch only with another build of dlaunch")
+    parser.add_argument("--only", action="append", default=[], metavar="KEY", help="only rows whose key begins with KEY")
+    parser.add_argument("--rounds", type=int, help="number of rounds; default: set per row")
+    parser.add_argument("--quick", action="store_true", help="one round per row, one run to count hangs")
+    parser.add_argument("--hang-limit", type=float, default=20, metavar="S", help="a run of another launcher counts as hung after S seconds")
+    parser.add_argument("--hang-tries", type=int, default=4, metavar="N", help="runs of mpirun with default options, to count hangs")
     parser.add_argument("--soak", type=int, default=0, metavar="N", help="also run `dlaunch -n 64 true` N times")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     chosen = parser.parse_args()
     if chosen.write and (chosen.only not in ([], [RECOVERY]) or chosen.quick or chosen.before):
-        parser.error(f"--write keeps a whole run: not with --quick or --before, and with --only only for {RECOVERY}")
+        parser.error(f"--write requires a complete run: remove --quick, --before and --only (except --only {RECOVERY})")
     if chosen.quick:
         chosen.rounds, chosen.hang_tries = 1, min(1, chosen.hang_tries)
     return chosen
@@ -50,7 +50,7 @@ def progress(text):
 
 
 def once(runner, row, contestant):
-    """One timed run; wrong output makes it a failed one."""
+    """One timed run. A run with wrong output has failed."""
     if contestant.before:
         contestant.before()
     sample = runner.run(contestant.argv, row.limit, row.reader, row.watch)
@@ -68,7 +68,7 @@ def once(runner, row, contestant):
 
 
 def until_it_does_not_hang(runner, row, contestant, result, column):
-    """The last of the row's tries, or the first that is over in time."""
+    """The first run that ends in time, else the last of the row's tries."""
     sample = once(runner, row, contestant)
     for _ in range(row.tries - 1):
         if sample.status != "hung":
@@ -84,10 +84,10 @@ def measure_row(runner, row, chosen):
         if contestant.verify:
             result.verified[column] = runner.run(contestant.verify, row.limit, row.checked)
         elif not row.watch:
-            once(runner, row, contestant)  # warm: pages of the programs, not part of the figures
+            once(runner, row, contestant)  # warm-up: loads the programs' pages, not measured
     columns = list(row.contestants)
     for number in range(chosen.rounds or row.rounds):
-        for at in range(len(columns)):  # a different one begins each round, so that none always follows the same
+        for at in range(len(columns)):  # rotate the order in each round
             column = columns[(at + number) % len(columns)]
             sample = until_it_does_not_hang(runner, row, row.contestants[column], result, column)
             result.samples.setdefault(column, []).append(sample)
@@ -105,31 +105,31 @@ def soak(runner, launchers, count):
 
 
 def open_testbed(stack, chosen, notes):
-    """The hosts of the ssh rows, or None with the reason among the notes."""
+    """The hosts of the ssh rows, or None; appends the reason to `notes`."""
     if not ssh_rows.wanted(chosen.only):
         return None
     if reason := ssh_rows.why_not():
-        notes.append(f"No rows of other hosts: {reason}.")
+        notes.append(f"Skipped the rows of other hosts: {reason}.")
         progress(notes[-1])
         return None
     return stack.enter_context(ssh_rows.testbed.Testbed(ssh_rows.COUNTS[-1]))
 
 
 def open_slurm(stack, scratch, chosen, notes):
-    """What slurm_rows.allocation() yields, or None with the reason among the notes."""
+    """The result of slurm_rows.allocation(), or None; appends the reason to `notes`."""
     if not slurm_rows.wanted(chosen.only):
         return None
     if reason := ssh_rows.why_not() or slurm_rows.why_not():
-        notes.append(f"No rows of a Slurm job: {reason}.")
+        notes.append(f"Skipped the rows of a Slurm job: {reason}.")
         progress(notes[-1])
         return None
     return stack.enter_context(slurm_rows.allocation(scratch))
 
 
 def can_torchrun(notes):
-    """Whether it takes part; the reason why not is among the notes."""
+    """Whether torchrun can be measured; if not, appends the reason to `notes`."""
     if reason := recovery_rows.why_no_torchrun():
-        notes.append(f"No torchrun: {reason}.")
+        notes.append(f"Skipped torchrun: {reason}.")
         progress(notes[-1])
     return not reason
 
@@ -146,7 +146,7 @@ def mpi_libraries(launchers, programs, chosen, notes):
 
 
 def measure_all(launchers, programs, scratch, files, chosen):
-    """Every row's result, and the table."""
+    """The result of each row, and the table."""
     results, facts, notes = [], report.facts(launchers), []
     with contextlib.ExitStack() as stack:
         bed = open_testbed(stack, chosen, notes)
@@ -180,15 +180,15 @@ def main():
     programs = {name: f"{chosen.build}/bench/{name}" for name in PROGRAMS}
     missing = [path for path in programs.values() if not os.access(path, os.X_OK)]
     if missing:
-        sys.exit(f"bench: {missing[0]}: not built\nbuild with scripts/bench, or name the build with --build")
+        sys.exit(f"bench: {missing[0]}: not built\nrun scripts/bench, or set --build")
     for name in MPI_PROGRAMS:
         path = f"{chosen.build}/bench/{name}"
         programs[name] = path if os.access(path, os.X_OK) else None
     dlaunch = chosen.dlaunch or f"{chosen.build}/bin/dlaunch"
     if not os.access(dlaunch, os.X_OK):
         if chosen.dlaunch:
-            sys.exit(f"bench: {dlaunch}: cannot be run\ngive the binary's path with --dlaunch")
-        progress(f"bench: {dlaunch} is not there: floors and peers only")
+            sys.exit(f"bench: {dlaunch}: not executable\nset --dlaunch to the path of the binary")
+        progress(f"bench: {dlaunch}: not found: measuring only floors and other launchers")
         dlaunch = None
     measure.become_subreaper()
     scratch = tempfile.mkdtemp(prefix="dlaunch-bench-")

@@ -1,6 +1,7 @@
-// fake_sshd DIR [--shell]: an ssh server for benchmarks, on a port of all addresses 127.x.y.z, written into DIR/port.
-// It has DIR/host_key, and lets in whoever has the key of DIR/user_key.pub. A thread a connection. The command `sh` is
-// a StubAgent, with --shell a real one; any other command ends at once with 0. It ends when its stdin does.
+// fake_sshd DIR [--shell]: an ssh server for benchmarks, on a port of all addresses 127.x.y.z. Writes the port into
+// DIR/port, uses DIR/host_key, and accepts the key of DIR/user_key.pub. One thread per connection. The command `sh`
+// starts a StubAgent, with --shell a real shell; any other command exits at once with 0. The server exits when its
+// stdin closes.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <libssh/libssh.h>
@@ -190,7 +191,7 @@ Fd listen_on_loopback(const std::string& port_file) {
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof address;
   auto* const any = reinterpret_cast<sockaddr*>(&address);
-  constexpr char kLoopback[] = "lo";  // all of its addresses, and no other interface's
+  constexpr char kLoopback[] = "lo";  // all addresses of the loopback interface only
   if (::setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, kLoopback, sizeof kLoopback) != 0) die("SO_BINDTODEVICE");
   if (::bind(fd.get(), any, size) != 0 || ::listen(fd.get(), kBacklog) != 0) die("listen");
   ::getsockname(fd.get(), any, &size);
@@ -231,7 +232,7 @@ int main(int argc, char** argv) {
     if (fd < 0) continue;
     const int one = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // ssh_bind_accept_fd shares the server's keys among sessions: here, and not in the threads side by side.
+    // ssh_bind_accept_fd shares the server's keys among sessions, so the call is here and not in the parallel threads.
     auto connection = std::make_shared<Connection>(server, fd);
     start_thread([connection] { connection->serve(); });
   }

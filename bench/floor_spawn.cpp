@@ -1,5 +1,5 @@
-// The floor of local start: `floor_spawn N PROGRAM [ARG…]` starts N children with two pipes each, reads all to their
-// end, reaps all, and does nothing else.
+// The floor of a local start: `floor_spawn N PROGRAM [ARG…]` starts N children with two pipes each, reads all pipes to
+// their end, and reaps all children.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -52,7 +52,8 @@ void read_to_end(int poller, int open) {
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
       if (::read(fd, buffer.data(), buffer.size()) > 0) continue;
-      // A child between fork and exec may still hold the read end: epoll would go on reporting it after close alone.
+      // A child between fork and exec may still have the read end open; after only close, epoll would continue to
+      // report this end.
       ::epoll_ctl(poller, EPOLL_CTL_DEL, fd, nullptr);
       ::close(fd);
       --open;

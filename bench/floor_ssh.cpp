@@ -1,6 +1,6 @@
-// floor_ssh [-p PORT] [-l USER] -i KEY HOSTS COMMAND: runs COMMAND on every host (a,b,…) with nothing but libssh, a
-// thread each, and copies what it says to stdout: the floor of reaching hosts by libssh. Checks no host key. 0 when all
-// end with 0.
+// The floor of ssh: floor_ssh [-p PORT] [-l USER] -i KEY HOSTS COMMAND runs COMMAND on every host (a,b,…) with libssh,
+// one thread per host, and copies the output to stdout. Host keys are not checked. Exits with 0 if all commands exit
+// with 0.
 #include <libssh/libssh.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr int kAtOnce = 64;  // as dlaunch
+constexpr int kAtOnce = 64;  // equal to the limit of dlaunch
 constexpr size_t kRead = 256u << 10;
 
 struct Way {

@@ -1,6 +1,5 @@
-// The floor of streaming: `floor_stream N PROGRAM [ARG…]` starts N writers with one pipe each and copies what comes,
-// chunk by chunk, to stdout: no lines, no labels, no fairness beyond one read a turn. Larger pipes (1 MiB) and larger
-// reads were tried and are no faster.
+// The floor of streaming: `floor_stream N PROGRAM [ARG…]` starts N writers with one pipe each and copies each chunk to
+// stdout: no lines, no labels, one read per writer in turn. Larger pipes (1 MiB) and larger reads are not faster.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -64,7 +63,8 @@ void copy_to_end(int poller, int open) {
         write_all(buffer.data(), static_cast<std::size_t>(n));
         continue;
       }
-      // A child between fork and exec may still hold the read end: epoll would go on reporting it after close alone.
+      // A child between fork and exec may still have the read end open; after only close, epoll would continue to
+      // report this end.
       ::epoll_ctl(poller, EPOLL_CTL_DEL, fd, nullptr);
       ::close(fd);
       --open;

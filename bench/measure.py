@@ -1,7 +1,7 @@
-"""Runs one program at a time and says what it cost: wall clock from fork to reap, CPU of everything it reaped.
+"""Runs one program at a time and measures its cost: wall-clock time from fork to reap, CPU time of all reaped processes.
 
-Nothing a run started outlives it: the bench is a subreaper, so whatever a peer leaves (mpirun that hangs leaves its
-ranks, each in a process group of its own) becomes its child and is killed here.
+No process survives its run. The benchmark is a subreaper: remaining processes, such as the ranks of a hung mpirun, become
+its children, and sweep() kills them.
 """
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 
 PR_SET_CHILD_SUBREAPER = 36
-GRACE = 0.3  # seconds a run's last processes get to be gone before they count as left behind
+GRACE = 0.3  # seconds until processes of an ended run count as left behind
 
 
 @dataclass
@@ -23,9 +23,9 @@ class Sample:
     cpu: float = 0.0           # seconds, user + system
     status: str = "ok"         # ok, hung, failed
     why: str = ""
-    read: dict = field(default_factory=dict)  # what slow_reader said
-    peak: int = 0              # bytes resident at most, where it was watched
-    left: int = 0              # processes that outlived the run
+    read: dict = field(default_factory=dict)  # the result of slow_reader
+    peak: int = 0              # largest resident size in bytes, if measured
+    left: int = 0              # number of processes left after the run
 
 
 def become_subreaper():
@@ -33,7 +33,7 @@ def become_subreaper():
 
 
 def parents():
-    """pid -> parent's pid of every process; zombies included."""
+    """pid -> pid of the parent, for every process, including zombies."""
     table = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -44,7 +44,7 @@ def parents():
 
 
 def descendants(root, without=()):
-    """`without`: processes that, with all below them, are not meant."""
+    """All descendants of `root`, except the processes in `without` and their descendants."""
     children = {}
     for pid, parent in parents().items():
         children.setdefault(parent, []).append(pid)
@@ -63,7 +63,7 @@ def reap_orphans():
 
 
 def sweep(grace=GRACE, without=()):
-    """Kills what is left below the bench; how many processes that were."""
+    """Kills all descendants that are still alive after `grace` seconds. Returns their number."""
     deadline = time.perf_counter() + grace
     while True:
         reap_orphans()
@@ -86,14 +86,14 @@ def sweep(grace=GRACE, without=()):
 
 
 def spawn(argv, env, stdin, stdout, stderr):
-    # Python ignores SIGPIPE; a child that inherits this is not what users run.
+    # Python ignores SIGPIPE. Reset the signal: programs of users do not inherit this setting.
     return os.posix_spawnp(argv[0], argv, env, setsid=True, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
                            file_actions=[(os.POSIX_SPAWN_DUP2, stdin, 0), (os.POSIX_SPAWN_DUP2, stdout, 1),
                                          (os.POSIX_SPAWN_DUP2, stderr, 2)])
 
 
 def wait(pid, deadline):
-    """(status, usage), or None when the time is over."""
+    """(status, usage), or None at the deadline."""
     pidfd = os.pidfd_open(pid)
     try:
         poller = select.poll()
@@ -106,7 +106,7 @@ def wait(pid, deadline):
 
 
 class ResidentWatch(threading.Thread):
-    """Peak of the resident memory of a process tree, without the ranks (known by their program's name)."""
+    """Peak resident memory of a process tree, without the ranks. Ranks are found by the name of their program."""
 
     def __init__(self, pid, ranks_name, period=0.1):
         super().__init__(daemon=True)
@@ -121,7 +121,7 @@ class ResidentWatch(threading.Thread):
             for pid in [self.pid, *descendants(self.pid)]:
                 with contextlib.suppress(OSError, StopIteration, ValueError):
                     now[pid] = self.resident(pid)
-            # A child between fork and exec shows its parent's pages as its own: count who was there before, too.
+            # A child between fork and exec shows the pages of its parent: count only processes seen twice.
             self.peak = max(self.peak, sum(size for pid, size in now.items() if pid in before))
             before = set(now)
 
@@ -139,18 +139,19 @@ class ResidentWatch(threading.Thread):
 
 
 class Runner:
-    """Runs programs in a clean environment. `scratch` holds what they leave on disk; its owner removes it."""
+    """Runs programs in a clean environment. `scratch` is the directory for their files; its owner removes it."""
 
     def __init__(self, scratch, programs, without=()):
-        """`without`: children of the bench that stay, such as the hosts of a testbed."""
+        """`without`: children that sweeps must not kill, such as the hosts of a testbed."""
         self.scratch, self.programs, self.without = scratch, programs, without
         keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self.env = {**keep, "LANG": "C", "TMPDIR": scratch, "XDG_CONFIG_HOME": scratch}
         self.null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
 
     def run(self, argv, limit, reader=None, watch=None):
-        """`reader`: slow_reader's arguments; stdout is then a pipe into it, and the run ends with it. Else stdout is
-        /dev/null. `watch`: the ranks' program's name; the others' resident memory is sampled then."""
+        """`reader`: arguments of slow_reader. If set, stdout is a pipe to slow_reader, and the run ends with slow_reader;
+        otherwise stdout is /dev/null. `watch`: name of the ranks' program. If set, the resident memory of the other
+        processes is sampled."""
         errors = os.open(f"{self.scratch}/stderr", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         said = os.open(f"{self.scratch}/reader", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
@@ -181,7 +182,7 @@ class Runner:
             sample.peak = watcher.stop()
         sample.left = sweep(GRACE if ended else 0, self.without)
         if not ended:
-            sample.status, sample.why = "hung", f"not over after {limit} s"
+            sample.status, sample.why = "hung", f"timed out after {limit} s"
             return sample
         sample.cpu = ended[1].ru_utime + ended[1].ru_stime
         code = os.waitstatus_to_exitcode(ended[0])

@@ -1,7 +1,7 @@
-"""The rows of MPI: init, a barrier, finalize (mpi_start.c), on this machine and over hosts of tests/testbed.
+"""The rows of MPI: init, a barrier, finalize (mpi_start.c), on this machine and on hosts of tests/testbed.
 
-Each library is compared with its own launcher. Programs wait by spinning there, so more ranks than CPUs take long
-under any of them.
+Each library is compared with its own launcher. MPI ranks spin while they wait, so more ranks than CPUs are slow under
+any launcher.
 """
 import subprocess
 
@@ -9,8 +9,8 @@ from rows import Contestant, Goal, Row
 
 RANKS = (2, 8, 32, 64)
 HOSTS = {"mpich": (4, 8), "openmpi": (4, 16)}
-# MPICH 4.0.2 over UCX and TCP hangs in MPI_Finalize under any launcher (docs/mpi.md): on 16 hosts of this testbed
-# always, on fewer now and then. These make it rare there, and a run that hangs is made again.
+# MPICH 4.0.2 over UCX and TCP hangs in MPI_Finalize under any launcher (docs/mpi.md): always on 16 hosts of this
+# testbed, sometimes on fewer hosts. MPICH_ENV and ROUNDS make hangs rare; a hung run is repeated.
 MPICH_ENV = ("UCX_TCP_PUT_ENABLE", "n")
 ROUNDS = 5
 TRIES = 4
@@ -18,36 +18,36 @@ LIMIT = 15  # seconds of a run over hosts
 
 
 class Library:
-    """One MPI library: its column, its program, and how its launcher is called."""
+    """An MPI library: its column, its program, and the name of its launcher."""
 
     def __init__(self, key, name, column, program):
         self.key, self.name, self.column, self.program = key, name, column, program
 
 
 def libraries(launchers, programs, notes):
-    """Those that can be compared here; the notes say why one cannot."""
+    """The libraries that can be compared here. `notes` gets the reasons for the other libraries."""
     known = [Library("mpich", "MPICH", "Hydra", programs["mpi_start_mpich"]),
              Library("openmpi", "Open MPI", "Open MPI", programs["mpi_start_openmpi"])]
     there = {"Hydra": launchers.hydra, "Open MPI": launchers.mpirun}
     for library in known:
         why = why_not(library, launchers, there[library.column])
         if why:
-            notes.append(f"No rows of {library.name}'s start: {why}.")
+            notes.append(f"Skipped the rows of {library.name}: {why}.")
         else:
             yield library
 
 
 def why_not(library, launchers, own_launcher):
     if not library.program:
-        return f"mpicc.{library.key} is not there"
+        return f"mpicc.{library.key}: not found"
     if not own_launcher or not launchers.dlaunch:
-        return "a launcher is not there"
+        return "missing launcher"
     try:
         one_world = subprocess.run([launchers.dlaunch, "-n", "2", library.program, "2"], stdin=subprocess.DEVNULL,
                                    capture_output=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
-        return "under dlaunch it is not over after 60 s"
-    return "under dlaunch it makes worlds of one" if one_world.returncode else None
+        return "timed out after 60 s under dlaunch"
+    return "each rank is a separate world under dlaunch" if one_world.returncode else None
 
 
 def mpi_rows(launchers, known):
@@ -61,7 +61,7 @@ def mpi_rows(launchers, known):
 
 
 def mpi_ssh_rows(ways, known):
-    """One rank a host."""
+    """One rank per host."""
     name, value = MPICH_ENV
     for library in known:
         mpich = library.key == "mpich"

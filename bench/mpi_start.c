@@ -1,6 +1,6 @@
-// mpi_start SIZE [ROUNDS]: init, a barrier, finalize; fails where the world has another size. Before finalize come so
-// many rounds in which every rank speaks to every other, 10 ms between them: MPICH 4.0.2 over UCX and TCP hangs in
-// MPI_Finalize, under any launcher, when ranks leave while connections are still being made (docs/mpi.md).
+// mpi_start SIZE [ROUNDS]: init, a barrier, finalize; fails if the world does not have SIZE ranks. Before finalize, every
+// rank sends messages to every other in ROUNDS rounds, 10 ms apart. MPICH 4.0.2 over UCX and TCP hangs in MPI_Finalize,
+// under any launcher, if ranks end while connections are still being made (docs/mpi.md).
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a command and writes down the seconds until its last rank runs, or until it ends.
+"""Runs a command and measures the seconds until its last rank runs, or until the command ends.
 
 usage: ready.py RESULT rank|end COMMAND...
 
-RESULT is the file for the seconds. `rank`: every line that the command prints is a rank's time in nanoseconds, as of `date +%s%N`."""
+RESULT is the file for the seconds. `rank`: each printed line is the time of a rank in nanoseconds (`date +%s%N`)."""
 import subprocess
 import sys
 import time

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs a job, breaks it once all its ranks have written a line, and writes down the seconds to the first line of the next round.
+"""Runs a job, injects a fault after each rank has written a line, and measures the seconds to the first line of the next round.
 
 usage: recovery.py RESULT RANKS rank|agent|host|rendezvous COMMAND... [--and COMMAND...]
 
-RESULT is the file for the seconds. Each rank's line is "RESTART_COUNT RANK PID PARENT". `rank` kills rank 1, `agent` what started the last
-rank, `rendezvous` all of the host where the ranks meet: rank 0's, or that of the first command. `host` stops all of the last rank's host, as
-one that has lost its power is silent to the others. Several commands are several nodes' launchers, side by side. The job is ended behind that
-line."""
+RESULT is the file for the seconds. Each rank's line is "RESTART_COUNT RANK PID PARENT". The faults:
+- `rank` kills rank 1;
+- `agent` kills the parent of the last rank;
+- `rendezvous` kills all processes of the rendezvous host: the host of rank 0, or of the first command;
+- `host` stops all processes of the last rank's host: a host without power is silent.
+Several commands are the launchers of several nodes. After the measured line, the script ends the job."""
 import contextlib
 import os
 import signal
@@ -15,7 +17,7 @@ import sys
 import time
 
 SETTLES = 0.3  # seconds between the last rank's line and the fault
-# In a file, for torchrun replaces $$ in the words of a command line.
+# A file, because torchrun replaces $$ in a command line.
 RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recovery_rank.sh")
 
 
@@ -25,7 +27,7 @@ def kill(pid, number=signal.SIGKILL):
 
 
 def agent_of(worker):
-    """Both processes of dlaunch's agent, and the one of another launcher's."""
+    """The agent's processes: two of dlaunch, one of another launcher."""
     with open(f"/proc/{worker}/stat", "rb") as file:
         parent = int(file.read().rpartition(b")")[2].split()[1])
     with open(f"/proc/{parent}/cmdline", "rb") as file:
@@ -43,7 +45,7 @@ def commands_of(words):
 
 
 def targets_of(fault, first, jobs):
-    """The pids that the fault meets; `first` has each rank's pid and its parent's."""
+    """The pids to stop or kill. `first` has the pid of each rank and of its parent."""
     if fault == "rank":
         return [first[1][0]]
     if len(jobs) > 1:
@@ -55,7 +57,7 @@ def targets_of(fault, first, jobs):
 
 
 def break_it(lines, ranks, fault, jobs):
-    """Returns when it was done, and what was stopped."""
+    """Returns the time of the fault, and the stopped pids."""
     words = [list(map(int, next(lines).split())) for _ in range(ranks)]
     time.sleep(SETTLES)
     targets = targets_of(fault, {rank: (pid, parent) for _, rank, pid, parent in words}, jobs)
@@ -79,7 +81,7 @@ def main():
     for job in jobs:
         job.wait()
     if again is None:
-        sys.exit("recovery: there was no next round")
+        sys.exit("recovery: missing next round")
     with open(result, "w", encoding="utf-8") as file:
         file.write(f"{took}\n")
 

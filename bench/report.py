@@ -1,4 +1,4 @@
-"""From samples to the Markdown table, with what the machine is above it."""
+"""Makes the Markdown table from the samples, with a description of the machine above the table."""
 import os
 import platform
 import re
@@ -18,16 +18,16 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 @dataclass
 class Result:
     row: rows.Row
-    samples: dict = field(default_factory=dict)   # column -> [Sample], one a round
+    samples: dict = field(default_factory=dict)   # column -> [Sample], one per round
     verified: dict = field(default_factory=dict)  # column -> Sample of its verify run
     hangs: dict = field(default_factory=dict)     # column -> (hung, tries)
-    again: dict = field(default_factory=dict)     # column -> runs that hung and were made again
+    again: dict = field(default_factory=dict)     # column -> number of hung and repeated runs
 
     def good(self, column):
         return [sample for sample in self.samples.get(column, []) if sample.status == "ok"]
 
     def ratio(self, against):
-        """Median over the rounds of dlaunch's time by the other's; of the rates' ratio where the figure is a rate."""
+        """Median over the rounds of dlaunch's time divided by the time of `against`; for rates, of the quotient of rates."""
         pairs = [(own, other) for own, other in zip(self.samples.get("dlaunch", []), self.samples.get(against, []))
                  if own.status == other.status == "ok"]
         if not pairs:
@@ -38,11 +38,11 @@ class Result:
         return statistics.median(other.wall / own.wall if rate else own.wall / other.wall for own, other in pairs)
 
     def damage(self, sample):
-        """What the checking reader found wrong."""
+        """The errors found by the checking reader."""
         return {name: sample.read[name] for name in ("damaged", "disorder", "missing") if sample.read.get(name)}
 
     def faults(self):
-        """What dlaunch did wrong, speed apart."""
+        """The errors of dlaunch, except speed."""
         own = [*self.samples.get("dlaunch", []), *([self.verified["dlaunch"]] if "dlaunch" in self.verified else [])]
         found = [sample.why for sample in own if sample.status != "ok"]
         found += [str(self.damage(sample)) for sample in own if self.damage(sample)]
@@ -71,14 +71,14 @@ class Result:
 
     def goal(self):
         text = self.row.goal.text() if self.row.goal else "–"
-        return f"{text}, cpu ≤ {self.row.cpu_a_host * 1000:g} ms a host" if self.row.cpu_a_host else text
+        return f"{text}, cpu ≤ {self.row.cpu_a_host * 1000:g} ms per host" if self.row.cpu_a_host else text
 
     def cpu(self, column):
-        """Seconds, the rounds' median."""
+        """Seconds, median of the rounds."""
         return statistics.median(sample.cpu for sample in self.good(column))
 
     def figure(self, column):
-        """A cell: median (best), CPU, and what went wrong."""
+        """A cell: median (best), CPU, errors."""
         good, everyone = self.good(column), self.samples.get(column, [])
         parts = []
         if everyone and self.row.watch:
@@ -92,9 +92,9 @@ class Result:
         if bad:
             parts.append(f"**{bad} of {len(everyone)} failed**")
         if column in self.again:
-            parts.append(f"{self.again[column]} hung, run again")
+            parts.append(f"{self.again[column]} hung and repeated")
         if column in self.hangs:
-            parts.append("as it is: hung in {} of {}".format(*self.hangs[column]))
+            parts.append("default options: hung in {} of {}".format(*self.hangs[column]))
         checked = self.verified.get(column) or (good[-1] if good else None)
         if checked and self.damage(checked):
             parts.append(", ".join(f"{count} {name}" for name, count in self.damage(checked).items()))
@@ -162,13 +162,13 @@ def markdown(results, machine, notes):
 
 
 def write(path, text, part=""):
-    """Puts the table between its marks; `part` is in those of a table of its own."""
+    """Writes the table between its marks. `part` selects the marks of a separate table."""
     begin, end = (mark.replace("bench:", f"bench:{part}:" if part else "bench:") for mark in (BEGIN, END))
     with open(path, encoding="utf-8") as file:
         page = file.read()
     head, found, rest = page.partition(begin)
     if not found or end not in rest:
-        raise SystemExit(f"bench: {path}: no {begin} … {end} in it\nput both lines where the table belongs")
+        raise SystemExit(f"bench: {path}: missing {begin} … {end}\nadd both lines at the place of the table")
     tail = rest.partition(end)[2]
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{head}{begin}\n{text}\n{end}{tail}")

@@ -1,7 +1,6 @@
-"""The rows of the bench: what is run, who takes part, what a correct run leaves, and the goal.
+"""The rows of the benchmark: programs, contestants, checks of a correct run, goals.
 
-A new row is one more entry in `all_rows`. A contestant that a row does not have, or whose program is not installed, is
-an empty cell.
+Add a new row to `all_rows`. A contestant without a program, or missing in a row, has an empty cell.
 """
 import os
 import shutil
@@ -14,7 +13,7 @@ LINE = 80
 
 @dataclass
 class Goal:
-    """dlaunch's figure against another's: of the time when `faster` is False (ratio at most), of the rate else."""
+    """The limit for dlaunch relative to `against`: of times the largest ratio, with `rate` of rates the smallest ratio."""
     against: str
     ratio: float
     rate: bool = False
@@ -28,7 +27,7 @@ class Goal:
 
 @dataclass
 class Limit:
-    """dlaunch's resident memory at most, in bytes."""
+    """The largest resident memory of dlaunch, in bytes."""
     resident: int
 
     def text(self):
@@ -37,7 +36,7 @@ class Limit:
 
 @dataclass
 class Within:
-    """dlaunch's own time at most, in seconds."""
+    """The longest time of dlaunch, in seconds."""
     seconds: float
 
     def text(self):
@@ -47,10 +46,10 @@ class Within:
 @dataclass
 class Contestant:
     argv: list
-    before: Optional[Callable] = None   # untimed, ahead of each run
-    after: Optional[Callable] = None    # untimed; a text says what is wrong with what the run left
-    label: str = ""                     # where the column's name does not tell what ran
-    verify: Optional[list] = None       # the same run with numbered lines, made once into a checking reader
+    before: Optional[Callable] = None   # untimed, before each run
+    after: Optional[Callable] = None    # untimed; returns the error found after the run, else an empty text
+    label: str = ""                     # the program, if the column's name is not enough
+    verify: Optional[list] = None       # the same run with numbered lines, done once with a checking reader
 
 
 @dataclass
@@ -61,19 +60,19 @@ class Row:
     goal: object = None
     moved: int = 0                      # bytes; the figure is then a rate
     rounds: int = 10
-    limit: float = 60                   # seconds a run may take
-    reader: Optional[list] = None       # stdout goes into slow_reader with these arguments; else to /dev/null
+    limit: float = 60                   # time limit of a run, in seconds
+    reader: Optional[list] = None       # stdout goes to slow_reader with these arguments; None: to /dev/null
     checked: Optional[list] = None      # slow_reader's arguments for the contestants' verify runs
     exact: bool = False                 # the reader must get `moved` bytes
-    told: str = ""                      # a file into which the run writes the seconds that are the figure
-    watch: str = ""                     # resident memory is the figure; the ranks' program
-    hosts: int = 0                      # other hosts that are reached; the CPU is then compared, too
-    cpu_a_host: Optional[float] = None  # seconds of the launcher's CPU a host at most
-    tries: int = 1                      # a run that hangs in what is run, not in the launcher, is made again
-    hangs: dict = field(default_factory=dict)  # column -> Contestant run only to count its hangs
+    told: str = ""                      # file for the measured seconds, written by the run
+    watch: str = ""                     # measure resident memory; name of the ranks' program
+    hosts: int = 0                      # number of other hosts; if set, CPU times are compared, too
+    cpu_a_host: Optional[float] = None  # largest CPU time of the launcher per host, in seconds
+    tries: int = 1                      # repeat a run up to this number if the started program hangs
+    hangs: dict = field(default_factory=dict)  # column -> Contestant, run only to count hangs
 
     def paired_with(self, dlaunch, before):
-        """The same work, for `dlaunch` and another build of it alone."""
+        """The same row with only `dlaunch` and `before`, another build of dlaunch."""
         own = self.contestants["dlaunch"]
         words, verify = ([before if word == dlaunch else word for word in argv or []] for argv in (own.argv, own.verify))
         other = replace(own, argv=words, verify=verify or None)
@@ -81,7 +80,7 @@ class Row:
 
 
 class Launchers:
-    """How each launcher is called. Those not found are left out of every row."""
+    """The command of each launcher. Launchers that are not installed are left out."""
 
     def __init__(self, dlaunch):
         self.dlaunch = dlaunch
@@ -89,14 +88,14 @@ class Launchers:
         self.mpirun = shutil.which("mpirun.openmpi")
 
     def plain(self, ranks, command, own=(), hydra=(), mpirun=()):
-        """The three launchers with the same ranks and program, each with its own options; None leaves one out."""
+        """The three launchers with the same ranks and program, each with its own options; None leaves a launcher out."""
         found = {}
         if self.dlaunch and own is not None:
             found["dlaunch"] = [self.dlaunch, *own, "-n", str(ranks), *command]
         if self.hydra and hydra is not None:
             found["Hydra"] = [self.hydra, *hydra, "-n", str(ranks), *command]
         if self.mpirun and mpirun is not None:
-            # Its spawn threads (32 ranks and more) hang; without them it can be timed.
+            # mpirun's spawn threads (32 ranks and more) hang; measure without them.
             found["Open MPI"] = [*self.mpirun_as_is(), "--mca", "odls_base_num_threads", "0", *mpirun,
                                  "-n", str(ranks), *command]
         return found
@@ -146,7 +145,7 @@ def stream_rows(launchers, programs, ranks=4, size=64 * MIB):
 
 
 def file_rows(launchers, programs, directory, ranks=4, size=64 * MIB):
-    """To a file per rank, on tmpfs: the disk is not what is measured."""
+    """A file per rank, on tmpfs: the disk is not measured."""
     total = ranks * (size // LINE) * LINE
 
     def empty():

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What many hosts cost the launcher, as the Markdown tables of docs/scale.md. scripts/bench builds what this needs.
+"""Measures the launcher's cost of many hosts, and prints the Markdown tables of docs/performance.md.
 
-The hosts are stubs (bench/stub_agent.h) behind bench/fake_sshd or behind --exec, all on this machine, so the wall clock
-holds their cost too; CPU, memory, descriptors and threads are those of dlaunch alone.
+The hosts are stubs (bench/stub_agent.h), started by bench/fake_sshd or by --exec, all on this machine. Wall-clock times
+therefore include the work of the hosts. CPU, memory, descriptors and threads are only of dlaunch. scripts/bench builds
+the programs.
 """
 import argparse
 import contextlib
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BEGIN, END = "<!-- scale:begin -->", "<!-- scale:end -->"
 COUNTS = (1, 16, 64, 256, 1024, 2048, 4096)
-DESCRIPTORS = {"ssh": 6, "exec": 3}  # a host; cli/open_files.cpp
+DESCRIPTORS = {"ssh": 6, "exec": 3}  # per host; launcher/open_files.cpp
 POLL = 0.001
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -34,7 +35,7 @@ class Cost:
 
 
 def watch(argv):
-    """Runs to the end; what the process itself took, without its children."""
+    """Runs the program to its end. Returns the cost of the process without its children."""
     start = time.perf_counter()
     pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
     peak = files = threads = 0
@@ -47,14 +48,14 @@ def watch(argv):
             files = max(files, os.stat(f"/proc/{pid}/fd").st_size)
         time.sleep(POLL)
     wall = time.perf_counter() - start
-    with open(f"/proc/{pid}/stat", "rb") as file:  # a zombie still tells its own share
+    with open(f"/proc/{pid}/stat", "rb") as file:  # also readable for a zombie
         fields = file.read().rpartition(b")")[2].split()
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return Cost(wall, (int(fields[11]) + int(fields[12])) / TICKS, peak, files, threads, code)
 
 
 def best(argv, rounds):
-    """Of the rounds, the one that took least CPU: the others had company."""
+    """The round with the lowest CPU time: other processes disturbed the other rounds."""
     costs = [watch(argv) for _ in range(rounds)]
     for cost in costs:
         if cost.code != 0:
@@ -64,7 +65,7 @@ def best(argv, rounds):
 
 @contextlib.contextmanager
 def fake_sshd(program, directory):
-    """Its port."""
+    """Runs the server; yields its port."""
     for key in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", f"{directory}/{key}"],
                        check=True)
@@ -73,7 +74,7 @@ def fake_sshd(program, directory):
             port = f"{directory}/port"
             while not (os.path.exists(port) and os.path.getsize(port)):
                 if server.poll() is not None:
-                    sys.exit("scale: fake_sshd does not start")
+                    sys.exit("scale: fake_sshd: exited before writing its port")
                 time.sleep(0.01)
             with open(port, encoding="utf-8") as file:
                 yield int(file.read())
@@ -123,11 +124,11 @@ def head(*titles):
 
 
 def costs_of(way, argv_of, bench, base):
-    """Rows of one way, as far as the limit of open files goes."""
+    """The rows of one transport, up to the limit of open files."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     for count, ranks in [*((count, 1) for count in COUNTS), (256, 8), (1024, 8)]:
         if count * DESCRIPTORS[way] + 256 > limit:
-            print(f"scale: {count} hosts by {way}: ulimit -Hn is {limit}", file=sys.stderr)
+            print(f"scale: {count} hosts by {way}: skipped: ulimit -Hn is {limit}", file=sys.stderr)
             continue
         print(f"{way}: {count} hosts, {ranks} ranks each …", file=sys.stderr)
         cost = best(argv_of(count, ranks), bench.rounds)
@@ -143,10 +144,10 @@ def costs_of(way, argv_of, bench, base):
 def tables(bench):
     text = [f"{time.strftime('%Y-%m-%d')}; {len(os.sched_getaffinity(0))} CPUs; load {os.getloadavg()[0]:.1f}; best of "
             f"{bench.rounds}.", ""]
-    text += head("way", "hosts", "ranks each", "wall", "CPU", "CPU a host", "libssh alone", "memory", "memory a host",
+    text += head("transport", "hosts", "ranks per host", "wall", "CPU", "CPU per host", "libssh alone", "memory", "memory per host",
                  "open files", "threads")
     for way, argv_of in (("ssh", bench.ssh), ("exec", bench.command)):
-        base = max(watch(argv_of(1, 1)).peak for _ in range(10))  # some are over before they are looked at
+        base = max(watch(argv_of(1, 1)).peak for _ in range(10))  # some runs end before the first measurement
         text += costs_of(way, argv_of, bench, base)
     text += ["", *head("plan only: `--dry-run`", "hosts", "ranks", "CPU", "memory")]
     for count in (1_000, 10_000):
@@ -160,7 +161,9 @@ def tables(bench):
 def write(path, text):
     with open(path, encoding="utf-8") as file:
         page = file.read()
-    before, _, rest = page.partition(BEGIN)
+    before, found, rest = page.partition(BEGIN)
+    if not found or END not in rest:
+        sys.exit(f"scale: {path}: missing {BEGIN} … {END}\nadd both lines at the place of the tables")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
 
@@ -169,20 +172,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=f"{ROOT}/build/release")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/performance.md")
     chosen = parser.parse_args()
     missing = [name for name in ("bin/dlaunch", "bench/fake_sshd", "bench/floor_ssh", "bench/stub_host")
                if not os.access(f"{chosen.build}/{name}", os.X_OK)]
     if missing or not shutil.which("ssh-keygen"):
-        sys.exit(f"scale: {missing[0] if missing else 'ssh-keygen'} is missing\nbuild it: "
+        sys.exit(f"scale: {missing[0] if missing else 'ssh-keygen'}: not found\nrun: "
                  "cmake --build --preset release --target dlaunch fake_sshd floor_ssh stub_host")
-    os.environ.pop("SSH_AUTH_SOCK", None)  # its keys would be asked for first
+    os.environ.pop("SSH_AUTH_SOCK", None)  # dlaunch would try its keys first
     with tempfile.TemporaryDirectory(prefix="dlaunch-scale-") as directory:
         with fake_sshd(f"{chosen.build}/bench/fake_sshd", directory) as port:
             text = tables(Bench(chosen, directory, port))
     print(text)
     if chosen.write:
-        write(f"{ROOT}/docs/scale.md", text)
+        write(f"{ROOT}/docs/performance.md", text)
 
 
 if __name__ == "__main__":

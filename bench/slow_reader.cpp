@@ -1,8 +1,8 @@
 // The reader of the streaming rows: `slow_reader [--sleep SECONDS] [--check RANKS LINES]` sleeps, reads stdin to its
-// end and prints as JSON how many bytes came. With --check also what became of the lines of `spew --sequence`:
-//   damaged   lines that are not one whole line of one rank, with at most a label before it
-//   disorder  whole lines out of their rank's order (lost, doubled or swapped)
-//   missing   lines of the RANKS x LINES expected that never came whole
+// end and prints the number of bytes as JSON. With --check the lines of `spew --sequence` are counted, too:
+//   damaged   lines other than a whole line of one rank, with or without a label
+//   disorder  whole lines out of their rank's order (lost, duplicate or swapped)
+//   missing   lines of the expected RANKS x LINES that did not arrive whole
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr std::size_t kBody = 79;  // of a line of spew, without its newline
+constexpr std::size_t kBody = 79;  // length of a line of spew, without newline
 constexpr std::size_t kRankDigits = 6;
 constexpr std::size_t kNumberDigits = 12;
 constexpr std::size_t kHead = kRankDigits + 1 + kNumberDigits + 1;
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     }
   }
   ::sleep(seconds);
-  std::vector<char> buffer(131072);  // as cat
+  std::vector<char> buffer(131072);  // as in cat
   unsigned long long total = 0;
   ssize_t n = 0;
   while ((n = ::read(STDIN_FILENO, buffer.data(), buffer.size())) > 0) {

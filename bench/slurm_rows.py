@@ -1,4 +1,4 @@
-"""The rows of a Slurm job: real nodes of a testbed (tests/testbed/slurm.py) in one allocation, which a shell holds."""
+"""The rows of a Slurm job: nodes of a testbed (tests/testbed/slurm.py) in one allocation, kept open by a shell."""
 import contextlib
 import os
 import subprocess
@@ -7,34 +7,34 @@ import time
 from ssh_rows import Ways, testbed
 from rows import LINE, MIB, Contestant, Goal, Row
 
-import slurm  # of the testbed, by ssh_rows' path
+import slurm  # from the testbed; ssh_rows sets the path
 
 NODES = 4
 READY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ready.py")
 
 
 def wanted(only):
-    """Whether any of the keys begins as one of `only` does."""
+    """Whether `only` selects a key of these rows."""
     return not only or any(key.startswith("slurm") or "slurm".startswith(key) for key in only)
 
 
 def why_not():
-    """Why these rows cannot be had here, or None."""
+    """The reason why these rows cannot be measured here, or None."""
     return slurm.why_not()
 
 
 @contextlib.contextmanager
 def allocation(scratch):
-    """(the testbed, the allocation's variables, pids of this process's children that must live on)."""
+    """Yields the testbed, the variables of the allocation, and pids of children that must survive a sweep."""
     with testbed.Testbed(NODES) as bed, slurm.Slurm(bed) as batch:
         variables = os.path.join(scratch, "allocation")
         script = f"env -0 >{variables}.new; mv {variables}.new {variables}; read _"
         words = bed.head.command(["salloc", "-Q", f"-N{NODES}", "--ntasks-per-node=1", "sh", "-c", script])
-        with subprocess.Popen(words, env=batch.environment(), stdin=subprocess.PIPE) as holder:  # its shell reads to the end
+        with subprocess.Popen(words, env=batch.environment(), stdin=subprocess.PIPE) as holder:  # the shell reads until its stdin closes
             deadline = time.monotonic() + 30
             while not os.path.exists(variables):
                 if time.monotonic() > deadline or holder.poll() is not None:
-                    raise RuntimeError("bench: Slurm grants no allocation")
+                    raise RuntimeError("bench: timed out after 30 s (waiting for an allocation of Slurm)")
                 time.sleep(0.02)
             with open(variables, encoding="utf-8") as file:
                 environment = file.read().split("\0")[:-1]

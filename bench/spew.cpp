@@ -1,6 +1,5 @@
-// The writer of the streaming rows: `spew BYTES [--sequence]` writes 80-byte lines in big writes until BYTES are out
-// (whole lines only). A line is "RRRRRR SSSSSSSSSSSS ~~~…": the rank, the line's number (0 without --sequence),
-// filling.
+// The writer of the streaming rows: `spew BYTES [--sequence]` writes whole 80-byte lines in large writes, BYTES in
+// total. A line is "RRRRRR SSSSSSSSSSSS ~~~…": the rank, the line number (0 without --sequence), padding.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +14,8 @@
 namespace {
 
 constexpr std::size_t kLine = 80;
-constexpr std::size_t kLinesPerWrite = 768;  // 15 pages: whole pages and whole lines, within a default pipe
-constexpr std::size_t kNumberEnd = 19;       // one past the line number's last digit
+constexpr std::size_t kLinesPerWrite = 768;  // 15 pages: whole pages and whole lines, smaller than a default pipe
+constexpr std::size_t kNumberEnd = 19;       // position after the last digit of the line number
 
 int own_rank() {
   for (const char* name : {"DLAUNCH_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "BENCH_RANK"}) {

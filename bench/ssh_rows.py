@@ -1,7 +1,7 @@
-"""The rows of other hosts: each a network namespace with a real sshd (tests/testbed), reached over ssh by all.
+"""The rows of other hosts: network namespaces with a real sshd (tests/testbed). All launchers use ssh.
 
-The hosts share this machine's CPUs with the launcher, so the wall clock is mostly sshd's and its login's; what a launcher
-pays itself is its CPU, which counts what it starts here (a client process a host), and nothing of the hosts' side.
+The hosts share this machine's CPUs with the launcher, so most of the wall-clock time is sshd and its logins. The CPU time
+is the cost of the launcher: it includes client processes (one per host), and excludes the processes of the hosts.
 """
 import os
 import shutil
@@ -17,7 +17,7 @@ KEY = "/root/.ssh/id_ed25519"
 
 
 def wanted(only):
-    """Whether any of the keys begins as one of `only` does."""
+    """Whether `only` selects a key of these rows."""
     return not only or any(key.startswith("ssh") or "ssh".startswith(key) for key in only)
 
 
@@ -27,14 +27,14 @@ def why_not():
 
 
 class Ways:
-    """How each launcher reaches so many hosts of a testbed. `bed` is open, and stays so while the rows run."""
+    """The commands of each launcher for N hosts of a testbed. `bed` must stay open while the rows run."""
 
     def __init__(self, launchers, programs, bed):
         self.launchers, self.programs, self.bed = launchers, programs, bed
-        self.on_head = ["nsenter", "-t", str(bed.head.pid), "-n", "-u", "-i", "-m"]  # execs: no process of its own
+        self.on_head = ["nsenter", "-t", str(bed.head.pid), "-n", "-u", "-i", "-m"]  # nsenter execs, so it adds no process
 
     def to(self, count, command, own=(), hydra=()):
-        """column -> Contestant, each running `command` once on each host; `own` and `hydra`: options of these two."""
+        """column -> Contestant that runs `command` once on each host. `own` and `hydra`: options of dlaunch and Hydra."""
         names = self.bed.names[:count]
         listed, one_each, ranks = ",".join(names), ",".join(f"{name}:1" for name in names), ["-n", str(count)]
         pdsh, mpirun = shutil.which("pdsh"), self.launchers.mpirun
@@ -44,7 +44,7 @@ class Ways:
         if self.launchers.hydra:
             found["Hydra"] = Contestant([self.launchers.hydra, *hydra, "-launcher", "ssh", "-hosts", listed, *ranks, *command])
         if mpirun:
-            # The hosts have no keys for each other: every one is reached from here.
+            # The hosts have no keys for each other: connect to all hosts from here.
             options = ["--mca", "plm_rsh_agent", "ssh", "--mca", "plm_rsh_no_tree_spawn", "1",
                        "--mca", "odls_base_num_threads", "0"]
             found["Open MPI"] = Contestant([mpirun, "--allow-run-as-root", *options, "--host", one_each, *ranks, *command])

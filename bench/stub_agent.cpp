@@ -5,7 +5,7 @@
 namespace dlaunch::bench {
 namespace {
 
-constexpr std::string_view kScriptEnd = "exec \"$a\"\n}\n";  // of transport/bootstrap.cpp's
+constexpr std::string_view kScriptEnd = "exec \"$a\"\n}\n";  // from transport/bootstrap.cpp
 constexpr std::string_view kNonce = "n=";
 
 }  // namespace

@@ -1,6 +1,6 @@
-// An agent that starts nothing: it answers the bootstrap script and every frame as a host would on which each rank says
-// a line and ends at once. So thousands of hosts fit on one machine and the launcher's own cost can be measured.
-// PURE but for the clock and uname's words, which its owner gives.
+// An agent without processes: answers the bootstrap script and every frame as a host whose ranks print a line and exit
+// at once. Thousands of hosts therefore fit on one machine, to measure the cost of the launcher. PURE, except for the
+// clock and the texts of uname, passed by its owner.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ class StubAgent {
 
   explicit StubAgent(Facts facts) : facts_(std::move(facts)) {}
 
-  /// What came from the launcher; the answer is appended to `out`. False once all is said, or after nonsense.
+  /// Handles bytes from the launcher and appends the answer to `out`. Returns false after the last answer or an invalid
+  /// input.
   bool feed(std::string_view bytes, std::string& out);
 
  private:

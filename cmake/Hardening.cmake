@@ -1,5 +1,5 @@
-# What makes a fault of memory a clean end and not a way in. Sanitizers bring their own; fortify needs optimising.
-# What it costs stands in docs/performance.md.
+# Options that turn a memory error into a clean exit instead of an exploit. Sanitizers have their own checks. FORTIFY
+# requires optimization. bench/results/hardening.md has the cost.
 
 add_library(dlaunch_hardening INTERFACE)
 if(NOT DLAUNCH_SANITIZE)

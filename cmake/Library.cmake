@@ -1,12 +1,12 @@
-# libdlaunch.a: the rooms that dlaunch/run.h needs, the agent among them, for other programs. Its CMake package and its
-# pkg-config file can be moved with it.
+# libdlaunch.a, for other programs: the modules for dlaunch/run.h, including the agent. The CMake package and the
+# pkg-config file are relocatable.
 include(CMakePackageConfigHelpers)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
 
-set(library_rooms asio allocate base dialback dialback_node dialback_protocol job launcher link output
+set(library_modules asio allocate base dialback dialback_node dialback_protocol job launcher link output
   plan pmi pmix ranktable report session spdlog sys transport transport_parsers wire)
-list(TRANSFORM library_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:dlaunch_\\1>" OUTPUT_VARIABLE library_objects)
+list(TRANSFORM library_modules REPLACE "(.+)" "$<TARGET_OBJECTS:dlaunch_\\1>" OUTPUT_VARIABLE library_objects)
 add_library(libdlaunch STATIC ${library_objects})
 set_target_properties(libdlaunch PROPERTIES OUTPUT_NAME dlaunch EXPORT_NAME dlaunch LINKER_LANGUAGE CXX)
 target_compile_features(libdlaunch INTERFACE cxx_std_20)

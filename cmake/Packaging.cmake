@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, and the .deb that `cpack -G DEB` makes of it.
+# The files of `cmake --install`, and the .deb package of `cpack -G DEB`.
 
 if(TARGET dlaunch)
   set_target_properties(dlaunch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
@@ -11,7 +11,7 @@ if(TARGET dlaunch)
       install(FILES ${PROJECT_BINARY_DIR}/links/${name} DESTINATION ${CMAKE_INSTALL_BINDIR})
     endforeach()
   endif()
-  # One source for help text and man page: the program itself.
+  # The program prints its own man page, from the table of options.
   set(man_page ${PROJECT_BINARY_DIR}/dlaunch.1)
   add_custom_command(OUTPUT ${man_page} COMMAND dlaunch --help-man > ${man_page} DEPENDS dlaunch VERBATIM)
   add_custom_target(man ALL DEPENDS ${man_page})
@@ -32,6 +32,6 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libssh-4 (>= 0.10)") # loaded at run time, so not found by its look at the program
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libssh-4 (>= 0.10)") # loaded at run time, so dpkg-shlibdeps does not find it
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openssh-client") # for ProxyJump
 include(CPack)

@@ -1,4 +1,4 @@
-// spdlog and fmt, compiled once: what Debian has of them are shared libraries, which every start would have to load.
+// spdlog and fmt, compiled once. Debian has only shared libraries, and each start would have to load them.
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/log_msg-inl.h>
@@ -13,7 +13,7 @@
 
 template class spdlog::sinks::base_sink<spdlog::details::null_mutex>;
 
-// What fmt/format.h says is compiled elsewhere.
+// The instantiations declared extern in fmt/format.h.
 FMT_BEGIN_NAMESPACE
 namespace detail {
 template auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;

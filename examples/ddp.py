@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A data-parallel training with PyTorch on CPUs: a small network learns y = sin(x) from each rank's shard of the data, its
-gradients averaged over gloo. With --checkpoint it goes on after a failure where it was.
+gradients averaged over gloo. With --checkpoint, the training continues from its last checkpoint after a failure.
 
     dlaunch -n 4 --env-for torch python3 examples/ddp.py
     dlaunch -H node1:2,node2:2 --env-for torch python3 examples/ddp.py
@@ -29,7 +29,7 @@ def mean_over_ranks(loss):
 
 
 def load(path, net, optimizer):
-    """The step that the checkpoint was written after; 0 without one."""
+    """The last step of the checkpoint; 0 without a checkpoint."""
     if not path or not os.path.exists(path):
         return 0
     state = torch.load(path)

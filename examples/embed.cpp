@@ -1,4 +1,4 @@
-// A program that has dlaunch inside: reads a hostfile, plans a job, runs it, and looks at what became of it.
+// A program that uses the dlaunch library: reads a hostfile, plans a job, runs the job and prints the result.
 //   embed HOSTFILE [RANK_TABLE]
 #include <dlaunch/hostfile.h>
 #include <dlaunch/plan.h>
@@ -23,7 +23,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-/// Keeps what the ranks write, and passes on what dlaunch has to say.
+/// Collects the output of the ranks, and prints the messages of dlaunch.
 class Collector : public Listener {
  public:
   void line(int id, output::Stream, std::string_view text) override { lines[id].emplace_back(text); }
@@ -52,7 +52,7 @@ Result<int> run_it(const std::string& hostfile) {
   std::cout << plan::to_map(*plan);
 
   JobOptions options;
-  options.policy.abort_on_failure = false;  // the others go on
+  options.policy.abort_on_failure = false;  // the other ranks continue
   options.report_file = std::filesystem::current_path() / "job.json";
   Collector collector;
   const auto outcome = run(*plan, options, collector);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands for a training program: it adds up its steps and writes a checkpoint after each, from which it goes on.
+"""Replaces a training program in tests: adds up its steps, and continues from the checkpoint of the last step.
 usage: counter.py DIRECTORY STEPS"""
 import os
 import pathlib
@@ -19,7 +19,7 @@ while step < steps:
     total += step * (int(rank) + 1)
     fresh = directory / f"checkpoint.{rank}.new"
     fresh.write_text(f"{step} {total}")
-    fresh.replace(checkpoint)  # a reader, or the next round, sees the old one or the new one
+    fresh.replace(checkpoint)  # a reader finds the old file or the new file
     print(f"rank {rank} step {step}", flush=True)
     time.sleep(0.02)
 print(f"rank {rank} result {total}", flush=True)

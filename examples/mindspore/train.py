@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Stands in for a MindSpore training: finds out who it is as the tutorials' scripts do, and prints losses as they do."""
+"""Replaces a MindSpore training: reads its rank and prints losses in the same way as the tutorials' scripts."""
 import json
 import os
 import sys
 
 
 def told(*names):
-    """The first of these variables that is set."""
+    """The value of the first variable that is set."""
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
 def device_of(rank, table):
-    """The device that the rank table gives the rank."""
+    """The device of the rank, from the rank table."""
     with open(table, encoding="utf-8") as file:
         servers = json.load(file)["server_list"]
     return next(device["device_id"] for server in servers for device in server["device"] if device["rank_id"] == rank)

@@ -35,8 +35,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
-constexpr std::chrono::seconds kToldWait{2};    // for an answer to TerminationNotice
-constexpr std::chrono::seconds kSameNotice{1};  // the guardian and who started us pass on what we get ourselves
+constexpr std::chrono::seconds kNoticeWait{2};  // for an answer to TerminationNotice
+constexpr std::chrono::seconds kSameNotice{
+    1};  // the guardian and the agent's parent forward signals that the agent also receives directly
 
 }  // namespace
 
@@ -47,7 +48,7 @@ class Agent::Impl {
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io, SIGCHLD, SIGTERM, SIGINT),
         timer_(io),
-        told_timer_(io),
+        notice_timer_(io),
         open_files_(open_files),
         files_(files),
         cgroup_(cgroup),
@@ -69,14 +70,14 @@ class Agent::Impl {
     wait_signal();
     timer_.expires_after(kSetupWait);
     timer_.async_wait([this](asio::error_code error) {
-      if (!error) launcher_lost("it sent no heartbeat");
+      if (!error) launcher_lost("the launcher sent no heartbeat");
     });
     io_.run();
     return exit_code_;
   }
 
  private:
-  /// What is made anew for each round of the job.
+  /// The state of one round of the job.
   struct Round {
     explicit Round(Impl& agent)
         : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
@@ -89,32 +90,32 @@ class Agent::Impl {
     WorkdirSetup workdir_setup;
     MpiService mpi;
     Ranks ranks;
-    bool killed = false;  // the grace is over, also for what the ranks left behind
+    bool killed = false;  // the grace period is over, also for processes that the ranks left
   };
 
   std::chrono::milliseconds grace() const { return std::chrono::milliseconds(round_->killed ? 0 : setup_.grace_ms); }
 
-  // ---- what the launcher says ----
+  // ---- messages of the launcher ----
   void on(wire::Setup& setup) {
-    if (heartbeat_) return launcher_lost("it sent a message out of order");
+    if (heartbeat_) return launcher_lost("protocol error: unexpected message from the launcher");
     setup_ = std::move(setup);
     files_.belong_to(setup_.job_id);
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
                            sys::wall_ns(), host_identity()});
-    if (setup_.version != wire::kVersion) return launcher_lost("it has another protocol version");
+    if (setup_.version != wire::kVersion) return launcher_lost("the launcher has another protocol version");
     heartbeat_.emplace(std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms)), Clock::now());
     beat();
     link_.flush();
-    if (setup_.hand_over) cgroup_.make(setup_.job_id);  // while the launcher, on another CPU, answers
+    if (setup_.hand_over) cgroup_.make(setup_.job_id);  // in parallel to the launcher's answer on another CPU
   }
 
   void on(wire::Signal& signal) {
-    reap();  // a rank that has ended already was not ended by this signal
+    reap();  // a rank that has ended before was not ended by this signal
     round_->mpi.settle();
     if (signal.if_caught) return round_->ranks.signal_where_caught(signal);
-    round_->memory.look();
+    round_->memory.record_mapped();
     round_->ranks.signal(static_cast<int>(signal.signal));
     if (signal.signal != SIGKILL) return;
     round_->killed = true;
@@ -136,7 +137,7 @@ class Agent::Impl {
     });
   }
 
-  /// This agent started no process of the job, so none of its children is meant.
+  /// This agent did not start processes of the job, so its own children are not meant.
   void on(wire::Sweep&) {
     cgroup_.adopt_left(setup_.job_id);
     round_->reaper.aim_at(marks_of_ranks(setup_.job_id));
@@ -146,7 +147,7 @@ class Agent::Impl {
     });
   }
 
-  void on(wire::QueryHost& query) { inspector_.look(std::move(query)); }
+  void on(wire::QueryHost& query) { inspector_.inspect(std::move(query)); }
   void on(wire::RunCommands& request) { command_runner_.ask(std::move(request)); }
   void on(wire::SampleStacks& question) { stack_sampler_.ask(std::move(question), round_->ranks.running()); }
   void on(wire::Layout& layout) {
@@ -155,13 +156,14 @@ class Agent::Impl {
   }
   void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }
   void on(wire::Stage& stage) {
-    if (!round_->workdir_setup.stage(stage)) launcher_lost("it sends more files than it was granted");
+    if (!round_->workdir_setup.stage(stage))
+      launcher_lost("protocol error: the launcher sent more of --stage than was granted");
   }
   void on(wire::JobFile& file) { round_->ranks.keep(file); }
   void on(wire::Program& program) { round_->ranks.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { round_->ranks.start(spawn); }
   void on(wire::Stdin& input) {
-    if (!round_->ranks.input(input)) launcher_lost("it sends more stdin than it was granted");
+    if (!round_->ranks.input(input)) launcher_lost("protocol error: the launcher sent more stdin than was granted");
   }
   void on(wire::Credit& credit) { round_->ranks.granted(credit); }
   void on(wire::WindowSize& size) { round_->ranks.resize(size); }
@@ -172,33 +174,35 @@ class Agent::Impl {
     round_->mpi.on(message);
   }
 
-  /// Messages that only an agent sends, and Ping, which has been counted already.
+  /// Ignores messages that only an agent sends, and Ping, counted already.
   template <class Other>
   void on(Other&) {}
 
-  // ---- what happens by itself ----
+  // ---- timers and signals ----
   void wait_signal() {
     signals_.async_wait([this](asio::error_code error, int signal) {
       if (error) return;
-      signal == SIGCHLD ? reap() : told(signal);
+      signal == SIGCHLD ? reap() : report_signal(signal);
       wait_signal();
     });
   }
 
-  /// The launcher decides what becomes of the ranks, and answers at once. What ends us may have taken its way to us.
-  void told(int signal) {
+  /// Reports the signal to the launcher, which decides about the ranks and answers at once. Without a guardian or a
+  /// launcher, the agent ends its ranks itself.
+  void report_signal(int signal) {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
-    if (at_once && ::getppid() != guardian_) return launcher_lost("its other process was killed");
-    if (at_once && !heartbeat_) return launcher_lost("the agent was told to end");
-    Time& before = told_[signal];
-    if (!heartbeat_ || said_clean_ || Clock::now() - before < kSameNotice) return;
+    if (at_once && ::getppid() != guardian_) return launcher_lost("the agent's guardian process was killed");
+    if (at_once && !heartbeat_) return launcher_lost("the agent received a termination signal");
+    Time& before = reported_signals_[signal];
+    if (!heartbeat_ || clean_sent_ || Clock::now() - before < kSameNotice) return;
     before = Clock::now();
     link_.send(wire::TerminationNotice{static_cast<std::uint32_t>(signal), sys::wall_ns()});
     link_.flush();
     if (!at_once) return;
-    told_timer_.expires_after(kToldWait);
-    told_timer_.async_wait([this, asked = Clock::now()](asio::error_code error) {
-      if (!error && heartbeat_->silent_since(asked)) launcher_lost("it was told to end, and the launcher says nothing");
+    notice_timer_.expires_after(kNoticeWait);
+    notice_timer_.async_wait([this, asked = Clock::now()](asio::error_code error) {
+      if (!error && heartbeat_->silent_since(asked))
+        launcher_lost("the agent received a termination signal, and the launcher does not answer");
     });
   }
 
@@ -207,7 +211,7 @@ class Agent::Impl {
       int wait_status = 0;
       const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
       if (pid <= 0) return round_->reaper.children_changed(pid < 0 && errno == ECHILD);
-      if (WIFSTOPPED(wait_status)) continue;  // a rank that the thread of StackSampler looks at
+      if (WIFSTOPPED(wait_status)) continue;  // a rank that StackSampler's thread has stopped for a sample
       if (round_->workdir_setup.reaped(pid, wait_status) || command_runner_.reaped(pid, wait_status)) continue;
       round_->memory.reaped(pid);
       if (!round_->mpi.reaped(pid, wait_status)) round_->ranks.reaped(pid, wait_status);
@@ -220,13 +224,13 @@ class Agent::Impl {
     timer_.async_wait([this](asio::error_code error) {
       if (error) return;
       if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
-      if (!said_clean_) link_.send(wire::Ping{});
-      reap();  // a SIGCHLD that asio could not carry through its pipe
+      if (!clean_sent_) link_.send(wire::Ping{});
+      reap();  // in case asio's signal pipe lost a SIGCHLD
       beat();
     });
   }
 
-  /// Removes what the round left but its processes. Returns what is left of all, for Clean.
+  /// Removes the round's files and groups. Returns all remains of the round, for Clean.
   std::vector<std::string> remove_files(std::vector<std::string> left) {
     round_->ranks.clear();
     for (std::string& path : files_.remove()) left.push_back(std::move(path));
@@ -234,30 +238,30 @@ class Agent::Impl {
     return left;
   }
 
-  /// The old round is destroyed at the end of this turn of the loop, because its reaper is our caller.
+  /// Destroys the old round at the end of this turn of the loop, because its reaper is the caller.
   void end_round(std::vector<std::string> left) {
     if (const auto text = text_of(round_->memory.remove()); !text.empty()) link_.send(wire::Log{.text = text});
     link_.send(wire::Clean{remove_files(std::move(left))});
     asio::post(io_, [old = std::exchange(round_, std::make_unique<Round>(*this))] {});
   }
 
-  /// Clean is the last frame and is sent after everything that is queued: a slow launcher gets all of it. The agent
-  /// stays until the launcher, which has it then, ends the link: a way such as qrsh's may lose what comes right before
-  /// the end of what is at its other side.
+  /// Clean is the last frame, sent after all queued frames: a slow launcher receives all of them. The agent stays until
+  /// the launcher, after reading Clean, closes the link: a transport such as qrsh may lose the last bytes before the
+  /// end of its process.
   void leave(std::vector<std::string> left) {
-    said_clean_ = true;
+    clean_sent_ = true;
     link_.send(wire::Clean{remove_files(std::move(left))});
     if (setup_.hand_over) link_.when_sent([this] { io_.stop(); });
   }
 
-  /// Whatever becomes of the launcher, nothing of the job stays behind.
+  /// Ends all processes of the job and removes its files without the launcher.
   void launcher_lost(const std::string& why) {
-    if (said_clean_) return io_.stop();
+    if (clean_sent_) return io_.stop();
     link_.send(wire::Log{wire::Log::kError, "the agent ends its ranks: " + why});
     link_.flush();
     link_.close();
     timer_.cancel();
-    told_timer_.cancel();
+    notice_timer_.cancel();
     round_->ranks.discard();
     round_->workdir_setup.stop();
     inspector_.stop();
@@ -277,7 +281,7 @@ class Agent::Impl {
   link::Link link_;
   asio::signal_set signals_;
   asio::steady_timer timer_;
-  asio::steady_timer told_timer_;
+  asio::steady_timer notice_timer_;
   const rlimit open_files_;
   JobDirectory& files_;
   JobCgroup& cgroup_;
@@ -287,8 +291,8 @@ class Agent::Impl {
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
-  std::map<int, Time> told_;  // when we said last that a signal came
-  bool said_clean_ = false;
+  std::map<int, Time> reported_signals_;  // time of the last report for each signal
+  bool clean_sent_ = false;
   int exit_code_ = 0;
 };
 

@@ -1,6 +1,7 @@
-// What runs on each host: it starts the ranks that the launcher names, carries their streams, reports their ends, and
-// leaves nothing behind. When the launcher goes away or falls silent it sends TERM to all, KILL after the grace, and
-// exits. One thread, one loop; `main` owns it. The process must be a subreaper.
+// The agent process on each host: starts the ranks that the launcher requests, forwards their streams, reports their
+// ends, and removes all remains of the job. If the launcher ends or stops sending heartbeats, the agent sends TERM to
+// all processes, KILL after the grace period, and exits. One thread, one loop; owned by `main`. The process must be a
+// subreaper.
 #pragma once
 
 #include <sys/resource.h>
@@ -18,13 +19,13 @@ namespace dlaunch::agent {
 
 class Agent {
  public:
-  /// `in` and `out`: the link to the launcher. `open_files`: the limit that ranks get. `files` and `cgroup` must
-  /// outlive it.
+  /// `in` and `out`: the link to the launcher. `open_files`: the ranks' limit. `files` and `cgroup` must outlive this
+  /// object.
   Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup);
   ~Agent();
 
-  /// Returns the process's exit code, when nothing of the job is left or what is left cannot be ended. `guardian`: the
-  /// process's parent, whose death is no word of the launcher's.
+  /// Returns the process's exit code when the job's processes and files are gone, or cannot be removed. `guardian`: the
+  /// parent process; its death is not a message of the launcher.
   int run(pid_t guardian);
 
  private:

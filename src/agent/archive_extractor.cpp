@@ -16,7 +16,7 @@ namespace {
 
 using Kind = wire::ArchiveItem::Kind;
 
-constexpr mode_t kOurs = 0700;  // a directory must be writable for us while it is filled, whatever its permissions
+constexpr mode_t kOurs = 0700;  // the directory must be writable while it is filled, whatever its permissions
 
 tl::unexpected<Error> failed(const std::string& path) {
   return fail({.where = "", .what = "cannot write " + path, .why = std::strerror(errno), .hint = ""});

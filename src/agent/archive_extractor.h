@@ -1,4 +1,5 @@
-// Writes the files of an archive (wire/archive.h) as they come, into several directories at once.
+// Extracts an archive (wire/archive.h), as its bytes arrive, into several directories at once. Owned by the process of
+// agent/workdir_setup.h.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ class ArchiveExtractor {
   explicit ArchiveExtractor(std::vector<std::string> dirs);
 
   Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
-  /// Whether the archive has come completely.
+  /// Whether the whole archive has arrived.
   bool complete() const { return reader_.complete(); }
 
  private:
@@ -27,7 +28,7 @@ class ArchiveExtractor {
 
   const std::vector<std::string> dirs_;
   wire::ArchiveItem item_;
-  std::vector<sys::Fd> files_;  // one for each directory, while the item is a file
+  std::vector<sys::Fd> files_;  // one per directory, while the item is a file
   std::string target_;          // while the item is a link
   wire::ArchiveReader reader_;
 };

@@ -17,13 +17,13 @@ namespace {
 constexpr auto kLastKind = static_cast<std::uint8_t>(plan::DeviceKind::named);
 
 std::string not_bound(std::set<int> devices, const std::string& why) {
-  if (devices.erase(-1) > 0 && devices.empty()) return "ranks whose device is not known are not bound";
+  if (devices.erase(-1) > 0 && devices.empty()) return "ranks with unknown devices are not bound";
   return (devices.size() == 1 ? "the rank of device " + fold_ints(devices) + " is"
                               : "the ranks of devices " + fold_ints(devices) + " are") +
          " not bound: " + why;
 }
 
-/// Reads the topology, which takes milliseconds, only where binding was asked for.
+/// Reads the topology only for a job with binding, because reading takes milliseconds.
 Result<BoundRanks> bind_as_asked(const wire::Layout& layout) {
   plan::BindingRequest request;
   request.bind_to = static_cast<plan::BindTo>(layout.bind_to);
@@ -52,9 +52,10 @@ BoundRanks bind_near_devices(const plan::Topology& topology, const wire::Layout&
   for (size_t i = 0; i < devices.size(); ++i) {
     if (near.cpus[i].empty()) (nodes[i] ? closed : unknown).insert(devices[i]);
   }
-  if (!unknown.empty()) near.note = not_bound(unknown, "on which NUMA node is not known here");
+  if (!unknown.empty()) near.note = not_bound(unknown, "unknown NUMA node");
   if (!closed.empty()) {
-    near.note += (near.note.empty() ? "" : "; ") + not_bound(closed, "no CPU of its NUMA node may be used here");
+    near.note +=
+        (near.note.empty() ? "" : "; ") + not_bound(closed, "this process may not use the CPUs of the NUMA node");
   }
   return near;
 }

@@ -1,4 +1,4 @@
-// The CPUs that this host's ranks are bound to. Owned by Ranks.
+// Computes the CPUs to bind this host's ranks to. Owned by Ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace dlaunch::agent {
 
 struct BoundRanks {
   std::vector<std::vector<std::uint32_t>> cpus;  ///< of each local rank; empty: the rank is not bound
-  std::string note;                              ///< which ranks are not bound, and why; empty: all are
+  std::string note;                              ///< which ranks are not bound, and why; empty: all are bound
 };
 
 /// --bind-to device: the CPUs near each local rank's device. `root` is "" for this machine.
@@ -22,7 +22,7 @@ BoundRanks bind_near_devices(const plan::Topology& topology, const wire::Layout&
 
 class RankBinding {
  public:
-  /// Returns a note for the user. A topology that cannot be read is reported for each rank instead.
+  /// Returns a note for the user. An unreadable topology is reported per rank instead.
   std::string configure(const wire::Layout& layout);
   /// A mask for sched_setaffinity(2): bit n of the words is CPU n. Empty: the rank is not bound.
   Result<std::vector<unsigned long>> affinity_of(const wire::Spawn& spawn);
@@ -31,7 +31,7 @@ class RankBinding {
   Result<std::vector<std::uint32_t>> cpus_of(const wire::Spawn& spawn);
 
   Result<BoundRanks> bound_;
-  std::optional<Result<plan::Topology>> whole_;  // read once a rank names its CPUs
+  std::optional<Result<plan::Topology>> whole_;  // read when a rank lists its CPUs
 };
 
 }  // namespace dlaunch::agent

@@ -29,7 +29,7 @@ struct CommandRunner::Run {
   pid_t pid;
   asio::posix::stream_descriptor pipe;
   std::array<char, 4096> buffer{};
-  bool silent = false;  // its pipe has ended
+  bool silent = false;  // the pipe has ended
   std::optional<int> wait_status;
 };
 
@@ -40,39 +40,39 @@ CommandRunner::~CommandRunner() = default;
 void CommandRunner::ask(wire::RunCommands&& request) {
   stop();
   request_ = std::move(request);
-  told_ = {};
-  told_.printed.resize(request_.commands.size());
-  told_.codes.resize(request_.commands.size(), static_cast<std::uint32_t>(kExitTimeout));
+  results_ = {};
+  results_.printed.resize(request_.commands.size());
+  results_.codes.resize(request_.commands.size(), static_cast<std::uint32_t>(kExitTimeout));
   next_ = 0;
-  asked_ = true;
+  requested_ = true;
   deadline_.expires_after(std::chrono::milliseconds(request_.patience_ms));
   deadline_.async_wait([this](asio::error_code error) {
-    if (!error) tell();
+    if (!error) send_results();
   });
   start_next();
 }
 
 void CommandRunner::stop() {
-  asked_ = false;
+  requested_ = false;
   deadline_.cancel();
   for (const auto& run : runs_) {
     if (run->wait_status) continue;
-    if (::kill(-run->pid, SIGKILL) != 0) ::kill(run->pid, SIGKILL);  // it does not lead its group yet
+    if (::kill(-run->pid, SIGKILL) != 0) ::kill(run->pid, SIGKILL);  // if the child does not lead its group yet
   }
   runs_.clear();
 }
 
 void CommandRunner::start_next() {
-  while (asked_ && runs_.size() < kAtOnce && next_ < request_.commands.size()) start(next_++);
-  if (asked_ && runs_.empty()) tell();
+  while (requested_ && runs_.size() < kAtOnce && next_ < request_.commands.size()) start(next_++);
+  if (requested_ && runs_.empty()) send_results();
 }
 
 void CommandRunner::start(size_t index) {
   std::vector<std::string> words = split(request_.commands[index], '\n');
   const auto program = find_program(words.front(), {"PATH=" + request_.path}, "/");
   if (!program) {
-    told_.codes[index] = static_cast<std::uint32_t>(kExitNotFound);
-    told_.printed[index] = program.error().what;
+    results_.codes[index] = static_cast<std::uint32_t>(kExitNotFound);
+    results_.printed[index] = program.error().what;
     return;
   }
   const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -90,7 +90,7 @@ void CommandRunner::start(size_t index) {
   launch.open_files = open_files_;
   const auto child = null && pipe.read ? spawner_.spawn(launch) : ProcessSpawner::Child{};
   if (child.pid < 0) {
-    told_.codes[index] = static_cast<std::uint32_t>(kExitNotExecutable);
+    results_.codes[index] = static_cast<std::uint32_t>(kExitNotExecutable);
     return;
   }
   runs_.push_back(std::make_unique<Run>(io_, index, child.pid, std::move(pipe.read)));
@@ -100,7 +100,7 @@ void CommandRunner::start(size_t index) {
 void CommandRunner::read(Run& run) {
   run.pipe.async_read_some(asio::buffer(run.buffer), [this, &run](asio::error_code error, size_t size) {
     if (error == asio::error::operation_aborted) return;
-    std::string& text = told_.printed[run.command];
+    std::string& text = results_.printed[run.command];
     const size_t kept = std::min({size, kLongestAnswer - text.size(), kMostPrinted - printed_});
     text.append(run.buffer.data(), kept);
     printed_ += kept;
@@ -120,15 +120,15 @@ bool CommandRunner::reaped(pid_t pid, int wait_status) {
 
 void CommandRunner::settle(Run& run) {
   if (!run.silent || !run.wait_status) return;
-  told_.codes[run.command] = static_cast<std::uint32_t>(ExitStatus::from_wait(*run.wait_status).shell_code());
+  results_.codes[run.command] = static_cast<std::uint32_t>(ExitStatus::from_wait(*run.wait_status).shell_code());
   std::erase_if(runs_, [&](const auto& each) { return each.get() == &run; });
   start_next();
 }
 
-/// Answers; commands that have not ended keep the code of a timeout.
-void CommandRunner::tell() {
+/// Sends the answer; commands that still run keep the code of a timeout.
+void CommandRunner::send_results() {
   stop();
-  link_.send(std::exchange(told_, {}));
+  link_.send(std::exchange(results_, {}));
 }
 
 }  // namespace dlaunch::agent

@@ -1,5 +1,5 @@
-// Answers RunCommands with CommandResults: runs short programs of this host side by side, a few at a time, and gathers
-// what they print. Owned by the Agent, which also reaps them; link and loop must outlive it.
+// Answers RunCommands with CommandResults: runs short programs on this host, a few in parallel, and collects their
+// output. Owned by the Agent, including the reaping of children; link and loop must outlive this object.
 #pragma once
 
 #include <sys/resource.h>
@@ -20,15 +20,16 @@ namespace dlaunch::agent {
 class CommandRunner {
  public:
   static constexpr size_t kAtOnce = 16;
-  static constexpr size_t kLongestAnswer = 1u << 20;  ///< of one command, if all together print at most kMostPrinted
+  static constexpr size_t kLongestAnswer = 1u
+                                           << 20;  ///< per command, if all commands together print at most kMostPrinted
   static constexpr size_t kMostPrinted = 3u << 20;
 
   CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files);
   ~CommandRunner();
 
-  /// Commands of an earlier request that still run are ended.
+  /// Ends running commands of an earlier request.
   void ask(wire::RunCommands&& request);
-  /// Whether the child was one of ours.
+  /// Whether the child belongs to this object.
   bool reaped(pid_t pid, int wait_status);
   /// The agent is leaving: starts no more children.
   void stop();
@@ -39,7 +40,7 @@ class CommandRunner {
   void start(size_t index);
   void read(Run& run);
   void settle(Run& run);
-  void tell();
+  void send_results();
 
   asio::io_context& io_;
   link::Link& link_;
@@ -47,10 +48,10 @@ class CommandRunner {
   ProcessSpawner spawner_;
   asio::steady_timer deadline_;
   wire::RunCommands request_;
-  wire::CommandResults told_;
+  wire::CommandResults results_;
   size_t next_ = 0;
   size_t printed_ = 0;  // bytes that all commands printed
-  bool asked_ = false;
+  bool requested_ = false;
   std::vector<std::unique_ptr<Run>> runs_;
 };
 

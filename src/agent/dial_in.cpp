@@ -37,14 +37,14 @@ using dialback::Endpoint;
 using dialback::LauncherContact;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kContactLimit{60};  // for the launcher to say where it is
-constexpr std::chrono::seconds kConnectLimit{3};   // then another way may be taken
-constexpr milliseconds kPause{100};                // between tries to connect
-constexpr milliseconds kAgentEnds{5000};           // as for an agent of the launcher's own machine
+constexpr std::chrono::seconds kContactLimit{60};  // for the launcher to send its address
+constexpr std::chrono::seconds kConnectLimit{3};   // after the limit the launcher may use another transport
+constexpr milliseconds kPause{100};                // between attempts to connect
+constexpr milliseconds kAgentEnds{5000};           // as for an agent on the launcher's own machine
 constexpr milliseconds kOrphanGrace{3000};
 
 tl::unexpected<Error> no_contact(std::string why) {
-  return fail({"", "the launcher did not say where it listens", std::move(why), ""});
+  return fail({"", "no launcher address received", std::move(why), ""});
 }
 
 Result<LauncherContact> read_contact(const sys::Fd& from, const char* nonce, int ended) {
@@ -52,15 +52,16 @@ Result<LauncherContact> read_contact(const sys::Fd& from, const char* nonce, int
   const Time deadline = Clock::now() + kContactLimit;
   std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   while (!reader.broken()) {
-    if (!dialback::readable(from.get(), ended, deadline)) return no_contact("it said nothing in time");
+    if (!dialback::readable(from.get(), ended, deadline))
+      return no_contact("timed out after " + std::to_string(kContactLimit.count()) + " s waiting for the launcher");
     const ssize_t got = TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size()));
-    if (got <= 0) return no_contact("it is gone");
+    if (got <= 0) return no_contact("the launcher closed the connection");
     if (auto contact = reader.feed({buffer.data(), static_cast<size_t>(got)})) return *std::move(contact);
   }
-  return no_contact("what it said cannot be understood");
+  return no_contact("invalid data from the launcher");
 }
 
-/// The address of a contact, which is numeric. Its length; 0: it is none.
+/// Converts a contact's numeric address. Returns its length; 0: not an address.
 socklen_t address_of(const Endpoint& at, sockaddr_storage& address) {
   auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
@@ -76,7 +77,7 @@ socklen_t address_of(const Endpoint& at, sockaddr_storage& address) {
   return sizeof *v6;
 }
 
-/// One try; 0, or an errno.
+/// One attempt to connect. Returns 0 or an errno.
 int connect_once(const sys::Fd& socket, const sockaddr_storage& address, socklen_t size, Time deadline, int ended) {
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -111,7 +112,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
   }
 }
 
-/// The agent whose link this process carries. It starts while this process makes itself known to the launcher.
+/// The agent whose link this process forwards. It starts while this process authenticates to the launcher.
 class Child {
  public:
   explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)) {
@@ -127,10 +128,10 @@ class Child {
     return std::exchange(link_, sys::Fd());
   }
 
-  /// Passes on every signal: the agent reports only the first one, and a manager that insists sends KILL.
-  bool tell_to_end(int signal) const { return pid_ > 0 && ::kill(pid_, signal) == 0; }
+  /// Forwards every signal: the agent reports only the first signal, and a batch system sends KILL after several.
+  bool forward(int signal) const { return pid_ > 0 && ::kill(pid_, signal) == 0; }
 
-  /// Its orphans are our children.
+  /// After its end, its orphans are children of this process.
   void end() {
     link_ = sys::Fd();
     if (pid_ <= 0) return;
@@ -160,14 +161,14 @@ class Child {
   Result<sys::Fd> link_ = sys::Fd();
 };
 
-/// All agents of one command read the same bytes: one that does not read them keeps the others' from them.
+/// All agents of one command read the same bytes: an agent that stopped reading would block the others.
 void pass_over(const sys::Fd& from) {
   std::array<char, 64u << 10> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   while (TEMP_FAILURE_RETRY(::read(from.get(), buffer.data(), buffer.size())) > 0) {
   }
 }
 
-/// The exit code.
+/// Returns the exit code.
 Result<int> dial_in(const char* nonce, const std::string& name) {
   dialback::EndSignals signals;
   const auto from = std::make_shared<sys::Fd>(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -184,7 +185,7 @@ Result<int> dial_in(const char* nonce, const std::string& name) {
   if (!connection) return fail(std::move(connection).error().error);
   const std::string job_id = connection->job_id;
   const dialback::LocalAgent agent{[&] { return child.link(job_id); },
-                                   [&](int signal) { return child.tell_to_end(signal); }, [&] { child.end(); }};
+                                   [&](int signal) { return child.forward(signal); }, [&] { child.end(); }};
   return dialback::NodeService(*std::move(connection), agent, signals).run();
 }
 
@@ -195,7 +196,8 @@ int dial_in_main(int argc, char** argv) {
   constexpr int kFailed = 1;
   if (argc < kWords) return kFailed;
   ::syscall(SYS_close_range, 3u, ~0u, 0u);
-  // A manager that sends USR1 or USR2 to all processes of a step means the ranks, and the agent, which gets it, too.
+  // A batch system that sends USR1 or USR2 to all processes of a step means the ranks; the agent also receives the
+  // signal.
   for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto done = dial_in(argv[2], argv[3]);
   if (done) return *done;

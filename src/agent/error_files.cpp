@@ -16,7 +16,7 @@ std::string ErrorFiles::add_to(std::vector<std::string>& own, const std::vector<
                                std::uint32_t rank) {
   if (!offered_ || has_name_of(own, kErrorFileVariable) || has_name_of(shared, kErrorFileVariable)) return {};
   const auto directory = files_.make(kErrorDirectory);
-  if (!directory) return {};  // a rank can fail without it
+  if (!directory) return {};  // a rank can fail without an error file
   std::string path = *directory + "/rank." + std::to_string(rank) + ".json";
   own.push_back(kErrorFileVariable + path);
   return path;

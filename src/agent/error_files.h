@@ -1,5 +1,6 @@
-// TORCHELASTIC_ERROR_FILE: where a rank of PyTorch writes why it failed. They are in the job's directory on this host,
-// and go with it; what a rank wrote is sent when it has failed.
+// TORCHELASTIC_ERROR_FILE: the file in which a PyTorch rank writes the reason of its failure. The files are in the
+// job's directory on this host and are removed with the directory; a failed rank's file is sent to the launcher. Owned
+// by Ranks; `files` must outlive this object.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@ class ErrorFiles {
  public:
   explicit ErrorFiles(JobDirectory& files) : files_(files) {}
 
-  /// From now on ranks have one.
+  /// From now on ranks have an error file.
   void offer() { offered_ = true; }
 
-  /// Adds the variable to a rank's own, unless they or its program's have it already, or no file can be kept here.
-  /// Returns the path of its file; empty for none.
+  /// Adds the variable to `own`, unless `own` or `shared` has the variable, or the file cannot be created. Returns the
+  /// file's path, or an empty text.
   std::string add_to(std::vector<std::string>& own, const std::vector<std::string>& shared, std::uint32_t rank);
 
-  /// All of a rank's file; empty where it wrote none, or more than wire::kMostErrorText.
+  /// The whole content of a rank's file; empty if the file is missing or larger than wire::kMostErrorText.
   static std::string text_of(const std::string& path);
 
  private:

@@ -1,4 +1,4 @@
-// Which of the worlds that this host knows a rank is in. PURE.
+// Finds the world of a rank among the worlds known to this host. PURE.
 #pragma once
 
 #include <algorithm>

@@ -32,8 +32,8 @@ std::int64_t free_shared_memory() {
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
 
-/// As on the launcher's own machine, but that only a resource manager has hidden devices.
-void look_at_machine(const wire::QueryHost& query, wire::HostInfo& facts) {
+/// Like the inspection of the launcher's machine, but only a batch system hides devices.
+void inspect_machine(const wire::QueryHost& query, wire::HostInfo& facts) {
   const auto here = allocate::local_allocation(node_variables(), query.no_devices ? std::optional(0) : std::nullopt,
                                                query.cores ? allocate::Count::cores : allocate::Count::cpus);
   if (!here) return;
@@ -45,7 +45,7 @@ void look_at_machine(const wire::QueryHost& query, wire::HostInfo& facts) {
   facts.devices_from = host.devices_from;
 }
 
-void look_for_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
+void find_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
   const std::vector<std::string> environment = {"PATH=" + query.path};
   for (size_t i = 0; i < query.programs.size(); ++i) {
     facts.programs.emplace_back();
@@ -60,7 +60,7 @@ void look_for_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
   }
 }
 
-/// 0 when an interpreter can read it: a file, or a directory that Python runs as a program.
+/// Returns 0 if an interpreter can read the path: a file, or a directory that Python runs as a program; else an errno.
 std::uint32_t error_of_reading(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
@@ -68,7 +68,7 @@ std::uint32_t error_of_reading(const std::string& path) {
   return ::access(path.c_str(), R_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
 }
 
-/// The paths where the script may be, the likeliest first.
+/// The possible paths of the script, the likeliest first.
 std::vector<std::string> places_of_script(const wire::QueryHost& query, size_t i) {
   const std::string& script = query.scripts[i];
   const std::string wdir = i < query.wdirs.size() ? query.wdirs[i] : "/";
@@ -80,7 +80,7 @@ std::vector<std::string> places_of_script(const wire::QueryHost& query, size_t i
   return places;
 }
 
-void look_for_scripts(const wire::QueryHost& query, wire::HostInfo& facts) {
+void find_scripts(const wire::QueryHost& query, wire::HostInfo& facts) {
   for (size_t i = 0; i < query.scripts.size(); ++i) {
     facts.scripts.emplace_back();
     facts.script_errors.push_back(0);
@@ -100,17 +100,17 @@ void look_for_scripts(const wire::QueryHost& query, wire::HostInfo& facts) {
 HostInspector::HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files)
     : io_(io), link_(link), open_files_(open_files) {}
 
-void HostInspector::look(wire::QueryHost&& query) {
+void HostInspector::inspect(wire::QueryHost&& query) {
   wire::HostInfo facts;
   facts.time_ns = sys::wall_ns();
   facts.version = DLAUNCH_VERSION;
-  look_at_machine(query, facts);
+  inspect_machine(query, facts);
   facts.shm_free = free_shared_memory();
   if (open_files_.rlim_cur != RLIM_INFINITY) facts.open_files = static_cast<std::int64_t>(open_files_.rlim_cur);
   for (const auto& own : sys::interface_addresses()) facts.interfaces.push_back(own.interface + ' ' + own.address);
   for (const std::string& directory : query.wdirs) facts.wdir_errors.push_back(error_of_entering(directory));
-  look_for_programs(query, facts);
-  look_for_scripts(query, facts);
+  find_programs(query, facts);
+  find_scripts(query, facts);
   if (query.names.empty()) return link_.send(facts);
   if (!resolver_) resolver_.emplace(io_, open_files_);
   resolver_->resolve(std::move(query.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {

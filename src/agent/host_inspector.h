@@ -1,5 +1,5 @@
-// Answers QueryHost with HostInfo: what this host has for ranks, and whether what they need is there. Owned by the
-// Agent; link and loop must outlive it.
+// Answers QueryHost with HostInfo: this host's CPUs and devices, and whether the job's programs and files exist. Owned
+// by the Agent; link and loop must outlive this object.
 #pragma once
 
 #include <sys/resource.h>
@@ -15,10 +15,10 @@ namespace dlaunch::agent {
 
 class HostInspector {
  public:
-  /// `open_files`: the limit that ranks get.
+  /// `open_files`: the ranks' limit.
   HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files);
 
-  void look(wire::QueryHost&& query);
+  void inspect(wire::QueryHost&& query);
   /// The agent is leaving: starts no more children.
   void stop() { resolver_.reset(); }
 

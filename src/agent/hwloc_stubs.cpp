@@ -1,10 +1,10 @@
-// Replaces functions that Debian's libhwloc.a needs and a static agent cannot have. hwloc_symbols.txt directs our copy
-// of the library here, so that no other code sees these.
+// Replaces functions that Debian's libhwloc.a requires but a static agent cannot have. hwloc_symbols.txt redirects the
+// library's calls to these functions, so that no other code is affected.
 //
-// udev_*: model names of disks. There is no libudev.a, and dlaunch turns I/O discovery off, so none is ever called; a
-// null from udev_new means "no udev here" and hwloc goes on without.
-// dl*: plugins (CUDA, OpenCL, GL, …) from the host's /usr/lib/…/hwloc. hwloc opens all that it finds there before any
-// setting of ours is read; a static program must not load them, and would have to start a GPU driver to learn nothing.
+// udev_*: model names of disks. There is no libudev.a. dlaunch turns off I/O discovery, so these functions are never
+// called; a null from udev_new means "no udev here", and hwloc continues without udev. dl*: plugins (CUDA, OpenCL, GL,
+// …) from the host's /usr/lib/…/hwloc. hwloc opens all of them before it reads any setting; a static program must not
+// load plugins, and a GPU plugin would start the GPU driver for nothing.
 extern "C" {
 
 struct udev;

@@ -13,7 +13,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// This host's name where it is one of several that this machine plays; empty: it is none of these.
+/// This host's name if it is a fake host of --fake-hosts; else empty.
 std::string fake_host() { return variable(own_environment(), allocate::kFakeHostVariable).value_or(""); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Identifies this host, whatever name it was reached by.
+// Identifies this host independently of its name.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace dlaunch::agent {
 
-/// From the running kernel and the namespaces that make a container a host of its own; of --fake-hosts each is one.
-/// Empty when /proc does not say.
+/// From the running kernel and the namespaces, so that a container counts as a separate host, and each fake host of
+/// --fake-hosts, too. Empty if /proc does not have the data.
 std::string host_identity();
 
-/// The entries of their environment by which the job's ranks of this host are known.
+/// The environment entries by which the job's ranks on this host are recognized.
 std::vector<std::string> marks_of_ranks(const std::string& job_id);
 
 }  // namespace dlaunch::agent

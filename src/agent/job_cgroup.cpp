@@ -24,9 +24,9 @@ constexpr size_t kLongestPath = PATH_MAX;
 constexpr std::string_view kPrefix = "dlaunch-";
 constexpr int kMakings = 3;
 constexpr int kEndings = 100;
-constexpr std::chrono::milliseconds kEndingPause{1};  // until what was killed is gone
+constexpr std::chrono::milliseconds kEndingPause{1};  // interval of checks for the end of killed processes
 
-/// Empty where another process holds the lock, or the group is gone.
+/// Empty if another process has the lock, or the group is gone.
 sys::Fd lock_cgroup(const std::string& path) {
   sys::Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return {};
@@ -56,7 +56,7 @@ JobCgroup::JobCgroup() {
 
 JobCgroup::~JobCgroup() { ::munmap(path_, kLongestPath); }
 
-/// Tries again where another agent's remove_abandoned() came between the steps.
+/// Tries again if remove_abandoned() of another agent ran between the steps.
 void JobCgroup::make(const std::string& job_id) {
   const auto own = sys::own_cgroup();
   if (!own || directory_) return;
@@ -98,7 +98,7 @@ void JobCgroup::kill() const {
 std::vector<std::string> JobCgroup::remove() {
   std::vector<std::string> left;
   for (const std::string& path : all()) {
-    if (!end_and_remove(path)) left.push_back(path + ": processes are in it that cannot be ended");
+    if (!end_and_remove(path)) left.push_back(path + ": cannot end all processes of the group");
   }
   if (left.empty()) {
     *path_ = '\0';

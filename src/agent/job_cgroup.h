@@ -1,9 +1,9 @@
-// The control group of the job's ranks on this host, below the agent's own: all their descendants are in it, wherever
-// they went and whatever they cleared. It is made where the user has the right to, and Linux 5.7 can start a process in
-// it; elsewhere everything works without. Made by `main` before the fork, as JobDirectory: guardian and worker share
-// what is known of it.
+// The control group of the job's ranks on this host, below the agent's own control group. It contains all descendants
+// of the ranks, even if they changed their session or environment. Created if the user has the permission and the
+// kernel can start a process in a group (Linux 5.7); otherwise all functions work without a group. Created by `main`
+// before the fork, like JobDirectory: guardian and worker share the path.
 //
-// The worker holds a lock on the directory; one without a lock was left by a worker that was killed.
+// The worker locks the directory; an unlocked directory was left by a killed worker.
 #pragma once
 
 #include <string>
@@ -22,17 +22,18 @@ class JobCgroup {
   JobCgroup& operator=(const JobCgroup&) = delete;
 
   void make(const std::string& job_id);
-  /// Includes from now on the groups that other agents of the job left on this host.
+  /// From now on includes the groups of this job that other agents left on this host.
   void adopt_left(const std::string& job_id);
 
-  /// The group's directory, for a fork into it; -1: there is no group.
+  /// The group's directory, for a fork into the group; -1: there is no group.
   int fd() const { return directory_.get(); }
   std::vector<sys::Process> processes() const;
   void kill() const;
-  /// Removes the group with all that is in it. Returns what could not be removed.
+  /// Kills the group's processes and removes the group. Returns the paths that could not be removed.
   std::vector<std::string> remove();
 
-  /// Removes empty groups beside this agent's, left by jobs whose launcher and agents were killed at once.
+  /// Removes empty groups next to this agent's group. They are left if launcher and agents were killed at the same
+  /// time.
   static void remove_abandoned();
 
  private:

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kShared = PATH_MAX;
 constexpr int kTries = 8;
 constexpr int kOpenDirectories = 8;
-constexpr int kRemovals = 3;  // a shortage, as of descriptors, may be over a moment later
+constexpr int kRemovals = 3;  // a temporary failure, such as too few descriptors, may be over after a moment
 
 std::string temporary() {
   auto directory = variable(own_environment(), "TMPDIR");
@@ -33,7 +33,7 @@ std::string temporary() {
 constexpr const char* kDirectoryPrefix = "dlaunch-";
 constexpr const char* kMemoryDirectories = "/dev/shm";
 
-/// "/tmp/dlaunch-JOB-0123456789abcdef": a name that nobody can foresee.
+/// "/tmp/dlaunch-JOB-0123456789abcdef": a name that other users cannot predict.
 std::string fresh_name(const std::string& path, const std::string& job_id) {
   return path + '/' + kDirectoryPrefix + job_id + '-' + sys::random_hex(8);
 }
@@ -45,7 +45,7 @@ int write_file(const std::string& path, std::string_view bytes) {
 }
 
 int remove_one(const char* path, const struct stat*, int, struct FTW*) {
-  ::remove(path);  // an entry that cannot be removed keeps only its directory
+  ::remove(path);  // a failure shows later: the directory stays
   return 0;
 }
 
@@ -59,10 +59,10 @@ int remove_tree(const char* path) {
 }
 
 std::string not_removed(const std::string& path, int error) {
-  return path + ": cannot be removed: " + std::strerror(error);
+  return "cannot remove " + path + ": " + std::strerror(error);
 }
 
-/// The owner says something only of the directory itself, so no link is followed.
+/// lstat: the owner is known only for the directory itself, so links are not followed.
 bool is_own_directory(const std::string& path) {
   struct stat seen{};
   return ::lstat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode) && seen.st_uid == ::geteuid();
@@ -82,11 +82,11 @@ JobDirectory::~JobDirectory() { ::munmap(path_, 2 * kShared); }
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
   for (int tries = 0; *path_ == '\0'; ++tries) {
     const std::string path = fresh_name(temporary(), job_id_);
-    if (path.size() >= kShared) return tl::unexpected(Failure{ENAMETOOLONG, "cannot make a directory in TMPDIR"});
+    if (path.size() >= kShared) return tl::unexpected(Failure{ENAMETOOLONG, "cannot create a directory in TMPDIR"});
     if (::mkdir(path.c_str(), S_IRWXU) == 0) {
       std::memcpy(path_, path.c_str(), path.size() + 1);
     } else if (errno != EEXIST || tries == kTries) {
-      return tl::unexpected(Failure{errno, "cannot make the directory " + path});
+      return tl::unexpected(Failure{errno, "cannot create " + path});
     }
   }
   return std::string(path_);
@@ -97,7 +97,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
   if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return path;
-  return tl::unexpected(Failure{errno, "cannot make the directory " + path});
+  return tl::unexpected(Failure{errno, "cannot create " + path});
 }
 
 bool JobDirectory::make_shared_memory(const std::string& path) {
@@ -108,7 +108,7 @@ bool JobDirectory::make_shared_memory(const std::string& path) {
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
   if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
-    return tl::unexpected(Failure{EINVAL, "cannot keep a file of the job"});
+    return tl::unexpected(Failure{EINVAL, "invalid name of a job file"});
   }
   auto base = made();
   if (!base) return base;

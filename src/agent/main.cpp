@@ -1,5 +1,5 @@
-// dlaunch-agent: two processes. The guardian waits; the worker, its child, is the agent. Each is there for the case
-// that the other is killed: a worker without guardian ends its ranks, a guardian without worker ends all that is left.
+// dlaunch-agent: two processes. The guardian waits; the worker, its child, is the agent. Each cleans up if the other is
+// killed: a worker without a guardian ends its ranks; a guardian without a worker ends all processes of the job.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
@@ -36,12 +36,12 @@ namespace agent = dlaunch::agent;
 namespace sys = dlaunch::sys;
 
 using dlaunch::Clock;
-constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace died with the worker
-constexpr std::chrono::seconds kLongJob{1};      // to which a look around adds nothing
-constexpr int kStoppedTicks = 20;                // seconds: three missed heartbeats and a little
-constexpr int kToldTicks = 3;                    // of kToldTick: more than a job needs that is continued as a whole
+constexpr std::chrono::seconds kOrphanGrace{3};  // the launcher's own grace period is lost with the worker
+constexpr std::chrono::seconds kLongJob{1};      // only then abandoned groups are removed
+constexpr int kStoppedTicks = 20;                // seconds: a little more than three missed heartbeats
+constexpr int kEndTicks = 3;                     // in units of kToldTick: more than a suspended and resumed job needs
 constexpr timespec kTick{1, 0};
-constexpr timespec kToldTick{0, 50'000'000};
+constexpr timespec kEndTick{0, 50'000'000};
 constexpr int kBroken = 3;
 constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};  // by the guardian, to its worker
 
@@ -51,14 +51,14 @@ sys::Fd take_over(int fd) {
   return copy;
 }
 
-/// Nobody's print may reach the link: 0 and 1 are /dev/null from here on.
+/// From here on, 0 and 1 are /dev/null: no print may reach the link.
 void replace_by_null(int fd) {
   const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null || ::dup2(null.get(), fd) < 0) sys::throw_errno("dup2");
 }
 
 void reset_signals() {
-  for (int signal = 1; signal <= SIGRTMAX; ++signal) {  // the C library refuses its own two
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {  // the C library refuses its own two signals
     if (signal != SIGKILL && signal != SIGSTOP) ::signal(signal, SIG_DFL);
   }
   ::signal(SIGPIPE, SIG_IGN);
@@ -67,7 +67,7 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// What the guardian waits for: CHLD, and what it passes on.
+/// The guardian's signals: CHLD, and the forwarded signals.
 sigset_t awaited_by_guardian() {
   sigset_t awaited;
   ::sigemptyset(&awaited);
@@ -79,7 +79,7 @@ sigset_t awaited_by_guardian() {
 int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return kBroken;
-  if (::setsid() < 0) sys::throw_errno("setsid");  // who kills the guardian's process group does not kill us, too
+  if (::setsid() < 0) sys::throw_errno("setsid");  // a kill of the guardian's process group must not reach the worker
   sys::become_subreaper();
   sys::Fd in = take_over(STDIN_FILENO);
   sys::Fd out = take_over(STDOUT_FILENO);
@@ -89,7 +89,7 @@ int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   asio::io_context io(1);
   agent::Agent agent(io, std::move(in), std::move(out), open_files, files, cgroup);
   const sigset_t awaited = awaited_by_guardian();
-  ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);  // what came before it could hear is heard now
+  ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);  // signals from before this point are delivered now
   return agent.run(guardian);
 }
 
@@ -104,41 +104,41 @@ int sweep(const agent::JobCgroup& cgroup, std::chrono::seconds grace) {
 
 struct End {
   int wait_status;
-  bool hurry;  ///< who told us to end does not wait for a grace
+  bool hurry;  ///< a termination signal allows no grace period
 };
 
-/// It is told of each of kPassedOn that we get; they and CHLD, `awaited`, are blocked. One that is stopped is killed
-/// once the launcher must have given it up, and soon after a TERM, INT or HUP: the launcher ends so the command that
-/// led here, KILL is next, and nobody would be there to clean up. Only time in which we run ourselves counts, so a
-/// whole job may be stopped and continued.
+/// Forwards each signal in kPassedOn to the worker; these signals and CHLD, `awaited`, are blocked. Kills a stopped
+/// worker when the launcher must have given it up, and soon after TERM, INT or HUP. (The launcher ends the
+/// transport's command with these signals; KILL follows, and then no process could clean up.) Counts only time in which
+/// the guardian runs, so a whole job may be suspended and resumed.
 End wait_for_end(pid_t worker, const sigset_t& awaited) {
   bool stopped = false;
-  bool told = false;
+  bool end_requested = false;
   bool killed = false;
   for (int ticks = 0;;) {
     int wait_status = 0;
     const pid_t got = ::waitpid(worker, &wait_status, WNOHANG | WUNTRACED | WCONTINUED);
     if (got < 0) return {wait_status, false};
     if (got == worker) {
-      if (!WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return {wait_status, told && killed};
+      if (!WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status)) return {wait_status, end_requested && killed};
       stopped = WIFSTOPPED(wait_status);
-      told = false;
+      end_requested = false;
       ticks = 0;
       continue;
     }
-    const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? (told ? &kToldTick : &kTick) : nullptr);
+    const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? (end_requested ? &kEndTick : &kTick) : nullptr);
     if (signal > 0 && signal != SIGCHLD) ::kill(worker, signal);
     const bool to_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
-    if (to_end && stopped && !std::exchange(told, true)) ticks = 0;
-    if (signal >= 0 || errno != EAGAIN || ++ticks != (told ? kToldTicks : kStoppedTicks)) continue;
+    if (to_end && stopped && !std::exchange(end_requested, true)) ticks = 0;
+    if (signal >= 0 || errno != EAGAIN || ++ticks != (end_requested ? kEndTicks : kStoppedTicks)) continue;
     ::kill(worker, SIGKILL);
     killed = true;
   }
 }
 
-/// Ends when the worker has: with nothing left behind.
+/// Waits for the worker's end, then removes all remains of the job. Returns the exit code.
 int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
-  replace_by_null(STDIN_FILENO);  // the link is the worker's alone: its end must be seen
+  replace_by_null(STDIN_FILENO);  // only the worker may have the link open, so that its end is seen
   replace_by_null(STDOUT_FILENO);
   ::signal(SIGQUIT, SIG_IGN);
   const sigset_t awaited = awaited_by_guardian();
@@ -154,7 +154,7 @@ int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
 }
 
 int run() {
-  ::syscall(SYS_close_range, 3u, ~0u, 0u);  // what our parent's parents left open is not the ranks' business
+  ::syscall(SYS_close_range, 3u, ~0u, 0u);  // ranks must not inherit descriptors of the agent's ancestors
   reset_signals();
   if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
   sys::become_subreaper();
@@ -162,7 +162,7 @@ int run() {
   agent::JobCgroup cgroup;
   const pid_t guardian = ::getpid();
   const sigset_t awaited = awaited_by_guardian();
-  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // one that comes before the guardian waits is passed on, too
+  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // a signal before the guardian waits is forwarded, too
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
   return worker == 0 ? work(guardian, files, cgroup) : guard(worker, files, cgroup);
@@ -170,7 +170,7 @@ int run() {
 
 }  // namespace
 
-/// `--probe` shows that this machine can execute the agent; `--prepare` is agent/workdir_setup.h, `--dial`
+/// `--probe` shows that this machine can execute the agent; for `--prepare` see agent/workdir_setup.h, for `--dial`
 /// agent/dial_in.h.
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;

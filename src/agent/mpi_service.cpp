@@ -9,7 +9,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// Which MPI a program uses; a library that is preloaded may bring it into any program.
+/// The MPI family of a program; unknown if a preloaded library may bring MPI into the program.
 pmi::Family family_of(const std::string& path, const std::vector<std::string>& env) {
   const pmi::Family family = pmi::family_of(sys::read_file(path, pmi::kProbed).value_or(""));
   return family == pmi::Family::none && variable(env, "LD_PRELOAD") ? pmi::Family::unknown : family;

@@ -1,5 +1,6 @@
-// MPI on this host: which of PMI and PMIx each program is served, what its ranks need for it at their start, and what
-// MPI tells the launcher. Owned by the Agent; Ranks calls the first part. Link, loop and files must outlive it.
+// MPI on this host: chooses PMI or PMIx for each program, prepares the environment and connection of its ranks, and
+// forwards MPI requests to the launcher. Owned by the Agent; Ranks calls the first part. Link, loop and files must
+// outlive this object.
 #pragma once
 
 #include <sys/types.h>
@@ -22,11 +23,11 @@
 
 namespace dlaunch::agent {
 
-/// Which MPI is served to a program's ranks.
+/// The MPI protocols served to a program's ranks.
 struct ServedMpi {
   pmi::Family family = pmi::Family::unknown;
-  bool pmi = false;   ///< they get a PMI connection
-  bool pmix = false;  ///< they are told of PMIx
+  bool pmi = false;   ///< ranks get a PMI connection
+  bool pmix = false;  ///< ranks get the PMIx variables
 };
 
 class MpiService {
@@ -34,18 +35,18 @@ class MpiService {
   MpiService(asio::io_context& io, link::Link& link, JobDirectory& files) : pmi_(io, link), pmix_(io, link, files) {}
 
   // ---- for Ranks ----
-  /// For the program at `path`. Removes from `env` what belongs to an MPI that its ranks do not get.
+  /// For the program at `path`. Removes from `env` the variables of an MPI that is not served to its ranks.
   ServedMpi serve(const std::string& path, std::vector<std::string>& env);
-  /// The rank's own environment. What the user or the plan has set stays.
+  /// The rank's own environment. Variables of the user or of the plan stay.
   std::vector<std::string> environment(const wire::Spawn& spawn, const wire::Program& program,
                                        const ServedMpi& served) const;
-  /// The end of the connection that the rank inherits; it is served from now on. Empty where it has none, else errno.
+  /// Serves a new connection and returns the rank's end. Empty if the rank has no connection; on failure errno.
   tl::expected<sys::Fd, int> connect(const wire::Spawn& spawn, const ServedMpi& served);
-  /// The rank runs without a connection and never comes to a fence.
+  /// The rank runs without a connection and never reaches a fence.
   void not_connected(std::uint32_t rank) { pmi_.ended(rank); }
-  /// The rank ended or was never started. True when it was in MPI.
+  /// The rank ended or was never started. Returns true if the rank was in MPI.
   bool ended(std::uint32_t rank);
-  /// Calls `then` at once, or once it is known whether there is a PMIx that a program surely needs.
+  /// Calls `then` at once, or, if a program surely needs PMIx, as soon as PMIx works or has failed.
   void once_settled(std::function<void()> then) { pmix_.once_settled(std::move(then)); }
 
   // ---- for the Agent ----
@@ -59,17 +60,17 @@ class MpiService {
   void on(wire::PmixWorld& world) { pmix_.pass_on(std::move(world)); }
   void on(wire::PmixEvent& event) { pmix_.pass_on(std::move(event)); }
   void on(wire::PmixAnswer& answer) { pmix_.pass_on(std::move(answer)); }
-  /// False when the child is no process of MPI's.
+  /// Returns false if the child does not belong to MPI.
   bool reaped(pid_t pid, int wait_status) { return pmix_.reaped(pid, wait_status); }
-  /// The ranks are signalled, so nothing waits for PMIx any more.
+  /// The ranks are signalled: from now on, waits for PMIx end at once.
   void settle() { pmix_.settle(); }
-  /// The job is over: from now on no end is a failure.
+  /// The job is over: from now on, the end of a process is not a failure.
   void stop() { pmix_.stop(); }
 
  private:
   PmiService pmi_;
   PmixService pmix_;
-  std::uint32_t ranks_ = 0;  // of the newest world; 0: no MPI is served
+  std::uint32_t ranks_ = 0;  // of the newest world; 0: MPI is not served
 };
 
 }  // namespace dlaunch::agent

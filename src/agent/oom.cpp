@@ -13,7 +13,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// The number behind "oom_kill " in a file of "key value" lines.
+/// The number after "oom_kill " in a file of "key value" lines.
 std::optional<long> counter(const std::string& path) {
   constexpr std::string_view kKey = "oom_kill ";
   for (const std::string& line : split(sys::read_file(path).value_or(""), '\n')) {
@@ -22,7 +22,7 @@ std::optional<long> counter(const std::string& path) {
   return std::nullopt;
 }
 
-/// A line of /proc/self/cgroup: number, controllers, path.
+/// `line` of /proc/self/cgroup: number, controllers, path.
 std::optional<long> counter_of(std::string_view line) {
   const size_t first = line.find(':');
   const size_t second = line.find(':', first + 1);

@@ -1,4 +1,4 @@
-// Running out of memory: which process the kernel kills, and the evidence that it killed one.
+// Out of memory: the choice of the process to kill, and the evidence that the kernel killed a process.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 namespace dlaunch::agent {
 
 /// The oom_kill events of this process's memory cgroup, from memory.events (cgroup v2) or memory.oom_control (v1);
-/// nullopt where neither can be read.
+/// nullopt if neither file can be read.
 std::optional<long> oom_kills();
 
-/// How much likelier a rank is killed than the agent, in thousandths of the memory. A rank of no size goes before an
-/// agent or launcher that holds 30 %; among the ranks the largest still goes first, since all are raised.
+/// The amount by which the OOM score of a rank exceeds the agent's score, in thousandths of the memory. Even a tiny
+/// rank is killed before an agent or launcher that uses 30 %. Among the ranks, still the largest rank is killed first.
 inline constexpr long kRankOomScore = 300;
 
-/// The oom_score_adj of forked ranks: this process's own, which the user set, raised by kRankOomScore. Ranks inherit
-/// it, because a child that writes it itself takes 60 us, a tenth of its way into exec. Raising it needs no rights, nor
-/// does going back to the old value. Where /proc does not allow it, nothing is raised.
+/// The oom_score_adj of forked ranks: this process's own value, raised by kRankOomScore. Ranks inherit the value from
+/// the fork, because a write in the child takes 60 us, a tenth of the time to exec. Raising and restoring need no
+/// permission. If /proc does not allow the write, the score stays. Owned by Ranks.
 class RankOomScore {
  public:
   RankOomScore();
 
-  /// A fork is a rank's while this object lives.
+  /// Processes forked during the life of this object are ranks.
   class Raised {
    public:
     explicit Raised(const RankOomScore& score) : score_(score) { score_.write(score_.raised_); }
@@ -38,7 +38,7 @@ class RankOomScore {
  private:
   void write(const std::string& value) const;
 
-  sys::Fd file_;  // empty: nothing to raise
+  sys::Fd file_;  // empty: the score is not raised
   std::string own_;
   std::string raised_;
 };

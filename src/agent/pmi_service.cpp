@@ -16,7 +16,8 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr int kLastReads = 64;  // more than a socket holds: what a rank left behind may write without end
+constexpr int kLastReads =
+    64;  // more than a socket buffer; bounded, because a rank's descendants may write without end
 
 }  // namespace
 
@@ -113,7 +114,7 @@ void PmiService::perform(const World& world, pmi::Actions actions) {
   for (pmi::Action& action : actions) std::visit([&](auto& a) { act(world, a); }, action);
 }
 
-/// A client waits for each answer before it asks again, so the socket always has room, unless the client breaks PMI.
+/// A client waits for each answer before its next request, so the socket has space unless the client violates PMI.
 void PmiService::act(const World& world, const pmi::Send& send) {
   const auto found = connections_.find(send.rank);
   if (found == connections_.end()) return;
@@ -124,7 +125,7 @@ void PmiService::act(const World& world, const pmi::Send& send) {
     act(world,
         pmi::PrintWarning{
             "rank " + Worlds::rank_name({static_cast<int>(world.number), static_cast<int>(send.rank - world.first)}) +
-            " does not read MPI's answers; it gets no more of them"});
+            " does not read PMI answers: further answers are dropped"});
   }
   close(send.rank);
 }

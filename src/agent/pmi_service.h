@@ -1,5 +1,5 @@
-// The PMI connections of this host's ranks: a socket pair each, served by their world's pmi::PmiServer. What concerns
-// other hosts goes through the link. Owned by MpiService; loop and link must outlive it.
+// The PMI connections of this host's ranks: a socket pair per rank, served by the pmi::PmiServer of the rank's world.
+// Requests about other hosts go through the link. Owned by MpiService; loop and link must outlive this object.
 #pragma once
 
 #include <array>
@@ -29,12 +29,12 @@ class PmiService {
   /// Whether ranks of such a program get a connection.
   bool serves(pmi::Family family) const;
 
-  /// False for the sidecar.
+  /// Returns false for the sidecar.
   bool in_world(std::uint32_t rank) const { return find_world(worlds_, rank) != nullptr; }
 
-  /// The end of its connection that the rank inherits; it is served from now on. Empty with errno set.
+  /// Serves a new connection and returns the rank's end. On failure empty, with errno set.
   sys::Fd connect(std::uint32_t rank, std::uint32_t app);
-  /// The rank ended or was never started. Reads what it wrote last. True when it was in MPI.
+  /// The rank ended or was never started. Reads the rank's last requests. Returns true if the rank was in MPI.
   bool ended(std::uint32_t rank);
 
   void shared(const wire::FenceOut& shared);
@@ -51,7 +51,7 @@ class PmiService {
   };
 
   void wait(std::uint32_t rank, Connection& connection);
-  /// False when the connection is gone.
+  /// Returns false if the connection is gone.
   bool read_some(std::uint32_t rank);
   void close(std::uint32_t rank);
   void perform(const World& world, pmi::Actions actions);
@@ -66,7 +66,7 @@ class PmiService {
   asio::io_context& io_;
   link::Link& link_;
   bool probe_ = false;
-  std::deque<World> worlds_;  // sorted by `first`; a deque, so that addresses stay
+  std::deque<World> worlds_;  // sorted by `first`; a deque, so that addresses stay valid
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::array<char, 16u << 10> scratch_;
 };

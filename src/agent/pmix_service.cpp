@@ -24,10 +24,10 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kLastWords = 2048;
+constexpr size_t kLastStderr = 2048;
 constexpr int kBacklog = 4096;
-constexpr int kNotLoaded = 127;  // of the dynamic linker
-constexpr const char* kInstall = "install libpmix 4.2 or later on that host (Debian: libpmix2), or say --mpi none";
+constexpr int kNotLoaded = 127;  // exit code of the dynamic linker
+constexpr const char* kInstall = "install libpmix 4.2 or later on that host (Debian: libpmix2), or set --mpi none";
 
 std::string system_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
@@ -36,7 +36,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 PmixService::PmixService(asio::io_context& io, link::Link& link, JobDirectory& files)
-    : io_(io), link_(link), files_(files), listener_(io), words_(io), timer_(io), watch_(io) {}
+    : io_(io), link_(link), files_(files), listener_(io), error_output_(io), timer_(io), watch_(io) {}
 
 void PmixService::configure(const wire::MpiWorld& world) {
   const bool first = worlds_.empty();
@@ -76,7 +76,7 @@ std::vector<std::string> PmixService::environment(const wire::Spawn& spawn, pmi:
       client);
 }
 
-/// Only processes of this host can connect, and the connection is closed for those that do not know the job's name
+/// Only processes of this host can connect; clients without the job's name are disconnected
 /// (pmix/bridge/connection_proxy.h).
 bool PmixService::listen() {
   sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -102,18 +102,18 @@ bool PmixService::listen() {
 
 void PmixService::need() {
   if (phase_ != Phase::idle) return;
-  phase_ = Phase::asked;
+  phase_ = Phase::requested;
   utsname names{};
   ::uname(&names);
   link_.send(wire::PmixProgramAsk{names.machine});
 }
 
 void PmixService::program(const wire::PmixProgram& program) {
-  if (phase_ != Phase::asked) return;
+  if (phase_ != Phase::requested) return;
   if (!program.why.empty()) return fail(program.why, "");
   if (!program.path.empty()) return start(program.path);
   if (!image_) image_.reset(::memfd_create("dlaunch-pmix", MFD_CLOEXEC));
-  if (!sys::write_all(image_.get(), program.bytes)) return fail(system_text("cannot keep dlaunch-pmix in memory"), "");
+  if (!sys::write_all(image_.get(), program.bytes)) return fail(system_text("cannot write dlaunch-pmix to memory"), "");
   if (program.last) start("/proc/self/fd/" + std::to_string(image_.get()));
 }
 
@@ -126,8 +126,8 @@ void PmixService::start(const std::string& path) {
   sys::Fd socket;
   if (!*states_ || !spawn(path, socket)) return fail(system_text("cannot start dlaunch-pmix"), "");
   bridge_ = std::make_unique<link::Link>(io_, std::move(socket));
-  bridge_->start({[this](wire::Message&& message, std::deque<sys::Fd>&) { said(std::move(message)); },
-                  [](const std::string&) {},  // it is reaped as well
+  bridge_->start({[this](wire::Message&& message, std::deque<sys::Fd>&) { received(std::move(message)); },
+                  [](const std::string&) {},  // the process is also reaped
                   {}});
   std::vector<sys::Fd> fds;
   fds.emplace_back(::fcntl(listener_.native_handle(), F_DUPFD_CLOEXEC, 0));
@@ -136,7 +136,7 @@ void PmixService::start(const std::string& path) {
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
   timer_.async_wait([this](asio::error_code error) {
-    if (!error) fail("dlaunch-pmix was not there after " + std::to_string(kPatience.count()) + " s", "");
+    if (!error) fail("timed out after " + std::to_string(kPatience.count()) + " s waiting for dlaunch-pmix", "");
   });
   watch();
 }
@@ -146,19 +146,19 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
   socket.reset(ends[0]);
   const sys::Fd theirs(ends[1]);
-  sys::Pipe words = sys::make_pipe();
-  if (!words.read) return false;
+  sys::Pipe errors = sys::make_pipe();
+  if (!errors.read) return false;
   char name[] = "dlaunch-pmix";
   char* const argv[] = {name, nullptr};
   Launch launch;
   launch.path = path.c_str();
   launch.argv = argv;
-  launch.envp = environ;  // what is left of a job is found by it
+  launch.envp = environ;  // contains the tags by which a sweep finds processes of the job
   launch.wdir = "/";
   launch.in = theirs.get();
-  launch.out = words.write.get();  // nothing that libpmix prints may become a frame
-  launch.err = words.write.get();
-  launch.wait = true;  // the executable may be one of our descriptors
+  launch.out = errors.write.get();  // libpmix may print; its output must not become a frame
+  launch.err = errors.write.get();
+  launch.wait = true;  // the executable may be a descriptor of this process
   ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   const ProcessSpawner::Child child = spawner_.spawn(launch);
   errno = child.error;
@@ -166,31 +166,31 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   pid_ = child.pid;
   failure_ = child.slot;
   image_.reset();
-  sys::set_nonblocking(words.read.get());
-  words_.assign(words.read.release());
-  read_words();
+  sys::set_nonblocking(errors.read.get());
+  error_output_.assign(errors.read.release());
+  read_stderr();
   return true;
 }
 
-void PmixService::read_words() {
-  words_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+void PmixService::read_stderr() {
+  error_output_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
     if (error) return;
     std::array<char, 4096> bytes{};
-    const ssize_t got = ::read(words_.native_handle(), bytes.data(), bytes.size());
-    if (got <= 0) return words_.close();
+    const ssize_t got = ::read(error_output_.native_handle(), bytes.data(), bytes.size());
+    if (got <= 0) return error_output_.close();
     const std::string text(bytes.data(), static_cast<size_t>(got));
     link_.send(wire::Log{wire::Log::kInformation, "dlaunch-pmix: " + text});
-    last_words_ = (last_words_ + text).substr(0, kLastWords);
-    read_words();
+    last_stderr_ = (last_stderr_ + text).substr(0, kLastStderr);
+    read_stderr();
   });
 }
 
-/// Messages for the launcher are passed on; the first Ping says that clients are served.
-void PmixService::said(wire::Message&& message) {
+/// Forwards messages for the launcher; the first Ping means that clients are served.
+void PmixService::received(wire::Message&& message) {
   if (std::holds_alternative<wire::Ping>(message)) {
     timer_.cancel();
     asio::error_code ignored;
-    listener_.close(ignored);  // open until now: clients wait, and do not fail, while it is unknown who serves them
+    listener_.close(ignored);  // open until now: clients wait instead of failing before dlaunch-pmix serves them
     if (phase_ == Phase::starting) phase_ = Phase::running;
     settle();
   } else if (auto* failed = std::get_if<wire::PmixFailed>(&message)) {
@@ -216,9 +216,9 @@ bool PmixService::ended(std::uint32_t rank) {
   return state == pmix::State::in_mpi;
 }
 
-/// Once a rank has ended without having been in MPI, all others of its world wait in MPI_Init, which libpmix does not
-/// notice.
-bool PmixService::waits_for_ever(const World& world) const {
+/// If a rank has ended without calling MPI_Init, all other ranks of its world wait in MPI_Init; libpmix does not detect
+/// this.
+bool PmixService::waits_forever(const World& world) const {
   if (!world.never) return false;
   for (std::uint32_t id = world.first; id < world.first + world.size; ++id) {
     if (states_->of(id) == pmix::State::in_mpi) return true;
@@ -232,7 +232,7 @@ void PmixService::watch() {
   watch_.expires_after(kGrace);
   watch_.async_wait([this](asio::error_code error) {
     if (error || phase_ == Phase::over) return;
-    const auto broken = std::ranges::find_if(worlds_, [this](const World& world) { return waits_for_ever(world); });
+    const auto broken = std::ranges::find_if(worlds_, [this](const World& world) { return waits_forever(world); });
     if (broken == worlds_.end()) return watch();
     const std::string name = Worlds::rank_name({static_cast<int>(broken->number), static_cast<int>(*broken->never)});
     link_.send(wire::Log{wire::Log::kWarning, pmi::broken_fence("rank " + name)});
@@ -250,25 +250,25 @@ bool PmixService::reaped(pid_t pid, int wait_status) {
     fail(std::string("cannot start dlaunch-pmix: ") + std::strerror(failure->error), "");
     return true;
   }
-  std::array<char, kLastWords> bytes{};
-  const ssize_t got = words_.is_open() ? ::read(words_.native_handle(), bytes.data(), bytes.size()) : 0;
-  if (got > 0) last_words_.append(bytes.data(), static_cast<size_t>(got));
+  std::array<char, kLastStderr> bytes{};
+  const ssize_t got = error_output_.is_open() ? ::read(error_output_.native_handle(), bytes.data(), bytes.size()) : 0;
+  if (got > 0) last_stderr_.append(bytes.data(), static_cast<size_t>(got));
   const ExitStatus status = ExitStatus::from_wait(wait_status);
   const bool library = status.shell_code() == kNotLoaded;
   std::string why = "dlaunch-pmix " + status.describe();
-  if (!last_words_.empty()) why += ": " + first_line(last_words_);
+  if (!last_stderr_.empty()) why += ": " + first_line(last_stderr_);
   fail(std::move(why), library ? kInstall : "");
   return true;
 }
 
-/// Ends the job where a program surely needs PMIx; else ends only clients that connect, if any do.
+/// Ends the job if a program surely needs PMIx; else ends only clients that connect.
 void PmixService::fail(std::string why, std::string hint) {
   if (phase_ == Phase::over) return;
   const bool used = surely_ || !job_.probe || phase_ == Phase::running;
   const std::uint8_t level = phase_ == Phase::idle ? wire::Log::kInformation : wire::Log::kWarning;
   stop();
   if (pid_ != 0) ::kill(pid_, SIGKILL);
-  why = "no PMIx for MPI programs: " + why;
+  why = "PMIx is not available: " + why;
   if (used) {
     link_.send(wire::PmixFailed{std::move(why), std::move(hint)});
   } else {

@@ -1,7 +1,7 @@
-// PMIx on this host: a port to which clients connect, the ranks' variables for it, and dlaunch-pmix, the process that
-// serves them (src/pmix/bridge). It is started when a program surely needs it, or when the first client connects: a job
-// without one pays only for a socket. Frames between it and the launcher pass through here unchanged. Owned by
-// MpiService; link, loop and files must outlive it.
+// PMIx on this host: a port for clients, the PMIx variables of the ranks, and dlaunch-pmix, the server process
+// (src/pmix/bridge). The process starts when a program surely needs PMIx, or when the first client connects.
+// Other jobs pay only for a socket. Frames between dlaunch-pmix and the launcher pass unchanged. Owned by MpiService;
+// link, loop and files must outlive this object.
 #pragma once
 
 #include <sys/resource.h>
@@ -35,80 +35,80 @@ namespace dlaunch::agent {
 class PmixService {
  public:
   static constexpr std::chrono::seconds kPatience{30};      ///< for dlaunch-pmix to be ready
-  static constexpr std::chrono::milliseconds kGrace{1000};  ///< for ranks that wait for a rank that never comes
+  static constexpr std::chrono::milliseconds kGrace{1000};  ///< for ranks that wait for a rank that never joins
 
   PmixService(asio::io_context& io, link::Link& link, JobDirectory& files);
 
   void configure(const wire::MpiWorld& world);
-  /// Whether ranks of such a program are told of PMIx. From then on clients may connect.
+  /// Whether ranks of such a program get the PMIx variables. From then on clients may connect.
   bool serves(pmi::Family family);
-  /// NAME=VALUE, for a rank of a program that it serves.
+  /// NAME=VALUE, for a rank of a served program.
   std::vector<std::string> environment(const wire::Spawn& spawn, pmi::Family family, std::string_view command) const;
 
-  /// False for the sidecar.
+  /// Returns false for the sidecar.
   bool in_world(std::uint32_t rank) const { return find_world(worlds_, rank) != nullptr; }
 
-  /// The rank ended or was never started. True when it was in MPI.
+  /// The rank ended or was never started. Returns true if the rank was in MPI.
   bool ended(std::uint32_t rank);
-  /// False when the child is not dlaunch-pmix.
+  /// Returns false if the child is not dlaunch-pmix.
   bool reaped(pid_t pid, int wait_status);
 
   void program(const wire::PmixProgram& program);
-  /// Passes the message to dlaunch-pmix, and keeps it until that is ready.
+  /// Forwards the message to dlaunch-pmix; keeps the message until dlaunch-pmix is ready.
   void pass_on(wire::Message&& message);
-  /// The job is over: from now on no end is a failure.
+  /// The job is over: from now on, the end of a process is not a failure.
   void stop();
 
-  /// Calls `then` at once, or, where a program surely needs PMIx, when it is known whether there is one: a rank that
-  /// fails before may fail because there is none, which says more than how it ended.
+  /// Calls `then` at once, or, if a program surely needs PMIx, as soon as PMIx works or has failed. A rank that fails
+  /// before may fail because PMIx is missing, and the missing PMIx is the better error message.
   void once_settled(std::function<void()> then);
-  /// From now on nothing waits for that.
+  /// From now on, once_settled() does not wait.
   void settle();
 
  private:
-  enum class Phase { idle, asked, starting, running, over };
+  enum class Phase { idle, requested, starting, running, over };
   struct World {
     std::uint32_t number;
     std::string space;
     std::uint32_t first;  // number of its rank 0
     std::uint32_t size;
-    std::uint32_t here;                  // those on this host
+    std::uint32_t here;                  // ranks on this host
     std::uint32_t earlier;               // ranks of earlier worlds on this host
-    std::optional<std::uint32_t> never;  // a rank that ended without having been in MPI
+    std::optional<std::uint32_t> never;  // a rank that ended without calling MPI_Init
   };
 
   bool listen();
   void need();
   void start(const std::string& path);
   bool spawn(const std::string& path, sys::Fd& socket);
-  void said(wire::Message&& message);
-  void read_words();
+  void received(wire::Message&& message);
+  void read_stderr();
   void watch();
-  bool waits_for_ever(const World& world) const;
+  bool waits_forever(const World& world) const;
   void fail(std::string why, std::string hint);
 
   asio::io_context& io_;
   link::Link& link_;
   JobDirectory& files_;
   asio::posix::stream_descriptor listener_;
-  asio::posix::stream_descriptor words_;  // stderr of dlaunch-pmix
+  asio::posix::stream_descriptor error_output_;  // stderr of dlaunch-pmix
   asio::steady_timer timer_;
   asio::steady_timer watch_;
   ProcessSpawner spawner_;
   wire::MpiWorld job_;        // describes the first world
-  std::deque<World> worlds_;  // by their first ranks
+  std::deque<World> worlds_;  // sorted by their first ranks
   pmix::Site site_;
-  size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; unknown: as many as are needed
+  size_t cpus_ = std::numeric_limits<size_t>::max();  // of the host; unknown: no limit
   Phase phase_ = Phase::idle;
-  bool surely_ = false;  // a program surely needs it
+  bool surely_ = false;  // a program surely needs PMIx
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
-  sys::Fd image_;  // the executable, where it came in frames
+  sys::Fd image_;  // the executable, if received in frames
   sys::Fd page_;   // the memory of states_
   std::unique_ptr<pmix::States> states_;
   std::unique_ptr<link::Link> bridge_;
   std::vector<wire::Message> early_;
-  std::string last_words_;
+  std::string last_stderr_;
   bool settled_ = false;
   std::vector<std::function<void()>> unsettled_;
 };

@@ -23,7 +23,7 @@ constexpr size_t kPageSize = 4096;
 constexpr size_t kSlotsPerPage = kPageSize / sizeof(SpawnFailure);
 
 /// Restores all defaults before the mask is lifted: a signal must not reach the agent's handlers in the child. With
-/// `no_handlers` the kernel has removed them, except for SIGPIPE, which the agent ignores.
+/// `no_handlers` the kernel has removed the handlers, except for SIGPIPE, which the agent ignores.
 void reset_signals(bool no_handlers) {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
@@ -39,7 +39,7 @@ void reset_signals(bool no_handlers) {
 bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
   step = SpawnStep::session;
   if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
-  if (::getppid() != parent) ::_exit(kExecFailed);  // it died before the line above took hold
+  if (::getppid() != parent) ::_exit(kExecFailed);  // the parent ended before prctl() took effect
   if (::dup2(launch.in, 0) < 0 || ::dup2(launch.out, 1) < 0 || ::dup2(launch.err, 2) < 0) return false;
   step = SpawnStep::mpi;
   if (launch.mpi == plan::kPmiFd && ::fcntl(launch.mpi, F_SETFD, 0) != 0) return false;
@@ -68,8 +68,8 @@ bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
   ::_exit(kExecFailed);
 }
 
-/// Like fork(), without our handlers. Where the kernel, a filter or a right does not allow it, the child has the
-/// handlers and is in our control group.
+/// Like fork(), without the agent's handlers. If the kernel, a seccomp filter or a permission does not allow this, the
+/// child has the handlers and is in the agent's control group.
 pid_t clone_child(const Launch& launch, bool& no_handlers) {
   const unsigned long flags = launch.wait ? CLONE_VFORK : 0;
   clone_args asked{};

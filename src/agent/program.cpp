@@ -15,12 +15,28 @@ namespace {
 
 constexpr size_t kInterpreterLine = 256;  // the kernel reads no more of a "#!" line
 
-/// 0 when it can be executed.
+/// Returns 0 if the file can be executed, else an errno.
 int check(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+/// Returns the first directory of an absolute path that this user may not enter, or an empty text.
+std::string closed_directory(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string directory = path.substr(0, slash);
+    if (::access(directory.c_str(), X_OK) != 0 && errno == EACCES) return directory;
+  }
+  return {};
+}
+
+/// The text for a program that failed check().
+std::string cannot_execute(const std::string& name, const std::string& wdir, int error) {
+  const std::string shown = name.starts_with("./") ? name.substr(2) : name;
+  const std::string closed = error == EACCES ? closed_directory(absolute(shown, wdir)) : "";
+  return closed.empty() ? "cannot execute " + name : "cannot enter " + closed;
 }
 
 }  // namespace
@@ -33,19 +49,20 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
                                                 const std::string& wdir) {
   if (name.find('/') != std::string::npos) {
     const int error = check(absolute(name, wdir));
-    const std::string from = name.starts_with('/') ? "" : " (from " + wdir + ")";
-    if (error != 0) return tl::unexpected(Refusal{error, "cannot execute " + name + from});
-    return name;
+    if (error == 0) return name;
+    std::string what = cannot_execute(name, wdir, error);
+    if (!name.starts_with('/') && what.starts_with("cannot execute")) what += " (from " + wdir + ")";
+    return tl::unexpected(Refusal{error, std::move(what)});
   }
   Refusal failure{ENOENT, "cannot find " + name + " in PATH"};
   for (const std::string& directory : split(search_path(env), ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));
     if (error == 0) return candidate;
-    if (error != ENOENT && error != ENOTDIR) failure = {error, "cannot execute " + candidate};
+    if (error != ENOENT && error != ENOTDIR) failure = {error, cannot_execute(candidate, wdir, error)};
   }
   if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
-    failure.what += "; there is one in the working directory: say ./" + name;
+    failure.what += "; the working directory contains it: ./" + name;
   }
   return tl::unexpected(failure);
 }
@@ -53,11 +70,11 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
 std::string missing_interpreter(const std::string& path, const std::string& wdir) {
   const std::string start = sys::read_file(absolute(path, wdir), kInterpreterLine).value_or("");
   if (!start.starts_with("#!")) {
-    return "cannot execute " + path + ", whose interpreter (the loader of shared libraries) is not there";
+    return "cannot execute " + path + ": missing interpreter (the loader of shared libraries)";
   }
   std::string_view name = std::string_view(start).substr(2, start.find('\n') - 2);
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
-  return "the interpreter " + std::string(name.substr(0, name.find_first_of(" \t"))) + " of " + path + " is not there";
+  return "cannot execute " + path + ": missing interpreter " + std::string(name.substr(0, name.find_first_of(" \t")));
 }
 
 }  // namespace dlaunch::agent

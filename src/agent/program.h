@@ -1,4 +1,4 @@
-// Finds the program that a name means, in the rank's own PATH and directory, before anything is started.
+// Finds the program of a rank in the rank's own PATH and working directory, before the rank starts.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@ namespace dlaunch::agent {
 
 /// Why a rank cannot start.
 struct Refusal {
-  int error;         ///< errno; of a program that is not found ENOENT, EACCES (found but not executable), EISDIR, …
+  int error;         ///< errno; for a missing program ENOENT, EACCES (not executable), EISDIR, …
   std::string what;  ///< the step with its operand: "cannot find train in PATH"
 };
 
-/// A name with a slash is taken as it is, relative to `wdir`; any other is looked up in the PATH of `env`.
+/// A name with a slash is used as written, relative to `wdir`; any other name is searched in the PATH of `env`.
 tl::expected<std::string, Refusal> find_program(const std::string& name, const std::vector<std::string>& env,
                                                 const std::string& wdir);
 
 /// The program's path, made absolute.
 std::string absolute(const std::string& path, const std::string& wdir);
 
-/// Why execve gives ENOENT for an existing program: "the interpreter /bin/sh^M of ./script is not there".
+/// Explains ENOENT from execve for an existing program: the interpreter or the dynamic loader is missing.
 std::string missing_interpreter(const std::string& path, const std::string& wdir);
 
 }  // namespace dlaunch::agent

@@ -20,7 +20,7 @@ namespace {
 constexpr mode_t kDirMode = 0777;
 constexpr mode_t kMarkerMode = 0600;
 constexpr std::string_view kMarkerText =
-    "dlaunch --rank-dir made this directory. The next job that runs in it removes all that is in it.\n";
+    "dlaunch --rank-dir made this directory. The next job in this directory removes its content.\n";
 
 tl::unexpected<Error> failed(const std::string& what, int error, std::string hint = {}) {
   return fail({.where = "", .what = what, .why = std::strerror(error), .hint = std::move(hint)});
@@ -42,7 +42,7 @@ bool holds_kept(const std::string& name, const std::vector<std::string>& kept) {
   return std::ranges::any_of(kept, [&](const std::string& file) { return is_below(file, name); });
 }
 
-/// Calls visit(path, is_directory) for each entry until it returns false. Links are not followed. Returns 0 or errno.
+/// Calls visit(path, is_directory) for each entry until it returns false. Does not follow links. Returns 0 or errno.
 template <class Visit>
 int for_each_path(const std::string& dir, Visit visit) {
   return sys::for_each_entry(dir, [&](const dirent& entry) {
@@ -52,7 +52,7 @@ int for_each_path(const std::string& dir, Visit visit) {
   });
 }
 
-/// Whether the directory holds only what the launcher itself has just put there.
+/// Whether the directory contains only new files of the launcher.
 bool is_unused(const std::string& dir, const std::vector<std::string>& kept) {
   bool unused = true;
   const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {
@@ -62,25 +62,26 @@ bool is_unused(const std::string& dir, const std::vector<std::string>& kept) {
   return error == 0 && unused;
 }
 
-/// Only one job has the directory at a time; a file system without locks is used without.
+/// Allows only one job at a time in the directory; on a file system without locks there is no protection.
 Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   if (::flock(marker.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
-  return refused(dir + ": a job that still runs has it", "wait for that job, or name another directory");
+  return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
-/// The directory's marker, locked; empty where there is no directory, or nobody uses it.
-Result<sys::Fd> look_at(const std::string& dir, const std::vector<std::string>& kept) {
+/// The directory's marker, locked; empty if the directory is missing or unused.
+Result<sys::Fd> lock_marker(const std::string& dir, const std::vector<std::string>& kept) {
   struct stat info{};
   if (::stat(dir.c_str(), &info) != 0) {
     if (errno == ENOENT) return sys::Fd();
-    return failed("cannot look at " + dir, errno);
+    return failed("cannot read " + dir, errno);
   }
-  if (!S_ISDIR(info.st_mode)) return refused(dir + " is there and is no directory", "name another with --rank-dir");
+  if (!S_ISDIR(info.st_mode)) return refused(dir + " is not a directory", "set another directory with --rank-dir");
   sys::Fd marker(::open((dir + '/' + kRankDirMarker).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (marker) return lock(marker, dir).map([&] { return std::move(marker); });
   if (errno != ENOENT) return failed("cannot open " + dir + '/' + kRankDirMarker, errno);
   if (is_unused(dir, kept)) return sys::Fd();
-  return refused(dir + " is not empty, and --rank-dir did not make it", "remove it, or name another with --rank-dir");
+  return refused(dir + " is not empty, and --rank-dir did not create it",
+                 "remove it, or set another directory with --rank-dir");
 }
 
 int make_with_parents(const std::string& dir) {
@@ -92,7 +93,7 @@ int make_with_parents(const std::string& dir) {
 }
 
 Result<sys::Fd> make(const std::string& dir) {
-  if (const int error = make_with_parents(dir); error != 0) return failed("cannot make the directory " + dir, error);
+  if (const int error = make_with_parents(dir); error != 0) return failed("cannot create " + dir, error);
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMarkerMode));
   if (!marker || ::write(marker.get(), kMarkerText.data(), kMarkerText.size()) < 0) {
@@ -106,7 +107,7 @@ Result<void> check_base(const std::string& base) {
   int error = ::stat(base.c_str(), &info) == 0 ? 0 : errno;
   if (error == 0 && !S_ISDIR(info.st_mode)) error = ENOTDIR;
   if (error == 0) return {};
-  return failed("directory " + base, error, "make it there, share it, or name another with --wdir");
+  return failed("directory " + base, error, "set another directory with --wdir, or create this directory on the host");
 }
 
 /// Returns 0 or an errno.
@@ -130,7 +131,7 @@ Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked) {
     if (i < asked.bases.size()) {
       TRY(check_base(asked.bases[i]));
     }
-    auto marker = TRY(look_at(asked.dirs[i], asked.kept));
+    auto marker = TRY(lock_marker(asked.dirs[i], asked.kept));
     taken.used = taken.used || marker;
     taken.locks.push_back(std::move(marker));
   }

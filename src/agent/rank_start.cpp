@@ -20,19 +20,19 @@ std::vector<char*> pointers(const std::vector<std::string>& first, const std::ve
 std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
   switch (failure.step) {
     case SpawnStep::fork:
-      return "cannot make a process for " + program.app->asked.argv[0];
+      return "cannot create a process for " + program.app->asked.argv[0];
     case SpawnStep::session:
-      return "cannot make its session and descriptors";
+      return "cannot create its session and descriptors";
     case SpawnStep::mpi:
-      return "cannot make its MPI connection descriptor " + std::to_string(plan::kPmiFd);
+      return "cannot create its MPI connection descriptor " + std::to_string(plan::kPmiFd);
     case SpawnStep::terminal:
-      return "cannot make its terminal the controlling one";
+      return "cannot set its controlling terminal";
     case SpawnStep::limits:
       return "cannot set its limit of open files";
     case SpawnStep::affinity:
       return "cannot bind it to its CPUs";
     case SpawnStep::directory:
-      return "cannot change to the working directory " + program.directory;
+      return "cannot enter the working directory " + program.directory;
     case SpawnStep::exec:
       return failure.error == ENOENT ? missing_interpreter(program.path, program.directory)
                                      : "cannot execute " + program.path;

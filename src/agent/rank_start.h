@@ -1,4 +1,4 @@
-// What a rank needs between its Spawn and its fork. Owned by Ranks.
+// The data of a rank between its Spawn and its fork. Owned by Ranks.
 #pragma once
 
 #include <sys/resource.h>
@@ -17,25 +17,25 @@
 
 namespace dlaunch::agent {
 
-/// An app as it runs on this host.
+/// An app as prepared on this host.
 struct LocalApp {
   wire::Program asked;
   tl::expected<std::string, Refusal> path;
   ServedMpi mpi;
 };
 
-/// What one rank executes, and where.
+/// The program and the working directory of one rank.
 struct RankProgram {
   const LocalApp* app = nullptr;
-  std::string directory;  ///< in which it runs
+  std::string directory;  ///< the working directory
   std::string path = {};
   std::string error_file = {};  ///< ErrorFiles::add_to()
 };
 
-/// The path of the app's program for this rank. A name with a slash may mean a staged file.
+/// The path of the app's program for this rank. A name with a slash may be a staged file.
 tl::expected<std::string, Refusal> path_of(const LocalApp& app, const wire::Spawn& spawn);
 
-/// Why a rank did not become its program.
+/// Describes the failed step of a rank's start.
 Refusal refusal(const SpawnFailure& failure, const RankProgram& program);
 
 struct RankStart {
@@ -47,9 +47,9 @@ struct RankStart {
   sys::Fd mpi = {};  ///< the rank's end of its PMI connection
   std::vector<unsigned long> affinity = {};
   std::vector<char*> argv = {}, envp = {};
-  Launch launch = {};  ///< refers to the members above, which must stay where they are
+  Launch launch = {};  ///< points to the members above: do not move them
 
-  /// To be called once all else is set.
+  /// Call after all other members are set.
   void complete(int cgroup, const rlimit& open_files, bool wait);
 };
 

@@ -22,9 +22,9 @@
 
 namespace dlaunch::agent {
 
-/// A rank, from its spawn to the job's end. Passive.
+/// A rank, from its spawn to the end of the job. Passive.
 struct Rank {
-  pid_t pid = 0;  // 0 once it was reaped, so that no signal goes to a pid that may be another's
+  pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
   RankProgram program;
   const SpawnFailure* failure = nullptr;
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
@@ -35,10 +35,10 @@ struct Rank {
 
 namespace {
 
-constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, which includes its program's name
+constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, including its program's name
 constexpr size_t kStarts = 4;                 // ranks that are forked and reported together
 
-/// An error without a failed system call, for a frame that has room for one text.
+/// An error without a failed system call, for a frame with a single text.
 std::string one_line(const Error& error) {
   return error.what + ": " + error.why + (error.hint.empty() ? "" : " (" + error.hint + ")");
 }
@@ -74,7 +74,7 @@ void Ranks::keep(const wire::JobFile& file) {
 void Ranks::describe(wire::Program&& program) {
   add_login(program.env);
   for (const std::string& variable : file_variables_) add_unless_there(program.env, variable);
-  auto path = program.argv.empty() ? tl::unexpected(Refusal{ENOENT, "no program was named"})
+  auto path = program.argv.empty() ? tl::unexpected(Refusal{ENOENT, "missing program"})
                                    : find_program(program.argv[0], program.env, program.wdir);
   const std::uint32_t id = program.app;
   LocalApp app{std::move(program), std::move(path), {}};
@@ -85,10 +85,10 @@ void Ranks::describe(wire::Program&& program) {
 void Ranks::start(const wire::Spawn& spawn) {
   if (ranks_.contains(spawn.rank) ||
       std::ranges::any_of(prepared_, [&](const auto& start) { return start->rank == spawn.rank; })) {
-    return refuse(spawn.rank, {EEXIST, "it was started already"});
+    return refuse(spawn.rank, {EEXIST, "duplicate start of the rank"});
   }
   const auto found = apps_.find(spawn.app);
-  if (found == apps_.end()) return refuse(spawn.rank, {EINVAL, "its program was never described"});
+  if (found == apps_.end()) return refuse(spawn.rank, {EINVAL, "missing description of its program"});
   const LocalApp& app = found->second;
   auto start = std::make_unique<RankStart>(
       RankStart{.rank = spawn.rank,
@@ -99,7 +99,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.", so that a file gives ENOTDIR
     return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   }
-  // The local agent is told nothing; what is said of its node is in the launcher's environment.
+  // The local agent gets no node variables; they are in the launcher's environment.
   const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
   if (gpus) add_missing(start->env, app.asked.env, {*gpus});
   add_missing(start->env, app.asked.env, node_variables_);
@@ -119,7 +119,7 @@ void Ranks::start(const wire::Spawn& spawn) {
     if (error != 0) return refuse(spawn.rank, {error, "cannot write " + spawn.dir + '/' + kEnvironmentFile});
   }
   auto mpi = mpi_.connect(spawn, app.mpi);
-  if (!mpi) return refuse(spawn.rank, {mpi.error(), "cannot make its MPI connection"});
+  if (!mpi) return refuse(spawn.rank, {mpi.error(), "cannot create its MPI connection"});
   start->mpi = *std::move(mpi);
   start->complete(cgroup_.fd(), open_files_, report_cpus_);
   prepared_.push_back(std::move(start));
@@ -150,7 +150,7 @@ void Ranks::granted(const wire::Credit& credit) {
   if (rank->second.readers[stream]) rank->second.readers[stream]->resume();
 }
 
-/// Forks one right after the other, because each page that we write between two forks is copied.
+/// Forks one rank right after another, because each page written between two forks is copied.
 void Ranks::start_prepared() {
   const auto starts = std::exchange(prepared_, {});
   if (starts.empty()) return;
@@ -204,7 +204,7 @@ void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
                             [this, id] { link_.send(wire::StdinClosed{id}); }});
 }
 
-/// Carries an output stream in frames, under the credit that the launcher grants.
+/// Sends an output stream in frames, under the credit that the launcher grants.
 void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd) {
   const size_t index = stream - 1u;
   link::PipeReader::Consumer consumer;
@@ -237,10 +237,10 @@ void Ranks::refuse(std::uint32_t rank, const Refusal& why) {
 }
 
 void Ranks::signal(int signal) {
-  told_to_end_ = told_to_end_ || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  signalled_ = signalled_ || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
-    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // it does not lead its group yet
+    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // if the child does not lead its group yet
   }
 }
 
@@ -261,7 +261,7 @@ void Ranks::signal_where_caught(const wire::Signal& signal) {
 
 void Ranks::reaped(pid_t pid, int wait_status) {
   const auto found = rank_of_.find(pid);
-  if (found == rank_of_.end()) return;  // an orphan that we adopted
+  if (found == rank_of_.end()) return;  // an orphan adopted by the agent
   const std::uint32_t id = found->second;
   rank_of_.erase(found);
   Rank& rank = ranks_.at(id);
@@ -270,13 +270,13 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   for (auto& reader : rank.readers) {
     if (reader) reader->rank_ended();
   }
-  const bool in_mpi = mpi_.ended(id) && !told_to_end_;
+  const bool in_mpi = mpi_.ended(id) && !signalled_;
   if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
   const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi};
   if (wait_status == 0) return link_.send(ended);
-  if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !told_to_end_) {
+  if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !signalled_) {
     link_.send(wire::WroteError{id, std::move(text)});
   }
   mpi_.once_settled([this, ended] { link_.send(ended); });

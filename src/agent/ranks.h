@@ -1,5 +1,5 @@
-// The ranks of this host: starts them, carries their streams under the launcher's credit, reports how they ended. Owned
-// by the Agent; link, loop and the MpiService must outlive it.
+// The ranks of this host: starts the ranks, forwards their streams under the launcher's credit, and reports their ends.
+// Owned by the Agent; link, loop and the MpiService must outlive this object.
 #pragma once
 
 #include <sys/resource.h>
@@ -35,35 +35,35 @@ struct Rank;  // a rank and its streams
 
 class Ranks {
  public:
-  /// `open_files`: the limit that ranks get. `files` and `cgroup` must outlive it.
+  /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object.
   Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
         const JobCgroup& cgroup);
   ~Ranks();
 
-  /// To be called first: how ranks are bound, and the first credit of their streams.
+  /// Call first: sets the binding of ranks and the first credit of their streams.
   void configure(const wire::Layout& layout, bool hand_over);
-  /// Keeps the file, and gives its path to programs that start from now on.
+  /// Keeps the file, and passes its path to programs that start from now on.
   void keep(const wire::JobFile& file);
   void describe(wire::Program&& program);
-  /// Answers SpawnFailed or Started, at the latest when start_prepared() is called, which the loop does as well.
+  /// Answers SpawnFailed or Started, at the latest in start_prepared(), which the loop calls as well.
   void start(const wire::Spawn& spawn);
-  /// Forks the ranks that are prepared; to be called before any other request, since ranks start a few at a time.
+  /// Forks the prepared ranks, a few at a time; call before any other request.
   void start_prepared();
-  /// False when that is more than the launcher was granted.
+  /// Returns false if the launcher sent more than was granted.
   bool input(const wire::Stdin& input);
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
-  /// Only where it is caught (sys/caught_signals.h). Answers Uncaught.
+  /// Signals only ranks with a handler (sys/caught_signals.h). Answers Uncaught.
   void signal_where_caught(const wire::Signal& signal);
-  /// The ranks that run, with their processes.
+  /// The running ranks with their processes.
   std::vector<std::pair<std::uint32_t, pid_t>> running() const;
 
-  /// Answers Ended, or SpawnFailed where the program could not be executed; ignores children that are no ranks.
+  /// Answers Ended, or SpawnFailed if the exec failed; ignores children other than ranks.
   void reaped(pid_t pid, int wait_status);
   /// The link takes bytes again.
   void resume();
-  /// From now on no prepared rank starts, and output is read and dropped, so that ranks can write their last words and
+  /// From now on prepared ranks do not start. Output is read and dropped, so that ranks can write their last lines and
   /// end.
   void discard();
   /// Forgets all ranks.
@@ -86,21 +86,21 @@ class Ranks {
   const std::vector<std::string> node_variables_ = node_variables();
   const RankOomScore oom_score_;
   RankBinding binding_;
-  std::uint32_t local_ranks_ = 0;  // those that Layout counts
+  std::uint32_t local_ranks_ = 0;  // ranks counted by Layout
   bool hand_over_ = false;
   bool report_cpus_ = false;
   std::uint32_t first_credit_ = 0;
   wire::WindowSize window_;
   ErrorFiles error_files_{files_};
-  std::vector<std::string> file_variables_;        // NAME=path, for programs that do not have NAME
-  std::optional<JobDirectory::Failure> not_kept_;  // set: no rank starts
+  std::vector<std::string> file_variables_;        // NAME=path, for programs without NAME
+  std::optional<JobDirectory::Failure> not_kept_;  // set: ranks do not start
   std::optional<long> oom_kills_;
-  std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that no rank has filled
+  std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that are still unused
   std::map<std::uint32_t, LocalApp> apps_;
   std::map<std::uint32_t, Rank> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
-  std::vector<std::unique_ptr<RankStart>> prepared_;  // those not forked yet
-  bool told_to_end_ = false;
+  std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
+  bool signalled_ = false;
   bool discarding_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Ends everything that descends from this process, or that the job left on this host: TERM, the grace, KILL, until
-// nothing is left or it gives up.
+// Ends all descendants of this process, or all of the job's processes on this host: TERM, the grace period, KILL, until
+// all have ended or a time limit is reached. Owned by the Agent.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,26 +18,26 @@
 namespace dlaunch::agent {
 
 inline constexpr std::chrono::seconds kSweepKillWait{5};    ///< for processes in uninterruptible sleep
-inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children may appear while old ones are ended
-inline constexpr std::ptrdiff_t kMostNamed = 500;           ///< processes that are left
+inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children may appear while old children end
+inline constexpr std::ptrdiff_t kMostNamed = 500;           ///< maximum number of listed processes
 
 class Reaper {
  public:
-  /// `cgroup` is the job's, which is killed as one when the grace is over; it must
-  /// outlive this. `reaped` gets the pids of children that end meanwhile.
+  /// `cgroup` is the job's group, killed as a whole after the grace period; it must outlive this object. `reaped`
+  /// receives the pids of children that end meanwhile.
   Reaper(asio::io_context& io, const JobCgroup& cgroup, std::function<void(int)> reaped = {})
       : timer_(io), cgroup_(cgroup), reaped_(std::move(reaped)) {}
 
-  /// From now on ends all processes of this host that hold all these entries in their environment or are in the job's
-  /// control groups, instead of descendants.
+  /// From now on ends, instead of descendants, all processes of this host that have all these entries in their
+  /// environment or are in the job's control groups.
   void aim_at(std::vector<std::string> entries) { entries_ = std::move(entries); }
 
-  /// `done` gets a line for each process that could not be ended, at most kMostNamed; none means that nothing is left.
-  /// Another call only replaces `done`.
+  /// `done` receives a line for each process that could not be ended, at most kMostNamed; an empty list means success.
+  /// A second call only replaces `done`.
   void start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string> left)> done);
-  /// Ends the grace.
+  /// Ends the grace period.
   void hurry();
-  /// Children were reaped, so that it may be over. Cheap.
+  /// Children were reaped, so all may have ended. Cheap.
   void children_changed(bool none_left);
   bool running() const { return running_; }
 

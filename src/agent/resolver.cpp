@@ -55,11 +55,11 @@ void Resolver::resolve(std::vector<std::string> names, Done done) {
   answer_ = {};
   answer_.addresses.resize(names_.size());
   const auto getent = find_program("getent", own_environment(), "/");
-  if (!getent) return finish("there is no getent");
+  if (!getent) return finish("program \"getent\": not found");
   getent_ = *getent;
   deadline_.expires_after(kPatience);
   deadline_.async_wait([this](asio::error_code error) {
-    if (!error) finish("no answer within " + std::to_string(kPatience.count()) + " s");
+    if (!error) finish("timed out after " + std::to_string(kPatience.count()) + " s waiting for getent");
   });
   start_next();
 }
@@ -72,7 +72,8 @@ void Resolver::start_next() {
 void Resolver::start(size_t name) {
   const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   sys::Pipe pipe = sys::make_pipe();
-  if (!null || !pipe.read || names_[name].starts_with('-')) return;  // getent takes that for an option; no name has it
+  if (!null || !pipe.read || names_[name].starts_with('-'))
+    return;  // getent would take such a name for an option; valid names do not start with "-"
   std::string words[] = {"getent", "ahosts", names_[name]};
   char* const argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   Launch launch;

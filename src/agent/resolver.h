@@ -1,6 +1,6 @@
-// Resolves names on this host. A static program has no name service of its own (glibc would load its plug-ins at run
-// time, for a version that need not be the host's), so `getent ahosts NAME` runs for each, a few at a time. Owned by
-// the HostInspector; the loop must outlive it.
+// Resolves names on this host. The agent is a static program without its own name service: glibc would load plug-ins at
+// run time, and their version may not match the host. Therefore runs `getent ahosts NAME` for each name, a
+// few in parallel. Owned by the HostInspector; the loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -16,7 +16,7 @@
 
 namespace dlaunch::agent {
 
-/// The addresses in what `getent ahosts` prints, each once, separated by blanks.
+/// The addresses in the output of `getent ahosts`, without duplicates, separated by blanks.
 std::string addresses_in(std::string_view printed);
 
 class Resolver {
@@ -25,15 +25,15 @@ class Resolver {
   static constexpr std::chrono::seconds kPatience{10};  ///< for all names together
 
   struct Answer {
-    std::vector<std::string> addresses;  ///< of each name; empty: it does not resolve
-    std::string trouble;                 ///< why some names could not be looked up; empty: all were
+    std::vector<std::string> addresses;  ///< of each name; empty: the name does not resolve
+    std::string trouble;                 ///< why some names could not be resolved; empty: no failure
   };
   using Done = std::function<void(Answer answer)>;
 
   Resolver(asio::io_context& io, const rlimit& open_files);
   ~Resolver();
 
-  /// `done` is called once, from the loop. A request that is still running is dropped.
+  /// `done` is called once, from the loop. A new request replaces a running request.
   void resolve(std::vector<std::string> names, Done done);
 
  private:

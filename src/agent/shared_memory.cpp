@@ -26,12 +26,12 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kMostEntries = 10000;                // of the directory; where there are more, all stay
+constexpr size_t kMostEntries = 10000;                // of the directory; if there are more, all files stay
 constexpr size_t kLongestMaps = 8u << 20;             // of a process
-constexpr size_t kMostPaths = 8;                      // that a text names
-constexpr std::chrono::milliseconds kLookLimit{100};  // the ranks wait for their signal meanwhile
+constexpr size_t kMostPaths = 8;                      // in a text
+constexpr std::chrono::milliseconds kLookLimit{100};  // meanwhile the ranks wait for their signal
 
-/// How libraries name what they share: "PREFIX_PID_…" has its maker's pid, the others end in random letters.
+/// Names of libraries' shared files: "PREFIX_PID_…" contains its creator's pid, the others end in random letters.
 struct Shape {
   std::string_view prefix;
   bool has_pid;
@@ -39,14 +39,14 @@ struct Shape {
 constexpr std::array kShapes = {
     Shape{"torch_", true},           // PyTorch's tensors between processes
     Shape{"sem.loky-", true},        // joblib's semaphores
-    Shape{"nccl-", false},           // NCCL's, between ranks of a host
+    Shape{"nccl-", false},           // segments of NCCL, between ranks of a host
     Shape{"ucx_shm_posix_", false},  // UCX's
     Shape{"mpich_shar_tmp", false},  // MPICH's
     Shape{"psm_", false},            // multiprocessing.shared_memory of Python
     Shape{"sem.mp-", false},         // multiprocessing's semaphores
 };
 
-/// The pid in a name of such a shape, 0 where the shape has none; nullopt: it is no such name.
+/// The pid in a name of such a shape, 0 if the shape has no pid; nullopt if the name has another shape.
 std::optional<pid_t> pid_in(std::string_view name) {
   for (const Shape& shape : kShapes) {
     if (!name.starts_with(shape.prefix)) continue;
@@ -69,8 +69,8 @@ std::optional<std::string> own_file(const std::string& path) {
   return id_of(seen);
 }
 
-/// A write lease is granted to who is the only one that has the file open; a mapping counts as that. Who opens it while
-/// the result lives waits until it is closed; the signal that tells us so is one that is ignored.
+/// Opens a file that no other process has open or mapped: only then the kernel grants a write lease. Another process
+/// that opens the file waits until the result is closed; the kernel's signal about this wait is ignored.
 sys::Fd open_alone(const std::string& path, const std::string& id) {
   sys::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat seen{};
@@ -103,7 +103,7 @@ std::vector<SharedMemory::File> SharedMemory::come() const {
   return files;
 }
 
-void SharedMemory::look() {
+void SharedMemory::record_mapped() {
   const auto files = come();
   if (std::ranges::none_of(files, [&](const File& file) { return file.pid == 0 && !mapped_.contains(file.id); }))
     return;
@@ -138,9 +138,9 @@ std::string text_of(const SharedMemory::Left& left) {
     return text + (paths.size() > kMostPaths ? " …" : "");
   };
   std::string text;
-  if (!left.removed.empty()) text = "removed what killed ranks left in shared memory:" + listed(left.removed);
+  if (!left.removed.empty()) text = "removed shared memory of killed ranks:" + listed(left.removed);
   if (left.unproven.empty()) return text;
-  return text + (text.empty() ? "" : "; ") + "nobody has these open, which may be another job's; to remove them: rm" +
+  return text + (text.empty() ? "" : "; ") + "not in use, but perhaps of another job; to remove the files, run: rm" +
          listed(left.unproven);
 }
 

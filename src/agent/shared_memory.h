@@ -1,11 +1,12 @@
-// What the ranks of a round leave in /dev/shm when they are killed. Libraries remove the names of their segments by
-// themselves, unless they do not come to it; the next round would find less and less memory. A file is removed where
-// all of this holds:
-// - it has come during the round, is a file of our user, and has a name as libraries give: a rank's own file, such as a
-//   checkpoint in memory, stays;
-// - it is of a process of the round: its pid is in the name, or it had the file mapped when the ranks were told to end;
-// - nobody on this machine, in whatever container, has it open or mapped: the kernel grants a lease.
-// Passive; one for each round.
+// Removes the files that killed ranks of a round leave in /dev/shm. Libraries normally remove their segments
+// themselves, but a killed process cannot; without the cleanup, each round would have less memory. A file is removed if
+// all of these hold:
+// - the file appeared during the round, belongs to this user, and has a library's name pattern. A rank's own file, such
+//   as a checkpoint in memory, stays;
+// - a process of the round owns the file: its pid is in the name, or the file was mapped when the ranks were signalled;
+// - the file is not open or mapped on this machine, in any container: the kernel grants a lease.
+//
+// Passive; one object per round.
 #pragma once
 
 #include <sys/types.h>
@@ -18,11 +19,12 @@ namespace dlaunch::agent {
 
 class SharedMemory {
  public:
-  /// What is there now stays.
+  /// Files that exist now stay.
   explicit SharedMemory(std::string directory = "/dev/shm");
 
-  /// Before ranks are told to end: which of the files they have mapped. Cheap where no file of such a name has come.
-  void look();
+  /// Call before the ranks are terminated: records the files that the ranks have mapped. Cheap if there are no new
+  /// files.
+  void record_mapped();
   /// A process of the round has ended.
   void reaped(pid_t pid) {
     if (pids_.size() < kMostPids) pids_.insert(pid);
@@ -30,9 +32,9 @@ class SharedMemory {
 
   struct Left {
     std::vector<std::string> removed;   ///< paths
-    std::vector<std::string> unproven;  ///< nobody has them open, but they may be another job's
+    std::vector<std::string> unproven;  ///< not open anywhere, but perhaps of another job
   };
-  /// Once nothing of the round is alive.
+  /// Call after all processes of the round have ended.
   Left remove();
 
  private:
@@ -40,19 +42,19 @@ class SharedMemory {
 
   struct File {
     std::string path;
-    pid_t pid = 0;   // in the name; 0: none
-    std::string id;  // as /proc/PID/maps shows its device and inode
+    pid_t pid = 0;   // from the name; 0: none
+    std::string id;  // device and inode in the format of /proc/PID/maps
   };
   std::vector<File> come() const;
 
   const std::string directory_;
-  std::set<std::string> before_;  // names that were there at the beginning
-  bool known_ = false;            // all of them
+  std::set<std::string> before_;  // names at the start of the round
+  bool known_ = false;            // `before_` is complete
   std::set<pid_t> pids_;
   std::set<std::string> mapped_;  // ids
 };
 
-/// For -vv; empty where there is nothing to say.
+/// A text for -vv; empty if nothing was removed or left.
 std::string text_of(const SharedMemory::Left& left);
 
 }  // namespace dlaunch::agent

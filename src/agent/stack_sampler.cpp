@@ -12,24 +12,24 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestLook{1000};  // at all ranks of this host together
-constexpr std::chrono::milliseconds kThreadsEnd{100};    // after it has said that it is done
-constexpr std::chrono::milliseconds kGiveUp{2000};       // a look that does not end, from its begin
+constexpr std::chrono::milliseconds kSampleLimit{1000};  // for all ranks of this host together
+constexpr std::chrono::milliseconds kThreadsEnd{100};    // after the sample is done
+constexpr std::chrono::milliseconds kGiveUp{2000};       // for a sample that does not end, from its start
 
 }  // namespace
 
-/// Shared with the thread, which outlives a sampler that stops.
-struct StackSampler::Look {
+/// Shared with the thread, which may outlive a stopped sampler.
+struct StackSampler::Request {
   wire::SampleStacks question;
   RankPids ranks;
   stacks::Caches caches;
-  std::uint32_t next = 0;  // the first rank that there was no time for
+  std::uint32_t next = 0;  // the first rank that was not sampled in time
   wire::Stacks answer;
-  sys::Fd done;  // closed behind the answer
+  sys::Fd done;  // closed after the answer is complete
   std::atomic<bool> ended = false;
 
   void run() {
-    stacks::Sampler sampler{.deadline = Clock::now() + kLongestLook, .all_threads = question.whole};
+    stacks::Sampler sampler{.deadline = Clock::now() + kSampleLimit, .all_threads = question.whole};
     sampler.caches = std::move(caches);
     sampler.caches.samples.begin_sampling();
     sampler.caches.modules.forget_some();
@@ -41,11 +41,11 @@ struct StackSampler::Look {
     }
     answer = stacks_answer(question, time_ns, trees);
     const auto timed_out = std::ranges::find_if(trees, [](const RankTree& one) { return one.tree.timed_out; });
-    // One that alone takes all the time lets the others go first.
+    // A rank that alone used up the time goes last in the next sample.
     const auto left_out = static_cast<std::size_t>(timed_out - trees.begin()) + (timed_out == trees.begin() ? 1 : 0);
     if (left_out < ranks.size()) next = ranks[left_out].first;
     if (timed_out != trees.end() || trees.size() < ranks.size()) {
-      answer.remarks.emplace_back("this host had no time for all of its ranks");
+      answer.remarks.emplace_back("the host did not sample all of its ranks in time");
     }
     caches = std::move(sampler.caches);
     ended = true;
@@ -55,44 +55,45 @@ struct StackSampler::Look {
 
 void StackSampler::ask(wire::SampleStacks&& question, const RankPids& running) {
   if (waiting_.size() == kMostWaiting) return;
-  auto look = std::make_shared<Look>();
+  auto request = std::make_shared<Request>();
   for (const auto& rank : running) {
     if (question.ranks.empty() || std::ranges::find(question.ranks, rank.first) != question.ranks.end()) {
-      look->ranks.push_back(rank);
+      request->ranks.push_back(rank);
     }
   }
-  std::ranges::sort(look->ranks);
-  look->question = std::move(question);
-  waiting_.push_back(std::move(look));
+  std::ranges::sort(request->ranks);
+  request->question = std::move(question);
+  waiting_.push_back(std::move(request));
   if (waiting_.size() == 1) start_next();
 }
 
 void StackSampler::start_next() {
-  std::erase_if(given_up_, [](const auto& look) { return look->ended.load(); });
+  std::erase_if(given_up_, [](const auto& request) { return request->ended.load(); });
   if (given_up_.size() == kMostGivenUp) return give_up();
   sys::Pipe pipe = sys::make_pipe();
-  const auto look = waiting_.front();
-  look->caches = std::move(caches_);
+  const auto request = waiting_.front();
+  request->caches = std::move(caches_);
   caches_ = {};
-  std::ranges::rotate(look->ranks, std::ranges::lower_bound(look->ranks, next_, {}, &RankPids::value_type::first));
+  std::ranges::rotate(request->ranks,
+                      std::ranges::lower_bound(request->ranks, next_, {}, &RankPids::value_type::first));
   if (!pipe.read) return finished();
   limit_.expires_after(kGiveUp);
-  // Both may be called once more after the look was answered.
-  const auto is_current = [this, look] { return !waiting_.empty() && waiting_.front() == look; };
+  // Both handlers may run once more after the answer.
+  const auto is_current = [this, request] { return !waiting_.empty() && waiting_.front() == request; };
   limit_.async_wait([this, is_current](asio::error_code error) {
     if (error || !is_current()) return;
     given_up_.push_back(waiting_.front());
     give_up();
   });
-  look->done = std::move(pipe.write);
+  request->done = std::move(pipe.write);
   done_.emplace(io_, pipe.read.release());
   done_->async_wait(asio::posix::stream_descriptor::wait_read, [this, is_current](asio::error_code error) {
     if (!error && is_current()) finished();
   });
-  if (thread_.start([look] { look->run(); }) != 0) look->done.reset();
+  if (thread_.start([request] { request->run(); }) != 0) request->done.reset();
 }
 
-/// Where there was no thread or no descriptor for it, the answer names no rank.
+/// Without a thread or a descriptor for the sample, the answer has no ranks.
 void StackSampler::finished() {
   thread_.join_until(Clock::now() + kThreadsEnd);
   caches_ = std::move(waiting_.front()->caches);
@@ -100,11 +101,10 @@ void StackSampler::finished() {
   answer(std::move(waiting_.front()->answer));
 }
 
-/// The thread keeps its look, with what earlier ones have found.
+/// The thread keeps its sample and the caches of earlier samples.
 void StackSampler::give_up() {
   wire::Stacks nothing;
-  nothing.remarks.emplace_back(
-      "a look at its ranks does not end: a file that they have mapped may be on a dead server");
+  nothing.remarks.emplace_back("a stack sample does not end: a mapped file of a rank may be on a dead file server");
   answer(std::move(nothing));
 }
 

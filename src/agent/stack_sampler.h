@@ -1,6 +1,6 @@
-// Answers SampleStacks with Stacks. A thread looks, because files of /proc may be slow to read and the loop must not
-// wait; it is a thread of the worker, because only an ancestor of a rank may look into it everywhere. Owned by the
-// Agent; link and loop must outlive it.
+// Answers SampleStacks with Stacks. A thread takes the samples, because reads of /proc may be slow and the loop must
+// not wait. The thread belongs to the worker, because only an ancestor of a rank may read the rank's stacks on every
+// system. Owned by the Agent; link and loop must outlive this object.
 #pragma once
 
 #include <sys/types.h>
@@ -28,13 +28,13 @@ class StackSampler {
 
   StackSampler(asio::io_context& io, link::Link& link) : io_(io), link_(link), limit_(io) {}
 
-  /// `running`: the ranks of this host. StacksServer are answered one after the other, at most kMostWaiting of them.
+  /// `running`: the ranks of this host. Requests are answered in order; at most kMostWaiting may wait.
   void ask(wire::SampleStacks&& question, const RankPids& running);
-  /// Forgets all questions. A look that has begun ends by itself.
+  /// Forgets all requests. A running sample ends by itself.
   void stop();
 
  private:
-  struct Look;
+  struct Request;
   void start_next();
   void finished();
   void answer(wire::Stacks&& stacks);
@@ -45,13 +45,13 @@ class StackSampler {
 
   asio::io_context& io_;
   link::Link& link_;
-  std::deque<std::shared_ptr<Look>> waiting_;  // the first is looking
+  std::deque<std::shared_ptr<Request>> waiting_;  // the first one is running
   sys::Thread thread_;
   asio::steady_timer limit_;
-  std::vector<std::shared_ptr<Look>> given_up_;  // their threads are still somewhere, as in a file on a dead server
-  stacks::Caches caches_;                        // of the last look; the one that looks has them
-  std::uint32_t next_ = 0;                       // the rank to begin with: there was no time for it before
-  std::optional<asio::posix::stream_descriptor> done_;  // readable once the thread has ended its look
+  std::vector<std::shared_ptr<Request>> given_up_;  // their threads still hang, for example in a file on a dead server
+  stacks::Caches caches_;                           // of the last sample; the running sample owns them
+  std::uint32_t next_ = 0;  // the rank to start with: the last sample ran out of time before this rank
+  std::optional<asio::posix::stream_descriptor> done_;  // readable after the thread has ended its sample
 };
 
 }  // namespace dlaunch::agent

@@ -10,8 +10,9 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr std::size_t kRoom = wire::Stacks::kMost - 1024;  // for texts and ranks; the rest is for counts and a remark
-constexpr std::size_t kNumbersOfARank = 5 * 4 + 4 * 8 + 4 + 4;  // its item in each list, but for the bytes of its wait
-constexpr std::size_t kLongestText = 16u << 10;                 // so that one text does not keep out all others
+constexpr std::size_t kNumbersOfARank =
+    5 * 4 + 4 * 8 + 4 + 4;                       // the rank's items in all lists, without the text of its wait
+constexpr std::size_t kLongestText = 16u << 10;  // a long text must not use all the space
 constexpr std::size_t kLongestWait = 64;
 
 std::int64_t signed_of(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
@@ -20,7 +21,7 @@ class Answer {
  public:
   explicit Answer(wire::Stacks& message) : message_(message) {}
 
-  /// What policy needs comes first: texts get the room that it leaves.
+  /// First the numbers for the hang policy; texts get the remaining space.
   void add_numbers(const RankTree& rank) {
     const stacks::Sample& shown = rank.tree.processes[rank.tree.shown];
     const stacks::ThreadStack& main = shown.threads.front();
@@ -50,7 +51,7 @@ class Answer {
     }
   }
 
-  /// Then the whole pictures.
+  /// Then the stacks of all threads.
   void add_texts() {
     for (std::size_t i = 0; i < trees_.size(); ++i) {
       std::string text;
@@ -67,11 +68,10 @@ class Answer {
   }
 
   void note_left_out() {
-    if (!std::exchange(left_out_, true))
-      message_.remarks.emplace_back("some stacks are left out: there was no room for all");
+    if (!std::exchange(left_out_, true)) message_.remarks.emplace_back("some stacks are left out: the answer is full");
   }
 
-  /// kNone when there is no room for it.
+  /// kNone if the text does not fit.
   std::uint32_t index_of(std::vector<std::string>& texts, std::string text) {
     if (text.size() > kLongestText) text = text.substr(0, kLongestText) + "…\n";
     const auto known = std::ranges::find(texts, text);

@@ -1,5 +1,5 @@
-// Samples of a host's ranks as the one message that tells them: ranks that stand at the same place share its text. What
-// is over the message's cap is left out, and said so. PURE.
+// Builds the one message with the samples of a host's ranks: ranks with the same stack share its text. Data over the
+// message's size limit is dropped, with a remark. PURE.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
     if (!bytes.empty()) within_line_ = bytes.back() != '\n';
     eof_ = eof_ || eof;
     if (eof && terminal_) {
-      own_ += within_line_ ? 2 : 1;  // within a line the first one only delivers the line
+      own_ += within_line_ ? 2 : 1;  // within a line the first ^D only delivers the line
       queue_.append(within_line_ ? 2 : 1, kEndOfFile);
     }
     write();
@@ -39,7 +39,9 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   size_t waiting() const { return queue_.size() - std::min(own_, queue_.size()); }
 
   void close() {
-    if (fd_.is_open()) sys::Fd(fd_.release());  // release() tells epoll; closing would not while a fork holds a copy
+    if (fd_.is_open())
+      sys::Fd(fd_.release());  // release() removes the descriptor from epoll; close() alone would not while a fork has
+                               // a copy
     handlers_ = {};
   }
 
@@ -75,7 +77,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
   const bool terminal_;
   Handlers handlers_;
   std::string queue_;
-  size_t own_ = 0;  // bytes at its end that are ours
+  size_t own_ = 0;  // bytes at the end of the queue that this class added
   bool eof_ = false;
   bool within_line_ = false;
   bool waiting_ = false;

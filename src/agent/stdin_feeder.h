@@ -1,4 +1,5 @@
-// Carries frames into one rank's stdin. It grants as it writes, so that its queue stays within the first grant.
+// Writes frames to one rank's stdin. Grants credit as the rank reads, so the queue stays within the first grant. Owned
+// by a rank in Ranks; the loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,15 +15,15 @@ namespace dlaunch::agent {
 class StdinFeeder {
  public:
   struct Handlers {
-    std::function<void(std::uint32_t bytes)> took;  ///< that many more may come
+    std::function<void(std::uint32_t bytes)> took;  ///< number of bytes to grant
     std::function<void()> closed;                   ///< the rank closed its end
   };
-  /// `terminal`: the end of input is the end-of-file character, and the descriptor stays open as long as the rank runs.
+  /// `terminal`: the end of input is the end-of-file character, and the descriptor stays open until the rank ends.
   StdinFeeder(asio::io_context& io, sys::Fd fd, bool terminal, Handlers handlers);
   ~StdinFeeder();
 
   void push(const std::string& bytes, bool eof);
-  /// Bytes that the rank has not taken.
+  /// The number of bytes that the rank has not read.
   size_t waiting() const;
 
  private:

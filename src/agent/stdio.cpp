@@ -22,7 +22,7 @@ sys::Fd duplicate(const sys::Fd& fd) { return sys::Fd(::fcntl(fd.get(), F_DUPFD_
 
 sys::Fd open_null(int flags) { return sys::Fd(::open("/dev/null", flags | O_CLOEXEC)); }
 
-/// Opens a pseudo-terminal that passes bytes unchanged: no echo of what we feed it, and "\n" stays "\n".
+/// Opens a pseudo-terminal that passes bytes unchanged: no echo of stdin, and "\n" stays "\n".
 bool open_terminal(Stdio& stdio, wire::WindowSize size) {
   stdio.out.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   char name[128];
@@ -46,7 +46,7 @@ bool open_output(StreamMode mode, const std::string& path, sys::Fd& child, sys::
     child = open_null(O_WRONLY);
   } else if (mode == StreamMode::file) {
     child = sys::create_file(path, O_TRUNC | O_APPEND);
-    if (child) ::fcntl(child.get(), F_SETFL, O_APPEND);  // the rank's writes block, as to any file
+    if (child) ::fcntl(child.get(), F_SETFL, O_APPEND);  // the rank's writes block, as on any file
   } else {
     sys::Pipe pipe = sys::make_pipe();
     child = std::move(pipe.write);

@@ -20,14 +20,14 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kMostQueued = 64;          // frames: those of files are large, but the last
-constexpr size_t kLongestWord = 16u << 10;  // fits into a pipe that is read only when its writer has ended
+constexpr size_t kMostQueued = 64;             // frames: all file frames except the last are large
+constexpr size_t kLongestFailure = 16u << 10;  // fits into a pipe that is read only after its writer has ended
 
-std::string told(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
+std::string one_line(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
 
-/// Reads the words of a process that has ended.
-std::pair<std::string, std::string> read_words(const sys::Fd& from) {
-  std::string text(kLongestWord, '\0');
+/// Reads the failure and the hint of an ended process.
+std::pair<std::string, std::string> read_failure(const sys::Fd& from) {
+  std::string text(kLongestFailure, '\0');
   sys::set_nonblocking(from.get());
   const ssize_t got = ::read(from.get(), text.data(), text.size());
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
@@ -36,7 +36,7 @@ std::pair<std::string, std::string> read_words(const sys::Fd& from) {
   return {text.substr(0, newline), text.substr(newline + 1)};
 }
 
-/// The work of the process; take() returns true once all is done.
+/// The work of the prepare process; take() returns true when all work is done.
 class Work {
  public:
   Result<bool> take(const wire::Message& message) {
@@ -45,7 +45,7 @@ class Work {
       TRY(extractor_->feed(stage->bytes));
       if (!stage->eof || extractor_->complete()) return stage->eof;
     }
-    return fail({.where = "", .what = "the staged files", .why = "not all of them came", .hint = ""});
+    return fail({.where = "", .what = "cannot write the files of --stage", .why = "incomplete archive", .hint = ""});
   }
 
  private:
@@ -73,7 +73,7 @@ Result<void> work_off(int fd) {
     }
     const ssize_t got = ::read(fd, bytes.data(), bytes.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return fail({.where = "", .what = "the agent is gone", .why = "", .hint = ""});
+    if (got <= 0) return fail({.where = "", .what = "the agent closed the pipe", .why = "", .hint = ""});
     decoder.feed({bytes.data(), static_cast<size_t>(got)});
   }
 }
@@ -82,7 +82,7 @@ Result<void> work_off(int fd) {
 
 void WorkdirSetup::prepare(wire::Prepare&& asked) {
   auto taken = take_rank_dirs(asked);
-  if (!taken) return answer(told(taken.error()), taken.error().hint);
+  if (!taken) return answer(one_line(taken.error()), taken.error().hint);
   locks_ = std::move(taken->locks);
   if (!taken->used && !asked.staged) return answer({}, {});
   if (!start()) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
@@ -101,7 +101,7 @@ bool WorkdirSetup::start() {
   Launch launch;
   launch.path = "/proc/self/exe";
   launch.argv = argv;
-  launch.envp = environ;  // what is left of a job is found by it
+  launch.envp = environ;  // contains the tags by which a sweep finds processes of the job
   launch.wdir = "/";
   launch.in = in.read.get();
   launch.out = out.write.get();
@@ -114,7 +114,7 @@ bool WorkdirSetup::start() {
   }
   pid_ = child.pid;
   failure_ = child.slot;
-  said_ = std::move(out.read);
+  failure_text_ = std::move(out.read);
   in_ = std::make_unique<StdinFeeder>(io_, std::move(in.write), false,
                                       StdinFeeder::Handlers{[this](std::uint32_t bytes) { took(bytes); },
                                                             [this] {
@@ -125,7 +125,7 @@ bool WorkdirSetup::start() {
 }
 
 bool WorkdirSetup::stage(const wire::Stage& stage) {
-  if (!in_) return true;  // it failed, which was reported
+  if (!in_) return true;  // already failed and reported
   if (stage.bytes.size() > wire::kStageCredit - files_ || sent_.size() > kMostQueued) return false;
   push(stage, static_cast<std::uint32_t>(stage.bytes.size()));
   wait();
@@ -157,7 +157,7 @@ void WorkdirSetup::wait() {
   timer_.async_wait([this](asio::error_code error) {
     if (error || pid_ == 0) return;
     ::kill(pid_, SIGKILL);
-    answer("the ranks' directories were not ready after " + std::to_string(kPatience.count()) + " s", {});
+    answer("timed out after " + std::to_string(kPatience.count()) + " s waiting for the rank directories", {});
   });
 }
 
@@ -165,9 +165,9 @@ bool WorkdirSetup::reaped(pid_t pid, int wait_status) {
   if (pid != pid_) return false;
   pid_ = 0;
   timer_.cancel();
-  if (!said_) return true;
-  auto [why, hint] = read_words(said_);
-  if (wait_status != 0 && why.empty()) why = "the process that makes the ranks' directories ended";
+  if (!failure_text_) return true;
+  auto [why, hint] = read_failure(failure_text_);
+  if (wait_status != 0 && why.empty()) why = "the process that creates the rank directories ended";
   if (const auto failure = ProcessSpawner::failure(failure_))
     why = "cannot start a process: " + std::string(std::strerror(failure->error));
   answer(std::move(why), std::move(hint));
@@ -182,13 +182,13 @@ void WorkdirSetup::answer(std::string why, std::string hint) {
 void WorkdirSetup::stop() {
   timer_.cancel();
   in_.reset();
-  said_.reset();
+  failure_text_.reset();
 }
 
 int prepare_main() {
   const auto done = work_off(STDIN_FILENO);
   if (done) return 0;
-  const std::string text = (told(done.error()) + '\n' + done.error().hint).substr(0, kLongestWord);
+  const std::string text = (one_line(done.error()) + '\n' + done.error().hint).substr(0, kLongestFailure);
   [[maybe_unused]] const ssize_t wrote = ::write(STDOUT_FILENO, text.data(), text.size());
   return 1;
 }

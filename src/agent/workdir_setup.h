@@ -1,6 +1,6 @@
-// Prepares the directories in which ranks start: emptied, with the files of --stage. A process of its own, a second
-// agent with --prepare, does what may take long, so that the heartbeat goes on. It gets Prepare and every Stage through
-// a pipe, under the credit that is granted here. Owned by the Agent; link and loop must outlive it.
+// Prepares the ranks' working directories: empties them and adds the files of --stage. A separate process (a second
+// agent with --prepare) does the slow work, so that heartbeats continue. The process receives Prepare and every Stage
+// through a pipe, under the credit granted here. Owned by the Agent; link and loop must outlive this object.
 #pragma once
 
 #include <sys/types.h>
@@ -24,23 +24,23 @@ namespace dlaunch::agent {
 
 class WorkdirSetup {
  public:
-  static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all that follows the last one
+  static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
 
   WorkdirSetup(asio::io_context& io, link::Link& link) : io_(io), link_(link), timer_(io) {}
 
   /// Answers Prepared, once.
   void prepare(wire::Prepare&& asked);
-  /// False when that is more than the launcher was granted.
+  /// Returns false if the launcher sent more than was granted.
   bool stage(const wire::Stage& stage);
-  /// Whether the child was ours.
+  /// Whether the child belongs to this object.
   bool reaped(pid_t pid, int wait_status);
   /// The job ends: no more answers.
   void stop();
 
  private:
   struct Sent {
-    size_t frame;         // how many bytes of the pipe it takes
-    std::uint32_t files;  // how many granted bytes of files it has
+    size_t frame;         // number of bytes in the pipe
+    std::uint32_t files;  // number of granted bytes of files
   };
 
   bool start();
@@ -53,18 +53,18 @@ class WorkdirSetup {
   link::Link& link_;
   asio::steady_timer timer_;
   ProcessSpawner spawner_;
-  std::vector<sys::Fd> locks_;  // kept until the job's end
+  std::vector<sys::Fd> locks_;  // kept until the end of the job
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;
-  sys::Fd said_;
-  std::deque<Sent> sent_;  // not yet wholly taken
-  size_t files_ = 0;       // bytes of files among them
-  size_t taken_ = 0;       // of the first of them
+  sys::Fd failure_text_;
+  std::deque<Sent> sent_;  // not yet completely written
+  size_t files_ = 0;       // bytes of files in sent_
+  size_t taken_ = 0;       // bytes of the first entry of sent_
 };
 
-/// The main function of `dlaunch-agent --prepare`. Returns the exit code. A failure is written to stdout: a line with
-/// the failure, and a line with what to do about it.
+/// The main function of `dlaunch-agent --prepare`. Returns the exit code. Writes a failure to stdout: a line with the
+/// failure, and a line with a hint.
 int prepare_main();
 
 }  // namespace dlaunch::agent

@@ -18,21 +18,25 @@ using Devices = std::vector<int>;
 
 struct Choice {
   bool named = false;
-  std::optional<Devices> devices;  ///< none: the whole host
+  std::optional<Devices> devices;  ///< nullopt: the whole host
 };
 
 tl::unexpected<Error> wrong(std::string what, std::string hint) {
   return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-Result<Devices> read_devices(std::string_view text, std::string_view item, const char* hint) {
+tl::unexpected<Error> invalid_devices(std::string_view item, const char* expected) {
+  return wrong("invalid list of devices \"" + std::string(item) + "\": expected " + expected, "");
+}
+
+Result<Devices> read_devices(std::string_view text, std::string_view item, const char* expected) {
   Devices devices;
   for (const std::string& part : split(text, ',')) {
     const auto numbers = parse_int_list(trim(part), kLastDevice);
-    if (!numbers) return wrong("\"" + std::string(item) + "\" has no list of devices", hint);
+    if (!numbers) return invalid_devices(item, expected);
     for (const int device : *numbers) {
       if (std::ranges::find(devices, device) != devices.end()) {
-        return wrong("\"" + std::string(item) + "\" names device " + std::to_string(device) + " twice", "name it once");
+        return wrong("duplicate device \"" + std::to_string(device) + "\" in \"" + std::string(item) + '"', "");
       }
       devices.push_back(device);
     }
@@ -43,8 +47,8 @@ Result<Devices> read_devices(std::string_view text, std::string_view item, const
 Result<void> check_there(const plan::Host& host, const Devices& wanted) {
   for (const int device : wanted) {
     if (std::ranges::find(host.devices, device) != host.devices.end()) continue;
-    return wrong(host.name + " has no device " + std::to_string(device),
-                 "its devices are " + fold_ints({host.devices.begin(), host.devices.end()}));
+    return wrong("unknown device \"" + std::to_string(device) + "\" of " + host.name,
+                 "use devices " + fold_ints({host.devices.begin(), host.devices.end()}));
   }
   return {};
 }
@@ -66,8 +70,7 @@ class HostIndex {
     if (const auto found = index_.find(name); found != index_.end()) return found->second;
     if (here_ && means_here_(name)) return *here_;
     const auto near = nearest(name, known_);
-    return wrong("\"" + name + "\" is none of the hosts",
-                 near ? "did you mean " + *near + "?" : "they are " + fold_names(known_));
+    return wrong("unknown host \"" + name + '"', "use " + (near ? *near : fold_names(known_)));
   }
 
  private:
@@ -77,7 +80,7 @@ class HostIndex {
   std::optional<size_t> here_;
 };
 
-/// What the text says of each host of the allocation.
+/// Returns the choice for each host of the allocation.
 Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std::string_view text,
                                          const MeansHere& means_here) {
   const HostIndex index(allocation, means_here);
@@ -86,13 +89,13 @@ Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std
     const auto word = TRY(parse_host_word(trim(item)));
     std::optional<Devices> devices;
     if (word.has_count) {
-      auto read = TRY(read_devices(word.count, item, "write host:0,2@host2"));
+      auto read = TRY(read_devices(word.count, item, "host:0,2@host2"));
       devices = std::move(read);
     }
     for (const std::string& name : word.names) {
       const auto found = TRY(index.find(name));
       Choice& choice = choices[found];
-      if (choice.named) return wrong("\"" + name + "\" is named twice", "write its devices with commas: host:0,2");
+      if (choice.named) return wrong("duplicate host \"" + name + '"', "write the devices with commas: host:0,2");
       choice = {.named = true, .devices = devices};
     }
   }
@@ -117,7 +120,7 @@ Result<void> include(plan::Host& host, const Devices& named, const char* option)
 Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   if (filter == Filter::include) return include(host, named, "--include");
   if (host.devices.empty()) {
-    return wrong("the devices of " + host.name + " are not known", "write devices= after it in the hostfile");
+    return wrong("missing devices of " + host.name, "add devices= to the host's line in the hostfile");
   }
   TRY(check_there(host, named));
   std::erase_if(host.devices, [&](int device) { return std::ranges::find(named, device) != named.end(); });
@@ -125,7 +128,7 @@ Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   return {};
 }
 
-/// `places` is the new index of each host, -1 for one that was removed.
+/// `places` is the new index of each host, -1 for a removed host.
 void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
   plan::Pool kept;
   for (size_t i = 0; i < pool.hosts.size(); ++i) {
@@ -143,9 +146,9 @@ void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
 }  // namespace
 
 Result<std::vector<int>> parse_devices(std::string_view text) {
-  constexpr const char* kHint = "write [4,8), 4-7 or 0,2";
+  constexpr const char* kExpected = "[4,8), 4-7 or 0,2";
   text = trim(text);
-  if (!text.starts_with('[')) return read_devices(text, text, kHint);
+  if (!text.starts_with('[')) return read_devices(text, text, kExpected);
   const size_t comma = text.find(',');
   if (comma != std::string_view::npos && text.ends_with(')')) {
     const auto first = parse_int(trim(text.substr(1, comma - 1)), 0, kLastDevice);
@@ -156,7 +159,7 @@ Result<std::vector<int>> parse_devices(std::string_view text) {
     }
     if (!devices.empty()) return devices;
   }
-  return wrong("\"" + std::string(text) + "\" has no list of devices", kHint);
+  return invalid_devices(text, kExpected);
 }
 
 Result<void> use_devices(plan::Allocation& allocation, const std::vector<int>& devices) {
@@ -198,7 +201,8 @@ Result<void> filter_devices(plan::Allocation& allocation, Filter filter, std::st
     TRY(apply(allocation.hosts[i], filter, *choice.devices));
     keep[i] = !allocation.hosts[i].devices.empty();
   }
-  if (!keep_only(allocation, keep)) return wrong("leaves no host to run on", "exclude less");
+  if (!keep_only(allocation, keep))
+    return wrong("no host is left", "remove hosts from --exclude, or add hosts to --include");
   return {};
 }
 

@@ -5,7 +5,7 @@
 namespace dlaunch::allocate {
 namespace {
 
-constexpr long kMostFakeHosts = 254;  // 127.0.0.1 to 127.0.0.254; each has two processes of about 1 MB
+constexpr long kMostFakeHosts = 254;  // 127.0.0.1 to 127.0.0.254; each host has two processes of about 1 MB
 constexpr const char* kFrom = "--fake-hosts";
 
 }  // namespace
@@ -16,9 +16,9 @@ Result<std::vector<HostEntry>> parse_fake_hosts(std::string_view text) {
   const auto slots = cross == text.npos ? std::optional<long>(1) : parse_int(text.substr(cross + 1), 1, kMostSlots);
   if (!hosts || !slots) {
     return fail({.where = "",
-                 .what = "\"" + std::string(text) + "\" is no number of hosts and slots",
-                 .why = "",
-                 .hint = "write 2x4 for 2 hosts of 4 slots; at most " + std::to_string(kMostFakeHosts) + " hosts"});
+                 .what = "invalid number of hosts \"" + std::string(text) + '"',
+                 .why = "expected HOSTSxSLOTS with 1 to " + std::to_string(kMostFakeHosts) + " hosts, such as 2x4",
+                 .hint = ""});
   }
   std::vector<HostEntry> entries;
   for (long number = 1; number <= *hosts; ++number) {

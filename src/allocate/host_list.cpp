@@ -21,25 +21,25 @@ Result<void> set_slots(const HostWord& word, std::string_view item, HostEntry& e
     return {};
   }
   return fail({.where = "",
-               .what = "\"" + std::string(item) + "\" has no number of slots after its ':'",
-               .why = "",
-               .hint = "write slots as node1:8, or node1:* for as many as it has CPUs; a port goes into a hostfile"});
+               .what = "invalid number of slots \"" + std::string(item) + '"',
+               .why = "expected node1:8, or node1:* for one slot per CPU",
+               .hint = "set a port with port= in a hostfile"});
 }
 
 }  // namespace
 
 Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
-    return fail({.where = "", .what = "a NUL byte in the list", .why = "", .hint = ""});
+    return fail({.where = "", .what = "invalid host list: unexpected NUL byte", .why = "", .hint = ""});
   }
   std::vector<HostEntry> entries;
   for (const std::string& part : split_outside_brackets(text, ',')) {
     const std::string_view item = trim(part);
     if (item.empty()) {
       return fail({.where = "",
-                   .what = trim(text).empty() ? "names no host" : "a name is missing beside a comma",
+                   .what = trim(text).empty() ? "missing host" : "missing host before or after a comma",
                    .why = "",
-                   .hint = "write hosts with commas between, as node1:8,node2:8"});
+                   .hint = "write hosts with commas: node1:8,node2:8"});
     }
     const auto word = TRY(parse_host_word(item));
     HostEntry entry;
@@ -47,7 +47,8 @@ Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
     entry.reach.user = word.user;
     TRY(set_slots(word, item, entry));
     if (entries.size() + word.names.size() > kMostHosts) {
-      return fail({.where = "", .what = "more than " + std::to_string(kMostHosts) + " hosts", .why = "", .hint = ""});
+      return fail(
+          {.where = "", .what = "too many hosts: the limit is " + std::to_string(kMostHosts), .why = "", .hint = ""});
     }
     for (const std::string& name : word.names) {
       entries.push_back(entry);

@@ -7,6 +7,7 @@
 #include "allocate/device_filter.h"
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
+#include "base/ip_address.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -18,6 +19,7 @@ using std::string_view;
 constexpr string_view kJumpCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@:[],%";
 constexpr string_view kVariablePrefix = "env.";
 constexpr string_view kSpare = "spare";
+constexpr const char* kExampleLine = "write one line per host: node1 slots=8";
 
 Error wrong(std::string what, std::string hint = {}) {
   return {.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)};
@@ -25,13 +27,16 @@ Error wrong(std::string what, std::string hint = {}) {
 
 std::string quoted(string_view text) { return "\"" + std::string(text) + "\""; }
 
-/// Sets one key of an entry; `value` is not empty.
+Error invalid(const std::string& kind, string_view value, const std::string& expected) {
+  return {.where = "", .what = "invalid " + kind + " " + quoted(value), .why = "expected " + expected, .hint = ""};
+}
+
+/// Sets one key of an entry. `value` is not empty.
 using Setter = Result<void> (*)(HostEntry&, const std::string& value);
 
 Result<int> number(const std::string& value, int min, int max) {
   if (const auto read = parse_int(value, min, max)) return static_cast<int>(*read);
-  return fail(wrong(quoted(value) + " is not a number that fits here",
-                    "write a whole number from " + std::to_string(min) + " to " + std::to_string(max)));
+  return fail(invalid("number", value, std::to_string(min) + " to " + std::to_string(max)));
 }
 
 Result<void> set_number(std::optional<int>& place, const std::string& value, int min, int max) {
@@ -58,7 +63,7 @@ Result<void> set_devices(HostEntry& entry, const std::string& value) {
 
 Result<void> set_user(HostEntry& entry, const std::string& value) {
   if (!entry.reach.user.empty() && entry.reach.user != value) {
-    return fail(wrong("the host has another user before its '@'", "name the user once"));
+    return fail(wrong("duplicate user " + quoted(value), "remove user=, or the user before '@'"));
   }
   entry.reach.user = value;
   return check_user(value);
@@ -66,7 +71,7 @@ Result<void> set_user(HostEntry& entry, const std::string& value) {
 
 Result<void> set_path(std::string& place, const std::string& value) {
   if (value.front() != '/' && !value.starts_with("~/")) {
-    return fail(wrong(quoted(value) + " is not a whole path", "begin it with / or ~/"));
+    return fail(invalid("path", value, "an absolute path, or a path that starts with ~/"));
   }
   place = value;
   return {};
@@ -76,23 +81,29 @@ Result<void> set_identity(HostEntry& entry, const std::string& value) { return s
 Result<void> set_agent(HostEntry& entry, const std::string& value) { return set_path(entry.reach.agent, value); }
 
 Result<void> set_wdir(HostEntry& entry, const std::string& value) {
-  if (value.front() != '/') return fail(wrong(quoted(value) + " is not a whole path", "begin it with /"));
+  if (value.front() != '/') return fail(invalid("path", value, "an absolute path"));
   entry.wdir = value;
   return {};
 }
 
 Result<void> set_jump(HostEntry& entry, const std::string& value) {
   if (value.find_first_not_of(kJumpCharacters) != std::string::npos || value.front() == '-') {
-    return fail(wrong(quoted(value) + " is no host to jump over", "write jump=[user@]host[:port]"));
+    return fail(invalid("jump host", value, "jump=[user@]host[:port]"));
   }
   entry.reach.jump = value;
   return {};
 }
 
+/// Returns false for a word of another file format, such as a line of /etc/passwd.
+bool like_a_host(string_view word) {
+  const bool has_address = word.find('[') != word.npos || is_ipv6(word.substr(word.rfind('@') + 1));
+  return word.find_first_of("/\\(){}<>;|&$!\"'`") == word.npos && (has_address || std::ranges::count(word, ':') <= 1);
+}
+
 struct Key {
   string_view name;
   Setter set;
-  bool is_path = false;  ///< in a path no comment begins within a word, and it may be quoted
+  bool is_path = false;  ///< the value may have quotes; '#' within a word does not begin a comment
 };
 
 constexpr std::array<Key, 23> kKeys{{
@@ -114,20 +125,20 @@ Error unknown_key(string_view key) {
   std::vector<std::string> known = {"env.NAME", std::string(kSpare)};
   for (const Key& row : kKeys) known.emplace_back(row.name);
   const auto near = nearest(key, known);
-  return wrong(
-      "unknown key " + quoted(key),
-      near ? "did you mean " + *near + "?"
-           : "the keys are slots, max_slots, devices, user, port, identity, jump, agent, wdir, env.NAME and spare");
+  return wrong("unknown key " + quoted(key),
+               near ? "use " + *near
+                    : "use slots, max_slots, devices, user, port, identity, jump, agent, wdir, env.NAME or spare");
 }
 
 Error second_host(string_view word) {
-  return wrong("a second word " + quoted(word) + " that is no key=value", "write one host a line");
+  return wrong("unexpected word " + quoted(word), "write one host per line, then key=value");
 }
 
-/// Parses one line: its host word and keys. The scanner is at the word.
+/// Parses one line: the host and its keys. The scanner is at the host.
 class LineParser {
  public:
-  explicit LineParser(Scanner& scanner) : scanner_(scanner) { entry_.from = scanner.line(); }
+  /// `first`: no entry precedes the line, so a malformed host may mean that the file is not a hostfile.
+  LineParser(Scanner& scanner, bool first) : scanner_(scanner), first_(first) { entry_.from = scanner.line(); }
 
   Result<std::vector<HostEntry>> parse() {
     TRY(take_host());
@@ -138,8 +149,8 @@ class LineParser {
     }
     if (entry_.max_slots && entry_.slots.value_or(0) > *entry_.max_slots) {
       return placed(wrong(
-          "slots=" + std::to_string(*entry_.slots) + " is more than max_slots=" + std::to_string(*entry_.max_slots),
-          "raise max_slots or lower slots"));
+          "slots=" + std::to_string(*entry_.slots) + " conflicts with max_slots=" + std::to_string(*entry_.max_slots),
+          "set max_slots to at least slots"));
     }
     if (entry_.max_slots && !entry_.slots) entry_.slots = entry_.max_slots;
     std::vector<HostEntry> entries(word_.names.size(), entry_);
@@ -155,6 +166,10 @@ class LineParser {
 
   Result<void> take_host() {
     const std::string text(scanner_.take_word());
+    if (first_ && !like_a_host(text)) {
+      return placed(
+          {.where = "", .what = "not a host file", .why = "expected lines NAME slots=N", .hint = kExampleLine});
+    }
     auto word = parse_host_word(text);
     if (!word) return placed(word.error());
     word_ = *std::move(word);
@@ -170,7 +185,7 @@ class LineParser {
   Result<void> take_key() {
     const std::string key(scanner_.take_word());
     const std::string key_place = scanner_.word_place();
-    if (key.empty()) return placed(wrong("a '=' without a key before it"));
+    if (key.empty()) return placed(wrong("missing key before '='"));
     auto equals = TRY(scanner_.take_equals());
     const auto at_key = [&](Error error) {
       error.where = key_place;
@@ -188,32 +203,33 @@ class LineParser {
     if (key.starts_with(kVariablePrefix)) return take_variable(key.substr(kVariablePrefix.size()), key_place);
     const auto row = std::ranges::find(kKeys, string_view(key), &Key::name);
     if (row == kKeys.end()) return at_key(unknown_key(key));
-    if (!seen_.insert(row->set).second) return at_key(wrong(key + " is given twice for this host", "give it once"));
+    if (!seen_.insert(row->set).second) return at_key(wrong("duplicate key " + quoted(key), ""));
     TRY(scanner_.skip_blanks());
     auto value = TRY(row->is_path ? scanner_.take_value() : Result<std::string>(std::string(scanner_.take_word())));
-    if (value.empty()) return at_key(wrong(key + " has no value", "write " + key + "=VALUE"));
+    if (value.empty()) return at_key(wrong("missing value of " + key, "write " + key + "=VALUE"));
     if (auto ok = row->set(entry_, value); !ok) return placed(ok.error());
     return {};
   }
 
-  /// The value begins right after the '=' and may be empty. No error shows it, because it may be a secret.
+  /// The value begins directly after '=' and may be empty. Errors do not show the value: it may be a secret.
   Result<void> take_variable(const std::string& name, const std::string& place) {
     const auto value = TRY(scanner_.take_value());
     const auto at_key = [&](Error error) {
       error.where = place;
       return fail(std::move(error));
     };
-    if (name.empty()) return at_key(wrong("env. without a variable's name", "write env.NAME=VALUE"));
-    if (!variables_.insert(name).second) return at_key(wrong("env." + name + " is given twice for this host"));
+    if (name.empty()) return at_key(wrong("missing variable name after env.", "write env.NAME=VALUE"));
+    if (!variables_.insert(name).second) return at_key(wrong("duplicate key " + quoted("env." + name)));
     entry_.env.push_back(name + "=" + value);
     return {};
   }
 
   static Error rank_line() {
-    return wrong("this is a line of a rankfile, not of a hostfile", "give this file to --rankfile");
+    return wrong("not a hostfile: this is a line of a rankfile", "use --rankfile for this file");
   }
 
   Scanner& scanner_;
+  bool first_;
   HostWord word_;
   HostEntry entry_;
   std::set<Setter> seen_;
@@ -224,16 +240,16 @@ class LineParser {
 
 Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::string& name) {
   if (text.find('\0') != string_view::npos) {
-    return fail({.where = name, .what = "is no text file", .why = "it holds a NUL byte", .hint = ""});
+    return fail({.where = name, .what = "not a text file", .why = "the file contains a NUL byte", .hint = ""});
   }
   std::vector<HostEntry> entries;
   for (Scanner scanner(text, name); !scanner.at_end(); scanner.next_line()) {
     TRY(scanner.skip_blanks());
     if (scanner.at_line_end()) continue;
-    auto line = TRY(LineParser(scanner).parse());
+    auto line = TRY(LineParser(scanner, entries.empty()).parse());
     if (entries.size() + line.size() > kMostHosts) {
       return fail({.where = scanner.line(),
-                   .what = "more than " + std::to_string(kMostHosts) + " hosts",
+                   .what = "too many hosts: the limit is " + std::to_string(kMostHosts),
                    .why = "",
                    .hint = ""});
     }
@@ -241,9 +257,9 @@ Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::strin
   }
   if (entries.empty()) {
     return fail({.where = name,
-                 .what = "names no host",
-                 .why = text.empty() ? "the file is empty" : "",
-                 .hint = "write a host a line, as: node1 slots=8"});
+                 .what = "missing host",
+                 .why = text.empty() ? "the file is empty" : "the file has no host",
+                 .hint = kExampleLine});
   }
   return entries;
 }

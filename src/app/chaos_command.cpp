@@ -27,28 +27,28 @@ using TargetKind = chaos::FaultTarget::Kind;
 
 constexpr int kBrokenPromise = 1;
 constexpr int kNotMet = 3;
-constexpr long long kSmallestFull = 64LL << 10;  // the job's own record fits in it
+constexpr long long kSmallestFull = 64LL << 10;  // the job's own record must fit
 constexpr const char* kPrefix = "chaos: ";
 
 tl::unexpected<Error> refuse(const Fault& fault, std::string what, std::string why, std::string hint) {
   return fail({.where = to_text(fault), .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
-/// The job's options, read as its launcher will.
+/// The job's options, as its launcher would parse them.
 Result<cli::Options> job_options(const std::vector<std::string>& words, const cli::ProcessContext& context) {
   const auto refused = [](std::string what) {
     return fail({"chaos", std::move(what), "", "write the options and the program of a job after --"});
   };
   const cli::CommandLine line = TRY(cli::read_command_line("dlaunch", words));
-  if (line.grammar != cli::Grammar::dlaunch) return refused("the job's line is another launcher's");
-  if (line.verb != cli::Verb::run) return refused("the line after -- starts no job");
+  if (line.grammar != cli::Grammar::dlaunch) return refused("the job must use dlaunch's own command line");
+  if (line.verb != cli::Verb::run) return refused("the command after -- does not start a job");
   auto command = TRY(cli::parse_command_line(line, context));
   auto* const options = std::get_if<cli::Options>(&command);
-  if (!options || options->dry_run || options->show_env) return refused("the line after -- starts no job");
+  if (!options || options->dry_run || options->show_env) return refused("the command after -- does not start a job");
   return std::move(*options);
 }
 
-/// How many ranks the job has; nothing where that is decided by the plan.
+/// The number of ranks; nullopt if only the plan determines the number.
 std::optional<int> ranks_of(const cli::Options& job) {
   int ranks = 0;
   for (const plan::AppRequest& app : job.request.apps) {
@@ -58,56 +58,57 @@ std::optional<int> ranks_of(const cli::Options& job) {
   return ranks;
 }
 
-/// Refuses a node that serves another: it never learns when the ranks run, nor what becomes of them.
+/// Rejects a node other than node 0: such a node does not see when the ranks run or how they end.
 Result<void> check_node(const cli::Options& job) {
   if (!job.same_line.asked) return {};
   const auto place = TRY(allocate::place_of_node(job.request.environment));
   const int node = job.same_line.node.value_or(place.node.value_or(0));
   if (node == 0) return {};
-  return fail({"chaos", "this is node " + std::to_string(node) + " of a --same-line job, which node 0 has", "",
-               "start dlaunch chaos on node 0 alone, and the line behind -- by itself on the others"});
+  return fail({"chaos", "this is node " + std::to_string(node) + " of a --same-line job; dlaunch chaos requires node 0",
+               "", "run dlaunch chaos only on node 0, and the command after -- on the other nodes"});
 }
 
-/// Refuses what could never meet this job.
+/// Rejects a fault that cannot apply to this job.
 Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   const bool by_command = !job.exec.empty();
   const bool elsewhere = !by_command && (!job.hosts.list.empty() || !job.hosts.hostfile.empty());
   const TargetKind kind = fault.target.kind;
   if (kind == TargetKind::link && !by_command) {
-    return refuse(fault, "cannot be done", "only links of --fake-hosts and --exec lead through a proxy",
+    return refuse(fault, "not supported", "only links of --fake-hosts and --exec use a proxy",
                   "start the job with --fake-hosts 2x4");
   }
   if ((kind == TargetKind::rank || kind == TargetKind::agent) && elsewhere) {
-    return refuse(fault, "cannot be done", "processes of other hosts cannot be signalled from here",
+    return refuse(fault, "not supported", "dlaunch cannot signal processes of other hosts from here",
                   "start the job with --fake-hosts 2x4");
   }
   if (fault.when.round > job.request.restarts) {
-    return refuse(fault, "meets nothing", "the job's last round is " + std::to_string(job.request.restarts),
-                  "give it more --restarts, or name an earlier round");
+    return refuse(fault, "unknown round", "the job's last round is " + std::to_string(job.request.restarts),
+                  "set more --restarts, or use an earlier round");
   }
   if (kind == TargetKind::interface) {
     const std::string why = chaos::why_not_to_interface(fault);
-    if (!why.empty())
-      return refuse(fault, "cannot be done", why, "start the job with --fake-hosts 2x4, and cut:HOST@…");
+    if (!why.empty()) return refuse(fault, "not supported", why, "start the job with --fake-hosts 2x4, and cut:HOST@…");
   }
   const auto ranks = kind == TargetKind::rank && !fault.target.any ? ranks_of(job) : std::nullopt;
   if (ranks && fault.target.rank >= *ranks) {
-    return refuse(fault, "meets nothing", "the job has " + count(static_cast<size_t>(*ranks), "rank"),
-                  "name one of them: 0 to " + std::to_string(*ranks - 1));
+    return refuse(fault, "unknown rank", "the job has " + count(static_cast<size_t>(*ranks), "rank"),
+                  "use a rank from 0 to " + std::to_string(*ranks - 1));
   }
   const bool names_host = (kind == TargetKind::link || kind == TargetKind::agent) && !fault.target.any;
   if (names_host && job.hosts.fake &&
       std::ranges::find(job.hosts.list, fault.target.host, &allocate::HostEntry::name) == job.hosts.list.end()) {
-    return refuse(fault, "meets nothing", "the job has no host " + fault.target.host, "name one of its hosts");
+    return refuse(fault, "unknown host", "the job does not have host " + fault.target.host, "use a host of the job");
   }
   if (fault.what != FaultKind::full) return {};
   if (!by_command) {
-    return refuse(fault, "cannot be done", "ranks of this machine's own agent would have the limit, too",
+    return refuse(fault, "not supported", "the limit would also apply to ranks on this machine",
                   "start the job with --fake-hosts 2x4");
   }
-  if (!job.output.files) return refuse(fault, "meets nothing", "no file is written", "add --output-filename DIR");
+  if (!job.output.files)
+    return refuse(fault, "requires --output-filename", "the job does not write output files",
+                  "add --output-filename DIR");
   if (fault.bytes >= kSmallestFull) return {};
-  return refuse(fault, "is too small", "the job's record would not fit, either", "write 64KiB or more");
+  return refuse(fault, "too small", "the job's own record would not fit", "use at least 64KiB");
 }
 
 std::uint64_t seed_of(const cli::ChaosRun& run) {
@@ -121,7 +122,7 @@ int exit_code_of(const chaos::ChaosOutcome& outcome, const std::vector<chaos::Ch
   return broken == 1 && !all_fired(outcome.injections) ? kNotMet : kBrokenPromise;
 }
 
-void tell_verdict(const chaos::Results& results, spdlog::logger& log) {
+void print_verdict(const chaos::Results& results, spdlog::logger& log) {
   for (const chaos::Check& check : results.checks) {
     if (!check.broken.empty()) log.error(message(kPrefix, "broken: " + check.name + ": " + check.broken));
   }
@@ -159,7 +160,7 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   if (!asked.junit.empty()) {
     TRY(report::write_file_atomically(asked.junit, to_junit(results)));
   }
-  tell_verdict(results, log);
+  print_verdict(results, log);
   return results.exit_code;
 }
 

@@ -1,4 +1,5 @@
-// `dlaunch chaos`: from its words to its verdict. docs/test-recovery.md is the user's side.
+// `dlaunch chaos`: reads its arguments, runs a job with faults, and prints the verdict. User documentation:
+// docs/chaos.md.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -12,7 +13,7 @@
 
 namespace dlaunch::app {
 
-/// `args` are the words after `chaos`. Returns the exit code.
+/// `args` are the arguments after `chaos`. Returns the exit code.
 Result<int> run_chaos(const std::vector<std::string>& args, const cli::ProcessContext& context,
                       output::StandardStreams& streams, spdlog::logger& log);
 

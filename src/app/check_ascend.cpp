@@ -25,10 +25,10 @@ using ranktable::Command;
 using report::CheckedDevice;
 using report::NetHost;
 
-constexpr int kTries = 3;  // a detection that was only just set may need a moment
+constexpr int kTries = 3;  // a new detection may take a moment
 constexpr std::chrono::seconds kBetweenTries{1};
 
-/// Asks all hosts in rounds.
+/// Runs the rounds of queries over all hosts.
 class Check {
  public:
   Check(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams,
@@ -39,7 +39,7 @@ class Check {
         session_(options.request.job_id, options.of_job(), streams, log, listener_),
         found_(allocation.hosts.size()) {}
 
-  /// Returns the signal that ended it, or 0.
+  /// Returns the signal that ended the check, or 0.
   int run() {
     const Time start = Clock::now();
     if (const int signal = find_addresses()) return signal;
@@ -72,11 +72,12 @@ class Check {
         plan::app_environment(options.request, options.request.apps.front(), options.request.cwd).entries);
   }
 
-  /// The devices that the user named, or that fake ones stand for; else those that the host reports.
+  /// The devices configured by the user, or of fake hosts; else the devices that the host reports.
   std::vector<long> devices_of(size_t host, const QueriedHost& known) const {
-    const plan::Host& said = hosts_[host];
-    const bool other = said.device_kind == plan::DeviceKind::nvidia || said.device_kind == plan::DeviceKind::amd;
-    if (!said.devices.empty() && !other) return {said.devices.begin(), said.devices.end()};
+    const plan::Host& configured = hosts_[host];
+    const bool other =
+        configured.device_kind == plan::DeviceKind::nvidia || configured.device_kind == plan::DeviceKind::amd;
+    if (!configured.devices.empty() && !other) return {configured.devices.begin(), configured.devices.end()};
     if (!known.facts || launcher::device_kind(*known.facts) != plan::DeviceKind::ascend) return {};
     return {known.facts->devices.begin(), known.facts->devices.end()};
   }
@@ -106,7 +107,7 @@ class Check {
   void add_addresses(size_t host, const std::vector<long>& devices) {
     NetHost& found = found_[host];
     found.name = hosts_[host].name;
-    if (devices.empty()) found.trouble = "has no Ascend device that is known: name them with --devices 0-7";
+    if (devices.empty()) found.trouble = "missing Ascend devices: set --devices 0-7";
     auto given = answers(last_[host], devices.size() + 1);
     const Answer conf = given.back();
     given.pop_back();
@@ -117,8 +118,8 @@ class Check {
       if (address != addresses.by_device.end()) {
         checked.address = address->second;
       } else {
-        checked.trouble = "no address is known: hccn_tool: " + addresses.tool_trouble + "; " + ranktable::kHccnConf +
-                          ": " + addresses.conf_trouble;
+        checked.trouble = "missing address: hccn_tool: " + addresses.tool_trouble + "; " + ranktable::kHccnConf + ": " +
+                          addresses.conf_trouble;
       }
     }
   }
@@ -131,12 +132,12 @@ class Check {
         const auto peer = std::ranges::find(next.devices, device.device, &CheckedDevice::device);
         device.peer = device.device;
         if (peer != next.devices.end()) device.peer_address = peer->address;
-        if (device.peer_address.empty() && device.trouble.empty()) device.trouble = "no address of its peer is known";
+        if (device.peer_address.empty() && device.trouble.empty()) device.trouble = "missing address of its peer";
       }
     }
   }
 
-  /// Runs `command` for each device without trouble; `take` gets the answers.
+  /// Runs `command` for each device without an error so far; `take` receives the answers.
   template <class ToCommand, class Take>
   int ask_devices(ToCommand command, Take take) {
     const int signal = query([](int) { return std::nullopt; },
@@ -169,7 +170,7 @@ class Check {
         [](const CheckedDevice& device) { return ranktable::netdetect_command(device.device, device.peer_address); },
         [](CheckedDevice& device, const Answer& answer) {
           if (answer.code == 0) return;
-          device.trouble = "it cannot be told to detect its peer: hccn_tool " + trouble_of(answer, "");
+          device.trouble = "cannot detect its peer: hccn_tool " + trouble_of(answer, "");
         });
   }
 
@@ -179,7 +180,7 @@ class Check {
                          device.status = ranktable::parse_net_health(answer.printed).value_or("");
                          if (device.status.empty()) {
                            device.trouble =
-                               "its net health is not known: hccn_tool " + trouble_of(answer, "does not say it");
+                               "unknown net health: hccn_tool " + trouble_of(answer, "does not print the net health");
                          }
                        });
   }

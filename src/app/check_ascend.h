@@ -1,8 +1,7 @@
-// `dlaunch check --ascend`: whether the network between the hosts' Ascend devices works, by the driver's own tool.
+// `dlaunch check --ascend`: tests the network between the hosts' Ascend devices with the driver's own tool.
 //
-// Each device of a host is told to detect its peer, the device of the same number on the next host of the list (the
-// first host follows the last), and is then asked for its net health. With only one host the devices keep their earlier
-// peers and are only asked.
+// Each device detects its peer, the device with the same number on the next host of the list (the first host follows
+// the last), and then reports its net health. With only one host the devices keep their earlier peers and only report.
 #pragma once
 
 #include <spdlog/fwd.h>

@@ -22,7 +22,7 @@
 namespace dlaunch::app {
 namespace {
 
-/// The programs as a plan would have them, without ranks.
+/// The programs as in a plan, without ranks.
 std::vector<plan::App> apps_of(const plan::Request& request) {
   std::vector<plan::App> apps;
   for (const plan::AppRequest& asked : request.apps) {
@@ -39,27 +39,27 @@ std::vector<plan::App> apps_of(const plan::Request& request) {
   return apps;
 }
 
-/// A program with a host list of its own is looked for on those hosts only.
+/// A program with its own host list is searched only on these hosts.
 bool may_run_on(const plan::AppRequest& app, int host, const plan::Allocation& allocation) {
   if (allocation.pools.empty()) return true;
   const std::vector<int>& hosts = at_index(allocation.pools, app.pool).hosts;
   return std::ranges::find(hosts, host) != hosts.end();
 }
 
-/// What --stage brings into the ranks' own directories is not there yet.
+/// Files of --stage in the ranks' own directories do not exist yet.
 bool is_looked_for(const plan::Request& request, const plan::App& app) {
   if (app.argv.empty()) return false;
   const std::string& program = app.argv.front();
   return request.rank_dir.empty() || program.starts_with('/') || program.find('/') == std::string::npos;
 }
 
-/// Whether the script is below a rank's own directory, which is empty at first.
+/// Whether the script is below a rank's own directory, which starts empty.
 bool is_in_rank_dir(const plan::Request& request, const std::string& script) {
   const bool relative = !request.rank_dir.empty() && !script.starts_with('/');
   return relative && *std::filesystem::path(script).lexically_normal().begin() != "..";
 }
 
-/// The path as the program's directory resolves it; empty: unknown before the ranks have their own directories.
+/// The path resolved from the program's directory; empty: unknown before the ranks have their own directories.
 std::string script_to_look_for(const plan::Request& request, const std::string& script) {
   if (request.rank_dir.empty() || script.starts_with('/')) return script;
   if (is_in_rank_dir(request, script)) return "";
@@ -67,7 +67,7 @@ std::string script_to_look_for(const plan::Request& request, const std::string& 
   return path.find('{') == std::string::npos ? path : "";
 }
 
-/// Whether a name or pattern of --stage brings the script, or the directory that it is in.
+/// Whether a name or pattern of --stage matches the script or its directory.
 bool is_staged(const std::vector<std::string>& stage, const std::string& script) {
   const std::string first = std::filesystem::path(script).lexically_normal().begin()->string();
   return std::ranges::any_of(stage, [&](const std::string& pattern) {
@@ -76,7 +76,7 @@ bool is_staged(const std::vector<std::string>& stage, const std::string& script)
   });
 }
 
-/// Scripts that the ranks will not find, whatever their host has.
+/// Scripts that the ranks will not find on any host.
 std::vector<report::CheckedThing> unstaged_scripts(int host, const cli::Options& options,
                                                    const plan::Allocation& allocation) {
   std::vector<report::CheckedThing> missing;
@@ -84,11 +84,10 @@ std::vector<report::CheckedThing> unstaged_scripts(int host, const cli::Options&
     const auto script = cli::script_of(app.argv);
     if (!script || !may_run_on(app, host, allocation) || !is_in_rank_dir(options.request, script->name)) continue;
     if (is_staged(options.stage, script->name)) continue;
-    missing.push_back(
-        {.name = script->name,
-         .found = "",
-         .trouble = script->name + " is not among the files of --stage, and a rank's own directory begins empty",
-         .hint = "add it to --stage, or name it from there: ../" + script->name});
+    missing.push_back({.name = script->name,
+                       .found = "",
+                       .trouble = script->name + " is not in --stage, and a rank's own directory starts empty",
+                       .hint = "add it to --stage, or use ../" + script->name});
   }
   return missing;
 }
@@ -107,7 +106,7 @@ wire::QueryHost question(int host, const plan::Request& request, const std::vect
     query.scripts.push_back(script ? script_to_look_for(request, script->name) : "");
     query.in_path.push_back(script && script->in_path ? 1 : 0);
   }
-  if (at_index(allocation.hosts, host).reach.address.empty()) {  // else the address is known without a name
+  if (at_index(allocation.hosts, host).reach.address.empty()) {  // with an address the name need not resolve
     for (const plan::Host& other : allocation.hosts) query.names.push_back(other.name);
   }
   return query;
@@ -124,7 +123,7 @@ void add_things(report::CheckedHost& host, const wire::QueryHost& asked, const w
   }
 }
 
-/// Where a directory is missing, everything in it is missing, too.
+/// If a directory is missing, its scripts are not reported separately.
 void add_scripts(report::CheckedHost& host, const wire::QueryHost& asked, const wire::HostInfo& facts) {
   const size_t count =
       std::min({asked.scripts.size(), facts.scripts.size(), facts.script_errors.size(), facts.wdir_errors.size()});
@@ -146,7 +145,7 @@ report::CheckedHost checked(const plan::Host& host, const wire::QueryHost& asked
   checked.name = host.name;
   if (known.loss || !known.hello || !known.facts) {
     if (known.loss) checked.hint = known.loss->hint;
-    checked.lost = known.loss ? known.loss->why : "its agent gave no answer";
+    checked.lost = known.loss ? known.loss->why : "the agent did not answer";
     return checked;
   }
   const wire::HostInfo& facts = *known.facts;

@@ -1,4 +1,4 @@
-// `dlaunch check`: connects to every host and reports what is there and what is missing.
+// `dlaunch check`: connects to every host and reports the host's facts and missing requirements.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -10,7 +10,7 @@
 
 namespace dlaunch::app {
 
-/// Returns the exit code: 0 when all is well, 125 when a host could not be reached, else 1.
+/// Returns the exit code: 0 if all checks pass, 125 if a host is unreachable, else 1.
 Result<int> check_hosts(const cli::Options& options, const plan::Allocation& allocation,
                         output::StandardStreams& streams, spdlog::logger& log);
 

@@ -28,61 +28,62 @@ using cli::TransportChoice;
 
 constexpr std::chrono::seconds kScontrolLimit{10};
 
-/// What --transport may insist on, with what to say where it is not to be had.
-struct NativeWay {
+/// A transport that --transport can select, with the error texts if it is unavailable.
+struct NativeTransport {
   TransportChoice choice;
   plan::Manager::Kind kind;
   const char* option;
   const char* no_job;
   const char* start_in;
-  std::span<const std::string_view> programs;  ///< of the manager's; none: all
+  std::span<const std::string_view> programs;  ///< of the batch system; empty: all
 };
 constexpr std::array<std::string_view, 2> kOfPbs = {"pbs_tmrsh", "pbsdsh"};
 constexpr std::array<std::string_view, 1> kOfPals = {"aprun"};
-constexpr std::array<NativeWay, 6> kNativeWays = {
+constexpr std::array<NativeTransport, 6> kNativeTransports = {
     {{TransportChoice::slurm,
       plan::Manager::Kind::slurm,
       "--transport slurm",
-      "this is no Slurm job",
-      "start it in salloc or sbatch, or leave --transport out",
+      "not in a Slurm job",
+      "start dlaunch in salloc or sbatch, or remove --transport",
       {}},
      {TransportChoice::sge,
       plan::Manager::Kind::grid_engine,
       "--transport sge",
-      "this is no job of a parallel environment of Grid Engine",
-      "start it in a job of qsub -pe, or leave --transport out",
+      "not in a job of a parallel environment of Grid Engine",
+      "start dlaunch in a job of qsub -pe, or remove --transport",
       {}},
      {TransportChoice::lsf,
       plan::Manager::Kind::lsf,
       "--transport lsf",
-      "this is no LSF job",
-      "start it in a job of bsub, or leave --transport out",
+      "not in an LSF job",
+      "start dlaunch in a job of bsub, or remove --transport",
       {}},
-     {TransportChoice::pbs, plan::Manager::Kind::pbs, "--transport pbs", "this is no PBS job",
-      "start it in a job of qsub, or leave --transport out", kOfPbs},
-     {TransportChoice::pals, plan::Manager::Kind::pbs, "--transport pals", "this is no PBS job",
-      "start it in a job of qsub, or leave --transport out", kOfPals},
+     {TransportChoice::pbs, plan::Manager::Kind::pbs, "--transport pbs", "not in a PBS job",
+      "start dlaunch in a job of qsub, or remove --transport", kOfPbs},
+     {TransportChoice::pals, plan::Manager::Kind::pbs, "--transport pals", "not in a PBS job",
+      "start dlaunch in a job of qsub, or remove --transport", kOfPals},
      {TransportChoice::flux,
       plan::Manager::Kind::flux,
       "--transport flux",
-      "this is no Flux instance",
-      "start it in flux alloc or flux batch, or leave --transport out",
+      "not in a Flux instance",
+      "start dlaunch in flux alloc or flux batch, or remove --transport",
       {}}}};
 
-/// The GPUs on each node that steps of a Slurm job must ask for to have them. Empty: none, or scontrol does not say.
+/// The number of GPUs per node that steps of a Slurm job must request. Empty: not needed, or scontrol does not report
+/// GPUs.
 Result<std::map<std::string, int>> gpus_to_ask_for(const plan::Manager& slurm, bool may_differ,
                                                    const std::vector<std::string>& environment) {
-  const bool one_node = filled_variable(environment, "SLURM_JOB_NUM_NODES") == "1";  // it is this machine
+  const bool one_node = filled_variable(environment, "SLURM_JOB_NUM_NODES") == "1";  // the node is this machine
   if (!may_differ && (one_node || !allocate::gpus_may_be_unasked(environment))) return std::map<std::string, int>{};
   const auto answer = transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
   if (!may_differ && allocate::asks_for_gpus(answer.text)) return std::map<std::string, int>{};
   auto gpus = TRY(allocate::slurm_gpus(answer.text));
   if (!may_differ || !gpus.empty()) return gpus;
-  return fail({"scontrol show job", "does not say which GPUs the job has on its nodes", answer.trouble,
-               "--transport ssh starts the agents outside of the job's steps"});
+  return fail({"scontrol show job", "does not report the job's GPUs per node", answer.trouble,
+               "use --transport ssh to start the agents outside of the job's steps"});
 }
 
-/// What a step is to ask for; where nodes may differ, options.step_gpus has it for each.
+/// The GPUs that a step must request; if nodes may differ, options.step_gpus has the number per node.
 Result<transport::StepGpus> choose_gpus(const plan::Manager& manager, cli::Options& options) {
   if (manager.kind != plan::Manager::Kind::slurm) return transport::StepGpus{};
   const auto& environment = options.request.environment;
@@ -97,7 +98,8 @@ Result<transport::StepGpus> choose_gpus(const plan::Manager& manager, cli::Optio
   return transport::StepGpus{.differ = true};
 }
 
-/// Takes the first of these programs that is there; false: none is. A link of srun's name may be dlaunch.
+/// Selects the first installed program of `programs`; returns false if all of them are missing. A link named srun may
+/// be dlaunch itself.
 Result<bool> use_command(const plan::Manager& manager, std::span<const std::string_view> programs,
                          cli::Options& options) {
   const plan::Manager::Kind kind = manager.kind;
@@ -120,47 +122,48 @@ Result<bool> use_command(const plan::Manager& manager, std::span<const std::stri
 
 bool names_hosts(const allocate::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
 
-Result<void> insist_on(const NativeWay& way, cli::Options& options, const std::optional<plan::Manager>& manager) {
+Result<void> use_native_transport(const NativeTransport& way, cli::Options& options,
+                                  const std::optional<plan::Manager>& manager) {
   const auto programs = way.programs.empty() ? transport::manager_programs(way.kind) : way.programs;
   const std::string program(programs.front());
   const auto refused = [&](std::string why, std::string hint) {
-    return fail({way.option, "hosts cannot be reached by " + program, std::move(why), std::move(hint)});
+    return fail({way.option, "cannot connect to hosts with " + program, std::move(why), std::move(hint)});
   };
   if (!manager || manager->kind != way.kind) return refused(way.no_job, way.start_in);
   const bool found = TRY(use_command(*manager, programs, options));
   if (found) return {};
-  return refused("there is no " + transport::manager_program_path(program, options.request.environment),
+  return refused("not found: " + transport::manager_program_path(program, options.request.environment),
                  "load the module of " + plan::to_string(plan::Manager{way.kind, ""}));
 }
 
-/// An MPIJob of version 1 has no sshd, and its own script for Open MPI closes stdin. With version 2 ssh is the way.
+/// An MPIJob of version 1 has no sshd, and its own script for Open MPI closes stdin. Version 2 uses ssh.
 Result<void> use_kubectl(cli::Options& options) {
   const auto job = allocate::mpi_job(options.request.environment);
   if (!job || job->kubexec.empty()) return {};
   const std::string script = TRY(cli::read_text(job->kubexec));
   std::string command = allocate::kubectl_command(script);
-  if (command.empty()) return fail({job->kubexec, "names no kubectl exec", "", "give the way with --exec"});
+  if (command.empty()) return fail({job->kubexec, "missing kubectl exec", "", "set the command with --exec"});
   options.exec = std::move(command);
   options.hosts.by_manager = true;
   options.manager_program = transport::manager_programs(plan::Manager::Kind::kubernetes).front();
   return {};
 }
 
-/// What Flux's instance has, which no variable tells.
+/// Reads the resources of the Flux instance; no variable has them.
 Result<void> read_flux(cli::Options& options) {
   const std::string flux = sys::other_program("flux", search_path(options.request.environment));
-  if (flux.empty()) return allocate::wrong_list("FLUX_URI", "names a Flux instance, and there is no flux to ask it by");
+  if (flux.empty()) return allocate::wrong_list("FLUX_URI", "program \"flux\": not found");
   options.hosts.of_manager = TRY(ask_flux(flux));
   return {};
 }
 
-std::string way_to(const plan::Allocation& allocation, const cli::Options& options) {
+std::string transport_text(const plan::Allocation& allocation, const cli::Options& options) {
   if (allocation.by_manager) return "by " + options.manager_program;
   if (options.hosts.fake || std::ranges::all_of(allocation.hosts, &plan::Host::local)) return "this machine";
   return options.exec.empty() ? "by ssh" : "by --exec";
 }
 
-/// "4 nodes × 8"; without slots where nobody has said them yet.
+/// "4 nodes × 8"; without slots while they are unknown.
 std::string nodes_text(const std::vector<plan::Host>& hosts) {
   std::string nodes = count(hosts.size(), "node");
   if (std::ranges::any_of(hosts, &plan::Host::slots_unknown)) return nodes;
@@ -171,16 +174,16 @@ std::string nodes_text(const std::vector<plan::Host>& hosts) {
               : nodes + " of " + count(static_cast<size_t>(all), "slot");
 }
 
-/// The option that insists on the way; empty: the place offers it.
-std::string insisted(const cli::Options& options) {
+/// The option that selected the transport; empty: chosen automatically.
+std::string transport_option(const cli::Options& options) {
   if (options.transport == TransportChoice::ssh) return "--transport ssh";
   if (options.transport == TransportChoice::exec) return "--transport exec";
-  const auto* const way = std::ranges::find(kNativeWays, options.transport, &NativeWay::choice);
-  return way == kNativeWays.end() ? "" : way->option;
+  const auto* const way = std::ranges::find(kNativeTransports, options.transport, &NativeTransport::choice);
+  return way == kNativeTransports.end() ? "" : way->option;
 }
 
-/// What keeps the manager's hosts out of the job.
-std::string what_names_hosts(const cli::Options& options) {
+/// The option that replaces the batch system's hosts.
+std::string hosts_option(const cli::Options& options) {
   if (options.same_line.asked) return "--same-line";
   if (options.hosts.fake) return "--fake-hosts";
   if (!options.hosts.list.empty()) return "-H";
@@ -189,7 +192,7 @@ std::string what_names_hosts(const cli::Options& options) {
 
 std::string in_brackets(const std::string& text) { return text.empty() ? "" : " (" + text + ')'; }
 
-/// An agent's own step has one node, which is its first.
+/// Sets the node number: each agent runs in its own step with one node, numbered 0 there.
 void number_nodes(plan::Allocation& allocation) {
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     allocation.hosts[i].env.push_back("SLURM_NODEID=" + std::to_string(i));
@@ -211,10 +214,11 @@ Result<void> choose_transport(cli::Options& options) {
   const bool asks_flux = manager && manager->kind == plan::Manager::Kind::flux &&
                          !options.hosts.ignore_resource_manager && !names_hosts(options.hosts);
   if (asks_flux) TRY(read_flux(options));
-  const auto* const way = std::ranges::find(kNativeWays, options.transport, &NativeWay::choice);
-  if (way != kNativeWays.end()) return insist_on(*way, options, manager);
-  const bool exec_said = !options.exec.empty() && options.exec != cli::rsh_command(options.rsh_agent, options.rsh_args);
-  const bool automatic = options.transport == TransportChoice::automatic && !exec_said && !names_hosts(options.hosts);
+  const auto* const way = std::ranges::find(kNativeTransports, options.transport, &NativeTransport::choice);
+  if (way != kNativeTransports.end()) return use_native_transport(*way, options, manager);
+  const bool exec_given =
+      !options.exec.empty() && options.exec != cli::rsh_command(options.rsh_agent, options.rsh_args);
+  const bool automatic = options.transport == TransportChoice::automatic && !exec_given && !names_hosts(options.hosts);
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
   if (manager->kind == plan::Manager::Kind::kubernetes) return use_kubectl(options);
   const auto used = use_command(*manager, transport::manager_programs(manager->kind), options);
@@ -237,12 +241,11 @@ void add_manager(const cli::Options& options, plan::Allocation& allocation) {
 void add_transport_remark(const cli::Options& options, plan::Allocation& allocation) {
   const auto manager = allocate::manager_of(options.request.environment);
   if (!manager) return;
-  const std::string way =
-      nodes_text(allocation.hosts) + ", " + way_to(allocation, options) + in_brackets(insisted(options));
+  const std::string way = nodes_text(allocation.hosts) + ", " + transport_text(allocation, options) +
+                          in_brackets(transport_option(options));
   const std::string job = plan::to_string(*manager);
-  allocation.remarks.push_back(allocation.manager
-                                   ? job + ": " + way
-                                   : job + " is not used" + in_brackets(what_names_hosts(options)) + ": " + way);
+  allocation.remarks.push_back(
+      allocation.manager ? job + ": " + way : job + " is not used" + in_brackets(hosts_option(options)) + ": " + way);
 }
 
 }  // namespace dlaunch::app

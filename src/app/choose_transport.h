@@ -1,4 +1,4 @@
-// How a job's hosts are reached: as --transport says, or as the place offers it.
+// Chooses the transport: the one named by --transport, else the batch system's own, else ssh.
 #pragma once
 
 #include "cli/options.h"
@@ -7,15 +7,15 @@
 
 namespace dlaunch::app {
 
-/// Before the allocation is made. Sets JobOptions::exec and HostRequest::by_manager where a resource manager's own
-/// command is the way. Refuses a way that is not there, and to be one of several copies of this job.
+/// Call before the allocation is made. Sets JobOptions::exec and HostRequest::by_manager if the batch system's own
+/// command is the transport. Rejects an unavailable transport, and a start as one of several copies of this job.
 Result<void> choose_transport(cli::Options& options);
 
-/// In a resource manager's job: adds what each node, or the command that leads to it, is to know of its place.
+/// In a batch job: adds the node data that each agent, or its transport command, requires.
 void add_manager(const cli::Options& options, plan::Allocation& allocation);
 
-/// There, also where the job's hosts are not used: adds the remark that says which way it is, and what chose another
-/// one than the manager's. Once the hosts' slots are known, as far as they are asked for.
+/// In a batch job, adds a remark: the transport, and the option that overrode the batch system's transport or hosts.
+/// Call once the hosts' slots are known, if requested.
 void add_transport_remark(const cli::Options& options, plan::Allocation& allocation);
 
 }  // namespace dlaunch::app

@@ -7,7 +7,7 @@ namespace {
 
 report::JobStatus status_of(const job::Progress& progress) {
   report::JobStatus status;
-  const bool asked = progress.ranks == 0 && progress.missing_hosts.empty();  // hosts are asked, and there is no job yet
+  const bool asked = progress.ranks == 0 && progress.missing_hosts.empty();  // hosts are queried before the job starts
   if (!asked && (progress.phase == job::Phase::starting ||
                  (progress.phase == job::Phase::running && progress.started < progress.ranks))) {
     status.phase = report::JobStatus::Phase::starting;

@@ -1,4 +1,4 @@
-// Shows a job's progress on the command line, as the status line. The streams must outlive it.
+// Shows a job's progress as the status line on the terminal. The streams must outlive this object.
 #pragma once
 
 #include "dlaunch/listener.h"
@@ -11,7 +11,7 @@ class ConsoleListener final : public Listener {
  public:
   explicit ConsoleListener(output::StandardStreams& streams) : status_(streams) {}
 
-  /// From now on the line is about this plan's job, and shows its remarks.
+  /// From now on the line is about this plan's job, and shows the plan's remarks.
   void of_plan(const plan::Plan& plan);
   void progress(const job::Progress& progress) override;
 

@@ -12,7 +12,7 @@
 #include "launcher/frames.h"
 #include "output/file_layout.h"
 #include "plan/environment.h"
-#include "report/error_words.h"
+#include "report/torch_error.h"
 #include "sys/files.h"
 
 namespace dlaunch::app {
@@ -47,9 +47,9 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
   if (name.empty() || std::ranges::any_of(plan.ranks, here)) return {};
   return fail(
       {.where = "--error-file",
-       .what = "no rank is on this machine, and only ranks here are told of it",
+       .what = "no rank is on this machine: the option has no effect",
        .why = "",
-       .hint = "leave it out: with --restarts or --env-for torchrun each rank has such a file on its own host"});
+       .hint = "remove the option: with --restarts or --env-for torchrun each rank has such a file on its own host"});
 }
 
 Result<void> clear_error_files(const plan::Plan& plan) {
@@ -59,9 +59,9 @@ Result<void> clear_error_files(const plan::Plan& plan) {
     const bool made = static_cast<bool>(sys::create_file(*path));
     if (made && ::unlink(path->c_str()) == 0) continue;
     return fail({.where = *path,
-                 .what = "no file can be made there",
+                 .what = "cannot create the file",
                  .why = std::strerror(errno),
-                 .hint = "name another place with --error-file",
+                 .hint = "set another path with --error-file",
                  .exit_code = kExitRefused});
   }
   return {};
@@ -71,12 +71,12 @@ std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const
   const auto path = variable(plan.rank(rank).env, kVariable);
   if (!path) {
     const auto text = sent.find(rank);
-    auto words = report::error_words(text == sent.end() ? "" : text->second);
+    auto words = report::torch_error_lines(text == sent.end() ? "" : text->second);
     if (words.empty()) return std::nullopt;
     return ErrorFile{kVariable, std::move(words)};
   }
   const auto text = sys::read_regular_file(*path, kMostBytes);
-  auto words = report::error_words(text.value_or(""));
+  auto words = report::torch_error_lines(text.value_or(""));
   if (words.empty()) return std::nullopt;
   return ErrorFile{*path, std::move(words)};
 }

@@ -1,6 +1,6 @@
-// --error-file: ranks are told by TORCHELASTIC_ERROR_FILE where to write why they failed, and the first failure is told
-// by what its rank wrote there. For ranks on this machine; elsewhere, and without the option, agents have such files
-// (wire::WroteError).
+// --error-file: sets TORCHELASTIC_ERROR_FILE, the file in which a rank writes the reason of its failure; the failure
+// summary shows the file of the first failed rank. Only for ranks on this machine; elsewhere, and without the option,
+// agents create the files (wire::WroteError).
 #pragma once
 
 #include <map>
@@ -13,23 +13,22 @@
 
 namespace dlaunch::app {
 
-/// Adds the variable to the ranks of this machine, or replaces that of an earlier round. `name` is a template, empty
-/// for none; what -x set stays.
+/// Sets the variable for the ranks on this machine, and replaces the value of an earlier round. `name` is a template,
+/// empty without the option; a value set with -x stays.
 Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 
-/// Refuses it where it would do nothing, since no rank is on this machine.
+/// Rejects the option if no rank is on this machine, because the option would have no effect.
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);
 
-/// Makes the files' directories, and removes what an earlier job left in their place.
+/// Creates the files' directories, and removes an earlier job's files.
 Result<void> clear_error_files(const plan::Plan& plan);
 
 struct ErrorFile {
-  std::string path;                ///< or the variable's name, where the file is the agent's own
+  std::string path;                ///< or the variable's name, for a file of the agent
   std::vector<std::string> words;  ///< its last lines
 };
 
-/// What a rank wrote; none when it has no such file, or nothing that can be read. `sent`: what agents have sent, by
-/// rank.
+/// The error text of a rank; nullopt if the file is missing or unreadable. `sent`: texts received from agents, by rank.
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent);
 
 }  // namespace dlaunch::app

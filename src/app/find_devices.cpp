@@ -11,7 +11,7 @@
 namespace dlaunch::app {
 namespace {
 
-/// Whether its agent runs in the job and nobody named its devices.
+/// Whether the host's agent runs in the job and its devices are not configured.
 bool is_open(const plan::Host& host) { return !host.local && host.devices.empty(); }
 
 bool wants_devices(const plan::Request& request) {
@@ -19,7 +19,7 @@ bool wants_devices(const plan::Request& request) {
          std::ranges::any_of(request.apps, &plan::AppRequest::for_devices);
 }
 
-/// Slurm lists a step's GPUs; without the list those of the machine are another job's, or nobody's.
+/// Slurm lists a step's GPUs; without the list, the machine's GPUs may belong to another job.
 bool are_of_job(const plan::Manager& manager, const wire::HostInfo& facts) {
   const bool listed = facts.devices_from.find("_VISIBLE_DEVICES") != std::string::npos;
   return manager.kind != plan::Manager::Kind::slurm || listed ||

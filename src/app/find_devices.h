@@ -1,4 +1,4 @@
-// Asks the nodes of a resource manager's job which devices they have in it, before there is a plan.
+// Queries the devices of the nodes of a batch job, before the plan is made.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace dlaunch::app {
 
-/// Whether the manager's own command starts agents on nodes whose devices nobody named, while the job's variables say
-/// that it has some, or the options need them.
+/// Whether agents start by the batch system's own command on nodes without configured devices, and the job's variables
+/// or the options indicate devices.
 bool needs_devices(const cli::Options& options, const plan::Allocation& allocation);
 
-/// Asks those nodes. A node of a Slurm job has only the devices that Slurm lists there. As many ranks as the manager
-/// gave a node slots share its devices; where they are fewer than slots on some node and none on another, ranks go
-/// where the slots are. Returns the exit code when it failed; all hosts that cannot be reached are reported together.
+/// Queries these nodes. A node of a Slurm job has only the devices that Slurm lists there. The devices of a node are
+/// shared by its slots, as given by the batch system. If a node has fewer devices than slots, and another node has no
+/// devices, ranks are placed by slots. Returns the exit code of a failure; all unreachable hosts are reported together.
 std::optional<int> find_devices(HostSession& session, plan::Allocation& allocation, const cli::Options& options);
 
 }  // namespace dlaunch::app

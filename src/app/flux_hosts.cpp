@@ -21,10 +21,10 @@ constexpr std::chrono::seconds kFluxLimit{10};
 constexpr int kMostIds = 1 << 20;
 
 tl::unexpected<Error> wrong_r(const std::string& why) {
-  return allocate::wrong_list(kResources, "cannot be understood", why);
+  return allocate::wrong_list(kResources, "invalid resource set R", why);
 }
 
-/// "0-2,5", as R writes each set of numbers; a single one may stand as a number.
+/// "0-2,5", R's format for sets of numbers; a single number may be a JSON number.
 Result<std::set<int>> idset(const Json* json, const char* name) {
   if (!json) return std::set<int>();
   const bool written = json->is(Json::Kind::string) || json->is(Json::Kind::number);
@@ -53,7 +53,7 @@ Result<std::vector<allocate::HostEntry>> hosts_in_r(std::string_view text) {
   const Json* const execution = r.find("execution");
   const Json* const nodelist = member(execution, "nodelist");
   const Json* const sets = member(execution, "R_lite");
-  if (!nodelist || !sets) return wrong_r("it has no execution with R_lite and nodelist");
+  if (!nodelist || !sets) return wrong_r("missing execution with R_lite and nodelist");
   const auto names = TRY(names_in(*nodelist));
   std::map<int, allocate::HostEntry> hosts;
   for (const Json& set : sets->items) {
@@ -61,7 +61,7 @@ Result<std::vector<allocate::HostEntry>> hosts_in_r(std::string_view text) {
     const auto cores = TRY(idset(member(set.find("children"), "core"), "core"));
     const auto gpus = TRY(idset(member(set.find("children"), "gpu"), "gpu"));
     for (const int rank : ranks) {
-      if (static_cast<size_t>(rank) >= names.size()) return wrong_r("it has no name for rank " + std::to_string(rank));
+      if (static_cast<size_t>(rank) >= names.size()) return wrong_r("missing name of rank " + std::to_string(rank));
       allocate::HostEntry& host = hosts[rank];
       host.name = names[static_cast<size_t>(rank)];
       host.from = kResources;
@@ -71,7 +71,7 @@ Result<std::vector<allocate::HostEntry>> hosts_in_r(std::string_view text) {
       if (!gpus.empty()) host.devices.emplace(gpus.begin(), gpus.end());
     }
   }
-  if (hosts.empty()) return wrong_r("it names no rank");
+  if (hosts.empty()) return wrong_r("missing ranks");
   std::vector<allocate::HostEntry> entries;
   for (auto& [rank, host] : hosts) entries.push_back(std::move(host));
   return entries;
@@ -80,7 +80,7 @@ Result<std::vector<allocate::HostEntry>> hosts_in_r(std::string_view text) {
 Result<std::vector<allocate::HostEntry>> ask_flux(const std::string& flux) {
   const auto answer = transport::ask_command(shell_quote(flux) + " kvs get resource.R", kFluxLimit);
   if (!answer.text.empty()) return hosts_in_r(answer.text);
-  return allocate::wrong_list(kResources, "says nothing", answer.trouble);
+  return allocate::wrong_list(kResources, "empty output", answer.trouble);
 }
 
 }  // namespace dlaunch::app

@@ -1,4 +1,4 @@
-// The hosts of a Flux instance, by its resource set R (RFC 20).
+// Reads the hosts of a Flux instance from its resource set R (RFC 20).
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace dlaunch::app {
 
-/// The hosts of R in the order of their brokers' ranks, each with its rank as Reach::step. A host's GPUs are its
-/// devices and its slots, where R names any there; else its cores are its slots. Pure.
+/// The hosts of R in the order of their brokers' ranks, each with its rank as Reach::step. If R lists GPUs of a host,
+/// the GPUs are its devices and set its slots; else its cores set its slots. PURE.
 Result<std::vector<allocate::HostEntry>> hosts_in_r(std::string_view text);
 
-/// Asks the instance; `flux`: the program. What it says but cannot be understood is an Error.
+/// Queries the instance; `flux` is the path of the program. Invalid output is an Error.
 Result<std::vector<allocate::HostEntry>> ask_flux(const std::string& flux);
 
 }  // namespace dlaunch::app

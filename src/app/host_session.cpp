@@ -18,20 +18,20 @@
 namespace dlaunch::app {
 namespace {
 
-/// Writes messages to stderr while no job runs on the loop.
-class SaidMeanwhile {
+/// Prints log messages on stderr while the loop runs without a job.
+class ConsoleWrites {
  public:
-  SaidMeanwhile(asio::io_context& io, output::StandardStreams& streams)
+  ConsoleWrites(asio::io_context& io, output::StandardStreams& streams)
       : streams_(streams),
         waits_(
             io, [&streams] { return streams.waiting(); },
             [&streams](output::FdWriter& writer) { streams.flush(writer); }) {
-    streams_.on_waiting([this] { waits_.look(); });
-    waits_.look();
+    streams_.on_waiting([this] { waits_.update(); });
+    waits_.update();
   }
-  ~SaidMeanwhile() { streams_.on_waiting({}); }
-  SaidMeanwhile(const SaidMeanwhile&) = delete;
-  SaidMeanwhile& operator=(const SaidMeanwhile&) = delete;
+  ~ConsoleWrites() { streams_.on_waiting({}); }
+  ConsoleWrites(const ConsoleWrites&) = delete;
+  ConsoleWrites& operator=(const ConsoleWrites&) = delete;
 
  private:
   output::StandardStreams& streams_;
@@ -39,7 +39,7 @@ class SaidMeanwhile {
 };
 
 JobOptions settled(JobOptions options) {
-  if (options.dial_in) options.hosts_at_once = std::numeric_limits<int>::max();  // one command starts all
+  if (options.dial_in) options.hosts_at_once = std::numeric_limits<int>::max();  // one command starts all agents
   if (options.pmix_program.empty()) options.pmix_program = sys::installed_program("dlaunch-pmix");
   return options;
 }
@@ -60,7 +60,7 @@ HostSession::HostSession(std::string job_id, JobOptions options, output::Standar
 std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std::string& job_id) {
   const auto say = [this](spdlog::level::level_enum level) {
     return [this, level](const std::string& text) {
-      asio::post(io_, [this, level, text] { log_.log(level, text); });  // it comes from another thread
+      asio::post(io_, [this, level, text] { log_.log(level, text); });  // called from another thread
     };
   };
   const auto by_dial_in = [&](std::unique_ptr<transport::Transport> again) {
@@ -83,7 +83,7 @@ std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std
 launcher::HostQuery::Result HostSession::query(const std::vector<plan::Host>& hosts,
                                                launcher::HostQuery::Question question,
                                                launcher::HostQuery::Commands commands) {
-  const SaidMeanwhile said(io_, streams_);
+  const ConsoleWrites writes(io_, streams_);
   launcher::HostQuery query(
       io_, hosts_, std::move(question),
       [this](const std::vector<std::string>& missing) { listener_.progress({.missing_hosts = missing}); },
@@ -93,10 +93,10 @@ launcher::HostQuery::Result HostSession::query(const std::vector<plan::Host>& ho
   return result;
 }
 
-/// The next listener hears of hosts that are lost meanwhile.
+/// Hosts lost during the wait are reported to the next listener.
 void HostSession::wait_readable(const sys::Fd& fd, Time deadline) {
   hosts_.listen({});
-  const SaidMeanwhile said(io_, streams_);
+  const ConsoleWrites writes(io_, streams_);
   asio::posix::stream_descriptor readable(io_, ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   readable.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
     if (!error) io_.stop();

@@ -1,6 +1,6 @@
-// What connects a list of hosts with their agents: loop, transports, links. run() makes one when the first host is to
-// be reached, and lends it to all that need hosts: the questions before a plan, the job, `check`. Streams, log and
-// listener must outlive it. Its destructor closes all that is open and restores the process's state.
+// The connections from a list of hosts to their agents: loop, transports, links. Created by run() at the first need of
+// a host, and lent to all users: the queries before the plan, the job, `check`. Streams, log and listener must outlive
+// this object. The destructor closes all connections and restores the process's state.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -25,7 +25,7 @@ namespace dlaunch::app {
 
 class HostSession {
  public:
-  /// `elsewhere`: what reaches other hosts, lent and closed with the session; null: as the options say.
+  /// `elsewhere`: the transport to other hosts, lent and closed with the session; null: chosen by the options.
   HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
               Listener& listener, transport::Transport* elsewhere = nullptr);
   ~HostSession() { close(); }
@@ -38,23 +38,23 @@ class HostSession {
   output::StandardStreams& streams() { return streams_; }
   spdlog::logger& log() { return log_; }
   Listener& listener() { return listener_; }
-  /// Ports that the job's ranks will bind, reserved until they start.
+  /// Ports that the job's ranks will bind, reserved until the ranks start.
   sys::ReservedPorts& ports() { return ports_; }
 
-  /// Asks the hosts; the listener hears of progress. The first call connects to them; later calls must be for the same
-  /// hosts.
+  /// Queries the hosts and reports progress to the listener. The first call connects to the hosts; later calls must
+  /// pass the same hosts.
   launcher::HostQuery::Result query(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
                                     launcher::HostQuery::Commands commands = {});
 
-  /// A wait for something other than hosts, during which heartbeats go on. This object must outlive it.
+  /// A wait without hosts, with continuing heartbeats. This object must outlive the returned function.
   allocate::NameResolver::Wait waiter() {
     return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
   }
 
-  /// Starts this machine's agent, so that it gets ready while dlaunch finds out what to do with it, if anything.
+  /// Starts this machine's agent early, in parallel to the launcher's preparation.
   void start_here_early() { here_.start_early(); }
 
-  /// Waits for a bounded time for what was started to end. May be called twice.
+  /// Waits for a bounded time for the end of started processes. May be called twice.
   void close();
 
  private:
@@ -68,7 +68,7 @@ class HostSession {
   Listener& listener_;
   sys::ReservedPorts ports_;
   transport::Local here_;
-  const std::unique_ptr<transport::Transport> elsewhere_;  // null where one was lent
+  const std::unique_ptr<transport::Transport> elsewhere_;  // null if a transport was lent
   transport::ByHost transport_;
   asio::io_context io_{1};
   launcher::Hosts hosts_;

@@ -19,19 +19,20 @@ constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
 tl::unexpected<Error> no_key(const std::string& file, std::string why, std::string hint) {
   return fail(
-      {.where = "--key-file " + file, .what = "is no file for a key", .why = std::move(why), .hint = std::move(hint)});
+      {.where = "--key-file " + file, .what = "invalid key file", .why = std::move(why), .hint = std::move(hint)});
 }
 
-/// A mounted secret is a link to a file of root's; what counts is who may read and write the file itself.
+/// A mounted secret is a link to a file of root; therefore checks the owner and mode of the file itself.
 Result<std::string> read_key_file(const std::string& name) {
   const sys::Fd file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0)
-    return no_key(name, std::strerror(errno), "make one: openssl rand -hex 32");
-  if (!S_ISREG(facts.st_mode)) return no_key(name, "it is no regular file", "");
+    return no_key(name, std::strerror(errno), "run openssl rand -hex 32 to make a key");
+  if (!S_ISREG(facts.st_mode)) return no_key(name, "not a regular file", "");
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
-    return no_key(name, "it is another user's", "make one of your own");
-  if ((facts.st_mode & kOthers) != 0) return no_key(name, "others may read or write it", "chmod 600 " + name);
+    return no_key(name, "the file belongs to another user", "use your own file");
+  if ((facts.st_mode & kOthers) != 0)
+    return no_key(name, "other users can read or write the file", "run chmod 600 " + name);
   auto text = sys::read_file(file, dialback::kMostKeyText + 1);
   if (!text) return no_key(name, std::strerror(errno), "");
   return *std::move(text);
@@ -53,9 +54,9 @@ std::string take_key_variable(std::vector<std::string>& environment) {
 Result<dialback::Secret> choose_key(const std::string& file, const std::string& text) {
   if (file.empty() && text.empty()) {
     return fail({.where = "--same-line",
-                 .what = "no key is given",
-                 .why = "nodes prove to each other by a key that only this job's have",
-                 .hint = "name a file of it by --key-file, or set DLAUNCH_KEY, the same on every node"});
+                 .what = "missing key",
+                 .why = "the nodes of a job authenticate with a shared key",
+                 .hint = "set --key-file FILE or DLAUNCH_KEY to the same key on every node"});
   }
   if (file.empty()) {
     auto key = dialback::job_key(text);

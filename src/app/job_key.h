@@ -1,4 +1,4 @@
-// Where the key of --same-line comes from: a file that only its owner may read, or DLAUNCH_KEY.
+// Reads the key of --same-line: from a file readable only by its owner, or from DLAUNCH_KEY.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@ namespace dlaunch::app {
 
 inline constexpr const char* kKeyVariable = "DLAUNCH_KEY";
 
-/// Takes DLAUNCH_KEY out of this process's environment and out of `environment`, a copy of it, so that no child has it
-/// and /proc shows none; with or without --same-line, for ranks shall never see it. Empty: it was not set.
+/// Removes DLAUNCH_KEY from this process's environment and from the copy `environment`, so that children and /proc do
+/// not have the key. Always called, because ranks must never see the key. Returns the key; empty if the variable is not
+/// set.
 std::string take_key_variable(std::vector<std::string>& environment);
 
-/// `file` comes before `text`, which is DLAUNCH_KEY's. No Error holds any of the key.
+/// `file` takes precedence over `text`, the value of DLAUNCH_KEY. An Error never contains the key.
 Result<dialback::Secret> choose_key(const std::string& file, const std::string& text);
 
 }  // namespace dlaunch::app

@@ -44,7 +44,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
 }
 
 Result<job::Outcome> JobRun::run() {
-  report::tell_notes(log(), plan_.notes);
+  report::log_notes(log(), plan_.notes);
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());
@@ -63,7 +63,7 @@ Result<job::Outcome> JobRun::run() {
         rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome));
     if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
     if (!verdict.again) return finish(*round, std::move(outcome), verdict.why_not);
-    tell_restart(outcome, verdict.wait);
+    report_restart(outcome, verdict.wait);
     round.reset();
     start_at_ = Clock::now() + verdict.wait;
     plan::Plan ended = plan_;
@@ -75,14 +75,14 @@ Result<job::Outcome> JobRun::run() {
   }
 }
 
-/// The next round.
+/// Prepares the next round.
 Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& guilty) {
   TRY(replace_lost(outcome, guilty));
   TRY(plan_round());
   return open();
 }
 
-/// No round follows the one that ended so, for `error`, though one was told of.
+/// Records the ended round as the last one: starting the announced next round failed with `error`.
 void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
   session_.close();
   past_.pop_back();
@@ -106,7 +106,6 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
                                                                                        &error_texts_});
 }
 
-/// Opens the output of a round.
 Result<void> JobRun::open() {
   output::Output::OnLine on_line;
   if (options_.lines) {
@@ -116,7 +115,7 @@ Result<void> JobRun::open() {
   TRY(clear_error_files(plan_));
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
-  if (record_.wanted()) {  // because the job may run for hours; the log directory may hold it
+  if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record
     auto ok = report::check_can_write(options_.report_file);
     if (!ok) ok.error().exit_code = kExitRefused;
     TRY(std::move(ok));
@@ -126,7 +125,7 @@ Result<void> JobRun::open() {
   return {};
 }
 
-/// Which of the plan's replacements are connected; where `or_not_yet`, also those that are still being connected to.
+/// The connected replacements of the plan; with `or_not_yet`, also replacements that are still connecting.
 std::vector<bool> JobRun::spares(bool or_not_yet) const {
   const launcher::Hosts& hosts = session_.hosts();
   std::vector<bool> usable;
@@ -142,7 +141,7 @@ std::string JobRun::failed_on(const job::Outcome& outcome) const {
   return outcome.first_failure ? plan_.host_of(plan_.rank(*outcome.first_failure)).host.name : "";
 }
 
-/// Each lost host's ranks go to a spare host, and those of a host that failed too often where one fits.
+/// Gives the ranks of each lost host to a spare host, and the ranks of a repeatedly failing host if a spare host fits.
 Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string& guilty) {
   std::vector<std::string> without;
   for (const job::LostHost& lost : outcome.lost_hosts) {
@@ -152,9 +151,9 @@ Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string
       continue;
     }
     return fail({.where = "--spares",
-                 .what = "no spare host can take the ranks of " + lost.name,
-                 .why = "each has other devices",
-                 .hint = "name spare hosts with the same devices",
+                 .what = "not enough spare hosts for the ranks of " + lost.name,
+                 .why = "the spare hosts have other devices",
+                 .hint = "add spare hosts with the same devices",
                  .exit_code = outcome.exit_code});
   }
   if (!guilty.empty()) replace(guilty);
@@ -164,7 +163,7 @@ Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string
   return shrunk;
 }
 
-/// The job goes on without these hosts.
+/// Continues the job without these hosts.
 Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
   std::vector<int> gone;
   std::vector<int> links;
@@ -182,12 +181,13 @@ Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
   session_.hosts().keep(links);
   std::string names;
   for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
-  log().error(message("", "the job goes on without " + names + ", with " + count(planned_.ranks.size(), "rank") +
+  log().error(message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") +
                               " on " + count(planned_.hosts.size(), "host")));
   return {};
 }
 
-/// The spare host's link takes the number of the other's, which is closed. False where no spare host fits.
+/// The spare host's link takes the number of the lost host's link, which is closed. Returns false if no spare host
+/// fits.
 bool JobRun::replace(const std::string& name) {
   launcher::Hosts& hosts = session_.hosts();
   const auto at = std::ranges::find(planned_.hosts, name, [](const auto& each) { return each.host.name; });
@@ -205,7 +205,7 @@ bool JobRun::replace(const std::string& name) {
   return true;
 }
 
-/// The next round has the ranks of the first one on the same hosts, and ports of its own.
+/// Plans the next round: the first round's ranks on the same hosts, with new ports.
 Result<void> JobRun::plan_round() {
   plan_ = planned_;
   plan::set_round(plan_, rounds_.number());
@@ -221,7 +221,7 @@ Result<void> JobRun::plan_round() {
   return {};
 }
 
-void JobRun::tell_restart(const job::Outcome& outcome, std::chrono::seconds wait) {
+void JobRun::report_restart(const job::Outcome& outcome, std::chrono::seconds wait) {
   const report::Summary ended = summary(outcome);
   const std::string cause = report::cause_text(ended);
   past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns(),
@@ -247,32 +247,34 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
 
 void JobRun::all_started(const job::Outcome& outcome) {
   if (plan_.binding.report) log().error(report::bindings_text(plan_, outcome));
-  if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for those who attach a debugger
+  if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for users who attach a debugger
   session_.listener().all_started(outcome);
 }
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const auto now = Clock::now();
-  const bool whole_job = outcome.cause == job::Cause::timeout || now < round_start_;  // which waits to begin
+  const bool whole_job =
+      outcome.cause == job::Cause::timeout || now < round_start_;  // the next round waits for its start time
   report::Summary summary{plan_, outcome, {}, {}, now - (whole_job ? start_ : round_start_)};
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
   if (who) {
-    summary.last_words = output_->last_words(*who);
-    summary.log_path = output_->path(*who, Stream::err);
-    if (summary.log_path.empty()) summary.log_path = output_->path(*who, Stream::out);  // joined
+    output::LastLines last = output_->last_lines(*who);
+    summary.last_lines = std::move(last.lines);
+    summary.stream = std::move(last.stream);
+    summary.log_path = std::move(last.path);
   }
   auto written =
       who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who, error_texts_) : std::nullopt;
   if (written) {
-    summary.last_words = std::move(written->words);
+    summary.last_lines = std::move(written->words);
     summary.error_file = std::move(written->path);
   }
   return summary;
 }
 
-/// `end_ns` is 0 while the job runs.
+/// `end_ns` is 0 during the job.
 std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns) const {
   std::vector<report::RankOutput> outputs;
   for (int rank = 0; rank < static_cast<int>(plan_.ranks.size()); ++rank) {
@@ -284,7 +286,7 @@ std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns
                                   start_ns_, end_ns, wall.count(), std::move(outputs), past_});
 }
 
-/// A record that cannot be written is reported, and fails a job that had no other failure.
+/// Reports a record that cannot be written; such a failure fails an otherwise successful job.
 void JobRun::write_record(job::Outcome& outcome) {
   if (!record_.wanted()) return;
   const auto wrote = record_.write(record_text(outcome, sys::wall_ns()));

@@ -1,4 +1,5 @@
-// One job, from opening its output to writing its record: round after round (job/rounds.h) over the same hosts.
+// Runs one job, from opening its output to writing its record: all rounds (job/rounds.h) on the same hosts. Plan and
+// session must outlive this object.
 #pragma once
 
 #include <asio/signal_set.hpp>
@@ -28,7 +29,7 @@ namespace dlaunch::app {
 
 class JobRun final : public Listener {
  public:
-  /// The plan becomes that of each round in turn. `plan_without` is for Policy::shrink, which does nothing without it.
+  /// Updates the plan for each round. `plan_without` implements Policy::shrink; without it, shrinking is disabled.
   JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without);
 
   Result<job::Outcome> run();
@@ -45,7 +46,7 @@ class JobRun final : public Listener {
   Result<void> shrink(const std::vector<std::string>& lost);
   Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
   void record_as_last(job::Outcome outcome, const Error& error);
-  void tell_restart(const job::Outcome& outcome, std::chrono::seconds wait);
+  void report_restart(const job::Outcome& outcome, std::chrono::seconds wait);
   job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not);
   void progress(const job::Progress& progress) override {
     job::Progress told = progress;
@@ -63,14 +64,14 @@ class JobRun final : public Listener {
   HostSession& session_;
   const PlanWithout plan_without_;
   JobOptions options_;  // of the current round
-  plan::Plan planned_;  // of the first round, where others may follow, less the hosts that were lost since
+  plan::Plan planned_;  // the plan of the first round, if others may follow, without lost hosts
   job::Rounds rounds_;
   std::vector<report::RoundRecord> past_;
   std::int64_t round_start_ns_;
   Time round_start_ = start_;
   std::optional<Time> start_at_;              // of the current round's ranks
-  std::map<int, std::string> error_texts_;    // of the current round's ranks that failed
-  const sys::KeptDisposition stacks_signal_;  // outlives signals_, behind which it would end us
+  std::map<int, std::string> error_texts_;    // of the current round's failed ranks
+  const sys::KeptDisposition stacks_signal_;  // outlives signals_: after signals_ the signal would kill this process
   asio::signal_set signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;

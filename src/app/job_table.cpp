@@ -33,7 +33,7 @@ Version version_for(Product product) {
 
 Product product_of(const cli::Options& options) { return options.product.value_or(Product::ascend910); }
 
-/// HCCL's devices are Ascend's; fake ones stand for them, and named ones may be such.
+/// HCCL's devices are Ascend devices; fake devices replace them, and configured devices may be Ascend devices.
 std::optional<Error> refuse_devices(const plan::Plan& plan) {
   for (const plan::PlannedHost& planned : plan.hosts) {
     const plan::Host& host = planned.host;
@@ -41,9 +41,9 @@ std::optional<Error> refuse_devices(const plan::Plan& plan) {
     if (!host.devices.empty() && !other) continue;
     return Error{.where = kAuto,
                  .what = host.name + (other ? " has " + std::string(to_string(host.device_kind)) + " devices"
-                                            : std::string(" has no device that is known")),
-                 .why = "a rank table names Ascend devices",
-                 .hint = "name them with --devices 0-7, or with devices= in the hostfile"};
+                                            : std::string(": missing devices")),
+                 .why = "a rank table requires Ascend devices",
+                 .hint = "set --devices 0-7, or devices= in the hostfile"};
   }
   return std::nullopt;
 }
@@ -76,7 +76,7 @@ void mark_table_devices(const cli::Options& options, plan::Allocation& allocatio
 }
 
 Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan) {
-  if (from_file(options)) return {};  // checked when the table was read
+  if (from_file(options)) return {};  // checked when the rank table was read
   const auto& frameworks = plan.frameworks;
   const bool automatic = options.rank_table.has_value();
   const bool sure = automatic || std::ranges::find(frameworks, plan::Framework::mindspore) != frameworks.end();
@@ -85,7 +85,7 @@ Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan) {
     return fail({.where = broken.front().host,
                  .what = broken.front().what,
                  .why = broken.front().rule,
-                 .hint = "choose devices with --devices, or start another number of ranks"});
+                 .hint = "set --devices, or start another number of ranks"});
   }
   for (const auto& each : broken) {
     plan.notes.push_back(each.host + " " + each.what + ", and HCCL may refuse them: " + each.rule);
@@ -140,15 +140,15 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<HostFacts>& f
     ids += (ids.empty() ? "" : ", ") + at_index(facts, host).server_id;
   }
   return {.where = kAuto,
-          .what = "the hosts must stand in the order of their addresses, compared as text",
+          .what = "wrong order of hosts: expected the order of their addresses as text",
           .why = ids,
-          .hint = "name them in this order: " + names};
+          .hint = "use this order: " + names};
 }
 
 std::string moved_note(const plan::Plan& plan) {
   std::string names;
   for (const plan::PlannedHost& planned : plan.hosts) names += (names.empty() ? "" : ", ") + planned.host.name;
-  return std::string(kAuto) + ": the hosts stand in the order of their addresses, as HCCL wants it: " + names;
+  return std::string(kAuto) + ": HCCL requires the order of the hosts' addresses: " + names;
 }
 
 Result<void> put_table(const cli::Options& options, const std::vector<HostFacts>& facts, plan::Plan& plan) {

@@ -1,4 +1,4 @@
-// The rank table of a job (--rank-table): read before the plan, or made after it.
+// The rank table of a job (--rank-table): read before the plan, or built after the plan.
 #pragma once
 
 #include <optional>
@@ -13,37 +13,37 @@
 
 namespace dlaunch::app {
 
-/// --rank-table FILE: takes hosts and places from it. Returns remarks for the user.
+/// --rank-table FILE: reads hosts and places from the file. Returns remarks for the user.
 Result<std::vector<std::string>> follow_table_file(cli::Options& options);
 
-/// Marks the devices that a table names as Ascend's.
+/// Marks the devices of a rank table as Ascend devices.
 void mark_table_devices(const cli::Options& options, plan::Allocation& allocation);
 
-/// Whether the ranks' devices follow Ascend's rules. A broken rule is refused where HCCL is certain to be used (a rank
-/// table, --env-for mindspore), else noted.
+/// Checks the ranks' devices against Ascend's rules. A violation is an Error if HCCL is certain to be used (a rank
+/// table, --env-for mindspore), else a note.
 Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan);
 
-/// Adds the table's variables to the ranks; a table that is made has no text yet.
+/// Adds the rank table's variables to the ranks; a table still to be built has no text yet.
 Result<void> add_table(const cli::Options& options, plan::Plan& plan);
 
-/// --rank-table auto: what the plan's hosts report, in their order. The session has these hosts open, or none.
+/// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has these hosts open, or none.
 Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, HostSession& session,
                                                         const plan::Plan& plan);
 
-/// Whether ranks follow the order in which HCCL sorts servers. Version 2.0 sorts none.
+/// Whether the ranks follow HCCL's order of servers. Version 2.0 has no such order.
 bool ranks_in_server_order(const cli::Options& options, const plan::Plan& plan,
                            const std::vector<ranktable::HostFacts>& facts);
 
-/// The indices of the plan's hosts in the order in which HCCL sorts servers.
+/// The indices of the plan's hosts in HCCL's order of servers.
 std::vector<int> server_order(const std::vector<ranktable::HostFacts>& facts);
 
 Error wrong_server_order(const plan::Plan& plan, const std::vector<ranktable::HostFacts>& facts,
                          const std::vector<int>& order);
 
-/// The note that the hosts are in HCCL's order and not in the user's.
+/// The note that the hosts are in HCCL's order, not in the user's order.
 std::string moved_note(const plan::Plan& plan);
 
-/// Makes the table, for hosts in the right order, and adds it to the plan for every host.
+/// Builds the rank table, for hosts in the right order, and adds the table to the plan for every host.
 Result<void> put_table(const cli::Options& options, const std::vector<ranktable::HostFacts>& facts, plan::Plan& plan);
 
 }  // namespace dlaunch::app

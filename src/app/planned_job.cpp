@@ -14,15 +14,15 @@ namespace {
 
 using ranktable::HostFacts;
 
-/// Refuses an option that names a rank which the job does not have.
+/// Rejects an option with a rank that the job does not have.
 Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& plan) {
   const int ranks = static_cast<int>(plan.ranks.size());
   const auto check = [&](const char* option, int rank) -> Result<void> {
     if (rank < ranks) return {};
     return fail({.where = option,
-                 .what = "there is no rank " + std::to_string(rank),
+                 .what = "unknown rank " + std::to_string(rank),
                  .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
-                 .hint = "name ranks of the job, or start more with -n"});
+                 .hint = "use ranks of the job, or start more ranks with -n"});
   };
   const auto& shown = options.output.console_ranks;
   if (shown && !shown->empty()) {
@@ -32,9 +32,9 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
   if (shown_locally && !shown_locally->empty() && *shown_locally->rbegin() >= static_cast<int>(most->ranks.size())) {
     return fail({.where = "--local-ranks",
-                 .what = "no host has a local rank " + std::to_string(*shown_locally->rbegin()),
-                 .why = "none has more than " + count(most->ranks.size(), "rank"),
-                 .hint = "name numbers of ranks on their hosts, from 0"});
+                 .what = "unknown local rank " + std::to_string(*shown_locally->rbegin()),
+                 .why = "no host has more than " + count(most->ranks.size(), "rank"),
+                 .hint = "use local ranks, numbered from 0 on each host"});
   }
   if (options.show_env) {
     TRY(check("--show-env", *options.show_env));
@@ -63,12 +63,12 @@ plan::Allocation reordered(const plan::Allocation& allocation, const plan::Plan&
   return changed;
 }
 
-/// Ranks or programs' lists that the user tied to hosts are not moved.
+/// Whether hosts may be reordered. Ranks or programs that the user assigned to hosts are not moved.
 bool may_change_places(const cli::Options& options, const plan::Allocation& allocation) {
   return options.request.rank_places.empty() && !options.request.in_sequence && allocation.pools.empty();
 }
 
-/// Whether the new plan has the old one's hosts in that order, with the same numbers of ranks.
+/// Whether the new plan has the old plan's hosts in that order, with the same numbers of ranks.
 bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vector<int>& order) {
   return std::ranges::equal(now.hosts, in_order(before.hosts, order), [](const auto& a, const auto& b) {
     return a.host.name == b.host.name && a.ranks.size() == b.ranks.size();
@@ -109,7 +109,7 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
     return fail({.where = "--shrink", .what = std::move(what), .why = std::move(why), .hint = ""});
   };
   if (!may_change_places(options, allocation) || options.rank_table) {
-    return refuse("the job cannot go on with fewer hosts", "the options say which rank runs where");
+    return refuse("cannot continue with fewer hosts", "the options assign ranks to hosts");
   }
   const auto is_lost = [&](int host) { return std::ranges::find(lost, host) != lost.end(); };
   plan::Allocation left = allocation;

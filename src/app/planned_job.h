@@ -1,4 +1,4 @@
-// A job's plan, complete except for what other hosts must answer, and the ports that it reserves.
+// A job's plan, complete except for data from other hosts, and its reserved ports.
 #pragma once
 
 #include "allocate/name_resolver.h"
@@ -12,22 +12,22 @@ namespace dlaunch::app {
 
 struct PlannedJob {
   plan::Plan plan;
-  sys::ReservedPorts held;  ///< to be released right before the ranks start
+  sys::ReservedPorts held;  ///< release right before the ranks start
 };
 
-/// `wait` is for name servers.
+/// `wait` is called while name servers are queried.
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
                             const allocate::NameResolver::Wait& wait);
 
-/// --shrink: the plan of the same job on the hosts of `before` less those whose numbers are in `lost`, in their order.
-/// Each program has as many ranks less as it had there.
+/// --shrink: the plan of the same job on the hosts of `before` except the hosts numbered in `lost`, in the same order.
+/// Each program loses the ranks that it had on these hosts.
 Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
                                 const plan::Plan& before, const std::vector<int>& lost,
                                 const allocate::NameResolver::Wait& wait);
 
-/// --rank-table auto: asks the plan's hosts and adds the table; otherwise does nothing. When HCCL would sort the hosts
-/// differently, the job is planned again with them in HCCL's order, with a note, and the session is renumbered, unless
-/// the user said which rank runs where. The session has the plan's hosts open, or none.
+/// --rank-table auto: queries the plan's hosts and adds the rank table; otherwise does nothing. If HCCL would sort the
+/// hosts differently, plans the job again in HCCL's order, with a note, and renumbers the session, unless the user set
+/// which rank runs where. The session has the plan's hosts open, or none.
 Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,
                             PlannedJob& job);
 

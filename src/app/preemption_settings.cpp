@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kSlurmGrace{60};
 constexpr std::chrono::seconds kSqueueLimit{5};
 constexpr int kMostAttempts = 1000000;
 
-/// Later Slurms than 22.05 say it to a job. Others are asked.
+/// Slurm after 22.05 sets the job's end time in the environment. With an older Slurm, runs squeue.
 std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
   const auto& environment = options.request.environment;
   if (auto end = allocate::job_end(environment)) return end;
@@ -44,7 +44,7 @@ bool matches_a_file(const std::string& pattern) {
   return matches;
 }
 
-/// Whether an attempt of that number has left files of ranks, or the record of the one before it.
+/// Whether an attempt of that number has left files of ranks, or the record of the previous attempt.
 bool has_traces(const cli::Options& options, int number) {
   std::error_code ignored;
   const auto& report = options.report_file;

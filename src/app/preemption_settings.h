@@ -1,16 +1,15 @@
-// What this job's surroundings say of how its hosts are taken back (job/preemption.h), and of the job's attempts
-// before.
+// Reads preemption settings (job/preemption.h) and the number of earlier attempts from the job's environment.
 #pragma once
 
 #include "cli/options.h"
 
 namespace dlaunch::app {
 
-/// Fills in how long ranks have where the user has not said it, and whether a person may be there.
+/// Sets the ranks' time to save their state, if the user did not, and whether the job may be interactive.
 void resolve_preemption_deadline(cli::Options& options);
 
-/// Fills in how often the job was queued again. Files of such an attempt are none of an earlier one's: where the
-/// manager does not count, the number is the first one without a directory of files.
+/// Sets the number of requeues. Attempts never share files: if the batch system does not count attempts, uses the first
+/// number without a directory of files.
 void resolve_attempt(cli::Options& options);
 
 }  // namespace dlaunch::app

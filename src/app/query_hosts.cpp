@@ -24,7 +24,7 @@ void fill_in(plan::Allocation& allocation, size_t host, const wire::HostInfo& fa
 }  // namespace
 
 Error interrupted_error(int signal) {
-  return {"", "interrupted by " + signal_name(signal), "nothing was started", "", kSignalBase + signal};
+  return {"", "interrupted by " + signal_name(signal), "no rank was started", "", kSignalBase + signal};
 }
 
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked) {
@@ -50,12 +50,12 @@ std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation
 
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan) {
   std::vector<int> places;
-  size_t at = 0;  // the plan has them in the same order
+  size_t at = 0;  // the plan has the hosts in the same order
   for (const plan::PlannedHost& planned : plan.hosts) {
     while (!same_host(opened.hosts[at], planned.host)) ++at;
     places.push_back(static_cast<int>(at++));
   }
-  const size_t spares = plan.replacements.size();  // the last ones
+  const size_t spares = plan.replacements.size();  // the last hosts
   for (size_t i = opened.hosts.size() - spares; i < opened.hosts.size(); ++i) places.push_back(static_cast<int>(i));
   session.hosts().keep(places);
 }

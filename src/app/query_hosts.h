@@ -1,4 +1,4 @@
-// Asks hosts for the slots that nobody gave, before there is a plan.
+// Queries hosts for missing slot numbers, before the plan is made.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace dlaunch::app {
 
-/// Connects to every host of the allocation, once for the whole job, and asks those whose slots nobody gave for their
-/// CPUs and devices. Returns the exit code when that failed; all hosts that cannot be reached are reported together.
+/// Connects to every host of the allocation, once for the whole job, and queries CPUs and devices of hosts without
+/// configured slots. Returns the exit code of a failure; all unreachable hosts are reported together.
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked);
 
-/// Keeps the open hosts that the plan uses, with the plan's numbers, and drops the others.
+/// Keeps the open hosts of the plan, with the plan's numbers, and drops the others.
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan);
 
-/// The Error when a signal ended it before anything was started.
+/// The Error for a signal before the start of the job.
 Error interrupted_error(int signal);
 
 }  // namespace dlaunch::app

@@ -28,15 +28,15 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/// The path of the table: `output` as the user gave it, with `name` below it if it is a directory.
+/// The path of the table: `output`, or, if `output` is a directory, `name` in this directory.
 Result<std::string> output_path(const std::string& output, const std::string& name) {
   if (output.empty()) return name;
   if (output.ends_with('/') || is_directory(output)) return output + (output.ends_with('/') ? "" : "/") + name;
   if (output.ends_with(".json")) return output;
   return fail({.where = output,
-               .what = "is no name for a rank table",
-               .why = "HCCL reads only files that end in .json",
-               .hint = "name a file that does, a directory, or - for stdout"});
+               .what = "invalid name of a rank table",
+               .why = "HCCL reads only files whose names end in .json",
+               .hint = "use a name with .json, a directory, or - for stdout"});
 }
 
 Result<int> put(StandardStreams& streams, const std::string& text, const std::string& output, const std::string& name) {
@@ -55,25 +55,25 @@ std::string line_of(const std::string& file, const TableFinding& finding) {
 
 std::string verdict(const std::string& file, const ranktable::CheckedTable& checked) {
   const auto broken = std::ranges::count(checked.findings, false, &TableFinding::note);
-  if (broken > 0) return file + ": broken in " + count(broken, "place") + "\n";
-  return file + ": good: version " + std::string(to_string(*checked.version)) + ", " +
+  if (broken > 0) return file + ": invalid: " + count(broken, "error") + "\n";
+  return file + ": valid: version " + std::string(to_string(*checked.version)) + ", " +
          count(checked.servers, "server") + ", " + count(checked.ranks, "rank") + '\n';
 }
 
-/// The report on one file, and whether it breaks a rule.
+/// The report on one file, and whether the file violates a rule.
 std::pair<std::string, bool> check_text(const std::string& file, const std::string& text,
                                         std::optional<ranktable::Product> product) {
   const auto checked = ranktable::check_rank_table(text, file, product);
-  std::string said;
-  if (const auto& error = checked.no_json) said = error->where + ": " + error->what + ": " + error->why + '\n';
-  for (const TableFinding& finding : checked.findings) said += line_of(file, finding);
-  if (checked.no_json) return {said, true};
-  return {said + verdict(file, checked), any_broken(checked.findings)};
+  std::string report_text;
+  if (const auto& error = checked.no_json) report_text = error->where + ": " + error->what + ": " + error->why + '\n';
+  for (const TableFinding& finding : checked.findings) report_text += line_of(file, finding);
+  if (checked.no_json) return {report_text, true};
+  return {report_text + verdict(file, checked), any_broken(checked.findings)};
 }
 
 Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::RanktableCheck& command) {
   int exit_code = 0;
-  std::string said;
+  std::string report_text;
   for (const std::string& file : command.files) {
     const auto text = cli::read_text(file);
     if (!text) {
@@ -81,10 +81,10 @@ Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::Rank
       continue;
     }
     const auto [findings, broken] = check_text(file, *text, command.product);
-    said += findings;
+    report_text += findings;
     if (broken && exit_code == 0) exit_code = kBrokenRule;
   }
-  return streams.print(said, exit_code);
+  return streams.print(report_text, exit_code);
 }
 
 Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) {
@@ -101,7 +101,7 @@ Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::Rankt
                  const cli::ProcessContext& context) {
   const auto made =
       TRY(command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, context, streams, log));
-  report::tell_notes(log, made.notes);
+  report::log_notes(log, made.notes);
   return put(streams, made.text, command.output, made.name);
 }
 

@@ -1,4 +1,4 @@
-// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. docs/rank-tables.md is the user's side.
+// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. User documentation: docs/ranktable.md.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::app {
 
-/// `args` are the words after `ranktable`. Returns the exit code.
+/// `args` are the arguments after `ranktable`. Returns the exit code.
 Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& context,
                           output::StandardStreams& streams, spdlog::logger& log);
 

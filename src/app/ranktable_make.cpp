@@ -26,23 +26,23 @@ namespace {
 using ranktable::HostFacts;
 using ranktable::Version;
 
-/// The first interface's address, IPv4 before IPv6, with a note when there was a choice.
+/// The first interface's address, IPv4 before IPv6, with a note if there was a choice.
 Result<std::string> find_server_ip(std::vector<std::string>& notes) {
   std::vector<ranktable::OwnAddress> own;
   for (const auto& each : sys::interface_addresses()) own.push_back({each.interface, each.address});
   const auto candidates = ranktable::outer_addresses(own);
   if (candidates.empty()) {
     return fail({.where = "--server_ip",
-                 .what = "this host has no address that other hosts reach",
+                 .what = "missing address: this host has no address reachable from other hosts",
                  .why = "",
-                 .hint = "give it one, or, for this host alone: --server_ip 127.0.0.1"});
+                 .hint = "set --server_ip ADDRESS, or, for this host alone, --server_ip 127.0.0.1"});
   }
   std::string others;
   for (size_t i = 1; i < candidates.size(); ++i)
     others += (i == 1 ? "" : ", ") + candidates[i].address + " of " + candidates[i].interface;
   if (!others.empty()) {
     notes.push_back("server_id is " + candidates[0].address + ", of " + candidates[0].interface +
-                    "; --server_ip chooses another: " + others);
+                    "; set --server_ip to use another address: " + others);
   }
   return candidates[0].address;
 }
@@ -57,9 +57,9 @@ Result<void> add_addresses(const cli::RanktableMake& command, HostFacts& facts) 
   if (missing.empty()) return {};
   const std::string several = missing.size() == 1 ? "device " : "devices ";
   return fail({.where = "ranktable make",
-               .what = "no address is known of " + several + fold_ints(missing),
+               .what = "missing address of " + several + fold_ints(missing),
                .why = "hccn_tool: " + found.tool_trouble + "; " + command.hccn_conf + ": " + found.conf_trouble,
-               .hint = "choose devices that are there with --device_num, or name the file with --hccn-conf"});
+               .hint = "set existing devices with --device_num, or the file with --hccn-conf"});
 }
 
 Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) {
@@ -67,9 +67,9 @@ Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) 
   const auto& ids = command.super_device_ids;
   if (!ids.empty() && ids.size() != facts.devices.size()) {
     return fail({.where = "--super_device_ids",
-                 .what = std::to_string(ids.size()) + " ids for " + std::to_string(facts.devices.size()) + " devices",
+                 .what = std::to_string(ids.size()) + " IDs for " + std::to_string(facts.devices.size()) + " devices",
                  .why = "",
-                 .hint = "give one for each device, in their order"});
+                 .hint = "write one ID per device, in the order of the devices"});
   }
   for (size_t i = 0; i < ids.size(); ++i) facts.super_device_ids[facts.devices[i]] = ids[i];
   return {};
@@ -81,7 +81,7 @@ Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) 
   return {};
 }
 
-/// Parses them like a job's options.
+/// Parses the arguments like a job's options.
 Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& context) {
   auto parsed = TRY(cli::parse_command_line({.verb = cli::Verb::hosts, .words = command.job_words}, context));
   cli::Options options = std::get<cli::Options>(std::move(parsed));
@@ -92,9 +92,9 @@ Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::Pr
 Result<void> check_server_ip(const std::string& address) {
   if (ranktable::parse_address(address)) return {};
   return fail({.where = "--server_ip",
-               .what = "\"" + address + "\" is no IP address",
+               .what = "invalid IP address \"" + address + "\"",
                .why = "",
-               .hint = "write one such as 10.0.0.1"});
+               .hint = "write an address such as 10.0.0.1"});
 }
 
 }  // namespace
@@ -119,14 +119,14 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
   const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, cli::read_text));
-  const bool said = command.device_num || command.visible_devices;
+  const bool devices_given = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
                          .path = search_path(context.environment),
                          .hccn_conf = command.hccn_conf,
                          .root_info = command.root_info};
   size_t ranks = 0;
   for (const plan::Host& host : question.hosts) {
-    const bool own = !said && !host.devices.empty();
+    const bool own = !devices_given && !host.devices.empty();
     question.devices.push_back(own ? std::vector<long>(host.devices.begin(), host.devices.end()) : chosen.devices);
     ranks += question.devices.back().size();
   }

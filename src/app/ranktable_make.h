@@ -1,4 +1,4 @@
-// Makes the rank table of this host, or of a list of hosts.
+// Builds the rank table of this host, or of a list of hosts.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -15,15 +15,15 @@ namespace dlaunch::app {
 
 struct MadeTable {
   std::string text;
-  std::string name;                ///< the name that hccl_tools.py gives it
-  std::vector<std::string> notes;  ///< about choices that nobody asked for, a line each
+  std::string name;                ///< the file name that hccl_tools.py would use
+  std::vector<std::string> notes;  ///< about automatic choices, one line per note
 };
 
-/// Asks the kernel for this host's address and the driver for the devices'; writes nothing.
+/// Queries the kernel for this host's address and the driver for the devices' addresses; writes nothing.
 Result<MadeTable> make_on_this_host(const cli::RanktableMake& command);
 
-/// Connects to the hosts that command.job_words name and has their agents ask. An Error names all hosts that lack
-/// something; there is no partial table.
+/// Connects to the hosts in command.job_words and queries their agents. An Error lists all hosts with missing data;
+/// there is no partial table.
 Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
                                   output::StandardStreams& streams, spdlog::logger& log);
 

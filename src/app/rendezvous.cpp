@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostTried = 9000;
 
-constexpr size_t kMostAsked = 16;  // other hosts
+constexpr size_t kMostAsked = 16;  // maximum number of other hosts to query
 
 Result<std::string> own_address(const plan::Plan& plan, allocate::NameResolver& names) {
   std::string own_name;
@@ -28,7 +28,7 @@ Result<std::string> own_address(const plan::Plan& plan, allocate::NameResolver& 
       own_name, others, [&](const std::string& name) { return names.addresses(name); }, allocate::source_towards);
   if (found || names.trouble().empty()) return found;
   found.error().why = names.trouble();
-  found.error().hint = "name this machine in -H or the hostfile by its address, or write these names into /etc/hosts";
+  found.error().hint = "write this machine's address in -H or the hostfile, or add these names to /etc/hosts";
   return found;
 }
 

@@ -1,4 +1,4 @@
-// The rendezvous of a job with --env-for: adds it to the plan, and reserves its ports that are on this machine.
+// Adds the rendezvous of a job with --env-for to the plan, and reserves its ports on this machine.
 #pragma once
 
 #include "allocate/name_resolver.h"
@@ -8,7 +8,7 @@
 
 namespace dlaunch::app {
 
-/// The ports must be released right before the ranks start. `wait` is for name servers.
+/// Release the ports right before the ranks start. `wait` is called while name servers are queried.
 Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const allocate::NameResolver::Wait& wait);
 
 }  // namespace dlaunch::app

@@ -50,9 +50,9 @@ using output::StandardStreams;
 
 namespace {
 
-constexpr int kBroken = 70;  // sysexits' EX_SOFTWARE: what cannot happen did
+constexpr int kBroken = 70;  // sysexits' EX_SOFTWARE: an internal error
 
-/// Opens 0, 1 and 2 where they are closed, so that no other file takes their numbers.
+/// Opens /dev/null on closed stdin, stdout or stderr, so that a later open() cannot reuse descriptors 0 to 2.
 void open_standard_fds() {
   for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;
@@ -82,16 +82,16 @@ cli::ProcessContext read_process_context() {
 Result<int> show_env(StandardStreams& streams, spdlog::logger& log, const plan::Plan& plan, int rank) {
   const auto& host = plan.host_of(plan.rank(rank)).host;
   if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
-    log.warn("RANK_TABLE_FILE will be there too: the path of the table's copy on the host");
+    log.warn("RANK_TABLE_FILE will be set too, to the path of the rank table's copy on the host");
   }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.rank(rank))) text += entry + '\n';
   return streams.print(text);
 }
 
-/// Prints what --display-map and similar options ask for.
-Result<void> tell_before(const cli::Options& options, const plan::Allocation& allocation, const plan::Plan& plan,
-                         StandardStreams& streams, spdlog::logger& log) {
+/// Prints the output of --display-map and similar options.
+Result<void> print_requested(const cli::Options& options, const plan::Allocation& allocation, const plan::Plan& plan,
+                             StandardStreams& streams, spdlog::logger& log) {
   std::string text;
   if (options.show_allocation) text += plan::to_table(allocation);
   if (options.show_map) text += plan::to_map(plan);
@@ -103,7 +103,7 @@ Result<void> tell_before(const cli::Options& options, const plan::Allocation& al
   return in_file ? report::write_file_atomically(options.report_pid, pid) : Result<void>();
 }
 
-/// Makes the session when the first host is to be reached.
+/// Creates the session at the first need of a host.
 using Begin = std::function<void()>;
 
 Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
@@ -120,9 +120,10 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
     begin();
   }
   TRY(make_job_table(options, allocation, *session, job));
-  TRY(tell_before(options, allocation, job.plan, streams, log));
+  TRY(print_requested(options, allocation, job.plan, streams, log));
   if (options.request.mpi == plan::Mpi::pmix && session->options().pmix_program.empty()) {
-    return fail({"--mpi pmix", "this build of dlaunch has no PMIx", "", "build it where libpmix-dev is installed"});
+    return fail({"--mpi pmix", "not supported: this build of dlaunch has no PMIx", "",
+                 "install libpmix-dev, and build dlaunch again"});
   }
   session->ports() = std::move(job.held);
   listener.of_plan(job.plan);
@@ -136,7 +137,7 @@ bool starts_ranks(const cli::Options& options) {
   return options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
 }
 
-/// `nodes` reaches those that run the same line; null: the options say how hosts are reached.
+/// `nodes` is the transport to nodes with the same command line; null: the options choose the transport.
 Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log,
                         transport::Transport* nodes = nullptr) {
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
@@ -147,9 +148,9 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   resolve_preemption_deadline(options);
   resolve_attempt(options);
   ConsoleListener listener(streams);
-  std::optional<HostSession> session;  // none while no host is to be reached
+  std::optional<HostSession> session;  // created at the first need of a host
   const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };
-  // It ends nobody who asks for stacks before the ranks run, or behind their end.
+  // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
     begin();
@@ -163,7 +164,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     add_transport_remark(options, allocation);
-    report::tell_notes(log, allocation.notes);
+    report::log_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
@@ -198,17 +199,17 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   });
 }
 
-/// Descriptors, memory or threads ran out. Everything is closed by now, and the agents end their ranks.
+/// Descriptors, memory or threads ran out. All connections are closed by now, and the agents end their ranks.
 tl::unexpected<Error> refused_by_system(const char* why) {
-  return fail({"", "this machine does not give what the job needs", why,
-               "look at its limits (ulimit -a) and at what else uses them", kExitHostLost});
+  return fail({"", "this machine lacks resources for the job", why,
+               "check the limits (ulimit -a) and other users of the machine", kExitHostLost});
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
   open_standard_fds();
-  std::signal(SIGPIPE, SIG_IGN);  // a write says EPIPE
+  std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   const auto log = report::make_log(streams);
   Result<int> done = kBroken;

@@ -1,4 +1,5 @@
-// From main to exit code: builds every long-lived object once and wires them. The launcher thread's one catch is here.
+// The program from main to exit code: creates and connects every long-lived object. Contains the launcher thread's only
+// catch.
 #pragma once
 
 namespace dlaunch::app {

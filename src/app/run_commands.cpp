@@ -21,9 +21,9 @@ wire::RunCommands run_commands(const std::string& path, const std::vector<rankta
 
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands) {
   std::vector<ranktable::Answer> list(commands, {.printed = {}, .code = kExitTimeout});
-  if (!host.told) return list;
-  for (size_t i = 0; i < commands && i < host.told->printed.size() && i < host.told->codes.size(); ++i) {
-    list[i] = {host.told->printed[i], static_cast<int>(host.told->codes[i])};
+  if (!host.results) return list;
+  for (size_t i = 0; i < commands && i < host.results->printed.size() && i < host.results->codes.size(); ++i) {
+    list[i] = {host.results->printed[i], static_cast<int>(host.results->codes[i])};
   }
   return list;
 }

@@ -1,4 +1,4 @@
-// Commands for hosts and their answers, in the wire's form. PURE.
+// Commands for hosts and their results, in the wire format. PURE.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace dlaunch::app {
 
-/// Commands are looked up in `path`, and then where Ascend's driver installs hccn_tool.
+/// Commands are searched in `path`, and then in the install directory of Ascend's driver for hccn_tool.
 wire::RunCommands run_commands(const std::string& path, const std::vector<ranktable::Command>& commands);
 
-/// An answer for each of `commands`; those that a host did not give count as timed out.
+/// One answer per command in `commands`; a missing answer counts as timed out.
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands);
 
 }  // namespace dlaunch::app

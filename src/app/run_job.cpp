@@ -18,7 +18,7 @@
 namespace dlaunch {
 namespace {
 
-/// Signals and children belong to the process, so only one session at a time uses them.
+/// Signals and children belong to the process, so only one session at a time may use them.
 class Turn {
  public:
   Turn() : mine_(!taken().test_and_set()) {}
@@ -43,14 +43,14 @@ Listener::Level level_of(spdlog::level::level_enum level) {
   return level == spdlog::level::info ? Listener::Level::info : Listener::Level::detail;
 }
 
-/// Calls `use` with a session that speaks only to the listener and follows the options.
+/// Calls `use` with a session that reports only to the listener and follows the options.
 template <class Use>
 auto with_session(const std::string& job_id, JobOptions options, Listener& listener, const Use& use)
     -> std::invoke_result_t<Use, app::HostSession&> {
   const Turn turn;
   if (!turn.mine()) {
-    return fail({"", "this process runs a job already", "signals and children are the whole process's",
-                 "run one job after the other, or each in a process of its own"});
+    return fail({"", "this process runs a job already", "signals and children belong to the whole process",
+                 "run one job after the other, or each in its own process"});
   }
   if (!options.staged) options.staged = TRY(app::read_staged(options.stage));
   if (!options.console) options.output.console_ranks.emplace();
@@ -73,7 +73,7 @@ Result<void> find_slots(plan::Allocation& allocation, const allocate::HostReques
   return with_session(make_job_id(), options, listener, [&](app::HostSession& session) -> Result<void> {
     const auto failed = app::find_slots(session, allocation, asked);
     if (!failed) return {};
-    return fail({"", "hosts could not be asked for their slots", "", "see what was said of them", *failed});
+    return fail({"", "cannot get the slots of the hosts", "", "check the errors above, one per host", *failed});
   });
 }
 

@@ -26,16 +26,16 @@
 namespace dlaunch::app {
 namespace {
 
-constexpr std::chrono::minutes kUsualPatience{10};  // pods of one job may start so far apart
-constexpr size_t kShownHash = 12;                   // digits of the agent's
+constexpr std::chrono::minutes kUsualPatience{10};  // the pods of one job may start that far apart
+constexpr size_t kShownHash = 12;                   // digits of the agent's hash
 constexpr const char* kMode = "--same-line";
 
-/// This process's part in the job.
+/// This process's role in the job.
 struct NodeRole {
   int least = 1;
   int nodes = 1;            ///< at most
-  std::optional<int> node;  ///< none: 0 on the machine of `rendezvous`, and numbered by node 0 elsewhere
-  std::string rendezvous;   ///< --rendezvous, or what the place says; empty: the place does not say it
+  std::optional<int> node;  ///< nullopt: 0 on the machine of `rendezvous`, and numbered by node 0 elsewhere
+  std::string rendezvous;   ///< --rendezvous, or the environment's value; empty: unknown
 };
 
 tl::unexpected<Error> unknown(std::string what, std::string hint) {
@@ -47,30 +47,29 @@ Result<NodeRole> role_of(const cli::Options& options) {
   const auto place = TRY(allocate::place_of_node(options.request.environment));
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
-  if (!nodes) return unknown("nothing says how many nodes there are", "add --nodes N");
+  if (!nodes) return unknown("unknown number of nodes", "add --nodes N");
   const std::string& launcher = asked.rendezvous.empty() ? place.rendezvous : asked.rendezvous;
   if (!node && launcher.empty()) {
-    return unknown("nothing says which node this is",
-                   "add --rendezvous HOST:PORT, HOST being node 0, or --node-rank I: 0 on the first, which launches");
+    return unknown("unknown node number", "add --rendezvous HOST:PORT of node 0, or --node-rank I (0 launches)");
   }
   if (node.value_or(0) >= *nodes) {
-    return unknown("this is node " + std::to_string(*node) + " of " + std::to_string(*nodes) + " nodes",
-                   "nodes are numbered from 0");
+    return unknown("invalid node number " + std::to_string(*node) + ": expected 0 to " + std::to_string(*nodes - 1),
+                   "set --node-rank: nodes are numbered from 0");
   }
   return NodeRole{(asked.nodes ? asked.least : place.least).value_or(*nodes), *nodes, node, launcher};
 }
 
-/// `planned`: nobody is met.
+/// The address of node 0. `planned`: a dry run without connections.
 Result<dialback::Endpoint> endpoint_of(const NodeRole& role, bool planned) {
   if (role.rendezvous.empty() && (role.node == 0 || planned)) return dialback::Endpoint{};  // node 0's own address
-  if (role.rendezvous.empty()) return unknown("nothing says where node 0 is", "add --rendezvous HOST:PORT");
+  if (role.rendezvous.empty()) return unknown("unknown address of node 0", "add --rendezvous HOST:PORT");
   auto endpoint = dialback::parse_endpoint(role.rendezvous);
   if (!endpoint) endpoint.error().where = "--rendezvous";
   return endpoint;
 }
 
-/// What all nodes must have in common.
-std::vector<std::string> words_of(const plan::Request& request) {
+/// The arguments that must be equal on all nodes.
+std::vector<std::string> common_arguments(const plan::Request& request) {
   std::vector<std::string> words;
   if (request.ranks_per_host) words = {"-N", std::to_string(*request.ranks_per_host)};
   for (const plan::AppRequest& app : request.apps) {
@@ -86,7 +85,7 @@ dialback::Statement statement_of(const NodeRole& role, int node, const cli::Opti
           .nodes = role.nodes,
           .node = node,
           .name = allocate::own_names(options.request.environment).names.front(),
-          .words = words_of(options.request)};
+          .words = common_arguments(options.request)};
 }
 
 dialback::Messages messages_to(spdlog::logger& log) {
@@ -100,7 +99,7 @@ plan::Reach reach_of(std::optional<int> node, std::string address) {
   return reach;
 }
 
-/// Names that are unique: a node's host name, else the address from which it connected, else that with its number.
+/// Unique names: a node's host name, else the address of its connection, else the address with the node's number.
 std::vector<allocate::HostEntry> hosts_of(const dialback::Statement& self, const std::string& here,
                                           const std::vector<dialback::JoinedNode>& joined) {
   std::map<std::string, int> times{{self.name, 1}};
@@ -121,20 +120,21 @@ std::vector<allocate::HostEntry> hosts_of(const dialback::Statement& self, const
 
 Result<int> serve(const cli::Options& options, const dialback::Endpoint& launcher, const dialback::Secret& key,
                   const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
-  // Who sends USR1 or USR2 to all processes of a step means the ranks, and the agent, which gets it, too.
+  // A batch system that sends USR1 or USR2 to all processes of a step means the ranks; the agent also receives the
+  // signal.
   for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto connection = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, messages_to(log)));
   const sys::ProcessState before;
-  // A second signal ends this process at once. With --checkpoint-signal TERM is passed on each time, because resource
-  // managers send it twice.
+  // A second signal ends this process at once. With --checkpoint-signal TERM is forwarded each time, because batch
+  // systems send TERM twice.
   const bool saves = options.policy.checkpoint.signal != 0;
   transport::Local agents(connection.job_id, options.policy.grace, before.open_files(), options.request.environment);
   const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
                                      transport::Connection opened = TRY(agents.open({}));
                                      return std::move(opened.stream);
                                    },
-                                   [&agents, saves, told = false](int signal) mutable {
-                                     const bool again = std::exchange(told, true) && !(saves && signal == SIGTERM);
+                                   [&agents, saves, signalled = false](int signal) mutable {
+                                     const bool again = std::exchange(signalled, true) && !(saves && signal == SIGTERM);
                                      if (!again) agents.tell_to_end(signal);
                                      return !again;
                                    },
@@ -142,7 +142,7 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
   return dialback::NodeService(std::move(connection), agent, signals).run();
 }
 
-/// Node 0's; none: this is another node. Where another process of this machine is node 0 already, this is one.
+/// Node 0's socket; nullopt: another node. Another node, too, if a different process of this machine is node 0 already.
 Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const NodeRole& role, const dialback::Endpoint& at,
                                                                   const cli::Options& options, Time deadline,
                                                                   int ended) {
@@ -166,7 +166,7 @@ Result<int> launch(cli::Options options, const NodeRole& role, dialback::Listeni
                                                       .deadline = deadline,
                                                       .messages = messages_to(log)});
   auto joined = TRY(gathering.run(*signals));
-  signals.reset();  // the job has its own way with them
+  signals.reset();  // the job handles signals itself
   options.hosts.list = hosts_of(self, here, joined);
   dialback::Nodes nodes(std::move(joined));
   auto done = run(std::move(options), &nodes);
@@ -189,7 +189,7 @@ Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback
 
 Result<int> run_same_line(cli::Options options, const std::string& key_text, spdlog::logger& log, const RunJob& run) {
   const NodeRole role = TRY(role_of(options));
-  if (role.nodes == 1) {  // a job of this machine, as any other
+  if (role.nodes == 1) {  // runs like any job on this machine
     options.same_line = {};
     return run(std::move(options), nullptr);
   }
@@ -220,7 +220,7 @@ void assume_nodes_as_here(plan::Allocation& allocation) {
     host.devices = here->devices;
     host.devices_from = here->devices_from;
   }
-  allocation.remarks.emplace_back("the other nodes have not been met: they are taken to be as this one");
+  allocation.remarks.emplace_back("the other nodes have not connected: assuming the same slots as on this node");
 }
 
 }  // namespace dlaunch::app

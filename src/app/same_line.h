@@ -1,5 +1,5 @@
-// --same-line: the same command line runs on every node of a job. Node 0 launches, on itself and on all that connect to
-// it; the others serve with an agent each, and end as the job does.
+// --same-line: the same command line runs on every node of a job. Node 0 launches the job, on itself and on all
+// connected nodes; each other node runs an agent, and ends when the job ends.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -14,15 +14,14 @@
 
 namespace dlaunch::app {
 
-/// Runs the job whose hosts the options name; `nodes` reaches those that connected to us, and is null in a job that is
-/// only planned.
+/// Runs the job on the hosts in the options; `nodes` is the transport to the connected nodes, null in a dry run.
 using RunJob = std::function<Result<int>(cli::Options options, transport::Transport* nodes)>;
 
-/// This node's part: its own `run` on node 0, an agent's on the others. `key` is DLAUNCH_KEY's value. The answer is the
-/// job's exit code on all of them.
+/// Runs this node's part: `run` on node 0, an agent on other nodes. `key` is the value of DLAUNCH_KEY. Returns the
+/// job's exit code on all nodes.
 Result<int> run_same_line(cli::Options options, const std::string& key, spdlog::logger& log, const RunJob& run);
 
-/// In a job that is only planned the other nodes have not come: takes them to be as this one.
+/// In a dry run the other nodes have not connected: assumes that they equal this node.
 void assume_nodes_as_here(plan::Allocation& allocation);
 
 }  // namespace dlaunch::app

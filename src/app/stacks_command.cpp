@@ -23,13 +23,13 @@ using output::StandardStreams;
 
 namespace {
 
-constexpr std::chrono::seconds kAnswerWait{15};  // twice what a launcher needs where a host is silent
+constexpr std::chrono::seconds kAnswerWait{15};  // twice the time of a launcher with a silent host
 constexpr std::size_t kLongestAnswer = 64u << 20;
 
 constexpr int kNotThere = 1;
-constexpr std::chrono::seconds kLongestTree{10};  // a process with all its descendants
+constexpr std::chrono::seconds kLongestTree{10};  // for a process with all its descendants
 
-/// All that comes until the end; nullopt with errno set when that takes too long.
+/// Reads until the end of the stream; nullopt with errno set on a timeout.
 std::optional<std::string> read_answer(int fd) {
   std::string text;
   const auto until = std::chrono::steady_clock::now() + kAnswerWait;
@@ -54,9 +54,9 @@ Result<std::string> ask(const std::string& job_id, bool all) {
   const auto job = std::ranges::find(jobs, job_id, &sys::AskableJob::job_id);
   if (job == jobs.end()) {
     return fail({.where = job_id,
-                 .what = "there is no such job",
-                 .why = "no launcher of yours on this machine has this id, or its ranks have not run for a second",
-                 .hint = "dlaunch stacks lists those that can be asked"});
+                 .what = "unknown job",
+                 .why = "your launchers on this machine have other IDs, or the job's ranks started less than 1 s ago",
+                 .hint = "run dlaunch stacks to list your jobs"});
   }
   const sys::Fd socket = sys::connect_to(*job);
   const bool sent = socket && sys::write_all(socket.get(), all ? sys::kWholeQuestion : sys::kQuestion);
@@ -64,25 +64,26 @@ Result<std::string> ask(const std::string& job_id, bool all) {
   if (answer && !answer->empty()) return *answer;
   if (sent && !answer && errno == ETIMEDOUT) {
     return fail({.where = job_id,
-                 .what = "its launcher gives no answer",
-                 .why = "none came within " + std::to_string(kAnswerWait.count()) + " s",
-                 .hint = "look whether it is stopped (Ctrl-Z); fg or kill -CONT lets it go on"});
+                 .what = "the launcher did not answer",
+                 .why = "timed out after " + std::to_string(kAnswerWait.count()) + " s",
+                 .hint = "check for a suspended launcher (Ctrl-Z); run fg or kill -CONT to resume"});
   }
-  return fail({.where = job_id,
-               .what = "its launcher gives no answer",
-               .why = answer ? "the job has just ended, or others ask it" : std::generic_category().message(errno),
-               .hint = "ask again"});
+  return fail(
+      {.where = job_id,
+       .what = "the launcher did not answer",
+       .why = answer ? "the job has just ended, or other clients are waiting" : std::generic_category().message(errno),
+       .hint = "run the command again"});
 }
 
 Result<int> list_jobs(StandardStreams& streams, spdlog::logger& log) {
   std::string text;
   for (const sys::AskableJob& job : sys::askable_jobs()) text += job.job_id + '\n';
-  if (text.empty()) log.warn("no job of yours runs on this machine");
+  if (text.empty()) log.warn("you have no running job on this machine");
   return streams.print(text);
 }
 
-/// The pictures of a process and its descendants; empty: it is not there.
-std::string pictures_of(int pid, bool all) {
+/// The stacks of a process and its descendants; empty if the process does not exist.
+std::string stacks_of(int pid, bool all) {
   stacks::Sampler sampler{.deadline = Clock::now() + kLongestTree, .all_threads = all};
   const auto tree = stacks::take_tree(pid, sampler);
   std::string text;
@@ -106,10 +107,10 @@ Result<int> run_stacks(const std::vector<std::string>& args, StandardStreams& st
       text += printable_lines(answer);
       continue;
     }
-    const std::string pictures = pictures_of(*pid, command.all);
-    text += pictures;
-    if (!pictures.empty()) continue;
-    report::complain(log, {.where = "process " + word, .what = "is not there, or has ended", .why = "", .hint = ""});
+    const std::string stacks_text = stacks_of(*pid, command.all);
+    text += stacks_text;
+    if (!stacks_text.empty()) continue;
+    report::complain(log, {.where = "process " + word, .what = "not found", .why = "", .hint = ""});
     exit_code = kNotThere;
   }
   return streams.print(text, exit_code);

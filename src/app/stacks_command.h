@@ -1,5 +1,5 @@
-// `dlaunch stacks`: what processes of this machine, or the ranks of a job, do now. docs/find-a-hang.md is the user's
-// side.
+// `dlaunch stacks`: prints the stacks of processes on this machine, or of a job's ranks. User documentation:
+// docs/hangs.md.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::app {
 
-/// `args` are the words after `stacks`. Returns the exit code.
+/// `args` are the arguments after `stacks`. Returns the exit code.
 Result<int> run_stacks(const std::vector<std::string>& args, output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

@@ -31,7 +31,7 @@ tl::unexpected<Error> failed(const std::string& name, const std::string& why, st
 
 tl::unexpected<Error> failed(const std::string& name, int error) { return failed(name, std::strerror(error)); }
 
-/// A pattern that is the name of an existing file means that file.
+/// A pattern that equals the name of an existing file means this file.
 Result<std::vector<std::string>> names_of(const std::string& pattern) {
   struct stat info{};
   if (::stat(pattern.c_str(), &info) == 0) return std::vector<std::string>{pattern};
@@ -42,7 +42,7 @@ Result<std::vector<std::string>> names_of(const std::string& pattern) {
   std::vector<std::string> names;
   for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) names.emplace_back(found.gl_pathv[i]);
   ::globfree(&found);
-  if (names.empty()) return failed(pattern, "no file has such a name");
+  if (names.empty()) return failed(pattern, "no matching file found");
   return names;
 }
 
@@ -50,7 +50,7 @@ class Packer {
  public:
   Result<void> add(const std::string& path) {
     const std::string name = last_name(path);
-    if (name.empty()) return failed(path, "has no name to be staged by");
+    if (name.empty()) return failed(path, "missing base name");
     const auto [other, fresh] = from_.emplace(name, path);
     if (!fresh && other->second == path) return {};
     if (!fresh) return failed(path, "has the same name as " + escaped(other->second), "rename one of them");
@@ -72,13 +72,13 @@ class Packer {
     if (S_ISDIR(info.st_mode)) return add_directory(path, name, info);
     if (S_ISLNK(info.st_mode)) return add_link(path, name);
     if (S_ISREG(info.st_mode)) return add_file(path, name, info);
-    return failed(path, "is neither a file nor a directory", "leave it out");
+    return failed(path, "is neither a file nor a directory", "remove it from --stage");
   }
 
   Result<void> begin(const std::string& path, Kind kind, const std::string& name, mode_t mode, std::uint64_t size) {
     if (archive_.size() + size > wire::kMaxStaged) {
-      return failed(path, "more than " + std::to_string(wire::kMaxStaged >> 20) + " MiB in all",
-                    "share data by the file system, or copy it to the hosts before");
+      return failed(path, "more than " + std::to_string(wire::kMaxStaged >> 20) + " MiB in total",
+                    "put the data on a shared file system, or copy the data to the hosts first");
     }
     if (name.size() > wire::kMaxStagedName) return failed(path, ENAMETOOLONG);
     wire::append_item({kind, mode & 0777u, size, name}, archive_);
@@ -123,7 +123,7 @@ class Packer {
       archive_.resize(std::min(end, at + kReadSize));
       const ssize_t got = ::read(file.get(), archive_.data() + at, archive_.size() - at);
       if (got < 0) return failed(path, errno);
-      if (got == 0) return failed(path, "it became shorter while it was read", "try again");
+      if (got == 0) return failed(path, "the file became shorter while dlaunch read it", "run the command again");
       archive_.resize(at + static_cast<size_t>(got));
     }
     return {};

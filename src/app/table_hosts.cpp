@@ -16,7 +16,7 @@ namespace {
 using ranktable::Answer;
 using ranktable::HostFacts;
 
-constexpr size_t kNamesAtOnce = 64;  // each has a thread while it is resolved
+constexpr size_t kNamesAtOnce = 64;  // each name takes a thread while it is resolved
 
 std::vector<ranktable::Command> commands_for(const TableQuestion& question, size_t host) {
   if (!question.root_info.empty()) return {{"cat", question.root_info}};
@@ -26,7 +26,7 @@ std::vector<ranktable::Command> commands_for(const TableQuestion& question, size
   return commands;
 }
 
-/// Collects Errors; hosts with the same one share it.
+/// Collects Errors; hosts with the same Error share one entry.
 class Troubles {
  public:
   void add(const std::string& host, const Error& error) {
@@ -59,18 +59,18 @@ std::optional<Error> add_addresses(const TableQuestion& question, const std::vec
     if (!found.by_device.contains(device)) missing.insert(static_cast<int>(device));
   }
   if (missing.empty()) return std::nullopt;
-  return Error{.where = "",
-               .what = std::string("no address is known of ") + (missing.size() == 1 ? "device " : "devices ") +
-                       fold_ints(missing),
-               .why = "hccn_tool: " + found.tool_trouble + "; " + question.hccn_conf + ": " + found.conf_trouble,
-               .hint = "see that Ascend's driver is installed there, and the devices are those that it has"};
+  return Error{
+      .where = "",
+      .what = std::string("missing address of ") + (missing.size() == 1 ? "device " : "devices ") + fold_ints(missing),
+      .why = "hccn_tool: " + found.tool_trouble + "; " + question.hccn_conf + ": " + found.conf_trouble,
+      .hint = "check the Ascend driver and the device numbers on the host"};
 }
 
 std::optional<Error> add_root_info(const TableQuestion& question, const std::vector<Answer>& given, HostFacts& facts) {
   Error unread{.where = "",
                .what = "cannot read " + question.root_info,
                .why = std::string(trim(given.front().printed)),
-               .hint = "its driver writes it; name another with --rootinfo"};
+               .hint = "set another file with --rootinfo; the Ascend driver writes the file"};
   if (given.front().code != 0) return unread;
   const auto json = ranktable::parse_json(given.front().printed, question.root_info);
   if (!json) return json.error();
@@ -78,16 +78,16 @@ std::optional<Error> add_root_info(const TableQuestion& question, const std::vec
   return std::nullopt;
 }
 
-std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo& said, bool alone,
+std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo& answer, bool alone,
                                    allocate::NameResolver& names, HostFacts& facts) {
-  ranktable::HostAddresses known{.name = host.name, .own = ranktable::parse_interfaces(said.interfaces)};
+  ranktable::HostAddresses known{.name = host.name, .own = ranktable::parse_interfaces(answer.interfaces)};
   if (!ranktable::parse_address(host.name)) known.resolved = names.addresses(host.name);
   const auto id = ranktable::server_id_of(known, alone);
   if (!id) {
     return Error{.where = "",
-                 .what = "has no address that other hosts reach",
+                 .what = "missing address: the host has no address reachable from other hosts",
                  .why = names.trouble(),
-                 .hint = "name it by one in -H or the hostfile"};
+                 .hint = "use its address in -H or the hostfile"};
   }
   facts.server_id = *id;
   return std::nullopt;
@@ -96,9 +96,9 @@ std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo&
 Error lost(spdlog::logger& log, const std::vector<job::LostHost>& hosts, Duration elapsed) {
   log.error(report::lost_hosts_text(hosts, false, elapsed));
   return {.where = "rank table",
-          .what = "it needs every host",
+          .what = "not all hosts answered",
           .why = "",
-          .hint = "see how they are: dlaunch check",
+          .hint = "run dlaunch check",
           .exit_code = kExitHostLost};
 }
 

@@ -1,4 +1,4 @@
-// Asks hosts' agents for what a rank table says of them: the devices' addresses, and the host's own.
+// Queries the hosts' agents for the rank table's data: the addresses of the devices and of the host.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 namespace dlaunch::app {
 
 struct TableQuestion {
-  std::vector<plan::Host> hosts = {};           ///< those of the session
+  std::vector<plan::Host> hosts = {};           ///< the session's hosts
   std::vector<std::vector<long>> devices = {};  ///< of each host
-  std::string path = {};                        ///< PATH in which hccn_tool is looked up
+  std::string path = {};                        ///< PATH in which hccn_tool is searched
   std::string hccn_conf = ranktable::kHccnConf;
-  std::string root_info = {};  ///< version 2.0: the file to read in place of the addresses
+  std::string root_info = {};  ///< version 2.0: the file that replaces the addresses
 };
 
-/// An Error names every host that lacks something, by reason; lost hosts are reported on stderr.
+/// An Error lists every host with missing data, by reason; lost hosts are reported on stderr.
 Result<std::vector<ranktable::HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question);
 
 }  // namespace dlaunch::app

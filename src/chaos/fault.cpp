@@ -5,6 +5,7 @@
 #include <csignal>
 #include <limits>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "chaos/line_pattern.h"
@@ -39,8 +40,7 @@ struct Unit {
   string_view name;
   long long factor;
 };
-/// Longer names precede the names that are their endings.
-constexpr std::array<Unit, 4> kTimes{{{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
+/// A name comes after each longer name with the same end.
 constexpr std::array<Unit, 8> kSizes{{{"KiB", 1LL << 10},
                                       {"MiB", 1LL << 20},
                                       {"GiB", 1LL << 30},
@@ -78,9 +78,9 @@ std::optional<long long> measure(string_view text, const std::array<Unit, N>& un
 }
 
 Result<Milliseconds> duration(string_view text) {
-  const auto ms = measure(text, kTimes);
-  if (!ms || *ms > kLongest.count()) return invalid("duration", text, "10s, 1.5s, 200ms or 1h30m");
-  return Milliseconds(*ms);
+  const auto time = parse_duration(text);
+  if (!time || *time > kLongest) return invalid("duration", text, "10s, 1.5s, 200ms or 1h30m");
+  return Milliseconds(*time);
 }
 
 Result<long long> size(string_view text) {

@@ -11,7 +11,7 @@ namespace {
 
 using std::string_view;
 
-/// "-1" and "-.5", which argparse takes for values.
+/// Returns true for "-1" and "-.5": argparse reads them as values.
 bool is_negative_number(string_view word) {
   if (!word.starts_with('-')) return false;
   word.remove_prefix(1);
@@ -54,11 +54,11 @@ class ArgparseReader {
       std::ranges::move(split(option.row.names, ' '), std::back_inserter(known));
     const auto near = nearest(name, known);
     const std::string as(launcher_.name);
-    std::string hint = "dlaunch --as " + as + " --help lists its options";
-    if (near) hint = "did you mean " + as_typed(launcher_, *near) + "?";
+    std::string hint = "run dlaunch --as " + as + " --help for the options";
+    if (near) hint = "use " + as_typed(launcher_, *near);
     if (find_option(name).spec && spelled.starts_with("--"))
-      hint = "an option of dlaunch's own stands before those of " + as + ": dlaunch --as " + as + " " + spelled + " …";
-    return fail({.where = spelled, .what = "is no option of " + as, .why = "", .hint = std::move(hint)});
+      hint = "write dlaunch's own options first: dlaunch --as " + as + " " + spelled + " …";
+    return fail({.where = as, .what = "unknown option \"" + spelled + '"', .why = "", .hint = std::move(hint)});
   }
 
   Result<const LauncherOption*> only(const std::vector<const LauncherOption*>& options,
@@ -69,8 +69,10 @@ class ArgparseReader {
     for (const LauncherOption* option : options) {
       names += (names.empty() ? "" : ", ") + as_typed(launcher_, option->row.name());
     }
-    return fail(
-        {.where = spelled, .what = "is the beginning of several options", .why = names, .hint = "write more of it"});
+    return fail({.where = "",
+                 .what = "ambiguous option \"" + spelled + '"',
+                 .why = names,
+                 .hint = "write more letters of the name"});
   }
 
   Result<void> take_long() {
@@ -91,7 +93,7 @@ class ArgparseReader {
     return take_named(options);
   }
 
-  /// Takes the option from the front of the words, which has a name of several letters.
+  /// Takes an option with a name of several letters from the front of the words.
   Result<void> take_named(const std::vector<const LauncherOption*>& options) {
     const string_view word = words_.front();
     const size_t equals = word.find('=');
@@ -100,7 +102,7 @@ class ArgparseReader {
     words_ = words_.subspan(1);
     if (option->row.takes == Arity::value && equals != word.npos) return add(*option, word.substr(equals + 1));
     if (equals == word.npos) return take_alone(*option, spelled);
-    return fail({.where = spelled, .what = "takes no value", .why = "", .hint = "leave out what follows it"});
+    return fail({.where = spelled, .what = "takes no value", .why = "", .hint = "remove the value"});
   }
 
   /// "-r", "-r3", "-r=3", "-mh"
@@ -122,7 +124,7 @@ class ArgparseReader {
     return {};
   }
 
-  /// Nothing is attached to the option.
+  /// Takes an option without an attached value.
   Result<void> take_alone(const LauncherOption& option, const std::string& spelled) {
     if (option.row.takes != Arity::value) return add(option);
     return option.alone ? add(option, option.alone) : take_next(option, spelled);
@@ -130,10 +132,10 @@ class ArgparseReader {
 
   Result<void> take_next(const LauncherOption& option, const std::string& spelled) {
     if (words_.empty() || (!launcher_.getopt && (words_.front() == "--" || is_option(words_.front())))) {
-      return fail({.where = spelled,
-                   .what = "needs a value: " + std::string(option.row.value_name),
-                   .why = "",
-                   .hint = words_.empty() ? "" : "one that begins with a dash follows '='"});
+      return fail({.where = "",
+                   .what = "missing value of " + spelled,
+                   .why = "expected " + std::string(option.row.value_name),
+                   .hint = words_.empty() ? "" : "write '=' before a value with a leading dash"});
     }
     const string_view value = words_.front();
     words_ = words_.subspan(1);

@@ -1,12 +1,14 @@
-// Words as Python's argparse reads them, for the launchers that are written with it. PURE.
+// Splits words as Python's argparse does, for launchers with an argparse command line. PURE.
 //
-// A long name may be cut short where that is unambiguous; an exact name wins. So may a word after a single dash, "-np".
-// "-r3" and "-r=3" are "-r 3", and flags may share a dash. A value begins with '-' only after '=' or as a number. The
-// program is the first word that is no option and no option's value; all words after it are its own. "--" ends the
-// options; without one there, a "--" straight after the program's name is left out, as Python 3.11 does it.
+// - A long name, or a word after a single dash ("-np"), may be shortened if the result is unambiguous. An exact name
+//   wins.
+// - "-r3" and "-r=3" mean "-r 3". Flags may share a dash. A value may begin with '-' only after '=', or as a number.
+// - The program is the first word that is neither an option nor a value. All words after the program are arguments.
+// - "--" ends the options. Without a "--" before the program, a "--" directly after the program is removed, as in
+//   Python 3.11.
 //
-// LauncherSpec::getopt says that the launcher uses getopt_long() instead: "-n4" and "-n 4", of which "-n=4" is none; a
-// value is the next word whatever it looks like, an optional one is attached; no "--" after the program is left out.
+// For LauncherSpec::getopt the rules are those of getopt_long(): "-n4" and "-n 4", but not "-n=4". A value is the next
+// word, even with a leading dash; an optional value is attached. A "--" after the program is kept.
 #pragma once
 
 #include <span>
@@ -18,8 +20,8 @@
 
 namespace dlaunch::cli {
 
-/// The words in the grammar of cli/option_parser.h: "--name" or "--name=VALUE" with each option's first name, then "--"
-/// and the program.
+/// Returns the words in the grammar of cli/option_parser.h: "--name" or "--name=VALUE" with the first name of each
+/// option, then "--" and the program.
 Result<std::vector<std::string>> read_argparse(const LauncherSpec& launcher, std::span<const std::string> words);
 
 }  // namespace dlaunch::cli

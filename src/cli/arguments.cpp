@@ -6,37 +6,43 @@
 namespace dlaunch::cli {
 namespace {
 
-/// The advice for "-n4" and "-np4", which mpirun refuses too: "write -n 4".
+/// The hint for "--np4": "write --np 4". The parser accepts "-np4".
 std::string attached_number(std::string_view name) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
-  const FoundOption found = find_option(name.substr(0, digits));
+  const FoundOption found = find_typed_option(name.substr(0, digits));
   if (digits == name.size() || !found.spec || found.spec->takes != Arity::value) return "";
   return "write " + dashed(name.substr(0, digits)) + ' ' + std::string(name.substr(digits));
 }
 
 Error unknown_option(const std::string& spelled, std::string_view name) {
-  const std::string_view why = why_refused(name);
-  if (!why.empty()) return {.where = spelled, .what = std::string(why), .why = "", .hint = ""};
+  if (const RefusedOption* refused = refused_option(name)) {
+    return {.where = spelled,
+            .what = "not supported",
+            .why = std::string(refused->why),
+            .hint = std::string(refused->hint)};
+  }
   std::string hint = attached_number(name);
   if (hint.empty()) hint = did_you_mean(name);
-  if (hint.empty()) hint = "dlaunch --help lists the options; -- ends them";
-  return {.where = spelled, .what = "unknown option", .why = "", .hint = std::move(hint)};
+  if (hint.empty()) hint = "run dlaunch --help for the options; -- ends the options";
+  return {.where = "", .what = "unknown option \"" + spelled + '"', .why = "", .hint = std::move(hint)};
 }
 
 Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& words) {
   auto group = parser.parse(words);
   const bool nameless = group && !group->program.empty() && group->program.front().empty();
   if (!nameless) return group;
-  return fail({.where = "", .what = "the program's name is empty", .why = "", .hint = "is a variable unset?"});
+  return fail({.where = "",
+               .what = "missing program",
+               .why = "the first word after the options is empty",
+               .hint = "check for an unset variable"});
 }
 
-/// A ':' begins another program, as it does in a file of Hydra's.
 Result<std::vector<Group>> parse_app_line(const TextLine& line) {
   const auto words = TRY(split_words(line.text));
   std::span<const std::string> rest(words);
   std::vector<Group> groups;
   do {
-    OptionParser parser({.find = find_option, .unknown = unknown_option, .groups = true});
+    OptionParser parser({.find = find_typed_option, .unknown = unknown_option, .groups = true});
     Group group = TRY(parse_group(parser, rest));
     group.where = line.where;
     groups.push_back(std::move(group));
@@ -47,7 +53,7 @@ Result<std::vector<Group>> parse_app_line(const TextLine& line) {
 }  // namespace
 
 Result<Arguments> parse_arguments(std::span<const std::string> words) {
-  OptionParser parser({.find = find_option, .unknown = unknown_option, .groups = true});
+  OptionParser parser({.find = find_typed_option, .unknown = unknown_option, .groups = true});
   Arguments arguments;
   do {
     auto group = TRY(parse_group(parser, words));

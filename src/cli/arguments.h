@@ -1,9 +1,11 @@
-// The shape of a command line, without any option's meaning: which words are options, where programs begin and end.
+// Splits a command line into options and programs. The meaning of an option is not known here.
 //
-// Rules, as mpirun's: long names have one dash or two. A value is the next word, whatever it looks like, or follows
-// '='; -mca and the like take two words; a flag takes none, or =true or =false. The first word that is no option is the
-// program, and everything after it is the program's, unchanged, up to a lone ':' that begins the next group. "--" ends
-// a group's options. Empty groups are ignored.
+// The rules are those of mpirun:
+// - Long names have one dash or two.
+// - A value is the next word, even with a leading dash, or follows '='. -mca and similar options take two words. A flag
+//   has no value, or =true or =false. A number may follow a short name directly: -n4, -np4.
+// - The first word that is not an option is the program. All words after the program are its arguments, unchanged.
+// - A lone ':' ends a program and begins the next group. "--" ends the options of a group. Empty groups are ignored.
 #pragma once
 
 #include <span>
@@ -16,14 +18,14 @@
 namespace dlaunch::cli {
 
 struct Arguments {
-  std::vector<Group> groups;            ///< at least one; the first holds the job's options
-  const OptionSpec* show = nullptr;     ///< --help and the like: nothing after it was read
-  std::vector<std::string> unset = {};  ///< variables of the environment that the job is to know nothing of
+  std::vector<Group> groups;            ///< not empty; the first group has the job's options
+  const OptionSpec* show = nullptr;     ///< --help or a similar option: the words after it were not read
+  std::vector<std::string> unset = {};  ///< variables to remove from the job's environment
 };
 
 Result<Arguments> parse_arguments(std::span<const std::string> words);
 
-/// Parses the lines of an --app file, a group each; ':' has no meaning in them.
+/// Parses the lines of an --app file into groups. A ':' within a line begins another group, as in Hydra's files.
 Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path);
 
 }  // namespace dlaunch::cli

@@ -37,7 +37,9 @@ Result<void> add_plan(const ParsedOption& given, ChaosRun& run) {
 
 Result<void> set_seed(const ParsedOption& given, ChaosRun& run) {
   const auto seed = parse_int(given.value, 0, kLargestSeed);
-  if (!seed) return fail({"", '"' + given.value + "\" is no number", "", "write --seed 7"});
+  if (!seed) {
+    return fail({"", "invalid number \"" + given.value + "\": expected 0 to " + std::to_string(kLargestSeed), "", ""});
+  }
   run.seed = static_cast<std::uint64_t>(*seed);
   return {};
 }
@@ -55,33 +57,55 @@ CommandSpec chaos_spec(ChaosRun& run) {
       return {};
     };
   };
-  return {.name = "chaos",
-          .usage = "--fault WHAT:TARGET@WHEN[+FOR]... [options] -- [dlaunch's options] program",
-          .what = "run a job, inject faults into it, and check that it keeps dlaunch's promises",
-          .options = {chaos_option("fault", "FAULT",
-                                   "kill:rank=3@10s, stop:rank=1@5s+2s, cut:fake2@line:/step 50/+30s, ...",
-                                   [&run](const ParsedOption& given) { return add_fault(given, run); }),
-                      chaos_option("plan", "FILE", "the faults of a file: an earlier --report, or a fault a line",
-                                   [&run](const ParsedOption& given) { return add_plan(given, run); }),
-                      chaos_option("seed", "N", "decides what rank=any and the like meet",
-                                   [&run](const ParsedOption& given) { return set_seed(given, run); }),
-                      chaos_option("expect", "KEY=VALUE,...", "what else must be found: restarts=1,code=0,first=3",
-                                   [&run](const ParsedOption& given) { return set_expected(given, run); }),
-                      chaos_option("report", "FILE", "write what was done and found, as JSON", text_into(run.report)),
-                      chaos_option("junit", "FILE", "write the checks as JUnit's XML", text_into(run.junit))},
-          .notes =
-              "Exit codes: 0 all checks hold; 1 one does not; 2 the line or the plan is refused; 3 a fault did not "
-              "meet the job.\ndocs/test-recovery.md has the grammar of faults."};
+  return {
+      .name = "chaos",
+      .usage = "--fault FAULT... [options] -- [options of dlaunch] program [args]",
+      .what = "run a job, inject faults, and check that dlaunch recovers as documented",
+      .options = {chaos_option("fault", "FAULT", "inject this fault: KIND:TARGET@WHEN[+TIME]; repeatable",
+                               [&run](const ParsedOption& given) { return add_fault(given, run); }),
+                  chaos_option("plan", "FILE", "inject the faults in FILE: one per line, or an earlier --report",
+                               [&run](const ParsedOption& given) { return add_plan(given, run); }),
+                  chaos_option("seed", "N", "select the targets of rank=any, agent=any and cut:any; 0 to 1000000000",
+                               [&run](const ParsedOption& given) { return set_seed(given, run); }),
+                  chaos_option("expect", "KEY=VALUE,...", "check also: restarts=1,code=0,first=3",
+                               [&run](const ParsedOption& given) { return set_expected(given, run); }),
+                  chaos_option("report", "FILE", "write the faults and the results of the checks to FILE as JSON",
+                               text_into(run.report)),
+                  chaos_option("junit", "FILE", "write the results of the checks to FILE as JUnit XML",
+                               text_into(run.junit))},
+      .notes =
+          "Use --fake-hosts to run the job on simulated hosts; root and ssh are not needed.\n\n"
+          "Faults:\n"
+          "  kill:rank=3@10s                 send SIGKILL to rank 3 after 10 s; also agent=HOST, launcher\n"
+          "  stop:rank=1@5s+2s               SIGSTOP, and SIGCONT after 2 s; also agent=HOST\n"
+          "  signal:TERM:launcher@8s         send any signal; also rank=N, agent=HOST\n"
+          "  cut:fake2@line:/step 50/+30s    block the link of a host for 30 s, after an output line\n"
+          "  reset:fake2@10s                 close the link of a host\n"
+          "  slow:fake2=1MB/s@0s             limit the link of a host\n"
+          "  cut:net=eth1@10s+30s            set down a network interface of this machine; also slow:net=\n"
+          "  full:output@1MiB                limit each output file: a full disk\n"
+          "WHEN: 10s after all ranks run, round=1:3s, line:/RE/, line:/RE/#3 (its third match).\n\n"
+          "Output on stderr:\n"
+          "  one line per injected fault: time, fault, target and process ids\n"
+          "  one line per failed check\n"
+          "  a summary: passed checks, exit code of the job, and seed\n\n"
+          "Exit codes: 0 all checks passed; 1 a check failed; 2 the command line or the plan is not valid; 3 a fault "
+          "was not injected.\n\n"
+          "Example:\n"
+          "  dlaunch chaos --fault kill:agent=fake2@5s --expect restarts=1,code=0 --\\\n"
+          "    --fake-hosts 3x2 -n 4 --spares 1 --restarts 3 python3 train.py\n\n"
+          "docs/test-recovery.md has all faults and checks. A program named chaos runs with: dlaunch -- chaos."};
 }
 
 Result<void> check_run(const ChaosRun& run) {
   if (run.faults.empty()) {
-    return fail({"chaos", "no fault is named", "", "add --fault kill:rank=0@1s, or what else shall happen"});
+    return fail({"chaos", "missing --fault", "", "add --fault kill:rank=0@1s, or --plan FILE"});
   }
-  if (run.words.empty()) return fail({"chaos", "no job is named", "", "write the job's line after --"});
+  if (run.words.empty())
+    return fail({"chaos", "missing job", "", "put the options and the program of the job after --"});
   const auto any = [](const chaos::Fault& fault) { return fault.target.any; };
   if (run.seed || std::ranges::none_of(run.faults, any)) return {};
-  return fail({to_text(*std::ranges::find_if(run.faults, any)), "which one it meets was not said", "", "add --seed N"});
+  return fail({"", to_text(*std::ranges::find_if(run.faults, any)) + " requires --seed", "", "add --seed N"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The words after `dlaunch chaos`. Pure but for the plan, which read_text reads.
+// The words after `dlaunch chaos`. Pure, except that --plan reads a file.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ChaosHelp {
   std::string text;
 };
 
-/// What a job's launcher calls for each of its links.
+/// `dlaunch chaos link ...`: the launcher under test starts one per link.
 struct ChaosLink {
   std::vector<std::string> words;
 };
@@ -25,9 +25,9 @@ struct ChaosRun {
   std::vector<chaos::Fault> faults = {};
   std::optional<std::uint64_t> seed = {};
   chaos::Expectations expected = {};
-  std::string report = {};              ///< --report, as typed; empty: none
+  std::string report = {};              ///< --report, as typed; empty: no report
   std::string junit = {};               ///< --junit
-  std::vector<std::string> words = {};  ///< the job's: options and program
+  std::vector<std::string> words = {};  ///< options and program of the job
 };
 
 using ChaosCommand = std::variant<ChaosHelp, ChaosLink, ChaosRun>;

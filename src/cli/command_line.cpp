@@ -14,12 +14,13 @@ using std::string_view;
 
 constexpr Subcommand kSubcommands[] = {
     {"hosts", "[options]", "print the hosts, their slots and devices, and start nothing", Verb::hosts},
-    {"check", "[options] [program]", "reach every host, see that what the job needs is there, and start nothing",
-     Verb::check},
-    {"ranktable", "make|check|merge", "write, check or merge rank tables of Ascend devices", Verb::ranktable},
-    {"stacks", "[JOB|PID]...", "show what the ranks of a running job, or processes, do now", Verb::stacks},
-    {"chaos", "--fault FAULT... -- [options] program", "run a job, inject faults, and check what dlaunch promises",
-     Verb::chaos, true},
+    {"check", "[options] [program [args]]",
+     "connect to every host, check that the job can run there, and start nothing", Verb::check},
+    {"stacks", "[JOB|PID]... [--all]", "print the stacks of a running job's ranks, or of processes", Verb::stacks},
+    {"ranktable", "make|check|merge [args]", "make, check or merge rank tables of Ascend devices", Verb::ranktable},
+    {"chaos", "--fault FAULT... -- [options] program [args]", "run a job, inject faults, and check the recovery",
+     Verb::chaos},
+    {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without an argument, list the topics", Verb::help},
 };
 
 struct NamedGrammar {
@@ -52,7 +53,7 @@ constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
 
 constexpr string_view kMpiLaunchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "shmemrun"};
 
-/// By whose names dlaunch may be called, and whose lines it would take for its own.
+/// Launchers without a grammar here. dlaunch rejects a call by these names: the words would get another meaning.
 constexpr string_view kUnread[] = {"jsrun", "lrun", "aprun", "ibrun", "prun", "mpirun_rsh", "charmrun"};
 
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -71,7 +72,7 @@ Grammar grammar_called(string_view program_name) {
 
 bool names_grammar(const TypedOption& typed) { return typed.found.spec && typed.found.spec->name() == "personality"; }
 
-/// --as as the first word: what it names, and the words after it.
+/// --as as the first word: its value, and the words after the value.
 struct FirstWord {
   std::string name = {};
   std::span<const std::string> rest = {};
@@ -84,23 +85,24 @@ FirstWord first_word(std::span<const std::string> words) {
   return {std::string(typed.text()), words};
 }
 
-/// Whether Open MPI's launcher has no such option, and Hydra or PALS has: a line of mpirun or mpiexec with one is
-/// Hydra's.
+/// Whether only Hydra or PALS has the option, and Open MPI's launcher does not. An mpirun or mpiexec line with
+/// this option has Hydra's grammar.
 bool is_of_hydra(const TypedOption& typed) {
-  constexpr string_view kOfBothTables[] = {"ppn", "hosts", "f"};  // dlaunch's own, too
+  constexpr string_view kOfBothTables[] = {"ppn", "hosts", "f"};  // dlaunch has these names too
   return is_word_of_hydra(typed.name()) || std::ranges::find(kOfBothTables, typed.name()) != std::end(kOfBothTables);
 }
 
-/// Whether lines of this launcher may be of either MPI's.
+/// Whether both Open MPI and Hydra have a launcher of this name.
 bool is_of_both(string_view launcher) {
   const string_view base = base_name(launcher);
   return base == "mpirun" || base == "mpiexec";
 }
 
-/// --as among the options of dlaunch's own grammar, or of one that has its options. `either`: or of Hydra's.
+/// Finds --as among the options of dlaunch's grammar, or of a grammar with dlaunch's options. `either`: the grammar may
+/// also be `hydra`.
 Result<Grammar> grammar_among(std::span<const std::string> words, Grammar grammar, bool either) {
   while (!words.empty() && words.front().starts_with('-')) {
-    const TypedOption typed = next_option(words, find_option);
+    const TypedOption typed = next_option(words, find_typed_option);
     if (!typed.found.spec) break;
     if (either && grammar == Grammar::open_mpi && is_of_hydra(typed)) grammar = Grammar::hydra;
     if (!names_grammar(typed)) continue;
@@ -108,9 +110,9 @@ Result<Grammar> grammar_among(std::span<const std::string> words, Grammar gramma
     grammar = grammar_named(typed.text()).value_or(grammar);
     if (!launcher_of(grammar)) continue;
     return fail({.where = std::string(typed.spelled) + ' ' + std::string(typed.text()),
-                 .what = "is not the first word",
-                 .why = "the words after it are that launcher's",
-                 .hint = "write dlaunch --as " + std::string(typed.text()) + " …"});
+                 .what = "must be the first option",
+                 .why = "the words after the launcher's name are its options",
+                 .hint = "run dlaunch --as " + std::string(typed.text()) + " …"});
   }
   return grammar;
 }
@@ -130,9 +132,9 @@ Result<CommandLine> read_command_line(string_view program_name, std::vector<std:
   const string_view called = base_name(program_name);
   if (first.name.empty() && std::ranges::find(kUnread, called) != std::end(kUnread)) {
     return fail({.where = std::string(called),
-                 .what = "is a launcher whose lines dlaunch does not read",
+                 .what = "not supported: command lines of this launcher",
                  .why = "",
-                 .hint = "write the line in dlaunch's own options, or behind --as in those of another launcher"});
+                 .hint = "use the options of dlaunch, or --as with a supported launcher"});
   }
   if (!first.name.empty()) line.grammar = grammar_named(first.name).value_or(Grammar::dlaunch);
   if (launcher_of(line.grammar)) {

@@ -1,7 +1,7 @@
-// What argv says before any option is examined: whose grammar the words have, and which subcommand they are for. PURE.
+// The first step of parsing: finds the grammar of the command line and the subcommand, before any option is read. PURE.
 //
-// To add a launcher's grammar: a value of Grammar, its row in command_line.cpp, and where the launcher has options of
-// its own, a LauncherSpec (cli/launchers.h).
+// To add a launcher's grammar, add a value of Grammar and a row in command_line.cpp. If the launcher has its own
+// options, add a LauncherSpec (cli/launchers.h).
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace dlaunch::cli {
 
-/// The grammar decides what the words mean and which defaults apply (cli/mpirun/personality.h).
+/// Selects the meaning of the words and the defaults (cli/mpirun/personality.h).
 enum class Grammar {
   dlaunch,
   open_mpi,
@@ -34,28 +34,26 @@ enum class Grammar {
 /// "dlaunch".
 std::optional<Grammar> grammar_named(std::string_view value);
 
-/// A first word that is no program. Elsewhere, after "--", and for mpirun such a word is a program.
+/// A subcommand as the first word. In any other position, after "--", and for mpirun the same word is a program.
 struct Subcommand {
   std::string_view name;
   std::string_view usage;  ///< "[options] [program]"
   std::string_view what;   ///< one line
   Verb verb;
-  bool rare = false;  ///< in the man page only
 };
 
-/// In the order in which the man page shows them.
+/// In the order of the help texts.
 std::span<const Subcommand> subcommand_table();
 
 struct CommandLine {
   Grammar grammar = Grammar::dlaunch;
   Verb verb = Verb::run;
-  std::vector<std::string> words;  ///< those after the subcommand
+  std::vector<std::string> words;  ///< the words after the subcommand
 };
 
-/// The grammar is the one that --as (or --personality) names as the first word, else the one of argv[0]'s base name:
-/// "mpirun" or "mpirun.any", "mpiexec.hydra" and Debian's "mpiexec.mpich", "torchrun". A grammar of dlaunch's own
-/// options may be named by any option before the program. The name of a launcher whose grammar is not known here is
-/// refused: its line would mean something else.
+/// The grammar comes from --as (or --personality) as the first word, else from argv[0]'s base name: "mpirun" or
+/// "mpirun.any", "mpiexec.hydra" and Debian's "mpiexec.mpich", "torchrun". For a grammar with dlaunch's options, --as
+/// may be any option before the program. An Error if argv[0] is a launcher without a grammar here.
 Result<CommandLine> read_command_line(std::string_view program_name, std::vector<std::string> words);
 
 }  // namespace dlaunch::cli

@@ -14,6 +14,9 @@ tl::unexpected<Error> refuse(const std::string& where, std::string what, std::st
   return fail({.where = where, .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
+/// "ranktable make" of "dlaunch ranktable make": messages begin with "dlaunch:" already.
+std::string below_dlaunch(const std::string& path) { return path.substr(path.find(' ') + 1); }
+
 /// "make, check or merge"
 std::string listed(const std::vector<CommandSpec>& commands) {
   std::string text;
@@ -30,13 +33,12 @@ Result<Chosen> parse_below(const CommandSpec& command, const std::string& path, 
       return parse_command(below, path + ' ' + std::string(below.name), words.subspan(1));
     }
   }
-  return refuse(std::string(command.name),
-                words.empty() ? "what to do was not said" : "there is no \"" + words.front() + '"',
-                "say " + listed(command.commands) + "; a program of this name is run by: dlaunch -- " +
-                    std::string(command.name));
+  return refuse(
+      below_dlaunch(path), words.empty() ? "missing command" : "unknown command \"" + words.front() + '"',
+      "use " + listed(command.commands) + "; to run a program with this name: dlaunch -- " + std::string(command.name));
 }
 
-/// hccl_tools.py's names have '_' where dlaunch's have '-'.
+/// hccl_tools.py uses '_' in names, dlaunch uses '-'; both are valid.
 FoundOption find_in(const CommandSpec& command, std::string_view name) {
   std::string dashes(name);
   std::string underscores(name);
@@ -56,10 +58,10 @@ Error unknown_option(const CommandSpec& command, const std::string& path, const 
   for (const CommandSpec::Option& option : command.options)
     std::ranges::move(split(option.row.names, ' '), std::back_inserter(known));
   const auto near = nearest(name, known);
-  return {.where = spelled,
-          .what = "is no option of this command",
+  return {.where = below_dlaunch(path),
+          .what = "unknown option \"" + spelled + '"',
           .why = "",
-          .hint = near ? "did you mean " + dashed(*near) + "?" : path + " --help lists the options"};
+          .hint = near ? "did you mean " + dashed(*near) + "?" : "run " + path + " --help"};
 }
 
 Result<void> take(const CommandSpec& command, const ParsedOption& given) {
@@ -75,7 +77,6 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
   OptionParser parser({.find = [&](std::string_view name) { return find_in(command, name); },
                        .unknown = [&](const std::string& spelled,
                                       std::string_view name) { return unknown_option(command, path, spelled, name); },
-                       .needs = "wants a value: ",
                        .permutes = command.commands.empty()});
   auto group = TRY(parser.parse(words));
   if (group.show) return Chosen{&command, path, true};
@@ -84,11 +85,12 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
     TRY(take(command, given));
   }
   if (!command.operands && !group.program.empty()) {
-    return refuse(group.program.front(), std::string(command.name) + " takes no such word",
-                  path + " --help lists the options");
+    return refuse(below_dlaunch(path), "unexpected word \"" + group.program.front() + '"', "run " + path + " --help");
   }
   if (command.operands && group.program.empty()) {
-    return refuse(path, "nothing was named", path + ' ' + std::string(command.usage));
+    const std::string_view usage = command.usage;
+    return refuse(below_dlaunch(path), "missing " + std::string(usage.substr(0, usage.find_first_of(".] "))),
+                  "run " + path + ' ' + std::string(usage));
   }
   if (command.operands) *command.operands = std::move(group.program);
   return Chosen{&command, path};

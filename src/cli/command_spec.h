@@ -1,5 +1,5 @@
-// A command that is no job, such as `dlaunch ranktable make`: its options, where each value goes, and the text of
-// --help. To add one: such a value, a row in command_line.cpp, and the call in run.cpp. PURE.
+// A subcommand with its own options, such as `dlaunch ranktable make`: its options, their setters, and the text of
+// --help. To add a subcommand, add a CommandSpec, a row in command_line.cpp, and the call in run.cpp. PURE.
 #pragma once
 
 #include <functional>
@@ -16,26 +16,27 @@ namespace dlaunch::cli {
 struct CommandSpec {
   struct Option {
     OptionSpec row;  ///< its names, value_name, standard and help
-    /// An Error's empty `where` is filled with the option as it was typed.
+    /// The caller fills an empty `where` of an Error with the option as typed.
     std::function<Result<void>(const ParsedOption&)> take;
   };
 
   std::string_view name;   ///< "make"
   std::string_view usage;  ///< "FILE... [options]"
-  std::string_view what;   ///< one line
+  std::string_view what;   ///< one line, without a full stop
   std::vector<Option> options = {};
-  std::vector<std::string>* operands = nullptr;  ///< get all other words, at least one; null: the command takes none
-  std::vector<CommandSpec> commands = {};        ///< the first word names one of these
-  std::string_view notes = {};                   ///< the last lines of --help
+  std::vector<std::string>* operands =
+      nullptr;                             ///< receives all other words, at least one; null: no other words are valid
+  std::vector<CommandSpec> commands = {};  ///< selected by the first word
+  std::string_view notes = {};             ///< the last lines of --help: columns, exit codes, examples
 };
 
 struct Chosen {
-  const CommandSpec* command = nullptr;  ///< `command` or one below it; its options were taken
+  const CommandSpec* command = nullptr;  ///< the command or a command below it; its options are set
   std::string path;                      ///< "dlaunch ranktable make"
-  bool help = false;                     ///< --help: nothing was taken
+  bool help = false;                     ///< --help: no option is set
 };
 
-/// `path` is what was typed so far. Names may have one dash or two, and '_' for '-'; options may follow operands.
+/// `path` is the command as typed. Names may have one dash or two, and '_' for '-'; options may follow operands.
 Result<Chosen> parse_command(const CommandSpec& command, const std::string& path, std::span<const std::string> words);
 
 }  // namespace dlaunch::cli

@@ -1,6 +1,6 @@
 #include "cli/config_file.h"
 
-// Header-only: Debian's shared library would be one more to load at each start.
+// Header-only: a shared library would make each start slower.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -17,13 +17,14 @@ namespace dlaunch::cli {
 namespace {
 
 constexpr std::string_view kBare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
-constexpr const char* kValueMustBe = "the value must be a number, true, false or a string in quotes";
+constexpr const char* kInvalidValue = "invalid value: expected a number, true, false or a string in quotes";
+constexpr const char* kDuplicate = "duplicate key \"";
 
 Error malformed(std::string what, std::string why = "") {
   return {.where = "",
           .what = std::move(what),
           .why = std::move(why),
-          .hint = "write name = value, as grace = 10 or label = \"[{rank}] \""};
+          .hint = "write name = value, such as grace = 10 or label = \"[{rank}] \""};
 }
 
 std::string_view line_at(std::string_view text, toml::source_index line) {
@@ -38,7 +39,7 @@ std::string_view value_in(std::string_view line) {
   return equals == line.npos ? std::string_view() : trim(line.substr(equals + 1));
 }
 
-/// The value of a line, if it has no quotes and only a comment follows it; else empty.
+/// Returns a value without quotes; empty if the value has quotes, or if more than a comment follows.
 std::string_view bare_value(std::string_view line) {
   const std::string_view value = value_in(line);
   const std::string_view word = value.substr(0, value.find_first_not_of(kBare));
@@ -46,7 +47,7 @@ std::string_view bare_value(std::string_view line) {
   return rest.empty() || rest.front() == '#' ? word : std::string_view();
 }
 
-/// Parses as if values that TOML does not allow without quotes, such as never and 010, had them.
+/// Adds quotes to values such as never and 010, which TOML rejects without quotes.
 toml::parse_result parse_lenient(std::string& text) {
   toml::parse_result parsed = toml::parse(text);
   for (size_t quoted = 0; !parsed && quoted < option_table().size(); ++quoted) {
@@ -59,27 +60,27 @@ toml::parse_result parse_lenient(std::string& text) {
   return parsed;
 }
 
-std::string what_is_wrong(std::string_view said, std::string_view line) {
-  const auto says = [said](std::string_view words) { return said.find(words) != said.npos; };
+std::string problem_of(std::string_view description, std::string_view line) {
+  const auto has = [description](std::string_view words) { return description.find(words) != description.npos; };
   const std::string_view value = value_in(line);
-  if (says("utf-8")) return "the file is not UTF-8";
-  if (says("cannot redefine")) return std::string(name_in(line)) + " is set twice";
-  if (says("escape sequence")) return "unknown escape in a string; '…' takes a backslash as it stands";
-  if (says("string: ")) return "a quote is not closed on its line, or holds a control character";
-  if (line.find('=') == line.npos) return "not a name = value line";
-  if (name_in(line).empty()) return "unknown name before =";
-  return value.starts_with('"') || value.starts_with('\'') ? "something stands after the value" : kValueMustBe;
+  if (has("utf-8")) return "invalid character: expected UTF-8";
+  if (has("cannot redefine")) return kDuplicate + std::string(name_in(line)) + '"';
+  if (has("escape sequence")) return "unknown escape in a string: expected '…' for text with backslashes";
+  if (has("string: ")) return "missing closing quote, or a control character in a string";
+  if (line.find('=') == line.npos) return "invalid line: expected name = value";
+  if (name_in(line).empty()) return "missing key before =";
+  return value.starts_with('"') || value.starts_with('\'') ? "unexpected text after the value" : kInvalidValue;
 }
 
-/// The Error with toml++'s own text as the reason, without "Error while parsing a thing: ".
+/// The Error with toml++'s description as the reason, without the prefix "Error while parsing …: ".
 Error malformed(const toml::parse_error& error, std::string_view line) {
-  const std::string_view said = error.description();
-  const size_t colon = said.find(": ");
-  std::string why(colon == said.npos ? said : said.substr(colon + 2));
+  const std::string_view description = error.description();
+  const size_t colon = description.find(": ");
+  std::string why(colon == description.npos ? description : description.substr(colon + 2));
   why += " at column " + std::to_string(error.source().begin.column);
-  Error told = malformed(what_is_wrong(said, line), std::move(why));
-  if (told.what.ends_with("is set twice")) told.hint = "keep one of the lines";
-  return told;
+  Error result = malformed(problem_of(description, line), std::move(why));
+  if (result.what.starts_with(kDuplicate)) result.hint = "remove one of the lines";
+  return result;
 }
 
 Result<const OptionSpec*> preference(std::string_view name) {
@@ -88,24 +89,24 @@ Result<const OptionSpec*> preference(std::string_view name) {
   if (canonical && found.spec->preference) return found.spec;
   if (canonical) {
     return fail({.where = "",
-                 .what = std::string(name) + " cannot have a default",
-                 .why = "it belongs to one command line",
+                 .what = "not supported: key \"" + std::string(name) + '"',
+                 .why = "the config file cannot set this option",
                  .hint = ""});
   }
   std::string hint;
   if (found.spec) {
-    hint = "its name here is " + std::string(found.spec->name());
+    hint = "use " + std::string(found.spec->name());
   } else if (const auto near = nearest_preference(name, false)) {
-    hint = "did you mean " + *near + "?";
+    hint = "use " + *near;
   }
-  return fail({.where = "", .what = "unknown name " + std::string(name), .why = "", .hint = hint});
+  return fail({.where = "", .what = "unknown key \"" + std::string(name) + '"', .why = "", .hint = hint});
 }
 
-/// The value as the file has it: a number is not read and written again.
+/// Returns the text of a value. A number keeps the digits of the file.
 Result<std::string> text_of(const toml::node& node, std::string_view line) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   if (node.is_number() || node.is_boolean()) return std::string(bare_value(line));
-  return fail(malformed(node.is_table() ? "tables are not used here" : kValueMustBe));
+  return fail(malformed(node.is_table() ? "not supported: tables" : kInvalidValue));
 }
 
 Result<ParsedOption> read_setting(std::string_view name, const toml::node& node, std::string_view line) {
@@ -120,7 +121,7 @@ Result<ParsedOption> read_setting(std::string_view name, const toml::node& node,
 Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path) {
   TRY(check_text(text, path));
   const auto place = [&](toml::source_index line) { return path + ":" + std::to_string(line); };
-  const auto told = [&](toml::source_index line, Error error) {
+  const auto at_line = [&](toml::source_index line, Error error) {
     error.where = place(line);
     return fail(std::move(error));
   };
@@ -128,13 +129,13 @@ Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std:
   const toml::parse_result parsed = parse_lenient(lines);
   if (!parsed) {
     const toml::source_index line = parsed.error().source().begin.line;
-    return told(line, malformed(parsed.error(), line_at(lines, line)));
+    return at_line(line, malformed(parsed.error(), line_at(lines, line)));
   }
   std::vector<ParsedOption> settings;
   for (const auto& [key, node] : parsed.table()) {
     const toml::source_index line = key.source().begin.line;
     auto given = read_setting(key.str(), node, line_at(lines, line));
-    if (!given) return told(line, given.error());
+    if (!given) return at_line(line, given.error());
     given->origin = place(line);
     given->spelled = given->origin + ": " + given->spelled;
     settings.push_back(*std::move(given));
@@ -148,7 +149,7 @@ Result<std::string> preference_value(const OptionSpec& spec, std::string_view te
   switch (spec.takes) {
     case Arity::nothing:
       if (yes || no) return std::string(yes ? "true" : "false");
-      return bad_value(text, "is neither true nor false", "write true or false");
+      return bad_value(text, "value", "true or false");
     case Arity::maybe_value:
       if (yes) return std::string();
       return std::string(no ? "false" : text);

@@ -1,5 +1,5 @@
-// The config file: `name = value` lines of TOML, read by toml++; no tables. Words that TOML requires in quotes, such as
-// never, may stand without. PURE.
+// The config file: `name = value` lines of TOML, read by toml++. Tables are not supported. Quotes around words such as
+// never are optional, although TOML requires them. PURE.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace dlaunch::cli {
 
-/// An unknown name, a repeated one, and an option that cannot have a default are errors with file:line.
+/// Returns an Error with file:line for an unknown or duplicate name, and for an option without a default.
 Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path);
 
-/// A preference's text as the command line would have it: true and false for flags, and no template for a label that is
-/// only switched on. An Error without `where` when a flag has another value.
+/// Converts a preference's text to the command line's form: true or false for flags, an empty template for `label =
+/// true`. Returns an Error without `where` if a flag has another value.
 Result<std::string> preference_value(const OptionSpec& spec, std::string_view text);
 
 }  // namespace dlaunch::cli

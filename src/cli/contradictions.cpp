@@ -1,4 +1,4 @@
-// Which options exclude each other. The rows are the whole policy.
+// The pairs of options that exclude each other.
 #include <string>
 
 #include "cli/operand.h"
@@ -14,18 +14,21 @@ struct Contradiction {
   Operand one;
   Operand other;
   string_view why;
-  bool other_stays = false;  ///< whichever source is stronger: what plans must not start
+  bool other_stays = false;  ///< drops `one` whatever its source: with --dry-run no rank may start
 };
 
-constexpr string_view kOneLineStart = "each says how a line begins";
-constexpr string_view kRawHasNoLines = "raw output has no lines to mark";
-constexpr string_view kEachPlaces = "both decide where ranks go";
-constexpr string_view kEachKeeps = "both decide where output is kept";
-constexpr string_view kNodesCome = "the job's hosts are the nodes that run this line";
-constexpr string_view kNoOtherHosts = "this machine plays the job's hosts";
-constexpr string_view kOneStream = "stderr is no stream of its own then";
-constexpr string_view kEachBinds = "each says which cores a rank gets";
-constexpr string_view kRecordHasAll = "a JSON record has rank, host, stream and time already";
+constexpr string_view kOneLineStart = "both set the start of each line";
+constexpr string_view kRawHasNoLines = "raw output is not split into lines";
+constexpr string_view kEachPlaces = "both place the ranks";
+constexpr string_view kEachKeeps = "both choose the output files";
+constexpr string_view kNodesCome = "the hosts are the nodes that run this command";
+constexpr string_view kNoOtherHosts = "all hosts are on this machine";
+constexpr string_view kOneStream = "stderr and stdout are one stream";
+constexpr string_view kEachBinds = "both choose the cores of a rank";
+constexpr string_view kBothTransport = "both choose the transport";
+constexpr string_view kBothPrint = "dlaunch prints one report and exits";
+constexpr string_view kExecConnects = "the command of --exec makes the connection";
+constexpr string_view kRecordHasAll = "JSON records already have rank, host, stream and time";
 
 constexpr Contradiction kContradictions[] = {
     {{"label"}, {"tag-output"}, kOneLineStart},
@@ -34,46 +37,46 @@ constexpr Contradiction kContradictions[] = {
     {{"raw"}, {"tag-output"}, kRawHasNoLines},
     {{"raw"}, {"timestamp-output"}, kRawHasNoLines},
     {{"raw"}, {"color", "always"}, kRawHasNoLines},
-    {{"raw"}, {"format", "jsonl"}, "each says how output is written"},
+    {{"raw"}, {"format", "jsonl"}, "both set the output format"},
     {{"format", "jsonl"}, {"label"}, kRecordHasAll},
     {{"format", "jsonl"}, {"tag-output"}, kRecordHasAll},
     {{"format", "jsonl"}, {"timestamp-output"}, kRecordHasAll},
-    {{"format", "jsonl"}, {"color", "always"}, "JSON has no colours"},
-    {{"format", "jsonl"}, {"display-map"}, "the plan is no JSON line"},
-    {{"format", "jsonl"}, {"display-allocation"}, "the table of hosts is no JSON line"},
-    {{"format", "jsonl"}, {"dry-run"}, "the plan prints as text or json", true},
-    {{"format", "jsonl"}, {"show-env"}, "an environment prints as text or json"},
-    {{"format", "jsonl"}, {"show-config"}, "the configuration prints as text or json"},
-    {{"include"}, {"exclude"}, "each says which hosts are left"},
-    {{"ranks"}, {"local-ranks"}, "each says whose output is shown"},
+    {{"format", "jsonl"}, {"color", "always"}, "JSON output has no colors"},
+    {{"format", "jsonl"}, {"display-map"}, "the plan is not a JSON line"},
+    {{"format", "jsonl"}, {"display-allocation"}, "the table of hosts is not a JSON line"},
+    {{"format", "jsonl"}, {"dry-run"}, "a plan is text or json", true},
+    {{"format", "jsonl"}, {"show-env"}, "an environment is text or json"},
+    {{"format", "jsonl"}, {"show-config"}, "a configuration is text or json"},
+    {{"include"}, {"exclude"}, "both choose the hosts"},
+    {{"ranks"}, {"local-ranks"}, "both choose the ranks on the console"},
     {{"rankfile"}, {"map-by"}, kEachPlaces},
     {{"cpu-list"}, {"bind-to"}, kEachBinds},
     {{"cpu-list"}, {"cores-per-rank"}, kEachBinds},
     {{"cpu-list"}, {"rankfile"}, kEachBinds},
-    {{"transport", "ssh"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"exec"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"exec"}, {"rsh-args"}, "the command of --exec has its own words"},
+    {{"transport", "ssh"}, {"rsh-agent"}, kBothTransport},
+    {{"exec"}, {"rsh-agent"}, kBothTransport},
+    {{"exec"}, {"rsh-args"}, "--exec has the whole command"},
     {{"rankfile"}, {"N"}, kEachPlaces},
     {{"N"}, {"map-by", "seq"}, kEachPlaces},
-    {{"dry-run"}, {"show-env"}, "each prints something else and ends"},
-    {{"dry-run"}, {"show-config"}, "each prints something else and ends"},
-    {{"show-env"}, {"show-config"}, "each prints something else and ends"},
-    {{"transport", "ssh"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "slurm"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "slurm"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"transport", "sge"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "sge"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"transport", "lsf"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "lsf"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"transport", "pbs"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "pbs"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"transport", "pals"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "pals"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"transport", "flux"}, {"exec"}, "each says how hosts are reached"},
-    {{"transport", "flux"}, {"rsh-agent"}, "each says how hosts are reached"},
-    {{"ssh-port"}, {"exec"}, "the command of --exec reaches hosts by itself"},
-    {{"ssh-identity"}, {"exec"}, "the command of --exec reaches hosts by itself"},
-    {{"host-key"}, {"exec"}, "the command of --exec judges keys by itself"},
+    {{"dry-run"}, {"show-env"}, kBothPrint},
+    {{"dry-run"}, {"show-config"}, kBothPrint},
+    {{"show-env"}, {"show-config"}, kBothPrint},
+    {{"transport", "ssh"}, {"exec"}, kBothTransport},
+    {{"transport", "slurm"}, {"exec"}, kBothTransport},
+    {{"transport", "slurm"}, {"rsh-agent"}, kBothTransport},
+    {{"transport", "sge"}, {"exec"}, kBothTransport},
+    {{"transport", "sge"}, {"rsh-agent"}, kBothTransport},
+    {{"transport", "lsf"}, {"exec"}, kBothTransport},
+    {{"transport", "lsf"}, {"rsh-agent"}, kBothTransport},
+    {{"transport", "pbs"}, {"exec"}, kBothTransport},
+    {{"transport", "pbs"}, {"rsh-agent"}, kBothTransport},
+    {{"transport", "pals"}, {"exec"}, kBothTransport},
+    {{"transport", "pals"}, {"rsh-agent"}, kBothTransport},
+    {{"transport", "flux"}, {"exec"}, kBothTransport},
+    {{"transport", "flux"}, {"rsh-agent"}, kBothTransport},
+    {{"ssh-port"}, {"exec"}, kExecConnects},
+    {{"ssh-identity"}, {"exec"}, kExecConnects},
+    {{"host-key"}, {"exec"}, "the command of --exec checks the host keys"},
     {{"fake-hosts"}, {"host"}, kNoOtherHosts},
     {{"fake-hosts"}, {"hostfile"}, kNoOtherHosts},
     {{"fake-hosts"}, {"nolocal"}, kNoOtherHosts},
@@ -94,7 +97,7 @@ constexpr Contradiction kContradictions[] = {
     {{"output-filename"}, {"stderr-file"}, kEachKeeps},
     {{"stderr-file"}, {"merge-stderr-to-stdout"}, kOneStream},
     {{"stderr-file"}, {"pty"}, kOneStream},
-    {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal joins the two already"},
+    {{"pty"}, {"merge-stderr-to-stdout"}, "a terminal already merges the two streams"},
 };
 
 std::string describe(const ParsedOption& given, Operand operand) {
@@ -103,9 +106,9 @@ std::string describe(const ParsedOption& given, Operand operand) {
   return text;
 }
 
-/// A table has devices and places of its own, so variables and the config file that set them are ignored. A job with a
-/// table does not start by Open MPI's variables.
-void drop_what_the_table_says(ResolvedOptions& effective) {
+/// A rank table sets devices and places: drops other values from variables and the config file. Also drops --env-for of
+/// mpirun's defaults.
+void drop_overridden_by_table(ResolvedOptions& effective) {
   const ParsedOption* table = effective.find("rank-table");
   if (!table) return;
   const ParsedOption* variables = effective.find("env-for");
@@ -127,7 +130,7 @@ const ParsedOption* holds(const ResolvedOptions& effective, Operand operand) {
 }
 
 Result<void> settle_contradictions(ResolvedOptions& effective) {
-  drop_what_the_table_says(effective);
+  drop_overridden_by_table(effective);
   for (const Contradiction& row : kContradictions) {
     const ParsedOption* one = holds(effective, row.one);
     const ParsedOption* other = holds(effective, row.other);
@@ -136,10 +139,7 @@ Result<void> settle_contradictions(ResolvedOptions& effective) {
       effective.drop(row.other_stays || one->source < other->source ? *one : *other);
       continue;
     }
-    return fail({.where = describe(*one, row.one),
-                 .what = "does not go with " + describe(*other, row.other),
-                 .why = std::string(row.why),
-                 .hint = "leave one of them out"});
+    return fail(conflict(describe(*one, row.one), describe(*other, row.other), std::string(row.why)));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The setters of the options that name files of the ranks' output.
+// Setters of the options for files with the ranks' output.
 #include "base/try.h"
 #include "cli/setters.h"
 #include "cli/values.h"
@@ -10,12 +10,12 @@ namespace {
 using std::string_view;
 using Context = const ProcessContext&;
 
-// Behind the name in --stdout-file and --stderr-file.
+// Suffixes of the names in --stdout-file and --stderr-file.
 constexpr string_view kCopy = ":copy";
 constexpr string_view kAppend = ":append";
 constexpr string_view kLocal = ":local=";
 
-/// Takes `mark` from the end of `value`, and tells whether it was there.
+/// Removes `mark` from the end of `value`. Returns false if `value` does not end with `mark`.
 bool take_mark(string_view& value, string_view mark) {
   if (!value.ends_with(mark)) return false;
   value.remove_suffix(mark.size());
@@ -25,6 +25,7 @@ bool take_mark(string_view& value, string_view mark) {
 }  // namespace
 
 Result<void> set_files(Options& o, string_view value, Context here) {
+  TRY(check_template_fields(value));
   auto files = TRY(file_settings(value, here.cwd));
   o.output.files = std::move(files);
   return passed(output::check_file_template(o.output.files->target));
@@ -46,6 +47,7 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
     local = TRY(rank_list(value.substr(at + kLocal.size())));
     value = value.substr(0, at);
   }
+  TRY(check_template_fields(value));
   TRY(put(target, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(target));
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxFileBytes = 16u << 20;
 
 tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, bool missing = false) {
-  Error error{.where = path, .what = "cannot read the file", .why = std::move(why), .hint = ""};
+  Error error{.where = "", .what = "cannot read " + path, .why = std::move(why), .hint = ""};
   return tl::unexpected<Unreadable>(Unreadable{std::move(error), missing});
 }
 
@@ -59,7 +59,7 @@ class WordSplitter {
       return {};
     }
     if (at_ == line_.size())
-      return fail({.where = "", .what = "the line ends in a lone backslash", .why = "", .hint = ""});
+      return fail({.where = "", .what = "unexpected backslash at the end of the line", .why = "", .hint = ""});
     *word_ += line_[at_++];
     return {};
   }
@@ -85,7 +85,7 @@ class WordSplitter {
   }
 
   static tl::unexpected<Error> unclosed(const std::string& quote) {
-    return fail({.where = "", .what = "a quote " + quote + " is not closed on its line", .why = "", .hint = ""});
+    return fail({.where = "", .what = "missing closing quote " + quote, .why = "", .hint = ""});
   }
 
   std::string_view line_;
@@ -106,7 +106,7 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
   char chunk[16384];
   while (const size_t got = std::fread(chunk, 1, sizeof chunk, file.get())) {
     text.append(chunk, got);
-    if (text.size() > kMaxFileBytes) return unreadable(path, "longer than 16 MiB");
+    if (text.size() > kMaxFileBytes) return unreadable(path, "the file is larger than 16 MiB");
   }
   if (std::ferror(file.get())) return unreadable(path, std::generic_category().message(errno));
   return text;
@@ -132,7 +132,7 @@ std::vector<TextLine> lines_of(std::string_view text, const std::string& path) {
 
 Result<void> check_text(std::string_view text, const std::string& path) {
   if (text.find('\0') == std::string_view::npos) return {};
-  return fail({.where = path, .what = "is no text file", .why = "it holds a NUL byte", .hint = ""});
+  return fail({.where = path, .what = "not a text file", .why = "the file contains a NUL byte", .hint = ""});
 }
 
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path) {
@@ -145,9 +145,9 @@ Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, cons
     const std::string_view name = trim(line.text.substr(0, equals));
     if (equals == std::string_view::npos || name.empty() || name.find_first_of(" \t*") != std::string_view::npos) {
       return fail({.where = line.where,
-                   .what = "not a NAME=VALUE line",
-                   .why = "",
-                   .hint = "write NAME=VALUE without \"export\" and without quotes, or begin a comment with #"});
+                   .what = "invalid line",
+                   .why = "expected NAME=VALUE",
+                   .hint = "write NAME=VALUE without \"export\" and without quotes; comments start with #"});
     }
     settings.push_back({std::string(name), std::string(line.text.substr(equals + 1))});
   }

@@ -1,4 +1,4 @@
-// The files that a command line may name, and the one way they are read. Everything else in this room is pure.
+// Reads the files that a command line names. All other code of this module is pure.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 namespace dlaunch::cli {
 
 struct Unreadable {
-  Error error;           ///< `where` is the path and `why` the system's reason
-  bool missing = false;  ///< there is no such file
+  Error error;           ///< `what` has the path, `why` is the system's reason
+  bool missing = false;  ///< the file does not exist
 };
 
-/// The file's bytes.
+/// Returns the bytes of a file.
 using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
 
 /// Reads a file of at most 16 MiB.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
-/// The same for callers to whom it is one whether the file is missing.
+/// As read_whole_file(), for callers without a special case for missing files.
 Result<std::string> read_text(const std::string& path);
 
 struct TextLine {
@@ -32,13 +32,13 @@ struct TextLine {
 /// The lines of `text`, which must outlive them.
 std::vector<TextLine> lines_of(std::string_view text, const std::string& path);
 
-/// An Error when the text contains a NUL byte, which no argument or variable can hold.
+/// Returns an Error if the text contains a NUL byte: arguments and variables cannot contain NUL bytes.
 Result<void> check_text(std::string_view text, const std::string& path);
 
-/// Parses NAME=VALUE lines, without blank ones and those that begin with '#'. The value is everything after '='.
+/// Parses NAME=VALUE lines. Skips blank lines and lines that begin with '#'. The value is all text after '='.
 Result<std::vector<plan::EnvSetting>> parse_env_file(std::string_view text, const std::string& path);
 
-/// Splits a line into words as a POSIX shell does, with '…', "…", \ and # comments; nothing is expanded.
+/// Splits a line into words as a POSIX shell does, with '…', "…", \ and # comments, but without expansions.
 Result<std::vector<std::string>> split_words(std::string_view line);
 
 }  // namespace dlaunch::cli

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/values.h"
 #include "ranktable/assignment.h"
 #include "ranktable/rules.h"
 
@@ -18,13 +19,13 @@ using ranktable::TableHost;
 using Notes = std::vector<std::string>;
 
 constexpr const char* kOption = "--rank-table";
-constexpr size_t kLargest = 8U << 20U;  // a table travels in one frame
+constexpr size_t kLargest = 8U << 20U;  // the launcher sends a table in one frame
 
 tl::unexpected<Error> refused(std::string what, std::string why, std::string hint) {
   return fail({.where = kOption, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
-/// Refuses options that say what the table says: which ranks run where, on which devices.
+/// Rejects options that the table replaces: hosts of ranks, and devices.
 Result<void> check_alone(const Options& options) {
   const plan::Request& request = options.request;
   const auto& hosts = options.hosts;
@@ -39,9 +40,7 @@ Result<void> check_alone(const Options& options) {
                                                {request.binding.map_by == plan::MapBy::node, "--map-by node"},
                                                {own_hosts, "-H of one program"}};
   for (const auto& [given, name] : rows) {
-    if (given)
-      return refused(std::string("does not go with ") + name, "the table says which rank runs where",
-                     "leave one of them out");
+    if (given) return fail(conflict(kOption, name, "the table places the ranks"));
   }
   return {};
 }
@@ -49,8 +48,7 @@ Result<void> check_alone(const Options& options) {
 Result<TableAssignment> read_assignment(const Options& options) {
   const RankTableRequest& request = *options.rank_table;
   if (request.text.size() > kLargest) {
-    return refused(request.name + " is too large", "a table has at most " + std::to_string(kLargest >> 20U) + " MiB",
-                   "");
+    return refused("file too large: " + request.name, "the limit is " + std::to_string(kLargest >> 20U) + " MiB", "");
   }
   const auto json = TRY(ranktable::parse_json(request.text, request.name));
   ranktable::Reading reading = ranktable::read_table(json);
@@ -69,7 +67,7 @@ Result<TableAssignment> read_assignment(const Options& options) {
     return fail({.where = request.name + place,
                  .what = broken->path.empty() ? broken->what : broken->path + " " + broken->what,
                  .why = "",
-                 .hint = "all that is wrong with it: dlaunch ranktable check " + shell_quote(request.name)});
+                 .hint = "run dlaunch ranktable check " + shell_quote(request.name) + " for all errors"});
   }
   auto assignment = assignment_of(*reading.table);
   if (!assignment) assignment.error().where = request.name;
@@ -83,11 +81,12 @@ Result<void> check_ranks(const Options& options, size_t ranks) {
                                      [](long sum, const plan::AppRequest& app) { return sum + app.ranks.value_or(0); });
   const long there = static_cast<long>(ranks);
   if (open ? asked < there || apps.empty() : asked == there || apps.empty()) return {};
-  return refused("the table has " + std::to_string(ranks) + " ranks, and -n asks for " + std::to_string(asked), "",
-                 "leave -n out");
+  Error error = conflict(kOption, "-n", "the table has " + count(ranks, "rank") + ", -n sets " + std::to_string(asked));
+  error.hint = "remove -n";
+  return fail(std::move(error));
 }
 
-/// A host of the user's list: its first entry, and the slots of all its entries.
+/// A host of the user's list: the first entry, and the sum of slots over all entries.
 struct Listed {
   HostEntry entry;
   int slots = 0;
@@ -109,7 +108,7 @@ class Matching {
   Matching(const TableAssignment& assignment, std::vector<Listed> listed, const SameHost& same_host, std::string table)
       : assignment_(assignment), listed_(std::move(listed)), same_host_(same_host), table_(std::move(table)) {}
 
-  /// Returns an entry for each of the table's hosts, in their order.
+  /// Returns one entry per host of the table, in the table's order.
   Result<std::vector<HostEntry>> entries() {
     if (assignment_.hosts.front().name.empty() && listed_.size() != assignment_.hosts.size()) {
       if (assignment_.hosts.size() > 1 || !listed_.empty()) return fail(nameless());
@@ -122,9 +121,9 @@ class Matching {
     for (const Listed& host : listed_) {
       if (host.taken) continue;
       return fail({.where = host.entry.from,
-                   .what = host.entry.name + " is none of the hosts of " + table_,
-                   .why = "these are " + fold_names(table_names()),
-                   .hint = "name those, or none: the table does"});
+                   .what = "unknown host \"" + host.entry.name + '"',
+                   .why = table_ + " has " + fold_names(table_names()),
+                   .hint = "use the hosts of the table, or remove the host list"});
     }
     return entries;
   }
@@ -134,9 +133,9 @@ class Matching {
  private:
   Error nameless() const {
     return {.where = kOption,
-            .what = table_ + " has " + std::to_string(assignment_.hosts.size()) + " servers and names no hosts",
-            .why = "",
-            .hint = "name as many with -H, in the table's order"};
+            .what = "missing hosts",
+            .why = table_ + " has " + count(assignment_.hosts.size(), "server") + " without host names",
+            .hint = "add -H with one host per server, in the table's order"};
   }
 
   std::vector<std::string> table_names() const {
@@ -156,7 +155,7 @@ class Matching {
         return &host;
     }
     if (listed_.size() != 1 || assignment_.hosts.size() != 1) return nullptr;
-    notes.push_back(listed_.front().entry.name + " is the host that " + table_ + " calls " + wanted.name);
+    notes.push_back(listed_.front().entry.name + " has the name " + wanted.name + " in " + table_);
     return &listed_.front();
   }
 
@@ -164,8 +163,8 @@ class Matching {
     const TableHost& wanted = assignment_.hosts[index];
     Listed* host = find(index);
     if (!host && !listed_.empty()) {
-      return refused(wanted.name + " of " + table_ + " is none of the hosts that were named", "",
-                     "name it in the list, or leave the list out: the table names the hosts");
+      return refused("missing host \"" + wanted.name + "\" of " + table_, "",
+                     "add the host to the list, or remove the list");
     }
     HostEntry entry;
     entry.name = wanted.name.empty() ? "localhost" : wanted.name;
@@ -181,17 +180,17 @@ class Matching {
     return entry;
   }
 
-  /// One slot may only mean that -H had no number.
+  /// A host with one slot is accepted: -H without a number sets one slot.
   Result<void> check_entry(const Listed& host, const TableHost& wanted) const {
     const auto ranks = static_cast<int>(wanted.ranks.size());
     const auto disagrees = [&](const std::string& what, const std::string& why) {
       return fail({.where = host.entry.from,
                    .what = host.entry.name + " has " + what,
                    .why = table_ + " has " + why,
-                   .hint = "leave it out of the list, or make the table anew"});
+                   .hint = "remove the host from the list, or make a new table"});
     };
     if (host.slots > 1 && host.slots < ranks) {
-      return disagrees(std::to_string(host.slots) + " slots", std::to_string(ranks) + " ranks there");
+      return disagrees(count(host.slots, "slot"), count(ranks, "rank") + " there");
     }
     if (!host.entry.devices) return {};
     const std::set<int> listed(host.entry.devices->begin(), host.entry.devices->end());

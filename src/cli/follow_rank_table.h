@@ -1,8 +1,8 @@
-// --rank-table FILE: the job that a rank table describes. PURE: what needs this machine is a parameter.
+// --rank-table FILE: makes the options of the job in a rank table. PURE: access to this machine is a parameter.
 //
-// The table says hosts, ranks and devices. -H or a hostfile may say how to reach the same hosts; a host of the list is
-// the one of the table that has its name or address as server_id or host_ip. A single host needs no match. Nor does
-// version 2.0, which names no hosts: the list's hosts are then the table's servers, in their order.
+// The table has hosts, ranks and devices. -H or a hostfile may set how to connect to the same hosts. A host of the list
+// matches the table's host whose server_id or host_ip is the name or address of the listed host. A single host needs no
+// match. Version 2.0 has no host names: the hosts of the list are then the table's servers, in order.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,11 @@
 
 namespace dlaunch::cli {
 
-/// Whether a name of a host list and a different one of a table mean the same host.
+/// Returns true if two different names, of a host list and of a table, belong to the same host.
 using SameHost = std::function<bool(const std::string& listed, const std::string& in_table)>;
 
-/// Puts hosts, places and devices of options.rank_table into the options. Returns notes for the user, a line each.
+/// Sets the hosts, places and devices of options.rank_table in `options`. Returns notes for the user, one line per
+/// note.
 Result<std::vector<std::string>> follow_rank_table(Options& options, const SameHost& same_host);
 
 }  // namespace dlaunch::cli

@@ -13,16 +13,16 @@ namespace {
 
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
-/// The words after the launcher's subcommand.
+/// Returns the words after the launcher's subcommand.
 Result<std::span<const std::string>> after_subcommand(const LauncherSpec& launcher,
                                                       std::span<const std::string> words) {
   if (launcher.subcommand.empty() || (!words.empty() && asks_for_help(words.front()))) return words;
   if (!words.empty() && words.front() == launcher.subcommand) return words.subspan(1);
   const std::string wanted = std::string(launcher.name) + " " + std::string(launcher.subcommand);
-  return fail({.where = std::string(launcher.name) + (words.empty() ? "" : " " + words.front()),
-               .what = "is not read here",
-               .why = "dlaunch stands for " + wanted + " alone",
-               .hint = "write " + wanted + " …, or run the launcher itself"});
+  return fail({.where = "",
+               .what = "not supported: " + std::string(launcher.name) + (words.empty() ? "" : " " + words.front()),
+               .why = "dlaunch replaces only " + wanted,
+               .hint = "write " + wanted + " …, or run the original launcher"});
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& ar
   for (const std::string& name : arguments.unset) text += "-u " + name + " ";
   text += as.empty() ? "dlaunch" : "dlaunch --as " + std::string(as);
   const auto add = [&](const ParsedOption& given) {
-    if (given.spec->section == Section::look || given.spec->name() == "personality") return;
+    if (given.spec->section == Section::inspect || given.spec->name() == "personality") return;
     text += " " + dashed(given.spec->name());
     if (given.spec->takes == Arity::value) text += " " + shell_quote(given.value);
     if (given.spec->takes == Arity::maybe_value && !given.value.empty()) text += "=" + shell_quote(given.value);

@@ -1,4 +1,4 @@
-// The line of a launcher that has options of its own, as dlaunch's own options, and dlaunch's own line for it. PURE.
+// Converts another launcher's command line to dlaunch's options, and prints the equivalent dlaunch command. PURE.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@
 
 namespace dlaunch::cli {
 
-/// The words of such a line, with dlaunch's own options that stand before it, which win.
+/// Reads another launcher's line. dlaunch's own options before the line override the launcher's options.
 Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                     const ProcessContext& context, std::vector<std::string>& notes);
 
-/// dlaunch's own line for the options in effect that are not the user's preferences, and the programs. `as`: the
-/// grammar of dlaunch's own options whose defaults no option says, which the line names; empty: none.
+/// Returns the dlaunch command for the programs and the options in effect, except the user's preferences. `as`: the
+/// value of --as in the command, for defaults without an option; empty: no --as.
 std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments, std::string_view as);
 
 }  // namespace dlaunch::cli

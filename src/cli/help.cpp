@@ -1,322 +1,202 @@
 #include "cli/help.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <array>
-#include <map>
-#include <memory>
-#include <utility>
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
+#include "cli/chaos_arguments.h"
 #include "cli/command_line.h"
-#include "cli/option_parser.h"
+#include "cli/help_pages.h"
+#include "cli/help_text.h"
+#include "cli/name_index.h"
+#include "cli/ranktable_arguments.h"
+#include "cli/stacks_arguments.h"
 
 namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
 
-constexpr std::array<std::pair<Section, string_view>, 9> kSections{{{Section::start, "Start"},
-                                                                    {Section::place, "Place"},
-                                                                    {Section::environment, "Environment"},
-                                                                    {Section::output, "Output"},
-                                                                    {Section::input, "Input"},
-                                                                    {Section::binding, "Binding"},
-                                                                    {Section::ending, "Ending"},
-                                                                    {Section::look, "Look before you run"},
-                                                                    {Section::configuration, "Configuration"}}};
+constexpr size_t kShortColumn = 28;  // of --help
+constexpr size_t kAllColumn = 34;    // of --help-all and of subcommands
+constexpr size_t kNameColumn = 17;   // of topics and subcommands
 
-constexpr string_view kUsage = "[options] program [args] [: [options] program [args]]...";
-constexpr string_view kGroups =
-    "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program hold for all,\n"
-    "each may have its own; -n is each program's own; all other options stand before the first program.\n";
+constexpr string_view kDefinition =
+    "dlaunch starts N copies (ranks) of a program on one or more hosts, prints their output line by line, and stops "
+    "all "
+    "ranks when one fails.";
+
+constexpr string_view kExamples = R"(
+Examples:
+  dlaunch -n 4 --label python3 train.py
+  dlaunch --hostfile hosts --env-for torch --output-filename logs python3 train.py
+  dlaunch --as torchrun --nproc-per-node 8 train.py
+)";
+
+constexpr string_view kPlaces =
+    "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program apply to all "
+    "programs; "
+    "later programs can add their own. Each program has its own -n. All other options come before the first program.";
+
 constexpr string_view kDefaults =
-    "Defaults: ~/.config/dlaunch/config.toml (grace = 10), then DLAUNCH_GRACE=10; --pty=false unsets one. More: man "
-    "dlaunch";
+    "Defaults: ~/.config/dlaunch/config.toml (grace = 10), overridden by variables (DLAUNCH_GRACE=10), overridden by "
+    "the "
+    "command line. --pty=false turns a flag off.";
 
-constexpr size_t kHelpColumn = 34;
-
-/// "-n, --np, -c N", "--label[=TEMPLATE]".
-std::string spelling(const OptionSpec& spec) {
+std::string subcommand_list() {
   std::string text;
-  for (const std::string& name : split(spec.names, ' ')) {
-    if (!text.empty()) text += ", ";
-    text += dashed(string_view(name).substr(name.starts_with('!') ? 1 : 0));
-  }
-  if (spec.takes == Arity::value) text += ' ' + std::string(spec.value_name);
-  if (spec.takes == Arity::maybe_value) text += "[=" + std::string(spec.value_name) + ']';
-  return text;
-}
-
-std::string meaning(const OptionSpec& spec) {
-  std::string text(spec.help);
-  if (!spec.standard.empty()) text += " (default: " + std::string(spec.standard) + ')';
-  return text;
-}
-
-std::string help_line(const OptionSpec& spec) {
-  std::string line = "  " + spelling(spec);
-  if (line.size() + 1 < kHelpColumn) {
-    line.resize(kHelpColumn, ' ');
-  } else {
-    line += '\n' + std::string(kHelpColumn, ' ');
-  }
-  return line + meaning(spec) + '\n';
-}
-
-/// Escapes '-', which troff reads as a hyphen, '\', and a leading '.' or ''', which begin a request.
-std::string troff(string_view text) {
-  std::string escaped = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
-  for (const char c : text) {
-    if (c == '\\') {
-      escaped += "\\e";
-    } else if (c == '-') {
-      escaped += "\\-";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string man_entry(const OptionSpec& spec) {
-  std::string text = ".TP\n.B " + troff(spelling(spec)) + '\n' + troff(meaning(spec)) + ".\n";
-  if (!spec.more.empty()) text += troff(spec.more) + '\n';
-  if (spec.per_program()) text += "Belongs to one program of several.\n";
-  return text;
-}
-
-constexpr string_view kManHead = R"(.SH DESCRIPTION
-Starts N copies (ranks) of a program, tells each who it is, carries their output home in whole lines and ends them all
-together: the first rank that fails ends the job, and its exit code is
-.BR dlaunch 's.
-.PP
-The first word that is no option is the program; all after it is the program's, up to a lone
-.B :
-that begins the options of the next program.
-.B \-\-
-ends the options.
-.BR \-x ,
-.BR \-\-env\-file ,
-.B \-\-wdir
-and
-.B \-H
-before the first program hold for all programs; later ones add to them or win over them.
-.B \-n
-is each program's own.
-All other options stand before the first program.
-.SH HOSTS AND CHECK
-.B dlaunch hosts
-prints the hosts, the slots of each and where they came from, and its devices. Only a host whose slots nobody said is
-reached for it.
-.PP
-.B dlaunch check
-reaches every host, all side by side, and says of each: the agent, CPUs, devices, whether the directory is there and
-where the program is found, how far its clock is off, free space in /dev/shm, the limit of open files, and whether it
-knows its own name and that of every other host. It ends with 0 when all holds, with 125 when a host could not be
-reached, else with 1.
-.PP
-Both take the options of a job;
-.B \-\-format json
-prints what they found as JSON. The word counts right after
-.BR dlaunch :
-a program of that name is run by
-.B dlaunch \-\- check
-or
-.BR ./check .
-)";
-
-constexpr string_view kManTail = R"(.SH CONFIGURATION
-.I ~/.config/dlaunch/config.toml
-(below
-.B $XDG_CONFIG_HOME
-when that is set) holds a
-.I name = value
-line for each default, named as the option's first name above:
-.PP
-.nf
-grace = 10
-label = "[{rank}] "
-tag\-output = false
-.fi
-.PP
-A variable
-.B DLAUNCH_NAME
-(as
-.BR DLAUNCH_GRACE=10 )
-wins over the file, the command line over both; one that names no option is told and has no effect:
-.B \-\-pty=false
-turns off what they turned on.
-.B \-\-show\-config
-prints what holds and why.
-.SH ENVIRONMENT
-Each rank has
-.B RANK_ID, RANK_SIZE, DEVICE_ID
-and
-.B DLAUNCH_JOB_ID, DLAUNCH_RANK, DLAUNCH_SIZE, DLAUNCH_LOCAL_RANK, DLAUNCH_LOCAL_SIZE, DLAUNCH_NODE_RANK,
-.B DLAUNCH_NUM_NODES, DLAUNCH_HOST, DLAUNCH_DEVICE.
-.SH EXIT STATUS
-.TP
-.B 0
-every rank ended with 0
-.TP
-.I n
-the first failing rank's own; 128+signal when a signal killed it
-.TP
-.B 1
-the ranks' output or the record of \-\-report could not be written; what
-.B dlaunch check
-found does not hold
-.TP
-.B 2
-the command line or the plan was refused, nothing was started
-.TP
-.B 124
-\-\-timeout ran out
-.TP
-.B 125
-a host could not be reached or was lost
-.TP
-.B 126, 127
-the program cannot be executed, or was not found
-.TP
-.B 128+signal
-a signal to dlaunch ended the job: 130 after Ctrl-C; 141 when the reader of its output went away
-.SH EXAMPLES
-.nf
-dlaunch \-n 8 python3 train.py
-dlaunch \-n 8 \-\-label \-\-output\-filename logs python3 train.py
-dlaunch \-n 1 ./server : \-n 4 \-x ROLE=client ./client
-dlaunch check \-\-hostfile hosts python3 train.py
-dlaunch \-n 8 \-\-fake\-devices 8 \-\-dry\-run python3 train.py
-.fi
-.SH RANK TABLES
-.B dlaunch ranktable make
-writes the rank table of this host's Ascend devices,
-.B check
-says every rule that a table breaks,
-.B merge
-makes one table of several hosts'.
-.B dlaunch ranktable \-\-help
-lists their options. A program of that name is run by
-.BR "dlaunch \-\- ranktable" .
-.SH SEE ALSO
-.BR mpirun (1)
-)";
-
-/// The format of --help and, in man(7) macros, of the man page, for options declared from the rows.
-class RowFormatter final : public CLI::Formatter {
- public:
-  explicit RowFormatter(bool man) : man_(man) {}
-
-  void declare_row(CLI::App& app, const OptionSpec& spec, string_view group) {
-    CLI::Option* const option = declare(app, spec, {}, {});
-    option->group(std::string(group));
-    rows_.emplace(option, &spec);
-  }
-
-  void set_usage(const CLI::App& app, string_view usage) { usages_[&app] = usage; }
-
-  std::string make_option(const CLI::Option* option, bool) const override {
-    const OptionSpec& spec = *rows_.at(option);
-    return man_ ? man_entry(spec) : help_line(spec);
-  }
-
-  std::string make_group(std::string title, bool, std::vector<const CLI::Option*> options) const override {
-    std::string text = man_ ? ".SS " + title + '\n' : title + ":\n";
-    for (const CLI::Option* option : options) text += make_option(option, false);
-    return text;
-  }
-
-  std::string make_description(const CLI::App*) const override { return ""; }  // it follows the usage
-
-  std::string make_usage(const CLI::App* app, std::string path) const override {
-    return man_ ? man_usage(app, path) : help_usage(app, path);
-  }
-
-  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    std::string text;
-    for (const CLI::App* below : app->get_subcommands({})) {
-      const std::string groups = make_groups(below, mode);
-      if (!groups.empty()) text += (text.empty() ? "" : "\n") + groups;
-    }
-    return text;
-  }
-
- private:
-  std::string help_usage(const CLI::App* app, const std::string& path) const {
-    std::string text = "Usage: " + path + ' ' + std::string(usages_.at(app)) + '\n';
-    for (const CLI::App* below : app->get_subcommands({})) {
-      text += "       " + path + ' ' + below->get_name() + ' ' + std::string(usages_.at(below)) + ": " +
-              below->get_description() + '\n';
-    }
-    return text + app->get_description() + '\n';
-  }
-
-  std::string man_usage(const CLI::App* app, const std::string& path) const {
-    std::string text = ".TH DLAUNCH 1 \"\" \"dlaunch " DLAUNCH_VERSION "\" \"User Commands\"\n";
-    text += ".SH NAME\ndlaunch \\- start, watch and end the ranks of a parallel program\n";
-    text += ".SH SYNOPSIS\n.B " + path + '\n' + troff(usages_.at(app)) + '\n';
-    for (const CLI::App* below : app->get_subcommands({})) {
-      text += ".br\n.B " + path + '\n' + troff(below->get_name() + ' ' + std::string(usages_.at(below))) + '\n';
-    }
-    return text + std::string(kManHead) +
-           ".SH OPTIONS\nLong names may have one dash or two.\nA value is the next word, or follows =.\n";
-  }
-
-  std::map<const CLI::Option*, const OptionSpec*> rows_;
-  std::map<const CLI::App*, string_view> usages_;
-  bool man_;
-};
-
-std::string job_page(bool man) {
-  const auto formatter = std::make_shared<RowFormatter>(man);
-  CLI::App app(std::string(kGroups), "dlaunch");
-  app.set_help_flag();
-  app.formatter(formatter);
-  app.footer(std::string(man ? kManTail : kDefaults));
-  formatter->set_usage(app, kUsage);
   for (const Subcommand& subcommand : subcommand_table()) {
-    if (subcommand.rare && !man) continue;
-    const CLI::App* const below = app.add_subcommand(std::string(subcommand.name), std::string(subcommand.what));
-    formatter->set_usage(*below, subcommand.usage);
+    text += entry(std::string(subcommand.name), subcommand.what, kNameColumn);
   }
-  for (const auto& [section, title] : kSections) {
-    for (const OptionSpec& spec : option_table()) {
-      if (spec.section == section && (man || !spec.rare)) formatter->declare_row(app, spec, title);
-    }
+  return text;
+}
+
+bool is_topic(const HelpPage& page) { return page.usage.empty(); }
+
+string_view first_name(const HelpPage& page) { return page.names.substr(0, page.names.find(' ')); }
+
+std::string topic_names() {
+  std::string text;
+  for (const HelpPage& page : help_pages()) {
+    if (is_topic(page)) text.append(text.empty() ? "" : ", ").append(first_name(page));
   }
-  return app.help();
+  return text;
+}
+
+std::string list_of_topics() {
+  std::string text = "Usage: dlaunch help TOPIC|SUBCOMMAND|OPTION\n\nTopics:\n";
+  for (const HelpPage& page : help_pages()) {
+    if (is_topic(page)) text += entry(std::string(first_name(page)), page.title, kNameColumn);
+  }
+  return text + "\nSubcommands:\n" + subcommand_list();
+}
+
+/// An option with its long text.
+std::string long_entry(const OptionSpec& spec) {
+  std::string text = meaning(spec) + '.';
+  if (!spec.more.empty()) text.append(" ").append(spec.more);
+  return "  " + spelling(spec) + '\n' + wrapped(text, 6);
+}
+
+/// With a capital and a full stop.
+std::string sentence(string_view words) {
+  std::string text = std::string(words) + '.';
+  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
+std::string page_text(const HelpPage& page) {
+  std::string text = is_topic(page) ? std::string(page.title) + "\n\n"
+                                    : "Usage: " + std::string(page.usage) + '\n' + sentence(page.title) + "\n\n";
+  text += wrapped(reflowed(page.text));
+  if (page.options.empty()) return text;
+  text += "\nOptions:\n";
+  each_name(page.options, [&](string_view name) { text += long_entry(*find_option(name).spec); });
+  return text;
+}
+
+/// Null: `word` is not an option. A word without dashes counts if it is a long name.
+const OptionSpec* find_word(const std::string& word) {
+  const string_view name = string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
+  if (name.empty() || (name.size() == 1 && !word.starts_with('-'))) return nullptr;
+  const OptionSpec* const spec = find_option(name).spec;
+  const bool own = spec && spec->section != Section::hidden;
+  return own ? spec : nullptr;
+}
+
+/// The help of a subcommand with its own options; `rest` names a command below it.
+Result<std::string> own_help(const Subcommand& subcommand, std::span<const std::string> rest) {
+  std::vector<std::string> words(rest.begin(), rest.end());
+  words.emplace_back("--help");
+  if (subcommand.verb == Verb::stacks) {
+    return parse_stacks(words).map([](const StacksCommand& command) { return command.help; });
+  }
+  if (subcommand.verb == Verb::chaos) {
+    return parse_chaos(words).map([](const ChaosCommand& command) { return std::get<ChaosHelp>(command).text; });
+  }
+  return parse_ranktable(words).map(
+      [](const RanktableCommand& command) { return std::get<RanktableHelp>(command).text; });
 }
 
 }  // namespace
 
-std::string help_text() { return job_page(false); }
+std::string help_text() {
+  std::string text = "Usage: dlaunch " + std::string(kUsage) + "\n       dlaunch SUBCOMMAND [args]\n\n";
+  text += wrapped(kDefinition) + "\nOptions:\n";
+  for (const OptionSpec& spec : option_table()) {
+    if (!spec.common) continue;
+    const std::string whole = meaning(spec);
+    const bool fits = kShortColumn + whole.size() <= kHelpWidth;
+    text += entry(short_spelling(spec), fits ? whole : spec.help, kShortColumn);
+  }
+  text += "\nSubcommands:\n" + subcommand_list() + std::string(kExamples);
+  return text +
+         "\nMore: dlaunch --help-all (all options), dlaunch help TOPIC, man dlaunch, docs/README.md\n"
+         "Topics: " +
+         wrapped(topic_names(), 8).substr(8);
+}
 
-std::string man_page() { return CLI::detail::find_and_replace(job_page(true), "\n\n", "\n"); }
+std::string all_options() {
+  std::string text = "Usage: dlaunch " + std::string(kUsage) + "\n       dlaunch SUBCOMMAND [args]\n\n";
+  text += wrapped(kPlaces) + wrapped(kTimeNote) + wrapped(kDefaults);
+  for (const OptionGroup& group : option_groups()) {
+    text.append("\n").append(group.title).append(":\n");
+    for (const OptionSpec& spec : option_table()) {
+      if (spec.section == group.section) text += entry(spelling(spec), meaning(spec), kAllColumn);
+    }
+  }
+  return text + "\nSubcommands:\n" + subcommand_list() + "\nMore: dlaunch help TOPIC, man dlaunch, docs/options.md\n";
+}
+
+std::string help_for(string_view name, Verb verb) {
+  if (name == "help-man") return man_page();
+  if (name == "help-markdown") return options_page();
+  if (name == "help-all") return all_options();
+  if (verb == Verb::hosts) return page_text(*find_help_page("hosts"));
+  return verb == Verb::check ? page_text(*find_help_page("check")) : help_text();
+}
+
+Result<std::string> help_page(std::span<const std::string> words) {
+  if (words.empty() || words.front() == "--help" || words.front() == "-h") return list_of_topics();
+  const std::string& word = words.front();
+  const auto rest = words.subspan(1);
+  const auto subcommand = std::ranges::find(subcommand_table(), word, &Subcommand::name);
+  if (subcommand != subcommand_table().end() && subcommand->verb == Verb::help) return list_of_topics();
+  const HelpPage* const page = find_help_page(word);
+  const bool own = subcommand != subcommand_table().end() && !page;
+  const bool below = own && subcommand->verb == Verb::ranktable && rest.size() == 1 && !rest.front().starts_with('-');
+  if (own && (below || rest.empty())) return own_help(*subcommand, rest);
+  if (!rest.empty()) {
+    return fail({.where = "help " + word,
+                 .what = "unexpected word \"" + rest.front() + '"',
+                 .why = "",
+                 .hint = "give one topic"});
+  }
+  if (page) return page_text(*page);
+  if (const OptionSpec* const spec = find_word(word)) return long_entry(*spec);
+  return fail(
+      {.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = "use one of: " + topic_names()});
+}
 
 std::string help_text(const CommandSpec& command, const std::string& path) {
-  const auto formatter = std::make_shared<RowFormatter>(false);
-  CLI::App app("", path);
-  app.set_help_flag();
-  app.formatter(formatter);
-  app.footer(std::string(command.notes));
-  const auto declare_rows = [&](CLI::App& below, const CommandSpec& with, const std::string& title) {
-    formatter->set_usage(below, with.usage);
-    for (const CommandSpec::Option& option : with.options) formatter->declare_row(below, option.row, title);
-  };
-  declare_rows(app, command, "Options");
+  std::string text = "Usage: " + path + ' ' + std::string(command.usage) + '\n';
   for (const CommandSpec& below : command.commands) {
-    const std::string name(below.name);
-    declare_rows(*app.add_subcommand(name, std::string(below.what)), below, name);
+    text += "       " + path + ' ' + std::string(below.name) + ' ' + std::string(below.usage) + '\n';
   }
-  std::string text = app.help();
-  if (command.notes.empty()) text.pop_back();  // the empty line between options and notes
+  text += wrapped(sentence(command.what));
+  const auto add_options = [&](const CommandSpec& with, const std::string& title) {
+    if (with.options.empty()) return;
+    text += '\n' + title + ":\n";
+    for (const CommandSpec::Option& option : with.options) {
+      text += entry(spelling(option.row), meaning(option.row), kAllColumn);
+    }
+  };
+  add_options(command, "Options");
+  for (const CommandSpec& below : command.commands) add_options(below, std::string(below.name));
+  if (!command.notes.empty()) text += '\n' + wrapped(command.notes);
   return text;
 }
 
-std::string usage_hint() { return "usage: dlaunch " + std::string(kUsage) + "; --help lists the options"; }
+std::string usage_hint() { return "run dlaunch " + std::string(kUsage) + "; --help lists the options"; }
 
 }  // namespace dlaunch::cli

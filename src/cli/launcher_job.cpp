@@ -15,21 +15,21 @@ namespace {
 
 using std::string_view;
 
-/// The shell's line that becomes these words.
+/// Returns a shell command that executes these words.
 std::string exec_line(const std::vector<std::string>& argv) {
   std::string line = "exec";
   for (const std::string& word : argv) line += " " + shell_quote(word);
   return line;
 }
 
-/// All ranks have one argv, so a shell puts each rank's number in.
+/// All ranks have the same argv: a shell inserts each rank's number.
 std::vector<std::string> with_local_rank(const std::vector<std::string>& argv) {
   return {"sh", "-c", exec_line(argv) + " --local_rank=$LOCAL_RANK \"$@\"", "sh"};
 }
 
 bool is_of_name(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// A word in which Python's string.Template puts the local rank, split where it does. One part: it puts none in.
+/// Splits a word at each place where Python's string.Template inserts the local rank. One part: no such place.
 std::vector<std::string> around_local_rank(string_view word) {
   constexpr string_view kName = "local_rank";
   constexpr string_view kBraced = "{local_rank}";
@@ -42,13 +42,13 @@ std::vector<std::string> around_local_rank(string_view word) {
       word.remove_prefix(1 + (named ? kName : kBraced).size());
     } else {
       parts.back() += word.front();
-      word.remove_prefix(after.starts_with('$') ? 2 : 1);  // "$$" is one
+      word.remove_prefix(after.starts_with('$') ? 2 : 1);  // "$$" means "$"
     }
   }
   return parts;
 }
 
-/// torchrun's `${local_rank}` in what it starts.
+/// Replaces torchrun's `${local_rank}` in the arguments.
 std::vector<std::string> with_macros(const std::vector<std::string>& argv, size_t first) {
   std::vector<std::string> plain(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(first));
   std::string script = exec_line(plain);
@@ -131,25 +131,24 @@ Result<void> LauncherJob::set_program(std::vector<std::string> argv) {
   group_.program = std::move(argv);
   if (!group_.program.empty()) return {};
   return fail({.where = std::string(launcher_.name),
-               .what = "no script was named",
+               .what = "missing program",
                .why = "",
-               .hint = "it stands behind the options"});
+               .hint = "put the program after the options"});
 }
 
 tl::unexpected<Error> refuse_option(const ParsedOption& given, std::string what, std::string why, std::string hint) {
   return fail({.where = given.spelled, .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
-tl::unexpected<Error> refuse_value(const ParsedOption& given, string_view wrong, std::string hint) {
-  auto error = bad_value(given.value, wrong, std::move(hint));
+tl::unexpected<Error> refuse_value(const ParsedOption& given, string_view kind, string_view expected) {
+  auto error = bad_value(given.value, kind, expected);
   error.value().where = given.spelled;
   return error;
 }
 
 Result<int> number_of(const ParsedOption& given, int min, int max) {
   if (const auto number = parse_int(given.value, min, max)) return static_cast<int>(*number);
-  return refuse_value(given, "is not a number that fits here",
-                      "write one from " + std::to_string(min) + " to " + std::to_string(max));
+  return refuse_value(given, "number", std::to_string(min) + " to " + std::to_string(max));
 }
 
 std::string literal(string_view text) {

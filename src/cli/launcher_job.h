@@ -1,5 +1,5 @@
-// dlaunch's own options and the program that another launcher's line amounts to, while they are gathered, and how what
-// cannot be meant is refused. PURE.
+// Collects the dlaunch options and the program for another launcher's command line. Also the Errors for options of
+// other launchers. PURE.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@
 
 namespace dlaunch::cli {
 
-/// How a Python script is started.
+/// The start of a Python script.
 struct PythonProgram {
-  std::string python;       ///< empty: the program is none of Python's
-  bool module = false;      ///< its first word names a module
-  bool local_rank = false;  ///< `--local_rank=L` stands before its own arguments
-  bool macros = false;      ///< `${local_rank}` in its own arguments is each rank's, and `$$` a dollar
+  std::string python;       ///< the interpreter; empty: not a Python program
+  bool module = false;      ///< the first word is a module
+  bool local_rank = false;  ///< adds `--local_rank=L` before the arguments
+  bool macros = false;      ///< replaces `${local_rank}` in the arguments, and `$$` by `$`
 };
 
-/// It refers to all that it is given, which must outlive it.
+/// Refers to the arguments of the constructor, which must outlive the job.
 class LauncherJob {
  public:
   LauncherJob(const LauncherSpec& launcher, const LauncherLine& line, const ProcessContext& context,
@@ -32,28 +32,28 @@ class LauncherJob {
   const LauncherLine& line() const { return line_; }
   const ProcessContext& context() const { return context_; }
 
-  /// The launcher as the source of what no option of its line says.
+  /// The launcher as the source of an option without an option in the line.
   ParsedOption itself() const;
-  /// An option of dlaunch's own.
+  /// Adds an option of dlaunch.
   void add(const ParsedOption& given, std::string_view option, std::string value = "true");
-  /// An option of dlaunch's own, or one of mpirun's.
+  /// Adds an option of dlaunch or mpirun.
   void add(ParsedOption option) { group_.options.push_back(std::move(option)); }
-  /// -x NAME=VALUE
+  /// Adds -x NAME=VALUE.
   void add_variable(const ParsedOption& given, std::string_view name, std::string_view value);
-  /// The options that stand for one of dlaunch's each.
+  /// Adds dlaunch's option for each given option with OptionSpec::stands_for.
   void add_equals();
-  /// The same line is started on so many nodes; without `rank` the place says which one this is.
+  /// Adds --same-line for `nodes` nodes. Without `rank`, the environment has this node's number.
   void add_nodes(const ParsedOption& given, const std::string& nodes, const ParsedOption* rank);
-  /// The job knows nothing of this variable of the environment.
+  /// Removes a variable from the job's environment.
   void forget(std::string_view variable);
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
-  /// The first of these that is in PATH, else the first.
+  /// Returns the first program in PATH, or the first program if all are missing.
   std::string in_path(std::initializer_list<std::string_view> programs) const;
   Result<void> set_program(const PythonProgram& how);
   Result<void> set_program(std::vector<std::string> argv);
 
-  /// All that a line of another launcher amounts to.
+  /// Adds all options and the program of another launcher's line.
   Result<void> take_over(const LauncherSpec& launcher, const LauncherLine& line);
 
   Group take() { return std::move(group_); }
@@ -69,10 +69,11 @@ class LauncherJob {
 };
 
 tl::unexpected<Error> refuse_option(const ParsedOption& given, std::string what, std::string why, std::string hint);
-tl::unexpected<Error> refuse_value(const ParsedOption& given, std::string_view wrong, std::string hint);
+/// `OPTION: invalid KIND "VALUE": expected EXPECTED`
+tl::unexpected<Error> refuse_value(const ParsedOption& given, std::string_view kind, std::string_view expected);
 Result<int> number_of(const ParsedOption& given, int min, int max);
 
-/// Braces as they stand in a template.
+/// Doubles the braces, as a template requires.
 std::string literal(std::string_view text);
 
 }  // namespace dlaunch::cli

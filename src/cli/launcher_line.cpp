@@ -14,7 +14,7 @@ namespace {
 
 using std::string_view;
 
-/// Whether the words of a name are joined as the launcher joins them. "nproc-per_node" is a name in no spelling.
+/// Returns true if the launcher accepts the separators between the words of `name`. "nproc-per_node" is always invalid.
 bool well_joined(const LauncherSpec& launcher, string_view name) {
   const bool dashes = name.find('-') != string_view::npos;
   const bool underscores = name.find('_') != string_view::npos;
@@ -35,8 +35,9 @@ std::string variable_for(const LauncherSpec& launcher, const OptionSpec& row) {
   return name;
 }
 
-/// As srun reads them: a flag is on where its variable is empty, "yes" or a number other than 0.
-std::vector<ParsedOption> given_as_to_srun(const LauncherSpec& launcher, const std::vector<std::string>& environment) {
+/// Reads variables as srun does: a flag is on if the variable is empty, "yes" or a number other than 0.
+std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher,
+                                                  const std::vector<std::string>& environment) {
   std::vector<ParsedOption> given;
   for (const LauncherOption& option : launcher.options) {
     for (const std::string& name : split(option.variables, ' ')) {
@@ -58,10 +59,10 @@ std::vector<ParsedOption> given_as_to_srun(const LauncherSpec& launcher, const s
   return given;
 }
 
-/// The options that variables give. A flag's is a number, and 0 is off.
+/// Reads options from variables. A flag's variable is a number; 0 means off.
 Result<std::vector<ParsedOption>> given_by_variables(const LauncherSpec& launcher,
                                                      const std::vector<std::string>& environment) {
-  if (launcher.getopt) return given_as_to_srun(launcher, environment);
+  if (launcher.getopt) return given_by_srun_variables(launcher, environment);
   std::vector<ParsedOption> given;
   if (launcher.variables.empty()) return given;
   for (const LauncherOption& option : launcher.options) {
@@ -72,7 +73,7 @@ Result<std::vector<ParsedOption>> given_by_variables(const LauncherSpec& launche
     const bool flag = option.row.takes == Arity::nothing;
     const auto number = parse_int(*text, -1'000'000, 1'000'000);
     if (flag && !number) {
-      return fail({.where = name, .what = "is neither 1 nor 0", .why = "", .hint = "it switches an option on or off"});
+      return fail({.where = name, .what = "invalid value", .why = "expected 1 or 0", .hint = ""});
     }
     given.push_back({.spec = &option.row,
                      .value = flag ? (*number != 0 ? "true" : "false") : std::string(*text),
@@ -87,14 +88,14 @@ const LauncherOption& option_of(const LauncherSpec& launcher, const ParsedOption
   return *std::ranges::find(launcher.options, given.spec, [](const LauncherOption& known) { return &known.row; });
 }
 
-/// Refuses what cannot be meant, and notes what changes nothing.
-Result<void> judge(const LauncherSpec& launcher, LauncherLine& line) {
+/// Rejects unsupported options, and adds a note for each ignored option.
+Result<void> check_support(const LauncherSpec& launcher, LauncherLine& line) {
   for (const ParsedOption& given : line.options) {
     const LauncherOption& option = option_of(launcher, given);
     if (line.find(given.spec->name()) != &given) continue;
     if (option.support == Support::translated || option.support == Support::allocation) continue;
     if (option.support == Support::refused) {
-      return fail({.where = given.spelled, .what = std::string(given.spec->help), .why = "", .hint = ""});
+      return fail({.where = given.spelled, .what = "not supported", .why = std::string(given.spec->help), .hint = ""});
     }
     line.notes.push_back(given.spelled + " changes nothing here: " + std::string(given.spec->help));
   }
@@ -120,7 +121,7 @@ const LauncherOption* row_named(const LauncherSpec& launcher, string_view name) 
   return found == launcher.options.end() ? nullptr : &*found;
 }
 
-/// Those with a name of several letters that begins so.
+/// Options with a name of several letters that begins with `start`.
 std::vector<const LauncherOption*> beginning_with(const LauncherSpec& launcher, string_view start) {
   std::vector<const LauncherOption*> options;
   for (const LauncherOption& option : launcher.options) {
@@ -131,7 +132,7 @@ std::vector<const LauncherOption*> beginning_with(const LauncherSpec& launcher, 
   return options;
 }
 
-string_view told_first(Support support) {
+string_view support_text(Support support) {
   if (support == Support::ignored) return "changes nothing: ";
   if (support == Support::allocation) return "in a job changes nothing, elsewhere refused: ";
   return support == Support::refused ? "refused: " : "";
@@ -189,7 +190,8 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
                            },
                        .unknown =
                            [](const std::string& spelled, string_view) {
-                             return Error{.where = spelled, .what = "unknown option", .why = "", .hint = ""};
+                             return Error{
+                                 .where = "", .what = "unknown option \"" + spelled + '"', .why = "", .hint = ""};
                            }});
   std::span<const std::string> rest(plain);
   auto group = TRY(parser.parse(rest));
@@ -200,7 +202,7 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
     line.options.push_back(std::move(given));
   }
   line.program = std::move(group.program);
-  TRY(judge(launcher, line));
+  TRY(check_support(launcher, line));
   return line;
 }
 
@@ -217,9 +219,9 @@ size_t own_options_before(std::span<const std::string> words, const LauncherSpec
 
 namespace {
 
-/// Of its row in the table, which options with the same words share.
+/// The end of a row in launcher_table(). Options with the same help share a row.
 std::string end_of(const LauncherOption& option) {
-  return " | " + std::string(told_first(option.support)).append(option.row.help) + " |\n";
+  return " | " + std::string(support_text(option.support)).append(option.row.help) + " |\n";
 }
 
 }  // namespace
@@ -231,7 +233,7 @@ std::string launcher_help(const LauncherSpec& launcher) {
                      "'s options] program args\n       or by a link of this name.\n\n";
   for (const LauncherOption& option : launcher.options) {
     text.append("  ").append(spelled_names(launcher, option.row)).append("\n        ");
-    text.append(told_first(option.support)).append(option.row.help).append("\n");
+    text.append(support_text(option.support)).append(option.row.help).append("\n");
   }
   return text;
 }

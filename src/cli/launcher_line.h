@@ -1,5 +1,5 @@
-// Another launcher's command line, as its own parser reads it: which of its options were given, and the program. What
-// they mean is the launcher's own file's matter (cli/torchrun/torchrun.h). PURE.
+// Reads another launcher's command line as its own parser does, into options and the program. The file of each
+// launcher, such as cli/torchrun/torchrun.h, has the meaning of its options. PURE.
 #pragma once
 
 #include <span>
@@ -12,85 +12,85 @@
 
 namespace dlaunch::cli {
 
-/// What an option of another launcher is to dlaunch.
+/// The support of another launcher's option in dlaunch.
 enum class Support {
-  translated,  ///< it means here what it means there
-  ignored,     ///< it is accepted, changes nothing here, and a note says why
-  refused,     ///< LauncherOption::row.help says what to write instead
-  allocation,  ///< it asks a resource manager for an allocation: LauncherSpec::make judges it
+  translated,  ///< the same meaning as in the launcher
+  ignored,     ///< accepted without effect; a note has the reason
+  refused,     ///< an error; LauncherOption::row.help has the replacement
+  allocation,  ///< a request to the batch system; LauncherSpec::make accepts or rejects the option
 };
 
 /// One option of another launcher.
 struct LauncherOption {
-  /// Names with '-' between words, whatever the launcher's joint; one that begins with '-' is a word behind a single
-  /// dash ("-np"). `help` says what it is here.
+  /// Names have '-' between words, for any Joint. A name with a leading '-' is typed with a single dash ("-np"). `help`
+  /// describes the option in dlaunch.
   OptionSpec row;
   Support support = Support::translated;
-  std::string_view variables = {};  ///< its default, in the first of these that is set; for LauncherSpec::getopt
-  const char* alone = nullptr;      ///< the value where its own is optional and not attached
+  std::string_view variables = {};  ///< the first set variable has the default; for LauncherSpec::getopt
+  const char* alone = nullptr;      ///< the value of an option without its optional value
 };
 
 class LauncherJob;  // cli/launcher_job.h
 
-/// An option of dlaunch's own and its value.
+/// An option of dlaunch and its value.
 struct OwnDefault {
   std::string_view option;
   std::string_view value;
 };
 
-/// What stands between the words of a long name.
+/// The separator between the words of a long name.
 enum class Joint { either, dash, underscore };
 
 struct LauncherSpec {
   std::string_view name;                    ///< "torchrun"
-  std::string_view subcommand = {};         ///< the word before its options, as `accelerate launch` has it
+  std::string_view subcommand = {};         ///< the word before the options, such as launch of `accelerate launch`
   std::span<const LauncherOption> options;  ///< static
-  std::string_view variables = {};          ///< "PET_": each option's default may be in such a variable; empty: none
+  std::string_view variables = {};          ///< prefix of variables with option defaults, "PET_"; may be empty
   Joint joint = Joint::either;
-  bool underscores = false;  ///< its users write '_' between words where either may stand
-  bool abbreviates = true;   ///< a long name may be cut short
-  bool getopt = false;       ///< its words are read as getopt_long() reads them, and its variables as srun does
-  bool dense_table = false;  ///< options of which the same is said share a row of its table
-  std::span<const OwnDefault> defaults = {};  ///< what it does where no option says otherwise
+  bool underscores = false;                   ///< as_typed() shows '_' between words
+  bool abbreviates = true;                    ///< a long name may be shortened
+  bool getopt = false;                        ///< words as for getopt_long(), variables as for srun
+  bool dense_table = false;                   ///< options with the same help share a row of launcher_table()
+  std::span<const OwnDefault> defaults = {};  ///< dlaunch options in effect if no option overrides them
   Result<void> (*make)(LauncherJob& job) = nullptr;
 };
 
 struct LauncherLine {
-  std::vector<ParsedOption> options;  ///< the launcher's own, variables' before typed ones
+  std::vector<ParsedOption> options;  ///< the launcher's options: first from variables, then typed
   std::vector<std::string> program;
-  std::vector<std::string> notes;    ///< about options that change nothing here
-  const OptionSpec* show = nullptr;  ///< --help or --version: nothing after it was read
+  std::vector<std::string> notes;    ///< about options without effect
+  const OptionSpec* show = nullptr;  ///< --help or --version: the words after it were not read
 
-  /// The last one given; null: none. A flag that a variable turned off is not given.
+  /// Returns the last given option with this name, or null. A flag turned off by a variable is not given.
   const ParsedOption* find(std::string_view name) const;
-  /// Its value, or `standard`.
+  /// Returns the option's value, or `standard`.
   std::string value(std::string_view name, std::string_view standard = {}) const;
-  /// Whether it was typed, and not given by a variable.
+  /// Returns true if the option was typed, not given by a variable.
   bool typed(std::string_view name) const;
 };
 
 Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<const std::string> words,
                                         const std::vector<std::string>& environment);
 
-/// Where `words` begin with long options of dlaunch's own that the launcher has not: how many words they are.
+/// Returns the number of words at the front that are dlaunch's own long options and not options of the launcher.
 size_t own_options_before(std::span<const std::string> words, const LauncherSpec& launcher);
 
-/// The row with exactly this name, a letter or a long name without its dashes; null: none.
+/// Returns the row with exactly this name, without dashes, or null.
 const LauncherOption* find_launcher_option(const LauncherSpec& launcher, std::string_view name);
 
-/// The options that a long name may mean: the one that is called so, else all whose names begin with it.
+/// Returns the options for a long name: the option with exactly this name, else all options whose names begin with it.
 std::vector<const LauncherOption*> launcher_options_meant(const LauncherSpec& launcher, std::string_view name);
 
-/// The same for a word behind a single dash, "-np".
+/// The same for a word with a single dash, "-np".
 std::vector<const LauncherOption*> single_dash_options_meant(const LauncherSpec& launcher, std::string_view word);
 
-/// "--num_gpus", "-np", "-H": a name of a row as the launcher's users type it.
+/// Returns a name of a row as users of the launcher type it: "--num_gpus", "-np", "-H".
 std::string as_typed(const LauncherSpec& launcher, std::string_view name);
 
-/// What --help prints: each option, and what it is here.
+/// Returns the text of --help: each option, and its meaning in dlaunch.
 std::string launcher_help(const LauncherSpec& launcher);
 
-/// The same as a table for the documents.
+/// Returns the same as a Markdown table for the documentation.
 std::string launcher_table(const LauncherSpec& launcher);
 
 }  // namespace dlaunch::cli

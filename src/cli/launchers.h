@@ -1,4 +1,4 @@
-// The launchers whose lines have options of their own, after dlaunch's, instead of dlaunch's under other names. PURE.
+// The launchers with their own option tables. PURE.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace dlaunch::cli {
 
-/// Null where the grammar's options are dlaunch's own.
+/// Returns null for a grammar with dlaunch's options.
 const LauncherSpec* launcher_of(Grammar grammar);
 
-/// What the launcher does where no option says otherwise: as options, weaker than any other source.
+/// Returns the launcher's defaults as options of the weakest source.
 std::vector<ParsedOption> defaults_of(const LauncherSpec& launcher);
 
 }  // namespace dlaunch::cli

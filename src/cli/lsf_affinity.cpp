@@ -12,15 +12,15 @@
 namespace dlaunch::cli {
 namespace {
 
-constexpr std::string_view kSayOtherwise[] = {"host",       "hostfile",       "ignore-resource-manager",
-                                              "fake-hosts", "same-line",      "rank-table",
-                                              "bind-to",    "rankfile",       "map-by",
-                                              "cpu-list",   "cores-per-rank", "N",
-                                              "rank-by",    "include",        "exclude",
-                                              "nolocal",    "spares",         "restarts",
-                                              "max-slots"};
+constexpr std::string_view kOverrides[] = {"host",       "hostfile",       "ignore-resource-manager",
+                                           "fake-hosts", "same-line",      "rank-table",
+                                           "bind-to",    "rankfile",       "map-by",
+                                           "cpu-list",   "cores-per-rank", "N",
+                                           "rank-by",    "include",        "exclude",
+                                           "nolocal",    "spares",         "restarts",
+                                           "max-slots"};
 
-/// How many ranks the programs ask for; as many as there are places where one of them names no number.
+/// Returns the number of ranks of all programs; `places` if a program has no number.
 size_t ranks_of(const plan::Request& request, size_t places) {
   size_t ranks = 0;
   for (const plan::AppRequest& app : request.apps) {
@@ -33,10 +33,10 @@ size_t ranks_of(const plan::Request& request, size_t places) {
 }  // namespace
 
 Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
-  const bool otherwise =
-      std::ranges::any_of(kSayOtherwise, [&](std::string_view name) { return effective.find(name) != nullptr; });
+  const bool overridden =
+      std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
   const auto manager = allocate::manager_of(context.environment);
-  if (otherwise || options.verb != Verb::run || !manager || manager->kind != plan::Manager::Kind::lsf) return {};
+  if (overridden || options.verb != Verb::run || !manager || manager->kind != plan::Manager::Kind::lsf) return {};
   const auto read = [&](const std::string& path) -> Result<std::string> {
     auto text = context.read_file(path);
     if (!text) return fail(std::move(text.error().error));
@@ -46,7 +46,7 @@ Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const Process
   const size_t ranks = ranks_of(options.request, places.size());
   if (places.empty()) return {};
   if (ranks > places.size()) {
-    options.notes.emplace_back("there are more ranks than lines in LSB_AFFINITY_HOSTFILE: they are not bound");
+    options.notes.emplace_back("ranks are not bound: LSB_AFFINITY_HOSTFILE has fewer lines than there are ranks");
     return {};
   }
   places.resize(ranks);

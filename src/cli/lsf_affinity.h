@@ -1,4 +1,4 @@
-// Ranks of an LSF job are bound to the CPUs that LSF names for each.
+// Binds the ranks of an LSF job to the CPUs in LSF's list.
 #pragma once
 
 #include "cli/options.h"
@@ -6,8 +6,8 @@
 
 namespace dlaunch::cli {
 
-/// Places the ranks of a job in LSF as LSB_AFFINITY_HOSTFILE says, unless the options name the hosts or say where ranks
-/// go or are bound, or there are more ranks than its lines. `options` has its programs.
+/// In a job of LSF, places the ranks as in LSB_AFFINITY_HOSTFILE. Does nothing if options set the hosts, places or
+/// binding, or if there are more ranks than lines. `options` has the programs.
 Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options);
 
 }  // namespace dlaunch::cli

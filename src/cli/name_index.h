@@ -1,4 +1,4 @@
-// The names of a table of options, sorted at compile time: a start looks up some two hundred names.
+// The names of a table of options, sorted at compile time: each start looks up about 200 names.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a rule about options is about: an option, or one value of it.
+// An option, or one value of an option, in a rule about options.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@ namespace dlaunch::cli {
 
 struct Operand {
   std::string_view name;
-  std::string_view value = {};  ///< empty: any; of --map-by, its unit
+  std::string_view value = {};  ///< empty: any value; for --map-by the unit
 };
 
-/// The option in effect where it has this value, else null.
+/// Returns the option in effect if its value matches, else null.
 const ParsedOption* holds(const ResolvedOptions& effective, Operand operand);
 
 }  // namespace dlaunch::cli

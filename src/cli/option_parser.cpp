@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/config_file.h"
+#include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -27,7 +28,7 @@ std::string cli_name(std::string_view name) { return (name.size() == 1 ? "-" : "
 std::string cli_names(const OptionSpec& spec) {
   std::string names;
   for (std::string_view name : split(spec.names, ' ')) {
-    if (name.starts_with('-')) continue;  // another launcher's "-np", which has a longer name, too
+    if (name.starts_with('-')) continue;  // another launcher's "-np", an additional name
     names += names.empty() ? "" : ",";
     if (name.starts_with('!')) names += '!', name.remove_prefix(1);
     names += cli_name(name);
@@ -36,7 +37,22 @@ std::string cli_names(const OptionSpec& spec) {
   return names;
 }
 
-std::string two_words(const OptionSpec& spec) { return "takes two words: " + std::string(spec.value_name); }
+/// Returns true for the value of --label as the next word: "[{rank}]". "[%r]" is a value too, and an error later.
+bool is_template(std::string_view word) { return word.find('{') != word.npos || !check_template_fields(word); }
+
+/// Splits "-np4" into the option and the number. Returns false for other words: only a name with a single dash and a
+/// value N can have an attached number.
+bool split_number(TypedOption& typed, const FindOption& find) {
+  const std::string_view name = typed.name();
+  const std::string_view letters = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  if (typed.value || typed.spelled.starts_with("--") || letters.empty() || letters == name) return false;
+  const FoundOption found = find(letters);
+  if (!found.spec || found.spec->takes != Arity::value || found.spec->value_name != "N") return false;
+  typed.found = found;
+  typed.value = name.substr(letters.size());
+  typed.spelled = typed.spelled.substr(0, 1 + letters.size());
+  return true;
+}
 
 }  // namespace
 
@@ -60,7 +76,7 @@ TypedOption next_option(std::span<const std::string>& words, const FindOption& f
   TypedOption typed{.spelled = word.substr(0, equals)};
   if (equals != word.npos) typed.value = word.substr(equals + 1);
   typed.found = find(typed.name());
-  if (!typed.found.spec) return typed;
+  if (!typed.found.spec && !split_number(typed, find)) return typed;
   const Arity takes = typed.found.spec->takes;
   const bool assigned = takes == Arity::assignment && !words.empty() && words.front().find('=') != std::string::npos;
   const bool pair = takes == Arity::pair || takes == Arity::assignment;
@@ -68,7 +84,7 @@ TypedOption next_option(std::span<const std::string>& words, const FindOption& f
   typed.own = words.first(std::min(own, words.size()));
   words = words.subspan(typed.own.size());
   const bool may_have = takes == Arity::maybe_value && !typed.value && !words.empty();
-  if (may_have && words.front().find('{') != std::string::npos) {
+  if (may_have && is_template(words.front())) {
     typed.value = words.front();
     words = words.subspan(1);
   }
@@ -98,22 +114,22 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
     return fail(refused.error);
   } catch (const CLI::ArgumentMismatch&) {
     const TypedOption& typed = typed_.front();
-    std::string what = typed.found.spec->takes == Arity::pair || typed.found.spec->takes == Arity::assignment
-                           ? two_words(*typed.found.spec)
-                           : std::string(rules_.needs).append(typed.found.spec->value_name);
-    return fail({.where = std::string(typed.spelled), .what = std::move(what), .why = "", .hint = ""});
+    return fail({.where = "",
+                 .what = "missing value of " + std::string(typed.spelled),
+                 .why = "expected " + std::string(typed.found.spec->value_name),
+                 .hint = ""});
   }
   if (!options_.empty() && options_.back().spec->takes == Arity::show) group.show = options_.back().spec;
   group.options = std::move(options_);
   return group;
 }
 
-/// Whether to stop reading: something is wrong, or --help was asked for.
+/// Returns true after an error, or after --help.
 bool OptionParser::ended() const {
   return refused_ || (!typed_.empty() && typed_.back().found.spec->takes == Arity::show);
 }
 
-/// The words of one group in CLI11's grammar: its options, "--", then all other words.
+/// Returns the words of one group in CLI11's grammar: the options, "--", then all other words.
 std::vector<std::string> OptionParser::next_line(std::span<const std::string>& words) {
   std::vector<std::string> line;
   std::vector<std::string> others;
@@ -135,12 +151,12 @@ std::vector<std::string> OptionParser::next_line(std::span<const std::string>& w
   return line;
 }
 
-/// Takes one option with the words of its value. False at "--", which ends the options. A flag's value does not go
-/// through CLI11, which takes an empty one and "{}" for none.
+/// Takes one option with the words of its value. Returns false at "--" and after an error. A flag's value bypasses
+/// CLI11: CLI11 drops an empty value and "{}".
 bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std::string>& line) {
   const TypedOption typed = next_option(words, rules_.find);
   if (typed.spelled == "--" && !typed.value) return false;
-  if (!typed.found.spec) {  // reported once CLI11 has read what precedes it, which may be --help
+  if (!typed.found.spec) {  // reported after CLI11 has read the words before it: --help may be among them
     refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
     return false;
   }
@@ -158,7 +174,7 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
   return true;
 }
 
-/// Declares a row when it is first named: all rows at once take CLI11 a millisecond.
+/// Declares a row at its first use: CLI11 needs a millisecond to declare all rows.
 void OptionParser::declare_once(const FoundOption& found) {
   if (app_->get_option_no_throw(cli_name(found.name))) return;
   declare(
@@ -172,8 +188,8 @@ void OptionParser::take(std::string value) {
   typed_.pop_front();
 }
 
-/// `value` is below 0 for a name that unsets the flag, else the count. --pty=false and --label=false turn off what the
-/// config file or a variable turned on.
+/// `value` is negative for a name that unsets the flag, else the count. --pty=false and --label=false turn off an
+/// option of the config file or of a variable.
 void OptionParser::take_flag(long value) {
   const TypedOption& typed = typed_.front();
   const bool has_value = typed.value.has_value();
@@ -192,12 +208,17 @@ void OptionParser::take_flag(long value) {
   take(takes == Arity::count ? std::to_string(value) : value < 0 ? "false" : "true");
 }
 
-/// Joins a pair, such as -mca KEY VALUE, to one value, KEY=VALUE.
+/// Joins a pair, such as -mca KEY VALUE, to KEY=VALUE. The error does not show the words: -genv has secrets.
 void OptionParser::take_words(const std::vector<std::string>& words) {
   const TypedOption& typed = typed_.front();
   if (typed.found.spec->takes == Arity::value) return take(words.front());
   const std::string& key = words.front();
-  if (typed.value || key.empty() || key.find('=') != key.npos) refuse(typed.spelled, two_words(*typed.found.spec));
+  if (typed.value || key.empty() || key.find('=') != key.npos) {
+    throw Refused{{.where = std::string(typed.spelled),
+                   .what = "invalid value",
+                   .why = "expected two words: " + std::string(typed.found.spec->value_name),
+                   .hint = ""}};
+  }
   take(key + '=' + words.back());
 }
 

@@ -10,15 +10,21 @@ namespace {
 
 using std::string_view;
 
-constexpr size_t kLongestSlip = 40;  // a longer word is no typing error
+constexpr size_t kLongestSlip = 40;  // a longer word is not a typing error
 
 FoundOption find_in(std::span<const FoundOption> names, string_view name) {
   const auto found = std::ranges::lower_bound(names, name, {}, &FoundOption::name);
   return found != names.end() && found->name == name ? *found : FoundOption{};
 }
 
+std::string with_dashes(string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
 std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
-  if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // every letter is near to every other
+  if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // all single letters are similar
   return nearest(name, known);
 }
 
@@ -27,6 +33,15 @@ std::optional<std::string> nearest_slip(string_view name, const std::vector<std:
 FoundOption find_option(string_view name) {
   const FoundOption found = find_in(option_names(), name);
   return found.spec ? found : find_in(foreign_names(), name);
+}
+
+FoundOption find_typed_option(string_view name) {
+  FoundOption found = find_option(name);
+  if (!found.spec) found = find_in(familiar_names(), name);
+  if (found.spec || name.find('_') == name.npos) return found;
+  const std::string dashes = with_dashes(name);
+  found = find_option(dashes);
+  return found.spec ? found : find_in(familiar_names(), dashes);
 }
 
 FoundOption find_name(const OptionSpec& spec, string_view name) {
@@ -39,14 +54,15 @@ FoundOption find_name(const OptionSpec& spec, string_view name) {
 
 const OptionSpec& help_option() { return *find_option("help").spec; }
 
-string_view why_refused(string_view name) {
-  string_view why;
+const RefusedOption* refused_option(string_view name) {
+  const std::string dashes = with_dashes(name);
+  const RefusedOption* found = nullptr;
   for (const RefusedOption& row : refused_table()) {
     each_name(row.names, [&](string_view known) {
-      if (known == name) why = row.why;
+      if (known == name || known == dashes) found = &row;
     });
   }
-  return why;
+  return found;
 }
 
 std::string dashed(string_view name) { return (name.size() == 1 || name == "vv" ? "-" : "--") + std::string(name); }
@@ -57,13 +73,12 @@ std::string did_you_mean(string_view name) {
     if (spec.section == Section::hidden) continue;
     each_name(spec.names, [&](string_view word) { known.emplace_back(word.substr(word.starts_with('!') ? 1 : 0)); });
   }
-  for (const RefusedOption& row : refused_table()) {
-    each_name(row.names, [&](string_view word) {
-      if (word.size() > 3) known.emplace_back(word);
-    });
-  }
+  const auto add_long = [&](string_view word) {
+    if (word.size() > 3) known.emplace_back(word);
+  };
+  for (const OptionSpec& row : familiar_table()) each_name(row.names, add_long);
   const auto near = nearest_slip(name, known);
-  return near ? "did you mean " + dashed(*near) + "?" : "";
+  return near ? "use " + dashed(*near) : "";
 }
 
 std::optional<std::string> nearest_preference(string_view name, bool of_variables) {

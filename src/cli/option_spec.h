@@ -1,6 +1,6 @@
-// One option: its names, its value, its help and what it sets. The rows are in option_table.cpp, which is the one place
-// to add an option: the parser, --help, the man page, --show-config, the config file and the DLAUNCH_* variables all
-// read them. The values are static.
+// An option: names, value, help and setter. option_table.cpp has the rows. The parser, the help, the
+// man page, docs/options.md, --show-config, the config file and the DLAUNCH_* variables all read the rows. All texts
+// are static.
 #pragma once
 
 #include <functional>
@@ -15,54 +15,70 @@
 
 namespace dlaunch::cli {
 
-/// The launcher's environment and directory as a value, so that parsing depends on nothing else.
+/// The environment and the directory of the launcher. Parsing reads no other state of the process.
 struct ProcessContext {
   std::vector<std::string> environment;       ///< NAME=VALUE
-  std::string cwd;                            ///< absolute; empty when it is gone
-  ReadFile read_file = read_whole_file;       ///< for the files that options name
-  std::string random_name = "00000000";       ///< that nobody can foresee, for directories of this run
+  std::string cwd;                            ///< absolute; empty if the directory was removed
+  ReadFile read_file = read_whole_file;       ///< reads the files named by options
+  std::string random_name = "00000000";       ///< unpredictable; part of the names of this run's directories
   std::string start_time = "00000000000000";  ///< local, YYYYmmddHHMMSS
-  std::function<bool(const std::string& program)> in_path = {};  ///< empty: all programs are there
+  std::function<bool(const std::string& program)> in_path = {};  ///< empty: assume that every program exists
 };
 
 enum class Arity {
   nothing,      ///< a flag
-  count,        ///< a flag that adds up: -v -v
+  count,        ///< a flag; repetitions add up: -v -v
   value,        ///< `--name VALUE` or `--name=VALUE`
-  pair,         ///< `--name KEY VALUE`; taken as the value KEY=VALUE
-  assignment,   ///< the same, or `--name KEY=VALUE`
-  maybe_value,  ///< `--name`, `--name=VALUE`, or `--name VALUE` when VALUE has a '{'
+  pair,         ///< `--name KEY VALUE`; the value becomes KEY=VALUE
+  assignment,   ///< as `pair`, or `--name KEY=VALUE`
+  maybe_value,  ///< `--name`, `--name=VALUE`, or `--name VALUE` if VALUE contains a '{'
   show,         ///< a flag that ends parsing: --help
 };
 
-enum class Section { start, place, environment, output, input, binding, ending, look, configuration, hidden };
+/// The groups of --help-all; option_groups() (cli/help_text.h) has their titles.
+enum class Section {
+  start,
+  hosts,
+  connections,
+  nodes,
+  devices,
+  environment,
+  output,
+  binding,
+  failures,
+  restarts,
+  inspect,
+  configuration,
+  hidden
+};
 
-/// Both setters get the value as text ("true" for a flag, a number for a count). An Error's empty `where` is filled
-/// with the option as it was typed.
+/// Both setters get the value as text ("true" for a flag, a number for a count). The caller fills an empty `where` of
+/// an Error with the option as typed.
 using JobSetter = Result<void> (*)(Options&, std::string_view value, const ProcessContext&);
 using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const ProcessContext&);
 
 struct ParsedOption;
-struct Translated;  // cli/translate.h
+struct Translated;  // cli/mpirun/translate.h
 using Translate = Result<void> (*)(const ParsedOption&, const ProcessContext&, Translated&);
 
 struct OptionSpec {
-  std::string_view names = {};  ///< without dashes, the first is the name in the config file; "!name" unsets a flag
+  std::string_view names = {};  ///< without dashes; the config file uses the first; "!name" unsets a flag
   Arity takes = Arity::nothing;
-  std::string_view value_name = {};  ///< for people: "SECONDS"
+  std::string_view value_name = {};  ///< in help texts: "TIME"
   Section section = Section::hidden;
-  bool also_later = false;         ///< one for the job, and another for each later program of `a : b`: -H
-  bool joins = false;              ///< a repetition on the command line appends to the value, with a comma
-  bool preference = false;         ///< the config file and DLAUNCH_* may set it
-  bool by_variable = false;        ///< DLAUNCH_* may set it, and the config file may not
-  bool rare = false;               ///< in the man page, not in --help
-  std::string_view standard = {};  ///< the default, for people; empty: off
+  bool also_later = false;         ///< for the job, and again for each later program of `a : b`: -H
+  bool joins = false;              ///< repetitions on the command line are joined with commas
+  bool preference = false;         ///< the config file and DLAUNCH_* can set the option
+  bool by_variable = false;        ///< DLAUNCH_* can set the option, the config file cannot
+  bool common = false;             ///< part of --help
+  std::string_view shown = {};     ///< the name in --help; empty: the first name
+  std::string_view standard = {};  ///< the default, in help texts; empty: off
   std::string_view help = {};      ///< one line
   JobSetter set_job = nullptr;
-  ProgramSetter set_program = nullptr;  ///< set instead when the option belongs to one program of `a : b`
-  std::string_view more = {};           ///< sentences for the man page only
-  // Rows of foreign_table() have one of these instead of a setter (cli/translate.h).
-  std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": the option that it means here; {} is its own value
+  ProgramSetter set_program = nullptr;  ///< instead of set_job: the option belongs to one program of `a : b`
+  std::string_view more = {};           ///< sentences for `dlaunch help TOPIC`, docs/options.md and the man page
+  // A row of foreign_table() or familiar_table() has one of these instead of a setter (cli/mpirun/translate.h).
+  std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": dlaunch's option; {} is the given value
   Translate translate = nullptr;
 
   std::string_view name() const { return names.substr(0, names.find(' ')); }
@@ -70,50 +86,58 @@ struct OptionSpec {
 };
 
 struct FoundOption {
-  const OptionSpec* spec = nullptr;  ///< null: no such option
-  std::string_view name = {};        ///< the name that was found, without dashes and '!'
+  const OptionSpec* spec = nullptr;  ///< null: unknown option
+  std::string_view name = {};        ///< without dashes and '!'
 };
 
 std::span<const OptionSpec> option_table();
-std::span<const FoundOption> option_names();  ///< of its rows, sorted
+std::span<const FoundOption> option_names();  ///< all names in option_table(), sorted
 
-/// Other launchers' spellings, in no help, which become options of option_table() before anything else reads them.
+/// Options of mpirun and Hydra. translate_options() replaces them by options of option_table(). The help omits them.
 std::span<const OptionSpec> foreign_table();
 std::span<const FoundOption> foreign_names();
 
-/// Options of similar launchers that dlaunch does not have, and why.
+/// The same for other launchers, in dlaunch's own grammar.
+std::span<const OptionSpec> familiar_table();
+std::span<const FoundOption> familiar_names();
+
+/// An option of another launcher that dlaunch does not support.
 struct RefusedOption {
   std::string_view names;  ///< without dashes
-  std::string_view why;
+  std::string_view why;    ///< may be empty
+  std::string_view hint;   ///< begins with a verb: "use --report FILE"
 };
 
 std::span<const RefusedOption> refused_table();
 
-/// `name` without dashes.
+/// Finds a row of option_table() or foreign_table(). `name` has no dashes.
 FoundOption find_option(std::string_view name);
 
-/// `spec`, when `name` is one of its names.
+/// As find_option(), and finds rows of familiar_table(). Also accepts '_' for '-' in `name`.
+FoundOption find_typed_option(std::string_view name);
+
+/// Returns `spec` if `name` is one of its names.
 FoundOption find_name(const OptionSpec& spec, std::string_view name);
 
 /// --help
 const OptionSpec& help_option();
 
-/// Why `name` is refused; empty when it is not in refused_table().
-std::string_view why_refused(std::string_view name);
+/// Returns the row of refused_table() with this name, or null. '_' in `name` matches '-'.
+const RefusedOption* refused_option(std::string_view name);
 
-/// "--grace", "-n": as a user would type it.
+/// "--grace", "-n": an option as a user types it.
 std::string dashed(std::string_view name);
 
-/// The hint for an unknown name: "did you mean --hostfile?". Empty when no name is near.
+/// The hint for an unknown name: "use --hostfile". Empty if no known name is similar.
 std::string did_you_mean(std::string_view name);
 
-/// The preference whose name is nearest to `name`, such as "grace"; none when none is near. `of_variables`: also one
-/// that DLAUNCH_* alone may set.
+/// The preference with the most similar name, such as "grace"; nullopt if no name is similar. `of_variables`: also
+/// options that only DLAUNCH_* can set.
 std::optional<std::string> nearest_preference(std::string_view name, bool of_variables);
 
-/// Who set an option, the weakest first.
+/// The sources of an option, the weakest first.
 enum class Source {
-  personality,  ///< a default of the launcher under whose name dlaunch was called
+  personality,  ///< a default of the launcher in --as or argv[0]
   convention,   ///< NO_COLOR, MPIEXEC_TIMEOUT
   config_file,
   mca_variable,  ///< OMPI_MCA_*
@@ -121,7 +145,7 @@ enum class Source {
   command_line
 };
 
-/// One option as it was given somewhere.
+/// One option from one source.
 struct ParsedOption {
   const OptionSpec* spec = nullptr;
   std::string value;    ///< "true" or "false" for a flag

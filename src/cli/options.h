@@ -1,4 +1,4 @@
-// All that the user asked, with every default decided here and nowhere later. A value; `run` owns it.
+// The options of one run, with all defaults filled in. A value; `run` owns it.
 #pragma once
 
 #include <map>
@@ -18,28 +18,28 @@ using plan::StdinTarget;
 
 enum class Format { text, json };
 
-/// --transport. automatic: --exec's command where it is given, a resource manager's own in its job, else ssh.
+/// --transport. automatic: the command of --exec if given, else the batch system's transport in a job, else ssh.
 enum class TransportChoice { automatic, ssh, exec, slurm, sge, lsf, pbs, pals, flux };
 
-/// --same-line, and what may say which node this is; what is empty is read from the place's variables.
+/// --same-line and its options. Empty fields are read from the environment of the batch system.
 struct SameLineRequest {
   bool asked = false;
   std::string rendezvous;  ///< HOST:PORT of node 0
   std::optional<int> node;
-  std::optional<int> least;  ///< with so many nodes the job starts once no more have come for `last_call`
-  std::optional<int> nodes;  ///< at most
+  std::optional<int> least;  ///< the job starts with this many nodes if no node joins for `last_call`
+  std::optional<int> nodes;  ///< the maximum
   std::chrono::milliseconds last_call{30'000};
   std::string key_file;  ///< absolute; empty: DLAUNCH_KEY has the key
 };
 
 /// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have options of
 /// their own.
-enum class Verb { run, hosts, check, ranktable, stacks, chaos };
+enum class Verb { run, hosts, check, ranktable, stacks, chaos, help };
 
 /// --rank-table.
 struct RankTableRequest {
-  bool automatic = false;  ///< made from the plan; otherwise the next members are the file's
-  std::string name;        ///< as it was typed
+  bool automatic = false;  ///< made from the plan; else the next members describe the file
+  std::string name;        ///< as typed
   std::string path;        ///< absolute
   std::string text;
 };
@@ -57,22 +57,21 @@ struct Options : JobOptions {
   const JobOptions& of_job() const { return *this; }
 
   Verb verb = Verb::run;
-  plan::Request request;  ///< complete except for job_id, which the caller makes; `check` may name no program
+  plan::Request request;  ///< complete except for job_id, set by the caller; `check` may have no program
   allocate::HostRequest hosts;
   std::string rsh_agent;   ///< Open MPI's plm_rsh_agent
-  std::string link_proxy;  ///< words before the command of `exec`
-  std::string rsh_args;    ///< and plm_rsh_args; together they are `exec`, when that is empty
+  std::string link_proxy;  ///< inserted before the command of `exec`
+  std::string rsh_args;    ///< Open MPI's plm_rsh_args; if `exec` is empty, `exec` is made from both
 
-  std::string manager_program;  ///< the name of the command that starts the agents, where HostRequest::by_manager
-  /// How many GPUs Slurm's steps ask for on each node, by name, where nodes may differ; a node that is missing has
-  /// none.
+  std::string manager_program;  ///< the command that starts the agents if HostRequest::by_manager
+  /// GPUs per node name for Slurm's steps, if nodes may differ. A node without an entry has no GPUs.
   std::map<std::string, int> step_gpus;
 
   PortRange ports;  ///< --port
   SameLineRequest same_line;
 
   std::optional<RankTableRequest> rank_table;
-  std::optional<ranktable::Product> product;  ///< empty: the usual one of the table's version
+  std::optional<ranktable::Product> product;  ///< empty: the usual product for the table's version
 
   bool check_ascend = false;  ///< check --ascend
 
@@ -83,13 +82,13 @@ struct Options : JobOptions {
   bool quiet = false;            ///< --quiet: no notes
   bool show_map = false;         ///< --display-map: the plan on stdout before the job starts
   bool show_allocation = false;  ///< --display-allocation
-  std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: not asked for
+  std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: off
 
-  std::vector<std::string> notes;    ///< of the command line itself, a line each, no prefix
-  std::vector<std::string> remarks;  ///< the same, for who looks: what another launcher's line amounts to
+  std::vector<std::string> notes;    ///< about the command line, one line per note, no prefix
+  std::vector<std::string> remarks;  ///< the same for -v: the dlaunch command for another launcher's line
 };
 
-/// The answer to an option like --help: print the text and exit.
+/// The result of --help and similar options: print the text and exit.
 struct ShowText {
   std::string text;
   int exit_code = 0;

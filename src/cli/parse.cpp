@@ -49,14 +49,14 @@ Result<void> refuse_job_options(const Group& group) {
   for (const ParsedOption& given : group.options) {
     if (given.spec->per_program() || given.spec->also_later) continue;
     return fail({.where = in_line(group, given.spelled),
-                 .what = "is not an option of one program",
-                 .why = "it holds for the whole job",
-                 .hint = "write it before the first program"});
+                 .what = "invalid position",
+                 .why = "the option applies to the whole job",
+                 .hint = "put the option before the first program"});
   }
   return {};
 }
 
-/// Makes programs of groups.
+/// Converts groups to programs.
 class Programs {
  public:
   Programs(const CommandLine& line, const ProcessContext& context, const ParsedOption* app_file)
@@ -71,7 +71,7 @@ class Programs {
     return read_groups(groups);
   }
 
-  /// The hosts of programs with a list of their own, a pool for each.
+  /// Hosts of programs with their own -H, one pool per program.
   std::vector<allocate::HostEntry> hosts;
   std::vector<std::string> notes;
 
@@ -80,17 +80,17 @@ class Programs {
     std::vector<AppRequest> apps;
     for (size_t i = 0; i < groups.size(); ++i) {
       Group& group = groups[i];
-      if (group.program.empty() && groups.size() == 1) {  // only the job's options: the caller decides
+      if (group.program.empty() && groups.size() == 1) {  // only options of the job: the caller checks the verb
         if (line_.verb == Verb::check) apps.push_back(first_);
         break;
       }
       auto app = TRY(i == 0 ? Result<AppRequest>(first_) : later_program(group));
       if (group.program.empty()) {
         if (group.options.empty()) continue;
-        return fail({.where = in_line(group, group.options.back().spelled),
-                     .what = "no program follows",
+        return fail({.where = group.where,
+                     .what = "missing program after " + group.options.back().spelled,
                      .why = "",
-                     .hint = "name the program after its options"});
+                     .hint = "add the program after its options"});
       }
       app.argv = std::move(group.program);
       apps.push_back(std::move(app));
@@ -98,7 +98,7 @@ class Programs {
     return apps;
   }
 
-  /// Options of the first program apply here too, except -n; not so for mpirun and mpiexec.
+  /// In dlaunch's grammar, the options of the first program apply to later programs too, except -n.
   Result<AppRequest> later_program(const Group& group) {
     AppRequest app = line_.grammar == Grammar::dlaunch || app_file_ ? first_ : AppRequest{};
     app.ranks.reset();
@@ -126,16 +126,12 @@ class Programs {
   }
 
   Result<std::vector<AppRequest>> read_app_file(const std::vector<Group>& groups) {
-    const auto refuse = [&](std::string what, std::string why) {
-      return fail({.where = app_file_->spelled,
-                   .what = std::move(what),
-                   .why = std::move(why),
-                   .hint = "leave one of them out"});
-    };
     if (groups.size() > 1 || !groups.front().program.empty()) {
-      return refuse("does not go with a program on the command line", "the file names the programs");
+      Error error = conflict(app_file_->spelled, "a program on the command line", "the file has the programs");
+      error.hint = "remove " + app_file_->spelled + " or the program";
+      return fail(std::move(error));
     }
-    if (first_.ranks) return refuse("does not go with -n on the command line", "each line of the file has its own");
+    if (first_.ranks) return fail(conflict(app_file_->spelled, "-n", "each line of the file has its own -n"));
     auto lines = TRY(read_lines());
     for (const Group& group : lines) {
       TRY(refuse_job_options(group));
@@ -143,7 +139,10 @@ class Programs {
     lines.insert(lines.begin(), Group{});
     auto apps = read_groups(lines);
     if (apps && apps->empty()) {
-      return fail({.where = app_file_->value, .what = "names no program", .why = "", .hint = "write a program a line"});
+      return fail({.where = app_file_->value,
+                   .what = "missing program",
+                   .why = "the file has no program",
+                   .hint = "write one program per line"});
     }
     return apps;
   }
@@ -170,16 +169,16 @@ class Programs {
   int pools_ = 0;
 };
 
-/// Adds the programs' lists to the job's own, which is needed by programs without one.
+/// Adds the host lists of programs to the job's list. Programs without a list require the job's list.
 Result<void> join_hosts(Options& options, std::vector<allocate::HostEntry> hosts) {
   if (hosts.empty()) return {};
   const auto& apps = options.request.apps;
   const auto without = std::ranges::find(apps, 0, &AppRequest::pool);
   if (without != apps.end() && options.hosts.list.empty()) {
     return fail({.where = without->argv.front(),
-                 .what = "has no -H, and another program has",
-                 .why = "",
-                 .hint = "give -H to each program, or to the first one for all without their own"});
+                 .what = "missing -H",
+                 .why = "another program has -H",
+                 .hint = "add -H to each program, or before the first program"});
   }
   std::ranges::move(hosts, std::back_inserter(options.hosts.list));
   return {};
@@ -193,7 +192,7 @@ const ParsedOption* last_config(const Group& first) {
   return last;
 }
 
-/// The job's options in effect, and what else the user's preferences say.
+/// The job's options in effect, and the user's preferences.
 struct Resolved {
   ResolvedOptions options;
   Preferences preferences;
@@ -202,7 +201,7 @@ struct Resolved {
 Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
   auto preferences = TRY(read_preferences(last_config(first), context));
   Resolved resolved{.options = {}, .preferences = std::move(preferences)};
-  const auto add_line = [&](bool defaults) {  // a launcher's line may have defaults of its own
+  const auto add_line = [&](bool defaults) {  // a launcher's line may have its own defaults
     for (const ParsedOption& given : first.options) {
       if (!given.spec->per_program() && (given.source == Source::personality) == defaults) resolved.options.add(given);
     }
@@ -215,7 +214,7 @@ Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessConte
   return resolved;
 }
 
-/// All options but the programs'.
+/// Returns all options except the options of programs.
 Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved, const ProcessContext& context) {
   Options options;
   options.verb = line.verb;
@@ -233,28 +232,30 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
 
 Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
   if (verb == Verb::run && apps.empty()) {
-    return fail({.where = "", .what = "no program was named", .why = "", .hint = usage_hint()});
+    return fail({.where = "", .what = "missing program", .why = "", .hint = usage_hint()});
   }
   if (verb != Verb::hosts || apps.empty()) return {};
   return fail({.where = "hosts",
-               .what = "prints the hosts and takes no program",
-               .why = "",
-               .hint = "a program of this name is run by: dlaunch -- hosts"});
+               .what = "unexpected program \"" + apps.front().argv.front() + '"',
+               .why = "hosts prints the hosts and starts no program",
+               .hint = "write dlaunch -- hosts to run a program named hosts"});
 }
 
-std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher) {
+std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb verb) {
   if (launcher && &spec == &help_option()) return launcher_help(*launcher);
   if (spec.name() == "version") return report::version_text();
-  return spec.name() == "help-man" ? man_page() : help_text();
+  return help_for(spec.name(), verb);
 }
 
 }  // namespace
 
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
+  if (line.verb == Verb::help)
+    return help_page(line.words).map([](std::string text) { return ShowText{std::move(text)}; });
   std::vector<std::string> notes;
   const LauncherSpec* foreign = launcher_of(line.grammar);
   auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
-  if (arguments.show) return ShowText{text_of(*arguments.show, foreign)};
+  if (arguments.show) return ShowText{text_of(*arguments.show, foreign, line.verb)};
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
   auto options = TRY(job_options(line, resolved.options, context));

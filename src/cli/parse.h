@@ -1,8 +1,9 @@
-// From argv to Options. Reads nothing but its parameters and the files that they name.
+// Converts argv to Options. Reads only the parameters and the files that they name.
 //
-// The value of an option comes from the first of: the command line; DLAUNCH_<NAME>; the config file; the default. Of a
-// repeated option the last one counts, but -x and --env-file add up. -x, --env-file and -wdir before the first program
-// apply to all programs of the job; later ones add to them or override them. -n is each program's own.
+// The value of an option comes from the first of: the command line; DLAUNCH_<NAME>; the config file; the default. The
+// last of repeated options wins, except that -x and --env-file accumulate. -x, --env-file and -wdir before the first
+// program apply to all programs of the job; the same options of a later program add to them or override them. -n
+// belongs to one program.
 #pragma once
 
 #include "cli/command_line.h"
@@ -10,7 +11,7 @@
 
 namespace dlaunch::cli {
 
-/// For all verbs but `ranktable` and `chaos`.
+/// For all subcommands except `ranktable`, `stacks` and `chaos`.
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

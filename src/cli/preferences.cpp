@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "DLAUNCH_";
 
-/// These tell who a rank is. dlaunch inside a dlaunch job finds them set, and they are never options.
+/// Variables of a rank. A dlaunch inside a dlaunch job inherits them; they are never options.
 constexpr std::array<std::string_view, 12> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
                                                      "NODE_RANK", "NUM_NODES", "HOST",       "DEVICE",
                                                      "JOB_ID",    "WORLD",     "FAKE_HOST",  "ROUND"};
@@ -39,20 +39,20 @@ std::string variable_of(std::string_view option) {
 
 bool takes_variable(const OptionSpec& spec) { return spec.preference || spec.by_variable; }
 
-/// `spec` is the option of that name, or null.
+/// The note about a DLAUNCH_* variable without effect. `spec`: the option with the variable's name, or null.
 std::string without_effect(const std::string& name, const OptionSpec* spec, std::string_view option) {
   const std::string what = escaped(name) + " has no effect: ";
-  if (spec && takes_variable(*spec)) return what + "it is called " + variable_of(spec->name()) + " here";
-  if (spec) return what + dashed(spec->name()) + " is taken from the command line only";
+  if (spec && takes_variable(*spec)) return what + "use " + variable_of(spec->name());
+  if (spec) return what + "only the command line can set " + dashed(spec->name());
   const auto near = nearest_preference(option, true);
-  return what + (near ? "did you mean " + variable_of(*near) + "?" : "dlaunch has no such option");
+  return what + "unknown option" + (near ? "; use " + variable_of(*near) : "");
 }
 
-/// Which attempt at the job this is; the environment tells it in another room (allocate/job_life.h).
+/// Checks DLAUNCH_ATTEMPT. allocate/job_life.h reads it.
 Result<void> check_attempt(const std::string& name, std::string_view value) {
   if (value.empty() || whole_number(value, 0, kMostAttempts)) return {};
-  return fail({name, escaped(value) + " is not the number of an attempt", "",
-               "write 0 for the first attempt, 1 for the next one, or unset it"});
+  return fail({name, "invalid attempt number", "expected 0 for the first attempt, 1 for the next attempt",
+               "set a number, or remove the variable"});
 }
 
 Result<void> read_variable(const std::string& name, std::string_view value, Preferences& preferences) {
@@ -79,7 +79,7 @@ Result<void> read_variable(const std::string& name, std::string_view value, Pref
 }
 
 struct ConfigPath {
-  std::string path;  ///< empty: there is none
+  std::string path;  ///< empty: no config file
   bool named = false;
 };
 
@@ -92,7 +92,7 @@ Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext&
     error.where = config ? config->spelled : "DLAUNCH_CONFIG";
     return fail(std::move(error));
   }
-  // The XDG specification says that a relative path must be ignored.
+  // The XDG specification requires to ignore a relative path.
   const auto xdg = filled_variable(context.environment, "XDG_CONFIG_HOME");
   if (xdg && xdg->starts_with('/')) return ConfigPath{*xdg + "/dlaunch/config.toml"};
   const auto home = filled_variable(context.environment, "HOME");
@@ -100,7 +100,7 @@ Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext&
   return ConfigPath{};
 }
 
-/// The option for a variable that other programs read as well.
+/// The option for a variable of other programs.
 ParsedOption by_convention(std::string_view option, std::string_view value, const char* variable) {
   return {.spec = find_option(option).spec,
           .value = std::string(value),
@@ -127,14 +127,13 @@ Result<void> read_config(const ParsedOption* config, const ProcessContext& conte
 
 Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context) {
   Preferences preferences;
-  if (filled_variable(context.environment, "NO_COLOR")) {  // https://no-color.org: any value but the empty one
+  if (filled_variable(context.environment, "NO_COLOR")) {  // https://no-color.org: any value except an empty value
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
   }
-  if (const auto limit =
-          filled_variable(context.environment, "MPIEXEC_TIMEOUT")) {  // of MPI's mpiexec, also Open MPI's
+  if (const auto limit = filled_variable(context.environment, "MPIEXEC_TIMEOUT")) {  // Open MPI's mpiexec reads it too
     preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
   }
-  if (allocate::mpi_job(context.environment)) {  // workers' pods come up after the launcher's, with keys of their own
+  if (allocate::mpi_job(context.environment)) {  // pods of workers start after the launcher's pod, with new host keys
     preferences.given.push_back(by_convention("wait-hosts", "300", "MPIJob"));
     preferences.given.push_back(by_convention("host-key", "accept-new", "MPIJob"));
   }

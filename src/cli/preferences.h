@@ -1,6 +1,7 @@
-// The user's defaults: the config file ($XDG_CONFIG_HOME or ~/.config, then dlaunch/config.toml; --config FILE or
-// DLAUNCH_CONFIG instead), then OMPI_MCA_* variables (cli/mpirun/mca.h), then DLAUNCH_<OPTION> variables; later ones
-// win. An empty variable counts as unset.
+// The user's defaults, the weakest first:
+// - the config file: --config FILE, else DLAUNCH_CONFIG, else dlaunch/config.toml below $XDG_CONFIG_HOME or ~/.config;
+// - OMPI_MCA_* variables (cli/mpirun/mca.h);
+// - DLAUNCH_<OPTION> variables. An empty variable counts as unset.
 #pragma once
 
 #include <string>
@@ -13,12 +14,13 @@ namespace dlaunch::cli {
 
 struct Preferences {
   std::vector<ParsedOption> given;   ///< the weakest first
-  std::string file;                  ///< the config file that was read; empty: none
-  std::vector<std::string> ignored;  ///< names of DLAUNCH_* variables that are no option
-  std::vector<std::string> notes;    ///< about `ignored`, a line each
+  std::string file;                  ///< the config file; empty: no file was read
+  std::vector<std::string> ignored;  ///< names of DLAUNCH_* variables that are not options
+  std::vector<std::string> notes;    ///< about `ignored`, one line per note
 };
 
-/// `config` is --config as given, or null. A file that was named must exist; the default one need not.
+/// `config` is --config as given, or null. A file in --config or DLAUNCH_CONFIG must exist; the default file may be
+/// missing.
 Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

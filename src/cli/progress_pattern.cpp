@@ -15,12 +15,12 @@ namespace {
 
 using std::string_view;
 
-constexpr std::int64_t kMemory = 1 << 20;  // of RE2's automata; with more states it goes on without keeping them
-constexpr size_t kShown = 200;             // columns of a pattern, and of what RE2 says of it, which may repeat it
-constexpr const char* kExample = "write a regular expression in RE2's syntax, as --progress 'step (\\d+)'";
+constexpr std::int64_t kMemory = 1 << 20;  // of RE2's automata; RE2 discards states beyond this limit
+constexpr size_t kShown = 200;             // columns of a pattern, and of RE2's message about the pattern
+constexpr const char* kExample = "write a regular expression for RE2, such as 'step (\\d+)'";
 
 RE2::Options bounded() {
-  RE2::Options options(RE2::Latin1);  // bytes: a line need not be UTF-8
+  RE2::Options options(RE2::Latin1);  // bytes: a line may be invalid UTF-8
   options.set_log_errors(false);
   options.set_max_mem(kMemory);
   return options;
@@ -57,16 +57,16 @@ std::optional<std::int64_t> last_number(const RE2& pattern, string_view line) {
 Result<std::function<std::optional<std::int64_t>(string_view line)>> progress_pattern(string_view text) {
   const auto wrong = [&](const std::string& why) {
     return fail({.where = "",
-                 .what = '"' + plan::shorten(text, kShown) + "\" cannot find the progress of ranks",
+                 .what = "invalid pattern \"" + plan::shorten(text, kShown) + '"',
                  .why = plan::shorten(why, kShown),
                  .hint = kExample});
   };
-  if (text.empty()) return wrong("it is empty");
+  if (text.empty()) return wrong("expected a pattern that is not empty");
   const auto pattern = std::make_shared<const RE2>(re2::StringPiece(text.data(), text.size()), bounded());
   if (!pattern->ok()) return wrong(pattern->error());
   if (pattern->NumberOfCapturingGroups() > 1) {
-    return wrong("it has " + std::to_string(pattern->NumberOfCapturingGroups()) +
-                 " groups, and the number is in one; (?:…) is no group");
+    return wrong("expected at most one group, found " + std::to_string(pattern->NumberOfCapturingGroups()) +
+                 "; (?:…) does not count");
   }
   return [pattern](string_view line) { return last_number(*pattern, line); };
 }

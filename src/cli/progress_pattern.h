@@ -1,5 +1,5 @@
-// --progress: a regular expression that finds a rank's progress, a number, in a line of its output. What a line costs
-// is bounded, whatever stands in it: RE2 never goes back, and of many matches only the first ones are looked at.
+// --progress: a regular expression for a rank's progress, a number, in a line of output. The time per line is bounded:
+// RE2 does not backtrack, and only the first kMostProgressMatches matches are read.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace dlaunch::cli {
 
-inline constexpr int kMostProgressMatches = 100;  ///< of a line
+inline constexpr int kMostProgressMatches = 100;  ///< per line
 
-/// What gives the progress that a line tells: of its last match the first whole number in the group, where the
-/// expression has one, else in all of the match. A group that begins with a minus has none.
+/// Returns a function from a line to the progress in the line: the first whole number in the group of the last match,
+/// or in the whole match if the expression has no group. A number after a minus at the start of the group does not
+/// count.
 Result<std::function<std::optional<std::int64_t>(std::string_view line)>> progress_pattern(std::string_view text);
 
 }  // namespace dlaunch::cli

@@ -29,7 +29,7 @@ struct RanktableMerge {
 struct RanktableMake {
   std::optional<std::string> device_num = {};
   std::optional<std::string> visible_devices = {};
-  std::string server_ip = {};  ///< empty: to be found
+  std::string server_ip = {};  ///< empty: dlaunch finds the address
   ranktable::Version version = ranktable::Version::v1_0;
   std::optional<ranktable::Product> product = {};
   std::string hccn_conf = "/etc/hccn.conf";
@@ -37,7 +37,7 @@ struct RanktableMake {
   std::string super_pod_id = {};
   std::vector<long> super_device_ids = {};  ///< for the chosen devices, in their order
   std::string output = {};
-  std::vector<std::string> job_words = {};  ///< options of a job, for the hosts and how they are reached
+  std::vector<std::string> job_words = {};  ///< options of a job that select the hosts and the transport
 };
 
 using RanktableCommand = std::variant<RanktableHelp, RanktableCheck, RanktableMerge, RanktableMake>;

@@ -1,4 +1,4 @@
-// Options of similar launchers that mean nothing here or do not exist yet, with the reason and what to use instead.
+// Options of other launchers that dlaunch does not support: the reason, and the option to use instead.
 #include "cli/option_spec.h"
 
 namespace dlaunch::cli {
@@ -6,66 +6,72 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kNoNetwork =
-    "dlaunch has no daemons that stay and no network of theirs; each job reaches its hosts by ssh";
-constexpr string_view kNoDebugger =
-    "dlaunch starts no debugger; -v and -vv tell what it does, --report FILE has the pid of each rank";
-constexpr string_view kJson = "use --format jsonl, which is one JSON object a line";
-constexpr string_view kPlan = "--dry-run prints the plan, with --format json all of it";
+constexpr string_view kNoNetwork = "dlaunch has no permanent daemons";
+constexpr string_view kNoDebugger = "dlaunch does not start a debugger";
+constexpr string_view kUseVerbose = "use -vv for dlaunch's steps, --report FILE for the pid of each rank";
+constexpr string_view kNoRestart = "dlaunch restarts all ranks together";
+constexpr string_view kUseRestarts = "use --restarts N, or --on-failure continue";
+constexpr string_view kUseRankDir =
+    "use --rank-dir 'DIR{rank}' --stage FILE,... to copy files to each rank's directory";
+constexpr string_view kOneDevice = "each rank gets one device";
+constexpr string_view kUseDevices = "use --devices LIST, --visible rank to hide the others";
+constexpr string_view kUseSameLine = "use --same-line --nodes N, or -H for the hosts";
+constexpr string_view kUseRendezvous =
+    "use --same-line --rendezvous HOST:PORT, or -x MASTER_ADDR=HOST -x MASTER_PORT=PORT";
 
 constexpr RefusedOption kRefused[] = {
     // mpirun
-    {"npersocket",
-     "how many sockets a host has is not known to the plan; -N with --map-by socket --bind-to socket deals "
-     "a host's ranks to its sockets"},
-    {"enable-recovery continuous max-restarts", "ranks are not restarted; --on-failure continue lets the others go on"},
-    {"path", "programs are looked for in the ranks' PATH: -x PATH=DIR:$PATH"},
-    {"s preload-binary",
-     "--rank-dir 'DIR{rank}' --stage PROG ./PROG copies it into a directory of each rank, on its host; Hydra's -s all "
-     "is --stdin all"},
-    {"preload-files",
-     "--rank-dir 'DIR{rank}' --stage FILE,... copies files into a directory of each rank, on its host, and runs it "
-     "there"},
-    {"set-cwd-to-session-dir", "dlaunch makes no session directories; --rank-dir 'DIR{rank}' makes one for each rank"},
-    {"launch-agent",
-     "the agent is dlaunch's own and travels with it; --agent-path FILE names one that is installed there"},
-    {"xterm", "dlaunch opens no windows; --ranks 0,3 shows only these, and for one: -n 3 PROG : -n 1 xterm -e PROG"},
-    {"xml xml-file", kJson},
+    {"npersocket", "the plan does not know the sockets of other hosts", "use -N with --map-by socket --bind-to socket"},
+    {"enable-recovery continuous max-restarts with-ft", kNoRestart, kUseRestarts},
+    {"path", "ranks search their own PATH", "use -x PATH=DIR:$PATH"},
+    {"s preload-binary", "", "use --rank-dir 'DIR{rank}' --stage PROG ./PROG; for Hydra's -s all, --stdin all"},
+    {"preload-files", "", kUseRankDir},
+    {"set-cwd-to-session-dir", "dlaunch has no session directories", "use --rank-dir 'DIR{rank}'"},
+    {"launch-agent", "dlaunch sends its own agent", "use --agent-path FILE for an installed agent"},
+    {"xterm", "dlaunch does not open windows", "use --ranks 0,3, or -n 3 PROG : -n 1 xterm -e PROG"},
+    {"xml xml-file", "", "use --format jsonl"},
     {"report-uri report-events ompi-server hnp dvm dvm-uri max-vm-size fwd-mpirun-port enable-instant-on-support "
      "use-regexp "
      "use-regex do-not-resolve report-child-jobs-separately",
-     kNoNetwork},
-    {"output-proctable", "use --report FILE, which has host and pid of each rank"},
-    {"index-argv-by-rank", "argv is the same for all ranks; each knows itself by RANK_ID"},
-    {"cf cartofile", "hardware is read on each host; --map-by and --bind-to say how it is used"},
-    {"display-devel-map display-devel-allocation display-diffable-map display-topo", kPlan},
-    {"debug-devel debug debugger tv debug-daemons debug-daemons-file", kNoDebugger},
-    {"forward-signals", "USR1, USR2, TSTP and CONT always reach the ranks; INT, TERM, HUP and QUIT end the job"},
-    {"unset-env", "a variable is removed in front: env -u NAME dlaunch …"},
-    {"pset", "dlaunch names no sets of ranks"},
-    {"with-ft", "ranks are not restarted; --on-failure continue lets the others go on"},
-    {"stop-on-exec stop-in-init stop-in-app", kNoDebugger},
+     kNoNetwork, "remove the option"},
+    {"output-proctable", "", "use --report FILE"},
+    {"index-argv-by-rank", "all ranks have the same arguments", "use RANK_ID in the program"},
+    {"cf cartofile", "each host reads its own hardware", "use --map-by and --bind-to"},
+    {"display-devel-map display-devel-allocation display-diffable-map display-topo", "",
+     "use --dry-run, or --dry-run --format json"},
+    {"debug-devel debug debugger tv debug-daemons debug-daemons-file", kNoDebugger, kUseVerbose},
+    {"forward-signals", "dlaunch always forwards USR1, USR2, TSTP and CONT; INT, TERM, HUP and QUIT end the job",
+     "remove the option"},
+    {"unset-env", "", "run env -u NAME dlaunch …"},
+    {"pset", "dlaunch has no process sets", "remove the option"},
+    {"stop-on-exec stop-in-init stop-in-app", kNoDebugger, kUseVerbose},
     // Hydra
-    {"trace t check_mpi mps",
-     "Intel's collector is a library: -x LD_PRELOAD=libVT.so for -trace, libVTmc.so for -check_mpi"},
-    {"aps", "start the tool as the program: -n 4 aps PROGRAM"},
-    {"ilp64", "it is a library: -x LD_PRELOAD=libmpi_ilp64.so"},
-    {"umask", "ranks have the umask of the shell: write umask 022 in front"},
-    {"membind", "memory follows where ranks are bound: --bind-to numa"},
-    {"usize", "MPI_UNIVERSE_SIZE is the number of slots"},
-    {"pmi-port nameserver", "dlaunch opens no port"},
-    {"order-nodes", "ranks go to hosts in your order"},
-    {"gpus-per-proc g", "a rank gets one device; --devices names those in use, --visible rank hides the others"},
-    {"enable-x disable-x", "write ForwardX11 into ~/.ssh/config, or --exec 'ssh -X {host}'"},
-    {"localhost disable-hostname-propagation", "a host's name is the one that you give it in -H or the hostfile"},
-    {"ckpointlib ckpoint-prefix ckpoint-interval ckpoint-num",
-     "MPICH has no checkpoints any more, and dlaunch has none"},
-    {"rankmap", "--rankfile FILE places each rank"},
-    {"gtool gtoolfile", "start the tool as the program: -n 1 TOOL PROGRAM : -n 7 PROGRAM"},
-    {"gpu-subdevs-per-proc gpu-bind",
-     "a rank gets one device; --devices names those in use, --visible rank hides the others"},
-    {"stdout-proc stderr-proc", "use --stdout-file 'NAME.{rank}' and --stderr-file"},
-    {"demux profile info", "it is about Hydra's own insides"},
+    {"trace t check_mpi mps", "Intel's trace collector is a library",
+     "use -x LD_PRELOAD=libVT.so for -trace, libVTmc.so for -check_mpi"},
+    {"aps", "", "use the tool as the program: -n 4 aps PROGRAM"},
+    {"ilp64", "", "use -x LD_PRELOAD=libmpi_ilp64.so"},
+    {"umask", "ranks have the umask of the shell", "run umask 022 before dlaunch"},
+    {"membind", "memory follows the CPU binding", "use --bind-to numa"},
+    {"usize", "MPI_UNIVERSE_SIZE is the number of slots", "set slots= in the hostfile"},
+    {"pmi-port nameserver", "dlaunch does not open a port", "remove the option"},
+    {"order-nodes", "ranks use the order of the host list", "use -H in the order of your choice"},
+    {"gpus-per-proc g gpu-subdevs-per-proc gpu-bind", kOneDevice, kUseDevices},
+    {"enable-x disable-x", "", "set ForwardX11 in ~/.ssh/config, or use --exec 'ssh -X {host}'"},
+    {"localhost disable-hostname-propagation", "host names are those of -H or the hostfile", "use -H"},
+    {"ckpointlib ckpoint-prefix ckpoint-interval ckpoint-num", "neither MPICH nor dlaunch writes checkpoints",
+     "use --checkpoint-signal for programs that save their state"},
+    {"rankmap", "", "use --rankfile FILE"},
+    {"gtool gtoolfile", "", "use the tool as the program: -n 1 TOOL PROGRAM : -n 7 PROGRAM"},
+    {"stdout-proc stderr-proc", "", "use --stdout-file 'NAME.{rank}' and --stderr-file"},
+    {"demux profile info", "the option is about the internals of Hydra", "remove the option"},
+    // torchrun, srun, deepspeed, accelerate and msrun, in dlaunch's own grammar
+    {"nnodes num-nodes num-machines", "", kUseSameLine},
+    {"master-addr master-port main-process-ip main-process-port", "", kUseRendezvous},
+    {"rdzv-endpoint rdzv-backend rdzv-id rdzv-conf standalone", "dlaunch has no rendezvous service",
+     "use --same-line --rendezvous HOST:PORT, or run dlaunch --as torchrun …"},
+    {"gpus num-gpus gpus-per-node gpus-per-task gres", kOneDevice,
+     "use -n N for N ranks, -N N for N ranks per host, --devices LIST to choose devices"},
+    {"time", "Slurm's times are minutes", "use --timeout with seconds, 5m, 1h30m or 00:05:00"},
 };
 
 }  // namespace

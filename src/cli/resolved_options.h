@@ -1,4 +1,4 @@
-// The job's options in effect, one ParsedOption for each row of the table, gathered from all sources.
+// The job's options in effect, from all sources: one ParsedOption per row of the option table.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ class ResolvedOptions {
  public:
   ResolvedOptions();
 
-  /// A later option overrides an earlier one; counts on the command line add up, and lists are joined.
+  /// A later option overrides an earlier option. Counts of one source are added, and lists of one source are joined.
   void add(const ParsedOption& given);
 
-  /// Null when nobody set the option, or a flag was unset.
+  /// Null if no source set the option, or if a flag was unset.
   const ParsedOption* find(std::string_view name) const;
 
   void drop(const ParsedOption& given);
@@ -25,20 +25,20 @@ class ResolvedOptions {
   /// Calls set_job for each option in effect.
   Result<void> apply(Options& options, const ProcessContext& context) const;
 
-  /// In the table's order, including unset ones.
+  /// All rows in the table's order; unset options are nullopt.
   const std::vector<std::optional<ParsedOption>>& rows() const { return rows_; }
 
  private:
-  std::vector<std::optional<ParsedOption>> rows_;  // one for each row of option_table()
+  std::vector<std::optional<ParsedOption>> rows_;  // one per row of option_table()
 };
 
-/// Of two options that contradict each other, drops the one from the weaker source; from one source they are an Error.
+/// If two options conflict, drops the option from the weaker source. Two options from one source are an Error.
 Result<void> settle_contradictions(ResolvedOptions& effective);
 
-/// --map-by's :OVERSUBSCRIBE means what --oversubscribe means: the stronger source wins, within one source --map-by.
+/// :OVERSUBSCRIBE of --map-by equals --oversubscribe: the stronger source wins; within one source, --map-by wins.
 void settle_oversubscribe(const ResolvedOptions& effective, Options& options);
 
-/// Refuses options that were typed and would do nothing.
+/// Rejects options on the command line without an effect.
 Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar);
 
 }  // namespace dlaunch::cli

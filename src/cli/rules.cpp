@@ -1,4 +1,4 @@
-// Which options would do nothing beside the others, or cannot do what they say.
+// Options that require another option, and conflicts that need more than a row of contradictions.cpp.
 #include <csignal>
 #include <string>
 
@@ -13,8 +13,10 @@ namespace {
 
 using std::string_view;
 
-tl::unexpected<Error> useless(const std::string& where, std::string why, std::string hint) {
-  return fail({.where = where, .what = "would do nothing", .why = std::move(why), .hint = std::move(hint)});
+Error conflict_with_verb(const std::string& option, Verb verb) {
+  Error error = conflict(option, verb == Verb::check ? "check" : "hosts", "no rank is started");
+  error.hint = "remove " + option;
+  return error;
 }
 
 Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
@@ -22,26 +24,23 @@ Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
   if (!json || json->source != Source::command_line || verb != Verb::run || effective.find("dry-run") ||
       effective.find("show-env") || effective.find("show-config"))
     return {};
-  return useless(json->spelled + " json", "it is the form of --dry-run, --show-env, --show-config, hosts and check",
-                 "--format jsonl prints the ranks' output as JSON lines");
+  return requires_other(json->spelled + " json", "--dry-run, --show-env, --show-config, hosts or check", "",
+                        "use --format jsonl for the output of ranks");
 }
 
-/// Whether the policy places ranks on hosts, not on units within a host.
+/// Returns true if the policy places ranks on hosts, not on units within a host.
 bool among_hosts(string_view value) {
   value = split_map_by(value).policy;
   return value.empty() || value == "slot" || value == "node" || value == "block" || value == "seq" ||
          value.starts_with("ppr:");
 }
 
-/// -N and ppr mean the same, maybe with different numbers.
+/// -N and ppr both set the ranks per host.
 Result<void> check_ranks_per_host(const ResolvedOptions& effective) {
   const ParsedOption* each = effective.find("N");
   const ParsedOption* map_by = effective.find("map-by");
   if (!each || !map_by || !map_by->value.starts_with("ppr:")) return {};
-  return fail({.where = each->spelled,
-               .what = "does not go with " + map_by->spelled + " " + map_by->value,
-               .why = "each says how many ranks a host gets",
-               .hint = "leave one of them out"});
+  return fail(conflict(each->spelled, map_by->spelled + " " + map_by->value, "both set the ranks per host"));
 }
 
 bool asks_for_cores(const ResolvedOptions& effective) {
@@ -51,16 +50,15 @@ bool asks_for_cores(const ResolvedOptions& effective) {
          modifiers.find("pe=") != string_view::npos;
 }
 
-/// More than one core for each rank requires binding to cores or threads.
+/// Several cores per rank require binding to cores or threads.
 Result<void> check_cores(const ResolvedOptions& effective) {
   const ParsedOption* bind = effective.find("bind-to");
   if (!bind || !asks_for_cores(effective)) return {};
   const string_view unit = string_view(bind->value).substr(0, bind->value.find(':'));
   if (unit.empty() || unit == "core" || unit == "hwthread") return {};
-  return fail({.where = bind->spelled + " " + bind->value,
-               .what = "does not go with a number of cores for each rank",
-               .why = "",
-               .hint = "leave it out, or say --bind-to core"});
+  Error error = conflict(bind->spelled + " " + bind->value, "cores per rank", "a number of cores is bound to cores");
+  error.hint = "use --bind-to core or --bind-to hwthread";
+  return fail(std::move(error));
 }
 
 /// Without binding, a unit within the host has no effect.
@@ -69,51 +67,52 @@ Result<void> check_placing(const ResolvedOptions& effective, string_view name) {
   if (!given || given->source != Source::command_line || among_hosts(given->value)) return {};
   const ParsedOption* bind = effective.find("bind-to");
   if (bind && bind->value == "device") {
-    return useless(given->spelled + " " + given->value, "ranks are bound near their devices", "leave it out");
+    return fail(
+        conflict(given->spelled + " " + given->value, bind->spelled + " device", "ranks are bound near their devices"));
   }
   if (bind ? bind->value != "none" : asks_for_cores(effective)) return {};
-  return useless(given->spelled + " " + given->value, "ranks are not bound", "add --bind-to core, or leave it out");
+  return requires_other(given->spelled + " " + given->value, "--bind-to", "the ranks are not bound",
+                        "add --bind-to core, or remove " + given->spelled);
 }
 
 Result<void> check_color(const ResolvedOptions& effective) {
   const ParsedOption* always = holds(effective, {"color", "always"});
   if (!always || always->source != Source::command_line || effective.find("label")) return {};
-  return useless(always->spelled + " always", "labels alone have a colour", "add --label");
+  return requires_other(always->spelled + " always", "--label", "only labels have a color");
 }
 
 Result<void> check_transport(const ResolvedOptions& effective) {
   const ParsedOption* by_command = holds(effective, {"transport", "exec"});
   if (!by_command || effective.find("exec")) return {};
-  return fail({.where = by_command->spelled + " exec",
-               .what = "no command is named",
-               .why = "",
-               .hint = "add --exec 'kubectl exec -i {host} --', or what reaches your hosts"});
+  return requires_other(by_command->spelled + " exec", "--exec", "", "add --exec 'kubectl exec -i {host} --'");
 }
 
-/// A key in the configuration is for the jobs that need one.
+/// Only typed options are an error: --key-file may be in the config file for other jobs.
 Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
   const ParsedOption* same_line = effective.find("same-line");
   if (same_line && verb == Verb::check) {
-    return fail({.where = same_line->spelled, .what = "does not go with check", .why = "", .hint = "leave it out"});
+    return fail({.where = "",
+                 .what = same_line->spelled + " conflicts with check",
+                 .why = "",
+                 .hint = "remove " + same_line->spelled});
   }
   if (same_line) return {};
   for (const string_view name : {"rendezvous", "node-rank", "nodes", "last-call", "key-file"}) {
     const ParsedOption* given = effective.find(name);
     if (!given || given->source != Source::command_line) continue;
-    return useless(given->spelled, "the other nodes do not run this line", "add --same-line");
+    return requires_other(given->spelled, "--same-line");
   }
   return {};
 }
 
-/// A preference applies only to jobs that have such a directory.
+/// Only a typed option is an error: --keep-logs may be in the config file for other jobs.
 Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* keep = effective.find("keep-logs");
   if (!keep || keep->source != Source::command_line) return {};
   const ParsedOption* files = effective.find("output-filename");
-  if (!files) return useless(keep->spelled, "no directory of files is written", "add --output-filename DIR");
+  if (!files) return requires_other(keep->spelled, "--output-filename DIR");
   if (!output::is_template(files->value)) return {};
-  return useless(keep->spelled, "the files of a template have no directory of their own",
-                 "write --output-filename DIR, or leave it out");
+  return requires_other(keep->spelled, "--output-filename DIR", "a template has no directory to keep");
 }
 
 bool only_in_file(const ResolvedOptions& effective, string_view option) {
@@ -124,93 +123,94 @@ bool only_in_file(const ResolvedOptions& effective, string_view option) {
 Result<void> check_ranks(const ResolvedOptions& effective, string_view option) {
   const ParsedOption* ranks = effective.find(option);
   if (ranks && only_in_file(effective, "stdout-file") && only_in_file(effective, "stderr-file")) {
-    return useless(ranks->spelled, "nothing reaches the console", "leave one of them out");
+    return fail(conflict(ranks->spelled, "--stdout-file and --stderr-file", "no output reaches the console"));
   }
   const ParsedOption* files = effective.find("output-filename");
   if (!ranks || !files) return {};
   const auto settings = file_settings(files->value, "/");
   if (!settings || settings->copy) return {};
-  return useless(ranks->spelled, "with :nocopy nothing reaches the console", "leave one of them out");
+  return fail(conflict(ranks->spelled, files->spelled + " DIR:nocopy", "no output reaches the console"));
 }
 
-/// What round 0 has read of stdin is gone.
+/// A restarted rank cannot read the input of an earlier round again.
 Result<void> check_restarts(const ResolvedOptions& effective) {
   const ParsedOption* restarts = effective.find("restarts");
   const ParsedOption* spares = effective.find("spares");
   if (spares && spares->value != "0" && (!restarts || restarts->value == "0")) {
-    return useless(spares->spelled, "ranks are not started again", "add --restarts N");
+    return requires_other(spares->spelled, "--restarts N");
   }
   const ParsedOption* shrink = effective.find("shrink");
   if (shrink && shrink->value != "false" && (!restarts || restarts->value == "0")) {
-    return useless(shrink->spelled, "ranks are not started again", "add --restarts N");
+    return requires_other(shrink->spelled, "--restarts N");
   }
   const ParsedOption* hang = holds(effective, {"on-hang", "restart"});
   if (hang && hang->source == Source::command_line && (!restarts || restarts->value == "0")) {
-    return useless(hang->spelled + " restart", "ranks are not started again", "add --restarts N");
+    return requires_other(hang->spelled + " restart", "--restarts N");
   }
   const ParsedOption* input = effective.find("stdin");
   if (!restarts || restarts->value == "0" || !input || input->value == "none") return {};
   if (input->source != Source::command_line) return {};
-  return fail({.where = input->spelled + " " + input->value,
-               .what = "does not go with " + restarts->spelled,
-               .why = "what one round has read is gone in the next",
-               .hint = "let the ranks read a file, or leave one of them out"});
+  Error error =
+      conflict(input->spelled + " " + input->value, restarts->spelled, "restarted ranks cannot read the input again");
+  error.hint = "use a file as the ranks' input, or remove one of the options";
+  return fail(std::move(error));
 }
 
-/// What --checkpoint-signal begins.
+/// Options of --checkpoint-signal.
 Result<void> check_preemption(const ResolvedOptions& effective) {
   if (effective.find("checkpoint-signal")) return {};
   for (const string_view name : {"preempt-grace", "preempted-code"}) {
     const ParsedOption* given = effective.find(name);
     if (given && given->source == Source::command_line) {
-      return useless(given->spelled, "the ranks get no signal to save their state", "add --checkpoint-signal USR1");
+      return requires_other(given->spelled, "--checkpoint-signal");
     }
   }
   return {};
 }
 
-/// --progress-lag is about what --progress finds; --checkpoint-signal gives USR1 and USR2 a meaning.
-Result<void> check_looking(const ResolvedOptions& effective) {
+/// --checkpoint-signal uses USR1 and USR2 as dlaunch's own input.
+Result<void> check_observation(const ResolvedOptions& effective) {
   const ParsedOption* lag = effective.find("progress-lag");
   if (lag && lag->source == Source::command_line && !effective.find("progress")) {
-    return useless(lag->spelled, "the ranks' progress is not known", "add --progress 'step (\\d+)'");
+    return requires_other(lag->spelled, "--progress", "", "add --progress 'step (\\d+)'");
   }
   const ParsedOption* stacks = effective.find("stacks-on");
   const ParsedOption* checkpoint = effective.find("checkpoint-signal");
   if (!stacks || !checkpoint) return {};
   const auto signal = stacks_signal(stacks->value);
   if (!signal || *signal == SIGQUIT) return {};
-  return fail({.where = stacks->spelled + " " + stacks->value,
-               .what = "does not go with " + checkpoint->spelled,
-               .why = "with it this signal means that the hosts are taken back",
-               .hint = "say --stacks-on QUIT"});
+  Error error =
+      conflict(stacks->spelled + " " + stacks->value, checkpoint->spelled, "USR1 and USR2 announce preemption");
+  error.hint = "use --stacks-on QUIT";
+  return fail(std::move(error));
 }
 
-/// --stage and the like require a directory of the rank's own.
+/// --stage and --save-env write into a rank's own directory.
 Result<void> check_rank_dirs(const ResolvedOptions& effective) {
   if (effective.find("rank-dir")) return {};
   for (const string_view name : {"stage", "save-env"}) {
     if (const ParsedOption* given = effective.find(name)) {
-      return useless(given->spelled, "the ranks have no directories of their own", "add --rank-dir 'device{rank}'");
+      return requires_other(given->spelled, "--rank-dir", "", "add --rank-dir 'device{rank}'");
     }
   }
   return {};
 }
 
-/// `hosts` and `check` start nothing.
+/// `hosts` and `check` do not start ranks.
 Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   if (const ParsedOption* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
-    return useless(ascend->spelled, "it belongs to check", "say dlaunch check --ascend");
+    return requires_other(ascend->spelled, "check", "", "run dlaunch check --ascend");
   }
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
     const ParsedOption* given = effective.find(name);
-    if (given && given->source == Source::command_line)
-      return useless(given->spelled, "no rank is started", "leave it out");
+    if (given && given->source == Source::command_line) return fail(conflict_with_verb(given->spelled, verb));
   }
   const ParsedOption* lines = holds(effective, {"format", "jsonl"});
   if (lines && lines->source == Source::command_line) {
-    return useless(lines->spelled + " jsonl", "no rank is started", "--format json prints what was found");
+    Error error = conflict_with_verb(lines->spelled + " jsonl", verb);
+    error.hint = "use --format json";
+    return fail(std::move(error));
   }
   return {};
 }
@@ -221,7 +221,7 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_verb(effective, verb));
   TRY(check_format(effective, verb));
   for (const string_view name : {"map-by", "rank-by"}) {
-    if (grammar == Grammar::open_mpi) break;  // it binds by default
+    if (grammar == Grammar::open_mpi) break;  // binds by default
     if (grammar == Grammar::hydra) break;     // settle_personality() notes it
     TRY(check_placing(effective, name));
   }
@@ -230,7 +230,7 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_rank_dirs(effective));
   TRY(check_restarts(effective));
   TRY(check_preemption(effective));
-  TRY(check_looking(effective));
+  TRY(check_observation(effective));
   TRY(check_transport(effective));
   TRY(check_same_line(effective, verb));
   TRY(check_ranks_per_host(effective));

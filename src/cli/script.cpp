@@ -11,13 +11,13 @@ namespace {
 
 using std::string_view;
 
-/// How a program that reads scripts parses the words before the script. Letters are its short options.
+/// The options of an interpreter before the script. Letters are short options.
 struct Interpreter {
   string_view names;            // without a version
-  string_view with_value;       // the rest of the word is the value, or the next word is
-  string_view with_next;        // the next word is the value
-  string_view with_rest;        // the rest of the word is the value, if there is one
-  string_view instead;          // with these there is no script
+  string_view with_value;       // the value is the rest of the word, or the next word
+  string_view with_next;        // the value is the next word
+  string_view with_rest;        // the optional value is the rest of the word
+  string_view instead;          // options without a script
   string_view long_with_value;  // --name VALUE; --name=VALUE needs no row
   string_view long_instead;
   bool is_shell = false;  // +x is an option, and a lone - ends the options

@@ -1,4 +1,4 @@
-// The script that a program reads: `train.py` in `python3 -u train.py`. PURE.
+// Finds the script in a command line: `train.py` in `python3 -u train.py`. PURE.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@ namespace dlaunch::cli {
 
 struct Script {
   std::string name;      ///< as typed; relative to the working directory of the program
-  bool in_path = false;  ///< it has no slash and may be in PATH, too
+  bool in_path = false;  ///< the interpreter also searches PATH for a name without a slash
   bool operator==(const Script&) const = default;
 };
 
-/// nullopt when argv[0] is no known interpreter, or reads its program from elsewhere: -c CODE, -m MODULE, stdin.
+/// Returns nullopt if argv[0] is not a known interpreter, or if the program is not a file: -c CODE, -m MODULE, stdin.
 std::optional<Script> script_of(const std::vector<std::string>& argv);
 
 }  // namespace dlaunch::cli

@@ -28,7 +28,7 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
-/// The text of the file that an option names.
+/// Reads the file that an option names.
 Result<std::string> text_of(string_view path, Context here) {
   const auto whole = TRY(absolute_path(path, here.cwd));
   auto text = here.read_file(whole);
@@ -36,7 +36,7 @@ Result<std::string> text_of(string_view path, Context here) {
   return *std::move(text);
 }
 
-/// The modifiers in lower case, as Open MPI accepts them: ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
+/// The modifiers in lower case. Open MPI accepts ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
 std::vector<std::string> modifiers_of(string_view text) {
   std::vector<std::string> words;
   for (const std::string& part : split(text, ':')) {
@@ -63,10 +63,9 @@ Result<void> map_modifiers(Options& o, string_view text) {
       o.dry_run = true;
     } else if (word == "display" || word == "displaydevel") {
       o.show_map = true;
-    } else if (word != "inherit" && word != "noinherit" && word != "corecpus") {  // of spawned jobs; as it is
-      return bad_value(word, "is not known here",
-                       "behind --map-by's unit stand PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, NOLOCAL, DISPLAY "
-                       "and DONOTLAUNCH");
+    } else if (word != "inherit" && word != "noinherit" && word != "corecpus") {  // for spawned jobs
+      return bad_value(word, "modifier",
+                       "PE=N, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS, NOLOCAL, DISPLAY or DONOTLAUNCH");
     }
   }
   return {};
@@ -80,7 +79,7 @@ Result<void> set_nodes(SameLineRequest& request, string_view value) {
   const size_t colon = std::min(value.find(':'), value.size());
   TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMaxRanks)));
   TRY(put(request.nodes, whole_number(value.substr(colon == value.size() ? 0 : colon + 1), 1, kMaxRanks)));
-  if (*request.least > *request.nodes) return bad_value(value, "is no number of nodes", "write N, or MIN:MAX");
+  if (*request.least > *request.nodes) return bad_value(value, "number of nodes", "N or MIN:MAX");
   return {};
 }
 
@@ -92,6 +91,7 @@ Result<void> set_ranks(plan::AppRequest& a, string_view value, Context) {
 
 Result<void> set_label(Options& o, string_view value, Context) {
   o.output.label = value.empty() ? output::kDefaultLabel : value;
+  TRY(check_template_fields(*o.output.label));
   return passed(output::check_label_template(*o.output.label));
 }
 
@@ -185,19 +185,20 @@ Result<void> set_product(Options& o, string_view value, Context) {
 }
 
 Result<void> set_filter(std::string& place, string_view value) {
-  if (value.empty()) return fail({.where = "", .what = "names no host", .why = "", .hint = "write host:0,2@host2"});
+  if (value.empty()) return missing_value("host", "host:0,2@host2");
   place = value;
   return {};
 }
 
 Result<void> set_agent_path(Options& o, string_view value, Context) {
-  if (value.empty()) return fail({.where = "", .what = "names no file", .why = "", .hint = "write its path there"});
+  if (value.empty()) return missing_value("path", "");
   o.hosts.agent_path = value;
   return {};
 }
 
 Result<void> set_rank_dir(Options& o, string_view value, Context) {
   o.request.rank_dir = value;
+  TRY(check_template_fields(value));
   return passed(plan::check_rank_dir(value));
 }
 
@@ -221,7 +222,9 @@ Result<void> set_map_by(Options& o, string_view value, Context) {
   if (policy.starts_with("ppr:")) {
     const std::vector<std::string> parts = split(policy, ':');
     if (parts.size() != 3 || parts[2] != "node") {
-      return bad_value(value, "is not known here", "write ppr:N:node; a unit within the host goes with --bind-to");
+      auto error = bad_value(value, "value", "ppr:N:node");
+      error.value().hint = "use --bind-to for a unit within the host";
+      return error;
     }
     return put(o.request.ranks_per_host, whole_number(parts[1], 1, kMaxRanks));
   }

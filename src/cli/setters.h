@@ -1,5 +1,5 @@
-// What the rows of the option table do with a value, where that takes more than one line. PURE, except for the files
-// that an option names, which ProcessContext::read_file reads.
+// The setters of option_table() that are longer than one line. PURE, except for files that an option names:
+// ProcessContext::read_file reads them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dlaunch::cli {
 
-/// Puts a parsed value in its place, or passes its Error on.
+/// Stores a parsed value in `place`, or returns its Error.
 template <class T, class Parsed>
 Result<void> put(T& place, Result<Parsed> parsed) {
   if (!parsed) return fail(std::move(parsed).error());
@@ -23,13 +23,13 @@ inline Result<void> put_flag(bool& place, std::string_view value) {
   return {};
 }
 
-/// Passes on another room's Error, without its `where`, so that the option as typed takes that place.
+/// Clears `where` in an Error of another module: the caller sets the option as typed.
 inline Result<void> passed(Result<void> check) {
   if (!check) check.error().where.clear();
   return check;
 }
 
-/// N, or MIN:MAX.
+/// `value` is N or MIN:MAX.
 Result<void> set_nodes(SameLineRequest& request, std::string_view value);
 Result<void> set_ranks(plan::AppRequest&, std::string_view, const ProcessContext&);
 Result<bool> abort_or_continue(std::string_view);
@@ -55,7 +55,7 @@ Result<void> set_rank_dir(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stage(Options&, std::string_view, const ProcessContext&);
 Result<void> set_map_by(Options&, std::string_view, const ProcessContext&);
 Result<void> set_cores_per_rank(Options&, std::string_view);
-/// The unit in "core:overload-allowed", after its modifiers are set; empty: no unit is named.
+/// Sets the modifiers of "core:overload-allowed" and returns the unit, which may be empty.
 Result<std::string_view> bind_unit(Options&, std::string_view);
 Result<void> set_cpu_list(Options&, std::string_view, const ProcessContext&);
 Result<void> set_report_pid(Options&, std::string_view, const ProcessContext&);

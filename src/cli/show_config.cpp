@@ -20,7 +20,7 @@ std::string shown_value(const ParsedOption& given) {
   return given.value;
 }
 
-/// The job's options, except those that only ask to print something.
+/// All options of the job, except --help and --show-config.
 std::vector<Row> rows_of(const ResolvedOptions& effective) {
   std::vector<Row> rows;
   for (size_t i = 0; i < option_table().size(); ++i) {
@@ -47,7 +47,7 @@ std::string as_text(const std::vector<Row>& rows, const Preferences& preferences
     text += row.name + std::string(name_width + 2 - row.name.size(), ' ') + row.value +
             std::string(value_width + 2 - row.value.size(), ' ') + row.from + '\n';
   }
-  for (const std::string& name : preferences.ignored) text += "ignored: " + name + ", which is no option\n";
+  for (const std::string& name : preferences.ignored) text += "ignored: unknown variable \"" + name + "\"\n";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// --show-config: each option's value and who set it, without values of variables (-x). PURE.
+// --show-config: the value and the source of each option, without the values of variables (-x). PURE.
 #pragma once
 
 #include <string>

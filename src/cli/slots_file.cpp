@@ -22,8 +22,8 @@ Result<HostSlots> parse_slots_line(const TextLine& line) {
   std::string name(text.substr(0, blank));
   if (rest.starts_with(kSlots) && slots) return HostSlots{std::move(name), static_cast<int>(*slots)};
   return fail({.where = line.where,
-               .what = "\"" + std::string(text) + "\" does not say how many slots the host has",
-               .why = "this launcher wants it of each host",
+               .what = "invalid line \"" + std::string(text) + '"',
+               .why = "expected a host and its slots",
                .hint = "write " + name + " slots=8"});
 }
 
@@ -35,12 +35,18 @@ Result<std::vector<HostSlots>> parse_slots_file(string_view text, const std::str
     if (trim(line.text).empty() || trim(line.text).starts_with('#')) continue;
     auto host = TRY(parse_slots_line(line));
     if (std::ranges::find(hosts, host.name, &HostSlots::name) != hosts.end()) {
-      return fail({.where = line.where, .what = host.name + " stands there twice", .why = "", .hint = "write it once"});
+      return fail({.where = line.where,
+                   .what = "duplicate host \"" + host.name + '"',
+                   .why = "",
+                   .hint = "remove one of the lines"});
     }
     hosts.push_back(std::move(host));
   }
   if (!hosts.empty()) return hosts;
-  return fail({.where = path, .what = "names no host", .why = "", .hint = "write node1 slots=8, a line each"});
+  return fail({.where = path,
+               .what = "missing host",
+               .why = "the file has no host",
+               .hint = "write one line per host: node1 slots=8"});
 }
 
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-// A hostfile of lines NAME slots=N and nothing else, as DeepSpeed and Horovod want it. PURE.
+// The hostfile format of DeepSpeed and Horovod: only lines NAME slots=N. PURE.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct HostSlots {
   int slots = 0;
 };
 
-/// In the file's order; blank lines and those that begin with '#' are left out. No host twice, and at least one.
+/// Returns the hosts in the file's order, at least one. Skips blank lines and lines that begin with '#'. A duplicate
+/// host is an Error.
 Result<std::vector<HostSlots>> parse_slots_file(std::string_view text, const std::string& path);
 
 }  // namespace dlaunch::cli

@@ -16,13 +16,29 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
   const CommandSpec spec{
       .name = "stacks",
       .usage = "[JOB|PID]... [--all]",
-      .what = "what the ranks of running jobs, or processes of this machine with their descendants, do now",
-      .options = {{{.names = "all", .help = "all threads, not only the main one"}, set_all}},
+      .what = "print the stacks of a running job's ranks, or of processes with their descendants",
+      .options = {{{.names = "all", .help = "print all threads, not only the main thread"}, set_all}},
       .operands = &command.words,
       .notes =
-          "A JOB is the id in its ranks' DLAUNCH_JOB_ID; without a word the jobs of this machine are listed.\n"
-          "Nothing is put into a process, and none is stopped. A process of another user takes root.\n"
-          "Exit codes: 0 all are printed; 1 a process is not there; 2 wrong usage, or no such job."};
+          "JOB is the value of DLAUNCH_JOB_ID in the ranks. Without an argument, dlaunch stacks lists your running "
+          "jobs on "
+          "this "
+          "machine, one id per line. For a JOB, dlaunch prints the ranks on all hosts.\n"
+          "dlaunch does not stop or change a process. Processes of another user require root.\n\n"
+          "Output of a job, one entry for each group of equal ranks:\n"
+          "  2 ranks: 0-1 (node1)    polling, 46.7 % CPU    ranks (hosts), state, CPU use\n"
+          "      MPI_Recv (libmpi.so.40.30.4)               functions (file), innermost first\n"
+          "Output of a process:\n"
+          "  pid 3083: python3 train.py, 0.0 s CPU          process id, command, CPU time\n"
+          "    thread main, blocked in futex_do_wait        thread, state\n"
+          "      in_lock (/home/u/train.py:6)               functions (file), innermost first\n\n"
+          "Exit codes: 0 everything was printed; 1 a process was not found; 2 wrong usage, or an unknown job.\n\n"
+          "Examples:\n"
+          "  dlaunch stacks\n"
+          "  dlaunch stacks c14bb0055c156b25\n"
+          "  dlaunch stacks --all 3083\n\n"
+          "dlaunch help hangs: reports of hangs while a job runs.\nA program named stacks runs with: dlaunch -- "
+          "stacks."};
   if (args.empty()) return command;
   const auto chosen = TRY(parse_command(spec, "dlaunch stacks", args));
   if (chosen.help) command.help = help_text(*chosen.command, chosen.path);
@@ -30,7 +46,7 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
 }
 
 std::optional<int> process_of(const std::string& word) {
-  constexpr std::size_t kMostDigits = 10;  // a job's id has more characters
+  constexpr std::size_t kMostDigits = 10;  // job ids are longer
   if (word.size() > kMostDigits) return std::nullopt;
   const auto pid = parse_int(word, 1, 1 << 30);
   return pid ? std::optional(static_cast<int>(*pid)) : std::nullopt;

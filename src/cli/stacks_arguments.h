@@ -10,12 +10,12 @@
 namespace dlaunch::cli {
 
 struct StacksCommand {
-  std::string help = {};                ///< not empty: print this and do nothing else
-  std::vector<std::string> words = {};  ///< as typed; none: the jobs of this machine are listed
+  std::string help = {};                ///< not empty: print this text only
+  std::vector<std::string> words = {};  ///< as typed; empty: list the jobs of this machine
   bool all = false;                     ///< all threads
 };
 
-/// The number of the process that a word names; nullopt: it is the id of a job.
+/// Returns the process id in `word`; nullopt if `word` is a job id.
 std::optional<int> process_of(const std::string& word);
 
 Result<StacksCommand> parse_stacks(const std::vector<std::string>& args);

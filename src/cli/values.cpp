@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <csignal>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
@@ -14,7 +13,6 @@
 namespace dlaunch::cli {
 namespace {
 
-constexpr double kMaxSeconds = 1e9;
 constexpr int kMostExitCode = 255;
 
 std::string lower(std::string_view text) {
@@ -24,7 +22,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Applies what follows "DIR:"; several directives are separated by commas.
+/// Applies the directives after "DIR:", which commas separate.
 Result<void> apply_directives(std::string_view text, output::FileSettings& settings) {
   for (const std::string& directive : split(lower(text), ',')) {
     if (directive == "nocopy") {
@@ -32,9 +30,9 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
     } else if (directive == "nojobid") {
       settings.job_directory = false;
     } else {
-      return bad_value(text, "is no directive for the files",
-                       "after the last ':' stands nocopy, nojobid or both with a comma; end the name in '/' when its "
-                       "own last part holds a ':'");
+      auto error = bad_value(directive, "directive", "nocopy or nojobid after the last ':'");
+      error.value().hint = "add '/' to the end of a directory name with a ':'";
+      return error;
     }
   }
   return {};
@@ -42,16 +40,34 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
 
 }  // namespace
 
-tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint) {
-  std::string what = "\"";
-  what.append(text).append("\" ").append(wrong);
-  return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
+tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected) {
+  std::string what = "invalid ";
+  what.append(kind).append(" \"").append(value).append("\"");
+  return fail({.where = "", .what = std::move(what), .why = "expected " + std::string(expected), .hint = ""});
+}
+
+tl::unexpected<Error> missing_value(std::string_view kind, std::string_view example) {
+  return fail({.where = "",
+               .what = "missing " + std::string(kind),
+               .why = "",
+               .hint = example.empty() ? "" : "write " + std::string(example)});
+}
+
+Error conflict(std::string_view a, std::string_view b, std::string why) {
+  std::string what(a);
+  what.append(" conflicts with ").append(b);
+  return {.where = "", .what = std::move(what), .why = std::move(why), .hint = "remove one of the options"};
+}
+
+tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why, std::string hint) {
+  std::string what(a);
+  what.append(" requires ").append(b);
+  return fail({.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
 Result<int> whole_number(std::string_view text, int min, int max) {
   if (const auto number = parse_int(text, min, max)) return static_cast<int>(*number);
-  return bad_value(text, "is not a number that fits here",
-                   "write a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+  return bad_value(text, "number", std::to_string(min) + " to " + std::to_string(max));
 }
 
 Result<PortRange> port_range(std::string_view text) {
@@ -59,19 +75,12 @@ Result<PortRange> port_range(std::string_view text) {
   const auto first = parse_int(text.substr(0, dash), 1, kMostPort);
   const auto last = dash == std::string_view::npos ? first : parse_int(text.substr(dash + 1), 1, kMostPort);
   if (first && last && *first <= *last) return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
-  return bad_value(text, "is no port and no range of them",
-                   "write 5000 or 5000-5010, up to " + std::to_string(kMostPort));
+  return bad_value(text, "port", "5000 or 5000-5010, from 1 to " + std::to_string(kMostPort));
 }
 
 Result<std::chrono::milliseconds> seconds(std::string_view text) {
-  double value = 0;
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  const auto [stop, error] = std::from_chars(begin, end, value, std::chars_format::fixed);
-  if (error != std::errc{} || stop != end || !(value >= 0 && value <= kMaxSeconds) || std::signbit(value)) {
-    return bad_value(text, "is not a number of seconds", "write seconds as 5 or 0.5");
-  }
-  return std::chrono::milliseconds(std::llround(std::ceil(value * 1000)));
+  if (const auto duration = parse_duration(text)) return *duration;
+  return bad_value(text, "duration", kDurationFormats);
 }
 
 Result<StdinTarget> stdin_target(std::string_view text) {
@@ -79,12 +88,12 @@ Result<StdinTarget> stdin_target(std::string_view text) {
   if (text == "all") return StdinTarget{StdinTarget::Kind::all, 0};
   if (const auto rank = parse_int(text, 0, kMaxRanks - 1))
     return StdinTarget{StdinTarget::Kind::rank, static_cast<int>(*rank)};
-  return bad_value(text, "is neither none, all nor a rank", "write --stdin none, --stdin all or a rank, as --stdin 0");
+  return bad_value(text, "reader", "none, all or a rank");
 }
 
 Result<std::set<int>> rank_list(std::string_view text) {
   if (auto ranks = parse_int_list(text, kMaxRanks - 1)) return *std::move(ranks);
-  return bad_value(text, "is not a list of ranks", "write ranks with commas and dashes, as 0,3-5");
+  return bad_value(text, "list of ranks", "ranks with commas and dashes, such as 0,3-5");
 }
 
 Result<int> checkpoint_signal(std::string_view text) {
@@ -93,7 +102,7 @@ Result<int> checkpoint_signal(std::string_view text) {
     const bool caught = signal != SIGKILL && signal != SIGSTOP && signal != SIGCHLD;
     if (caught && (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text)) return signal;
   }
-  return bad_value(text, "is not a signal that a program catches", "write its name, as USR1");
+  return bad_value(text, "signal", "the name of a signal that programs can catch, such as USR1");
 }
 
 Result<int> stacks_signal(std::string_view text) {
@@ -101,21 +110,18 @@ Result<int> stacks_signal(std::string_view text) {
   for (const int signal : {SIGUSR1, SIGUSR2, SIGQUIT}) {
     if (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text) return signal;
   }
-  return bad_value(text,
-                   "is not a signal that can ask for stacks: each other one means something else, or is not caught",
-                   "write USR1, USR2 or QUIT");
+  return bad_value(text, "signal", "USR1, USR2 or QUIT");
 }
 
 Result<std::set<int>> exit_codes(std::string_view text) {
   if (text.empty()) return std::set<int>{};
   if (auto codes = parse_int_list(text, kMostExitCode)) return *std::move(codes);
-  return bad_value(text, "is not a list of exit codes",
-                   "write codes from 0 to 255 with commas and dashes, as 93,100-110");
+  return bad_value(text, "list of exit codes", "codes from 0 to 255, such as 93,100-110");
 }
 
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {
   output::FileSettings settings;
-  // A ':' counts only after the last '/' and outside of {…}, so that "a:b/" and "{time:…}" stay names.
+  // Directives follow a ':' after the last '/' and outside of {…}: "a:b/" and "{time:…}" are names.
   const size_t colon = text.rfind(':');
   if (colon != std::string_view::npos && text.find_first_of("/}", colon) == std::string_view::npos) {
     TRY(apply_directives(text.substr(colon + 1), settings));
@@ -124,16 +130,22 @@ Result<output::FileSettings> file_settings(std::string_view text, const std::str
   auto path = TRY(absolute_path(text, cwd));
   settings.target = std::move(path);
   if (!settings.job_directory && output::is_template(text)) {
-    return bad_value(text, "is a template, for which nojobid does nothing", "leave nojobid out");
+    return fail({.where = "",
+                 .what = "nojobid conflicts with the template \"" + std::string(text) + '"',
+                 .why = "a template has no job directory",
+                 .hint = "remove nojobid"});
   }
   return settings;
 }
 
 Result<std::string> absolute_path(std::string_view path, const std::string& cwd) {
-  if (path.empty()) return fail({.where = "", .what = "the path is empty", .why = "", .hint = "write a path"});
+  if (path.empty()) return missing_value("path", "");
   if (path.front() == '/') return std::string(path);
   if (cwd.empty()) {
-    return bad_value(path, "is relative, and the working directory is gone", "cd to a directory that exists");
+    return fail({.where = "",
+                 .what = "cannot resolve \"" + std::string(path) + '"',
+                 .why = "the working directory was removed",
+                 .hint = "use an absolute path, or run dlaunch in another directory"});
   }
   return (cwd.back() == '/' ? cwd : cwd + '/') + std::string(path);
 }
@@ -144,18 +156,14 @@ Result<plan::EnvSetting> env_setting(std::string_view text) {
   plan::EnvSetting setting{name, std::nullopt};
   if (equals != std::string_view::npos) setting.value = text.substr(equals + 1);
   if (name.empty()) {
-    return fail({.where = "",
-                 .what = "the variable has no name",
-                 .why = "",
-                 .hint = "write -x NAME, -x NAME=VALUE or -x 'PREFIX_*'"});
+    return missing_value("variable name", "-x NAME, -x NAME=VALUE or -x 'PREFIX_*'");
   }
   if (!setting.value && name.find(',') != std::string::npos) {
-    return bad_value(name, "is not a variable's name", "write one -x for each variable");
+    return bad_value(name, "variable name", "one variable per -x");
   }
   const size_t star = name.find('*');
   if (star != std::string::npos && (setting.value || star + 1 != name.size())) {
-    return bad_value(name, setting.value ? "names many variables and one value" : "has its '*' in the middle",
-                     "a '*' may only end a name without a value, as -x 'PREFIX_*'");
+    return bad_value(name, "variable name", "'*' only at the end of a name without a value: -x 'PREFIX_*'");
   }
   return setting;
 }
@@ -169,10 +177,45 @@ MapBySpelling split_map_by(std::string_view text) {
   return {policy == "package" ? "socket" : policy, text.substr(end)};
 }
 
+Result<void> check_template_fields(std::string_view text) {
+  constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  constexpr Word<std::string_view> kPlaceholders[] = {{"%r", "{rank}"},
+                                                      {"%h", "{host}"},
+                                                      {"$RANK", "{rank}"},
+                                                      {"$RANK_ID", "{rank}"},
+                                                      {"$DLAUNCH_RANK", "{rank}"},
+                                                      {"$PMI_RANK", "{rank}"},
+                                                      {"$PMIX_RANK", "{rank}"},
+                                                      {"$OMPI_COMM_WORLD_RANK", "{rank}"},
+                                                      {"$SLURM_PROCID", "{rank}"},
+                                                      {"$LOCAL_RANK", "{local_rank}"},
+                                                      {"$DLAUNCH_LOCAL_RANK", "{local_rank}"},
+                                                      {"$OMPI_COMM_WORLD_LOCAL_RANK", "{local_rank}"},
+                                                      {"$SLURM_LOCALID", "{local_rank}"},
+                                                      {"$HOSTNAME", "{host}"}};
+  for (size_t at = text.find_first_of("%$"); at != text.npos; at = text.find_first_of("%$", at + 1)) {
+    const bool braces = text.substr(at).starts_with("${");
+    const size_t begin = at + (braces ? 2 : 1);
+    const size_t end = std::min(text.find_first_not_of(kNameCharacters, begin), text.size());
+    const std::string name = text[at] + std::string(text.substr(begin, end - begin));
+    for (const auto& [placeholder, field] : kPlaceholders) {
+      if (name != placeholder) continue;
+      return fail({.where = "",
+                   .what = "unknown field \"" + std::string(text.substr(at, end + (braces ? 1 : 0) - at)) + '"',
+                   .why = "",
+                   .hint = "use " + std::string(field)});
+    }
+  }
+  return {};
+}
+
 tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words) {
   std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return bad_value(text, "is not known here", "it takes one of " + list);
+  for (size_t i = 0; i < words.size(); ++i) {
+    list += i == 0 ? "" : i + 1 == words.size() ? " or " : ", ";
+    list += words[i];
+  }
+  return bad_value(text, "value", list);
 }
 
 }  // namespace dlaunch::cli

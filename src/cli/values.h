@@ -1,4 +1,4 @@
-// Parses an option's text to its value; errors name the text and what would be right. PURE.
+// Parsers from an option's text to its value. PURE. The setter's caller fills in an Error's empty `where`.
 #pragma once
 
 #include <array>
@@ -16,8 +16,16 @@ namespace dlaunch::cli {
 
 inline constexpr int kMaxRanks = 1 << 20;
 
-/// The Error of most setters: the text, what is wrong with it, what would be right.
-tl::unexpected<Error> bad_value(std::string_view text, std::string_view wrong, std::string hint);
+/// The Error for every invalid value: `invalid KIND "VALUE": expected EXPECTED`.
+tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected);
+/// The Error for an empty value: `missing KIND`, with the hint `write EXAMPLE`.
+tl::unexpected<Error> missing_value(std::string_view kind, std::string_view example);
+
+/// `A conflicts with B: WHY`
+Error conflict(std::string_view a, std::string_view b, std::string why);
+/// `A requires B: WHY`; `why` may be empty.
+tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why = "",
+                                     std::string hint = "");
 
 inline constexpr int kMaxKeptLogs = 1000;
 inline constexpr int kMostRestarts = 100'000;
@@ -25,34 +33,40 @@ inline constexpr int kMostProgressLag = 1'000'000'000;
 Result<int> whole_number(std::string_view text, int min, int max);
 /// Parses "5000" or "5000-5010".
 Result<PortRange> port_range(std::string_view text);
-/// Parses "5" or "0.5"; rounded up to a millisecond.
+/// Parses a duration (base/duration.h).
 Result<std::chrono::milliseconds> seconds(std::string_view text);
 Result<StdinTarget> stdin_target(std::string_view text);
 Result<std::set<int>> rank_list(std::string_view text);
-/// Parses USR1, SIGUSR1 or 10: a signal that a program may catch.
+/// Parses a signal that a program can catch: USR1, SIGUSR1 or 10.
 Result<int> checkpoint_signal(std::string_view text);
-/// Parses one of the signals that mean nothing else to dlaunch: USR1, USR2 and QUIT.
+/// Parses USR1, USR2 or QUIT. dlaunch uses all other signals for something else.
 Result<int> stacks_signal(std::string_view text);
 Result<std::set<int>> exit_codes(std::string_view text);
-/// Parses DIR[:nocopy,nojobid] and makes DIR absolute.
+/// Parses DIR[:nocopy,nojobid]. The result's DIR is absolute.
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);
 Result<std::string> absolute_path(std::string_view path, const std::string& cwd);
 /// Parses VAR, VAR=VALUE or PREFIX_*. Errors never contain the value.
 Result<plan::EnvSetting> env_setting(std::string_view text);
 
-/// "slot:PE=2" has "slot" and ":PE=2", "ppr:2:node:pe=4" has "ppr:2:node" and ":pe=4", ":OVERSUBSCRIBE" no policy.
+/// The parts of "slot:PE=2" are "slot" and ":PE=2"; of "ppr:2:node:pe=4" they are "ppr:2:node" and ":pe=4". The policy
+/// of
+/// ":OVERSUBSCRIBE" is empty.
 struct MapBySpelling {
   std::string_view policy;
   std::string_view modifiers;
 };
 MapBySpelling split_map_by(std::string_view text);
 
+/// Returns an Error for "%r", "$RANK_ID" and similar in a template: the hint has the field to use, {rank}.
+Result<void> check_template_fields(std::string_view text);
+
 template <class T>
 using Word = std::pair<std::string_view, T>;
 
+/// The Error for a word that is not one of `words`.
 tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words);
 
-/// Parses one of a few words.
+/// Returns the value of the pair whose word is `text`.
 template <class T, size_t N>
 Result<T> one_of(std::string_view text, const std::array<Word<T>, N>& words) {
   std::vector<std::string> known;

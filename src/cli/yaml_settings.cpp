@@ -15,11 +15,11 @@ using std::string_view;
 tl::unexpected<Error> other_yaml(const std::string& where, std::string what) {
   return fail({.where = where,
                .what = std::move(what),
-               .why = "dlaunch reads settings in sections one level deep, and no other part of YAML",
-               .hint = "write KEY: VALUE lines, or those below SECTION: with the same indent"});
+               .why = "dlaunch reads KEY: VALUE lines in sections one level deep",
+               .hint = "write KEY: VALUE lines, with the same indent below SECTION:"});
 }
 
-/// Without a comment, which begins with '#' at a blank.
+/// Removes a comment. A comment begins with '#' after a blank.
 string_view without_comment(string_view text) {
   char quote = '\0';
   for (size_t i = 0; i < text.size(); ++i) {
@@ -35,7 +35,7 @@ string_view without_comment(string_view text) {
   return text;
 }
 
-/// What stands between quotes; nullopt: more than is read here.
+/// Returns the text between quotes, or nullopt if the text needs unsupported escapes.
 std::optional<std::string> unquoted(string_view text) {
   const char quote = text.front();
   if (text.size() < 2 || text.back() != quote) return std::nullopt;
@@ -83,9 +83,8 @@ class YamlReader {
     const size_t colon = text.find(':');
     const string_view key = text.substr(indent, colon == text.npos ? 0 : colon - indent);
     const bool ended = colon + 1 == text.size() || (colon < text.size() && text[colon + 1] == ' ');
-    if (key.empty() || !ended) return other_yaml(line.where, "is no KEY: VALUE");
-    if (!is_key(key))
-      return other_yaml(line.where, '"' + std::string(key) + "\" has more than a key's letters and '_'");
+    if (key.empty() || !ended) return other_yaml(line.where, "invalid line");
+    if (!is_key(key)) return other_yaml(line.where, "invalid key \"" + std::string(key) + '"');
     TRY(find_section(indent, line.where));
     const string_view value = trim(text.substr(colon + 1));
     if (indent == 0 && value.empty()) {
@@ -95,7 +94,7 @@ class YamlReader {
     if (is_nothing(value)) return {};
     const bool quoted = value.front() == '\'' || value.front() == '"';
     const auto scalar = quoted ? unquoted(value) : plain_scalar(value);
-    if (!scalar) return other_yaml(line.where, "the value of " + std::string(key) + " is not read here");
+    if (!scalar) return other_yaml(line.where, "not supported: the value of " + std::string(key));
     found.push_back({indent > 0 ? section_ : "", std::string(key), *scalar, line.where});
     return {};
   }
@@ -109,12 +108,12 @@ class YamlReader {
       return {};
     }
     if (indent_ == 0) indent_ = indent;
-    if (section_.empty() || indent != indent_) return other_yaml(where, "is indented otherwise than its section");
+    if (section_.empty() || indent != indent_) return other_yaml(where, "invalid indent");
     return {};
   }
 
   std::string section_;
-  size_t indent_ = 0;  // 0: the section's first line is to come
+  size_t indent_ = 0;  // 0: before the first line of the section
 };
 
 }  // namespace

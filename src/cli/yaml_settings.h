@@ -1,4 +1,4 @@
-// Configuration files of other launchers: the part of YAML that `accelerate config` and Horovod's examples write. PURE.
+// Reads the YAML subset of configuration files of `accelerate config` and Horovod's examples. PURE.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace dlaunch::cli {
 
-/// KEY: VALUE, or one below `SECTION:`.
+/// KEY: VALUE, at the top level or below `SECTION:`.
 struct YamlSetting {
-  std::string section;  ///< "fsdp_config"; empty: none
+  std::string section;  ///< "fsdp_config"; empty: top level
   std::string key;
-  std::string value;  ///< as Python shows it: "True" for true
+  std::string value;  ///< in Python's form: "True" for true
   std::string where;  ///< "FILE:3"
 };
 
-/// Scalars, quoted or plain, in sections one level deep. What is null or an empty list is left out; other YAML is
-/// refused.
+/// Reads quoted and plain scalars, at the top level and in sections one level deep. Skips null values and empty lists.
+/// Any other YAML is an Error.
 Result<std::vector<YamlSetting>> parse_yaml_settings(std::string_view text, const std::string& path);
 
-/// "FILE:3: KEY what; hint"
+/// The Error "FILE:3: KEY WHAT", with a hint.
 tl::unexpected<Error> refuse_setting(const YamlSetting& setting, std::string what, std::string hint);
 
 }  // namespace dlaunch::cli

@@ -1,5 +1,4 @@
-// The second half of Job: from the first signal to its ranks, or the end of the last one, to the last host and the last
-// byte.
+// The second half of Job: stops the ranks, finishes the hosts, and waits for the last byte of output.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -11,7 +10,7 @@
 
 namespace dlaunch::job {
 
-/// Returns whether it is worth waiting for.
+/// Requests stacks before the ranks are stopped. Returns whether to wait for them.
 bool Job::show_stacks(const std::string& why) {
   if (phase_ != Phase::running || ranks_.live() == 0 || !std::exchange(stacks_first_, false)) return false;
   stacks_asked_ = true;
@@ -19,7 +18,7 @@ bool Job::show_stacks(const std::string& why) {
   return true;
 }
 
-/// How a rank was killed by a signal of its own fault, also where a shell says so by its exit code; else empty.
+/// Describes a rank that a fault killed (SIGSEGV etc., also as a shell's exit code); empty for any other end.
 std::string Job::fault_of(int rank) const {
   const auto& status = at_index(outcome_.ranks, rank).status;
   constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
@@ -27,7 +26,7 @@ std::string Job::fault_of(int rank) const {
   return "rank " + ranks_.worlds().name(rank) + ' ' + status->describe();
 }
 
-/// Where no round may follow a fault, there is time to show what the others do.
+/// If no round may follow a fault, prints the stacks of the other ranks before they are stopped.
 void Job::end_after_failure(int rank, Time now) {
   const std::string fault = restart_allowed_ ? "" : fault_of(rank);
   if (fault.empty() || !show_stacks(fault)) {
@@ -45,7 +44,7 @@ void Job::end_failed(Time now) {
   }
 }
 
-/// A rank that failed before is the reason of whatever comes while the picture of the others is waited for.
+/// While stacks are collected after a rank's failure, that failure stays the cause, whatever else happens.
 void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   if (std::exchange(failed_until_, std::nullopt)) {
     cause = Cause::rank_failed;
@@ -67,13 +66,13 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
-  if (show_stacks("the time is out")) {
+  if (show_stacks("time limit reached")) {
     timeout_at_ = now + kStacksWait;
     return;
   }
   timeout_at_.reset();
   hurried_ = true;
-  forbid_restart("the time limit ran out while it was being ended");
+  forbid_restart("time limit reached while the round was being stopped");
   if (phase_ < Phase::ending) {
     end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
   } else if (phase_ == Phase::finished) {
@@ -83,7 +82,7 @@ void Job::out_of_time(Time now) {
   }
 }
 
-/// A rank that failed before is the reason of the job's end, also of this one.
+/// If a rank failed before, that failure stays the cause.
 void Job::end_the_others(Time now) {
   others_until_.reset();
   if (phase_ != Phase::running || ranks_.live() == 0) return;
@@ -131,7 +130,7 @@ void Job::give_up_ranks() {
 void Job::finish_when_idle(Time now) {
   if (ranks_.live() > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
   preemption_.over(now);
-  if (!sidecar_awaited_) phase_deadline_.reset();  // nobody is left to kill
+  if (!sidecar_awaited_) phase_deadline_.reset();  // no rank is left to kill
   if (ranks_.undrained() > 0) {
     if (hurried_) wait_for_reader(now);
     return;
@@ -141,7 +140,7 @@ void Job::finish_when_idle(Time now) {
   phase_deadline_ = now + sidecar_wait_;
 }
 
-/// Stops waiting for the rest of the ranks' output.
+/// Gives up output of the ranks that was not read.
 void Job::leave_undrained() {
   if (ranks_.undrained() > 0) outcome_.unread = true;
   ranks_.leave_undrained();
@@ -150,7 +149,7 @@ void Job::leave_undrained() {
 void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
-  judge_preempted();
+  settle_preempted();
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
   outcome_.may_restart = stays_for_restart();
@@ -173,19 +172,19 @@ bool Job::stays_for_restart() const {
                               cause == Cause::sidecar_failed || cause == Cause::hung);
 }
 
-/// `why` is told where a restart would have been.
+/// `why` is reported if a restart would have followed.
 void Job::forbid_restart(std::string why) {
   if (stays_for_restart()) outcome_.no_restart = std::move(why);
   outcome_.may_restart = restart_allowed_ = false;
 }
 
 void Job::give_up_hosts(Time now) {
-  if (hosts_.count(HostState::finishing) > 0) forbid_restart("not all of it could be ended");
+  if (hosts_.count(HostState::finishing) > 0) forbid_restart("some processes of the failed round may be left");
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone) continue;
-    const std::string why = "did not confirm in time that nothing is left";
+    const std::string why = "no confirmation in time that all processes ended";
     if (hosts_.of(host) != HostState::waiting) outcome_.leftovers.push_back(hosts_.name(host) + ": " + why);
-    if (hosts_.of(host) == HostState::sweeping) outcome_.unswept.push_back({host, "it " + why});
+    if (hosts_.of(host) == HostState::sweeping) outcome_.unswept.push_back({host, why});
     hosts_.set(host, HostState::gone);
     actions_.push_back(DropHost{host});
   }
@@ -205,7 +204,7 @@ void Job::finished_when_all_gone(Time now) {
   }
 }
 
-void Job::heard_output(Time now) {
+void Job::output_arrived(Time now) {
   if (reader_since_) return reader_took_some(now);
   const bool giving_up_next = (phase_ == Phase::ending && ranks_.killed()) || phase_ == Phase::finishing;
   if (giving_up_next && phase_deadline_) phase_deadline_ = std::max(*phase_deadline_, now + kKillWait);
@@ -221,7 +220,7 @@ void Job::wait_for_reader(Time now) {
   phase_deadline_ = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
 }
 
-/// `cause` becomes the job's if only the output's reader kept it from success.
+/// `cause` becomes the job's cause if everything else succeeded.
 void Job::stop_waiting(Cause cause, int exit_code) {
   if (outcome_.cause == Cause::success) {
     outcome_.cause = cause;

@@ -1,4 +1,4 @@
-// What happens to a job, and what it asks for. Values.
+// The events that a Job receives, and the actions that it requests. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ struct HostReady {
 struct HostLost {
   int host;
   std::string why;
-  std::string hint = {};  ///< the one thing to do; may be empty
+  std::string hint = {};  ///< what the user can do; may be empty
 };
-/// Somebody has told the agent of a host, and maybe all that the job has there, to end, or that it will.
+/// An agent received a signal from outside the job, for example from a batch system; its ranks may have received the
+/// signal, too. The signal ends the job or announces its end.
 struct HostTermination {
   int signal;
   std::int64_t time_ns;
-  std::string who;  ///< "node2 was told to end", "Slurm job 5 was cancelled"; empty: we are told ourselves
+  std::string who;  ///< "node2 was told to end", "Slurm job 5 was cancelled"; empty: the launcher got the signal
   int host = 0;
 };
 struct RankStarted {
@@ -46,25 +47,25 @@ struct RankAborted {
   int code;  ///< 0…255
   std::int64_t time_ns;
 };
-/// The job has one more host from now on, the last one, for ranks that are added once it is ready. Only while
-/// may_grow(). Losing it before it has a rank is no failure of the job.
+/// Appends a host to the job, for ranks that are added once the host is ready. Only while may_grow(). Losing the host
+/// before it has a rank does not fail the job.
 struct HostAdded {
   std::string name;
 };
-/// Another world begins on hosts that are ready, only while may_grow(). Its ranks have the next ids.
+/// Starts another world on hosts that are ready. Only while may_grow(). Its ranks get the next ids.
 struct RanksAdded {
   std::vector<int> host_of_rank;
 };
-/// Both streams of a rank have ended and every byte was taken; or there will be none (not started, host lost).
+/// Both streams of a rank have ended and all bytes were read, or no more bytes will come (not started, host lost).
 struct RankDrained {
   int rank;
 };
-/// The sidecar ended; `detail` says how.
+/// The sidecar ended; `detail` describes its end.
 struct SidecarEnded {
   ExitStatus status;
   std::string detail;
 };
-/// The sidecar has ended or is lost, and no more of its output will come.
+/// The sidecar has ended or is lost, and all of its output was read.
 struct SidecarGone {};
 struct HostClean {
   int host;
@@ -73,19 +74,19 @@ struct HostClean {
 /// The answer to SweepHost.
 struct HostSwept {
   int host;
-  std::string unreached;  ///< why it was not reached; empty: it was reached, and `left` is left there
+  std::string unreached;  ///< why the host was not reached; empty: reached, and `left` lists the remaining processes
   std::vector<std::string> left = {};
 };
 struct UserSignal {
   int signal;
-  std::optional<int> sender = {};  ///< the pid of the process that sent it, if it was one
+  std::optional<int> sender = {};  ///< the pid of the sending process, if a process sent the signal
 };
-/// The job hangs, or may (job/hangs.h). It was told.
+/// The job hangs, or may hang (job/hangs.h). The user was notified.
 struct Hung {
-  bool everyone = true;  ///< else some ranks wait, and others do not
+  bool everyone = true;  ///< all ranks wait; false: only some
   std::string detail;
   std::int64_t time_ns = 0;
-  std::string file = {};  ///< the stacks of all threads; empty: none
+  std::string file = {};  ///< path of the stacks of all threads; empty: not written
 };
 /// The answer to TakeStacks.
 struct StacksTaken {};
@@ -102,7 +103,7 @@ struct StartRanks {
   int host;
   bool operator==(const StartRanks&) const = default;
 };
-/// Start the ranks of this world on this host.
+/// Starts the ranks of the world on the host.
 struct StartWorld {
   int world;
   int host;
@@ -112,40 +113,40 @@ struct SignalRanks {
   int signal;
   bool operator==(const SignalRanks&) const = default;
 };
-/// Have the ranks that catch the signal save their state; they have until then.
+/// Sends the checkpoint signal to the ranks with a handler, which may save their state until `until`.
 struct CheckpointRanks {
   int signal;
   Time until;
-  std::set<int> told = {};  ///< hosts whose ranks have got the signal already
+  std::set<int> signalled = {};  ///< hosts whose ranks already received the signal
   bool operator==(const CheckpointRanks&) const = default;
 };
 struct FinishHost {
   int host;
-  bool stay = false;  ///< its agent is to wait for another round
+  bool stay = false;  ///< the agent waits for another round
   bool operator==(const FinishHost&) const = default;
 };
 struct DropHost {
   int host;
   bool operator==(const DropHost&) const = default;
 };
-/// A new agent is to end what the ranks of this host left there.
+/// Starts a new agent that kills the remaining processes of the host's ranks.
 struct SweepHost {
   int host;
   bool operator==(const SweepHost&) const = default;
 };
-/// What the ranks do is to be sampled and shown: they end after that.
+/// Samples and prints the stacks of the ranks. The ranks are stopped after that.
 struct TakeStacks {
   std::string why;
   bool operator==(const TakeStacks&) const = default;
 };
-/// The launcher tells the agents to pause, and stops its own process.
+/// Pauses the agents and stops the launcher's own process.
 struct StopSelf {
   bool operator==(const StopSelf&) const = default;
 };
 struct Finished {
   bool operator==(const Finished&) const = default;
 };
-/// Comes after Finished: the output that the reader has not taken is dropped.
+/// Comes after Finished: drops output that its reader has not read.
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };

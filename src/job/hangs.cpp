@@ -22,27 +22,27 @@ Doing doing_in(RankSample::State state) {
 
 }  // namespace
 
-Hangs::Hangs(Duration window, Time now) : window_(window), silent_since_(now), next_(now + step()), asked_(now) {}
+Hangs::Hangs(Duration window, Time now) : window_(window), silent_since_(now), next_(now + step()), last_call_(now) {}
 
 void Hangs::active(Time now) {
   silent_since_ = now;
   next_ = now + step();
   ranks_.clear();
-  told_ = Verdict::Kind::nothing;
+  reported_ = Verdict::Kind::nothing;
 }
 
 bool Hangs::due(Time now, Duration suspended) {
   const bool slept = !std::exchange(fresh_, false) && suspended - suspended_ >= kSuspended;
-  const bool stalled = now - asked_ >= std::max<Duration>(kStall, step());
+  const bool stalled = now - last_call_ >= std::max<Duration>(kStall, step());
   suspended_ = suspended;
-  asked_ = now;
+  last_call_ = now;
   if (slept || stalled) active(now);
   if (now < next_) return false;
   next_ = std::max(next_ + step(), now + step() / 2);
   return true;
 }
 
-Verdict Hangs::judge(const std::vector<RankSample>& samples, const std::set<int>& running, Time now) {
+Verdict Hangs::evaluate(const std::vector<RankSample>& samples, const std::set<int>& running, Time now) {
   std::set<int> unknown = running;
   for (const RankSample& sample : samples) {
     if (unknown.erase(sample.rank) > 0) take(sample, now);
@@ -59,10 +59,10 @@ Verdict Hangs::judge(const std::vector<RankSample>& samples, const std::set<int>
   if (waiting == 0 || now - silent_since_ < window_) return verdict;
   const auto all = verdict.doing.find(Doing::waits);
   const bool soon = all != verdict.doing.end() && all->second == running && waiting < running.size();
-  if (soon) return verdict;  // all wait by now, but not all for long enough
+  if (soon) return verdict;  // all ranks wait, but not all long enough
   const bool spoken = spoke_ && now - *spoke_ < window_;
   const auto kind = waiting == running.size() && !spoken ? Verdict::Kind::hangs : Verdict::Kind::some_wait;
-  if (kind > told_) verdict.kind = told_ = kind;
+  if (kind > reported_) verdict.kind = reported_ = kind;
   return verdict;
 }
 
@@ -90,7 +90,7 @@ Doing Hangs::compare(const Rank& before, const RankSample& sample, Time now) {
   const bool may_poll = first.polls && sample.polls;
   const auto share = std::chrono::duration<double>(now - before.since) * (may_poll ? kPollingShare : kBusyShare);
   const auto idle = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(share), kTicks);
-  // Counters that fall are those of processes that have ended.
+  // Counters decrease when processes end.
   const auto differ = [](auto one, auto other) { return one < other ? other - one : one - other; };
   if (differ(first.io_bytes, sample.io_bytes) >= kBusyBytes) return Doing::moves;
   return differ(first.cpu, sample.cpu) <= idle ? Doing::waits : Doing::moves;

@@ -1,4 +1,4 @@
-// The hosts of a job, and how far the agent of each is, from its answer to its last frame. PURE. Owned by Job.
+// The hosts of a job and the state of each host's agent, from its first answer to its last frame. PURE. Owned by Job.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ class HostStates {
   int count(HostState state) const { return at_index(counts_, state); }
   HostState of(int host) const { return at_index(hosts_, host).state; }
   const std::string& name(int host) const { return at_index(hosts_, host).name; }
-  /// Whether it was ever asked to start a rank.
+  /// Whether the host ever got a request to start ranks.
   bool had_ranks(int host) const { return at_index(hosts_, host).had_ranks; }
 
  private:

@@ -26,7 +26,7 @@ Actions Job::handle(const Event& event, Time now) {
     lose_for_next_round(*lost);
   } else if (user && ends_a_job(user->signal)) {
     outcome_.signal = user->signal;
-    forbid_restart(signal_name(user->signal) + " came while it was being ended");
+    forbid_restart(signal_name(user->signal) + " came while the round was being stopped");
     stop_waiting(Cause::interrupted, kSignalBase + user->signal);
   }
   return std::exchange(actions_, {});
@@ -129,7 +129,7 @@ void Job::no_start(Time now) {
   end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
 }
 
-/// A host that was to wait for another round is lost to that one, whether or not it has confirmed the end of this one.
+/// The next round cannot use a host that is lost now, whether or not the host confirmed the end of this round.
 void Job::lose_for_next_round(const HostLost& event) {
   const bool known = std::ranges::any_of(outcome_.lost_hosts,
                                          [&](const LostHost& lost) { return lost.name == hosts_.name(event.host); });
@@ -167,7 +167,7 @@ void Job::on(const RankStarted& event, Time) { ranks_.started(event); }
 
 void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
-  // Where the time was out already, only the picture of the ranks was waited for.
+  // After the time limit the job waits only for the stacks.
   if (!failed_until_) on(StacksTaken{}, now);
   if (!std::exchange(one_ended_, true) && policy_.after_first) others_until_ = now + *policy_.after_first;
   if (!event.status.ok()) note_failure(event.rank, now);
@@ -231,7 +231,7 @@ void Job::on(const HostClean& event, Time now) {
   finished_when_all_gone(now);
 }
 
-/// The launcher connects to all hosts to be swept side by side, while the other ranks are being ended.
+/// The launcher sweeps lost hosts in parallel, while the other ranks are stopped.
 void Job::sweep_host(int host, Time now) {
   actions_.push_back(SweepHost{host});
   if (phase_ == Phase::finishing && phase_deadline_) {
@@ -245,7 +245,7 @@ void Job::on(const HostSwept& event, Time now) {
   hosts_.set(host, HostState::gone);
   for (const std::string& left : event.left) outcome_.leftovers.push_back(hosts_.name(host) + ": " + left);
   if (!event.unreached.empty()) {
-    outcome_.leftovers.push_back(hosts_.name(host) + ": not reached again: " + event.unreached);
+    outcome_.leftovers.push_back(hosts_.name(host) + ": cannot connect again: " + event.unreached);
     outcome_.unswept.push_back({event.host, event.unreached});
   } else if (event.left.empty()) {
     outcome_.swept.push_back(event.host);
@@ -254,26 +254,26 @@ void Job::on(const HostSwept& event, Time now) {
 }
 
 void Job::on(const UserSignal& event, Time now) {
-  if (ends_a_job(event.signal)) forbid_restart(signal_name(event.signal) + " came while it was being ended");
+  if (ends_a_job(event.signal)) forbid_restart(signal_name(event.signal) + " came while the round was being stopped");
   if (event.signal == SIGTSTP) {
-    actions_.push_back(SignalRanks{SIGSTOP});  // TSTP itself is ignored by groups without a terminal's session
+    actions_.push_back(SignalRanks{SIGSTOP});  // orphaned process groups ignore TSTP
     actions_.push_back(StopSelf{});
   } else if (!ends_a_job(event.signal)) {
     actions_.push_back(SignalRanks{event.signal});
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
-    hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // nobody is there to send a second signal
+    hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // the user may not be there to send a second signal
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
-  } else if (std::exchange(told_at_host_, false)) {
-    return;  // what ended the host reached us, too
+  } else if (std::exchange(signalled_at_host_, false)) {
+    return;  // the sender of the host's signal also signalled the launcher
   } else if (hurried_ = impatient_ = true;
              phase_ == Phase::ending && ranks_.live() == 0 && (ranks_.undrained() > 0 || sidecar_left_)) {
     leave_undrained();
     finish_hosts(now);
   } else if (!ranks_.killed() && (ranks_.live() > 0 || phase_ == Phase::finishing)) {
-    kill_ranks(now);  // also ends what ranks left behind, which the agents are ending
+    kill_ranks(now);  // also kills remaining processes, which the agents are stopping
   } else {
-    give_up_hosts(now);  // ranks were killed and the user asks again: the agents end the rest without us
+    give_up_hosts(now);  // the user signals again after KILL: the agents do the rest without the launcher
   }
 }
 

@@ -1,34 +1,33 @@
-// The policy of one job as a state machine: what happens next, when to end the ranks, the exit code. PURE: events and
-// the time go in, actions come out, and others do them.
+// Job: the policy of one job as a state machine. It decides when ranks start, when they are stopped, and the exit code.
+// PURE: takes events and the time, returns actions for the caller to do.
 //
 //   starting ──all hosts ready──► running ─every rank ended, drained─► finishing ──every host clean──► finished
 //       │                            │                                     ▲
 //       └── failure, signal, timeout ┴──► ending: signal, grace, KILL ──────┘
 //
 // Rules
-// - Ranks start when every host is ready: a job that cannot start everywhere starts nowhere. After the first host that
-//   cannot be used, the others have kOthersWait to answer, so that all failures are reported together.
-// - The first failure (by the time at its host) ends all ranks, unless the policy says continue. Its code is the job's.
-// - MPI_Abort is a failure at the time of the call (see job/rank_states.h), and ends all ranks whatever the policy
-//   says.
-// - Ending is the signal (TERM, or the user's own), KILL after the grace, and after kKillWait the ranks that still run
-//   are given up and named. A second signal from the user means KILL at once.
-// - Ranks that a rank spawns are treated as all others, from their start to their end. A host that has no rank yet is
-//   connected to first.
-// - A host that is told to end by somebody else ends the job as that signal to the launcher does: whoever takes a part
-//   away takes the job. Ranks that the same signal ended right before are no failures.
-// - A sidecar that fails while the ranks run ends all, as a rank would.
-// - A host that is lost after ranks have started there is swept: another agent ends what they left (HostSwept), or the
-//   host is named. The job's end waits for that.
-// - With --wait-after-first the ranks that still run so long after the first one has ended are ended.
-// - Where another round may follow (job/rounds.h), the hosts of one that failed confirm that nothing of it is left, and
-//   stay. Whatever means the end of the job itself, as a signal of the user, means the end of that.
-// - With --checkpoint-signal a signal that announces the end of the hosts, here or to an agent, lets the ranks save
-//   their state first (job/preemption.h).
-// - A job that hangs ends where the policy says so, as a failure of the job.
-// - Every wait has a deadline, a host's answer by its link, the others here. The one exception is a slow reader of what
-//   ended ranks wrote, which the user's second signal ends. After --timeout, a signal that no terminal sends, or a
-//   second signal before that wait, it has a deadline, too: kReaderWait without progress, kReaderMost in all.
+// - Ranks start when every host is ready. If one host cannot be used, no rank starts; the other hosts have kOthersWait
+//   to answer, so that all failures are reported together.
+// - The first failure (by the time on its host) stops all ranks, unless the policy is "continue". The exit code of the
+//   first failure is the job's exit code.
+// - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
+// - Stopping ranks: the signal (TERM, or the user's own), KILL after the grace. Ranks that still run kKillWait after
+//   KILL are given up and reported. A second signal from the user means KILL at once.
+// - Spawned ranks have the same rules. A host without ranks is connected to before it gets its first rank.
+// - A signal from outside to one host ends the job like a signal to the launcher. Ranks that the same signal ended
+//   shortly before are not failures.
+// - A sidecar that fails while ranks run stops all ranks, like the failure of a rank.
+// - A host that is lost after ranks started there is swept: a new agent kills the remaining processes (HostSwept), or
+//   the summary names the host. The job waits for the sweep.
+// - With --wait-after-first, ranks that still run that long after the first rank ended are stopped.
+// - If another round may follow (job/rounds.h), the hosts of a failed round confirm that no process is left, and stay
+//   connected. A user's signal and other reasons to end the whole job also end the wait for the next round.
+// - With --checkpoint-signal, a signal that announces the loss of the hosts lets ranks save their state first
+//   (job/preemption.h).
+// - A job that hangs ends as a failure of the job, if the policy requests it.
+// - Every wait has a deadline: a host's answer in its link, the others here. One exception: a slow reader of the output
+//   of ended ranks, until the user's second signal. The wait for the reader also has a deadline (kReaderWait without
+//   progress, kReaderMost in total) after --timeout, after TERM or HUP, and after an earlier second signal.
 #pragma once
 
 #include <optional>
@@ -46,33 +45,32 @@
 
 namespace dlaunch::job {
 
-/// Whether the user means this signal to end the job; any other is passed on to the ranks.
+/// Whether a signal to the launcher ends the job: INT, TERM, HUP or QUIT. All others are forwarded to the ranks.
 bool ends_a_job(int signal);
 
-inline constexpr std::chrono::seconds kOthersWait{5};   ///< for hosts to answer when one cannot be used
-inline constexpr std::chrono::seconds kSidecarWait{5};  ///< for the sidecar to end after the ranks
-inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to go after KILL (uninterruptible sleep)
-inline constexpr std::chrono::seconds kFinishWait{
-    10};                                               ///< for a host to confirm that nothing is left, beyond the grace
-inline constexpr std::chrono::seconds kReaderWait{5};  ///< for a reader of the output to take some of it
-inline constexpr std::chrono::seconds kReaderMost{30};  ///< for it to take everything
-
-inline constexpr std::chrono::seconds kStacksWait{2};  ///< for what the ranks do to be shown, before they are ended
-inline constexpr size_t kMostHangs = 100;              ///< that the outcome names
-inline constexpr std::chrono::seconds kSweepWait{15};  ///< for a lost host to be swept, beyond the grace
+inline constexpr std::chrono::seconds kOthersWait{5};   ///< for the other hosts to answer if one cannot be used
+inline constexpr std::chrono::seconds kSidecarWait{5};  ///< for the sidecar to exit after the ranks
+inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to end after KILL (uninterruptible sleep)
+/// For a host to confirm that no process is left, in addition to the grace.
+inline constexpr std::chrono::seconds kFinishWait{10};
+inline constexpr std::chrono::seconds kReaderWait{5};   ///< for the reader of the output to read some of it
+inline constexpr std::chrono::seconds kReaderMost{30};  ///< for the reader to read all of it
+inline constexpr std::chrono::seconds kStacksWait{2};   ///< for stacks to be printed before the ranks are stopped
+inline constexpr size_t kMostHangs = 100;               ///< in the outcome
+inline constexpr std::chrono::seconds kSweepWait{15};   ///< for a lost host to be swept, in addition to the grace
 
 class Job {
  public:
   /// `host_of_rank[r]` is the index of the host on which rank r runs.
   Job(const Policy& policy, const std::vector<int>& host_of_rank, const std::vector<std::string>& host_names, Time now);
 
-  /// Another round may follow: where the ranks, a host or the sidecar fail, the hosts stay, and Outcome::may_restart
-  /// says so.
+  /// Another round may follow: if a rank, a host or the sidecar fails, the hosts stay connected and
+  /// Outcome::may_restart is true.
   void allow_restart() { restart_allowed_ = true; }
   /// The ranks do not start before this time.
   void start_not_before(Time time) { start_at_ = time; }
-  /// What the ranks do is shown before they are ended by --timeout, or after one of them was killed by a signal of its
-  /// own fault where no round may follow: once in a job.
+  /// Prints stacks once per job: before --timeout stops the ranks, or after a fault (SIGSEGV etc.) of a rank if no
+  /// round may follow.
   void show_stacks_first() { stacks_first_ = true; }
   /// The job has a sidecar. It ends with the ranks: after the last one it has `wait` to end by itself.
   void expect_sidecar(std::chrono::seconds wait = kSidecarWait) {
@@ -81,27 +79,28 @@ class Job {
   }
 
   Actions handle(const Event& event, Time now);
-  /// Output came from a host. No host is given up meanwhile, because on a slow line output arrives before the news that
-  /// its ranks have ended; the credit bounds it.
-  void heard_output(Time now);
-  /// The reader of the output took some of it.
+  /// Output came from a host. Extends the deadline after which hosts are given up: on a slow line, output arrives
+  /// before the end of the host's ranks. Link credit limits the amount.
+  void output_arrived(Time now);
+  /// The reader of the output read some of it.
   void reader_took_some(Time now);
-  /// Whether this signal would be the second one that asks the job to end. What ends a host may signal us, too.
+  /// Whether the signal would be the user's second one to end the job. False after a signal to a host, whose sender
+  /// may signal the launcher, too.
   bool is_repeated(int signal) const {
-    return phase_ >= Phase::ending && ends_a_job(signal) && !told_at_host_ && !preemption_.announced_by(signal);
+    return phase_ >= Phase::ending && ends_a_job(signal) && !signalled_at_host_ && !preemption_.announced_by(signal);
   }
-  /// When tick() must be called at the latest.
+  /// The latest time to call tick().
   std::optional<Time> deadline() const;
   Actions tick(Time now);
 
   Phase phase() const { return phase_; }
-  /// No rank runs any more; what they wrote may still be on its way.
+  /// All ranks have ended; their last output may still arrive.
   bool ranks_ended() const { return phase_ > Phase::starting && ranks_.live() == 0; }
-  /// The job is preempted, and its ranks save their state: nothing ends them now.
+  /// The job is preempted and its ranks may save their state: no failure stops them now.
   bool saves() const { return preemption_.deadline().has_value(); }
-  /// Whether HostAdded and RanksAdded may come now: a job that has not begun, or is ending, takes no more ranks.
+  /// Whether HostAdded and RanksAdded are accepted: only while ranks run and the job is not ending.
   bool may_grow() const { return phase_ == Phase::running && ranks_.live() > 0; }
-  /// The ranks that were asked to start and have not ended.
+  /// The ranks that have started and have not ended.
   std::set<int> running() const { return ranks_.running(); }
   Progress progress() const;
   const Outcome& outcome() const { return outcome_; }
@@ -128,7 +127,7 @@ class Job {
   void preempt(const Preempted& notice, Time now);
   void ask_to_save();
   void end_unsaved(Time now);
-  void judge_preempted();
+  void settle_preempted();
   void out_of_time(Time now);
   void end_the_others(Time now);
   void note_failure(int rank, Time now);
@@ -159,25 +158,25 @@ class Job {
   RankStates ranks_;
   Preemption preemption_;
   Phase phase_ = Phase::starting;
-  Actions actions_;  // gathered by one handle() or tick()
+  Actions actions_;  // collected by one handle() or tick()
   bool restart_allowed_ = false;
   std::optional<Time> start_at_;
   bool sidecar_expected_ = false;
   std::chrono::seconds sidecar_wait_ = kSidecarWait;
-  bool sidecar_left_ = false;     // asked to start, and not yet gone
+  bool sidecar_left_ = false;     // start requested, SidecarGone not yet received
   bool sidecar_awaited_ = false;  // the ranks have ended
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
   std::optional<Time> others_until_;
-  bool one_ended_ = false;  // of the ranks
+  bool one_ended_ = false;  // at least one rank
   bool stacks_first_ = false;
   bool stacks_asked_ = false;
-  std::optional<Time> failed_until_;  // a rank has failed, and the others end once what they do was shown
+  std::optional<Time> failed_until_;  // a rank failed; the others are stopped after their stacks are printed
   std::optional<Time> phase_deadline_;
-  bool hurried_ = false;              // waiting for a reader has a deadline
-  bool impatient_ = false;            // there is no waiting for a reader at all
-  bool told_at_host_ = false;         // to end, and not yet by a signal to the launcher as well
-  std::optional<Time> reader_since_;  // when the wait for a reader, with a deadline, began
+  bool hurried_ = false;              // the wait for a reader has a deadline
+  bool impatient_ = false;            // no wait for a reader
+  bool signalled_at_host_ = false;    // an ending signal reached a host, and the launcher not yet
+  std::optional<Time> reader_since_;  // start of the wait for a reader, with a deadline
 };
 
 }  // namespace dlaunch::job

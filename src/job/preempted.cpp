@@ -1,4 +1,4 @@
-// What a Job does when its hosts are taken back (job/preemption.h).
+// Job's reaction to preemption and to signals from outside (job/preemption.h).
 #include <algorithm>
 #include <csignal>
 
@@ -7,40 +7,40 @@
 
 namespace dlaunch::job {
 
-/// KILL is a manager's own word that it has ended what runs there: the job ends as if it had been told, and no rank
-/// that was killed with it is to blame. Where hosts are taken back anyway, it is the end of the time that ranks had.
+/// KILL means that the batch system killed the processes on the host: the job ends as after TERM, and ranks that were
+/// killed with the agent are not failures. After a preemption notice KILL is ignored: the deadline follows anyway.
 void Job::on(const HostTermination& event, Time now) {
   const bool killed = event.signal == SIGKILL;
   if (killed && preemption_.notice()) return;
   if (!killed && !ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;
   const int signal = killed ? SIGTERM : event.signal;
-  if (!killed) preemption_.told_at(event.host, event.signal);
+  if (!killed) preemption_.add_signalled(event.host, event.signal);
   outcome_.may_restart = restart_allowed_ = false;
   const bool rank_failed = outcome_.cause == Cause::rank_failed;
-  ranks_.told_from_outside(event.signal, event.time_ns);
+  ranks_.signalled_from_outside(event.signal, event.time_ns);
   const bool late = phase_ >= Phase::ending && !preemption_.notice();
   if (preemption_.announced_by(event.signal) && !late) return preempt({.signal = event.signal, .at_host = true}, now);
-  const bool rank_was_told = rank_failed && !outcome_.first_failure;
+  const bool blamed_rank_cleared = rank_failed && !outcome_.first_failure;
   const bool known = outcome_.cause == Cause::interrupted && outcome_.signal == signal;
-  if (phase_ >= Phase::ending && !rank_was_told && !known) return;
+  if (phase_ >= Phase::ending && !blamed_rank_cleared && !known) return;
   if (outcome_.detail.empty()) outcome_.detail = event.who;
   outcome_.signal = signal;
   if (phase_ < Phase::ending) {
-    hurried_ = told_at_host_ = true;
+    hurried_ = signalled_at_host_ = true;
     return end_ranks(Cause::interrupted, kSignalBase + signal, signal, now);
   }
   outcome_.cause = Cause::interrupted;
   outcome_.exit_code = kSignalBase + signal;
 }
 
-/// A job whose ranks do not run has nothing to save.
+/// A job without running ranks has no state to save.
 void Job::preempt(const Preempted& notice, Time now) {
   outcome_.may_restart = restart_allowed_ = false;
   hurried_ = true;
   if (phase_ == Phase::finished) return wait_for_reader(now);
   if (phase_ >= Phase::ending && !preemption_.notice()) return finish_when_idle(now);
   if (phase_ == Phase::running && ranks_.live() == 0) return finish_when_idle(now);
-  const auto step = preemption_.told(notice, now);
+  const auto step = preemption_.notify(notice, now);
   outcome_.preempted = preemption_.notice();
   if (phase_ == Phase::starting) return end_ranks(Cause::preempted, policy_.checkpoint.exit_code, SIGTERM, now);
   if (step == Preemption::Step::begin) {
@@ -52,19 +52,19 @@ void Job::preempt(const Preempted& notice, Time now) {
 }
 
 void Job::ask_to_save() {
-  actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, *preemption_.deadline(), preemption_.asked()});
+  actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, *preemption_.deadline(), preemption_.take_signalled()});
   actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
 }
 
-/// Ends the ranks that still run.
+/// Stops the ranks that still run at the deadline.
 void Job::end_unsaved(Time now) {
   const bool failed = outcome_.cause == Cause::rank_failed;
   end_ranks(failed ? Cause::rank_failed : Cause::preempted, failed ? outcome_.exit_code : kSignalBase + SIGTERM,
             SIGTERM, now);
 }
 
-/// A job that would have been a success, or ended in vain what did not save its state in time, was preempted.
-void Job::judge_preempted() {
+/// After a notice, the cause is `preempted`, unless a rank failed or another reason ended the job.
+void Job::settle_preempted() {
   if (!preemption_.notice()) return;
   outcome_.preempted = preemption_.notice();
   if (outcome_.cause != Cause::success && outcome_.cause != Cause::preempted) return;

@@ -27,14 +27,14 @@ Time Preemption::first_deadline(int signal, Time now) const {
   return signal == SIGTERM ? std::min(*end, usual) : *end;
 }
 
-Preemption::Step Preemption::told(const Preempted& notice, Time now) {
+Preemption::Step Preemption::notify(const Preempted& notice, Time now) {
   const auto term_before = last_term_;
   if (notice.signal == SIGTERM) last_term_ = now;
   if (!notice_) {
     notice_ = notice;
     since_ = now;
     deadline_ = first_deadline(notice.signal, now);
-    if (may_be_told_to_ranks(notice)) ask_at_ = std::min(now + kOthersTold, *deadline_);
+    if (may_reach_ranks(notice)) ask_at_ = std::min(now + kOthersTold, *deadline_);
     return Step::begin;
   }
   if (notice.signal != SIGTERM) return Step::none;
@@ -45,18 +45,18 @@ Preemption::Step Preemption::told(const Preempted& notice, Time now) {
   return Step::none;
 }
 
-bool Preemption::may_be_told_to_ranks(const Preempted& notice) const {
+bool Preemption::may_reach_ranks(const Preempted& notice) const {
   const Checkpoint& checkpoint = policy_.checkpoint;
   return checkpoint.by_step && notice.signal == checkpoint.signal && (notice.at_host || notice.signal == SIGTERM);
 }
 
-void Preemption::told_at(int host, int signal) {
-  if (policy_.checkpoint.by_step && signal == policy_.checkpoint.signal) told_.insert(host);
+void Preemption::add_signalled(int host, int signal) {
+  if (policy_.checkpoint.by_step && signal == policy_.checkpoint.signal) signalled_.insert(host);
 }
 
-std::set<int> Preemption::asked() {
+std::set<int> Preemption::take_signalled() {
   ask_at_.reset();
-  return told_;
+  return signalled_;
 }
 
 void Preemption::over(Time now) {

@@ -1,19 +1,19 @@
-// That whoever lent a job its hosts takes them back: a resource manager that needs them or whose time limit is near, a
-// pod's end. With --checkpoint-signal the ranks save their state first. PURE.
+// Preemption: a batch system takes the job's hosts back (priority, time limit, the end of a pod). With
+// --checkpoint-signal the ranks may save their state first. PURE.
 //
-// - A notice is USR1, USR2 or TERM, to the launcher or to an agent. The first one begins it: the ranks that catch the
-//   checkpoint signal get it, the others go on, and nothing is ended before the deadline: no rank's failure ends the
-//   other ranks.
-// - The deadline is --preempt-grace after the notice; else the end of the job, where the resource manager has said it
-//   and it is less than kEndIsNear away; else Checkpoint::usual_grace. After TERM it is kTermGrace at the latest: who
-//   sends that sends KILL soon, Slurm and Kubernetes in 30 s. Then the ranks are ended as always: TERM, the grace,
-//   KILL.
-// - Where who signals an agent signals its ranks, too (Checkpoint::by_step), and the notice is the checkpoint signal
-//   itself, ranks have got it. The others are sent it kOthersTold later, when the news of all such hosts is there. A
-//   USR1 or USR2 to the launcher, which no rank gets, is no such notice.
-// - TERM within kSameNotice of the TERM before it is the same notice, since managers tell agents and launcher alike;
-//   from a person at a terminal it is the second signal, which kills at once. Another TERM means that the end has come:
-//   the deadline is the grace from then at the latest.
+// - A notice is USR1, USR2 or TERM, to the launcher or to an agent. After the first notice, ranks with a handler get
+//   the checkpoint signal and the other ranks continue. No rank is stopped before the deadline, also not because
+//   another rank failed.
+// - The deadline is --preempt-grace after the notice. Without the option: the end of the job, if the batch system has
+//   reported it and it is less than kEndIsNear away; else Checkpoint::usual_grace. After TERM the deadline is at most
+//   kTermGrace away, because KILL follows soon (Slurm and Kubernetes: 30 s). At the deadline the ranks are stopped as
+//   usual: TERM, grace, KILL.
+// - Some batch systems signal an agent and its ranks together (Checkpoint::by_step). If the notice is the checkpoint
+//   signal itself, these ranks already have it. The other ranks get it kOthersTold later, when all such hosts have
+//   reported. A USR1 or USR2 to the launcher does not reach ranks and gets no such delay.
+// - A second TERM within kSameNotice is the same notice: batch systems signal agents and launcher together. From a user
+//   at a terminal it is the second signal, which kills at once. A later TERM shortens the deadline to now plus the
+//   grace.
 #pragma once
 
 #include <optional>
@@ -38,30 +38,30 @@ class Preemption {
 
   explicit Preemption(const Policy& policy) : policy_(policy) {}
 
-  /// Whether a signal from outside means this.
+  /// Whether a signal from outside is a notice.
   bool announced_by(int signal) const;
 
   enum class Step { begin, none, kill };
-  /// A notice came: what is to be done.
-  Step told(const Preempted& notice, Time now);
+  /// Takes a notice and returns the next step.
+  Step notify(const Preempted& notice, Time now);
 
-  /// An agent got this signal.
-  void told_at(int host, int signal);
-  /// When the ranks are to be sent the checkpoint signal; none: at once, or it was done.
+  /// The agent of `host` got a signal.
+  void add_signalled(int host, int signal);
+  /// When to send the checkpoint signal; none: at once, or already sent.
   std::optional<Time> ask_at() const { return ask_at_; }
-  /// The ranks are sent it now, but for those on the hosts that are returned, which have it.
-  std::set<int> asked();
+  /// The checkpoint signal is sent now. Returns the hosts whose ranks already have it.
+  std::set<int> take_signalled();
 
-  /// The first notice, and how long the ranks took; none: there was no notice.
+  /// The first notice, with the time that the ranks used; none: no notice yet.
   const std::optional<Preempted>& notice() const { return notice_; }
-  /// When the ranks that still run are to be ended; none: no rank is saving its state.
+  /// When to stop the ranks that still run; none: no rank is saving its state.
   std::optional<Time> deadline() const { return deadline_; }
-  /// No rank saves its state any more.
+  /// The time to save state is over.
   void over(Time now);
 
  private:
   Time first_deadline(int signal, Time now) const;
-  bool may_be_told_to_ranks(const Preempted& notice) const;
+  bool may_reach_ranks(const Preempted& notice) const;
 
   const Policy policy_;
   std::optional<Preempted> notice_;
@@ -69,7 +69,7 @@ class Preemption {
   std::optional<Time> deadline_;
   std::optional<Time> last_term_;
   std::optional<Time> ask_at_;
-  std::set<int> told_;  // hosts whose ranks have the checkpoint signal
+  std::set<int> signalled_;  // hosts whose ranks have the checkpoint signal
 };
 
 }  // namespace dlaunch::job

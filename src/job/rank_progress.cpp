@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kMostBefore = std::int64_t{1} << 60;  // sums of two of these do not overflow
 constexpr std::int64_t kMostStride = std::int64_t{1} << 50;
 
-/// The upper one of the two in the middle, so that of two ranks the one that is further counts. `values` has some.
+/// The upper of the two middle values, so that with two ranks the faster one counts. `values` is not empty.
 template <class T>
 T upper_median(std::vector<T> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -52,41 +52,41 @@ std::optional<Reached> RankProgress::all() const {
   return all;
 }
 
-std::vector<Laggards> RankProgress::judge(const std::set<int>& running, bool all_read, Time now) {
-  std::vector<Laggards> behind;
+std::vector<Laggards> RankProgress::evaluate(const std::set<int>& running, bool all_read, Time now) {
+  std::vector<Laggards> lagging;
   for (auto& [program, ranks] : programs_) {
     if (!all_read) {
-      for (auto& [rank, known] : ranks) known.behind_since.reset();
+      for (auto& [rank, known] : ranks) known.lags_since.reset();
       continue;
     }
-    Laggards found = judge(ranks, running, now);
-    if (!found.ranks.empty()) behind.push_back(std::move(found));
+    Laggards found = evaluate(ranks, running, now);
+    if (!found.ranks.empty()) lagging.push_back(std::move(found));
   }
-  return behind;
+  return lagging;
 }
 
-Laggards RankProgress::judge(Ranks& ranks, const std::set<int>& running, Time now) const {
+Laggards RankProgress::evaluate(Ranks& ranks, const std::set<int>& running, Time now) const {
   const std::optional<std::int64_t> limit = this->limit(ranks);
   if (!limit) return {};
-  std::vector<std::pair<std::int64_t, std::int64_t>> counted;  // and the number that was written
+  std::vector<std::pair<std::int64_t, std::int64_t>> counted;  // with the number as written
   for (const auto& [rank, known] : ranks) counted.emplace_back(known.counted(), known.number);
   const auto [median, number] = upper_median(std::move(counted));
   Laggards found{.ranks = {}, .median = number};
   for (auto& [rank, known] : ranks) {
     const std::int64_t own = lag_ ? *limit : std::max(*limit, std::min(known.stride, kMostStride) * kStrides);
-    if (known.told || !running.contains(rank) || median - known.counted() < own) {
-      known.behind_since.reset();
+    if (known.reported || !running.contains(rank) || median - known.counted() < own) {
+      known.lags_since.reset();
       continue;
     }
-    if (!known.behind_since) known.behind_since = now;
-    if (now - *known.behind_since < kSteady) continue;
-    known.told = true;
+    if (!known.lags_since) known.lags_since = now;
+    if (now - *known.lags_since < kSteady) continue;
+    known.reported = true;
     found.ranks.emplace(rank, known.number);
   }
   return found;
 }
 
-/// So many steps below the median is behind; none: nobody is.
+/// The number of steps below the median from which a rank lags; none: no rank lags.
 std::optional<std::int64_t> RankProgress::limit(const Ranks& ranks) const {
   if (lag_) return *lag_ > 0 ? lag_ : std::nullopt;
   std::vector<std::int64_t> strides;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
 
-/// Whether neither another rank nor our signal ends a rank so (an agent reports LeftMpi only before it signals).
+/// Whether neither another rank nor dlaunch's signal can be the reason. An agent reports LeftMpi only before it sends
+/// signals.
 bool ended_by_itself(const RankRecord& record) {
   if (!record.status) return false;
   const auto* by = std::get_if<Signaled>(&record.status->value());
@@ -18,7 +19,7 @@ bool ended_by_itself(const RankRecord& record) {
   return std::holds_alternative<LeftMpi>(record.status->value());
 }
 
-/// Whether the rank ended as ranks do whose peer has gone.
+/// Whether the end may follow from the end of another rank.
 bool ended_by_peer(const RankRecord& record) {
   const auto* by = record.status ? std::get_if<Signaled>(&record.status->value()) : nullptr;
   return record.abort_code || (by && by->signal == SIGPIPE);
@@ -74,7 +75,7 @@ bool RankStates::ended(const RankEnded& event) {
   record.needed_kill = killed_;
   --live_;
   const bool ran = !std::holds_alternative<NotStarted>(event.status.value());
-  if (told_to_end_ && ran) record.ended_by_us = follows(record);
+  if (signalled_ && ran) record.ended_by_us = follows(record);
   return true;
 }
 
@@ -83,7 +84,7 @@ bool RankStates::aborted(const RankAborted& event) {
   if (record.status || record.abort_code) return false;
   record.abort_code = event.code;
   record.end_ns = event.time_ns;
-  record.ended_by_us = told_to_end_ && follows(record);
+  record.ended_by_us = signalled_ && follows(record);
   return true;
 }
 
@@ -99,7 +100,7 @@ void RankStates::lose_host(int host, const std::string& why) {
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.status) continue;
     record.status = ExitStatus(Lost{why});
-    record.ended_by_us = told_to_end_;
+    record.ended_by_us = signalled_;
     --live_;
   }
 }
@@ -111,7 +112,7 @@ std::set<int> RankStates::give_up() {
   return given_up;
 }
 
-/// A failure before the one that was reported first is a cause. A later one follows from our signal or a peer's end.
+/// Whether the end of `record` is a consequence: of dlaunch's signal, or of the first failure if that was earlier.
 bool RankStates::follows(const RankRecord& record) const {
   const auto first = outcome_.first_failure;
   return !first || before(at_index(outcome_.ranks, *first), record);
@@ -132,7 +133,7 @@ int RankStates::code_of(int rank) const {
   return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
 }
 
-void RankStates::told_from_outside(int signal, std::int64_t time_ns) {
+void RankStates::signalled_from_outside(int signal, std::int64_t time_ns) {
   for (RankRecord& record : outcome_.ranks) {
     const bool by_signal =
         record.status && !record.abort_code && record.status->shell_code() == ExitStatus(Signaled{signal}).shell_code();

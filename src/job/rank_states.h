@@ -1,5 +1,4 @@
-// The ranks of a job, from their start to their last byte: which run, which may still write, which failed first. PURE.
-// Owned by Job.
+// RankStates: which ranks of a job run, which may still write output, and which failed first. PURE. Owned by Job.
 #pragma once
 
 #include <chrono>
@@ -15,51 +14,52 @@
 
 namespace dlaunch::job {
 
-inline constexpr std::chrono::seconds kReaping{1};  ///< the most that a rank's time of end can lag behind its death
+inline constexpr std::chrono::seconds kReaping{1};  ///< maximum delay between a rank's death and its recorded end
 
-/// By time; MPI_Abort counts from the call. But MPI_Abort or SIGPIPE within kReaping before a rank was killed by a KILL
-/// that is not ours, or left MPI, is a consequence: peers see a rank's connections end before its agent can reap it.
+/// Whether `one` failed before `other`, by time; MPI_Abort counts from the call. Exception: MPI_Abort or SIGPIPE within
+/// kReaping before another rank got a foreign SIGKILL, or left MPI, is a consequence. Peers see the end of a rank's
+/// connections before its agent can reap the rank.
 bool before(const RankRecord& one, const RankRecord& other);
 
 class RankStates {
  public:
-  /// `host_of_rank[r]`: index of the host that rank r runs on. Writes the ranks and the first failure of `outcome`,
-  /// which must outlive it.
+  /// `host_of_rank[r]`: index of the host of rank r. Writes `ranks` and `first_failure` of `outcome`, which must
+  /// outlive this object.
   RankStates(const std::vector<int>& host_of_rank, size_t hosts, Outcome& outcome);
   RankStates(const RankStates&) = delete;
   RankStates& operator=(const RankStates&) = delete;
 
   void add_host() { of_host_.emplace_back(); }
-  /// The ranks of another world are asked to start. Returns the hosts that have some of them.
+  /// Adds the ranks of another world, whose start is requested. Returns their hosts.
   std::set<int> add(const std::vector<int>& host_of_rank);
-  /// The ranks of the first world are asked to start.
+  /// The start of the first world's ranks is requested.
   void start() { expect(size()); }
 
   void started(const RankStarted& event);
-  /// Returns false when the rank was known to have ended.
+  /// Returns false if the end was recorded before.
   bool ended(const RankEnded& event);
-  /// Returns false when the rank has ended, or has called MPI_Abort before.
+  /// Returns false if the rank's end or an MPI_Abort was recorded before.
   bool aborted(const RankAborted& event);
-  /// Returns false when that was known.
+  /// Returns false if recorded before.
   bool drained(int rank);
-  /// Stops waiting for the rest of the ranks' output.
+  /// Gives up output of the ranks that was not read.
   void leave_undrained() { undrained_ = 0; }
-  /// The ranks of this host that have not ended are lost.
+  /// Marks the ranks of the host that have not ended as lost.
   void lose_host(int host, const std::string& why);
-  /// The ranks that still run are lost, since KILL did not end them. Returns them.
+  /// Marks the ranks that still run after KILL as lost, and returns them.
   std::set<int> give_up();
 
-  /// The ranks are told to end: one that ends from now on may do so because of it.
-  void end() { told_to_end_ = true; }
-  void kill() { told_to_end_ = killed_ = true; }
+  /// The ranks are signalled: an end from now on may be a consequence of the signal.
+  void end() { signalled_ = true; }
+  void kill() { signalled_ = killed_ = true; }
   bool killed() const { return killed_; }
 
-  /// Notes the failure of a rank that ended or called MPI_Abort. Returns false when it is a consequence of the first
-  /// failure, or of the job's end.
+  /// Records the failure of a rank that ended or called MPI_Abort. Returns false if it is a consequence of the first
+  /// failure or of dlaunch's signal.
   bool failed(int rank);
-  /// Somebody told a host's processes to end by this signal. Ranks that it ended shortly before, by their hosts'
-  /// clocks, or later were meant, too, and did not fail.
-  void told_from_outside(int signal, std::int64_t time_ns);
+  /// A signal from outside reached a host. Ranks that the signal ended shortly before `time_ns` (by their hosts'
+  /// clocks) or later are not failures.
+  void signalled_from_outside(int signal, std::int64_t time_ns);
   int first_code() const;       ///< of the first failure
   int code_of(int rank) const;  ///< of a rank that failed
 
@@ -82,10 +82,10 @@ class RankStates {
   std::vector<std::vector<int>> of_host_;
   Worlds worlds_;
   std::vector<bool> drained_;
-  int live_ = 0;       // asked to start and not ended
-  int undrained_ = 0;  // their streams may still bring bytes
+  int live_ = 0;       // start requested, not ended
+  int undrained_ = 0;  // ranks that may still write output
   int started_ = 0;
-  bool told_to_end_ = false;
+  bool signalled_ = false;
   bool killed_ = false;
 };
 

@@ -7,10 +7,12 @@
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
+
 namespace dlaunch::job {
 namespace {
 
-constexpr std::array kWontMend = {2, 126, 127};
+constexpr std::array kNotFixable = {2, 126, 127};
 constexpr int kMostDoublings = 6;
 
 std::string describe_failure(const Outcome& outcome) {
@@ -19,7 +21,7 @@ std::string describe_failure(const Outcome& outcome) {
   return rank.status ? rank.status->describe() : outcome.detail;
 }
 
-/// Whether the first failure is the host's more likely than the program's.
+/// Whether the host is a more likely cause of the first failure than the program.
 bool is_hosts_own(const Outcome& outcome) {
   if (outcome.cause != Cause::rank_failed || !outcome.first_failure) return false;
   const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
@@ -31,18 +33,21 @@ bool is_hosts_own(const Outcome& outcome) {
 }  // namespace
 
 std::string Rounds::refusal(const Outcome& outcome, int spares) const {
-  if (outcome.leftovers.size() > outcome.unswept.size()) return "not all of it could be ended";
+  if (outcome.leftovers.size() > outcome.unswept.size()) return "some processes of the failed round may be left";
   if (!policy_.shrink && outcome.lost_hosts.size() > static_cast<std::size_t>(spares)) {
-    return outcome.lost_hosts.front().name + " is lost, and there is no spare host" +
-           (spares == 0 ? "" : " for each that is");
+    const std::string lost = outcome.lost_hosts.front().name + " is lost";
+    return spares == 0
+               ? lost + ", and there is no spare host"
+               : std::to_string(outcome.lost_hosts.size()) + " hosts are lost, but only " +
+                     count(static_cast<std::size_t>(spares), "spare host") + (spares == 1 ? " is" : " are") + " left";
   }
   const std::string code = std::to_string(outcome.exit_code);
   if (outcome.cause != Cause::rank_failed) return {};
   if (policy_.no_restart_codes.contains(outcome.exit_code)) {
-    return "exit code " + code + " asks for no restart (--no-restart-codes)";
+    return "exit code " + code + " is in --no-restart-codes";
   }
-  if (number_ == 0 && std::ranges::find(kWontMend, outcome.exit_code) != kWontMend.end()) {
-    return "a restart does not mend exit code " + code + " of the first start";
+  if (number_ == 0 && std::ranges::find(kNotFixable, outcome.exit_code) != kNotFixable.end()) {
+    return "a restart cannot fix exit code " + code + " of the first start";
   }
   return {};
 }
@@ -60,7 +65,7 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   }
   last_ = std::move(failure);
   if (alike_ >= kAlike) {
-    return {.why_not = "it failed in the same way " + std::to_string(kAlike) + " times", .in_vain = true};
+    return {.why_not = "the job failed in the same way " + std::to_string(kAlike) + " times", .in_vain = true};
   }
   ++number_;
   Verdict verdict{.again = true};

@@ -1,22 +1,20 @@
-// Which rounds a job has. A round is one run of all ranks, from their start to the last one's end: 0, and with
-// --restarts up to N more. Each failure that a restart can mend ends a round everywhere before the next one begins.
-// PURE.
+// Rounds: decides after each round whether another follows, and when. A round is one run of all ranks: round 0, and up
+// to N more with --restarts N. Each round ends on all hosts before the next one starts. PURE.
 //
-// A round is the last one
-// - where its hosts did not stay for another (Outcome::may_restart): success, a signal of the user, --timeout, output
-//   that cannot be written, or the last of N restarts;
-// - where round 0 fails with 2, 126 or 127: a usage error, a program that cannot be executed or is not there;
-// - where more hosts are lost than there are spare ones (unless Policy::shrink), or not all of the round could be
-// ended;
-// - where a rank's code is one of Policy::no_restart_codes;
-// - where the same rank failed alike in kAlike rounds running, each shorter than kLong.
+// A round is the last one if
+// - its hosts did not stay for another (Outcome::may_restart): success, a signal of the user, --timeout, output that
+//   cannot be written, or the last of N restarts;
+// - round 0 fails with 2, 126 or 127: a usage error, or a program that cannot run or is not found;
+// - more hosts are lost than spare hosts exist (unless Policy::shrink), or processes of the round may be left;
+// - a rank's exit code is in Policy::no_restart_codes;
+// - the same rank failed in the same way in kAlike consecutive rounds, each shorter than kLong.
 //
-// A host that failed by itself in kGuilty rounds is replaced where there is a spare host for it: a rank of it was the
-// first to fail, and ended by SIGBUS (memory or a disk that does not answer) or did not start.
+// A host that caused kGuilty failures is replaced if a spare host fits. A host caused a failure if a rank on the host
+// was the first to fail, and got SIGBUS (memory, or a disk that does not answer) or did not start.
 //
-// The first restart is at once, and so is each one after a round of at least kLong. Behind short rounds running there
-// is a wait of 1, 2, 4, … kLongestWait. Where a lost host was not reached again, the wait is at least kUnseen and the
-// grace, in which its agent, which has noticed the loss by then, has ended its ranks.
+// The first restart is immediate, and each one after a round of at least kLong. After consecutive short rounds dlaunch
+// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least kUnseen plus the grace:
+// by then the host's agent has noticed the loss and stopped its ranks.
 #pragma once
 
 #include <chrono>
@@ -49,12 +47,12 @@ class Rounds {
   struct Verdict {
     bool again = false;
     std::chrono::seconds wait{0};
-    std::string why_not = {};   ///< for people, where restarts were left; may be empty
-    bool in_vain = false;       ///< the rounds failed alike: another attempt would, too
-    std::string replaced = {};  ///< name of the host that failed too often, and is to be replaced; empty: none
+    std::string why_not = {};   ///< text for the user if restarts were left; may be empty
+    bool in_vain = false;       ///< the rounds failed in the same way, so another attempt would fail, too
+    std::string replaced = {};  ///< name of the host to replace; empty: none
   };
-  /// The current round ended after `lived`. The rank that failed first was on the host `failed_on`, and there are so
-  /// many hosts that can take the place of another. Where there is another round, it is the current one from now on.
+  /// The current round ended after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that failed
+  /// first. If another round follows, it becomes the current one.
   Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {});
 
  private:
@@ -69,9 +67,9 @@ class Rounds {
   const int restarts_;
   int number_ = 0;
   Failure last_;
-  int alike_ = 0;                     // rounds running that failed as `last_`
-  int short_ = 0;                     // short rounds running
-  std::map<std::string, int> guilt_;  // failures of their own, by host
+  int alike_ = 0;                     // consecutive rounds that failed like `last_`
+  int short_ = 0;                     // consecutive short rounds
+  std::map<std::string, int> guilt_;  // a host's own failures, by host
 };
 
 }  // namespace dlaunch::job

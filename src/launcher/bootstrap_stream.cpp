@@ -59,7 +59,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
     while (!to_send_.empty()) {
       const ssize_t took = sys::send_some(stream_.native_handle(), to_send_, {});
       if (took < 0 && errno == EAGAIN) return wait_writable();
-      if (took < 0) return;  // reading reports the reason
+      if (took < 0) return;  // the next read reports the reason
       to_send_.remove_prefix(static_cast<size_t>(took));
       if (handlers_.moved) handlers_.moved();
     }
@@ -81,7 +81,7 @@ class BootstrapStream::Impl : public std::enable_shared_from_this<BootstrapStrea
     std::array<char, kReadSize> buffer;
     const ssize_t got = TEMP_FAILURE_RETRY(::read(stream_.native_handle(), buffer.data(), buffer.size()));
     if (got < 0 && errno == EAGAIN) return wait_readable();
-    if (got <= 0) return fail(handlers_.ended, "the way to it ended before an agent answered");
+    if (got <= 0) return fail(handlers_.ended, "the connection closed before the agent started");
     switch (bootstrap_.feed({buffer.data(), static_cast<size_t>(got)})) {
       case Next::wait:
         return wait_readable();

@@ -1,5 +1,5 @@
-// Turns a shell on a host into an agent: sends the script, sends the agent's bytes if the host asks for them, and hands
-// the stream over when frames begin on it. Owned by a HostLink; no call-back comes after its destruction.
+// Turns a shell on a host into an agent: sends the script, sends the agent's bytes if the host requests them, and
+// passes the stream on when frames begin. Owned by a HostLink; no callback runs after its destruction.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -19,7 +19,7 @@ class BootstrapStream {
     std::function<void(sys::Fd stream, std::string rest)> done;
     std::function<void(const std::string& why)> failed;   ///< the shell's answer reports a failure
     std::function<void(const std::string& why)> ended;    ///< the stream ended before an answer
-    std::function<void(const std::string& noise)> noise;  ///< what rc files printed; called before done
+    std::function<void(const std::string& noise)> noise;  ///< output of the shell's startup files; called before done
     std::function<void()> moved;                          ///< a piece of the agent was sent
   };
 

@@ -1,5 +1,5 @@
-// The ranks that did not catch the checkpoint signal when it was sent: a rank that still starts has no handler yet.
-// They are sent it again and again, until they catch it or the time to save their state is over. PURE.
+// Resends the checkpoint signal to ranks that had no handler when the signal arrived, for example during their startup.
+// Retries until the ranks catch the signal or the time to save their state is over. PURE.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class CheckpointSignalRetry {
  public:
   static constexpr std::chrono::milliseconds kAskAgain{500};
 
-  /// An agent's answer. Returns the ranks of which no earlier answer said this.
+  /// Takes an agent's answer. Returns the ranks that no earlier answer contained.
   std::set<int> uncaught(int host, const wire::Uncaught& answer, Time now);
 
-  /// What is to be sent to hosts now. To be asked while the ranks save their state.
+  /// Returns the signals to send to hosts now. Call while the ranks save their state.
   std::vector<std::pair<int, wire::Signal>> due(Time now);
 
  private:

@@ -1,4 +1,4 @@
-// Converts what agents report of ranks to the job's events. PURE, but that descriptors are moved.
+// Converts the agents' reports about ranks to the job's events. PURE, except that descriptors are moved.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ namespace dlaunch::launcher {
 
 ExitStatus exit_status(const wire::Ended& ended);
 
-/// "0-3,8"; empty when they were not asked for.
+/// "0-3,8"; empty if the launcher did not request the CPUs.
 std::string folded_cpus(const wire::Started& started);
 
-/// The read ends that came with the message, by stream; nullopt when there are fewer than it announces.
+/// The read ends that arrived with the message, by stream; nullopt if the message announces more than arrived.
 std::optional<std::array<sys::Fd, output::kStreams>> handed_over(const wire::Started& started,
                                                                  std::deque<sys::Fd>& fds);
 

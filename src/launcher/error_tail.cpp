@@ -18,8 +18,8 @@ constexpr size_t kReadSize = 4096;
 
 class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
  public:
-  Impl(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> told)
-      : fd_(io), told_(std::move(told)) {
+  Impl(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> on_line)
+      : fd_(io), on_line_(std::move(on_line)) {
     sys::set_nonblocking(fd.get());
     fd_.assign(fd.release());
   }
@@ -30,14 +30,14 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
     });
   }
 
-  /// False at the end of file.
+  /// Returns false at the end of the file.
   bool read() {
     std::array<char, kReadSize> buffer;
     for (;;) {
       const ssize_t got = ::read(fd_.native_handle(), buffer.data(), buffer.size());
       if (got == 0) return false;
       if (got < 0) return true;
-      lines_.take({buffer.data(), static_cast<size_t>(got)}, told_);
+      lines_.take({buffer.data(), static_cast<size_t>(got)}, on_line_);
     }
   }
 
@@ -54,17 +54,17 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
   void close() {
     asio::error_code ignored;
     fd_.close(ignored);
-    told_ = {};
+    on_line_ = {};
   }
 
  private:
   asio::posix::stream_descriptor fd_;
-  std::function<void(const std::string&)> told_;
+  std::function<void(const std::string&)> on_line_;
   transport::ReasonLines lines_;
 };
 
-ErrorTail::ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> told)
-    : impl_(std::make_shared<Impl>(io, std::move(fd), std::move(told))) {
+ErrorTail::ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> on_line)
+    : impl_(std::make_shared<Impl>(io, std::move(fd), std::move(on_line))) {
   impl_->wait();
 }
 ErrorTail::~ErrorTail() { impl_->close(); }

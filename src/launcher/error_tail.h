@@ -1,6 +1,6 @@
-// The stderr of a transport's command: read as it comes, so that the command never waits for us, shown line by line
-// with -v. Its last line, or the one that says that a resource manager ended all, becomes part of the message when the
-// host is lost. Owned by a HostLink.
+// Reads the stderr of a transport's command, so that the command never blocks on the launcher, and shows each line with
+// -v. When the host is lost, the last line becomes part of the message; a line about a termination by the batch system
+// takes precedence. Owned by a HostLink.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,12 +14,12 @@ namespace dlaunch::launcher {
 
 class ErrorTail {
  public:
-  ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> told);
+  ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> on_line);
   ~ErrorTail();
 
-  /// The last line that was written until now.
+  /// The last line so far.
   std::string last_line();
-  /// Lines that were written until now are not reasons any more, because the command has done its work.
+  /// The command has done its work: lines so far are not a reason for a later failure.
   void forget();
 
  private:

@@ -44,7 +44,7 @@ wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const JobO
   return spawn;
 }
 
-/// The ranks' output files that are in one of these directories.
+/// The ranks' output files below one of these directories.
 std::vector<std::string> files_below(const std::vector<std::string>& dirs, const JobOptions& settings,
                                      const std::vector<output::RankFacts>& facts) {
   const int ranks = output::count_ranks(facts);
@@ -60,7 +60,7 @@ std::vector<std::string> files_below(const std::vector<std::string>& dirs, const
   return files;
 }
 
-/// The number of a sidecar's own program, the one after the last app.
+/// The number of the sidecar's own program: the number after the last app.
 int sidecar_program(const plan::Plan& plan) { return static_cast<int>(plan.apps.size()); }
 
 /// The sidecar has the number after the last rank and is not bound.
@@ -75,7 +75,7 @@ wire::Spawn sidecar_frame(const plan::Plan& plan) {
   return spawn;
 }
 
-/// UUIDs number devices by their place in a list, not as the machine does.
+/// Devices named by UUID are numbered by their position in the list, not as on the machine.
 void add_devices(const plan::Plan& plan, int host, wire::Layout& layout) {
   const plan::PlannedHost& planned = plan.host(host);
   layout.device_kind = static_cast<std::uint8_t>(planned.host.device_kind);
@@ -109,7 +109,6 @@ wire::MpiWorld world_frame(const plan::Plan& plan, int host, wire::MpiWorld worl
   return world;
 }
 
-/// The programs and ranks of the newest world on a host.
 void add_ranks(const plan::Plan& plan, int host, const JobOptions& settings,
                const std::vector<output::RankFacts>& facts, std::vector<wire::Message>& frames) {
   const plan::PlannedHost& planned = plan.host(host);

@@ -1,4 +1,4 @@
-// The frames that tell agents of the plan. PURE.
+// Builds the frames that describe the plan to agents. PURE.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace dlaunch::launcher {
 
-/// The newest world, as its hosts are told of it, without the number of ranks on each. Linear in hosts and ranks; made
-/// once for all hosts.
+/// The newest world as described to all of its hosts, without the number of ranks on each. Linear in hosts and ranks;
+/// built once for all hosts.
 wire::MpiWorld newest_world(const plan::Plan& plan);
 
-/// What the ranks of this host share, then its apps, then its ranks. `world` is newest_world().
+/// First the data that the ranks of this host share, then its apps, then its ranks. `world` is newest_world().
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
 
-/// The frames of the newest world for a host that has ranks of it.
+/// The frames of the newest world for a host with ranks in this world.
 std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const JobOptions& settings,
                                         const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
 
@@ -34,21 +34,21 @@ std::uint32_t slots(const plan::Plan& plan);
 /// The name of a world's key-value space.
 std::string space_name(const plan::Plan& plan, int world);
 
-/// The directories of this host's ranks, where they have some.
+/// The rank directories on this host; empty if there are none.
 wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& settings,
                             const std::vector<output::RankFacts>& facts);
 
-/// Facts of all ranks, and of the sidecar after them.
+/// Facts of all ranks, followed by the sidecar.
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan);
 
-/// Facts of the ranks of a world that would be the plan's next.
+/// Facts of the ranks of a world that is not yet part of the plan.
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan, const plan::SpawnPlan& spawned);
 
-/// Whether the launcher's stdin goes to that rank; a spawned rank never gets it.
+/// Whether that rank receives the launcher's stdin; a spawned rank never does.
 bool takes_stdin(const plan::StdinTarget& target, const plan::Plan& plan, int id);
 
-/// Which of a rank's streams come in frames where the agent does not pass descriptors: all but those that the rank
-/// writes into files itself.
+/// The streams of a rank that arrive in frames if the agent does not pass descriptors: all except the streams that the
+/// rank writes into files itself.
 std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const JobOptions& settings,
                                                    const output::RankFacts& facts, int id);
 
@@ -56,10 +56,11 @@ std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const
 std::vector<int> hosts_of_ranks(const plan::Plan& plan);
 std::vector<std::string> host_names(const plan::Plan& plan);
 
-/// How many ranks of the job as it was started are on that host.
+/// The number of initial ranks on that host, without spawned ranks.
 int ranks_at_start(const plan::Plan& plan, int host);
 
-/// The first grant for each output stream of a host; their sum is bounded, so that many ranks do not take much memory.
+/// The first grant for each output stream of a host. The sum is bounded, so that memory use does not grow with the
+/// ranks.
 std::uint32_t first_credit(int local_ranks);
 
 }  // namespace dlaunch::launcher

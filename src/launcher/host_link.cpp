@@ -31,7 +31,7 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
   wait_ready();
   if (!opened.bootstrap) {
     const bool connects_to_us = !passes_fds_ && passed_on_by_;
-    if (connects_to_us) waits_for_first_ = std::chrono::steady_clock::now() + ready_wait_;
+    if (connects_to_us) first_answer_by_ = std::chrono::steady_clock::now() + ready_wait_;
     connect(std::move(opened.stream), {});
     return;
   }
@@ -40,7 +40,7 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
       BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                                 [this](const std::string& why) { lose({why}); },
                                 [this](const std::string& why) { ended({why, "", Retry::when_up}); },
-                                [this](const std::string& noise) { handlers_.detail("its shell printed: " + noise); },
+                                [this](const std::string& noise) { handlers_.detail("the shell printed: " + noise); },
                                 [this] { wait_ready(); }});
 }
 
@@ -51,7 +51,7 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
                   if (!std::exchange(answered_, true) && errors_) errors_->forget();
                   handlers_.message(std::move(message), fds);
                 },
-                [this](const std::string& why) { ended({"the link to its agent ended: " + why}); },
+                [this](const std::string& why) { ended({"lost the connection to the agent: " + why}); },
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
@@ -68,16 +68,16 @@ void HostLink::send(const wire::Message& message) {
 }
 
 void HostLink::answer(const wire::Message& message) {
-  if (!link_ || deaf_) return;
+  if (!link_ || overflowed_) return;
   const size_t before = link_->waiting();
   if (before == 0) answers_ = 0;
   link_->send(message);
   if (link_->waiting() > before) answers_ += link_->waiting() - before;
-  deaf_ = std::min(answers_, link_->waiting()) > kMostAnswers;
-  if (!deaf_) return;
-  losing_.expires_after(std::chrono::seconds(0));  // not from within send(), whose callers expect no call-back
+  overflowed_ = std::min(answers_, link_->waiting()) > kMostAnswers;
+  if (!overflowed_) return;
+  losing_.expires_after(std::chrono::seconds(0));  // not from within send(): its callers expect no callback
   losing_.async_wait([this](asio::error_code error) {
-    if (!error) lose({"its agent does not read what it is told"});
+    if (!error) lose({"the agent stopped reading: too many unread answers"});
   });
 }
 
@@ -99,13 +99,13 @@ void HostLink::resumed() {
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
   timer_.async_wait([this](asio::error_code error) {
-    if (!error) lose(no_answer());  // else it was cancelled, maybe because this object is gone
+    if (!error) lose(no_answer());  // on an error the timer was cancelled; this object may be gone
   });
 }
 
 HostFailure HostLink::no_answer() const {
   const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
-  return {"no agent answered within " + std::to_string(seconds) + " s", "", Retry::when_up};
+  return {"timed out after " + std::to_string(seconds) + " s waiting for the agent", "", Retry::when_up};
 }
 
 void HostLink::beat() {
@@ -113,10 +113,10 @@ void HostLink::beat() {
   timer_.async_wait([this](asio::error_code error) {
     if (error) return;
     const auto now = std::chrono::steady_clock::now();
-    if (waits_for_first_ && !answered_) {
-      if (now > *waits_for_first_) return lose(no_answer());
+    if (first_answer_by_ && !answered_) {
+      if (now > *first_answer_by_) return lose(no_answer());
     } else if (heartbeat_.dead(now)) {
-      return lose({"its agent fell silent"});
+      return lose({"the agent stopped sending heartbeats"});
     }
     link_->send(wire::Ping{});
     beat();
@@ -129,29 +129,29 @@ void HostLink::ended(HostFailure loss) {
   if (loss.retry == Retry::never) loss.retry = way.retry;
   if (way.what.empty()) return lose(std::move(loss));
   loss = {way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry, way.nothing_left};
-  if (const std::string said = manager_said(); !said.empty()) {
-    loss.why += ": " + said;
-    if (!transport::is_failed_node(said)) loss.ordered = said;
+  if (const std::string line = manager_notice(); !line.empty()) {
+    loss.why += ": " + line;
+    if (!transport::is_failed_node(line)) loss.ordered = line;
   }
   close();
   handlers_.lost(loss);
 }
 
 void HostLink::lose(HostFailure loss) {
-  if (const std::string said = errors_ ? errors_->last_line() : ""; !said.empty()) {
-    loss.why += ": " + said;
-    if (!link_ && transport::is_dropped_login(said)) loss.retry = Retry::soon;
-    if (loss.hint.empty()) loss.hint = transport::hint_about(said);
-    loss.nothing_left = transport::is_ended_step(said) || transport::is_ended_job(said);
-    if (transport::is_ended_step(said) && !transport::is_failed_node(said)) loss.ordered = said;
+  if (const std::string line = errors_ ? errors_->last_line() : ""; !line.empty()) {
+    loss.why += ": " + line;
+    if (!link_ && transport::is_dropped_login(line)) loss.retry = Retry::soon;
+    if (loss.hint.empty()) loss.hint = transport::hint_about(line);
+    loss.nothing_left = transport::is_ended_step(line) || transport::is_ended_job(line);
+    if (transport::is_ended_step(line) && !transport::is_failed_node(line)) loss.ordered = line;
   }
   close();
   handlers_.lost(loss);
 }
 
-std::string HostLink::manager_said() {
-  std::string said = errors_ ? errors_->last_line() : "";
-  return transport::is_ended_step(said) ? said : "";
+std::string HostLink::manager_notice() {
+  std::string line = errors_ ? errors_->last_line() : "";
+  return transport::is_ended_step(line) ? line : "";
 }
 
 void HostLink::close() {

@@ -1,5 +1,5 @@
-// One host's agent as the launcher sees it: connection, link, heartbeat, and the agent's messages. Every wait for the
-// agent has a deadline. Owned by the launcher; its handlers must outlive it.
+// The launcher's side of one host's agent: connection, link, heartbeat and the agent's messages. Every wait for the
+// agent has a deadline. Owned by the launcher; the handlers' targets must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,13 +18,13 @@
 
 namespace dlaunch::launcher {
 
-/// Why there is no agent on a host, or no longer one.
+/// Why a host has no agent, or lost its agent.
 struct HostFailure {
   std::string why;
   std::string hint = {};  ///< may be empty
   transport::Disconnect::Retry retry = transport::Disconnect::Retry::never;
-  bool nothing_left = false;  ///< a resource manager has ended all that the job had there
-  std::string ordered = {};   ///< what the manager said of that, where it was an order and no failure; else empty
+  bool nothing_left = false;  ///< the batch system has ended all of the job's processes there
+  std::string ordered = {};   ///< the batch system's own message if the end was an order, not a failure; else empty
 };
 
 class HostLink {
@@ -38,18 +38,18 @@ class HostLink {
   HostLink(asio::io_context& io, transport::Connection opened, const JobOptions& settings, Handlers handlers);
 
   bool passes_fds() const { return passes_fds_; }
-  /// Messages are kept until there is an agent.
+  /// Messages are kept until the agent is connected.
   void send(const wire::Message& message);
-  /// Sends an answer to a message of this agent or another. The host is lost once it leaves too many answers unread.
+  /// Sends an answer to a message of this agent or another agent. The host is lost if too many answers stay unread.
   void answer(const wire::Message& message);
-  /// The descriptor that must become writable before all is sent; none when all is.
+  /// The descriptor to wait for (writable) until all is sent; nullopt when all is sent.
   std::optional<int> flush();
-  /// Waits until what was sent has left this process and its threads.
+  /// Waits until all sent bytes have left this process and its threads.
   void pass_on_by(std::chrono::steady_clock::time_point deadline);
-  /// This process was stopped: only we were silent.
+  /// This process was suspended: silence in this time does not count.
   void resumed();
-  /// The line by which a resource manager's command says that it ends what it started; empty: it has said none.
-  std::string manager_said();
+  /// The line in which a batch system's command reports that the step was terminated; empty: no such line.
+  std::string manager_notice();
   void close();
 
  private:
@@ -57,7 +57,7 @@ class HostLink {
   void wait_ready();
   HostFailure no_answer() const;
   void beat();
-  /// The connection ended; the transport's reason is used, if it has one.
+  /// The connection ended. Uses the transport's reason if there is one.
   void ended(HostFailure loss);
   /// Reports the loss, with the last line of the connection's stderr.
   void lose(HostFailure loss);
@@ -71,10 +71,11 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
-  std::optional<std::chrono::steady_clock::time_point> waits_for_first_;  // of an agent that connects to us by itself
+  std::optional<std::chrono::steady_clock::time_point>
+      first_answer_by_;  // for an agent that connects to the launcher by itself
   bool answered_ = false;
-  size_t answers_ = 0;  // bytes of answers since the last time that none waited
-  bool deaf_ = false;   // it left too many answers unread, and is about to be lost
+  size_t answers_ = 0;       // bytes of answers since the queue was last empty
+  bool overflowed_ = false;  // too many answers are unread: the host is about to be lost
   asio::steady_timer losing_;
   std::function<transport::Disconnect()> disconnect_;
   std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;

@@ -12,16 +12,16 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// What is wrong with an answer to `asked`; empty: nothing.
+/// Returns the protocol error in an answer to `asked`, or an empty text.
 std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked) {
   const size_t programs = asked.programs.size();
   const bool fit = facts.wdir_errors.size() <= asked.wdirs.size() && facts.programs.size() <= programs &&
                    facts.missing.size() <= programs && facts.addresses.size() <= asked.names.size() &&
                    facts.scripts.size() <= asked.scripts.size() && facts.script_errors.size() <= asked.scripts.size();
-  if (!fit) return "its agent answers what was not asked";
-  if (facts.cpus > wire::kMostCpus) return "its agent says that it has " + std::to_string(facts.cpus) + " CPUs";
+  if (!fit) return "protocol error: unexpected reply from the agent";
+  if (facts.cpus > wire::kMostCpus) return "protocol error: the agent reports " + std::to_string(facts.cpus) + " CPUs";
   if (facts.devices.size() <= wire::kMostDevices) return {};
-  return "its agent says that it has " + std::to_string(facts.devices.size()) + " devices";
+  return "protocol error: the agent reports " + std::to_string(facts.devices.size()) + " devices";
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
   for (const plan::Host& host : hosts) names_.push_back(host.name);
   result_.hosts.resize(hosts.size());
   settled_.resize(hosts.size());
-  asked_ns_.resize(hosts.size());
+  query_sent_ns_.resize(hosts.size());
   awaited_.resize(hosts.size());
   waiting_ = hosts.size();
   wait_signal();
@@ -59,7 +59,7 @@ HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
   running_.reset();
   signals_.cancel();
   progress_timer_.cancel();
-  io_.restart();  // it was stopped; its next user starts afresh
+  io_.restart();  // run() may have stopped the loop; the next user needs a fresh loop
   return std::move(result_);
 }
 
@@ -67,12 +67,12 @@ void HostQuery::ready(int host, const wire::Hello& hello) {
   at_index(result_.hosts, host).hello = hello;
   auto question = question_(host);
   if (!question) return run_commands(host);
-  question->names.clear();  // names take long to resolve and would spoil the measured round trip
+  question->names.clear();  // slow name resolution would distort the measured round trip
   ask(host, *std::move(question));
 }
 
 void HostQuery::ask(int host, wire::QueryHost query) {
-  at_index(asked_ns_, host) = sys::wall_ns();
+  at_index(query_sent_ns_, host) = sys::wall_ns();
   at_index(awaited_, host) = Awaited::facts;
   hosts_.send(host, query);
 }
@@ -90,14 +90,14 @@ void HostQuery::received(int host, wire::Message& message) {
 std::string HostQuery::take(int host, wire::Message& message) {
   Awaited& awaited = at_index(awaited_, host);
   if (std::holds_alternative<wire::Ping>(message) || std::holds_alternative<wire::Log>(message)) return {};
-  if (auto* told = std::get_if<wire::CommandResults>(&message); told && awaited == Awaited::told) {
-    at_index(result_.hosts, host).told = std::move(*told);
+  if (auto* results = std::get_if<wire::CommandResults>(&message); results && awaited == Awaited::results) {
+    at_index(result_.hosts, host).results = std::move(*results);
     answered(host);
     return {};
   }
   auto* facts = std::get_if<wire::HostInfo>(&message);
   if (!facts || std::exchange(awaited, Awaited::nothing) != Awaited::facts)
-    return "its agent sent a message out of order";
+    return "protocol error: unexpected message from the agent";
   std::string why = wrong_with(*facts, question_(host).value_or(wire::QueryHost{}));
   if (why.empty()) learn(host, std::move(*facts));
   return why;
@@ -108,7 +108,7 @@ void HostQuery::learn(int host, wire::HostInfo&& facts) {
   const bool first = !known.facts;
   known.facts = std::move(facts);
   if (!first) return run_commands(host);
-  const std::int64_t sent = at_index(asked_ns_, host);
+  const std::int64_t sent = at_index(query_sent_ns_, host);
   const std::int64_t half = (sys::wall_ns() - sent) / 2;
   known.clock_offset_ns = std::max<std::int64_t>(known.facts->time_ns, 0) - (sent + half);
   known.clock_error_ns = half;
@@ -120,7 +120,7 @@ void HostQuery::learn(int host, wire::HostInfo&& facts) {
 void HostQuery::run_commands(int host) {
   const auto request = commands_ ? commands_(host, at_index(result_.hosts, host)) : std::nullopt;
   if (!request) return answered(host);
-  at_index(awaited_, host) = Awaited::told;
+  at_index(awaited_, host) = Awaited::results;
   hosts_.send(host, *request);
 }
 
@@ -142,7 +142,7 @@ void HostQuery::wait_signal() {
   });
 }
 
-/// Ctrl-Z: the agents must not take our silence for our end.
+/// Ctrl-Z: announces the pause, so that agents do not take the launcher for dead.
 void HostQuery::stop_and_continue() {
   hosts_.send_to_all(wire::Pause{});
   hosts_.flush();

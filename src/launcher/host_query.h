@@ -1,7 +1,7 @@
-// Asks every host what it has: opens links where none is open, sends QueryHost and gathers HostInfo, then, where
-// wanted, RunCommands and CommandResults. All hosts side by side; the links' own deadlines bound each wait. One thread;
-// everything given must outlive it. Afterwards the hosts are still open, for another query, for a Launcher, or to be
-// closed.
+// Collects facts about every host: opens missing links, sends QueryHost and gathers HostInfo, then, if requested, sends
+// RunCommands and gathers CommandResults. Queries all hosts in parallel; the links' own deadlines bound each wait. One
+// thread; all constructor arguments must outlive this object. Afterwards the hosts stay open for another query or for a
+// Launcher.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -19,19 +19,19 @@
 
 namespace dlaunch::launcher {
 
-/// What is known of one host. A value.
+/// The facts known about one host. A value.
 struct QueriedHost {
-  std::optional<wire::Hello> hello;          ///< none: it was not reached, or not yet
-  std::optional<wire::HostInfo> facts;       ///< none: it was not reached, was not asked, or did not answer
-  std::optional<wire::CommandResults> told;  ///< none: as for `facts`
-  std::optional<HostFailure> loss;           ///< why it cannot be used, or no longer
-  std::int64_t clock_offset_ns = 0;          ///< its clock minus ours
-  std::int64_t clock_error_ns = 0;           ///< the uncertainty: half the round trip
+  std::optional<wire::Hello> hello;             ///< nullopt: not connected (yet)
+  std::optional<wire::HostInfo> facts;          ///< nullopt: not connected, not queried, or no answer
+  std::optional<wire::CommandResults> results;  ///< nullopt: as for `facts`
+  std::optional<HostFailure> loss;              ///< why the host is unusable, or was lost
+  std::int64_t clock_offset_ns = 0;             ///< the host's clock minus the local clock
+  std::int64_t clock_error_ns = 0;              ///< the uncertainty: half the round trip
 };
 
 class HostQuery {
  public:
-  /// What to ask a host; nullopt: it is only connected to.
+  /// The query for a host; nullopt: only connect.
   using Question = std::function<std::optional<wire::QueryHost>(int host)>;
   /// The commands to run on a host after its HostInfo. May be empty.
   using Commands = std::function<std::optional<wire::RunCommands>(int host, const QueriedHost& known)>;
@@ -45,17 +45,17 @@ class HostQuery {
 
   struct Result {
     std::vector<QueriedHost> hosts;  ///< by index of the hosts given
-    int signal = 0;                  ///< the one that ended it before all had answered; 0: none
+    int signal = 0;                  ///< the signal that ended the query early; 0: none
   };
   Result run(const std::vector<plan::Host>& hosts);
 
  private:
-  enum class Awaited : unsigned char { nothing, facts, told };
+  enum class Awaited : unsigned char { nothing, facts, results };
 
   void ready(int host, const wire::Hello& hello);
   void lost(int host, const HostFailure& loss);
   void received(int host, wire::Message& message);
-  /// Takes an answer. Returns how the host breaks the order, or an empty text.
+  /// Takes an answer. Returns the protocol error, or an empty text.
   std::string take(int host, wire::Message& message);
   void learn(int host, wire::HostInfo&& facts);
   void ask(int host, wire::QueryHost query);
@@ -72,19 +72,19 @@ class HostQuery {
   const Commands commands_;
   asio::signal_set signals_;
   asio::steady_timer progress_timer_;
-  std::shared_ptr<void> running_ = std::make_shared<char>();  // handlers still queued when it has ended must not run
+  std::shared_ptr<void> running_ = std::make_shared<char>();  // queued handlers must not run after the end
   std::vector<std::string> names_;
   std::vector<bool> settled_;
   std::vector<Awaited> awaited_;
-  std::vector<std::int64_t> asked_ns_;
+  std::vector<std::int64_t> query_sent_ns_;
   size_t waiting_ = 0;
   Result result_;
 };
 
-/// Gives a host whose slots nobody gave what was found there: its devices with a slot for each, else one for each CPU.
+/// Sets the slots of a host without configured slots: one per device found there, else one per CPU.
 void fill_slots(plan::Host& host, const wire::HostInfo& facts);
 
-/// The devices' kind as a HostInfo carries it; none for what this version does not know.
+/// The kind of the devices in a HostInfo; none if this version does not know the kind.
 plan::DeviceKind device_kind(const wire::HostInfo& facts);
 
 }  // namespace dlaunch::launcher

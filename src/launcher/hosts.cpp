@@ -18,9 +18,9 @@ namespace {
 using Retry = transport::Disconnect::Retry;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause{250};  // doubled at each try, and varied at random by half
+constexpr milliseconds kFirstPause{250};  // doubled at each attempt, and randomly varied by half
 constexpr milliseconds kLongestPause{4000};
-constexpr milliseconds kBootPause{1000};  // between attempts at a host that is not up
+constexpr milliseconds kBootPause{1000};  // between attempts at a host that has not booted yet
 constexpr milliseconds kFlushWait{500};
 
 }  // namespace
@@ -102,7 +102,7 @@ void Hosts::open_one(Slot& slot) {
   set_up(*slot.link);
 }
 
-/// Sends Setup at once, because the loop may not run yet.
+/// Sends Setup at once, because the loop may not be running yet.
 void Hosts::set_up(HostLink& link) const {
   wire::Setup setup;
   setup.job_id = job_id_;
@@ -136,16 +136,16 @@ void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& f
   const bool greeted_before = slot.state != State::opening;
   if (hello && !greeted_before) return greeted(slot, *hello);
   if (hello || (!greeted_before && !std::holds_alternative<wire::Log>(message))) {
-    return failed(slot, {"its agent sent a message out of order"});
+    return failed(slot, {"protocol error: unexpected message from the agent"});
   }
   handlers_.message(slot.number, std::move(message), fds);
 }
 
 void Hosts::greeted(Slot& slot, const wire::Hello& hello) {
   if (hello.version != wire::kVersion) {
-    return failed(slot, {"its agent speaks version " + std::to_string(hello.version) + " of the wire, not " +
-                             std::to_string(wire::kVersion),
-                         "remove agent= or --agent-path, so that this dlaunch brings its own"});
+    return failed(slot, {"protocol error: the agent has protocol version " + std::to_string(hello.version) +
+                             ", expected " + std::to_string(wire::kVersion),
+                         "remove agent= or --agent-path to use the agent of this dlaunch"});
   }
   log_.info("{}: agent is up, pid {} on {}", slot.host.name, hello.pid, hello.host);
   slot.hello = hello;
@@ -160,8 +160,8 @@ void Hosts::report_duplicate_hosts() {
     if (!slot->hello.identity.empty()) names[slot->hello.identity].push_back(slot->host.name);
   }
   for (const auto& [identity, of_one] : names) {
-    if (of_one.size() == 1 || !handlers_.tells_twins || !reported_duplicates_.insert(identity).second) continue;
-    log_.warn("{} are names of one host; each gets ranks", fold_names(of_one));
+    if (of_one.size() == 1 || !handlers_.report_duplicates || !reported_duplicates_.insert(identity).second) continue;
+    log_.warn("{} are names of the same host; each name gets ranks", fold_names(of_one));
   }
 }
 
@@ -174,7 +174,7 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
     opening_ended(slot, State::lost);
     return handlers_.lost(slot.number, slot.loss);
   }
-  log_.info("{}: {}; trying again in {} ms", slot.host.name, loss.why, pause->count());
+  log_.info("{}: {}; next attempt in {} ms", slot.host.name, loss.why, pause->count());
   opening_ended(slot, State::pausing);
   slot.again.expires_after(*pause);
   slot.again.async_wait([this, &slot](asio::error_code error) {
@@ -185,7 +185,7 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
   });
 }
 
-/// The pause is random, so that hosts that were refused together do not come back together.
+/// The pause is random, so that rejected hosts do not all reconnect at the same time.
 std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const HostFailure& loss) {
   milliseconds pause = kBootPause;
   if (loss.retry == Retry::soon && slot.tries < kTries) {
@@ -198,7 +198,7 @@ std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const
   return milliseconds(around(chance));
 }
 
-/// Destroys the link at the end of this turn of the loop, because it may be our caller.
+/// Destroys the link at the end of this turn of the loop, because the link may be the caller.
 void Hosts::retire(std::unique_ptr<HostLink> link) {
   if (!link) return;
   link->close();
@@ -259,9 +259,9 @@ void Hosts::resumed() {
 
 void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, host), loss); }
 
-std::string Hosts::manager_said(int host) const {
+std::string Hosts::manager_notice(int host) const {
   const auto& link = at_index(slots_, host)->link;
-  return link ? link->manager_said() : "";
+  return link ? link->manager_notice() : "";
 }
 
 void Hosts::drop(int host) {

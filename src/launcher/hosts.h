@@ -1,6 +1,6 @@
-// The links to all hosts of a job: opens a limited number at a time, retries where that may help, and reports which
-// hosts are ready and which are lost. Hosts have the numbers in which open() got them. Owned by HostSession
-// (app/host_session.h); loop, transport and log must outlive it.
+// The links to all hosts of a job: opens a limited number at a time, retries if a retry can help, and reports ready and
+// lost hosts. Hosts are numbered in the order of open(). Owned by HostSession (app/host_session.h); loop, transport and
+// log must outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -24,26 +24,26 @@ namespace dlaunch::launcher {
 
 class Hosts {
  public:
-  static constexpr int kTries = 8;  ///< for an sshd that refuses us
+  static constexpr int kTries = 8;  ///< for an sshd that refuses connections
 
   struct Handlers {
     std::function<void(int host, const wire::Hello& hello)> ready = [](auto&&...) {};
-    /// The host is lost for good. Not called for a host that was dropped.
+    /// The host is lost permanently. Not called for a dropped host.
     std::function<void(int host, const HostFailure& loss)> lost = [](auto&&...) {};
     std::function<void(int host, wire::Message&& message, std::deque<sys::Fd>& fds)> message = [](auto&&...) {};
-    bool tells_twins = false;  ///< note hosts that are listed under several names
+    bool report_duplicates = false;  ///< note hosts that are listed under several names
   };
 
   Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const JobOptions& settings,
         spdlog::logger& log);
   ~Hosts();
 
-  /// Hosts that are ready or lost already are reported to new handlers at once. {} ends all calls; who is called by the
-  /// handlers must do that before it goes.
+  /// Reports hosts that are already ready or lost to the new handlers at once. listen({}) ends all calls; the handlers'
+  /// targets must call listen({}) before their destruction.
   void listen(Handlers handlers);
   /// Further calls append hosts.
   void open(const std::vector<plan::Host>& hosts);
-  /// Keeps these hosts, in this order and numbered anew, and drops the others.
+  /// Keeps these hosts, renumbered in this order, and drops the others.
   void keep(const std::vector<int>& hosts);
 
   bool empty() const { return slots_.empty(); }
@@ -51,23 +51,23 @@ class Hosts {
   bool is_ready(int host) const;
   bool is_lost(int host) const;
   bool passes_fds(int host) const;
-  /// Does nothing when the host was lost or dropped.
+  /// Does nothing if the host was lost or dropped.
   void send(int host, const wire::Message& message);
-  /// The same for an answer to a message of a peer (HostLink::answer).
+  /// Like send(), for an answer to a message of an agent (HostLink::answer).
   void answer(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
-  /// Waits for a short time until what was sent has left this process and its threads.
+  /// Waits for a short time until all sent bytes have left this process and its threads.
   void flush();
   void flush(int host);
-  /// This process was stopped: only we were silent.
+  /// This process was suspended: silence in this time does not count.
   void resumed();
-  /// Loses a host that is of no use, as if its link had ended with this reason.
+  /// Loses an unusable host, as if its link had ended with this reason.
   void lose(int host, const HostFailure& loss);
-  /// Another link to a host that was lost, to a new agent, which got its Setup. Null: `why` has the reason.
+  /// Opens another link to a lost host, to a new agent, and sends Setup. Null on failure, with the reason in `why`.
   std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
-  /// What the command that leads to the host said of its end (HostLink::manager_said).
-  std::string manager_said(int host) const;
-  /// From now on nothing of this host is reported.
+  /// The termination message of the host's transport command (HostLink::manager_notice).
+  std::string manager_notice(int host) const;
+  /// From now on this host is not reported.
   void drop(int host);
   void close();
 

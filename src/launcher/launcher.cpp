@@ -40,16 +40,16 @@ namespace dlaunch::launcher {
 namespace {
 
 using output::Stream;
-constexpr std::chrono::seconds kLastWait{1};         // for the last lines, after a reader was given up
-constexpr int kTicksToQuestions = 5;                 // of a job that runs: a short one has no use for them
-constexpr int kMostLogs = 1000;                      // for each host, whatever it sends
-constexpr std::chrono::seconds kKillsBefore{2};      // a manager's kill of ranks, before its word of it is here
+constexpr std::chrono::seconds kLastWait{1};         // for the last lines, after the job gave up on a reader
+constexpr int kTicksToStacksServer = 5;              // a shorter job needs no stacks server
+constexpr int kMostLogs = 1000;                      // per host
+constexpr std::chrono::seconds kKillsBefore{2};      // time from a batch system's kill of ranks to its message
 constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter whose reader went away
 
-/// The level of an agent's text. Its last one before it gives up is also the reason why its host is lost.
-spdlog::level::level_enum level_of(const wire::Log& said) {
-  if (said.level == wire::Log::kWarning) return spdlog::level::warn;
-  return said.level > wire::Log::kWarning ? spdlog::level::info : spdlog::level::debug;
+/// The log level of an agent's message. The agent's last error also becomes the reason for the loss of its host.
+spdlog::level::level_enum level_of(const wire::Log& message) {
+  if (message.level == wire::Log::kWarning) return spdlog::level::warn;
+  return message.level > wire::Log::kWarning ? spdlog::level::info : spdlog::level::debug;
 }
 
 }  // namespace
@@ -70,8 +70,8 @@ class Launcher::Impl {
         deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
-        preparation_(parts_.plan, parts_.options, facts_,
-                     [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
+        staging_(parts_.plan, parts_.options, facts_,
+                 [this](int host, const wire::Message& m) { parts_.hosts.send(host, m); }),
         sidecar_(parts_.plan),
         wire_up_({parts_.plan, parts_.options, facts_, parts_.output, streams_, job_}, parts_.hosts,
                  parts_.options.pmix_program,
@@ -90,7 +90,7 @@ class Launcher::Impl {
     if (parts_.round.start_at) job_.start_not_before(*parts_.round.start_at);
   }
 
-  /// Hosts and signals outlive this object, and must not call it any more.
+  /// Hosts and signals outlive this object and must not call its handlers any more.
   ~Impl() {
     parts_.hosts.listen({});
     parts_.signals.cancel();
@@ -112,11 +112,11 @@ class Launcher::Impl {
     job::Outcome outcome = job_.outcome();
     progress_.record(outcome.ranks);
     if (outcome.cause == job::Cause::success) progress_.succeeded();
-    if (!outcome.may_restart) parts_.hosts.close();  // an agent with an open link waits for us
+    if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
     outcome.unread = outcome.unread || !shown();
     if (outcome.unread && outcome.cause == job::Cause::success) {
       outcome.cause = job::Cause::output_failed;
-      outcome.detail = "not all of it was read";
+      outcome.detail = "not all output was read";
       outcome.exit_code = kExitOutput;
     }
     return outcome;
@@ -127,7 +127,7 @@ class Launcher::Impl {
   const job::Outcome& settle() {
     io_.restart();
     io_.poll();
-    io_.restart();  // what was ready may have stopped it
+    io_.restart();  // a handler may have stopped the loop
     return job_.outcome();
   }
 
@@ -149,14 +149,14 @@ class Launcher::Impl {
                                if (is_spare(host)) return;
                                if (parts_.options.output.pty)
                                  send_window_size([&](auto m) { parts_.hosts.send(host, m); });
-                               preparation_.needed(host) ? preparation_.begin(host) : host_ready(host);
+                               staging_.needed(host) ? staging_.begin(host) : host_ready(host);
                              },
                          .lost = [this](int host, const HostFailure& loss) { host_lost(host, loss); },
                          .message =
                              [this](int host, wire::Message&& m, std::deque<sys::Fd>& fds) {
                                if (!is_spare(host)) received(host, std::move(m), fds);
                              },
-                         .tells_twins = true});
+                         .report_duplicates = true});
     if (!parts_.hosts.empty()) return;
     std::vector<plan::Host> hosts;
     for (const plan::PlannedHost& planned : parts_.plan.hosts) hosts.push_back(planned.host);
@@ -164,7 +164,7 @@ class Launcher::Impl {
     parts_.hosts.open(hosts);
   }
 
-  /// The links of Plan::replacements come behind those of its hosts. A job with such hosts adds no other ones.
+  /// The links of Plan::replacements follow the links of the plan's hosts. A job with replacements adds no other hosts.
   bool is_spare(int host) const {
     return !parts_.plan.replacements.empty() && host >= static_cast<int>(parts_.plan.hosts.size());
   }
@@ -172,7 +172,7 @@ class Launcher::Impl {
   void spare_lost(int host, const HostFailure& loss) {
     parts_.hosts.drop(host);
     const size_t index = static_cast<size_t>(host) - parts_.plan.hosts.size();
-    log().warn("{} is no spare host any more: {}", parts_.plan.replacements.at(index).name, loss.why);
+    log().warn("lost spare host {}: {}", parts_.plan.replacements.at(index).name, loss.why);
   }
 
   void host_ready(int host) {
@@ -194,7 +194,7 @@ class Launcher::Impl {
     if (sidecar_.is_on(host)) sidecar_lost();
   }
 
-  /// The host's agent breaks the protocol.
+  /// The host's agent violates the protocol.
   void host_broken(int host, const std::string& why) { host_lost(host, {why}); }
 
   const std::string& host_name(int host) const { return parts_.plan.host(host).host.name; }
@@ -209,7 +209,7 @@ class Launcher::Impl {
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) send(wire::WindowSize{size.ws_row, size.ws_col});
   }
 
-  // ---- what an agent says ----
+  // ---- messages of agents ----
   void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds) {
     std::visit(
         [&](auto& m) {
@@ -223,10 +223,10 @@ class Launcher::Impl {
     const int rank = static_cast<int>(started.rank);
     if (parts_.hosts.passes_fds(host)) {
       auto handed = handed_over(started, fds);
-      if (!handed) return host_broken(host, "descriptors that its agent announced did not come");
+      if (!handed) return host_broken(host, "protocol error: missing descriptors from the agent");
       streams_.opened(rank, *std::move(handed));
     } else if (started.fds != 0) {
-      return host_broken(host, "its agent announces descriptors, which it cannot pass");
+      return host_broken(host, "protocol error: unexpected descriptors from the agent");
     } else {
       opened_in_frames(host, rank);
     }
@@ -258,7 +258,7 @@ class Launcher::Impl {
 
   void sidecar_ended(const ExitStatus& status) {
     const job::SidecarEnded ended = sidecar_.ended(status);
-    const bool alone = job_.phase() == job::Phase::running;  // still running, even if no rank is left
+    const bool alone = job_.phase() == job::Phase::running;  // still running, even without a running rank
     happened(ended);
     log().debug(ended.detail);
     if (!status.ok() && alone && job_.phase() == job::Phase::running) log().warn(ended.detail);
@@ -274,7 +274,7 @@ class Launcher::Impl {
     return parts_.options.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
   }
 
-  /// The rank takes no more stdin, or none at all.
+  /// The rank accepts no more stdin, or never did.
   void takes_no_stdin(int rank) {
     if (takes_stdin(parts_.options.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
@@ -294,9 +294,9 @@ class Launcher::Impl {
 
   void on(int host, wire::OutputData& output, std::deque<sys::Fd>&) {
     if (output.stream < 1 || output.stream > output::kStreams) {
-      return host_broken(host, "its agent names a stream that does not exist");
+      return host_broken(host, "protocol error: unknown stream from the agent");
     }
-    job_.heard_output(Clock::now());
+    job_.output_arrived(Clock::now());
     const std::string why = streams_.received(static_cast<int>(output.rank), static_cast<Stream>(output.stream - 1),
                                               std::move(output.bytes), output.time_ns);
     if (!why.empty()) host_broken(host, why);
@@ -314,7 +314,7 @@ class Launcher::Impl {
     streams_.rank_ended(rank);
     wire_up_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
-    wire_up_.complain();
+    wire_up_.print_warnings();
   }
 
   void on(int, wire::WroteError& wrote, std::deque<sys::Fd>&) {
@@ -324,7 +324,7 @@ class Launcher::Impl {
 
   void on(int host, wire::Credit& credit, std::deque<sys::Fd>&) {
     if (stdin_.granted(static_cast<int>(credit.rank), credit.bytes)) return;
-    host_broken(host, "its agent grants more stdin than it has taken");
+    host_broken(host, "protocol error: the agent granted more stdin than was sent");
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
@@ -332,58 +332,59 @@ class Launcher::Impl {
     log().debug("{} called MPI_Abort with code {}", name(rank), aborted.code);
     happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
   }
-  void on(int host, wire::Log& said, std::deque<sys::Fd>&) {
+  void on(int host, wire::Log& message, std::deque<sys::Fd>&) {
     const int times = ++logs_[host];
     if (times > kMostLogs) return;
-    if (times == kMostLogs) return log().warn("{} says more, which is not shown", host_name(host));
-    log().log(level_of(said), "{}: {}", host_name(host), said.text);
+    if (times == kMostLogs) return log().warn("{}: further messages of the agent are not shown", host_name(host));
+    log().log(level_of(message), "{}: {}", host_name(host), message.text);
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) {
-    if (!preparation_.granted(host, credit)) host_broken(host, "its agent grants more files than it has taken");
+    if (!staging_.granted(host, credit))
+      host_broken(host, "protocol error: the agent granted more of --stage than was sent");
   }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
-    const auto loss = preparation_.done(host, prepared);
-    if (!loss) return host_broken(host, "its agent sent a message out of order");
+    const auto loss = staging_.done(host, prepared);
+    if (!loss) return host_broken(host, "protocol error: unexpected message from the agent");
     loss->why.empty() ? host_ready(host) : host_lost(host, *loss);
   }
   void on(int host, wire::Stacks& stacks, std::deque<sys::Fd>&) {
     if (const std::string why = stack_watch_.received(host, std::move(stacks)); !why.empty()) host_broken(host, why);
   }
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
-  void on(int host, wire::TerminationNotice& told, std::deque<sys::Fd>&) {
-    const auto signal = static_cast<int>(told.signal);
+  void on(int host, wire::TerminationNotice& notice, std::deque<sys::Fd>&) {
+    const auto signal = static_cast<int>(notice.signal);
     if (!job::ends_a_job(signal) && signal != SIGUSR1 && signal != SIGUSR2) {
-      return host_broken(host, "its agent names a signal that ends nothing");
+      return host_broken(host, "protocol error: unexpected signal from the agent");
     }
-    log().info("{}: its agent got {}", host_name(host), signal_name(signal));
+    log().info("{}: the agent received {}", host_name(host), signal_name(signal));
     parts_.hosts.send(host, wire::Ping{});
-    happened(job::HostTermination{signal, told.time_ns, who_ends(host), host});
+    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
-    std::set<int> deaf = late_handlers_.uncaught(host, uncaught, Clock::now());
-    std::erase_if(deaf, [this](int rank) { return sidecar_.is(rank); });
-    if (deaf.empty()) return;
-    const bool one = deaf.size() == 1;
-    log().warn("{}: {} {} not catch {}, and {} on", host_name(host),
-               (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(deaf), one ? "does" : "do",
-               signal_name(static_cast<int>(uncaught.signal)), one ? "goes" : "go");
+    std::set<int> without_handler = signal_retry_.uncaught(host, uncaught, Clock::now());
+    std::erase_if(without_handler, [this](int rank) { return sidecar_.is(rank); });
+    if (without_handler.empty()) return;
+    const bool one = without_handler.size() == 1;
+    log().warn("{}: {} {} not catch {} and {}", host_name(host),
+               (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(without_handler), one ? "does" : "do",
+               signal_name(static_cast<int>(uncaught.signal)), one ? "continues" : "continue");
   }
-  /// Messages for MPI. Others are Ping, which has been counted, and late answers from before the job.
+  /// Messages for MPI. Ignores Ping, counted already, and late answers from before the job.
   template <class Other>
   void on(int host, Other& other, std::deque<sys::Fd>&) {
     if constexpr (requires { wire_up_.on(host, other); }) wire_up_.on(host, other);
   }
 
-  std::string who_ends(int host) const {
-    const plan::Host& told = parts_.plan.host(host).host;
-    if (told.local) return "";
-    if (!parts_.plan.manager) return told.name + " was told to end";
-    return ended_by_manager(parts_.hosts.manager_said(host));
+  std::string termination_source(int host) const {
+    const plan::Host& agent_host = parts_.plan.host(host).host;
+    if (agent_host.local) return "";
+    if (!parts_.plan.manager) return agent_host.name + " received a termination signal";
+    return ended_by_manager(parts_.hosts.manager_notice(host));
   }
 
-  std::string ended_by_manager(const std::string& said) const {
+  std::string ended_by_manager(const std::string& notice) const {
     const std::string job = parts_.plan.manager ? plan::to_string(*parts_.plan.manager) : "the job";
-    return job + " was cancelled or reached its time limit" + (said.empty() ? "" : ": " + said);
+    return job + " was cancelled or reached its time limit" + (notice.empty() ? "" : ": " + notice);
   }
 
   // ---- events and actions ----
@@ -398,13 +399,13 @@ class Launcher::Impl {
 
   void act(const job::StartRanks& start) {
     parts_.ports.release();
-    for (const int rank : parts_.plan.host(start.host).ranks) order_.asked(rank);
-    if (sidecar_.is_on(start.host)) order_.asked(sidecar_.number());
+    for (const int rank : parts_.plan.host(start.host).ranks) order_.start_requested(rank);
+    if (sidecar_.is_on(start.host)) order_.start_requested(sidecar_.number());
     for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
-    parts_.hosts.flush(start.host);  // before the next host's, since all environments together take much memory
+    parts_.hosts.flush(start.host);  // before the next host: all environments together take much memory
   }
   void act(const job::StartWorld& start) {
-    for (const int rank : newest_ranks(parts_.plan, start.host)) order_.asked(rank);
+    for (const int rank : newest_ranks(parts_.plan, start.host)) order_.start_requested(rank);
     for (const wire::Message& frame : wire_up_.newest_frames(start.host)) parts_.hosts.answer(start.host, frame);
   }
   void act(const job::SignalRanks& signal) {
@@ -412,11 +413,11 @@ class Launcher::Impl {
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
-    if (save.told.empty()) parts_.hosts.send_to_all(signal);
-    for (int host = 0; !save.told.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
-      if (!save.told.contains(host)) parts_.hosts.send(host, signal);
+    if (save.signalled.empty()) parts_.hosts.send_to_all(signal);
+    for (int host = 0; !save.signalled.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
+      if (!save.signalled.contains(host)) parts_.hosts.send(host, signal);
     }
-    log().warn("preempted by {}: {} is sent to the ranks, which have {} s to save their state",
+    log().warn("preempted by {}: sent {} to the ranks; they have {} s to save their state",
                job::describe(*job_.outcome().preempted), signal_name(save.signal),
                std::chrono::ceil<std::chrono::seconds>(save.until - Clock::now()).count());
   }
@@ -426,7 +427,7 @@ class Launcher::Impl {
     parts_.hosts.drop(drop.host);
   }
   void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
-  void act(const job::TakeStacks& asked) { stack_watch_.take_before_end(asked.why); }
+  void act(const job::TakeStacks& start_requested) { stack_watch_.take_before_end(start_requested.why); }
   void act(const job::StopSelf&) {
     parts_.hosts.send_to_all(wire::Pause{});
     parts_.hosts.flush();
@@ -489,12 +490,12 @@ class Launcher::Impl {
     progress.reached = progress_.all();
     parts_.listener.progress(progress);
     if (job_.saves()) {
-      for (const auto& [host, signal] : late_handlers_.due(Clock::now())) parts_.hosts.send(host, signal);
+      for (const auto& [host, signal] : signal_retry_.due(Clock::now())) parts_.hosts.send(host, signal);
     }
     const bool all_read = !streams_.any_waits() && output_.flushed();
-    if (progress.reached) progress_.looked(job_.running(), all_read);
-    stack_watch_.looked(output_.fed(), !all_read);
-    if (job_.phase() == job::Phase::running && ++running_ticks_ == kTicksToQuestions) {
+    if (progress.reached) progress_.poll(job_.running(), all_read);
+    stack_watch_.poll(output_.fed(), !all_read);
+    if (job_.phase() == job::Phase::running && ++running_ticks_ == kTicksToStacksServer) {
       questions_.open(parts_.plan.job_id);
     }
     progress_timer_.expires_after(kProgressTick);
@@ -512,18 +513,18 @@ class Launcher::Impl {
   }
 
   void on_signal(int signal) {
-    if (signal == SIGCHLD) {  // as PID 1 of a container we get foreign children, too
+    if (signal == SIGCHLD) {  // as PID 1 of a container, dlaunch also receives other processes' orphans
       sys::reap_all();
       return;
     }
-    log().info("got {}", signal_name(signal));
+    log().info("received {}", signal_name(signal));
     if (signal == parts_.options.stacks_on) return stack_watch_.show();
     if (signal == SIGWINCH) {
       if (parts_.options.output.pty) send_window_size([&](auto size) { parts_.hosts.send_to_all(size); });
       return;
     }
     if (signal == SIGCONT) stdin_.continued();
-    // The second signal: neither a reader nor a disk is waited for any longer.
+    // The second signal: from now on dlaunch waits neither for a reader nor for a disk.
     if (job_.is_repeated(signal)) output_.hurry();
     happened(job::UserSignal{signal, sys::SignalSenders::last(signal)});
     stop_when_flushed();
@@ -543,12 +544,12 @@ class Launcher::Impl {
   Deadline deadline_;
   asio::steady_timer progress_timer_;
   RankOrder order_;
-  RankDirStaging preparation_;
+  RankDirStaging staging_;
   SidecarProcess sidecar_;
   WireUp wire_up_;
-  std::map<int, int> logs_;  // lines that each host's agent sent
+  std::map<int, int> logs_;  // number of lines from each host's agent
   Sweeps sweeps_;
-  CheckpointSignalRetry late_handlers_;
+  CheckpointSignalRetry signal_retry_;
   ProgressWatch progress_;
   StackWatch stack_watch_;
   StacksServer questions_;
@@ -556,7 +557,7 @@ class Launcher::Impl {
   int started_ = 0;
   std::optional<Error> output_lost_;
   bool gave_up_reader_ = false;
-  std::uint64_t written_ = 0;  // when the deadline was set
+  std::uint64_t written_ = 0;  // the value when the deadline was set
   bool finished_ = false;
 };
 

@@ -1,6 +1,6 @@
-// Runs one round of a planned job (job/rounds.h): turns what happens on links, streams, signals and clocks into events
-// for Job, and carries out the actions that come back. It decides nothing itself. One thread; everything given must
-// outlive it.
+// Runs one round of a planned job (job/rounds.h): turns events on links, streams, signals and clocks into events for
+// Job, and performs the resulting actions. All decisions are made in Job. One thread; all constructor arguments must
+// outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -20,7 +20,7 @@
 
 namespace dlaunch::launcher {
 
-/// Adds the signals that are for a job: those of sys::kJobSignals that this process does not ignore, and in any case
+/// Adds the signals of a job: the signals in sys::kJobSignals that this process does not ignore, and always
 /// JobOptions::stacks_on.
 void take_signals(asio::signal_set& signals, const JobOptions& options);
 
@@ -28,38 +28,39 @@ class Launcher {
  public:
   struct Round {
     bool may_follow = false;            ///< another round may follow this one
-    std::optional<Time> start_at = {};  ///< its ranks do not start earlier
+    std::optional<Time> start_at = {};  ///< the earliest start of its ranks
   };
   struct Parts {
     plan::Plan& plan;  ///< spawned ranks are added
     const JobOptions& options;
     output::Output& output;
-    Hosts& hosts;               ///< numbered as in the plan; or empty, in which case the plan's hosts are opened
+    Hosts& hosts;               ///< numbered as in the plan; if empty, the plan's hosts are opened
     sys::ReservedPorts& ports;  ///< released before the first rank starts
-    asio::signal_set& signals;  ///< those that are for the job: take_signals()
-    Listener& listener;         ///< told of progress, and that all ranks have started
+    asio::signal_set& signals;  ///< the job's signals: take_signals()
+    Listener& listener;         ///< receives progress, and the start of all ranks
     spdlog::logger& log;
     Round round = {};
-    std::map<int, std::string>* error_texts = nullptr;  ///< gets what ranks that failed wrote, of kMostErrorTexts ranks
+    std::map<int, std::string>* error_texts =
+        nullptr;  ///< receives the error texts of failed ranks, for at most kMostErrorTexts ranks
   };
   static constexpr size_t kMostErrorTexts = 64;
 
   explicit Launcher(asio::io_context& io, Parts parts);
   ~Launcher();
 
-  /// Runs the round. Returns when nothing of it is left and every byte of output was taken or refused. The hosts are
-  /// closed then, unless the outcome says that it may be restarted.
+  /// Runs the round. Returns when all parts of the round have ended and every byte of output was taken or refused.
+  /// Closes the hosts, unless the outcome allows a restart.
   job::Outcome run();
-  /// After run(), where another round may follow: carries out what the loop has ready for this object, which may be
-  /// destroyed right then. Returns the outcome with what was heard meanwhile: a signal that means the end of the job, a
-  /// host that is lost to the next round. What comes later waits for the next object.
+  /// Call after run() if another round may follow: runs the handlers that are ready in the loop; afterwards this object
+  /// may be destroyed. Returns the outcome, updated with events since run(): a signal that ends the job, or a host that
+  /// is lost to the next round. Later events wait for the next object.
   const job::Outcome& settle();
 
-  /// The failure to write output that did not end the job; it was reported.
+  /// The failure to write output that did not end the job; already reported.
   const std::optional<Error>& output_lost() const;
 
-  /// After run(): waits until a reader has taken what was printed since, as long as run() would, but only kLastWait for
-  /// a job that gave its reader up. The rest is dropped.
+  /// Call after run(): waits until a reader has taken the lines printed since then. Waits as long as run() would, but
+  /// only kLastWait if the job gave up on its reader. Drops the remaining lines.
   void write_out();
 
  private:

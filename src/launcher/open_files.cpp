@@ -10,12 +10,12 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
-constexpr std::uint64_t kBeingReached = 128;  // what connections take only while they are made
+constexpr std::uint64_t kBeingReached = 128;  // descriptors of connections only while they are being opened
 constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr and stdin
-constexpr std::uint64_t kByCommand = 3;       // the link's, the command's stderr, its pidfd
-constexpr std::uint64_t kBySsh = 6;           // the link's, the thread's end of it, the socket's two, the errors' two
+constexpr std::uint64_t kByCommand = 3;       // the link, the command's stderr, the command's pidfd
+constexpr std::uint64_t kBySsh = 6;  // the link, the thread's end of the link, two of the socket, two of stderr
 
-/// The files that the launcher writes, by a process that has nothing else open.
+/// The launcher's output files; they are written by a process without other open files.
 std::uint64_t files_of_rank(const output::OutputSettings& output, bool local) {
   using output::Stream;
   const bool copied = output.files && (output.files->copies(Stream::out) || output.files->copies(Stream::err));
@@ -57,10 +57,10 @@ std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t ne
   if (allowed >= need) return std::nullopt;
   const size_t hosts = plan.hosts.size();
   const std::string on_hosts = hosts > 1 ? " on " + std::to_string(hosts) + " hosts" : "";
-  return Error{"ulimit -n", "too few open files are allowed",
-               std::to_string(plan.ranks.size()) + " ranks" + on_hosts + " need " + std::to_string(need) +
+  return Error{"ulimit -n", "too few open files",
+               std::to_string(plan.ranks.size()) + " ranks" + on_hosts + " require " + std::to_string(need) +
                    ", the hard limit is " + std::to_string(allowed),
-               "raise it: ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
+               "set ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
 }
 
 Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ranks_of_host,

@@ -1,5 +1,5 @@
-// The most descriptors that a job can take, so that a job that would run out of them is refused before it starts. PURE
-// but for check_open_files().
+// Computes the maximum number of descriptors of a job, so that a job over the limit is rejected before the start. PURE,
+// except for check_open_files().
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace dlaunch::launcher {
 
 enum class RemoteTransport { ssh, command };
 
-/// For so many ranks on each host (plan::host_at). It is the launcher's number, or a larger one of an agent on this
-/// machine or of the process that writes the files.
+/// For the given number of ranks on each host (plan::host_at). Returns the launcher's number, or the number of a local
+/// agent or of the file writer process if larger.
 std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& ranks_of_host,
                                 const output::OutputSettings& output, RemoteTransport way);
 
-/// The Error when only `allowed` may be open; nullopt when that is enough.
+/// The Error if the limit `allowed` is too low; else nullopt.
 std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t need, std::uint64_t allowed);
 
-/// An Error when so many ranks on each host at one time are too many for this process or an agent here.
+/// An Error if the job with these ranks on each host exceeds the limit of this process or of a local agent.
 Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ranks_of_host, const JobOptions& options);
 
-/// The same for the plan as it is.
+/// Like the overload above, for the ranks of the plan.
 Result<void> check_open_files(const plan::Plan& plan, const JobOptions& options);
 
 }  // namespace dlaunch::launcher

@@ -6,7 +6,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr std::chrono::seconds kFilesLook{1};  // how often the progress of files is examined
+constexpr std::chrono::seconds kFilesLook{1};  // interval of checks on the progress of files
 
 }  // namespace
 
@@ -25,17 +25,17 @@ OutputDriver::OutputDriver(asio::io_context& io, output::Output& output)
             after_change();
           }),
       files_deadline_(io, [this] { watch_files(); }) {
-  output_.streams().on_waiting([this] { waits_.look(); });
-  waits_.look();
+  output_.streams().on_waiting([this] { waits_.update(); });
+  waits_.update();
 }
 
 OutputDriver::~OutputDriver() { output_.streams().on_waiting({}); }
 
 void OutputDriver::start(Handlers handlers) {
   handlers_ = std::move(handlers);
-  if (output_.news_fd() < 0) return;
-  news_.emplace(io_, output_.news_fd(), Readiness::For::reading);
-  wait_news();
+  if (output_.event_fd() < 0) return;
+  writer_events_.emplace(io_, output_.event_fd(), Readiness::For::reading);
+  wait_writer_events();
 }
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
@@ -52,20 +52,20 @@ void OutputDriver::end(int rank, output::Stream stream) {
 }
 
 void OutputDriver::after_change() {
-  if (changing_) return;  // `moved` feeds again: one round at a time
+  if (changing_) return;  // `moved` feeds output again: no nested calls
   changing_ = true;
   if (handlers_.moved) handlers_.moved();
   changing_ = false;
-  waits_.look();
+  waits_.update();
   deadline_.set(output_.deadline());
   if (ranks_ended_) watch_files();
   if (handlers_.failed) handlers_.failed();
 }
 
-void OutputDriver::wait_news() {
-  news_->wait([this] {
+void OutputDriver::wait_writer_events() {
+  writer_events_->wait([this] {
     output_.handle_writer_events();
-    if (output_.news_fd() >= 0) wait_news();
+    if (output_.event_fd() >= 0) wait_writer_events();
     after_change();
   });
 }
@@ -85,7 +85,7 @@ void OutputDriver::finish_files(std::optional<int> failed) {
   after_change();
 }
 
-/// Gives the files up when they took nothing for too long.
+/// Gives up the files after too long a time without a written byte.
 void OutputDriver::watch_files() {
   if (output_.files_settled()) {
     watch_.reset();

@@ -1,5 +1,6 @@
-// Drives the passive Output from the loop: waits until its console is writable and for news of its files, keeps its
-// deadlines, and reports when streams may be ready again. Owned by the launcher; the Output must outlive it.
+// Drives the passive Output from the loop: waits until its console is writable and for events of its file writer, keeps
+// its deadlines, and reports when streams may be ready again. Owned by the launcher; the Output must outlive this
+// object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,9 +15,9 @@
 
 namespace dlaunch::launcher {
 
-/// How long files may take no byte once the ranks have ended.
+/// The maximum time without a written byte to files after the ranks have ended.
 inline constexpr std::chrono::seconds kFilesWait{10};
-/// How long they are waited for in all when the job is out of time.
+/// The maximum total wait for files after the job's deadline.
 inline constexpr std::chrono::seconds kHurriedFilesWait{1};
 
 class OutputDriver {
@@ -24,7 +25,7 @@ class OutputDriver {
   struct Handlers {
     std::function<void()> moved;   ///< streams may be ready again
     std::function<void()> failed;  ///< a sink failed, or the reader is gone: see output()
-    /// A rank wrote this; nothing: its stream has ended. May be empty.
+    /// A rank wrote these bytes; no bytes: its stream has ended. May be empty.
     std::function<void(int rank, output::Stream stream, std::string_view bytes)> wrote = {};
   };
   OutputDriver(asio::io_context& io, output::Output& output);
@@ -39,34 +40,34 @@ class OutputDriver {
   void end(int rank, output::Stream stream);
   /// A number that changes when a rank writes.
   std::uint64_t fed() const { return fed_; }
-  /// Whether nothing waits for the console.
+  /// Whether the console has taken all output.
   bool flushed() const { return output_.waiting().empty(); }
 
-  /// No rank runs any more: files that take nothing are given up from now on.
+  /// All ranks have ended: from now on, gives up stalled files.
   void ranks_ended();
-  /// The job is out of time, or will be from `at` on.
+  /// The job's deadline has passed, or passes at `at`.
   void hurry(Time at = Clock::now());
-  /// All streams have ended; handlers.failed is called once the files are settled or given up.
+  /// All streams have ended. Calls handlers.failed once the files are complete or given up.
   void finish_files(std::optional<int> failed);
   bool files_settled() const { return output_.files_settled(); }
 
  private:
   void after_change();
-  void wait_news();
+  void wait_writer_events();
   void watch_files();
 
   asio::io_context& io_;
   output::Output& output_;
   Deadline deadline_;
   WriteWaits waits_;
-  std::optional<Readiness> news_;
+  std::optional<Readiness> writer_events_;
   Deadline files_deadline_;
   struct Watch {
     Time since;
     Time moved;
     std::uint64_t progress;
   };
-  std::optional<Watch> watch_;  // set while files are waited for
+  std::optional<Watch> watch_;  // set during the wait for files
   std::uint64_t fed_ = 0;       // calls of feed()
   std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;

@@ -34,9 +34,9 @@ void PmiCoordinator::add_world(std::vector<std::string> pairs, std::string paren
 }
 
 std::string PmiCoordinator::fence(int host, wire::FenceIn& fence) {
-  if (fence.world < 1 || fence.world > gathers_.size()) return "its agent names a world that does not exist";
+  if (fence.world < 1 || fence.world > gathers_.size()) return "protocol error: unknown world from the agent";
   const auto is_own = [&](std::uint32_t id) { return id < plan_.ranks.size() && plan_.ranks[id].host == host; };
-  if (!std::ranges::all_of(fence.gone, is_own)) return "its agent names a rank of another host";
+  if (!std::ranges::all_of(fence.gone, is_own)) return "protocol error: the agent sent a rank of another host";
   std::string why = gathers_[fence.world - 1].take(host, std::move(fence.pairs), fence.gone);
   if (why.empty()) share(static_cast<int>(fence.world));
   return why;
@@ -59,7 +59,7 @@ bool PmiCoordinator::name(int host, const wire::NameAsk& ask) {
 void PmiCoordinator::share(int world) {
   pmi::FenceCollector& gather = gathers_[static_cast<size_t>(world) - 1];
   for (pmi::FenceCollector::Shared& piece : gather.take_result()) {
-    if (!piece.broken.empty()) complaint_ = piece.broken;
+    if (!piece.broken.empty()) warning_ = piece.broken;
     const wire::Message shared =
         wire::FenceOut{static_cast<std::uint32_t>(world), std::move(piece.pairs), piece.last, !piece.broken.empty()};
     for (int host = 0; host < static_cast<int>(plan_.hosts.size()); ++host) {

@@ -1,5 +1,5 @@
-// The launcher's part of PMI: fences and names that concern several hosts. Owned by the launcher; plan and hosts must
-// outlive it.
+// The launcher's part of PMI: fences and names across hosts. Owned by the launcher; plan and hosts must outlive this
+// object.
 #pragma once
 
 #include <deque>
@@ -19,18 +19,18 @@ class PmiCoordinator {
  public:
   PmiCoordinator(const plan::Plan& plan, Hosts& hosts);
 
-  /// The plan has another world, with `pairs` in its key-value space from the start. `parent` is the space of the world
-  /// whose rank asked for it.
+  /// The plan has another world, with `pairs` in its initial key-value space. `parent` is the space of the world that
+  /// requested the spawn.
   void add_world(std::vector<std::string> pairs, std::string parent);
-  /// What the hosts of the newest world are told of it (launcher/frames.h).
+  /// The description of the newest world for its hosts (launcher/frames.h).
   const wire::MpiWorld& newest() const { return newest_; }
-  /// Takes an agent's message. Returns what is wrong with it, or an empty text.
+  /// Takes an agent's message. Returns the protocol error, or an empty text.
   std::string fence(int host, wire::FenceIn& fence);
   void rank_ended(int id);
-  /// False when no rank can have asked this.
+  /// Returns false if no rank can have sent this request.
   bool name(int host, const wire::NameAsk& ask);
-  /// A text that a person should see, once; empty: none.
-  std::string complaint() { return std::exchange(complaint_, {}); }
+  /// A warning for the user, returned once; empty: no warning.
+  std::string warning() { return std::exchange(warning_, {}); }
 
  private:
   void share(int world);
@@ -40,7 +40,7 @@ class PmiCoordinator {
   std::deque<pmi::FenceCollector> gathers_;  // by world
   wire::MpiWorld newest_;
   pmi::NameService names_;
-  std::string complaint_;
+  std::string warning_;
 };
 
 }  // namespace dlaunch::launcher

@@ -16,11 +16,11 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr size_t kPiece = 1u << 20;     // of data in a frame, so that other frames come between pieces
+constexpr size_t kPiece = 1u << 20;     // of data in a frame, so that other frames fit between pieces
 constexpr size_t kMostWanted = 100000;  // requests at one time
 constexpr size_t kMaxProgram = 64u << 20;
 
-/// A PMIx client must know it to be served, so it serves as a password.
+/// Serves as a password: PMIx clients must send this value.
 std::string secret() { return sys::random_hex(16); }
 
 std::string machine() {
@@ -38,7 +38,7 @@ PmixCoordinator::PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::stri
 
 void PmixCoordinator::add_spawned_world(int parent) {
   add_world(parent);
-  for (const int host : told_) hosts_.answer(host, worlds_.back());
+  for (const int host : program_hosts_) hosts_.answer(host, worlds_.back());
 }
 
 void PmixCoordinator::add_world(std::optional<int> parent) {
@@ -81,7 +81,7 @@ void PmixCoordinator::describe(int host, wire::MpiWorld& world) const {
   if (!served()) return;
   world.pmix = !program_.empty();
   if (!world.pmix) {
-    world.no_pmix = "an MPI program needs PMIx, which this build of dlaunch lacks: each rank is a world of its own";
+    world.no_pmix = "an MPI program requires PMIx, but this build of dlaunch has no PMIx: each rank is its own world";
     return;
   }
   world.personal = plan_.mpi == plan::Mpi::pmix;
@@ -98,7 +98,7 @@ std::string PmixCoordinator::collect(int host, const wire::PmixCollect& collect)
 
 void PmixCoordinator::share() {
   for (const pmix::Collectives::Over& over : collectives_.take_over()) {
-    if (!over.why.empty()) complaint_ = over.why;
+    if (!over.why.empty()) warning_ = over.why;
     std::string_view rest = over.data;
     do {
       const std::string_view piece = rest.substr(0, kPiece);
@@ -127,8 +127,9 @@ void PmixCoordinator::refuse(const Wanted& wanted, pmix::PmixStatus status) {
 
 std::string PmixCoordinator::modex(int host, wire::PmixModex& modex) {
   const auto found = wanted_.find(modex.id);
-  if (found == wanted_.end()) return {};  // the rank has ended meanwhile
-  if (plan_.ranks[found->second.of].host != host) return "its agent answers for a rank of another host";
+  if (found == wanted_.end()) return {};  // the rank has ended since the request
+  if (plan_.ranks[found->second.of].host != host)
+    return "protocol error: the agent answered for a rank of another host";
   const Wanted wanted = found->second;
   wanted_.erase(found);
   hosts_.answer(wanted.host, wire::PmixAnswer{wanted.id, modex.status, std::move(modex.data), {}, {}});
@@ -144,7 +145,7 @@ std::string PmixCoordinator::names(int host, const wire::PmixNames& names) {
   } else if (names.what == 2) {
     answer(published_.unpublish(asker, names.keys));
   } else {
-    return "its agent asks what no rank can ask";
+    return "protocol error: invalid request from the agent";
   }
   return {};
 }
@@ -162,18 +163,18 @@ void PmixCoordinator::answer(const pmix::PublishedData::Answers& answers) {
 
 void PmixCoordinator::program(int host, const wire::PmixProgramAsk& ask) {
   send_program(host, ask);
-  told_.insert(host);
+  program_hosts_.insert(host);
   for (const wire::PmixWorld& world : worlds_) hosts_.send(host, world);
 }
 
-/// On this machine its path is enough; another host gets the bytes.
+/// A local agent gets the path; a remote agent gets the bytes.
 void PmixCoordinator::send_program(int host, const wire::PmixProgramAsk& ask) {
   if (plan_.host(host).host.local) {
     return hosts_.send(host, wire::PmixProgram{program_, {}, true, {}});
   }
   const auto refuse_to = [&](std::string why) { hosts_.send(host, wire::PmixProgram{{}, {}, true, std::move(why)}); };
   if (ask.machine != machine())
-    return refuse_to("dlaunch-pmix is for " + machine() + ", and the host is " + ask.machine);
+    return refuse_to("dlaunch-pmix is built for " + machine() + ", but the host is " + ask.machine);
   if (bytes_.empty()) bytes_ = sys::read_file(program_, kMaxProgram).value_or("");
   if (bytes_.empty()) return refuse_to("cannot read " + program_ + ": " + std::strerror(errno));
   for (std::string_view rest = bytes_; !rest.empty();) {
@@ -185,8 +186,8 @@ void PmixCoordinator::send_program(int host, const wire::PmixProgramAsk& ask) {
 
 std::string PmixCoordinator::event(int host, const wire::PmixEvent& event) {
   const auto id = collectives_.id_of(event.space, event.of);
-  if (!id || plan_.ranks[*id].host != host) return "its agent tells of an event of a rank of another host";
-  for (const int other : told_) {
+  if (!id || plan_.ranks[*id].host != host) return "protocol error: the agent sent an event of a rank of another host";
+  for (const int other : program_hosts_) {
     if (other != host) hosts_.answer(other, event);
   }
   return {};

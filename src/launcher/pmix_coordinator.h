@@ -1,5 +1,5 @@
-// The launcher's part of PMIx: what concerns several hosts, and dlaunch-pmix for hosts without one. Owned by the
-// launcher; plan and hosts must outlive it.
+// The launcher's part of PMIx: data across hosts, and dlaunch-pmix for hosts without a copy. Owned by the launcher;
+// plan and hosts must outlive this object.
 #pragma once
 
 #include <cstdint>
@@ -20,35 +20,34 @@ namespace dlaunch::launcher {
 
 class PmixCoordinator {
  public:
-  /// `program` is the path of dlaunch-pmix on this machine; empty: there is none.
+  /// `program` is the path of dlaunch-pmix on this machine; empty: not installed.
   PmixCoordinator(const plan::Plan& plan, Hosts& hosts, std::string program);
 
-  /// The plan has another world, for which the rank `parent` asked.
+  /// The plan has another world, requested by the rank `parent`.
   void add_spawned_world(int parent);
-  /// Adds what the host is told of the world by PMIx.
+  /// Adds the PMIx part of the world's description for a host.
   void describe(int host, wire::MpiWorld& world) const;
 
-  /// Takes an agent's message. Returns what is wrong with it, or an empty text.
+  /// Takes an agent's message. Returns the protocol error, or an empty text.
   std::string collect(int host, const wire::PmixCollect& collect);
   void want(int host, const wire::PmixWant& want);
   std::string modex(int host, wire::PmixModex& modex);
   std::string names(int host, const wire::PmixNames& names);
   void program(int host, const wire::PmixProgramAsk& ask);
-  /// The same.
   std::string event(int host, const wire::PmixEvent& event);
-  /// `world` is the new world; 0: none could be made.
+  /// `world` is the new world; 0: the spawn failed.
   void spawned(int host, std::uint32_t id, int world);
   void rank_ended(int rank);
-  /// Removes what the agent of a host on this machine could no longer remove.
+  /// Removes the files that a lost agent on this machine could not remove.
   void host_lost(int host) const;
-  /// A text that a person should see, once; empty: none.
-  std::string complaint() { return std::exchange(complaint_, {}); }
+  /// A warning for the user, returned once; empty: no warning.
+  std::string warning() { return std::exchange(warning_, {}); }
 
  private:
   struct Wanted {
-    int host = 0;          // the host that wants the data
+    int host = 0;          // the host that requests the data
     std::uint32_t id = 0;  // number of its request
-    std::uint32_t of = 0;  // the rank that has the data
+    std::uint32_t of = 0;  // the rank whose data is requested
   };
 
   bool served() const;
@@ -62,17 +61,17 @@ class PmixCoordinator {
   const plan::Plan& plan_;
   Hosts& hosts_;
   const std::string program_;
-  const std::string space_;  // nobody else can guess it
+  const std::string space_;  // random, so that other processes cannot guess the name
   std::vector<wire::PmixWorld> worlds_;
-  size_t named_ = 0;    // how many hosts they name
-  std::set<int> told_;  // hosts that asked for the program
+  size_t named_ = 0;             // number of hosts in worlds_
+  std::set<int> program_hosts_;  // hosts that requested the program
   pmix::Collectives collectives_;
   pmix::PublishedData published_;
   std::vector<bool> ended_;  // by id
   std::map<std::uint32_t, Wanted> wanted_;
   std::uint32_t next_ = 0;
-  std::string bytes_;  // the program's, once another host asked for it
-  std::string complaint_;
+  std::string bytes_;  // the program's content, after a remote host requested the program
+  std::string warning_;
 };
 
 }  // namespace dlaunch::launcher

@@ -8,7 +8,7 @@ namespace {
 
 using std::string_view;
 
-/// Takes what is behind the last `end` from the back of `bytes`, and the end.
+/// Removes the text after the last `end`, and the `end`, from the back of `bytes`, and returns the text.
 string_view take_last(string_view& bytes, char end) {
   const void* const at = bytes.empty() ? nullptr : ::memrchr(bytes.data(), end, bytes.size());
   const std::size_t before = at ? static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()) : 0;
@@ -24,7 +24,7 @@ std::size_t behind_last_end(string_view bytes) {
   return carriage_return == string_view::npos ? from : from + carriage_return + 1;
 }
 
-/// What is looked at of a line. A number that is cut there would be another one.
+/// The part of a line to search. Drops a number cut at the limit, because the cut number would be wrong.
 string_view beginning(string_view line) {
   if (line.size() <= ProgressLines::kLongest) return line;
   line = line.substr(0, ProgressLines::kLongest);
@@ -43,7 +43,7 @@ std::optional<std::int64_t> ProgressLines::feed(string_view bytes, const Read& r
     if (line.size() < kKept) line += more.substr(0, kKept - line.size());
   };
   std::string first;
-  if (ended > 0) {  // the first line of `bytes` has begun before
+  if (ended > 0) {  // the first line of `bytes` began earlier
     first = std::exchange(begun_, {});
     add(first, bytes.substr(0, bytes.find_first_of("\r\n")));
   }

@@ -1,4 +1,4 @@
-// The lines of one stream, as far as they are looked at for a rank's progress. A passive value.
+// Splits one stream of a rank into lines to search for progress numbers. A passive value.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace dlaunch::launcher {
 
 class ProgressLines {
  public:
-  static constexpr std::size_t kLongest = 4096;  ///< bytes of a line that are looked at, the first ones
+  static constexpr std::size_t kLongest = 4096;  ///< dlaunch searches only the first bytes of a line
   using Read = std::function<std::optional<std::int64_t>(std::string_view line)>;
 
-  /// The progress in the last of these lines that tells one. Lines end at a newline or a carriage return.
+  /// Returns the progress in the last of these lines with a number. Lines end at a newline or a carriage return.
   std::optional<std::int64_t> feed(std::string_view bytes, const Read& read);
-  /// The stream has ended: the same for a line without an end.
+  /// The stream has ended: searches the unfinished line.
   std::optional<std::int64_t> end(const Read& read);
 
  private:
-  static constexpr std::size_t kKept = kLongest + 1;  // tells that a line is longer
+  static constexpr std::size_t kKept = kLongest + 1;  // one byte more than the limit marks a longer line
 
-  std::string begun_;  // of the line that has not ended
+  std::string begun_;  // the unfinished line
 };
 
 }  // namespace dlaunch::launcher

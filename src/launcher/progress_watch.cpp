@@ -33,8 +33,8 @@ void ProgressWatch::take(int rank, std::optional<std::int64_t> number) {
   if (number) progress_.reached(rank, plan_.rank(rank).app, *number);
 }
 
-void ProgressWatch::looked(const std::set<int>& running, bool all_read) {
-  for (const job::Laggards& behind : progress_.judge(running, all_read, Clock::now())) {
+void ProgressWatch::poll(const std::set<int>& running, bool all_read) {
+  for (const job::Laggards& behind : progress_.evaluate(running, all_read, Clock::now())) {
     log_.warn(behind_text(behind, plan_));
   }
 }
@@ -45,7 +45,7 @@ void ProgressWatch::record(std::vector<job::RankRecord>& ranks) const {
 
 void ProgressWatch::succeeded() const {
   if (options_.progress && plan_.round == 0 && !all())
-    log_.warn("--progress: no number was found in what the ranks wrote");
+    log_.warn("--progress: number not found in the output of the ranks");
 }
 
 std::string behind_text(const job::Laggards& behind, const plan::Plan& plan) {
@@ -56,13 +56,13 @@ std::string behind_text(const job::Laggards& behind, const plan::Plan& plan) {
     const std::string& host = plan.host_of(plan.rank(rank)).host.name;
     if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
   }
-  const std::string median = ", the median of all ranks is " + std::to_string(behind.median);
+  const std::string median = ", median of all ranks " + std::to_string(behind.median);
   const auto [least, most] = std::ranges::minmax_element(behind.ranks, {}, &std::pair<const int, std::int64_t>::second);
   const std::string who = plan.worlds.fold(ranks) + " (" + fold_names(hosts) + ")";
   std::string numbers = std::to_string(least->second);
   if (least->second != most->second) numbers += " to " + std::to_string(most->second);
-  return ranks.size() == 1 ? "rank " + who + " is behind: its progress is " + numbers + median
-                           : "ranks " + who + " are behind: their progress is " + numbers + median;
+  return ranks.size() == 1 ? "rank " + who + " lags: progress " + numbers + median
+                           : "ranks " + who + " lag: progress " + numbers + median;
 }
 
 }  // namespace dlaunch::launcher

@@ -1,5 +1,5 @@
-// Reads the ranks' progress out of what they write, and tells which ranks are behind (job/rank_progress.h). Owned by
-// the launcher, for one round; everything given must outlive it.
+// Reads the ranks' progress from their output, and reports ranks that lag (job/rank_progress.h). Owned by the launcher
+// for one round; all constructor arguments must outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -23,20 +23,20 @@ class ProgressWatch {
  public:
   ProgressWatch(const plan::Plan& plan, const JobOptions& options, spdlog::logger& log);
 
-  /// What a rank, or the sidecar, wrote.
+  /// A rank, or the sidecar, wrote these bytes.
   void fed(int rank, output::Stream stream, std::string_view bytes);
   void ended(int rank, output::Stream stream);
-  /// To be called all the time. `all_read`: no output waits to be taken.
-  void looked(const std::set<int>& running, bool all_read);
+  /// Call regularly. `all_read`: all output was taken.
+  void poll(const std::set<int>& running, bool all_read);
 
-  /// None where no rank has told its progress.
+  /// nullopt if no rank has reported progress.
   std::optional<job::Reached> all() const { return progress_.all(); }
   std::optional<std::int64_t> of(int rank) const { return progress_.of(rank); }
-  /// Changes when a rank's progress does.
+  /// Changes when a rank's progress changes.
   std::uint64_t changes() const { return progress_.changes(); }
   void record(std::vector<job::RankRecord>& ranks) const;
-  /// All ranks have ended well: it is told when nothing was found in what they wrote. (An earlier round may have had
-  /// numbers, and the last one nothing left to do.)
+  /// All ranks have succeeded: warns if no progress number was found. Not in a later round: an earlier round may have
+  /// had numbers, and the last round may have had no work left.
   void succeeded() const;
 
  private:
@@ -47,10 +47,10 @@ class ProgressWatch {
   const JobOptions& options_;
   spdlog::logger& log_;
   job::RankProgress progress_;
-  std::vector<ProgressLines> lines_;  // two a rank
+  std::vector<ProgressLines> lines_;  // two per rank
 };
 
-/// "rank 3 (node2) is behind: its progress is 120, the median of all ranks is 480". PURE.
+/// "rank 3 (node2) lags: progress 120, median of all ranks 480". PURE.
 std::string behind_text(const job::Laggards& behind, const plan::Plan& plan);
 
 }  // namespace dlaunch::launcher

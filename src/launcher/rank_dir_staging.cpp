@@ -12,7 +12,7 @@ RankDirStaging::RankDirStaging(const plan::Plan& plan, const JobOptions& setting
     : plan_(plan), settings_(settings), facts_(facts), send_(std::move(send)) {}
 
 bool RankDirStaging::needed(int host) const {
-  if (plan_.host(host).since_round < plan_.round) return false;  // they are there, with all that ranks have put there
+  if (plan_.host(host).since_round < plan_.round) return false;  // the directories exist already, with the ranks' files
   const std::vector<int>& ranks = plan_.host(host).ranks;
   return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
 }
@@ -32,7 +32,7 @@ bool RankDirStaging::granted(int host, const wire::StageCredit& credit) {
   return true;
 }
 
-/// Only the last piece has `eof`, and an archive is never empty.
+/// Only the last piece has `eof`; an archive is never empty.
 void RankDirStaging::send_staged(int host) {
   Progress& progress = progress_[host];
   const std::string& archive = *settings_.staged;

@@ -1,6 +1,6 @@
-// What happens between a host's Hello and its being ready: the directories of its ranks are made and the files of
-// --stage sent into them, under the credit that its agent grants. Passive but for what it sends. Owned by the Launcher;
-// all that is given must outlive it.
+// Prepares a host between its Hello and its ready state: creates the directories of its ranks and sends the files of
+// --stage, under the credit of its agent. Does no I/O of its own except through `send`. Owned by the Launcher; all
+// constructor arguments must outlive this object.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ class RankDirStaging {
   RankDirStaging(const plan::Plan& plan, const JobOptions& settings, const std::vector<output::RankFacts>& facts,
                  Send send);
 
-  /// Whether ranks of this host have directories; then begin() must be called and done() awaited.
+  /// Whether ranks of this host have directories. If so, call begin() and wait for done().
   bool needed(int host) const;
   void begin(int host);
-  /// False when that is more than was sent and not granted yet.
+  /// Returns false if the agent grants more than was sent.
   bool granted(int host, const wire::StageCredit& credit);
-  /// nullopt: the agent speaks out of turn. Else the reason for a failure; an empty one: all is done.
+  /// nullopt: unexpected message of the agent. Else the reason of a failure; an empty reason: success.
   std::optional<HostFailure> done(int host, const wire::Prepared& prepared);
 
  private:

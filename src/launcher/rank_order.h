@@ -1,7 +1,7 @@
-// Checks that what an agent says of ranks is about ranks of its host, in order, and allowed by the plan. A message too
-// early or twice would leave the job waiting for ever; a request for MPI where none is served would let a host start
-// programs on others. The sidecar counts as the rank after the last. PURE. Owned by the launcher; the plan must outlive
-// it.
+// Checks an agent's messages about ranks: the ranks must be on the agent's host, and the message must be in order and
+// allowed by the plan. An early or duplicate message would make the job wait forever. An MPI request without MPI would
+// let a host start programs on other hosts. The sidecar counts as the rank after the last rank. PURE. Owned by the
+// launcher; the plan must outlive this object.
 #pragma once
 
 #include <algorithm>
@@ -23,29 +23,29 @@ class RankOrder {
  public:
   explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size() + 1) {}
 
-  /// The launcher asked the agent to start the rank.
-  void asked(int rank) {
+  /// The launcher requested the start of the rank.
+  void start_requested(int rank) {
     states_.resize(plan_.ranks.size() + 1);  // spawned ranks may have been added
-    at_index(states_, rank) = State::asked;
+    at_index(states_, rank) = State::start_requested;
     if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.rank(rank).host);
   }
 
-  /// What is wrong with the message; empty: nothing.
+  /// Returns the protocol error, or an empty text.
   template <class Message>
   std::string check(int host, const Message& message, job::Phase phase) {
     if constexpr (requires { message.rank; }) {
-      if (!is_rank_of(host, message.rank)) return "its agent names a rank of another host";
+      if (!is_rank_of(host, message.rank)) return "protocol error: the agent sent a rank of another host";
     }
     if constexpr (kIsOneOf<Message, wire::Uncaught>) {
       const auto own = [&](std::uint32_t rank) { return is_rank_of(host, rank); };
-      if (!std::ranges::all_of(message.ranks, own)) return "its agent names a rank of another host";
+      if (!std::ranges::all_of(message.ranks, own)) return "protocol error: the agent sent a rank of another host";
     }
-    if (!is_served(message)) return "its agent asks for MPI, which is not served there";
-    return in_order(host, message, phase) ? "" : "its agent sent a message out of order";
+    if (!is_served(message)) return "protocol error: the agent requested MPI, but dlaunch does not serve MPI there";
+    return in_order(host, message, phase) ? "" : "protocol error: unexpected message from the agent";
   }
 
  private:
-  enum class State : unsigned char { planned, asked, started, ended };
+  enum class State : unsigned char { planned, start_requested, started, ended };
   template <class Message, class... Any>
   static constexpr bool kIsOneOf = (std::is_same_v<Message, Any> || ...);
   template <class Message>
@@ -61,7 +61,7 @@ class RankOrder {
     return is_rank(rank) && plan_.ranks[rank].host == host;
   }
 
-  /// Whether the protocol that the message belongs to is served.
+  /// Whether dlaunch serves the message's protocol.
   template <class Message>
   bool is_served(const Message& m) const {
     if constexpr (kIsOneOf<Message, wire::NameAsk, wire::SpawnAsk, wire::PmixNames, wire::MpiAbort>) {
@@ -76,13 +76,15 @@ class RankOrder {
     return true;
   }
   bool serves(plan::Mpi protocol) const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == protocol; }
-  /// One server speaks both, each rank in the dialect of its first line.
+  /// One server speaks both; the first line of each rank selects the protocol.
   bool serves_pmi() const { return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmi2); }
 
-  bool in_order(int, const wire::Started& m, job::Phase) { return step(m.rank, State::asked, State::started); }
+  bool in_order(int, const wire::Started& m, job::Phase) {
+    return step(m.rank, State::start_requested, State::started);
+  }
   bool in_order(int, const wire::SpawnFailed& m, job::Phase) {
     const State before = std::exchange(states_[m.rank], State::ended);
-    return before == State::asked || before == State::started;
+    return before == State::start_requested || before == State::started;
   }
   bool in_order(int, const wire::Ended& m, job::Phase) { return step(m.rank, State::started, State::ended); }
   bool in_order(int, const wire::Clean&, job::Phase phase) { return phase == job::Phase::finishing; }
@@ -92,7 +94,7 @@ class RankOrder {
                                [&](std::uint32_t rank) { return is_rank_of(host, rank) && has_started(rank); });
   }
   bool in_order(int host, const wire::FenceIn&, job::Phase) { return starting_.contains(host); }
-  /// Once for each host that has programs that may need it.
+  /// Allowed once per host with programs that may need PMIx.
   bool in_order(int host, const wire::PmixProgramAsk&, job::Phase) {
     return starting_.contains(host) && have_pmix_.insert(host).second;
   }
@@ -108,14 +110,14 @@ class RankOrder {
     return true;
   }
 
-  /// It may have ended, too, since dlaunch-pmix passes on a rank's request in its own time.
+  /// The rank may also have ended, because dlaunch-pmix forwards a rank's request with a delay.
   bool has_started(std::uint32_t rank) const { return states_[rank] >= State::started; }
   bool step(std::uint32_t rank, State from, State to) { return std::exchange(states_[rank], to) == from; }
 
   const plan::Plan& plan_;
   std::vector<State> states_;
-  std::set<int> starting_;   // hosts that were asked to start ranks
-  std::set<int> have_pmix_;  // hosts that asked for dlaunch-pmix
+  std::set<int> starting_;   // hosts with requested rank starts
+  std::set<int> have_pmix_;  // hosts that requested dlaunch-pmix
 };
 
 }  // namespace dlaunch::launcher

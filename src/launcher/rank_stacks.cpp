@@ -22,15 +22,15 @@ job::RankSample::State state_of(const wire::Stacks& stacks, std::size_t i) {
   return stacks.states[i] == 'D' ? State::waits_for_storage : State::runs;
 }
 
-/// CPU time of a rank at a time of its host.
+/// CPU time of a rank, and the host's time of the measurement.
 struct Used {
   std::int64_t time_ns;
   std::int64_t cpu_ms;
 };
 
-std::map<std::uint32_t, Used> used(const StackSnapshot& look) {
+std::map<std::uint32_t, Used> used(const StackSnapshot& snapshot) {
   std::map<std::uint32_t, Used> all;
-  for (const auto& [host, stacks] : look.answers) {
+  for (const auto& [host, stacks] : snapshot.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) all[stacks.ranks[i]] = {stacks.time_ns, stacks.cpu_ms[i]};
   }
   return all;
@@ -45,9 +45,9 @@ std::optional<double> share(const Used& before, const Used& now) {
 
 }  // namespace
 
-std::vector<job::RankSample> rank_samples(const StackSnapshot& look) {
+std::vector<job::RankSample> rank_samples(const StackSnapshot& snapshot) {
   std::vector<job::RankSample> samples;
-  for (const auto& [host, stacks] : look.answers) {
+  for (const auto& [host, stacks] : snapshot.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
       if (has(stacks.flags[i], Flags::kTimedOut)) continue;
       job::RankSample sample{.rank = static_cast<int>(stacks.ranks[i]), .state = state_of(stacks, i)};
@@ -63,11 +63,11 @@ std::vector<job::RankSample> rank_samples(const StackSnapshot& look) {
   return samples;
 }
 
-void fill_picture(const StackSnapshot& look, const StackSnapshot& before, const plan::Plan& plan,
-                  report::StackPicture& picture) {
+void fill_picture(const StackSnapshot& snapshot, const StackSnapshot& before, const plan::Plan& plan,
+                  report::StackReport& picture) {
   const std::map<std::uint32_t, Used> earlier = used(before);
   picture.worlds = plan.worlds;
-  for (const auto& [host, stacks] : look.answers) {
+  for (const auto& [host, stacks] : snapshot.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
       report::RankStack rank{.rank = static_cast<int>(stacks.ranks[i]), .host = plan.host(host).host.name};
       rank.frames = stacks.stacks[stacks.stack[i]];
@@ -84,15 +84,15 @@ void fill_picture(const StackSnapshot& look, const StackSnapshot& before, const 
     for (const std::string& remark : stacks.remarks) picture.remarks.insert(plan.host(host).host.name + ": " + remark);
   }
   std::ranges::sort(picture.ranks, {}, &report::RankStack::rank);
-  for (const int host : look.silent) {
+  for (const int host : snapshot.silent) {
     picture.silent_hosts.push_back(plan.host(host).host.name);
     picture.silent_ranks.insert(plan.host(host).ranks.begin(), plan.host(host).ranks.end());
   }
 }
 
-std::string whole_stacks(const StackSnapshot& look, const plan::Plan& plan) {
+std::string whole_stacks(const StackSnapshot& snapshot, const plan::Plan& plan) {
   std::map<std::uint32_t, std::string> by_rank;
-  for (const auto& [host, stacks] : look.answers) {
+  for (const auto& [host, stacks] : snapshot.answers) {
     for (std::size_t i = 0; i < stacks.ranks.size(); ++i) {
       const bool there = stacks.text[i] != wire::Stacks::kNone;
       by_rank[stacks.ranks[i]] = "== rank " + plan.worlds.name(static_cast<int>(stacks.ranks[i])) + " (" +
@@ -116,7 +116,7 @@ std::string doing_text(const job::Verdict& verdict, const Worlds& worlds) {
                                              {Doing::waits_for_storage, "waits for storage", "wait for storage"},
                                              {Doing::stopped, "is stopped", "are stopped"},
                                              {Doing::traced, "is in a debugger", "are in a debugger"},
-                                             {Doing::unknown, "gives no answer", "give no answer"}}};
+                                             {Doing::unknown, "does not answer", "do not answer"}}};
   std::string text;
   const auto add = [&](const std::set<int>& ranks, const char* one, const char* many) {
     if (ranks.empty()) return;

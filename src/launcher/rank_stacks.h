@@ -1,4 +1,4 @@
-// What agents say of their ranks' stacks, as the policy and the picture have it. PURE.
+// Converts the agents' stack samples for the hang policy and for the stack report. PURE.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace dlaunch::launcher {
 
-std::vector<job::RankSample> rank_samples(const StackSnapshot& look);
+std::vector<job::RankSample> rank_samples(const StackSnapshot& snapshot);
 
-/// Fills what `look` shows: ranks, silent hosts and remarks. `before` is an earlier look, from which CPU use follows.
-void fill_picture(const StackSnapshot& look, const StackSnapshot& before, const plan::Plan& plan,
-                  report::StackPicture& picture);
+/// Fills in ranks, silent hosts and remarks of the report. `before` is an earlier snapshot, used to compute CPU use.
+void fill_picture(const StackSnapshot& snapshot, const StackSnapshot& before, const plan::Plan& plan,
+                  report::StackReport& picture);
 
 /// The stacks of all threads of all ranks, for a file.
-std::string whole_stacks(const StackSnapshot& look, const plan::Plan& plan);
+std::string whole_stacks(const StackSnapshot& snapshot, const plan::Plan& plan);
 
 /// "ranks 0-2,4-7 wait; rank 3 is running"
 std::string doing_text(const job::Verdict& verdict, const Worlds& worlds);

@@ -10,7 +10,8 @@ namespace {
 
 using output::Stream;
 constexpr size_t kReadSize = 256u << 10;  // a busy rank's whole pipe in one read
-constexpr size_t kMostPieces = 64;        // that wait on a stream; further bytes join the last one and get its time
+constexpr size_t kMostPieces =
+    64;  // maximum queued pieces of a stream; further bytes join the last piece and get its time
 constexpr std::array kBoth = {Stream::out, Stream::err};
 
 }  // namespace
@@ -20,7 +21,7 @@ RankStreams::RankStreams(asio::io_context& io, OutputDriver& output, int ranks, 
       output_(output),
       drained_(std::move(drained)),
       ranks_(static_cast<size_t>(ranks)),
-      scratch_(std::make_unique_for_overwrite<char[]>(kReadSize)) {}  // pages that no rank fills are never touched
+      scratch_(std::make_unique_for_overwrite<char[]>(kReadSize)) {}  // pages are not touched before use
 
 RankStreams::Source& RankStreams::source(int rank, Stream stream) {
   return at_index(ranks_, rank).sources[static_cast<size_t>(stream)];
@@ -62,8 +63,8 @@ void RankStreams::read_pipe(int rank, Stream stream, sys::Fd fd) {
 std::string RankStreams::received(int rank, Stream stream, std::string bytes, std::int64_t wall_ns) {
   Source& from = source(rank, stream);
   if (!from.open) return {};
-  if (from.ends) return "its agent sends output after its end";
-  if (bytes.size() > from.granted) return "its agent sends more of a rank's output than it was granted";
+  if (from.ends) return "protocol error: the agent sent output after the end of the stream";
+  if (bytes.size() > from.granted) return "protocol error: the agent sent more output than was granted";
   from.granted -= static_cast<std::uint32_t>(bytes.size());
   from.ends = bytes.empty();
   if (!from.ends) queue(from, std::move(bytes), wall_ns);
@@ -106,7 +107,7 @@ void RankStreams::abandon(int rank) {
   for (const Stream stream : kBoth) {
     Source& from = source(rank, stream);
     if (from.pipe) {
-      from.pipe->rank_ended();  // what is in the pipe is still read
+      from.pipe->rank_ended();  // the pipe's remaining bytes are still read
     } else if (from.open) {
       from.ends = true;
       take_queued(rank, stream);
@@ -121,7 +122,7 @@ void RankStreams::park(int rank, Stream stream) {
 }
 
 void RankStreams::resume() {
-  // Asks each once: a stream that is still not ready is parked again at the end.
+  // Tries each stream once: a stream that is still not ready is parked again at the end.
   for (size_t left = parked_.size(); left > 0; --left) {
     const auto [rank, stream] = parked_.front();
     parked_.pop_front();

@@ -1,5 +1,6 @@
-// Every rank's output on its way into Output: pipes handed over by a local agent, frames from a remote one. The
-// back-pressure: a stream for which Output is not ready is not read (a pipe) or gets no credit (frames).
+// Feeds every rank's output to Output: from pipes of a local agent, or from frames of a remote agent. Back-pressure:
+// while Output is not ready for a stream, its pipe is not read, or its sender gets no credit. Owned by the launcher;
+// loop and output must outlive this object.
 #pragma once
 
 #include <array>
@@ -20,22 +21,22 @@ class RankStreams {
  public:
   using Grant = std::function<void(int rank, output::Stream stream, std::uint32_t bytes)>;
 
-  /// `drained(rank)` is called when every stream that was opened for the rank has ended.
+  /// `drained(rank)` is called when all open streams of the rank have ended.
   RankStreams(asio::io_context& io, OutputDriver& output, int ranks, std::function<void(int rank)> drained);
 
-  /// The number of ranks from now on.
+  /// Sets the number of ranks.
   void add_ranks(int ranks) { ranks_.resize(static_cast<size_t>(ranks)); }
-  /// Sets the rank's streams; without any it is drained at once.
+  /// Sets the rank's streams; a rank without streams is drained at once.
   void opened(int rank, std::array<sys::Fd, output::kStreams> handed_over);
   void opened_remote(int rank, std::array<bool, output::kStreams> streams, std::uint32_t credit, const Grant& grant);
-  /// Returns how the agent breaks the protocol (more than was granted, or more after the end), or an empty text.
+  /// Returns the protocol error (more bytes than granted, or bytes after the end), or an empty text.
   std::string received(int rank, output::Stream stream, std::string bytes, std::int64_t wall_ns);
   void rank_ended(int rank);
-  /// The rank's host is lost, or it never started: nothing more will come.
+  /// No more output will arrive: the rank's host is lost, or the rank never started.
   void abandon(int rank);
-  /// Whether a stream is not read, because what it brought before is not taken.
+  /// Whether a stream is paused because its earlier bytes were not taken.
   bool any_waits() const { return !parked_.empty(); }
-  /// Tries streams that wait, because Output may be ready for them.
+  /// Tries paused streams again, because Output may be ready for them.
   void resume();
 
  private:
@@ -48,10 +49,10 @@ class RankStreams {
     bool parked = false;
     std::unique_ptr<link::PipeReader> pipe;
     std::list<Piece> queue;      // within the granted credit; a list, because an empty deque takes memory
-    bool ends = false;           // the end follows what is queued
+    bool ends = false;           // the stream ends after the queued pieces
     std::uint32_t window = 0;    // the first grant
-    std::uint32_t consumed = 0;  // bytes not yet granted again
-    std::uint32_t granted = 0;   // bytes that may still come
+    std::uint32_t consumed = 0;  // bytes not granted again yet
+    std::uint32_t granted = 0;   // bytes that may still arrive
     Grant grant;
   };
   struct Rank {

@@ -1,5 +1,5 @@
-// The sidecar, where the plan has one: its number is the one after the last rank. Owned by the launcher; the plan must
-// outlive it.
+// The state of the plan's sidecar process, if any. Its rank number is the number after the last rank. Owned by the
+// launcher; the plan must outlive this object.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ class SidecarProcess {
   }
   void lost() { over_ = true; }
   void drained() { drained_ = true; }
-  /// Whether nothing more will come from it.
+  /// Whether the process has ended and its output is complete.
   bool gone() const { return over_ && drained_; }
 
  private:

@@ -20,7 +20,7 @@ bool SpareHosts::wait_for_hosts(const plan::SpawnPlan& spawned, int host, wire::
   }
   if (lacks.empty()) return false;
   waiting_.push_back({host, std::move(ask), std::move(lacks)});
-  hosts_.open(to_open);  // last, because it may report at once that a host is lost
+  hosts_.open(to_open);  // last, because open() may report a lost host at once
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Hosts of the allocation that have no rank. A host is connected to once a spawn needs it, and the spawns that need it
-// wait until then. Owned by the launcher; all that is given must outlive it.
+// Hosts of the allocation without ranks. A spawn that needs such a host connects to the host and waits. Owned by the
+// launcher; all constructor arguments must outlive this object.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace dlaunch::launcher {
 class SpareHosts {
  public:
   struct Waiting {
-    int host = 0;  ///< of the rank that asks
+    int host = 0;  ///< of the requesting rank
     wire::SpawnAsk ask;
     std::set<int> lacks = {};  ///< hosts that are not ready
   };
@@ -25,16 +25,16 @@ class SpareHosts {
   SpareHosts(plan::Plan& plan, Hosts& hosts, std::function<void(const job::Event&)> happened)
       : plan_(plan), hosts_(hosts), happened_(std::move(happened)) {}
 
-  static constexpr size_t kMostWaiting = 64;  ///< spawns at one time; each may have 16 MiB of words
+  static constexpr size_t kMostWaiting = 64;  ///< spawns at one time; each may have 16 MiB of arguments
 
-  /// Connects to hosts of the new world that are not ready. If there are some, takes the ask, which ready() or lost()
-  /// returns later, and returns true.
+  /// Connects to hosts of the new world that are not ready. If there are any, takes the request and returns true;
+  /// ready() or lost() returns the request later.
   bool wait_for_hosts(const plan::SpawnPlan& spawned, int host, wire::SpawnAsk& ask);
   bool full() const { return waiting_.size() >= kMostWaiting; }
 
-  /// The spawns that waited for this host last, and can go on.
+  /// The spawns for which this host was the last missing host.
   std::vector<Waiting> ready(int host);
-  /// The spawns that needed this host. No rank is planned on it any more.
+  /// The spawns that needed this host. The planner no longer uses the host.
   std::vector<Waiting> lost(int host);
 
  private:
@@ -43,7 +43,7 @@ class SpareHosts {
   plan::Plan& plan_;
   Hosts& hosts_;
   const std::function<void(const job::Event&)> happened_;
-  std::set<int> connecting_;  // those that are neither ready nor lost yet
+  std::set<int> connecting_;  // neither ready nor lost yet
   std::vector<Waiting> waiting_;
 };
 

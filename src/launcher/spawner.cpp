@@ -54,7 +54,7 @@ std::vector<wire::Message> Spawner::frames(int host) const {
   return world_frames(parts_.plan, host, parts_.settings, parts_.facts, mpi_.newest());
 }
 
-/// How many ranks each host has now.
+/// The number of running ranks on each host.
 std::vector<int> Spawner::running() const {
   std::vector<int> running(parts_.plan.hosts.size());
   const auto& records = parts_.job.outcome().ranks;

@@ -1,5 +1,5 @@
-// Worlds for which ranks ask while the job runs: makes an agent's request ranks of the plan with outputs and ids, and
-// makes the frames that start them. Owned by the launcher; all that is given must outlive it.
+// Handles spawn requests of ranks (MPI_Comm_spawn): adds the ranks to the plan, with outputs and ids, and builds the
+// frames that start them. Owned by the launcher; all constructor arguments must outlive this object.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace dlaunch::launcher {
 
-/// The request in the message; nullopt when no agent can mean it. PURE.
+/// Decodes the request; nullopt: invalid. PURE.
 std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask);
 
 class Spawner {
@@ -32,11 +32,11 @@ class Spawner {
   };
   Spawner(const Parts& parts, PmiCoordinator& mpi) : parts_(parts), mpi_(mpi) {}
 
-  /// Plans a world that can be taken once all its hosts are ready, or says why there can be none.
+  /// Plans a world to be added when all of its hosts are ready; an Error if the spawn is impossible.
   Result<plan::SpawnPlan> planned(const plan::SpawnRequest& request) const;
 
-  /// Adds the world to the plan and its ranks to the outputs, with `pairs` in its key-value space. The caller gives the
-  /// result to the job. After an Error the plan is unchanged.
+  /// Adds the world to the plan and its ranks to the outputs, with `pairs` in its key-value space. The caller passes
+  /// the result to the job. After an Error the plan is unchanged.
   Result<job::RanksAdded> take(plan::SpawnPlan spawned, int asker, std::vector<std::string> pairs);
 
   /// The frames that start the newest world's ranks on that host.

@@ -1,5 +1,6 @@
-// Asks agents what their ranks do, and gathers the answers of one question: a look. Several may be under way; each ends
-// when all hosts have answered, or at its limit. Owned by the launcher; loop, hosts and plan must outlive it.
+// Requests stack samples from agents, and gathers the answers to one request into a StackSnapshot. Several requests may
+// run at a time; each ends when all hosts have answered, or at its time limit. Owned by the launcher; loop, hosts and
+// plan must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -19,27 +20,30 @@
 namespace dlaunch::launcher {
 
 struct StackSnapshot {
-  std::map<int, wire::Stacks> answers;  ///< by host; each is sound, and of ranks of that host
+  std::map<int, wire::Stacks> answers;  ///< by host; each is valid, and only about ranks of that host
   std::set<int> silent;                 ///< hosts that did not answer in time
 };
 
 class StackSampling {
  public:
-  enum class Depth { cheap, whole };  ///< the main thread of each rank; or all threads of it and its descendants, too
-  using Done = std::function<void(StackSnapshot look)>;
+  enum class Depth {
+    cheap,
+    whole
+  };  ///< the main thread of each rank; or all threads of the rank and of its descendants
+  using Done = std::function<void(StackSnapshot snapshot)>;
 
   StackSampling(asio::io_context& io, Hosts& hosts, const plan::Plan& plan) : io_(io), hosts_(hosts), plan_(plan) {}
 
-  /// Asks for these ranks. `done` is never called from within this.
+  /// Samples these ranks. `done` is never called from within this function.
   void begin(const std::set<int>& ranks, Depth depth, std::chrono::milliseconds limit, const Done& done);
-  /// An agent answers. Returns how it breaks the protocol, or an empty text. A late answer is dropped.
+  /// Takes an agent's answer. Returns the protocol error, or an empty text. Drops a late answer.
   std::string received(int host, wire::Stacks stacks);
   void host_lost(int host);
 
  private:
-  struct Look {
-    Look(asio::io_context& io, const Done& then) : timer(io), done(then) {}
-    StackSnapshot seen;  // `silent` are those that are awaited
+  struct Request {
+    Request(asio::io_context& io, const Done& then) : timer(io), done(then) {}
+    StackSnapshot snapshot;  // `silent`: hosts without an answer so far
     asio::steady_timer timer;
     Done done;
   };
@@ -49,7 +53,7 @@ class StackSampling {
   asio::io_context& io_;
   Hosts& hosts_;
   const plan::Plan& plan_;
-  std::map<std::uint32_t, Look> looks_;
+  std::map<std::uint32_t, Request> requests_;
   std::uint32_t next_ = 1;
 };
 

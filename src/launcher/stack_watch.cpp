@@ -18,7 +18,7 @@ namespace {
 constexpr PictureLimits kBeforeEnd{std::chrono::milliseconds(400), std::chrono::milliseconds(1500)};
 static_assert(kBeforeEnd.first + kBeforeEnd.second < job::kStacksWait);
 
-/// What the paths of files of stacks begin with: those of the ranks' output tell where, else the record's does.
+/// The path prefix of stack files: next to the ranks' output files, else next to the record.
 std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
   if (options.output.files) {
     const std::vector<output::RankFacts> facts = rank_facts(plan);
@@ -32,13 +32,13 @@ std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
 StackWatch::StackWatch(asio::io_context& io, Parts parts)
     : io_(io),
       parts_(std::move(parts)),
-      looks_(io, parts_.hosts, parts_.plan),
+      sampling_(io, parts_.hosts, parts_.plan),
       files_(stacks_base(parts_.plan, parts_.options)) {
   const auto window = parts_.options.policy.hang_after;
   if (window.count() > 0) hangs_.emplace(window, Clock::now());
 }
 
-void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
+void StackWatch::poll(std::uint64_t fed, bool reader_awaited) {
   if (!hangs_) return;
   const Time now = Clock::now();
   const bool runs = may_be_ended() && !parts_.job.ranks_ended();
@@ -49,22 +49,22 @@ void StackWatch::looked(std::uint64_t fed, bool reader_awaited) {
   if ((has_progress ? advanced : wrote) || reader_awaited || !runs) {
     hangs_->active(now);
   } else if (wrote) {
-    hangs_->spoke(now);
+    hangs_->wrote_without_progress(now);
   }
   if (!hangs_->due(now, sys::suspended()) || judging_) return;
   judging_ = true;
-  looks_.begin(parts_.job.running(), StackSampling::Depth::cheap, PictureLimits().second,
-               [this](const StackSnapshot& look) { judge(look); });
+  sampling_.begin(parts_.job.running(), StackSampling::Depth::cheap, PictureLimits().second,
+                  [this](const StackSnapshot& sample) { judge(sample); });
 }
 
-void StackWatch::judge(const StackSnapshot& look) {
+void StackWatch::judge(const StackSnapshot& sample) {
   judging_ = false;
   if (!may_be_ended()) return;
-  const job::Verdict verdict = hangs_->judge(rank_samples(look), parts_.job.running(), Clock::now());
-  if (verdict.kind != job::Verdict::Kind::nothing) tell(verdict);
+  const job::Verdict verdict = hangs_->evaluate(rank_samples(sample), parts_.job.running(), Clock::now());
+  if (verdict.kind != job::Verdict::Kind::nothing) report_silence(verdict);
 }
 
-void StackWatch::tell(const job::Verdict& verdict) {
+void StackWatch::report_silence(const job::Verdict& verdict) {
   take(PictureLimits(), [this, verdict](const StackSnapshot& before, const StackSnapshot& now) {
     if (!may_be_ended()) return;
     const bool hangs = verdict.kind == job::Verdict::Kind::hangs;
@@ -72,14 +72,14 @@ void StackWatch::tell(const job::Verdict& verdict) {
     const bool may_speak = !hangs && parts_.progress.all();
     const std::string what = (may_speak ? "no rank's progress has changed for " : "no rank has written for ") +
                              silence +
-                             (hangs ? " and none makes progress" : ": " + doing_text(verdict, parts_.plan.worlds));
-    report::StackPicture seen = picture(before, now, what);
+                             (hangs ? " and no rank makes progress" : ": " + doing_text(verdict, parts_.plan.worlds));
+    report::StackReport seen = picture(before, now, what);
     const std::string path = keep(now);
     seen.last = all_threads(path);
     if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
-      seen.last += "; to end a job that hangs: --on-hang end";
-    } else if (hangs && path.empty()) {  // its end is near, so nobody can ask it
-      seen.last = "all threads: a file has them with --output-filename DIR or --report FILE";
+      seen.last += "; set --on-hang end to end a hanging job";
+    } else if (hangs && path.empty()) {  // the job ends soon, so `dlaunch stacks` would come too late
+      seen.last = "set --output-filename DIR or --report FILE to write the stacks of all threads to a file";
     }
     parts_.log.error(report::stacks_text(seen));
     parts_.happened(job::Hung{.everyone = hangs,
@@ -90,11 +90,11 @@ void StackWatch::tell(const job::Verdict& verdict) {
 }
 
 void StackWatch::show() {
-  if (parts_.job.running().empty()) return parts_.log.error(message("", "no rank is running, so there are no stacks"));
+  if (parts_.job.running().empty()) return parts_.log.error(message("", "no stacks: no rank is running"));
   if (std::exchange(showing_, true)) return;
   take(PictureLimits(), [this](const StackSnapshot& before, const StackSnapshot& now) {
     showing_ = false;
-    report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+    report::StackReport seen = picture(before, now, "job " + parts_.plan.job_id);
     seen.last = all_threads(keep(now));
     parts_.log.error(report::stacks_text(seen));
   });
@@ -106,7 +106,7 @@ std::string StackWatch::all_threads(const std::string& path) const {
 
 void StackWatch::take_before_end(const std::string& why) {
   take(kBeforeEnd, [this, why](const StackSnapshot& before, const StackSnapshot& now) {
-    report::StackPicture seen = picture(before, now, why);
+    report::StackReport seen = picture(before, now, why);
     const bool seen_any = !seen.ranks.empty() || !seen.silent_hosts.empty();
     if (parts_.job.phase() == job::Phase::running && seen_any) {
       const std::string path = keep(now);
@@ -120,19 +120,19 @@ void StackWatch::take_before_end(const std::string& why) {
 void StackWatch::ask(bool whole, std::function<void(std::string)> answer) {
   take(PictureLimits(),
        [this, whole, answer = std::move(answer)](const StackSnapshot& before, const StackSnapshot& now) {
-         report::StackPicture seen = picture(before, now, "job " + parts_.plan.job_id);
+         report::StackReport seen = picture(before, now, "job " + parts_.plan.job_id);
          if (!whole) seen.last = "all threads: dlaunch stacks --all " + parts_.plan.job_id;
          answer(report::stacks_text(seen) + (whole ? whole_stacks(now, parts_.plan) : ""));
        });
 }
 
-/// Two looks, the second one with all that can be seen.
+/// Takes two samples; the second sample has full depth.
 void StackWatch::take(PictureLimits limits, std::function<void(const StackSnapshot&, const StackSnapshot&)> done) {
   const auto shot = shots_.emplace(shots_.end(), io_, limits);
   shot->done = std::move(done);
   shot->timer.expires_after(kBetween);
-  looks_.begin(parts_.job.running(), StackSampling::Depth::cheap, limits.first, [this, shot](StackSnapshot look) {
-    shot->before = std::move(look);
+  sampling_.begin(parts_.job.running(), StackSampling::Depth::cheap, limits.first, [this, shot](StackSnapshot sample) {
+    shot->before = std::move(sample);
     shot->timer.async_wait([this, shot](asio::error_code error) {
       if (!error) take_second(shot);
     });
@@ -140,27 +140,27 @@ void StackWatch::take(PictureLimits limits, std::function<void(const StackSnapsh
 }
 
 void StackWatch::take_second(std::list<Shot>::iterator shot) {
-  looks_.begin(parts_.job.running(), StackSampling::Depth::whole, shot->limits.second,
-               [this, shot](const StackSnapshot& look) {
-                 const auto done = std::move(shot->done);
-                 const StackSnapshot before = std::move(shot->before);
-                 shots_.erase(shot);
-                 done(before, look);
-               });
+  sampling_.begin(parts_.job.running(), StackSampling::Depth::whole, shot->limits.second,
+                  [this, shot](const StackSnapshot& sample) {
+                    const auto done = std::move(shot->done);
+                    const StackSnapshot before = std::move(shot->before);
+                    shots_.erase(shot);
+                    done(before, sample);
+                  });
 }
 
-report::StackPicture StackWatch::picture(const StackSnapshot& before, const StackSnapshot& now,
-                                         const std::string& title) const {
-  report::StackPicture seen;
+report::StackReport StackWatch::picture(const StackSnapshot& before, const StackSnapshot& now,
+                                        const std::string& title) const {
+  report::StackReport seen;
   fill_picture(now, before, parts_.plan, seen);
   for (report::RankStack& rank : seen.ranks) rank.progress = parts_.progress.of(rank.rank);
   seen.title = title + "; stacks of " + count(seen.ranks.size(), "rank") + " (main thread):";
   return seen;
 }
 
-/// While ranks save their state before a preemption, nothing else ends them.
+/// While ranks save their state before a preemption, a hang does not end them.
 bool StackWatch::may_be_ended() const { return parts_.job.phase() == job::Phase::running && !parts_.job.saves(); }
 
-std::string StackWatch::keep(const StackSnapshot& look) { return files_.write(whole_stacks(look, parts_.plan)); }
+std::string StackWatch::keep(const StackSnapshot& sample) { return files_.write(whole_stacks(sample, parts_.plan)); }
 
 }  // namespace dlaunch::launcher

@@ -1,5 +1,5 @@
-// Watches whether a job hangs (job/hangs.h), and shows what its ranks do: when it does, before it ends, at
-// --stacks-on's signal, and when somebody asks. Owned by the launcher; everything given must outlive it.
+// Detects hangs (job/hangs.h) and prints stack reports: for a hang, before the job's end, at --stacks-on's signal, and
+// on request of `dlaunch stacks`. Owned by the launcher; all constructor arguments must outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -24,7 +24,7 @@
 
 namespace dlaunch::launcher {
 
-/// For the two looks of a picture.
+/// Time limits of the two samples of a stack report.
 struct PictureLimits {
   std::chrono::milliseconds first{2000};
   std::chrono::milliseconds second{5000};
@@ -32,7 +32,7 @@ struct PictureLimits {
 
 class StackWatch {
  public:
-  /// From the first look of a picture to the second, at least. Both tell how much CPU was used.
+  /// Minimum time between the two samples of a stack report; their difference shows the CPU use.
   static constexpr std::chrono::milliseconds kBetween{300};
   struct Parts {
     const plan::Plan& plan;
@@ -45,19 +45,19 @@ class StackWatch {
   };
   StackWatch(asio::io_context& io, Parts parts);
 
-  /// To be called all the time. `fed` changes when a rank writes; `reader_awaited`: what ranks wrote is not taken. From
-  /// the first number of --progress on, only a number that changes begins the silence anew (Hangs::spoke()).
-  void looked(std::uint64_t fed, bool reader_awaited);
-  /// Shows what the ranks do now.
+  /// Call regularly. `fed` changes when a rank writes; `reader_awaited`: output of ranks was not taken. After the first
+  /// number of --progress, only a changed number resets the timer (Hangs::wrote_without_progress()).
+  void poll(std::uint64_t fed, bool reader_awaited);
+  /// Prints a stack report now.
   void show();
-  /// Shows what the ranks do before the job's end, then StacksTaken happens.
+  /// Prints a stack report before the job's end, then raises StacksTaken.
   void take_before_end(const std::string& why);
-  /// Gives what the ranks do as text; `whole`: with the stacks of all threads.
+  /// Calls `answer` with a stack report; `whole`: with the stacks of all threads.
   void ask(bool whole, std::function<void(std::string text)> answer);
 
-  /// Returns how the agent breaks the protocol, or an empty text.
-  std::string received(int host, wire::Stacks stacks) { return looks_.received(host, std::move(stacks)); }
-  void host_lost(int host) { looks_.host_lost(host); }
+  /// Returns the protocol error, or an empty text.
+  std::string received(int host, wire::Stacks stacks) { return sampling_.received(host, std::move(stacks)); }
+  void host_lost(int host) { sampling_.host_lost(host); }
 
  private:
   struct Shot {
@@ -67,18 +67,18 @@ class StackWatch {
     StackSnapshot before;
     std::function<void(const StackSnapshot& before, const StackSnapshot& now)> done;
   };
-  void judge(const StackSnapshot& look);
-  void tell(const job::Verdict& verdict);
+  void judge(const StackSnapshot& sample);
+  void report_silence(const job::Verdict& verdict);
   void take(PictureLimits limits, std::function<void(const StackSnapshot& before, const StackSnapshot& now)> done);
   void take_second(std::list<Shot>::iterator shot);
-  report::StackPicture picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
+  report::StackReport picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
   bool may_be_ended() const;
   std::string all_threads(const std::string& path) const;
-  std::string keep(const StackSnapshot& look);
+  std::string keep(const StackSnapshot& sample);
 
   asio::io_context& io_;
   Parts parts_;
-  StackSampling looks_;
+  StackSampling sampling_;
   std::optional<job::Hangs> hangs_;
   std::uint64_t fed_ = 0;
   std::uint64_t changes_ = 0;  // of the ranks' progress

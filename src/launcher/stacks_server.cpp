@@ -15,23 +15,23 @@ constexpr std::size_t kLongestQuestion = 64;
 
 }  // namespace
 
-struct StacksServer::Caller {
-  explicit Caller(asio::io_context& io) : socket(io), timer(io) {}
+struct StacksServer::Client {
+  explicit Client(asio::io_context& io) : socket(io), timer(io) {}
   asio::posix::stream_descriptor socket;
   asio::steady_timer timer;
-  std::string text;  // the question, then the answer
+  std::string text;  // the request, then the answer
 };
 
 StacksServer::StacksServer(asio::io_context& io, Asked asked) : io_(io), listener_(io), asked_(std::move(asked)) {}
 
 StacksServer::~StacksServer() {
-  there_.reset();
+  alive_.reset();
   if (current_) end(*current_);
 }
 
 template <class Handler>
-auto StacksServer::while_there(Handler handler) {
-  return [there = std::weak_ptr(there_), handler = std::move(handler)](auto&&... args) {
+auto StacksServer::if_alive(Handler handler) {
+  return [there = std::weak_ptr(alive_), handler = std::move(handler)](auto&&... args) {
     if (!there.expired()) handler(std::forward<decltype(args)>(args)...);
   };
 }
@@ -40,57 +40,57 @@ void StacksServer::open(const std::string& job_id) {
   sys::Fd fd = sys::listen_for_questions(job_id);
   if (!fd) return;
   listener_.assign(fd.release());
-  wait_caller();
+  wait_client();
 }
 
-void StacksServer::wait_caller() {
-  listener_.async_wait(asio::posix::stream_descriptor::wait_read, while_there([this](asio::error_code error) {
-                         if (!error) let_in();
+void StacksServer::wait_client() {
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read, if_alive([this](asio::error_code error) {
+                         if (!error) accept_client();
                        }));
 }
 
-/// Others wait in the backlog until this one's turn is over.
-void StacksServer::let_in() {
+/// Other clients wait in the backlog until the current client is done.
+void StacksServer::accept_client() {
   sys::Fd fd = sys::accept_question(listener_.native_handle());
-  if (!fd) return wait_caller();
-  current_ = std::make_shared<Caller>(io_);
+  if (!fd) return wait_client();
+  current_ = std::make_shared<Client>(io_);
   current_->socket.assign(fd.release());
   limit(current_);
-  hear(current_);
+  read_request(current_);
 }
 
-void StacksServer::limit(const std::shared_ptr<Caller>& caller) {
-  caller->timer.expires_after(kPatience);
-  caller->timer.async_wait(while_there([this, caller](asio::error_code error) {
-    if (!error) end(*caller);
+void StacksServer::limit(const std::shared_ptr<Client>& client) {
+  client->timer.expires_after(kPatience);
+  client->timer.async_wait(if_alive([this, client](asio::error_code error) {
+    if (!error) end(*client);
   }));
 }
 
-void StacksServer::hear(const std::shared_ptr<Caller>& caller) {
-  asio::async_read_until(caller->socket, asio::dynamic_buffer(caller->text, kLongestQuestion), '\n',
-                         while_there([this, caller](asio::error_code error, std::size_t) {
-                           if (error) return end(*caller);
-                           caller->timer.cancel();  // looking at the ranks has limits of its own
-                           asked_(std::exchange(caller->text, {}) == sys::kWholeQuestion,
-                                  while_there([this, caller](std::string text) { answer(caller, std::move(text)); }));
+void StacksServer::read_request(const std::shared_ptr<Client>& client) {
+  asio::async_read_until(client->socket, asio::dynamic_buffer(client->text, kLongestQuestion), '\n',
+                         if_alive([this, client](asio::error_code error, std::size_t) {
+                           if (error) return end(*client);
+                           client->timer.cancel();  // samples of the ranks have their own time limits
+                           asked_(std::exchange(client->text, {}) == sys::kWholeQuestion,
+                                  if_alive([this, client](std::string text) { answer(client, std::move(text)); }));
                          }));
 }
 
-void StacksServer::answer(const std::shared_ptr<Caller>& caller, std::string text) {
-  caller->text = std::move(text);
-  limit(caller);
-  asio::async_write(caller->socket, asio::buffer(caller->text),
-                    while_there([this, caller](asio::error_code, std::size_t) { end(*caller); }));
+void StacksServer::answer(const std::shared_ptr<Client>& client, std::string text) {
+  client->text = std::move(text);
+  limit(client);
+  asio::async_write(client->socket, asio::buffer(client->text),
+                    if_alive([this, client](asio::error_code, std::size_t) { end(*client); }));
 }
 
-/// Ends the turn of a caller, whose operations end with an error.
-void StacksServer::end(Caller& caller) {
+/// Ends a client's turn; its pending operations end with an error.
+void StacksServer::end(Client& client) {
   asio::error_code ignored;
-  caller.socket.close(ignored);
-  caller.timer.cancel();
-  if (current_.get() != &caller) return;
+  client.socket.close(ignored);
+  client.timer.cancel();
+  if (current_.get() != &client) return;
   current_.reset();
-  if (there_) wait_caller();
+  if (alive_) wait_client();
 }
 
 }  // namespace dlaunch::launcher

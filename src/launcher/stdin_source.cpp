@@ -14,7 +14,7 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr size_t kReadSize = 64u << 10;
-constexpr std::chrono::milliseconds kForegroundPoll{250};  // `fg` sends no signal to a job that runs
+constexpr std::chrono::milliseconds kForegroundPoll{250};  // `fg` does not send a signal to a running job
 
 bool readable_now(int fd) {
   pollfd now{fd, POLLIN, 0};

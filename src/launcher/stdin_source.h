@@ -1,5 +1,6 @@
-// The launcher's own stdin on its way to the ranks that get it. It reads no more than they take, never from a terminal
-// while another process group has it, and never changes a flag of the descriptor, which the user's shell shares.
+// Forwards the launcher's stdin to the ranks that receive stdin. Reads only as much as the ranks accept, and not from a
+// terminal while another process group is in the foreground. Never changes a flag of the descriptor, because the user's
+// shell shares the descriptor. Owned by the launcher; the loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,14 +19,14 @@ class StdinSource {
  public:
   using Send = std::function<void(int rank, std::string bytes, bool eof)>;
 
-  /// Reading begins once `ranks` different ranks have been added or removed.
+  /// Reading starts after `ranks` different ranks have been added or removed.
   StdinSource(asio::io_context& io, int fd, int ranks, Send send);
 
-  /// A rank that takes stdin has started.
+  /// A rank that receives stdin has started.
   void add(int rank);
-  /// False when that is more than was sent to the rank and not granted yet.
+  /// Returns false if the rank grants more than was sent.
   bool granted(int rank, std::uint32_t bytes);
-  /// The rank takes no more, or never will.
+  /// The rank accepts no more stdin, or never will.
   void remove(int rank);
   /// This process may be in the foreground again.
   void continued() { wait(); }

@@ -42,12 +42,14 @@ void Sweeps::open(int host) {
                         why);
   if (!sweep->link) return end(host, why, {});
   sweep->link->send(wire::Sweep{});
-  limit(host, kReach, "no agent answered within " + std::to_string(kReach.count()) + " s");
+  limit(host, kReach, "timed out after " + std::to_string(kReach.count()) + " s waiting for the agent");
 }
 
 void Sweeps::received(int host, const wire::Message& message) {
   if (std::holds_alternative<wire::Hello>(message)) {
-    limit(host, settings_.policy.grace + kEnd, "its agent did not confirm in time that nothing is left");
+    const auto wait = settings_.policy.grace + kEnd;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    limit(host, wait, "timed out after " + std::to_string(seconds) + " s waiting for the agent's cleanup");
   } else if (const auto* clean = std::get_if<wire::Clean>(&message)) {
     end(host, "", clean->left);
   }
@@ -62,19 +64,19 @@ void Sweeps::limit(int host, std::chrono::milliseconds limit, const std::string&
   });
 }
 
-/// Runs from the loop, because the link may be our caller, and Job begins a sweep within a call.
+/// Posted to the loop, because the link may be the caller, and Job starts sweeps from within a call.
 void Sweeps::end(int host, std::string unreached, std::vector<std::string> left) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
   const auto sweep = found->second;
   if (sweep->link) sweep->link->close();
   sweep->timer.cancel();
-  asio::post(io_, [this, sweep, said = job::HostSwept{host, std::move(unreached), std::move(left)}] {
-    const auto still = sweeps_.find(said.host);
+  asio::post(io_, [this, sweep, result = job::HostSwept{host, std::move(unreached), std::move(left)}] {
+    const auto still = sweeps_.find(result.host);
     if (still == sweeps_.end() || still->second != sweep) return;
     sweeps_.erase(still);
     begin_next();
-    swept_(said);
+    swept_(result);
   });
 }
 

@@ -1,6 +1,6 @@
-// Sweeps hosts that were lost after ranks had started there: each is connected to once more, and another agent ends
-// what the ranks left, found by the job's id. As many at a time as hosts are connected to; each is bounded in time.
-// Owned by the launcher; hosts and loop must outlive it.
+// Cleans up hosts that were lost after ranks had started there: connects to each host again, and a new agent ends all
+// processes with the job's id. The number of parallel sweeps is the limit of parallel connections; each is bounded in
+// time. Owned by the launcher; hosts and loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -20,7 +20,7 @@ namespace dlaunch::launcher {
 class Sweeps {
  public:
   static constexpr std::chrono::seconds kReach{8};  ///< for an agent to answer
-  static constexpr std::chrono::seconds kEnd{6};    ///< for what it finds to end, beyond the grace
+  static constexpr std::chrono::seconds kEnd{6};    ///< for processes to end, in addition to the grace period
 
   /// `swept` is never called from within begin().
   Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
@@ -28,7 +28,7 @@ class Sweeps {
   ~Sweeps();
 
   void begin(int host);
-  /// From now on nothing of this host is reported.
+  /// From now on this host is not reported.
   void drop(int host);
 
  private:
@@ -43,7 +43,7 @@ class Sweeps {
   Hosts& hosts_;
   const JobOptions& settings_;
   const std::function<void(const job::HostSwept&)> swept_;
-  std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with posted calls, which may come after the sweep is gone
+  std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with posted calls, which may run after the sweep is gone
   std::deque<int> queue_;
 };
 

@@ -28,7 +28,7 @@ void Readiness::close() {
   epoll_.close(ignored);
 }
 
-void WriteWaits::look() {
+void WriteWaits::update() {
   for (output::FdWriter* writer : waiting_()) {
     auto found = waits_.find(writer);
     if (found == waits_.end()) {
@@ -39,7 +39,7 @@ void WriteWaits::look() {
     wait.readiness.wait([this, writer, &wait] {
       wait.waiting = false;
       writable_(*writer);
-      look();
+      update();
     });
   }
 }

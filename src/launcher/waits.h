@@ -1,4 +1,4 @@
-// What the launcher waits for on its loop: descriptors that others share, writers, and times.
+// Waits of the launcher on its loop: for shared descriptors, for writers, and for points in time.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -16,20 +16,20 @@
 
 namespace dlaunch::launcher {
 
-/// How often progress is reported to those who wait for hosts or ranks.
+/// The interval of progress reports during a wait for hosts or ranks.
 inline constexpr std::chrono::milliseconds kProgressTick{200};
 
-/// Waits for a descriptor that the user's shell shares. Asio makes a descriptor non-blocking for everybody who shares
-/// it, so this waits for an epoll descriptor of its own that watches it.
+/// Waits for a descriptor that the user's shell shares. Asio would make the descriptor non-blocking for all processes
+/// that share it; therefore this class waits on its own epoll descriptor.
 class Readiness {
  public:
   enum class For { reading, writing };
 
-  /// `fd` must outlive it. What epoll refuses (regular files) is not watchable(), because it is always ready.
+  /// `fd` must outlive this object. A descriptor rejected by epoll (a regular file) is not watchable(): always ready.
   Readiness(asio::io_context& io, int fd, For what);
 
   bool watchable() const { return watchable_; }
-  /// One call-back for each wait. None after close() or destruction.
+  /// One callback per wait. No callback after close() or destruction.
   void wait(std::function<void()> ready);
   void close();
 
@@ -38,19 +38,20 @@ class Readiness {
   bool watchable_ = false;
 };
 
-/// Waits on the loop until writers can take what they hold, and has them flushed. Loop and writers must outlive it.
+/// Waits on the loop until writers can take their bytes, and flushes the writers. Loop and writers must outlive this
+/// object.
 class WriteWaits {
  public:
   using Waiting = std::function<std::vector<output::FdWriter*>()>;
 
-  /// `waiting` returns the writers with bytes waiting, `writable` flushes one.
+  /// `waiting` returns the writers with unwritten bytes, `writable` flushes one writer.
   WriteWaits(asio::io_context& io, Waiting waiting, std::function<void(output::FdWriter&)> writable)
       : io_(io), waiting_(std::move(waiting)), writable_(std::move(writable)) {}
   WriteWaits(const WriteWaits&) = delete;
   WriteWaits& operator=(const WriteWaits&) = delete;
 
-  /// To be called when something may have to wait.
-  void look();
+  /// Call when a writer may have unwritten bytes.
+  void update();
 
  private:
   struct Wait {
@@ -64,10 +65,10 @@ class WriteWaits {
   std::map<output::FdWriter*, Wait> waits_;
 };
 
-/// Calls back at a time that may move or be unset. Owned by the launcher's parts; the loop must outlive it.
+/// Calls back at a time that may be moved or unset. Owned by parts of the launcher; the loop must outlive this object.
 class Deadline {
  public:
-  /// `passed` sets the next time, if there is one.
+  /// `passed` sets the next time, if any.
   Deadline(asio::io_context& io, std::function<void()> passed) : timer_(io), passed_(std::move(passed)) {}
 
   void set(std::optional<Time> at) {

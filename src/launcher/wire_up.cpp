@@ -10,7 +10,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr int kToldRefusals = 5;  // reports of refused spawns
+constexpr int kReportedRefusals = 5;  // number of refused spawns that are reported
 
 std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
@@ -35,28 +35,28 @@ void WireUp::check(int host, const std::string& why) {
 
 void WireUp::on(int host, wire::FenceIn& fence) {
   check(host, mpi_.fence(host, fence));
-  complain();
+  print_warnings();
 }
 
 void WireUp::on(int host, wire::NameAsk& ask) {
-  check(host, mpi_.name(host, ask) ? "" : "its agent asks what no rank can ask");
+  check(host, mpi_.name(host, ask) ? "" : "protocol error: invalid request from the agent");
 }
 
 void WireUp::on(int host, wire::PmixCollect& collect) {
   check(host, pmix_.collect(host, collect));
-  complain();
+  print_warnings();
 }
 
-/// Tells every host of the new world before its ranks start and before the asking rank goes on.
+/// Describes the new world to every host before its ranks start and before the requesting rank continues.
 void WireUp::on(int host, wire::SpawnAsk& ask) {
   const auto request = spawn_request(ask);
-  if (!request) return check(host, "its agent asks what no rank can ask");
+  if (!request) return check(host, "protocol error: invalid request from the agent");
   if (has_ended(ask)) return answer(host, ask, 0);
   if (spare_hosts_.full()) return refuse(host, ask, "too many spawns wait for hosts");
   auto spawned = spawner_.planned(*request);
   if (!spawned) return refuse(host, ask, reason(spawned.error()));
   if (spare_hosts_.wait_for_hosts(*spawned, host, ask)) {
-    return log_.info("rank {} spawns, and waits for hosts", plan_.worlds.name(request->asker));
+    return log_.info("rank {}: the spawn waits for hosts", plan_.worlds.name(request->asker));
   }
   const auto added = spawner_.take(*std::move(spawned), request->asker, std::move(ask.pairs));
   if (!added) return refuse(host, ask, reason(added.error()));
@@ -68,21 +68,21 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   answer(host, ask, world);
 }
 
-/// `world` is 0 when there is none.
+/// `world` is 0 if the spawn failed.
 void WireUp::answer(int host, const wire::SpawnAsk& ask, int world) {
   if (ask.pmix) return pmix_.spawned(host, ask.id, world);
   const std::string space = world == 0 ? "" : space_name(plan_, world);
   hosts_.answer(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
 }
 
-/// A program may try again for ever, so that only the first refusals are shown.
+/// A program may retry without end; therefore only the first refusals are shown.
 void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why) {
-  const std::string text = "rank " + plan_.worlds.name(static_cast<int>(ask.rank)) + " could not spawn: " + why;
+  const std::string text = "rank " + plan_.worlds.name(static_cast<int>(ask.rank)) + " cannot spawn: " + why;
   ++refused_spawns_;
-  if (refused_spawns_ > kToldRefusals) {
+  if (refused_spawns_ > kReportedRefusals) {
     log_.debug(text);
   } else {
-    log_.warn("{}{}", text, refused_spawns_ == kToldRefusals ? " (no more of these are told)" : "");
+    log_.warn("{}{}", text, refused_spawns_ == kReportedRefusals ? " (further refusals are not shown)" : "");
   }
   answer(host, ask, 0);
 }
@@ -101,7 +101,7 @@ void WireUp::host_lost(int host, const HostFailure& loss) {
   }
 }
 
-/// A rank's children may ask in its name, and dlaunch-pmix passes a request on in its own time.
+/// A rank's children may send requests in its name, and dlaunch-pmix forwards requests with a delay.
 bool WireUp::has_ended(const wire::SpawnAsk& ask) const { return job_.outcome().ranks[ask.rank].status.has_value(); }
 
 std::vector<wire::Message> WireUp::start_frames(int host) const {
@@ -122,8 +122,8 @@ void WireUp::rank_ended(int rank) {
   pmix_.rank_ended(rank);
 }
 
-void WireUp::complain() {
-  for (const std::string& text : {mpi_.complaint(), pmix_.complaint()}) {
+void WireUp::print_warnings() {
+  for (const std::string& text : {mpi_.warning(), pmix_.warning()}) {
     if (!text.empty()) log_.warn(text);
   }
 }

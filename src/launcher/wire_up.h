@@ -1,5 +1,6 @@
-// All that MPI programs ask of the launcher: what ranks tell each other (pmi_coordinator.h, pmix_coordinator.h), and
-// more ranks (spawner.h, spare_hosts.h). Owned by the launcher; all that is given must outlive it.
+// Serves all requests of MPI programs to the launcher: data exchange between ranks (pmi_coordinator.h,
+// pmix_coordinator.h), and more ranks (spawner.h, spare_hosts.h). Owned by the launcher; all constructor arguments must
+// outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -20,11 +21,11 @@ namespace dlaunch::launcher {
 class WireUp {
  public:
   struct Handlers {
-    std::function<void(int host, const std::string& why)> broken;  ///< the host's agent breaks the protocol
+    std::function<void(int host, const std::string& why)> broken;  ///< the host's agent violates the protocol
     std::function<void(int host, const HostFailure&)> lost;
     std::function<void(const job::Event&)> happened;
   };
-  /// `program` is the path of dlaunch-pmix on this machine; empty: there is none.
+  /// `program` is the path of dlaunch-pmix on this machine; empty: not installed.
   WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers, spdlog::logger& log);
 
   void on(int host, wire::FenceIn& fence);
@@ -38,13 +39,13 @@ class WireUp {
   void on(int host, wire::PmixProgramAsk& ask) { pmix_.program(host, ask); }
   void on(int host, wire::PmixFailed& failed) { handlers_.lost(host, {failed.why, failed.hint}); }
 
-  /// The frames that start this host's ranks of the job, or those of the newest world.
+  /// The frames that start this host's initial ranks.
   std::vector<wire::Message> start_frames(int host) const;
   std::vector<wire::Message> newest_frames(int host) const;
 
   void rank_ended(int rank);
-  /// Writes notes about failures of MPI that the end of ranks has caused.
-  void complain();
+  /// Prints warnings about MPI failures caused by the end of ranks.
+  void print_warnings();
   void host_ready(int host);
   void host_lost(int host, const HostFailure& loss);
 

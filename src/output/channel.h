@@ -1,5 +1,5 @@
-// What several streams share on the way to one sink. Passive: Output, which owns channels and writers, feeds, ticks and
-// flushes it.
+// A Channel merges several output streams into one sink (terminal, pipe or file). Passive: Output owns the channels and
+// calls feed(), expire() and drained().
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@
 
 namespace dlaunch::output {
 
-/// How long a partial line waits for its rest.
+/// How long a partial line waits for more bytes.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};
-/// A write of a pipe's atomic size or more need not end where its writer meant to stop: block-buffered programs cut
-/// lines anywhere, and the rest may take long on a busy machine. The same holds for a full terminal, which gives one
-/// byte less at a time. After a read of kBulk bytes a partial line therefore waits kBulkPatience times as long.
+/// A read of kBulk bytes or more may end anywhere in a line. Block-buffered programs write blocks of a pipe's atomic
+/// size (a terminal returns one byte less), and on a busy machine the next block may come late. After such a read, a
+/// partial line waits kBulkPatience times as long.
 inline constexpr std::size_t kBulk = 4095;
 inline constexpr int kBulkPatience = 20;
-/// No stream is read while more bytes than this wait for its sink.
+/// A stream is not read while more bytes than this are queued for its sink.
 inline constexpr std::size_t kQueueLimit = 256 * 1024;
 
-/// When bytes came: by our clock, and by the wall clock of the rank's host.
+/// When bytes were read: local monotonic time, and wall time on the rank's host.
 struct ReadTime {
   Time now;
   std::int64_t wall_ns = 0;
@@ -34,19 +34,19 @@ class Channel {
  public:
   virtual ~Channel() = default;
   virtual bool ready(int slot) const = 0;
-  /// The owner of a stream was told whether it may bring more. A stream that may not is not idle.
+  /// Records the result of ready() that the owner of the stream got. A stream that is not ready does not count as idle.
   virtual void answered(int slot, bool ready) = 0;
   virtual void feed(int slot, std::string_view bytes, ReadTime at) = 0;
   virtual void end(int slot, Time now) = 0;
-  /// The writer took bytes, so streams that had to wait may go on.
+  /// The writer wrote bytes: waiting streams may continue.
   virtual void drained(Time now) = 0;
-  /// The timer of `slot` ran out.
+  /// The timer of `slot` expired.
   virtual void expire(int slot, Time now) = 0;
-  /// Whether no bytes of ended streams are held back.
+  /// Whether all bytes of ended streams were passed to the writer.
   virtual bool settled() const { return true; }
 };
 
-/// Bytes as they come.
+/// Passes bytes on unchanged and at once.
 class RawChannel final : public Channel {
  public:
   explicit RawChannel(Writer& writer) : writer_(writer) {}
@@ -67,8 +67,8 @@ class RawChannel final : public Channel {
   int last_ = 0;
 };
 
-/// The timers of all slots of all channels, in order of expiry. All wait equally long or not at all, so that starting
-/// one is O(1).
+/// The timers of all slots of all channels, in order of expiry. Each timer runs for kPartialIdle or is due at once, so
+/// start is O(1).
 class Timers {
  public:
   struct Timer {
@@ -79,7 +79,7 @@ class Timers {
   };
   using Handle = std::list<Timer>::iterator;
 
-  /// A stopped timer, which lives as long as this object.
+  /// Returns a stopped timer. The handle is valid as long as this object.
   Handle add(Channel* channel, int slot) { return stopped_.insert(stopped_.end(), Timer{channel, slot, {}, false}); }
 
   void start(Handle timer, Time now) { move(timer, now + kPartialIdle, running_.end()); }

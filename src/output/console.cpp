@@ -40,7 +40,7 @@ Prefix prefix_of(const OutputSettings& settings, const StreamFacts& facts, int f
   return prefix;
 }
 
-/// A single rank without labels behaves as if it ran without dlaunch: its bytes pass at once, prompts too.
+/// A single rank without labels behaves as without dlaunch: all bytes pass at once, including prompts.
 bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
   return settings.mode == Mode::raw || (!has_prefix(settings) && count_shown(settings, ranks) == 1);
 }
@@ -79,7 +79,7 @@ bool Console::add(const OutputSettings& settings, const std::vector<RankFacts>& 
   return moved;
 }
 
-/// Ranks before this id pass whole lines from now on, instead of bytes as they come.
+/// From now on, the ranks before id `before` pass complete lines instead of raw bytes.
 void Console::make_lines(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
                          ChannelContext& shared) {
   std::vector<int> last;

@@ -1,4 +1,5 @@
-// Which part of the output reaches the launcher's own stdout and stderr, and in which form. Owned by Output.
+// Console: the output that goes to the launcher's own stdout and stderr, and its form (raw, lines, JSON Lines). Owned
+// by Output.
 #pragma once
 
 #include <memory>
@@ -10,24 +11,24 @@
 
 namespace dlaunch::output {
 
-/// One of our standard streams as a sink of the ranks' output.
+/// The launcher's stdout or stderr as a sink of the ranks' output.
 struct Screen {
   int fd;
   std::string name;
   FdWriter& writer;
   std::unique_ptr<Channel> channel;
-  bool fed = false;  ///< it got bytes of ranks, so that failing to write them fails the job
-  bool told = false;
+  bool fed = false;  ///< got bytes of ranks: a failed write fails the job
+  bool reported = false;
 
-  /// The errno of a failure that was not yet reported, else 0.
+  /// The errno of a new failure, once; else 0.
   int new_failure() {
-    if (told || !fed || writer.error() == 0) return 0;
-    told = true;
+    if (reported || !fed || writer.error() == 0) return 0;
+    reported = true;
     return writer.error();
   }
 };
 
-/// Where one stream is shown; nowhere when `channel` is null.
+/// The console channel of a stream; null if the stream is not shown.
 struct ConsoleSlot {
   Channel* channel = nullptr;
   int slot = 0;
@@ -39,14 +40,14 @@ class Console {
   Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
           ChannelContext& shared);
 
-  /// Adds the ranks from this id on. True when slots of earlier ranks changed, because the only rank that was shown is
-  /// not the only one any more.
+  /// Adds the ranks from id `from` on. Returns true if slots of earlier ranks changed: a second shown rank ends the raw
+  /// form of a single shown rank.
   bool add(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t from,
            ChannelContext& shared);
 
   ConsoleSlot slot(int rank, Stream stream) const;
 
-  /// One for each fd, or one for both when they are the same file or terminal, or when all goes to stdout.
+  /// One per fd. One for both if they are the same file or terminal, or if all output goes to stdout.
   std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }
   const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }
 

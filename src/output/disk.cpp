@@ -17,21 +17,21 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::chrono::milliseconds kKillWait{50};
-constexpr std::chrono::milliseconds kExitWait{1000};  // after it has done everything
+constexpr std::chrono::milliseconds kExitWait{1000};  // after the last command
 
 tl::unexpected<Error> cannot_start(int error) {
   return fail({.where = "",
                .what = "cannot start the process that writes the ranks' files",
                .why = std::strerror(error),
-               .hint = "raise the limits on processes and open files (ulimit -u, ulimit -n)"});
+               .hint = "set higher limits of processes and open files: ulimit -u, ulimit -n"});
 }
 
 }  // namespace
 
 void Disk::Unmap::operator()(DiskProgress* progress) const { ::munmap(progress, sizeof *progress); }
 
-Disk::Disk(sys::HelperProcess apart, Progress progress)
-    : apart_(std::move(apart)), progress_(std::move(progress)), writer_(FdWriter::pipe(apart_.in().get())) {}
+Disk::Disk(sys::HelperProcess process, Progress progress)
+    : process_(std::move(process)), progress_(std::move(progress)), writer_(FdWriter::pipe(process_.in().get())) {}
 
 Disk::~Disk() = default;
 
@@ -39,12 +39,12 @@ Result<std::unique_ptr<Disk>> Disk::start() {
   void* const memory = ::mmap(nullptr, sizeof(DiskProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return cannot_start(errno);
   Progress progress(new (memory) DiskProgress);
-  auto apart =
+  auto process =
       sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
-  if (!apart) return cannot_start(errno);
-  sys::set_nonblocking(apart->in().get());
-  sys::set_nonblocking(apart->out().get());
-  return std::unique_ptr<Disk>(new Disk(*std::move(apart), std::move(progress)));
+  if (!process) return cannot_start(errno);
+  sys::set_nonblocking(process->in().get());
+  sys::set_nonblocking(process->out().get());
+  return std::unique_ptr<Disk>(new Disk(*std::move(process), std::move(progress)));
 }
 
 void Disk::ask(DiskCommand::Kind kind, std::uint32_t file, const std::string& path) {
@@ -71,46 +71,46 @@ void Disk::finish() {
 }
 
 void Disk::flushed() {
-  if (finishing_ && pending() == 0) apart_.close_in();
+  if (finishing_ && pending() == 0) process_.close_in();
 }
 
-std::vector<Disk::News> Disk::news() {
-  std::vector<News> all;
+std::vector<Disk::Event> Disk::events() {
+  std::vector<Event> all;
   std::array<char, 16 * 1024> some{};
   while (!ended_) {
-    const ssize_t got = sys::receive_some(apart_.out().get(), some, fds_);
+    const ssize_t got = sys::receive_some(process_.out().get(), some, fds_);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) break;
     ended_ = got <= 0;
     if (got > 0) received_.append(some.data(), static_cast<std::size_t>(got));
-    while (auto news = next_news()) all.push_back(*std::move(news));
+    while (auto event = next_event()) all.push_back(*std::move(event));
   }
-  if (ended_) apart_.wait(kExitWait);
+  if (ended_) process_.wait(kExitWait);
   return all;
 }
 
-std::optional<Disk::News> Disk::next_news() {
-  News news;
+std::optional<Disk::Event> Disk::next_event() {
+  Event event;
   if (received_.size() < sizeof(WriterEvent)) return std::nullopt;
-  std::memcpy(static_cast<WriterEvent*>(&news), received_.data(), sizeof(WriterEvent));
-  if (received_.size() < sizeof(WriterEvent) + news.text) return std::nullopt;
-  news.tail = received_.substr(sizeof(WriterEvent), news.text);
-  received_.erase(0, sizeof(WriterEvent) + news.text);
-  if (news.has_fd != 0 && !fds_.empty()) {
-    news.fd = std::move(fds_.front());
+  std::memcpy(static_cast<WriterEvent*>(&event), received_.data(), sizeof(WriterEvent));
+  if (received_.size() < sizeof(WriterEvent) + event.text) return std::nullopt;
+  event.tail = received_.substr(sizeof(WriterEvent), event.text);
+  received_.erase(0, sizeof(WriterEvent) + event.text);
+  if (event.has_fd != 0 && !fds_.empty()) {
+    event.fd = std::move(fds_.front());
     fds_.erase(fds_.begin());
   }
-  return news;
+  return event;
 }
 
-std::vector<Disk::News> Disk::wait_news(std::chrono::milliseconds longest) {
+std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest) {
   const auto until = std::chrono::steady_clock::now() + longest;
   for (;;) {
     writer_.flush();
-    auto all = news();
+    auto all = events();
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (!all.empty() || ended_ || left.count() <= 0) return all;
-    std::array<pollfd, 2> ready{pollfd{apart_.out().get(), POLLIN, 0}, pollfd{apart_.in().get(), POLLOUT, 0}};
+    std::array<pollfd, 2> ready{pollfd{process_.out().get(), POLLIN, 0}, pollfd{process_.in().get(), POLLOUT, 0}};
     ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, static_cast<int>(left.count()));
   }
 }
@@ -118,13 +118,13 @@ std::vector<Disk::News> Disk::wait_news(std::chrono::milliseconds longest) {
 bool Disk::has_all() const {
   using Kind = DiskCommand::Kind;
   const Kind now = at();
-  return unwritten() == 0 && (now == Kind::look || now == Kind::look_tail || now == Kind::sync);
+  return unwritten() == 0 && (now == Kind::get_size || now == Kind::get_size_tail || now == Kind::sync);
 }
 
 void Disk::give_up() {
-  apart_.kill();
-  apart_.wait(kKillWait);
-  apart_.close_in();
+  process_.kill();
+  process_.wait(kKillWait);
+  process_.close_in();
   ended_ = true;
 }
 

@@ -1,5 +1,6 @@
-// Our side of the process that writes a job's files and may hang in a write without us. Commands and bytes go through a
-// pipe, which is all that is ever in flight; failures come back. Owned by Output.
+// Disk: the launcher's side of the disk process, which writes a job's files. A write that hangs stops only that
+// process. Commands and bytes go through a pipe, so at most one pipe of data is in flight; events come back. Owned by
+// Output.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@ namespace dlaunch::output {
 
 class Disk {
  public:
-  struct News : WriterEvent {
+  struct Event : WriterEvent {
     std::string tail = {};
     sys::Fd fd = {};
   };
@@ -30,31 +31,31 @@ class Disk {
   void ask(DiskCommand::Kind kind, std::uint32_t file, const std::string& path);
   void write(std::uint32_t file, std::span<const std::string_view> parts);
   void close(std::uint32_t file) { ask(DiskCommand::Kind::close, file, {}); }
-  /// Sends no more: the process ends once it has done everything.
+  /// No more commands follow: the process exits after the last one.
   void finish();
 
-  /// Holds what does not fit into the pipe now. Flush it when it is writable, and then call flushed().
+  /// Queues bytes that do not fit into the pipe. Flush the writer if its fd is writable, then call flushed().
   FdWriter& writer() { return writer_; }
   void flushed();
   std::size_t pending() const { return ended_ ? 0 : writer_.pending(); }
-  /// To be waited for; when it is readable, call news().
-  int news_fd() const { return apart_.out().get(); }
-  /// All news that came.
-  std::vector<News> news();
-  /// The same once there are some; none when none came in that time or the process has ended.
-  std::vector<News> wait_news(std::chrono::milliseconds longest);
+  /// If the fd is readable, call events().
+  int event_fd() const { return process_.out().get(); }
+  /// All events that arrived.
+  std::vector<Event> events();
+  /// Waits for events. Empty after `longest`, or if the process has ended.
+  std::vector<Event> wait_events(std::chrono::milliseconds longest);
 
-  /// Bytes that were given and are neither written nor refused.
+  /// Bytes that are neither written nor dropped yet.
   std::uint64_t unwritten() const { return given_ - progress_->taken; }
   std::uint64_t taken() const { return progress_->taken; }
-  /// What the process is doing; file() says with which file.
+  /// The current command of the process; file() is the command's file.
   DiskCommand::Kind at() const { return progress_->at; }
-  /// All is written and closed; it only looks at files, or waits for the device.
+  /// Whether all files are written and closed: only sizes, tails and syncs are left.
   bool has_all() const;
   std::uint32_t file() const { return progress_->file; }
   bool ended() const { return ended_; }
-  int pid() const { return apart_.pid(); }
-  /// Kills the process. What it has not written is lost.
+  int pid() const { return process_.pid(); }
+  /// Kills the process. Unwritten bytes are lost.
   void give_up();
 
  private:
@@ -63,14 +64,14 @@ class Disk {
   };
   using Progress = std::unique_ptr<DiskProgress, Unmap>;
 
-  Disk(sys::HelperProcess apart, Progress progress);
-  std::optional<News> next_news();
+  Disk(sys::HelperProcess process, Progress progress);
+  std::optional<Event> next_event();
 
-  sys::HelperProcess apart_;
+  sys::HelperProcess process_;
   Progress progress_;
   FdWriter writer_;
   std::string received_;
-  std::vector<sys::Fd> fds_;  // that came with received_
+  std::vector<sys::Fd> fds_;  // received with received_
   std::uint64_t given_ = 0;
   bool finishing_ = false;
   bool ended_ = false;

@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "output/last_words.h"
+#include "output/last_lines.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 #include "sys/io.h"
@@ -30,7 +30,7 @@ using Kind = DiskCommand::Kind;
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr int kRetryMs = 1000;
 
-/// Whether the path is a directory and no link to one. If not, errno is ENOTDIR, or 0 where there is nothing.
+/// Whether the path is a directory and not a link. If not, errno is ENOTDIR, or 0 if the path does not exist.
 bool is_directory(const std::string& path) {
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) != 0) {
@@ -41,7 +41,7 @@ bool is_directory(const std::string& path) {
   return S_ISDIR(facts.st_mode);
 }
 
-/// Returns what failed, with errno set, or an empty text. Removes the oldest directory when there are `keep` already.
+/// Returns the failed step, with errno set, or an empty text. Removes the oldest directory if `keep` of them exist.
 std::string keep_directories(const std::string& path, std::uint32_t keep) {
   const auto numbered = [&](std::uint32_t n) { return n == 0 ? path : path + '.' + std::to_string(n); };
   if (!is_directory(path)) return errno == 0 ? "" : "keep " + path;
@@ -49,7 +49,7 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
   while (last < keep && is_directory(numbered(last))) ++last;
   if (is_directory(numbered(last))) {
     std::error_code error;
-    std::filesystem::remove_all(numbered(last), error);  // links in it are removed, not followed
+    std::filesystem::remove_all(numbered(last), error);  // removes links without following them
     if (error) {
       errno = error.value();
       return "remove " + numbered(last);
@@ -66,7 +66,7 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
 
 class DiskProcess {
  public:
-  DiskProcess(int commands, int news, DiskProgress& progress) : in_(commands), out_(news), progress_(progress) {}
+  DiskProcess(int commands, int events, DiskProgress& progress) : in_(commands), out_(events), progress_(progress) {}
 
   void run() {
     std::vector<char> buffer(kReadSize);
@@ -106,7 +106,7 @@ class DiskProcess {
     }
   }
 
-  /// Joins small writes to one file.
+  /// Combines small writes to one file.
   void gather(std::string_view bytes) {
     if (!parts_.empty() && (gathered_for_ != command_.file || parts_.size() == IOV_MAX)) write_gathered();
     gathered_for_ = command_.file;
@@ -122,7 +122,7 @@ class DiskProcess {
     while (first < parts_.size()) {
       ssize_t wrote = -1;
       if (!to.failed) wrote = ::writev(to.fd.get(), &parts_[first], static_cast<int>(parts_.size() - first));
-      if (!to.failed && wrote < 0 && !may_go_on(to)) tell_failure(gathered_for_, to, errno);
+      if (!to.failed && wrote < 0 && !may_go_on(to)) report_failure(gathered_for_, to, errno);
       if (to.failed) wrote = size_from(first);
       if (wrote > 0) progress_.taken += static_cast<std::uint64_t>(wrote);
       for (std::size_t left = static_cast<std::size_t>(std::max<ssize_t>(0, wrote)); left > 0;) {
@@ -169,9 +169,9 @@ class DiskProcess {
           files_.erase(found);
         }
         return;
-      case Kind::look:
-      case Kind::look_tail:
-        return look(path, command_.kind == Kind::look_tail);
+      case Kind::get_size:
+      case Kind::get_size_tail:
+        return get_size(path, command_.kind == Kind::get_size_tail);
       case Kind::sync:
         return sync(path);
       case Kind::write:
@@ -180,59 +180,59 @@ class DiskProcess {
   }
 
   void rotate(const std::string& path, std::uint32_t keep) {
-    WriterEvent news{WriterEvent::Kind::rotated, 0};
+    WriterEvent event{WriterEvent::Kind::rotated, 0};
     const std::string failed = keep_directories(path, keep);
-    if (!failed.empty()) news.error = errno;
-    refused_ = news.error != 0;
-    tell(news, failed);
+    if (!failed.empty()) event.error = errno;
+    refused_ = event.error != 0;
+    send(event, failed);
   }
 
   void create(const std::string& path, Kind kind) {
     const bool direct = kind == Kind::create_direct;
-    WriterEvent news{WriterEvent::Kind::created, command_.file};
-    if (refused_) news.error = ECANCELED;
-    if (refused_) return tell(news);
+    WriterEvent event{WriterEvent::Kind::created, command_.file};
+    if (refused_) event.error = ECANCELED;
+    if (refused_) return send(event);
     sys::Fd fd = sys::create_file(path, kind == Kind::create_append ? O_APPEND : 0);
     struct stat facts{};
     if (!fd || ::fstat(fd.get(), &facts) != 0) {
-      news.error = errno;
-      return tell(news);
+      event.error = errno;
+      return send(event);
     }
     if (S_ISREG(facts.st_mode) && facts.st_size > 0 && kind != Kind::create_append) {
-      news.size = static_cast<std::uint64_t>(facts.st_size);
-      news.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
-      if (::ftruncate(fd.get(), 0) != 0) news.error = errno;
+      event.size = static_cast<std::uint64_t>(facts.st_size);
+      event.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
+      if (::ftruncate(fd.get(), 0) != 0) event.error = errno;
     }
-    const bool waited_for = S_ISFIFO(facts.st_mode) || ::isatty(fd.get()) == 1;
-    if (waited_for && !direct) {
-      news.has_fd = 1;
-      return tell(news, {}, {&fd, 1});
+    const bool polled = S_ISFIFO(facts.st_mode) || ::isatty(fd.get()) == 1;
+    if (polled && !direct) {
+      event.has_fd = 1;
+      return send(event, {}, {&fd, 1});
     }
-    // A FIFO that its rank opens again stays open here, because its reader would take our closing for the end.
-    if (!direct || waited_for) files_[command_.file].fd = std::move(fd);
-    tell(news);
+    // A FIFO that the rank opens itself stays open here. Otherwise its reader could see an early end of file.
+    if (!direct || polled) files_[command_.file].fd = std::move(fd);
+    send(event);
   }
 
   void close(std::uint32_t file, File& open) {
     progress_.at = Kind::close;
     progress_.file = file;
     if (!open.fd || ::close(open.fd.release()) == 0 || errno == EINTR || open.failed) return;
-    tell_failure(file, open, errno);
+    report_failure(file, open, errno);
   }
 
-  void look(const std::string& path, bool tail) {
-    WriterEvent news{WriterEvent::Kind::looked, command_.file};
+  void get_size(const std::string& path, bool tail) {
+    WriterEvent event{WriterEvent::Kind::size, command_.file};
     std::string text;
     const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat facts{};
     if (fd && ::fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
-      news.size = static_cast<std::uint64_t>(facts.st_size);
-      const std::uint64_t wanted = tail ? std::min<std::uint64_t>(news.size, kTailBytes) : 0;
+      event.size = static_cast<std::uint64_t>(facts.st_size);
+      const std::uint64_t wanted = tail ? std::min<std::uint64_t>(event.size, kTailBytes) : 0;
       text.resize(wanted);
-      const ssize_t got = ::pread(fd.get(), text.data(), wanted, static_cast<off_t>(news.size - wanted));
+      const ssize_t got = ::pread(fd.get(), text.data(), wanted, static_cast<off_t>(event.size - wanted));
       text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
     }
-    tell(news, text);
+    send(event, text);
   }
 
   static void sync(const std::string& path) {
@@ -240,15 +240,15 @@ class DiskProcess {
     if (fd) ::fdatasync(fd.get());
   }
 
-  void tell_failure(std::uint32_t file, File& of, int error) {
+  void report_failure(std::uint32_t file, File& of, int error) {
     of.failed = true;
-    tell({WriterEvent::Kind::failed, file, error});
+    send({WriterEvent::Kind::failed, file, error});
   }
 
-  /// When the launcher is gone nothing is sent to it, but what it gave us is still written.
-  void tell(WriterEvent news, std::string_view text = {}, std::span<const sys::Fd> fds = {}) const {
-    news.text = static_cast<std::uint32_t>(text.size());
-    std::string bytes(reinterpret_cast<const char*>(&news), sizeof news);
+  /// If the launcher has exited, events are dropped, but queued bytes are still written.
+  void send(WriterEvent event, std::string_view text = {}, std::span<const sys::Fd> fds = {}) const {
+    event.text = static_cast<std::uint32_t>(text.size());
+    std::string bytes(reinterpret_cast<const char*>(&event), sizeof event);
     bytes += text;
     const ssize_t sent = sys::send_some(out_, bytes, fds);
     if (sent > 0) sys::write_all(out_, std::string_view(bytes).substr(static_cast<std::size_t>(sent)));
@@ -258,17 +258,19 @@ class DiskProcess {
   int out_;
   DiskProgress& progress_;
   DiskCommand command_{};
-  std::size_t head_size_ = 0;  // bytes of the command's head that came
-  std::uint32_t left_ = 0;     // bytes behind it yet to come
+  std::size_t head_size_ = 0;  // received bytes of the command's header
+  std::uint32_t left_ = 0;     // missing bytes after the header
   std::string path_;
   std::vector<iovec> parts_;
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
-  bool refused_ = false;  // an existing directory could not be kept: nothing is created
+  bool refused_ = false;  // an existing directory could not be kept: create nothing
 };
 
 }  // namespace
 
-void run_disk_process(int commands, int news, DiskProgress& progress) { DiskProcess(commands, news, progress).run(); }
+void run_disk_process(int commands, int events, DiskProgress& progress) {
+  DiskProcess(commands, events, progress).run();
+}
 
 }  // namespace dlaunch::output

@@ -1,5 +1,4 @@
-// What Output and the process that writes the files send each other. Both are one program, so the structs are sent as
-// they are in memory.
+// The messages between Output and the disk process. Both run the same program, so structs are sent as in memory.
 #pragma once
 
 #include <atomic>
@@ -7,45 +6,45 @@
 
 namespace dlaunch::output {
 
-/// Sent through a pipe, followed by `size` bytes: a path, or what is to be written.
+/// Sent through a pipe, followed by `size` bytes: a path, or the bytes to write.
 struct DiskCommand {
   enum class Kind : std::uint32_t {
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
-    create,  ///< creates or truncates the file, and makes its directories: Created
-    create_direct,  ///< the same for a file that its rank opens itself
-    create_append,  ///< the same for one that keeps what it holds
+    create,  ///< creates or truncates the file, and creates its directories: Created
+    create_direct,  ///< as `create`, for a file that the rank opens itself
+    create_append,  ///< as `create`, without truncation
     write,
     close,
-    look,       ///< reports the size of the file with that path: Looked
-    look_tail,  ///< and also its end
-    sync,       ///< waits until the file with that path is on the device
+    get_size,       ///< reports the size of the file with the path: Size
+    get_size_tail,  ///< as `get_size`, with the last bytes of the file
+    sync,           ///< syncs the file with the path to the device
   };
   Kind kind;
   std::uint32_t file;
   std::uint32_t size;
 };
 
-/// Sent through a socket, followed by `text` bytes. Of writes only failures are reported, once for each file.
+/// Sent through a socket, followed by `text` bytes. Writes are reported only if they fail, once per file.
 struct WriterEvent {
   enum class Kind : std::uint32_t {
-    created,  ///< or not (see `error`); comes with the descriptor of a FIFO or a terminal
-    rotated,  ///< or not (see `error`); the text says what failed
+    created,  ///< `error` is 0 on success; with a descriptor if the file is a FIFO or a terminal
+    rotated,  ///< `error` is 0 on success, else the text is the failed step
     failed,
-    looked,
+    size,
   };
   Kind kind;
   std::uint32_t file;
   std::int32_t error = 0;  ///< errno
   std::uint32_t has_fd = 0;
-  std::uint32_t text = 0;    ///< Looked: the file's last bytes
-  std::uint64_t size = 0;    ///< Looked: of the file; Created: of the one that was there before
-  std::int64_t time_ns = 0;  ///< Created: when that one was last written
+  std::uint32_t text = 0;    ///< length of the text; Size: the file's last bytes
+  std::uint64_t size = 0;    ///< Size: of the file; Created: of the earlier file
+  std::int64_t time_ns = 0;  ///< Created: modification time of the earlier file
 };
 
-/// In memory that both share.
+/// In memory that both processes share.
 struct DiskProgress {
-  std::atomic<std::uint64_t> taken{0};  ///< bytes written, or refused
-  std::atomic<std::uint32_t> file{0};   ///< the file of the command at hand
+  std::atomic<std::uint64_t> taken{0};  ///< bytes written or dropped
+  std::atomic<std::uint32_t> file{0};   ///< file of the current command
   std::atomic<DiskCommand::Kind> at{DiskCommand::Kind::create};
 };
 

@@ -19,7 +19,7 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::size_t kMaxParts = 8;
-constexpr int kPipeSize = 1 << 20;  // for fewer switches between us and the reader; best effort
+constexpr int kPipeSize = 1 << 20;  // fewer context switches between launcher and reader; best effort
 constexpr std::size_t kKeepCapacity = 64 * 1024;
 
 bool is_ptmx(const struct stat& s) { return major(s.st_rdev) == 5 && minor(s.st_rdev) == 2; }
@@ -87,7 +87,7 @@ void FdWriter::choose_way() {
   const bool terminal = S_ISCHR(s.st_mode) && isatty(fd_) != 0;
   if (!S_ISFIFO(s.st_mode) && !terminal) return;
   way_ = Way::polled;
-  // Opening /dev/ptmx again would make a new terminal.
+  // Opening /dev/ptmx again would create a new terminal.
   if (!is_ptmx(s)) reopen();
 }
 
@@ -160,13 +160,13 @@ std::size_t FdWriter::write_now(std::span<const std::string_view> parts) {
   return done;
 }
 
-/// Whether to try a failed write again now. It waits for a file that somebody made non-blocking, because epoll takes no
-/// files.
+/// Whether to retry a failed write now. Waits for a regular file that another process made non-blocking, because epoll
+/// does not support regular files.
 bool FdWriter::wait_or_give_up() {
   const int error = errno;
   if (error != EAGAIN) {
     error_ = error;
-    mid_line_ = true;  // whatever is not written, the line may end anywhere
+    mid_line_ = true;  // dropped bytes: the line may end anywhere
     return false;
   }
   if (way_ != Way::direct) return false;

@@ -1,6 +1,6 @@
-// A Writer of one fd that never blocks on a slow reader and never changes the fd's flags, which it may share with the
-// user's shell. It queues what the fd does not take now; its owner asks pending() before it brings more. The process
-// must ignore SIGPIPE.
+// FdWriter: a Writer for one fd. It never blocks on a slow reader and never changes the fd's flags, because the user's
+// shell may share the fd. It queues bytes that the fd does not accept; its owner checks pending() before more writes.
+// The process must ignore SIGPIPE.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace dlaunch::output {
 
 class FdWriter final : public Writer {
  public:
-  /// For a fd that other processes share. The fd must outlive the writer.
+  /// For an fd that other processes may share. The fd must outlive the writer.
   static FdWriter borrowed(int fd) { return FdWriter(fd, false); }
-  /// For a non-blocking fd that nobody shares. The writer owns it.
+  /// For a non-blocking fd that no other process shares. The writer owns the fd.
   static FdWriter owned(int fd) { return FdWriter(fd, true, Way::nonblocking); }
-  /// For a non-blocking pipe that nobody shares. The fd must outlive the writer.
+  /// For a non-blocking pipe that no other process shares. The fd must outlive the writer.
   static FdWriter pipe(int fd);
-  /// For a file that could not be opened: writes nowhere.
+  /// For a file that could not be opened: drops all bytes.
   static FdWriter failed(int error);
   FdWriter(FdWriter&& other) noexcept;
   FdWriter& operator=(FdWriter&&) = delete;
@@ -30,27 +30,27 @@ class FdWriter final : public Writer {
 
   using Writer::write;
   void write(std::span<const std::string_view> parts) override;
-  /// Writes bytes that do not change whether the line is unfinished.
+  /// Writes bytes that do not change mid_line().
   void overlay(std::string_view bytes);
   void flush();
-  /// Tries to write a line after an earlier failure, since the disk may have room again or the pipe a reader. What is
-  /// not taken at once is dropped.
+  /// Tries to write a line after an earlier failure: the disk may have free space again, or the pipe a reader. Drops
+  /// bytes that the fd does not accept at once.
   void write_after_failure(std::string_view line);
   std::uint64_t written() const { return written_; }
-  /// Drops what is queued and everything that follows.
+  /// Drops queued and later bytes.
   void give_up();
   std::size_t pending() const override { return queue_.size() - sent_; }
 
-  /// Whether the last byte was not the end of a line.
+  /// Whether the last line is unfinished.
   bool mid_line() const { return mid_line_; }
 
-  /// The fd to wait for until it is writable: a pipe or terminal is written through a file description of its own.
+  /// The fd to poll for writability. Pipes and terminals are written through a separate file description.
   int poll_fd() const { return reopened_ >= 0 ? reopened_ : fd_; }
 
-  /// The errno of the first write that failed, else 0. After it everything but write_after_failure() is dropped.
+  /// The errno of the first failed write, else 0. After a failure all bytes are dropped, except write_after_failure().
   int error() const { return error_; }
 
-  /// Closes an owned fd; an error of close() becomes error().
+  /// Closes an owned fd; error() includes an error of close().
   void close();
 
  private:
@@ -70,7 +70,7 @@ class FdWriter final : public Writer {
   int error_ = 0;
   bool mid_line_ = false;
   std::string queue_;
-  std::size_t sent_ = 0;  // how much of queue_
+  std::size_t sent_ = 0;  // bytes of queue_
   std::uint64_t written_ = 0;
 };
 

@@ -33,7 +33,8 @@ std::string zero_padded(int rank, int ranks) {
   return text;
 }
 
-/// "attempt.2" and "round.1", each between these texts, of a later one that the template does not say.
+/// "attempt.2" and "round.1", each between the given texts, of later attempts and rounds without a field in the
+/// template.
 std::string later_parts(const RankFacts& facts, std::string_view before, std::string_view after,
                         const std::vector<Piece>& pieces = {}) {
   std::string text;
@@ -54,12 +55,12 @@ std::string open_mpi_path(const FileSettings& files, const RankFacts& facts, int
   return path + "rank." + zero_padded(rank, ranks) + '/' + std::string(stream_name(stream));
 }
 
-/// The number, in a later world as "2.0", so that no two worlds share a file.
+/// The number; in a later world as "2.0", so that worlds do not share files.
 std::string numbered(const RankFacts& facts, int number) {
   return (facts.world > 1 ? std::to_string(facts.world) + '.' : "") + std::to_string(number);
 }
 
-/// The directory that all files of a template have in common, with a final slash.
+/// The common directory of all files of a template, with a final slash.
 std::string log_directory(const FileSettings& files) {
   const std::string& target = files.target.empty() ? files.err_target : files.target;
   const bool is_directory = !files.by_stream && !is_template(target);
@@ -82,7 +83,7 @@ tl::unexpected<Error> one_file_for_both(const std::string& path) {
   return fail({.where = "--stdout-file",
                .what = "stdout and stderr would both write " + path,
                .why = "",
-               .hint = "for one file of both: --output-filename 'DIR/{rank}.log:nocopy'"});
+               .hint = "use --output-filename 'DIR/{rank}.log:nocopy' for one file of both"});
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
     if (field == "stream") path += stream_name(stream);
     if (field == "job") path += files.job;
   }
-  const bool keeps = path.starts_with("/dev/") || files.appends(stream);  // nothing is overwritten
+  const bool keeps = path.starts_with("/dev/") || files.appends(stream);  // never overwritten
   return keeps ? path : path + later_parts(facts, ".", "", pieces);
 }
 

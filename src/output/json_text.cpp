@@ -7,7 +7,7 @@ using Byte = unsigned char;
 
 bool is_continuation(char c) { return (static_cast<Byte>(c) & 0xC0U) == 0x80; }
 
-/// Length of the character that `bytes` begins with; 0 when it is invalid (overlong, surrogate, beyond U+10FFFF, cut).
+/// Length of the first character of `bytes`; 0 if invalid (overlong, surrogate, beyond U+10FFFF, cut).
 std::size_t character_length(std::string_view bytes) {
   const auto lead = static_cast<Byte>(bytes[0]);
   const std::size_t length = lead < 0x80   ? 1
@@ -54,7 +54,7 @@ void append_escape(std::string& to, char c) {
 
 bool needs_escape(char c) { return static_cast<Byte>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7F; }
 
-constexpr std::size_t kBlock = 16;  // fixed, so that the compiler turns the loop into vector code
+constexpr std::size_t kBlock = 16;  // constant, so that the compiler vectorizes the loop
 
 bool plain_block(const char* bytes) {
   unsigned char odd = 0;
@@ -65,7 +65,7 @@ bool plain_block(const char* bytes) {
   return odd == 0;
 }
 
-/// Length of the beginning of `bytes` that is ASCII and needs no escape, rounded down to blocks.
+/// Length of the prefix of `bytes` that is ASCII without characters to escape, rounded down to blocks.
 std::size_t plain_front(std::string_view bytes) {
   std::size_t length = 0;
   while (length + kBlock <= bytes.size() && plain_block(bytes.data() + length)) length += kBlock;

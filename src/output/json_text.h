@@ -1,4 +1,4 @@
-// The parts of a JSON Lines record that must be fast: strings, UTF-8 checks, times. Pure.
+// Fast helpers for JSON Lines: strings and UTF-8 checks. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace dlaunch::output {
 
 bool is_utf8(std::string_view bytes);
 
-/// The longest prefix of at most `limit` bytes that does not end within a UTF-8 character.
+/// The length of the longest prefix of at most `limit` bytes without a cut UTF-8 character.
 std::size_t utf8_cut(std::string_view bytes, std::size_t limit);
 
 /// Appends a JSON string with its quotes. `text` must be UTF-8.

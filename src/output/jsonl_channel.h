@@ -1,6 +1,6 @@
-// One JSON object for each record of both streams of all ranks, on one sink (docs/output-formats.md has the fields). A
-// record that is too long to be held, was idle, or ended without '\n' comes in pieces, all but the last with
-// "eol":false. The pieces, joined with a '\n' after each that has no "eol", are the stream's bytes.
+// JsonlChannel: writes one JSON object per record, for both streams of all ranks, to one sink. docs/output-formats.md lists the
+// fields. A record without '\n' comes in pieces if it is too long to hold or idle, or if its stream ends; all but the
+// last piece have "eol":false. All texts, with a '\n' after each object without "eol", give the bytes of the stream.
 #pragma once
 
 #include "output/record_channel.h"

@@ -54,7 +54,7 @@ std::string number_of(const StreamFacts& facts) {
   return facts.host.name.empty() ? Worlds::rank_name({facts.host.world, facts.rank}) : facts.host.name;
 }
 
-/// Open MPI's number of a job, and the rank within it.
+/// Open MPI's job number, and the rank in the job.
 std::string tag_of(const StreamFacts& facts) {
   const std::string number = facts.host.name.empty() ? std::to_string(facts.rank) : facts.host.name;
   return "[" + std::to_string(facts.host.world) + "," + number + "]";

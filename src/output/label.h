@@ -1,4 +1,5 @@
-// What precedes a record: --label's template, Open MPI's tag and timestamp. Pure, except for the time zone.
+// The prefix of each output line: the template of --label, or the tag and timestamp of Open MPI. Pure, except for the
+// time zone.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,15 @@
 
 namespace dlaunch::output {
 
-/// --label without a value. Its rank and that of srun's form are right-aligned to the width of the highest rank of
-/// world 1; no other template pads.
+/// --label without a value. In kDefaultLabel and kSrunLabel the rank is right-aligned to the width of the highest rank
+/// of world 1. Other templates do not pad.
 inline constexpr std::string_view kDefaultLabel = "[{rank}] ";
 inline constexpr std::string_view kSrunLabel = "{rank}: ";
 
-/// Checks the template for cli: an unknown field is an Error that names the nearest known one.
+/// Checks the template for cli. The Error of an unknown field names the most similar known field.
 Result<void> check_label_template(std::string_view text);
 
-/// The stream that a prefix is for.
+/// The stream of a prefix.
 struct StreamFacts {
   RankFacts host;
   int rank = 0;  ///< in its world
@@ -31,12 +32,13 @@ struct StreamFacts {
 
 std::string_view stream_name(Stream stream);
 
-/// The prefix of one stream: constant text is rendered once, times at most once a millisecond.
+/// The prefix of one stream. Constant text is rendered once, times at most once per millisecond.
 class Prefix {
  public:
   Prefix() = default;  ///< an empty prefix
 
-  /// Open MPI's forms: "[1,R]<stdout>:", "Fri Nov 20 12:22:31 2026<stdout>:", or both. Empty when neither is asked for.
+  /// Open MPI's forms: "[1,R]<stdout>:", "Fri Nov 20 12:22:31 2026<stdout>:", or both. Empty without
+  /// --tag-output and --timestamp-output.
   static Prefix open_mpi(const OutputSettings& settings, const StreamFacts& facts);
   /// `text` must have passed check_label_template.
   static Prefix label(std::string_view text, const StreamFacts& facts, bool color);

@@ -22,13 +22,13 @@ RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view 
   return {head + done, stopped};
 }
 
-/// A '\n' that comes now is dropped, because it was written already.
+/// Drops a '\n' at the start, because the line was already ended with one.
 std::size_t LineChannel::finish_broken_line(Slot& slot, std::string_view bytes) {
   slot.broken = false;
   return bytes[0] == '\n' ? 1 : 0;
 }
 
-/// A '\r' was the last byte so far. The record has ended, and a '\n' that comes now is part of its end.
+/// If '\r' was the last byte, the record has ended, and a '\n' at the start of `bytes` belongs to its end.
 std::size_t LineChannel::finish_carriage_return(Slot& slot, std::string_view bytes) {
   const bool written = on_line_ == &slot && after_carriage_return_;
   if (!written && !ends_in_carriage_return(slot.held)) return 0;
@@ -100,7 +100,7 @@ void LineChannel::flush_partial(Slot& slot) {
   after_carriage_return_ = ended;
 }
 
-/// Writes what is held and then `more`, after whatever must precede them.
+/// Writes the held bytes and `more`, after a line break and the prefix if needed.
 void LineChannel::write_started(Slot& slot, std::string_view more) {
   writer_.write(std::array{line_break(slot), prefix_of_held(slot), std::string_view(slot.held), more});
 }

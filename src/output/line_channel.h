@@ -1,8 +1,11 @@
-// Whole lines of several streams into one sink, each with its stream's prefix. Rules:
-// - a record is written when it has ended, a partial one when it was idle, its stream ended, or it is too long;
-// - when the sink's last line is partial and another stream writes, a '\n' goes first, and the rest of the partial
-//   becomes a record of its own, unless it begins with '\n', which was then written already;
-// - a record too long to be held takes the sink for itself until it ends, its stream ends, or it is idle.
+// LineChannel: merges the lines of several streams into one sink, each line with the prefix of its stream. A record is
+// a line, or text up to a carriage return. Rules:
+// - A complete record is written at once. A partial record is written after kPartialIdle without more bytes, at the end
+//   of its stream, or if it is too long.
+// - If the last line of the sink is partial and another stream writes, a '\n' goes first. The rest of the partial line
+//   becomes a new record; a '\n' at its start is dropped.
+// - A record that is too long to hold has the sink for itself until the record or its stream ends, or the stream is
+//   idle.
 #pragma once
 
 #include "output/record_channel.h"
@@ -12,7 +15,7 @@ namespace dlaunch::output {
 class LineChannel final : public RecordChannel {
  public:
   using RecordChannel::RecordChannel;
-  /// An unfinished line of that slot was the last thing written to the sink.
+  /// The sink's last line is an unfinished line of the slot.
   void resume(int slot) { on_line_ = &slot_at(slot); }
 
  private:
@@ -32,8 +35,8 @@ class LineChannel final : public RecordChannel {
   std::string_view line_break(const Slot& slot);
   std::string_view prefix_of_held(Slot& slot) const;
 
-  Slot* on_line_ = nullptr;             // whose partial record was written last; none: a whole record was
-  bool after_carriage_return_ = false;  // on_line_'s record has ended, unless a '\n' comes next
+  Slot* on_line_ = nullptr;             // slot of the sink's last line if that line is partial; else null
+  bool after_carriage_return_ = false;  // the record of on_line_ has ended; a '\n' may follow
 };
 
 }  // namespace dlaunch::output

@@ -1,5 +1,5 @@
-// Where records end: at '\n', at '\r', and at "\r\n" as one. A final '\r' does not end a record yet, because a '\n' may
-// follow. Pure: views into the caller's bytes, which must outlive them.
+// Splits bytes into records, which end with '\n', '\r' or "\r\n". A final '\r' does not end a record yet, because a
+// '\n' may follow. Pure: returns views into the caller's bytes, which must outlive them.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace dlaunch::output {
 
-/// Length of the whole records at the front of `bytes`; the rest is partial. Examines only the end of `bytes`.
+/// Length of the complete records at the start of `bytes`; the rest is partial. Reads only the end of `bytes`.
 std::size_t last_record_end(std::string_view bytes);
 
-/// Iterates over the whole records of `bytes`.
+/// Iterates over the complete records of `bytes`.
 class Records {
  public:
   explicit Records(std::string_view bytes);
 
-  /// The next whole record with its end; empty when only a partial one is left.
+  /// The next complete record with its line end; empty if only a partial record is left.
   std::string_view next();
 
-  /// The bytes that next() has not returned.
+  /// The bytes after the last record from next().
   std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
 
  private:
@@ -26,7 +26,7 @@ class Records {
 
   const char* at_;
   const char* end_;
-  const char* newline_;  // the first one at or after at_; end_ when there is none
+  const char* newline_;  // the first '\n' at or after at_, else end_
   const char* carriage_return_;
 };
 

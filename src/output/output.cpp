@@ -1,14 +1,16 @@
 #include "output/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/index_cast.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "output/console.h"
 #include "output/file_layout.h"
 #include "output/label.h"
-#include "output/last_words.h"
+#include "output/last_lines.h"
 #include "output/rank_files.h"
 #include "output/record_channel.h"
 #include "output/writer.h"
@@ -16,7 +18,7 @@
 namespace dlaunch::output {
 namespace {
 
-/// A terminal has only one stream.
+/// With --pty, stdout and stderr are one stream.
 OutputSettings with_joined_streams(OutputSettings settings) {
   settings.merge_stderr = settings.merge_stderr || settings.pty;
   return settings;
@@ -31,8 +33,7 @@ class Output::Impl {
         settings_(with_joined_streams(std::move(settings))),
         ranks_(std::move(ranks)),
         on_line_(std::move(on_line)) {
-    sources_.resize(ranks_.size() * kStreams);
-    tails_.resize(ranks_.size());
+    add_sources();
   }
 
   Result<void> open();
@@ -46,7 +47,7 @@ class Output::Impl {
   void check_files();
   void finish_files(std::optional<int> failed);
   void give_up_files(Time now);
-  std::vector<std::string> last_words(int rank) const;
+  LastLines last_lines(int rank) const;
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
 
@@ -61,7 +62,8 @@ class Output::Impl {
     ConsoleSlot console;
     FileSlot file;
     std::uint64_t bytes = 0;
-    std::string unfinished = {};  // beginning of a line for on_line_
+    std::string unfinished = {};  // start of a line for on_line_
+    Tail tail = Tail{};           // for the failure summary
   };
 
   static std::size_t index(int rank, Stream stream) {
@@ -69,13 +71,12 @@ class Output::Impl {
   }
   Source& source(int rank, Stream stream) { return sources_[index(rank, stream)]; }
   const Source& source(int rank, Stream stream) const { return sources_[index(rank, stream)]; }
-  Stream telling_stream(int rank) const {
-    const bool one = settings_.merge_stderr || !at_index(ranks_, rank).name.empty();
-    return one ? Stream::out : Stream::err;
-  }
+  bool has_one_stream(int rank) const { return settings_.merge_stderr || !at_index(ranks_, rank).name.empty(); }
+  void add_sources();
+  std::vector<std::string> lines_of(int rank, Stream stream) const;
   void check(Screen& screen);
-  void tell_lines(int rank, Stream stream, std::string_view bytes);
-  void tell(Error error);
+  void pass_lines(int rank, Stream stream, std::string_view bytes);
+  void report(Error error);
   void connect(int rank, bool to_files = true);
   const RankFile* direct(int rank, Stream stream) const;
 
@@ -85,8 +86,7 @@ class Output::Impl {
   std::optional<Console> console_;
   bool files_finished_ = false;
   std::vector<Source> sources_;
-  std::vector<Tail> tails_;  // by rank id
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 Result<void> Output::Impl::open() {
@@ -111,8 +111,7 @@ Result<void> Output::Impl::add(const std::vector<RankFacts>& more) {
       return made;
     }
   }
-  sources_.resize(ranks_.size() * kStreams);
-  tails_.resize(ranks_.size());
+  add_sources();
   const bool moved = console_->add(settings_, ranks_, before, shared);
   for (size_t rank = moved ? 0 : before; rank < ranks_.size(); ++rank) {
     connect(static_cast<int>(rank), rank >= before);
@@ -127,7 +126,7 @@ void Output::Impl::connect(int rank, bool to_files) {
   }
 }
 
-/// The file of a stream if its rank writes it itself.
+/// The file of a stream if the rank writes the file itself, else null.
 const RankFile* Output::Impl::direct(int rank, Stream stream) const {
   const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
   return file && file->direct ? file : nullptr;
@@ -146,8 +145,8 @@ bool Output::Impl::ready(int rank, Stream stream) const {
 void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
   Source& s = source(rank, stream);
   s.bytes += bytes.size();
-  if (stream == telling_stream(rank)) at_index(tails_, rank).add(bytes);
-  if (on_line_) tell_lines(rank, stream, bytes);
+  s.tail.add(bytes);
+  if (on_line_) pass_lines(rank, stream, bytes);
   if (s.file.file) {
     files->feed(s.file, bytes, at);
     check_files();
@@ -160,7 +159,7 @@ void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTim
   }
 }
 
-void Output::Impl::tell_lines(int rank, Stream stream, std::string_view bytes) {
+void Output::Impl::pass_lines(int rank, Stream stream, std::string_view bytes) {
   std::string& unfinished = source(rank, stream).unfinished;
   for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
     unfinished += bytes.substr(0, end);
@@ -210,18 +209,18 @@ void Output::Impl::finish_files(std::optional<int> failed) {
   if (!files) return;
   files_finished_ = true;
   files->finish(failed);
-  if (auto lost = files->lost()) tell(*std::move(lost));
+  if (auto lost = files->lost()) report(*std::move(lost));
 }
 
 void Output::Impl::give_up_files(Time now) {
   if (!files) return;
   files->give_up(now);
   auto lost = files->lost();
-  if (files_finished_ && lost) tell(*std::move(lost));
+  if (files_finished_ && lost) report(*std::move(lost));
 }
 
 void Output::Impl::check_files() {
-  for (Error& error : files->take_failures()) tell(std::move(error));
+  for (Error& error : files->take_failures()) report(std::move(error));
 }
 
 void Output::Impl::tick(Time now) {
@@ -230,29 +229,52 @@ void Output::Impl::tick(Time now) {
   for (const auto& screen : console_->screens()) check(*screen);
 }
 
-/// A reader of stdout that goes away is no failure.
+/// A closed pipe at stdout is not a failure.
 void Output::Impl::check(Screen& screen) {
   const int error = screen.new_failure();
   if (error == 0) return;
   if (error == EPIPE && screen.name == "stdout") {
     reader_gone = true;
   } else {
-    tell(sink_error("write " + screen.name, error));
+    report(sink_error("write " + screen.name, error));
   }
 }
 
 /// Keeps the first failure only.
-void Output::Impl::tell(Error error) {
-  if (std::exchange(told_, true)) return;
+void Output::Impl::report(Error error) {
+  if (std::exchange(reported_, true)) return;
   write_error = std::move(error);
   write_error->exit_code = kExitOutput;
 }
 
-std::vector<std::string> Output::Impl::last_words(int rank) const {
-  const Tail& tail = at_index(tails_, rank);
-  const RankFile* file = direct(rank, telling_stream(rank));
-  if (file) return last_lines(file->tail, file->tail.size() == file->size, kLastWords);
-  return last_lines(tail.bytes(), tail.whole(), kLastWords);
+void Output::Impl::add_sources() {
+  const std::size_t wanted = ranks_.size() * kStreams;
+  while (sources_.size() < wanted) {
+    const std::size_t next = sources_.size();
+    const bool is_main =
+        has_one_stream(static_cast<int>(next / kStreams)) || next % kStreams == static_cast<std::size_t>(Stream::err);
+    sources_.emplace_back().tail = Tail(is_main ? kTailBytes : kStdoutTailBytes);
+  }
+}
+
+/// Empty if the stream has only white space.
+std::vector<std::string> Output::Impl::lines_of(int rank, Stream stream) const {
+  const Tail& tail = source(rank, stream).tail;
+  const RankFile* file = direct(rank, stream);
+  auto lines = file ? output::last_lines(file->tail, file->tail.size() == file->size, kLastLines)
+                    : output::last_lines(tail.bytes(), tail.whole(), kLastLines);
+  const bool blank = std::ranges::all_of(lines, [](const std::string& line) { return trim(line).empty(); });
+  return blank ? std::vector<std::string>() : lines;
+}
+
+LastLines Output::Impl::last_lines(int rank) const {
+  if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", path(rank, Stream::out)};
+  LastLines last{lines_of(rank, Stream::err), "stderr", path(rank, Stream::err)};
+  if (!last.lines.empty()) return last;
+  if (auto lines = lines_of(rank, Stream::out); !lines.empty()) {
+    return {std::move(lines), "stdout", path(rank, Stream::out)};
+  }
+  return last;
 }
 
 std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
@@ -261,7 +283,7 @@ std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
 }
 
 std::string Output::Impl::path(int rank, Stream stream) const {
-  if (!settings_.files || (stream == Stream::err && telling_stream(rank) == Stream::out)) return {};
+  if (!settings_.files || (stream == Stream::err && has_one_stream(rank))) return {};
   const auto& facts = at_index(ranks_, rank);
   if (!settings_.files->keeps(stream, facts.local_rank)) return {};
   return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
@@ -287,7 +309,7 @@ void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, n
 std::vector<FdWriter*> Output::waiting() const { return impl_->waiting(); }
 StandardStreams& Output::streams() const { return impl_->streams; }
 void Output::flush(FdWriter& writer, Time now) { impl_->flush(writer, now); }
-int Output::news_fd() const { return impl_->files ? impl_->files->news_fd() : -1; }
+int Output::event_fd() const { return impl_->files ? impl_->files->event_fd() : -1; }
 void Output::handle_writer_events() {
   impl_->files->handle_writer_events();
   impl_->check_files();
@@ -300,7 +322,7 @@ std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadl
 void Output::tick(Time now) { impl_->tick(now); }
 std::optional<Error> Output::take_error() { return std::exchange(impl_->write_error, std::nullopt); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
-std::vector<std::string> Output::last_words(int rank) const { return impl_->last_words(rank); }
+LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }
 std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }
 std::string Output::path(int rank, Stream stream) const { return impl_->path(rank, stream); }
 

@@ -1,6 +1,6 @@
-// The ranks' output on its way out: lines, labels, files, console. Passive: the launcher feeds it, waits for its fds
-// and deadlines, and does not read a stream that is not ready(). That is all of the back-pressure, and it bounds
-// memory. Owned by the launcher's run; the standard streams must outlive it.
+// Output writes the ranks' output to the console and to files, in lines and with labels. Passive: the launcher calls
+// feed() with bytes, waits for the file descriptors and deadlines, and reads only streams that are ready(). This
+// back-pressure limits the memory. Owned by the launcher's run; the standard streams must outlive the Output.
 #pragma once
 
 #include <cstdint>
@@ -20,82 +20,88 @@ namespace dlaunch::output {
 
 class FdWriter;
 
-/// What labels and file names can say of a rank.
+/// The facts of a rank for labels and file names.
 struct RankFacts {
   std::string host;
   int local_rank = 0;
   std::optional<int> device;
-  std::string name = {};  ///< of the sidecar, which comes after all ranks and has only a stdout; empty for a rank
-  int world = 1;          ///< numbered as in dlaunch/worlds.h
-  int first = 0;          ///< id of its world's rank 0
-  bool local = false;     ///< on the launcher's machine, so that a path means the same file there
-  std::optional<int> round = {};  ///< of a job that may be restarted
-  int attempt = 0;                ///< how often the job was queued again before
+  std::string name = {};          ///< of the sidecar, which follows all ranks and has only stdout; empty for a rank
+  int world = 1;                  ///< numbered as in dlaunch/worlds.h
+  int first = 0;                  ///< id of its world's rank 0
+  bool local = false;             ///< on the launcher's machine, with the same files
+  std::optional<int> round = {};  ///< only in a job with restarts
+  int attempt = 0;                ///< how often the batch system requeued the job before
+};
+
+/// The last lines of one stream of a rank.
+struct LastLines {
+  std::vector<std::string> lines = {};
+  std::string stream = "stderr";  ///< "stderr", "stdout", or "output" if both streams are one
+  std::string path = {};          ///< the rank's file of the stream; empty without a file
 };
 
 class Output {
  public:
-  /// A line of a stream without its newline, or a part of a long one.
+  /// Receives a line of a stream without its newline, or a part of a long line.
   using OnLine = std::function<void(int rank, Stream stream, std::string_view line)>;
 
-  /// Creates the files of all ranks, silent ones included, or returns which could not be created. A process of its own
-  /// writes them, because a disk may hang. `on_line` gets all that is fed, in addition to console and files.
+  /// Creates the files of all ranks, or returns the Error of the first file that cannot be created. A separate process
+  /// writes the files, because a disk may hang. `on_line` receives all output, in addition to console and files.
   static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
                                               StandardStreams& streams, OnLine on_line = {});
   ~Output();
 
-  /// Describes an earlier job's files that open() overwrote; empty: none.
+  /// Describes files of an earlier job that open() overwrote; empty if there were none.
   std::string overwritten() const;
 
-  /// Adds the ranks of another world, with the next ids; none on an Error. A file that cannot be created is reported
-  /// later, as every failure of a file.
+  /// Adds the ranks of another world, with the next ids. An Error adds no rank. A file that cannot be created is
+  /// reported later, by take_error().
   Result<void> add(const std::vector<RankFacts>& ranks);
 
-  /// Whether this stream may be fed now. It becomes true again only within flush(), tick(), feed() or end(). To be
-  /// asked before each read: a partial line of a stream that may not be read is not idle.
+  /// Whether the stream may be fed now. Call it before each read: a partial line of a stream that is not ready does not
+  /// count as idle. Only flush(), tick(), feed() and end() can change the result from false to true.
   bool ready(int rank, Stream stream) const;
 
-  /// `wall_ns` is CLOCK_REALTIME on the rank's host when the bytes were read there.
+  /// `wall_ns`: CLOCK_REALTIME on the rank's host at the time of the read.
   void feed(int rank, Stream stream, std::string_view bytes, Time now, std::int64_t wall_ns);
 
-  /// The stream has ended. A last partial line is written now.
+  /// Ends the stream and writes its last partial line.
   void end(int rank, Stream stream, Time now);
 
-  /// The writers with bytes waiting: call flush() when poll_fd() of one is writable. Where both fds are one file or
-  /// terminal, one writer stands for both. They live as long as this object. Once all streams have ended and none is
-  /// waiting, everything is shown, or on its way to the files.
+  /// The writers with queued bytes: call flush() for a writer if its poll_fd() is writable. Stdout and stderr share one
+  /// writer if both are the same file or terminal. Writers live as long as this object. After the end of all streams,
+  /// an empty result means that the console has all output and the files have it or are being written.
   std::vector<FdWriter*> waiting() const;
   StandardStreams& streams() const;
   void flush(FdWriter& writer, Time now);
 
-  /// The fd that reports on the files, or -1. When it is readable call handle_writer_events(), after which streams may
-  /// be ready.
-  int news_fd() const;
+  /// The fd that reports events of the files, or -1. If the fd is readable, call handle_writer_events(); streams may be
+  /// ready after that.
+  int event_fd() const;
   void handle_writer_events();
-  /// All streams have ended. The files of the rank that failed first are synced to the device.
+  /// Call after the end of all streams. Syncs the files of the rank that failed first to the device.
   void finish_files(std::optional<int> failed);
-  /// Nothing is in flight to any file; after finish_files(), all are closed as well.
+  /// Whether no bytes are queued for files; after finish_files(), whether all files are also closed.
   bool files_settled() const;
-  /// A number that changes while files take bytes.
+  /// A number that changes while files are written.
   std::uint64_t files_progress() const;
-  /// Drops what files have not taken, and all that follows for them. take_error() reports it once, when the files are
-  /// finished.
+  /// Drops queued and later bytes for files. take_error() reports the loss once, after finish_files().
   void give_up_files(Time now);
 
-  /// When tick() must be called at the latest, to write a partial line (100 ms idle).
+  /// The latest time to call tick(), which writes partial lines after 100 ms without new bytes.
   std::optional<Time> deadline() const;
   void tick(Time now);
 
-  /// The first sink that failed, once: a full disk, a closed pipe. Later bytes for that sink are dropped.
+  /// The first failure of a sink (full disk, closed pipe), once. Later bytes for the sink are dropped.
   std::optional<Error> take_error();
-  /// The reader of stdout went away (EPIPE), which ends the job quietly, as it ends a filter.
+  /// Whether the reader of stdout has closed the pipe (EPIPE). The job then ends without a message, like a filter.
   bool reader_gone() const;
 
-  /// The last lines of a rank's stderr (of stdout where stderr is merged into it), at most kLastWords.
-  std::vector<std::string> last_words(int rank) const;
-  /// All bytes that were fed, dropped ones included; the file's size where the rank writes it itself.
+  /// The last lines of a rank's stderr, at most kLastLines. If stderr has only white space: the last lines of stdout.
+  LastLines last_lines(int rank) const;
+  /// The number of bytes fed, including dropped bytes; the file's size if the rank writes the file itself.
   std::uint64_t bytes(int rank, Stream stream) const;
-  /// The path of the rank's file for this stream; empty without one.
+  /// The path of the rank's file for the stream; empty without a file.
   std::string path(int rank, Stream stream) const;
 
  private:
@@ -104,11 +110,11 @@ class Output {
   std::unique_ptr<Impl> impl_;
 };
 
-inline constexpr int kLastWords = 10;  ///< lines of each rank for the failure summary
+inline constexpr int kLastLines = 10;  ///< lines of a rank in the failure summary
 
-/// The absolute path of the file that a local rank may write itself, because nothing else reads the stream (nocopy, no
-/// tags in the file); else empty. Pure; the answer is what open() does. `rank` is the number in the world, `ranks` that
-/// world's size.
+/// The absolute path of a file that a local rank writes itself, because nothing else reads the stream (nocopy, no tags
+/// in the file); empty for all other streams. Pure; open() uses the same rule. `rank` is the number in the world,
+/// `ranks` the size of the world.
 std::string direct_path(const OutputSettings& settings, const RankFacts& facts, int rank, int ranks, Stream stream);
 
 }  // namespace dlaunch::output

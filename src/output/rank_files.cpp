@@ -16,7 +16,7 @@
 namespace dlaunch::output {
 namespace {
 
-constexpr std::chrono::seconds kCreateWait{10};  // for the next file
+constexpr std::chrono::seconds kCreateWait{10};  // without progress
 
 std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
@@ -30,7 +30,7 @@ Error cannot_keep(const std::string& what, int error) {
   return {.where = "--keep-logs",
           .what = "cannot " + what,
           .why = std::strerror(error),
-          .hint = "move it away, or leave --keep-logs out: then the files in it are overwritten"};
+          .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 
 std::size_t slot_index(int rank, Stream stream) {
@@ -63,18 +63,18 @@ void RankFiles::rotate() {
 
 std::string RankFiles::overwritten() const {
   if (overwritten_ == 0) return {};
-  const std::string files = overwritten_ == 1 ? " file" : " files";
-  return std::to_string(overwritten_) + files + " of an earlier job overwritten, as " + files_.front()->path +
-         "; last written " + rfc3339(last_written_ns_);
+  const bool one = overwritten_ == 1;
+  return "overwrote " + std::to_string(overwritten_) + (one ? " file" : " files") + " of an earlier job, such as " +
+         files_.front()->path + "; last written " + rfc3339(last_written_ns_);
 }
 
 Result<void> RankFiles::await_created() {
   while (not_created_ > 0) {
-    auto news = disk_->wait_news(kCreateWait);
-    if (news.empty() && !disk_->ended()) {
+    auto events = disk_->wait_events(kCreateWait);
+    if (events.empty() && !disk_->ended()) {
       return fail(sink_error("create " + files_[disk_->file()]->path, ETIMEDOUT));
     }
-    take(std::move(news));
+    handle(std::move(events));
     if (!failures_.empty()) return fail(failures_.front());
   }
   return {};
@@ -93,8 +93,8 @@ void RankFiles::add_rank(int rank) {
   for (const Stream stream : streams) add_file(rank, {stream});
 }
 
-/// The agent creates the file of a spawned rank that writes it itself: the rank may run before a file from here exists,
-/// which must not be truncated then.
+/// The agent, not the disk process, creates a `direct` file of a spawned rank: the rank may already be writing, and a
+/// late truncation would lose its output.
 void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
   const RankFacts& facts = at_index(ranks_, rank);
   const int ranks = count_ranks(ranks_, facts.world);
@@ -125,7 +125,7 @@ void RankFiles::join_file(RankFile& file, int rank, const std::vector<Stream>& s
   }
 }
 
-/// A file of several ranks has their labels, too.
+/// A file of several ranks also gets the ranks' labels.
 void RankFiles::make_channel(RankFile& file) {
   const bool tagged = settings_.tag || settings_.timestamp;
   const int first = file.sources.front().rank;
@@ -153,7 +153,7 @@ bool RankFiles::ready(const FileSlot& slot) {
 
 void RankFiles::feed(const FileSlot& slot, std::string_view bytes, ReadTime at) {
   RankFile& file = *slot.file;
-  if (!file.channel) return;  // its rank writes it
+  if (!file.channel) return;  // the rank writes the file
   file.channel->feed(slot.slot, bytes, at);
   if (file.gave_up) lost_ += bytes.size();
   check(file);
@@ -167,16 +167,16 @@ void RankFiles::end(const FileSlot& slot, Time now) {
   close_ended();
 }
 
-/// Closes the files that wait for nothing more.
+/// Closes ended files without queued bytes.
 void RankFiles::close_ended() {
   std::erase_if(closing_, [this](RankFile* file) {
     if (!file->channel || !file->channel->settled()) return false;
-    if (!file->waited_for) {
+    if (!file->polled) {
       disk_->close(file->number);
       return true;
     }
-    if (file->waited_for->pending() > 0) return false;
-    file->waited_for->close();
+    if (file->polled->pending() > 0) return false;
+    file->polled->close();
     return true;
   });
 }
@@ -185,7 +185,7 @@ std::vector<FdWriter*> RankFiles::waiting() {
   std::vector<FdWriter*> all;
   if (disk_->pending() > 0) all.push_back(&disk_->writer());
   for (RankFile* file : polled_) {
-    if (file->waited_for->pending() > 0) all.push_back(file->waited_for);
+    if (file->polled->pending() > 0) all.push_back(file->polled);
   }
   return all;
 }
@@ -198,39 +198,39 @@ void RankFiles::flush(FdWriter& writer, Time now) {
   close_ended();
 }
 
-void RankFiles::take(std::vector<Disk::News> all) {
-  for (Disk::News& news : all) {
-    RankFile& file = *files_[news.file];
-    switch (news.kind) {
+void RankFiles::handle(std::vector<Disk::Event> all) {
+  for (Disk::Event& event : all) {
+    RankFile& file = *files_[event.file];
+    switch (event.kind) {
       case WriterEvent::Kind::rotated:
-        if (news.error != 0) failures_.push_back(cannot_keep(news.tail, news.error));
+        if (event.error != 0) failures_.push_back(cannot_keep(event.tail, event.error));
         break;
       case WriterEvent::Kind::created:
-        created(file, news);
+        created(file, event);
         break;
       case WriterEvent::Kind::failed:
-        fail_file(file, sink_error("write " + file.path, news.error));
+        fail_file(file, sink_error("write " + file.path, event.error));
         break;
-      case WriterEvent::Kind::looked:
-        file.size = news.size;
-        file.tail = std::move(news.tail);
+      case WriterEvent::Kind::size:
+        file.size = event.size;
+        file.tail = std::move(event.tail);
         break;
     }
   }
   if (disk_->ended() && (!finished_ || disk_->unwritten() > 0)) process_ended();
 }
 
-void RankFiles::created(RankFile& file, Disk::News& news) {
+void RankFiles::created(RankFile& file, Disk::Event& event) {
   --not_created_;
-  if (news.error != 0) fail_file(file, sink_error("create " + file.path, news.error));
-  overwritten_ += news.size > 0 ? 1 : 0;
-  last_written_ns_ = std::max(last_written_ns_, news.time_ns);
+  if (event.error != 0) fail_file(file, sink_error("create " + file.path, event.error));
+  overwritten_ += event.size > 0 ? 1 : 0;
+  last_written_ns_ = std::max(last_written_ns_, event.time_ns);
   if (file.direct) return;
-  if (news.error != 0) {
-    file.writer = std::make_unique<FdWriter>(FdWriter::failed(news.error));
-  } else if (news.fd) {
-    auto writer = std::make_unique<FdWriter>(FdWriter::owned(news.fd.release()));
-    file.waited_for = writer.get();
+  if (event.error != 0) {
+    file.writer = std::make_unique<FdWriter>(FdWriter::failed(event.error));
+  } else if (event.fd) {
+    auto writer = std::make_unique<FdWriter>(FdWriter::owned(event.fd.release()));
+    file.polled = writer.get();
     file.writer = std::move(writer);
     polled_.push_back(&file);
   } else {
@@ -241,29 +241,29 @@ void RankFiles::created(RankFile& file, Disk::News& news) {
 }
 
 void RankFiles::fail_file(RankFile& file, Error error) {
-  if (std::exchange(file.told, true)) return;
+  if (std::exchange(file.reported, true)) return;
   failures_.push_back(std::move(error));
 }
 
-/// Reports a failed write of a file that is written from here; lost() reports those that were given up.
+/// Reports a failed write of a FIFO or terminal; lost() reports files that were given up.
 void RankFiles::check(RankFile& file) {
-  const int error = file.waited_for ? file.waited_for->error() : 0;
+  const int error = file.polled ? file.polled->error() : 0;
   if (error != 0 && !file.gave_up) fail_file(file, sink_error("write " + file.path, error));
 }
 
-/// The process ended although it was not told to.
+/// The disk process ended unexpectedly.
 void RankFiles::process_ended() {
   for (const auto& file : files_) {
-    if (file->direct || file->waited_for) continue;
+    if (file->direct || file->polled) continue;
     fail_file(*file, {.where = "",
                       .what = "cannot write " + file->path,
-                      .why = "the process that writes the ranks' files was ended",
-                      .hint = "dmesg tells whether the kernel killed it for want of memory"});
+                      .why = "the process that writes the ranks' files was killed",
+                      .hint = "check dmesg: the kernel kills processes if memory is used up"});
   }
   drop_uncreated();
 }
 
-/// Drops files that were not created; their streams lead nowhere.
+/// Gives up files that were not created; bytes for them are dropped.
 void RankFiles::drop_uncreated() {
   for (const auto& file : files_) {
     if (file->direct || file->channel) continue;
@@ -278,8 +278,8 @@ void RankFiles::finish(std::optional<int> failed) {
   finished_ = true;
   for (const auto& file : files_) {
     const bool of_failed = failed == file->sources.front().rank;
-    const auto look = of_failed ? DiskCommand::Kind::look_tail : DiskCommand::Kind::look;
-    if (file->direct) disk_->ask(look, file->number, file->path);
+    const auto get_size = of_failed ? DiskCommand::Kind::get_size_tail : DiskCommand::Kind::get_size;
+    if (file->direct) disk_->ask(get_size, file->number, file->path);
     if (of_failed) disk_->ask(DiskCommand::Kind::sync, file->number, file->path);
   }
   disk_->finish();
@@ -288,22 +288,22 @@ void RankFiles::finish(std::optional<int> failed) {
 bool RankFiles::settled() const {
   const bool disk = disk_->ended() || (!finished_ && not_created_ == 0 && disk_->unwritten() == 0);
   return disk && closing_.empty() &&
-         std::ranges::all_of(polled_, [](const RankFile* file) { return file->waited_for->pending() == 0; });
+         std::ranges::all_of(polled_, [](const RankFile* file) { return file->polled->pending() == 0; });
 }
 
 std::uint64_t RankFiles::progress() const {
   std::uint64_t progress = disk_->taken() + static_cast<std::uint64_t>(disk_->at()) + disk_->file();
-  for (const RankFile* file : polled_) progress -= file->waited_for->pending();
+  for (const RankFile* file : polled_) progress -= file->polled->pending();
   return progress;
 }
 
 void RankFiles::give_up(Time now) {
   for (RankFile* file : polled_) {
-    if (file->waited_for->pending() == 0) continue;
+    if (file->polled->pending() == 0) continue;
     stuck_ = file->path;
-    lost_ += file->waited_for->pending();
+    lost_ += file->polled->pending();
     file->gave_up = true;
-    file->waited_for->give_up();
+    file->polled->give_up();
   }
   if (!disk_->ended() && (finished_ || not_created_ > 0 || disk_->unwritten() > 0)) {
     if (!disk_->has_all()) stuck_ = files_[disk_->file()]->path;
@@ -318,9 +318,9 @@ std::optional<Error> RankFiles::lost() const {
   const std::uint64_t bytes = lost_ + disk_->unwritten();
   return Error{.where = "",
                .what = "cannot write " + stuck_,
-               .why = bytes == 0 ? "it does not answer"
-                                 : std::to_string(bytes) + " bytes of the ranks' output were not taken in time",
-               .hint = "see what holds up that file system, or the reader of that FIFO",
+               .why = bytes == 0 ? "the file system does not respond"
+                                 : std::to_string(bytes) + " bytes of the ranks' output were not written in time",
+               .hint = "check the file system, or the reader of the FIFO",
                .exit_code = kExitOutput};
 }
 

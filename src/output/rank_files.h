@@ -1,5 +1,5 @@
-// The per-rank files, each with a writer and a channel. The disk process writes files (output/disk.h); a FIFO or a
-// terminal is written from here, without waiting. Owned by Output.
+// RankFiles: the files of all ranks, each with a writer and a channel. The disk process (output/disk.h) writes regular
+// files. FIFOs and terminals are written from this process, without blocking. Owned by Output.
 #pragma once
 
 #include <memory>
@@ -17,27 +17,27 @@
 
 namespace dlaunch::output {
 
-/// The file of one rank, for one of its streams or for both, or of several ranks.
+/// A file for one stream or both streams of a rank, or shared by several ranks.
 struct RankFile {
   struct Source {
     int rank = 0;
     Stream stream = Stream::out;
   };
   std::string path;
-  std::uint32_t number = 0;  ///< number in the disk process's commands
+  std::uint32_t number = 0;  ///< in commands to the disk process
   std::vector<Source> sources = {};
   bool direct = false;                  ///< only the rank writes it
-  std::unique_ptr<Writer> writer = {};  ///< none when the file is `direct` or was not created yet
-  FdWriter* waited_for = nullptr;       ///< `writer`, where it is a FIFO or a terminal
+  std::unique_ptr<Writer> writer = {};  ///< null if the file is `direct` or not created yet
+  FdWriter* polled = nullptr;           ///< `writer` of a FIFO or a terminal
   std::unique_ptr<Channel> channel = {};
   int open_streams = 0;
-  bool told = false;       ///< its failure was reported
-  bool gave_up = false;    ///< further bytes for it are dropped
-  std::uint64_t size = 0;  ///< for `direct`: when it was last examined
-  std::string tail = {};   ///< for `direct`: its last bytes
+  bool reported = false;   ///< a failure of the file was reported
+  bool gave_up = false;    ///< later bytes are dropped
+  std::uint64_t size = 0;  ///< of a `direct` file, last known
+  std::string tail = {};   ///< of a `direct` file: the last bytes
 };
 
-/// The file to which a stream is written, and its slot there.
+/// The file of a stream, and the stream's slot in the file's channel.
 struct FileSlot {
   RankFile* file = nullptr;
   int slot = 0;
@@ -45,15 +45,16 @@ struct FileSlot {
 
 class RankFiles {
  public:
-  /// Creates the files of all ranks, silent ones included; bounded in time. The references must outlive the result.
+  /// Creates the files of all ranks, or fails after kCreateWait without progress. The references must outlive the
+  /// result.
   static Result<std::unique_ptr<RankFiles>> create(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
                                                    ChannelContext& shared);
 
-  /// Describes an earlier job's files that were overwritten; empty: none.
+  /// Describes overwritten files of an earlier job; empty if there were none.
   std::string overwritten() const;
 
-  /// Adds the files of the ranks from this id on, which `ranks` has now. They are created while the job goes on, and
-  /// are not ready() before.
+  /// Adds files for the ranks of `ranks` from id `from` on. The files are created in the background, and their streams
+  /// are not ready() before that.
   Result<void> add(std::size_t from);
 
   const FileSlot& slot(int rank, Stream stream) const;
@@ -61,24 +62,24 @@ class RankFiles {
   void feed(const FileSlot& slot, std::string_view bytes, ReadTime at);
   void end(const FileSlot& slot, Time now);
 
-  /// The writers with bytes waiting.
+  /// The writers with queued bytes.
   std::vector<FdWriter*> waiting();
   void flush(FdWriter& writer, Time now);
 
-  int news_fd() const { return disk_->ended() ? -1 : disk_->news_fd(); }
-  void handle_writer_events() { take(disk_->news()); }
-  /// The failures since the last call, one for each file at most.
+  int event_fd() const { return disk_->ended() ? -1 : disk_->event_fd(); }
+  void handle_writer_events() { handle(disk_->events()); }
+  /// The failures since the last call, at most one per file.
   std::vector<Error> take_failures() { return std::exchange(failures_, {}); }
 
-  /// All streams have ended. The files of a rank that failed are synced to the device.
+  /// Call after the end of all streams. Syncs the files of the failed rank to the device.
   void finish(std::optional<int> failed);
-  /// Nothing is in flight; after finish(), all is written and closed as well.
+  /// Whether no bytes are queued; after finish(), whether all files are also written and closed.
   bool settled() const;
-  /// A number that changes while files take bytes.
+  /// A number that changes while files are written.
   std::uint64_t progress() const;
-  /// Drops what is in flight, and what still comes for files that were stuck.
+  /// Drops queued bytes, and later bytes for files that do not accept any.
   void give_up(Time now);
-  /// An Error about what was dropped so; none when nothing was.
+  /// An Error about bytes that give_up() dropped; no value if none were dropped.
   std::optional<Error> lost() const;
 
  private:
@@ -91,8 +92,8 @@ class RankFiles {
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
   Result<void> await_created();
-  void take(std::vector<Disk::News> all);
-  void created(RankFile& file, Disk::News& news);
+  void handle(std::vector<Disk::Event> all);
+  void created(RankFile& file, Disk::Event& event);
   void make_channel(RankFile& file);
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
@@ -104,18 +105,18 @@ class RankFiles {
   const std::vector<RankFacts>& ranks_;
   ChannelContext& shared_;
   std::unique_ptr<Disk> disk_;
-  std::vector<std::unique_ptr<RankFile>> files_;        // by their number
-  std::unordered_map<std::string, RankFile*> by_path_;  // those that ranks of world 1 may share
+  std::vector<std::unique_ptr<RankFile>> files_;        // by number
+  std::unordered_map<std::string, RankFile*> by_path_;  // files that ranks of world 1 may share
   std::vector<FileSlot> slots_;
-  std::vector<RankFile*> closing_;   // their streams have ended
-  std::vector<RankFile*> recorded_;  // have lines that may wait for the writer
-  std::vector<RankFile*> polled_;    // those that are FIFOs and terminals
+  std::vector<RankFile*> closing_;   // all streams have ended
+  std::vector<RankFile*> recorded_;  // channels that may hold lines for the writer
+  std::vector<RankFile*> polled_;    // FIFOs and terminals
   std::vector<Error> failures_;
   std::size_t not_created_ = 0;
   int overwritten_ = 0;               // number of files that had content before
-  std::int64_t last_written_ns_ = 0;  // time of the last write to these
-  std::uint64_t lost_ = 0;            // bytes of polled files that were given up
-  std::string stuck_;                 // path of the one that was stuck last
+  std::int64_t last_written_ns_ = 0;  // newest modification time of these files
+  std::uint64_t lost_ = 0;            // dropped bytes of polled files
+  std::string stuck_;                 // path of the last file that did not accept bytes
   bool finished_ = false;
 };
 

@@ -44,7 +44,7 @@ void RecordChannel::feed(int slot, std::string_view bytes, ReadTime at) {
   if (bytes.size() >= kBulk) {
     s.patience = kBulkPatience;
   } else if (s.held.empty() && owner_ != &s) {
-    s.patience = 0;  // a small write on a fresh line stopped where its writer meant to
+    s.patience = 0;  // a small write at the start of a line ends where the program stopped
   }
   if (owner_ != &s && (owner_ || !line_.empty())) {
     wait_last(s, bytes, at);
@@ -63,7 +63,7 @@ void RecordChannel::process(Slot& slot, std::string_view bytes, ReadTime at) {
   } else if (stopped) {
     wait_first(slot, rest, at);
   } else if (was_holder && !owner_ && rest.size() > kMaxHeld && slots_.size() > 1) {
-    // Its next record is long again; the others go first, or they would starve.
+    // The stream's next record is long again; the other streams go first, or they would starve.
     wait_last(slot, rest, at);
   } else {
     keep_rest(slot, rest, at);
@@ -91,7 +91,7 @@ void RecordChannel::wait_first(Slot& slot, std::string_view bytes, ReadTime at) 
   waiting_bytes_ += bytes.size();
 }
 
-/// The stream that waits longest continues at the next tick, so that streams that were not ready() can queue up before.
+/// The stream that waits longest continues at the next tick, so that streams that were not ready() can queue before.
 void RecordChannel::give_turn(Time now) {
   if (!owner_ && !line_.empty() && !crowded()) shared_.timers.start_due(turn_, now);
 }
@@ -126,7 +126,7 @@ void RecordChannel::finish(Slot& slot) {
 
 void RecordChannel::drained(Time now) {
   if (line_.empty()) return;
-  // Ended streams need no tick: when all have ended, flushing alone writes everything.
+  // Ended streams do not depend on ticks: after the end of all streams, flush() writes everything.
   if (line_.front()->ended) drain(now);
   give_turn(now);
 }

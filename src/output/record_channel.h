@@ -1,6 +1,6 @@
-// The base of channels that write whole records into one sink: lines or JSON objects. It queues streams that must wait
-// and writes partial records that are idle; the derived class knows what a record looks like. It holds at most kMaxHeld
-// bytes of a partial record for each stream, and what was in flight when a stream had to wait.
+// RecordChannel: base class of channels that write complete records (lines or JSON objects) to one sink. It queues
+// streams that must wait, and writes partial records of idle streams; the derived class defines the form of a record.
+// Memory per stream: at most kMaxHeld bytes of a partial record, and the bytes in flight when the stream had to wait.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@
 
 namespace dlaunch::output {
 
-/// A longer partial record is not held but written as it comes.
+/// A longer partial record is written at once.
 inline constexpr std::size_t kMaxHeld = 64 * 1024;
 
 class RecordChannel : public Channel {
@@ -33,34 +33,34 @@ class RecordChannel : public Channel {
   bool settled() const override { return line_.empty(); }
 
  protected:
-  /// Whether the stream's owner may bring more: had kPartialIdle to do so, may since less time, or may not.
+  /// Whether the stream was ready() long enough to count as idle: kPartialIdle or more, less, or not ready.
   enum class IdleState { had, fresh, refused };
 
   struct Slot {
     int number = 0;
     Prefix prefix;
-    std::string held;  // partial record, of which nothing is written
+    std::string held;  // unwritten partial record
     std::int64_t held_wall_ns = 0;
-    std::string waiting;  // came while another stream had the sink
+    std::string waiting;  // bytes that arrived while another stream had the sink
     std::int64_t waiting_wall_ns = 0;
-    bool broken = false;  // its partial line was written, and then ended for another stream's sake
+    bool broken = false;  // a line break of another stream ended its partial line
     bool queued = false;
     bool ended = false;
     IdleState idle_state = IdleState::had;
-    int patience = 0;  // how many more times the partial record may be idle
+    int patience = 0;  // number of further idle periods for the partial record
     Timers::Handle timer;
   };
 
   struct Progress {
-    std::size_t done;      // how many of the bytes given
-    bool stopped = false;  // the sink is crowded and the rest must wait
+    std::size_t done;      // bytes that were processed
+    bool stopped = false;  // the sink's queue is full: the other bytes must wait
   };
 
-  /// Writes the whole records at the front of `bytes`.
+  /// Writes the complete records at the start of `bytes`.
   virtual Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) = 0;
-  /// Keeps what follows the last whole record; never empty.
+  /// Keeps the bytes after the last complete record; never empty.
   virtual void keep_rest(Slot& slot, std::string_view rest, ReadTime at) = 0;
-  /// Writes what is held, because it was idle or its stream ended.
+  /// Writes the held bytes of an idle or ended stream.
   virtual void flush_partial(Slot& slot) = 0;
 
   Slot& slot_at(int slot) { return at_index(slots_, slot); }
@@ -69,7 +69,7 @@ class RecordChannel : public Channel {
 
   Writer& writer_;
   ChannelContext& shared_;
-  Slot* owner_ = nullptr;  // the stream whose long record has the sink for itself
+  Slot* owner_ = nullptr;  // the stream of a long record that has the sink for itself
 
  private:
   void process(Slot& slot, std::string_view bytes, ReadTime at);
@@ -79,10 +79,10 @@ class RecordChannel : public Channel {
   void drain(Time now);
   void finish(Slot& slot);
 
-  std::deque<Slot> slots_;  // a deque, so that addresses stay
-  std::deque<Slot*> line_;  // those that wait, in order, each once
+  std::deque<Slot> slots_;  // a deque keeps addresses valid
+  std::deque<Slot*> line_;  // waiting streams, in order, each once
   std::size_t waiting_bytes_ = 0;
-  Timers::Handle turn_;  // due when the first of line_ may continue
+  Timers::Handle turn_;  // due if the first of line_ may continue
 };
 
 }  // namespace dlaunch::output

@@ -40,7 +40,7 @@ void StandardStreams::say(Importance importance, std::string_view lines) {
   if (lines.empty()) return;
   const std::string text = printable_lines(lines);
   if (drop(importance, text)) return;
-  tell_dropped();
+  report_dropped();
   showing();
   FdWriter& err = error_writer();
   if (err.error() != 0) {
@@ -59,13 +59,13 @@ bool StandardStreams::drop(Importance importance, const std::string& lines) {
   return true;
 }
 
-void StandardStreams::tell_dropped() {
+void StandardStreams::report_dropped() {
   const auto [notes, verbose] = std::exchange(dropped_, {});
   if (notes + verbose == 0) return;
   std::string what = notes > 0 ? counted(notes, "note", "notes") : "";
   if (verbose > 0) what += (what.empty() ? "" : " and ") + counted(verbose, "line", "lines") + " of -v";
   say(Importance::needed,
-      message("", what + (notes + verbose == 1 ? " was" : " were") + " not shown: nobody read stderr"));
+      message("", what + (notes + verbose == 1 ? " was" : " were") + " dropped: stderr was not read in time"));
 }
 
 void StandardStreams::overlay(std::string_view bytes) {
@@ -82,11 +82,11 @@ std::vector<FdWriter*> StandardStreams::waiting() {
 
 void StandardStreams::flush(FdWriter& writer) {
   writer.flush();
-  if (error_writer().pending() == 0) tell_dropped();
+  if (error_writer().pending() == 0) report_dropped();
 }
 
 void StandardStreams::wait_written() {
-  tell_dropped();
+  report_dropped();
   for (std::vector<FdWriter*> all = waiting(); !all.empty(); all = waiting()) {
     pollfd ready{all.front()->poll_fd(), POLLOUT, 0};
     poll(&ready, 1, -1);

@@ -1,6 +1,6 @@
-// The launcher's own stdout and stderr, for the life of the process. The ranks' lines and dlaunch's own messages go
-// through the same writers, which keeps their order, and neither waits for a reader. Owned by run(), which drops what
-// no reader takes or waits for it. The fds must outlive it. The process must ignore SIGPIPE.
+// StandardStreams: the launcher's own stdout and stderr, for the life of the process. The ranks' lines and dlaunch's
+// own messages use the same writers, which keeps their order, and neither waits for a reader. Owned by run(), which
+// waits for queued bytes or drops them. The fds must outlive the StandardStreams. The process must ignore SIGPIPE.
 #pragma once
 
 #include <cstddef>
@@ -24,47 +24,46 @@ class StandardStreams {
     int out = 1;
     int err = 2;
   };
-  /// What happens to lines that no reader takes: needed ones always wait; notes and -v lines wait while less than
-  /// kMostWaiting does, else they are counted, and their number is shown once there is room.
+  /// Lines that the reader does not accept: `needed` lines are always queued. Notes and -v lines are queued up to
+  /// kMostWaiting bytes in total; further ones are counted, and the count is printed later.
   enum class Importance { needed, note, verbose };
-  static constexpr std::size_t kMostWaiting = 1280 * 1024;  ///< the ranks' 256 KiB and 1 MiB of our own
+  static constexpr std::size_t kMostWaiting = 1280 * 1024;  ///< the ranks' 256 KiB plus 1 MiB for messages
 
   explicit StandardStreams(Fds fds);
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
 
-  /// Whether both are one file or terminal. They then have one writer, and stdout's fd stands for both.
+  /// Whether stdout and stderr are the same file or terminal. Both then use the fd and the writer of stdout.
   bool are_one() const { return !err_; }
   int fd(Stream stream) const { return stream == Stream::out || are_one() ? fds_.out : fds_.err; }
   FdWriter& writer(Stream stream) { return stream == Stream::out || are_one() ? out_ : *err_; }
 
   bool owns(const FdWriter& writer) const { return &writer == &out_ || (err_ && &writer == &*err_); }
 
-  /// Prints on stdout a text that was asked for. Returns the given exit code, or why the text could not be written: a
-  /// full disk is an Error, a reader that has seen enough is not.
+  /// Prints a text on stdout. Returns `exit_code`, or the Error of the write. A closed pipe is not an Error.
   Result<int> print(std::string_view text, int exit_code = 0);
-  /// Prints whole lines on stderr, after a newline where a rank's line is unfinished. It makes them printable;
-  /// message() (base/printable.h) makes lines of a text. Needed lines are tried even after a failed write.
+  /// Prints complete lines on stderr, after a newline if a rank's line is unfinished. Escapes unprintable characters;
+  /// message() (base/printable.h) splits a text into lines. `needed` lines are tried again after a failed write.
   void say(Importance importance, std::string_view lines);
-  /// Writes bytes on stderr that are no line and that the next overlay removes: the status line.
+  /// Writes the status line on stderr. The bytes are not a line, and the next overlay removes them.
   void overlay(std::string_view bytes);
 
-  /// The writers with bytes waiting: call flush() when poll_fd() of one is writable.
+  /// The writers with queued bytes: call flush() for a writer if its poll_fd() is writable.
   std::vector<FdWriter*> waiting();
   void flush(FdWriter& writer);
-  /// Waits without limit until everything is written: only where no loop runs and signals have their default effect.
+  /// Waits without limit until everything is written. Only without an event loop, and with default signal actions.
   void wait_written();
-  /// How many bytes both have taken so far.
+  /// The number of bytes written to both so far.
   std::uint64_t written() const { return out_.written() + (err_ ? err_->written() : 0); }
-  /// Drops what waits and all that follows.
+  /// Drops queued and later bytes.
   void give_up();
 
-  /// Sets the call that comes before anything is shown, so that a drawn line can be removed.
+  /// Sets a callback that is called before each write, to remove the status line.
   void before_showing(std::function<void()> hook) { before_showing_ = std::move(hook); }
   void showing() const {
     if (before_showing_) before_showing_();
   }
-  /// Sets the call that comes when lines of say() have to wait.
+  /// Sets a callback that is called if lines of say() are queued.
   void on_waiting(std::function<void()> hook) { on_waiting_ = std::move(hook); }
 
  private:
@@ -74,7 +73,7 @@ class StandardStreams {
   };
   FdWriter& error_writer() { return writer(Stream::err); }
   bool drop(Importance importance, const std::string& lines);
-  void tell_dropped();
+  void report_dropped();
 
   const Fds fds_;
   FdWriter out_;

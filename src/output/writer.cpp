@@ -11,22 +11,22 @@ std::string hint_for(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "free space there, or write elsewhere with --output-filename";
+      return "remove files there, or set another place with --output-filename";
     case EMFILE:
-      return "raise the limit on open files (ulimit -n)";
+      return "set a higher limit of open files: ulimit -n";
     case EACCES:
     case EPERM:
     case EROFS:
-      return "choose a directory that you may write to";
+      return "use a directory that you may write to";
     case ENOTDIR:
     case EEXIST:
-      return "a file is where a directory must be: move it away or choose another name";
+      return "use another name: a file is in the place of a directory";
     case EISDIR:
-      return "a directory is where the file must be: move it away or choose another name";
+      return "use another name: a directory is in the place of the file";
     case EPIPE:
-      return "its reader ended early";
+      return "check the reader: it ended early";
     default:
-      return "check that file system, or write elsewhere with --output-filename";
+      return "check the file system, or set another place with --output-filename";
   }
 }
 

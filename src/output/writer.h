@@ -1,5 +1,5 @@
-// The sink of a channel's bytes: the console, the files' process, a FIFO. It never waits but queues what is not taken
-// now; its owner asks pending() before it brings more.
+// Writer: the sink of a channel's bytes (console, disk process or FIFO). write() never waits: it queues bytes that the
+// sink does not accept. Its owner checks pending() before more writes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Writer {
   static constexpr std::size_t kMaxWritten = 4;
 };
 
-/// The Error of a file or stream that cannot be written: "cannot WHAT: strerror", with what to do about it.
+/// The Error of a file or stream that cannot be written: "cannot WHAT: strerror", with a hint.
 Error sink_error(const std::string& what, int error);
 
 }  // namespace dlaunch::output

@@ -32,11 +32,12 @@ std::string FenceCollector::name(std::uint32_t rank) const {
 
 std::string FenceCollector::take(int host, std::vector<std::string> pairs, const std::vector<std::uint32_t>& gone) {
   const auto at = static_cast<size_t>(host);
-  if (!takes_part(host) || has_come_[at] || ranks_left_[at] == 0) return "its agent sent a message out of order";
-  if (pairs.size() % 2 != 0) return "its agent sent a key without a value";
+  if (!takes_part(host) || has_come_[at] || ranks_left_[at] == 0)
+    return "protocol error: unexpected message from the agent";
+  if (pairs.size() % 2 != 0) return "protocol error: the agent sent a key without a value";
   size_t bytes = 0;
   for (size_t i = 0; i < pairs.size(); i += 2) bytes += size_of_pair(pairs[i], pairs[i + 1]);
-  if (bytes > kMaxUnsent) return "its agent exceeded the limit of a fence";
+  if (bytes > kMaxUnsent) return "protocol error: the agent sent too much data to a fence";
   has_come_[at] = true;
   ++came_;
   bytes_ += bytes;

@@ -50,8 +50,8 @@ bool Collectives::find_ranks(const std::string& members, Open& open) const {
 
 std::string Collectives::take(int host, std::uint8_t kind, const std::string& members, const std::string& data) {
   const Key key{kind, members};
-  if (data.size() > kMaxPart) return "its agent exceeded the limit of a fence";
-  if (open_.size() >= kMostOpen) return "its agent has too many collectives open";
+  if (data.size() > kMaxPart) return "protocol error: the agent sent too much data to a fence";
+  if (open_.size() >= kMostOpen) return "protocol error: the agent has too many open collectives";
   const auto [at, is_new] = open_.try_emplace(key);
   Open& open = at->second;
   if (is_new && !find_ranks(members, open)) {
@@ -62,9 +62,9 @@ std::string Collectives::take(int host, std::uint8_t kind, const std::string& me
   }
   if (!open.ranks.contains(host)) {
     if (is_new) open_.erase(at);
-    return "its agent joined a collective of other hosts";
+    return "protocol error: the agent joined a collective of other hosts";
   }
-  if (!open.came.insert(host).second) return "its agent joined a collective twice";
+  if (!open.came.insert(host).second) return "protocol error: the agent joined a collective twice";
   if (is_new) hold(host, open, size_of(key, open.ranks));
   hold(host, open, data.size());
   if (held_[host] > kMostOfHost) {

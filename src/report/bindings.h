@@ -1,4 +1,4 @@
-// Which CPUs each rank got, for --report-bindings. PURE.
+// The CPUs of each rank, for --report-bindings. PURE.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dlaunch::report {
 
-/// A line for each rank of world 1: "dlaunch: rank 0 on node1, pid 42: CPUs 0-3".
+/// One line per rank of world 1: "dlaunch: rank 0 on node1, pid 42: CPUs 0-3".
 std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome);
 
 }  // namespace dlaunch::report

@@ -1,4 +1,4 @@
-// Numbers and durations as people read them. PURE.
+// Readable numbers and durations. PURE.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dlaunch::report {
 
-/// A number by a conversion of printf(3) for double, at most 31 characters.
+/// Formats a double with a printf(3) format; at most 31 characters.
 std::string formatted(const char* format, double number);
 
 /// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".

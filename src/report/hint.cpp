@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "report/summary.h"
@@ -7,43 +10,72 @@
 namespace dlaunch::report {
 namespace {
 
-std::string not_found_hint(std::string_view program, std::string_view wdir, bool has_path) {
+/// "run python3 train.py" for the name of a script, else an empty text.
+std::string interpreter_hint(std::string_view program) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kInterpreters{
+      {{".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".R", "Rscript"}, {".jl", "julia"}, {".rb", "ruby"}}};
+  const auto known =
+      std::ranges::find_if(kInterpreters, [&](const auto& each) { return program.ends_with(each.first); });
+  return known == kInterpreters.end() ? "" : "run " + std::string(known->second) + ' ' + shell_quote(program);
+}
+
+/// The hint for a program name that is a shell command: 'echo a | tr a b'.
+std::string shell_hint(std::string_view program) {
+  if (program.find_first_of(" \t\n|&;<>()$`*?") == std::string_view::npos) return {};
+  return "run the command in a shell: sh -c " + shell_quote(program);
+}
+
+std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
+  if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
-    const std::string dotted = "./" + std::string(program);
-    if (!has_path) return "the ranks have no PATH: give the program's path, or pass one with -x PATH";
-    return "it is in no directory of PATH; a program in the working directory is " + shell_quote(dotted);
+    if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
+    const std::string dotted = shell_quote("./" + std::string(program));
+    if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
+    if (status.what.find("working directory") != std::string::npos) {
+      return "run " + dotted + ": the program is in the working directory, which is not in PATH";
+    }
+    return "check the name and PATH; a program in the working directory is " + dotted;
   }
-  if (program.front() != '/')
-    return "the path is taken from the working directory " + shell_quote(wdir) + "; -wdir sets another";
-  return "it must exist on the rank's host";
+  if (program.front() != '/') {
+    return "check the path: it starts in the working directory " + shell_quote(wdir) + "; -wdir sets another";
+  }
+  return "check the path on the rank's host";
+}
+
+std::string not_executable_hint(std::string_view program) {
+  const std::string file = shell_quote(program);
+  const std::string interpreter = interpreter_hint(program);
+  if (interpreter.empty()) return "run chmod +x " + file + ", or start its interpreter: python3 FILE";
+  return interpreter + ", or make it executable: chmod +x " + file;
 }
 
 }  // namespace
 
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
-  if (status.what.find("working directory") != std::string::npos) {
-    return "the directory must be there and open to you on the rank's host; -wdir sets another";
-  }
   if (status.what.find("interpreter") != std::string::npos) {
-    return "a script's first line (#!) names its interpreter, to its end: no Windows line ending; a binary needs its "
-           "loader";
+    return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
   }
+  if (!status.what.starts_with("cannot find ") && status.what.find("working directory") != std::string::npos) {
+    return "check that the directory exists on the rank's host and that you may enter it; -wdir sets another";
+  }
+  if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
   switch (status.error) {
     case ENOENT:
-      return not_found_hint(program, wdir, has_path);
+    case ENOTDIR:
+      return not_found_hint(status, program, wdir, has_path);
     case EACCES:
-      return "make it executable (chmod +x), or run its interpreter: dlaunch … python3 FILE";
+      return not_executable_hint(program);
     case ENOEXEC:
-      return "it is no program of this machine; a script needs a first line such as #!/bin/sh";
+      return "add a first line such as #!/bin/sh to a script; check a binary's CPU type";
     case E2BIG:
-      return "arguments and environment are too long together; pass less, or read them from a file";
+      return "give fewer or shorter arguments and variables, or put them into a file";
     case EMFILE:
     case ENFILE:
-      return "raise the limit of open files: ulimit -n";
+      return "set a higher limit of open files: ulimit -n";
     case EAGAIN:
-      return "raise the limit of processes (ulimit -u, or pids.max of the cgroup)";
+      return "set a higher limit of processes: ulimit -u, or pids.max of the cgroup";
     case ENOMEM:
-      return "the host has no memory left for another process";
+      return "start fewer ranks on the host: its memory is used up";
     default:
       return {};
   }

@@ -13,15 +13,15 @@ namespace dlaunch::report {
 class Lines {
  public:
   void add(std::string_view text) { text_ += message("", text); }
-  /// Adds each line of `texts`, indented.
+  /// Adds each line of `texts`, with `before` in front.
   void add_each(std::string_view before, std::string_view texts) {
     for (const std::string& line : split(trim(texts), '\n')) text_ += message(before, line);
   }
   void add_hint(std::string_view hint) {
     if (!hint.empty()) add_each("  ", hint);
   }
-  /// Adds lines that are complete already.
-  void add_told(std::string_view lines) { text_ += lines; }
+  /// Adds lines that already start with "dlaunch: " and end with a newline.
+  void add_complete(std::string_view lines) { text_ += lines; }
   std::string take() { return std::move(text_); }
 
  private:

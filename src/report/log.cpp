@@ -12,7 +12,7 @@ namespace {
 namespace level = spdlog::level;
 using Importance = output::StandardStreams::Importance;
 
-/// Formats a message as whole lines; a note that is not wanted has none.
+/// Formats a message as complete lines. With --quiet a note becomes empty.
 class LineFormatter : public spdlog::formatter {
  public:
   struct Wanted {
@@ -25,13 +25,13 @@ class LineFormatter : public spdlog::formatter {
     }
   }
 
-  void format(const spdlog::details::log_msg& said, spdlog::memory_buf_t& lines) override {
-    const std::string_view text(said.payload.data(), said.payload.size());
-    if (said.level >= level::err) {
+  void format(const spdlog::details::log_msg& record, spdlog::memory_buf_t& lines) override {
+    const std::string_view text(record.payload.data(), record.payload.size());
+    if (record.level >= level::err) {
       lines.append(text);
-    } else if (said.level < level::warn) {
+    } else if (record.level < level::warn) {
       spdlog::memory_buf_t time;
-      if (time_) time_->format(said, time);
+      if (time_) time_->format(record, time);
       lines.append(message({time.data(), time.size()}, text));
     } else if (wanted_.notes) {
       lines.append(message("note: ", text));
@@ -46,26 +46,26 @@ class LineFormatter : public spdlog::formatter {
 
 class LineSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  explicit LineSink(Tell tell)
-      : base_sink(std::make_unique<LineFormatter>(LineFormatter::Wanted{})), tell_(std::move(tell)) {}
+  explicit LineSink(PrintLines print)
+      : base_sink(std::make_unique<LineFormatter>(LineFormatter::Wanted{})), print_(std::move(print)) {}
 
  private:
-  void sink_it_(const spdlog::details::log_msg& said) override {
+  void sink_it_(const spdlog::details::log_msg& record) override {
     spdlog::memory_buf_t lines;
-    formatter_->format(said, lines);
-    tell_(said.level, {lines.data(), lines.size()});
+    formatter_->format(record, lines);
+    print_(record.level, {lines.data(), lines.size()});
   }
   void flush_() override {}
 
-  const Tell tell_;
+  const PrintLines print_;
 };
 
 }  // namespace
 
-std::shared_ptr<spdlog::logger> make_log(Tell tell) {
-  auto log = std::make_shared<spdlog::logger>("dlaunch", std::make_shared<LineSink>(std::move(tell)));
+std::shared_ptr<spdlog::logger> make_log(PrintLines print) {
+  auto log = std::make_shared<spdlog::logger>("dlaunch", std::make_shared<LineSink>(std::move(print)));
   log->set_level(level::warn);
-  log->set_error_handler([](const std::string&) { throw; });  // spdlog calls it within a catch
+  log->set_error_handler([](const std::string&) { throw; });  // spdlog calls the handler inside a catch block
   return log;
 }
 
@@ -88,7 +88,7 @@ int complain(spdlog::logger& log, const Error& error) {
   return error.exit_code;
 }
 
-void tell_notes(spdlog::logger& log, const std::vector<std::string>& notes) {
+void log_notes(spdlog::logger& log, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) log.warn(note);
 }
 

@@ -1,13 +1,13 @@
-// All that dlaunch itself says on stderr goes through one logger, which `run` owns and lends. The level says what a
-// message is, how it looks, and whether it may be dropped:
+// The logger for all messages of dlaunch on stderr. `run` owns it. The level determines the form of a message, and
+// whether the message may be dropped:
 //
-// error  whole lines, as to_text() (dlaunch/error.h) and the functions of this room make them; never dropped
-// warn   a note, which a person should read: "dlaunch: note: text"; not with --quiet
-//   info   with -v: "dlaunch: text"
-//   debug  with -vv, which shows the time, too: "dlaunch: 12:34:56.789 text"
+// error  complete lines from to_text() (dlaunch/error.h) or from this module; never dropped
+// warn   a note for the user: "dlaunch: note: text"; not with --quiet
+// info   with -v: "dlaunch: text"
+// debug  with -vv, which adds the time: "dlaunch: 12:34:56.789 text"
 //
-// Nothing waits for a reader: while one takes nothing, notes and lines of -v are dropped and counted
-// (output/standard_streams.h). A text may come from anybody, but must hold no variable's value. For one thread.
+// Logging never waits for the reader of stderr: if the reader is slow, notes and -v lines are dropped and counted
+// (output/standard_streams.h). A text may have any content except values of variables. For one thread.
 #pragma once
 
 #include <spdlog/logger.h>
@@ -23,19 +23,19 @@
 
 namespace dlaunch::report {
 
-/// A logger that hands its messages, as whole lines, to `tell`.
-using Tell = std::function<void(spdlog::level::level_enum level, std::string_view lines)>;
-std::shared_ptr<spdlog::logger> make_log(Tell tell);
+/// A logger that passes its messages to `print`, as complete lines.
+using PrintLines = std::function<void(spdlog::level::level_enum level, std::string_view lines)>;
+std::shared_ptr<spdlog::logger> make_log(PrintLines print);
 
 /// A logger that prints errors and notes. The streams must outlive it.
 std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams);
 
-/// Sets what -v, -vv and --quiet ask for.
+/// Applies -v, -vv and --quiet.
 void set_verbosity(spdlog::logger& log, int verbosity, bool quiet);
 
 /// Prints the error and returns its exit code.
 int complain(spdlog::logger& log, const Error& error);
 
-void tell_notes(spdlog::logger& log, const std::vector<std::string>& notes);
+void log_notes(spdlog::logger& log, const std::vector<std::string>& notes);
 
 }  // namespace dlaunch::report

@@ -14,8 +14,8 @@ std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started
   Lines lines;
   const std::string after = " after " + duration_text(elapsed);
   if (lost.size() == 1) {
-    lines.add((started ? "a host was lost" : "a host could not be used") + after + ": " + lost[0].name + ": " +
-              std::string(trim(lost[0].why)));
+    const std::string what = started ? "a host was lost" + after : "cannot use a host";
+    lines.add(what + ": " + lost[0].name + ": " + std::string(trim(lost[0].why)));
     lines.add_hint(lost[0].hint);
     return lines.take();
   }
@@ -24,7 +24,8 @@ std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started
   std::vector<std::pair<size_t, decltype(by_reason)::const_iterator>> order;
   for (auto it = by_reason.cbegin(); it != by_reason.cend(); ++it) order.emplace_back(it->second.size(), it);
   std::ranges::stable_sort(order, {}, [](const auto& entry) { return entry.first; });
-  lines.add(std::to_string(lost.size()) + " hosts" + (started ? " were lost" : " could not be used") + after + ":");
+  const std::string hosts = std::to_string(lost.size()) + " hosts";
+  lines.add(started ? hosts + " were lost" + after + ":" : "cannot use " + hosts + ":");
   for (const auto& [size, reason] : order) {
     lines.add(fold_names(reason->second) + ": " + std::string(trim(reason->first.first)));
     lines.add_hint(reason->first.second);
@@ -32,8 +33,8 @@ std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started
   return lines.take();
 }
 
-/// The command ends the job's control groups first, then each process that holds its id. It looks three times: a later
-/// look finds what was forked during an earlier one, and a group can be removed once it is empty.
+/// The command kills the job's control groups first, then each process with the job's id in its environment. Three
+/// passes: a later pass finds processes that were forked during an earlier pass, and removes groups that became empty.
 std::string end_job_command(const std::string& job_id, const std::string& shell_there) {
   return "echo 'for i in 1 2 3; do for c in $(find /sys/fs/cgroup -name \"dlaunch-" + job_id +
          "-*\"); do echo 1 >$c/cgroup.kill; rmdir $c; done; for e in $(grep -lzxF DLAUNCH_JOB_ID=" + job_id +

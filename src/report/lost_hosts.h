@@ -1,4 +1,4 @@
-// The text about hosts that could not be used or were lost. PURE.
+// The report on hosts that cannot be used or were lost. PURE.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace dlaunch::report {
 
-/// Whole lines, each starting with "dlaunch: ". Hosts with the same reason share one; the reason of most hosts is last.
-/// `started`: ranks had started there.
+/// Complete lines, each starting with "dlaunch: ". Hosts with the same reason share one line; the most common reason is
+/// last. `started`: ranks had started on the hosts.
 std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, Duration elapsed);
 
-/// The command that ends what a job left on a host, for anyone who may run it there: only processes that hold exactly
-/// this id in their environment. `shell_there` is the command that runs a script from its stdin on that host.
+/// The command that kills processes that a job left on a host. It kills only processes with exactly this job id in
+/// their environment. `shell_there`: the command that runs a script from stdin on the host.
 std::string end_job_command(const std::string& job_id, const std::string& shell_there);
 
 }  // namespace dlaunch::report

@@ -40,11 +40,11 @@ std::set<int> device_numbers(const NetCheck& check) {
   return numbers;
 }
 
-/// What is wrong with the device, for people; devices with the same text share a line.
+/// Describes the device's failure. Devices with the same text share a line.
 std::string wrong(const NetHost& host, const CheckedDevice& device) {
   if (!device.trouble.empty()) return device.trouble;
   if (host.peer.empty()) return "net health: " + device.status;
-  return "those of " + host.peer + " are not reached: " + device.status;
+  return "cannot connect to the devices of " + host.peer + ": " + device.status;
 }
 
 Json device_json(const NetHost& host, const CheckedDevice& device) {
@@ -92,8 +92,8 @@ std::string findings_text(const NetCheck& check) {
     }
   }
   if (fault)
-    lines.add_hint("look at the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g");
-  if (!check.lost.empty()) lines.add_told(lost_hosts_text(check.lost, false, check.elapsed));
+    lines.add_hint("check the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g");
+  if (!check.lost.empty()) lines.add_complete(lost_hosts_text(check.lost, false, check.elapsed));
   return lines.take();
 }
 

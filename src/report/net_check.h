@@ -1,4 +1,4 @@
-// What `dlaunch check --ascend` found, as a table, as JSON, and as advice. PURE: values in, text out.
+// The results of `dlaunch check --ascend` as a table, as JSON, and as advice. PURE: values in, text out.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@ namespace dlaunch::report {
 
 inline constexpr const char* kNetSuccess = "Success";
 
-/// One device, and whether it reaches its peer.
+/// One device, and its connection to its peer.
 struct CheckedDevice {
   long device = 0;
   std::string address = {};
   long peer = 0;
-  std::string peer_address = {};  ///< empty: it has no peer, or the peer no address
-  std::string status = {};        ///< as hccn_tool says it: kNetSuccess, "Fault", …; empty: see `trouble`
+  std::string peer_address = {};  ///< empty: no peer, or a peer without an address
+  std::string status = {};        ///< as hccn_tool prints it: kNetSuccess, "Fault", …; empty: see `trouble`
   std::string trouble = {};
 };
 
 struct NetHost {
   std::string name = {};
-  std::string peer = {};     ///< the host of its devices' peers; empty: there is no other host
-  std::string trouble = {};  ///< why it was asked nothing; empty: it was asked
+  std::string peer = {};     ///< the host of the devices' peers; empty: only one host
+  std::string trouble = {};  ///< why the devices were not checked; empty: checked
   std::vector<CheckedDevice> devices = {};
 };
 
@@ -34,13 +34,13 @@ struct NetCheck {
   Duration elapsed{};
 };
 
-/// 0: every device reaches its peer; kExitHostLost: a host could not be reached; 1: otherwise.
+/// 0: every device connects to its peer; kExitHostLost: cannot connect to a host; 1: otherwise.
 int exit_code(const NetCheck& check);
 
-/// A row for each host, a column for each device.
+/// One row per host, one column per device.
 std::string to_table(const NetCheck& check);
 
-/// Lines for stderr; empty when all is well.
+/// Lines for stderr; empty without a failure.
 std::string findings_text(const NetCheck& check);
 
 std::string to_json(const NetCheck& check);

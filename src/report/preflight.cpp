@@ -16,7 +16,7 @@ namespace dlaunch::report {
 namespace {
 
 constexpr size_t kLongTable = 16;  // rows
-constexpr int kDoesNotHold = 1;
+constexpr int kFatalFinding = 1;
 
 using Row = std::vector<std::string>;
 
@@ -41,7 +41,7 @@ bool clock_is_wrong(const CheckedHost& host) {
   return std::abs(host.clock_offset) - host.clock_error > kClockTolerance;
 }
 
-/// An offset within the measurement's error is shown as none, so that hosts that agree look alike.
+/// An offset within the measurement error is shown as "right", so that hosts with correct clocks have equal rows.
 std::string clock_text(const CheckedHost& host) {
   const std::string text = formatted("%+.1f s", host.clock_offset);
   return std::abs(host.clock_offset) <= host.clock_error || text.ends_with("0.0 s") ? "right" : text;
@@ -64,7 +64,7 @@ std::string names_text(const CheckedHost& host) {
   return static_cast<size_t>(known) == all ? "all" : std::to_string(known) + " of " + std::to_string(all);
 }
 
-/// The columns that only some jobs have.
+/// Columns of only some jobs.
 struct Columns {
   bool programs = false;
   bool scripts = false;
@@ -87,7 +87,7 @@ Row head_of(Columns columns) {
   return head;
 }
 
-/// All cells but the host's name.
+/// All cells except the host's name.
 Row row_of(const CheckedHost& host, Columns columns) {
   if (!host.lost.empty()) {
     Row row(head_of(columns).size() - 1, "-");
@@ -105,7 +105,7 @@ Row row_of(const CheckedHost& host, Columns columns) {
   return row;
 }
 
-/// Joins equal rows; the result is in the order of each row's first host.
+/// Merges equal rows; the order is that of the first host of each row.
 std::vector<Row> folded(const std::vector<Row>& rows) {
   std::map<Row, std::vector<std::string>> names;
   std::vector<Row> order;
@@ -125,7 +125,7 @@ bool only_loopback(const std::string& addresses) {
   return !addresses.empty() && std::ranges::all_of(split(addresses, ' '), is_loopback);
 }
 
-/// Collects findings; one that several hosts share is listed once.
+/// Collects findings. Equal findings of several hosts become one.
 class Gatherer {
  public:
   void add(const std::string& host, const std::string& what, const std::string& hint, bool fatal = true) {
@@ -141,60 +141,62 @@ class Gatherer {
   std::vector<Finding> found_;
 };
 
-void look_at_things(const CheckedHost& host, Gatherer& found) {
+void check_things(const CheckedHost& host, Gatherer& found) {
   for (const CheckedThing& directory : host.directories) {
     if (directory.trouble.empty()) continue;
     found.add(host.name, "directory " + directory.name + ": " + directory.trouble,
-              "make it there, share it, or name another with --wdir");
+              "create the directory on the host, share it, or set another with --wdir");
   }
   for (const CheckedThing& program : host.programs) {
-    if (!program.trouble.empty()) found.add(host.name, program.trouble, "install it there, or give its path there");
+    if (!program.trouble.empty())
+      found.add(host.name, program.trouble, "install the program on the host, or give its path there");
   }
   for (const CheckedThing& script : host.scripts) {
     if (script.trouble.empty()) continue;
-    const std::string usual = "copy it there, share its directory, or name another with --wdir";
+    const std::string usual = "put the script on the host, share its directory, or set another with --wdir";
     found.add(host.name, script.trouble, script.hint.empty() ? usual : script.hint);
   }
 }
 
-void look_at_clock(const CheckedHost& host, Gatherer& found) {
+void check_clock(const CheckedHost& host, Gatherer& found) {
   if (!clock_is_wrong(host)) return;
   found.add(host.name,
-            "its clock is " + formatted("%.1f", std::abs(host.clock_offset)) + " s " +
+            "the clock is " + formatted("%.1f", std::abs(host.clock_offset)) + " s " +
                 (host.clock_offset > 0 ? "ahead" : "behind"),
-            "times in logs and the first failure are told by it: have it set by NTP");
+            "run NTP on the host: the clock determines times in logs and the first failure");
 }
 
-void look_at_names(const CheckedHost& host, size_t own, const Preflight& preflight, Gatherer& found) {
-  std::vector<std::string> unknown, taken_for_itself;
+void check_names(const CheckedHost& host, size_t own, const Preflight& preflight, Gatherer& found) {
+  std::vector<std::string> unknown, loopback_names;
   for (size_t i = 0; i < host.addresses.size(); ++i) {
     if (host.addresses[i].empty()) unknown.push_back(preflight.hosts[i].name);
-    if (i != own && only_loopback(host.addresses[i])) taken_for_itself.push_back(preflight.hosts[i].name);
+    if (i != own && only_loopback(host.addresses[i])) loopback_names.push_back(preflight.hosts[i].name);
   }
   if (!unknown.empty()) {
     found.add(host.name,
               "cannot resolve " + fold_names(unknown) + (host.unresolved.empty() ? "" : ": " + host.unresolved),
-              "ranks that call each other by name need it: add it to /etc/hosts there, or to DNS");
+              "add the name to /etc/hosts there, or to DNS: ranks connect to each other by name");
   }
-  if (!taken_for_itself.empty()) {
-    found.add(host.name, "takes " + fold_names(taken_for_itself) + " for itself",
-              "the name means loopback there: name the host so that all others reach it");
+  if (!loopback_names.empty()) {
+    found.add(host.name, "resolves " + fold_names(loopback_names) + " to a loopback address",
+              "use a name of the host that all other hosts can connect to");
   }
   if (own < host.addresses.size() && only_loopback(host.addresses[own]) && preflight.hosts.size() > 1) {
-    found.add(host.name, "takes its own name for a loopback address",
-              "ranks that listen on their own name are not reached by others; mend /etc/hosts there, or name the "
-              "interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME)",
-              false);
+    found.add(
+        host.name, "resolves its own name to a loopback address",
+        "set the address in /etc/hosts there, or the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME): other hosts "
+        "cannot connect",
+        false);
   }
 }
 
-void look_for_twins(const Preflight& preflight, Gatherer& found) {
+void find_duplicates(const Preflight& preflight, Gatherer& found) {
   std::map<std::string, std::vector<std::string>> names;
   for (const CheckedHost& host : preflight.hosts) {
     if (!host.identity.empty()) names[host.identity].push_back(host.name);
   }
   for (auto& [identity, of_one] : names) {
-    if (of_one.size() > 1) found.add({std::move(of_one), "names of one host; each would get ranks", "", false});
+    if (of_one.size() > 1) found.add({std::move(of_one), "names of one host; each name would get ranks", "", false});
   }
 }
 
@@ -202,13 +204,13 @@ void look_for_twins(const Preflight& preflight, Gatherer& found) {
 
 std::vector<Finding> findings(const Preflight& preflight) {
   Gatherer found;
-  look_for_twins(preflight, found);
+  find_duplicates(preflight, found);
   for (size_t i = 0; i < preflight.hosts.size(); ++i) {
     const CheckedHost& host = preflight.hosts[i];
     if (!host.lost.empty()) continue;
-    look_at_names(host, i, preflight, found);
-    look_at_clock(host, found);
-    look_at_things(host, found);
+    check_names(host, i, preflight, found);
+    check_clock(host, found);
+    check_things(host, found);
   }
   auto all = found.take();
   std::ranges::stable_sort(all, {}, &Finding::fatal);
@@ -219,7 +221,7 @@ int exit_code(const Preflight& preflight) {
   if (std::ranges::any_of(preflight.hosts, [](const CheckedHost& host) { return !host.lost.empty(); })) {
     return kExitHostLost;
   }
-  return std::ranges::any_of(findings(preflight), &Finding::fatal) ? kDoesNotHold : 0;
+  return std::ranges::any_of(findings(preflight), &Finding::fatal) ? kFatalFinding : 0;
 }
 
 std::string to_table(const Preflight& preflight) {
@@ -244,7 +246,7 @@ std::string findings_text(const Preflight& preflight) {
   for (const CheckedHost& host : preflight.hosts) {
     if (!host.lost.empty()) lost.push_back({host.name, host.lost, host.hint});
   }
-  if (!lost.empty()) lines.add_told(lost_hosts_text(lost, false, preflight.elapsed));
+  if (!lost.empty()) lines.add_complete(lost_hosts_text(lost, false, preflight.elapsed));
   return lines.take();
 }
 

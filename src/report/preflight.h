@@ -1,4 +1,4 @@
-// What `dlaunch check` found, as a table, as JSON, and as advice. PURE: values in, text out.
+// The results of `dlaunch check` as a table, as JSON, and as advice. PURE: values in, text out.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,37 @@
 
 namespace dlaunch::report {
 
-inline constexpr double kClockTolerance = 1.0;  ///< seconds that a clock may be wrong
+inline constexpr double kClockTolerance = 1.0;  ///< maximum error of a clock, in seconds
 
-/// A directory, program or script that should be on a host.
+/// A directory, program or script that the job needs on a host.
 struct CheckedThing {
-  std::string name;       ///< as asked for
-  std::string found;      ///< its path; for a directory, the one asked for
-  std::string trouble;    ///< why it cannot be used; empty: it can
-  std::string hint = {};  ///< advice; empty: the usual one for such a thing
+  std::string name;       ///< as requested
+  std::string found;      ///< path on the host; of a directory, as requested
+  std::string trouble;    ///< why the thing cannot be used; empty: usable
+  std::string hint = {};  ///< advice; empty: the default advice
 };
 
 struct CheckedHost {
   std::string name;
-  std::string lost;  ///< the phase and the cause why it cannot be used; empty: it was reached, and the rest is set
+  std::string lost;  ///< phase and reason of a failed connection; empty: connected, and the other fields are set
   std::string hint;
-  std::string kernel_name;  ///< uname's nodename
+  std::string kernel_name;  ///< nodename of uname(2)
   std::string identity;     ///< equal for two names of one host
   std::string agent_version;
   int cpus = 0;
   std::string cpus_from;
   std::string device_kind;
   std::vector<int> devices;
-  double clock_offset = 0;                 ///< seconds; ahead of ours when positive
+  double clock_offset = 0;                 ///< seconds; positive: ahead of the launcher's clock
   double clock_error = 0;                  ///< uncertainty of clock_offset
-  std::optional<std::int64_t> shm_free;    ///< bytes; none: no /dev/shm
-  std::optional<std::int64_t> open_files;  ///< none: no limit
+  std::optional<std::int64_t> shm_free;    ///< bytes; none: /dev/shm is missing
+  std::optional<std::int64_t> open_files;  ///< none: unlimited
   std::vector<CheckedThing> directories;
   std::vector<CheckedThing> programs;
-  std::vector<CheckedThing> scripts;  ///< those that the programs read, without those whose directory is missing
+  std::vector<CheckedThing> scripts;  ///< read by the programs; without scripts in missing directories
   std::vector<std::string>
-      addresses;  ///< the addresses that it resolves each host's name to, in the hosts' order; empty: unknown to it
-  std::string unresolved;  ///< why some names could not be looked up; empty: all were
+      addresses;  ///< of each host's name, as resolved on this host, in the order of the hosts; empty: unknown name
+  std::string unresolved;  ///< why some names could not be resolved; empty: all resolved
 };
 
 struct Preflight {
@@ -48,24 +48,24 @@ struct Preflight {
   Duration elapsed{};
 };
 
-/// A remark or a fault that all of these hosts share.
+/// A note or an error about one or more hosts.
 struct Finding {
   std::vector<std::string> hosts;
   std::string what;
   std::string hint;
-  bool fatal = true;  ///< false: the job may run all the same
+  bool fatal = true;  ///< false: the job may still run
 };
 
-/// All findings, except hosts that could not be reached.
+/// All findings, except hosts without a connection.
 std::vector<Finding> findings(const Preflight& preflight);
 
-/// 0: all is well; kExitHostLost: a host could not be reached; 1: another fatal finding.
+/// 0: no fatal finding; kExitHostLost: cannot connect to a host; 1: another fatal finding.
 int exit_code(const Preflight& preflight);
 
-/// A row for each host; when there are many, hosts with equal rows share one.
+/// One row per host. In a long table, hosts with equal rows share one row.
 std::string to_table(const Preflight& preflight);
 
-/// Lines for stderr; empty when there is no finding.
+/// Lines for stderr; empty without findings.
 std::string findings_text(const Preflight& preflight);
 
 std::string to_json(const Preflight& preflight);

@@ -12,10 +12,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The value, where the record must have one.
+/// The value of a mandatory field.
 template <class T>
 T known(std::optional<T> value, const Json& json) {
-  if (!value) throw std::invalid_argument("there is no such thing as " + json.dump());
+  if (!value) throw std::invalid_argument("unknown value " + json.dump());
   return *value;
 }
 
@@ -128,10 +128,8 @@ Result<Record> read_record(std::string_view text, const std::string& name) {
   try {
     return record_of(Json::parse(text));
   } catch (const std::exception& error) {
-    return fail({.where = name,
-                 .what = "is no record of a job",
-                 .why = error.what(),
-                 .hint = "name a file that --report wrote"});
+    return fail(
+        {.where = name, .what = "is not a job record", .why = error.what(), .hint = "give a file that --report wrote"});
   }
 }
 

@@ -50,7 +50,7 @@ const std::string& host_name(const plan::Plan& plan, const plan::Rank& rank) {
   return plan.hosts.at(static_cast<size_t>(rank.host)).host.name;
 }
 
-/// Identifies a rank; its world is written only where it is not the first.
+/// Identifies a rank. The world is written only for spawned ranks.
 Json identity_json(const plan::Plan& plan, size_t id) {
   const Worlds::Place place = plan.worlds.place(static_cast<int>(id));
   if (place.world == 1) return {{"rank", place.rank}};
@@ -107,7 +107,7 @@ Json first_failure_json(const RecordInput& input) {
   return json;
 }
 
-/// The programs that the user started; the plan has those that ranks spawned.
+/// The programs that the user started. The plan has the programs that ranks spawned.
 Json command_json(const plan::Plan& plan) {
   const int started = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
   Json command = Json::array();
@@ -123,7 +123,7 @@ Json libraries_json(const RecordInput& input) {
   return libraries;
 }
 
-/// The plan as an object, or as a text when it is no JSON.
+/// The plan as an object, or as a text if it is not valid JSON.
 Json plan_json(const std::string& text) {
   Json plan = Json::parse(text, nullptr, false);
   return plan.is_discarded() ? Json(text) : plan;

@@ -1,4 +1,5 @@
-// The file of --report. A process of its own writes it, because a disk may hang. Owned by whoever runs the job.
+// RecordFile: the file of --report. A separate process writes the file, because a disk may hang. Owned by the code that
+// runs the job.
 #pragma once
 
 #include <chrono>
@@ -10,28 +11,28 @@
 
 namespace dlaunch::report {
 
-/// Where the record of that attempt lies once a later one has begun.
+/// The path of an attempt's record after a later attempt has started.
 std::string kept_record(const std::string& path, int attempt);
 
 class RecordFile {
  public:
-  /// An empty path means that no record is asked for.
+  /// Without a path no record is written.
   explicit RecordFile(std::string path);
 
-  /// The record of the attempt before, if it is there, is FILE.attempt.K from now on.
+  /// Renames an existing record of the previous attempt to FILE.attempt.K.
   void keep_earlier(int attempt) const;
 
   bool wanted() const { return !path_.empty(); }
-  /// Whether the record is also written while the job runs. That write does not wait, and only write() reports whether
-  /// the file can be written. A pipe or a device gets one record, at the end.
+  /// Whether write_early() is useful while the job runs. write_early() does not wait and does not report failures. A
+  /// pipe or a device gets one record, at the end.
   bool wanted_early() const { return wanted() && replaced_; }
   void write_early(const std::string& text);
-  /// Returns when the record is on the device.
+  /// Returns after the record is synced to the device.
   Result<void> write(const std::string& text);
 
  private:
   std::string path_;
-  bool replaced_;  // a new file takes the old one's place
+  bool replaced_;  // a new file replaces the old file
   std::optional<sys::HelperProcess> early_;
 };
 

@@ -47,7 +47,7 @@ string_view state_word(const RankStack& rank) {
   return rank.state == 'S' || rank.state == 'I' ? "blocked" : "in an unknown state";
 }
 
-/// Different words in the order of their first, at most so many.
+/// At most `most` different words, in the order of their first use.
 std::string joined(const std::vector<std::string>& words, std::size_t most, string_view between) {
   std::vector<std::string> different;
   for (const std::string& word : words) {
@@ -133,7 +133,7 @@ void add_group(std::string& text, const Worlds& worlds, const Group& group) {
 constexpr std::array<string_view, 8> kCollectives = {"allreduce", "allgather", "reducescatter", "alltoall",
                                                      "barrier",   "broadcast", "bcast",         "allgatherv"};
 
-/// The function of the first frame that is a collective operation of some library; empty: none is.
+/// The first frame's function that is a collective operation; empty if there is none.
 std::string collective_in(string_view frames) {
   for (const std::string& line : split(frames, '\n')) {
     for (const std::string& frame : split(line, '<')) {
@@ -150,7 +150,7 @@ std::string collective_in(string_view frames) {
   return {};
 }
 
-/// The innermost frame that is not of the C library, or else the first line.
+/// The innermost frame outside the C library, or else the first line.
 std::string place_in(string_view frames) {
   const std::vector<std::string> lines = split(trim(frames), '\n');
   const auto is_a_programs = [](const std::string& line) {
@@ -160,7 +160,7 @@ std::string place_in(string_view frames) {
   return found == lines.end() ? lines.front() : *found;
 }
 
-/// What the ranks of a group wait in for others; empty: they do not, or it is not known.
+/// The call in which the ranks of a group wait for others; empty if unknown.
 std::string waiting_call(const Group& group) {
   if (const std::string collective = collective_in(group.frames); !collective.empty()) return collective;
   if (!group.ranks.front().in_call) return {};
@@ -168,24 +168,23 @@ std::string waiting_call(const Group& group) {
   return std::string(first.substr(0, first.find(" (")));
 }
 
-/// Where all but one rank stand at one place; empty: it is not so.
+/// Describes a single rank with another stack than all others; empty without such a rank.
 std::string odd_one_out(const Worlds& worlds, const std::vector<Group>& groups) {
   if (groups.size() != 2 || groups[0].ranks.size() != 1 || groups[1].ranks.size() < 2) return {};
   if (trim(groups[0].frames).empty() || trim(groups[1].frames).empty()) return {};
   const std::string one = "rank " + worlds.name(groups[0].ranks.front().rank) + " is the odd one out: ";
   const std::string where = waiting_call(groups[1]);
-  const std::string its_own = waiting_call(groups[0]);
-  if (!where.empty() && its_own.empty()) return one + "the others wait in " + where + ", and it does not";
-  if (!where.empty() && its_own != where) return one + "it waits in " + its_own + ", and the others in " + where;
-  return one + "it alone is in " + place_in(groups[0].frames);
+  const std::string own_call = waiting_call(groups[0]);
+  if (!where.empty() && own_call.empty()) return one + "the other ranks wait in " + where + ", this rank does not";
+  if (!where.empty() && own_call != where) return one + "this rank waits in " + own_call + ", the others in " + where;
+  return one + "only this rank is in " + place_in(groups[0].frames);
 }
 
-void add_silent(std::string& text, const StackPicture& picture) {
-  if (picture.silent_hosts.empty()) return;
-  std::string line = "no answer from " + fold_names(picture.silent_hosts);
-  if (!picture.silent_ranks.empty()) {
-    line +=
-        (picture.silent_ranks.size() == 1 ? " (rank " : " (ranks ") + picture.worlds.fold(picture.silent_ranks) + ")";
+void add_silent(std::string& text, const StackReport& report) {
+  if (report.silent_hosts.empty()) return;
+  std::string line = "no answer from " + fold_names(report.silent_hosts);
+  if (!report.silent_ranks.empty()) {
+    line += (report.silent_ranks.size() == 1 ? " (rank " : " (ranks ") + report.worlds.fold(report.silent_ranks) + ")";
   }
   add_line(text, 2, line);
 }
@@ -200,24 +199,24 @@ std::string ranks_on_hosts(const Worlds& worlds, const std::vector<RankStack>& r
   return worlds.fold(ids(ranks)) + " (" + shown(fold_names(hosts)) + ")";
 }
 
-std::string stacks_text(const StackPicture& picture) {
-  std::string text = message("", picture.title);
-  const std::vector<Group> groups = groups_of(picture.ranks);
-  for (std::size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i) add_group(text, picture.worlds, groups[i]);
+std::string stacks_text(const StackReport& report) {
+  std::string text = message("", report.title);
+  const std::vector<Group> groups = groups_of(report.ranks);
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i) add_group(text, report.worlds, groups[i]);
   if (groups.size() > kMostGroups) {
     std::vector<RankStack> rest;
     for (std::size_t i = kMostGroups; i < groups.size(); ++i) {
       rest.insert(rest.end(), groups[i].ranks.begin(), groups[i].ranks.end());
     }
-    add_line(text, 2, count(groups.size() - kMostGroups, "more group") + ": ranks " + picture.worlds.fold(ids(rest)));
+    add_line(text, 2, count(groups.size() - kMostGroups, "more group") + ": ranks " + report.worlds.fold(ids(rest)));
   }
-  add_silent(text, picture);
+  add_silent(text, report);
   std::size_t remarks = 0;
-  for (const std::string& remark : picture.remarks) {
+  for (const std::string& remark : report.remarks) {
     if (++remarks <= kMostRemarks) add_line(text, 2, remark);
   }
-  if (const std::string odd = odd_one_out(picture.worlds, groups); !odd.empty()) add_line(text, 2, odd);
-  if (!picture.last.empty()) add_line(text, 2, picture.last);
+  if (const std::string odd = odd_one_out(report.worlds, groups); !odd.empty()) add_line(text, 2, odd);
+  if (!report.last.empty()) add_line(text, 2, report.last);
   return text;
 }
 

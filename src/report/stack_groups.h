@@ -1,5 +1,5 @@
-// The picture of what all ranks of a job do: ranks that stand at the same place are one group, the smallest group
-// first. What it shows comes from others' processes, so all of it is made printable and bounded. PURE.
+// The stack report: ranks with the same stack form one group, the smallest group first. The texts come from other
+// processes, so all of them are escaped and limited in length. PURE.
 #pragma once
 
 #include <cstddef>
@@ -15,33 +15,33 @@ namespace dlaunch::report {
 
 /// One rank at one moment.
 struct RankStack {
-  int rank = 0;  ///< its id
+  int rank = 0;  ///< rank id
   std::string host = {};
-  std::string frames = {};                    ///< a line for each frame of the main thread, innermost first
+  std::string frames = {};                    ///< one line per frame of the main thread, innermost first
   char state = '?';                           ///< as in proc(5)
   bool stopped = false;                       ///< SIGSTOP, job control
   bool traced = false;                        ///< by a debugger
-  bool in_call = false;                       ///< that waits for other ranks, as MPI_Recv
-  std::string wait = {};                      ///< where in the kernel; empty: it runs, or it is unknown
-  std::optional<double> cpu = {};             ///< of one CPU, in percent
-  std::optional<std::int64_t> progress = {};  ///< the last number that it wrote
+  bool in_call = false;                       ///< in a call that waits for other ranks, such as MPI_Recv
+  std::string wait = {};                      ///< function in the kernel; empty: running or unknown
+  std::optional<double> cpu = {};             ///< percent of one CPU
+  std::optional<std::int64_t> progress = {};  ///< the last number that the rank wrote
 };
 
-struct StackPicture {
+struct StackReport {
   std::string title = {};
   Worlds worlds = {};
   std::vector<RankStack> ranks = {};
-  std::vector<std::string> silent_hosts = {};  ///< that did not answer
-  std::set<int> silent_ranks = {};             ///< of those hosts
-  std::set<std::string> remarks = {};          ///< why something is missing
-  std::string last = {};                       ///< where all threads' stacks are, and what to do
+  std::vector<std::string> silent_hosts = {};  ///< hosts that did not respond
+  std::set<int> silent_ranks = {};             ///< ranks of silent_hosts
+  std::set<std::string> remarks = {};          ///< why stacks are missing
+  std::string last = {};                       ///< the path of all threads' stacks, and a hint
 };
 
-inline constexpr std::size_t kMostGroups = 16;  ///< that are shown
-inline constexpr std::size_t kMostFrames = 24;  ///< of a group
+inline constexpr std::size_t kMostGroups = 16;  ///< shown groups
+inline constexpr std::size_t kMostFrames = 24;  ///< shown frames of a group
 
-/// Whole lines for stderr, the first as a message of dlaunch's.
-std::string stacks_text(const StackPicture& picture);
+/// Complete lines for stderr. Only the first line starts with "dlaunch: ".
+std::string stacks_text(const StackReport& report);
 
 /// "ranks 0-2,4-7 (node1, node2)"
 std::string ranks_on_hosts(const Worlds& worlds, const std::vector<RankStack>& ranks);

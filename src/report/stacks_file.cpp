@@ -5,7 +5,7 @@
 namespace dlaunch::report {
 namespace {
 
-constexpr unsigned kStacksMode = 0600;  // they name files and functions, and arguments' first bytes
+constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 }  // namespace
 

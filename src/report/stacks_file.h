@@ -1,5 +1,5 @@
-// The file with the stacks of all threads. A process of its own writes it, because a disk may hang. Owned by whoever
-// runs the job.
+// StacksFiles: the files with the stacks of all threads. Separate processes write them, because a disk may hang. Owned
+// by the code that runs the job.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace dlaunch::report {
 
 class StacksFiles {
  public:
-  /// `base` is a path before its number; empty: no file is written.
+  /// `base`: the path without its number; empty: no file is written.
   explicit StacksFiles(std::string base) : base_(std::move(base)) {}
-  /// Waits for what is being written, but not long.
+  /// Waits at most kWait for running writes.
   ~StacksFiles();
   StacksFiles(const StacksFiles&) = delete;
   StacksFiles& operator=(const StacksFiles&) = delete;
 
-  /// Does not wait. Returns the file's path; empty: there is none.
+  /// Starts the write and returns the file's path; empty if no file is written.
   std::string write(const std::string& text);
 
  private:

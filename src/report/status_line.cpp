@@ -17,9 +17,9 @@ using Phase = JobStatus::Phase;
 
 constexpr char kClearLine[] = "\r\x1b[K";
 constexpr int kUsualColumns = 80;
-constexpr std::chrono::seconds kCountdown{1};  // between drawings when nothing but the time changes
+constexpr std::chrono::seconds kCountdown{1};  // between redraws if only the time changes
 
-/// "4 s", until the time has come.
+/// The remaining time: "4 s".
 std::string seconds_to(Time time, Time now) {
   return std::to_string(std::max<long>(0, std::chrono::ceil<std::chrono::seconds>(time - now).count())) + " s";
 }
@@ -39,7 +39,7 @@ std::string running_text(const job::Reached& reached, const Worlds& worlds) {
   return text + " (rank " + worlds.name(reached.last) + ") to " + std::to_string(reached.most);
 }
 
-/// Whether there is nothing to show.
+/// Whether there is no line to show.
 bool is_empty(const JobStatus& status) { return status.phase == Phase::running && !status.reached; }
 
 std::string short_name(int signal) {
@@ -114,8 +114,8 @@ void StatusLine::clear() {
   if (in_foreground()) streams_.overlay(kClearLine);
 }
 
-/// Does not draw on a rank's unfinished line, which may be a prompt, nor from the background, where the terminal could
-/// stop us (TOSTOP).
+/// Not after a rank's unfinished line (maybe a prompt), and not from the background, because the terminal could stop
+/// dlaunch (TOSTOP).
 bool StatusLine::may_draw() const {
   const output::FdWriter& writer = streams_.writer(output::Stream::err);
   return writer.pending() == 0 && !writer.mid_line() && in_foreground();

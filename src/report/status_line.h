@@ -1,7 +1,6 @@
-// One line on the terminal while a start or an end takes long, and with the ranks' progress (--progress), rewritten in
-// place and removed afterwards. Passive: the launcher updates it and calls tick() at its deadline. The line is removed
-// before anything else is shown, and nothing is drawn while stderr has not taken all that was written. The streams must
-// outlive it.
+// StatusLine: one line on the terminal about a slow start, a slow end, or the ranks' progress (--progress). It is
+// redrawn in place and removed before any other output. Not drawn while stderr has queued bytes. Passive: the launcher
+// updates it and calls tick() at its deadline. The streams must outlive it.
 #pragma once
 
 #include <chrono>
@@ -16,35 +15,35 @@
 
 namespace dlaunch::report {
 
-/// What the launcher is busy with. A value.
+/// The current phase of the job, as a plain value.
 struct JobStatus {
   enum class Phase { running, starting, ending };
   Phase phase = Phase::running;
-  std::optional<job::Reached> reached{};  ///< running: nothing is shown without it
-  int started = 0;                        ///< starting: how many ranks of `total` have started
+  std::optional<job::Reached> reached{};  ///< running: no line is shown if empty
+  int started = 0;                        ///< starting: number of started ranks, of `total`
   int total = 0;
   std::string missing{};           ///< starting: hosts that are not ready, as ranges
   int round = 0;                   ///< starting: the round's number
-  std::optional<Time> start_at{};  ///< starting: when the round begins, which waits for that
-  std::string remark{};            ///< starting: text after the rest
+  std::optional<Time> start_at{};  ///< starting: when a delayed round begins
+  std::string remark{};            ///< starting: text at the end of the line
   std::set<int> waiting{};         ///< ending: ids of the ranks that still run
-  Worlds worlds{};                 ///< the world of each of these ids
+  Worlds worlds{};                 ///< the worlds of the ranks in `waiting`
   int signal = 0;                  ///< ending: the signal that was sent
-  std::optional<Time> kill_at{};   ///< ending: when KILL is sent; none: it was sent
+  std::optional<Time> kill_at{};   ///< ending: when KILL follows; none: KILL was sent
   bool operator==(const JobStatus&) const = default;
 };
 
 /// "starting: waiting for node[3-5]"; "starting: round 2 in 4 s"; "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they
 /// will share cores)"; "running: progress 120 (rank 3) to 480"; "ending: waiting for 3 ranks (TERM sent, KILL in 4 s):
-/// 5,9,12"; empty for none. PURE.
+/// 5,9,12". Empty if there is no line to show. PURE.
 std::string status_text(const JobStatus& status, Time now);
 
 class StatusLine {
  public:
-  static constexpr std::chrono::milliseconds kPatience{300};  ///< a shorter phase is not shown
-  static constexpr std::chrono::milliseconds kBetween{100};   ///< the least time between two drawings
+  static constexpr std::chrono::milliseconds kPatience{300};  ///< shorter phases are not shown
+  static constexpr std::chrono::milliseconds kBetween{100};   ///< minimum time between two redraws
 
-  /// Shows nothing where stderr is no terminal.
+  /// Draws only if stderr is a terminal.
   explicit StatusLine(output::StandardStreams& streams);
   ~StatusLine();
   StatusLine(const StatusLine&) = delete;
@@ -52,7 +51,7 @@ class StatusLine {
 
   void update(JobStatus status, Time now);
 
-  /// When tick() must be called at the latest.
+  /// The latest time to call tick().
   std::optional<Time> deadline() const;
   void tick(Time now);
 
@@ -68,8 +67,8 @@ class StatusLine {
   const int fd_;
   const bool terminal_;
   JobStatus status_;
-  Time due_;           // of the next drawing
-  std::string shown_;  // the text on the terminal; empty: none
+  Time due_;           // of the next redraw
+  std::string shown_;  // the text on the terminal; may be empty
 };
 
 }  // namespace dlaunch::report

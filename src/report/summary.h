@@ -1,5 +1,5 @@
-// What went wrong, for stderr: the consequences first, the root cause in the last lines, where people look. PURE:
-// values in, text out.
+// The summary of a failed job, for stderr: the cause, the last lines of the rank that failed first, the consequences,
+// and processes that may be left. PURE: values in, text out.
 #pragma once
 
 #include <functional>
@@ -16,29 +16,30 @@ namespace dlaunch::report {
 struct Summary {
   const plan::Plan& plan;
   const job::Outcome& outcome;
-  std::vector<std::string> last_words;  ///< of the rank that failed first, or of the sidecar; may be empty
-  std::string log_path;                 ///< its stderr file; empty without one
+  std::vector<std::string> last_lines;  ///< of the rank that failed first, or of the sidecar; may be empty
+  std::string log_path;                 ///< the file of the stream; empty without a file
   Duration elapsed{};                   ///< of the whole job
-  /// The command that runs a script from its stdin on a host. Called only for hosts that were not reached again.
+  /// The command that runs a script from stdin on a host. Called only for hosts that were not reached again.
   std::function<std::string(const plan::Host&)> shell_there = {};
-  std::string error_file = {};  ///< last_words are from this file, and not from stderr
+  std::string error_file = {};    ///< not empty: last_lines are from this file, not from `stream`
+  std::string stream = "stderr";  ///< the stream of last_lines: "stderr", "stdout", or "output" if both are one
 };
 
-/// Whole lines, each starting with "dlaunch: ". Empty after a success that left nothing behind. Ranks that ended
-/// because of the cause are counted, not listed.
+/// Complete lines, each starting with "dlaunch: ". Empty after a success without leftovers. Ranks that were stopped
+/// because of the cause are counted, not listed. Ranks that did not start for the same reason share one line.
 std::string failure_summary(const Summary& summary);
 
-/// What ended a round, in one line without a newline: "rank 3 (host node1, pid 42) exited with 3 after 2.0 s".
+/// The cause of a round's end in one line without a newline: "rank 3 (host node1, pid 42) exited with code 3 after
+/// 2.0 s".
 std::string cause_text(const Summary& summary);
 
-/// How to end what may be left on hosts that were lost and not reached again; empty where there are none.
+/// The commands that kill processes on lost hosts that were not reached again; empty without such hosts.
 std::string unswept_text(const Summary& summary);
 
-/// The line that tells of it: "dlaunch: CAUSE; restart 1 of 3 in 4 s".
+/// The line that announces a restart: "dlaunch: CAUSE; restart 1 of 3 in 4 s".
 std::string restart_text(const std::string& cause, int restart, int restarts, std::chrono::seconds wait);
 
-/// The one thing to do about a rank that did not start; empty when the error says it all. `has_path`: the rank's
-/// environment has a PATH.
+/// How to fix a program that did not start; empty if the error is clear. `has_path`: the rank's environment has a PATH.
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path);
 
 }  // namespace dlaunch::report

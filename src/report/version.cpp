@@ -1,4 +1,4 @@
-// The one place that reads the libraries' versions. It uses only their macros and links nothing of them.
+// The only code that reads the versions of the libraries. Uses macros only, without linking the libraries.
 #include <fmt/core.h>
 #include <hwloc/autogen/config.h>
 #include <nettle/version.h>
@@ -24,7 +24,7 @@ std::string dotted(long major, long minor, long patch) {
 std::string version() { return DLAUNCH_VERSION; }
 
 std::vector<std::pair<std::string, std::string>> libraries() {
-  // Asio's and fmt's macros are numbers such as 102201 (1.22.1) and 90100 (9.1.0).
+  // The macros of Asio and fmt are numbers such as 102201 (1.22.1) and 90100 (9.1.0).
   return {
       {"Asio", dotted(ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100)},
       {"CLI11", CLI11_VERSION},

@@ -9,6 +9,6 @@ namespace dlaunch::report {
 
 std::string version();
 std::vector<std::pair<std::string, std::string>> libraries();  ///< name, version
-std::string version_text();                                    ///< the text of --version
+std::string version_text();                                    ///< for --version
 
 }  // namespace dlaunch::report

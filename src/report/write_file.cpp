@@ -16,14 +16,14 @@
 namespace dlaunch::report {
 namespace {
 
-constexpr int kAttempts = 16;  // tries for a temporary name that nobody has
+constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
   return fail(
-      {path, "cannot write", std::strerror(error), "give a path in a directory that you can write to", kExitOutput});
+      {path, "cannot write", std::strerror(error), "use a path in a directory that you may write to", kExitOutput});
 }
 
-/// Returns errno, or 0 when all was written. Closes `fd`, because some file systems report a full disk only then.
+/// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.
 int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
   int error = sys::write_all(fd.get(), text) ? 0 : errno;
   if (error == 0 && durable && ::fsync(fd.get()) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
@@ -31,12 +31,12 @@ int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
   return error;
 }
 
-/// Gives the file the mode, the group and, where this process may, the owner of the file that it replaces.
+/// Copies mode, group and, if permitted, owner from the replaced file.
 void take_over(int fd, const std::string& path) {
   struct stat old{};
   if (::lstat(path.c_str(), &old) != 0) return;
   if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
-    old.st_mode &= ~static_cast<mode_t>(S_IRWXG);  // it has another group
+    old.st_mode &= ~static_cast<mode_t>(S_IRWXG);  // the new file has another group
   }
   ::fchmod(fd, old.st_mode & 0777);
 }
@@ -52,7 +52,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A file system that cannot do it (EINVAL) does not make the record a failure.
+/// A file system without support for the sync (EINVAL) is not an error.
 void sync_directory(const std::string& directory) {
   const sys::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd) ::fsync(fd.get());

@@ -1,4 +1,4 @@
-// Writes a whole text to a path in one step.
+// Writes a complete text to a file, atomically.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 namespace dlaunch::report {
 
 struct WriteAs {
-  unsigned mode = 0666;  ///< of a new file, less the umask; an existing file keeps its mode and owner
-  bool durable = false;  ///< the file and its name are on the device on return
+  unsigned mode = 0666;  ///< of a new file, minus the umask; an existing file keeps its mode and owner
+  bool durable = false;  ///< sync the file and its name to the device before the return
 };
 
-/// A reader of `path` sees the old file or the new one, never a part: a temporary file beside it is renamed over it. An
-/// existing pipe, device or link is written through instead of being replaced.
+/// A reader of `path` gets the old file or the new file, never a part: a temporary file in the same directory replaces
+/// the old file. An existing pipe, device or link is not replaced but written to.
 Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as = {});
 
-/// Whether a new file takes the place of `path`, so that it is not written through.
+/// Whether a new file would replace `path` (not for a pipe, device or link).
 bool is_replaced(const std::string& path);
 
-/// A check before the job: an Error when writing would fail now, as far as can be told without doing it.
+/// A check before the job: an Error if a write would probably fail now. Does not write.
 Result<void> check_can_write(const std::string& path);
 
 }  // namespace dlaunch::report

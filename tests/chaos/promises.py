@@ -108,7 +108,7 @@ def enders(step, seen, witness=None):
     found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in (seen.witness if witness is None else witness).items() if rank.code]
     found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - seen.slow * TOGETHER:
-        found.append(Ender(seen.started + step.timeout, 124, "time out", last=True))
+        found.append(Ender(seen.started + step.timeout, 124, "timed out", last=True))
     found += told_at_nodes(step, seen)
     if step.full_disk:
         found.append(Ender(seen.started, 1, "No space left on device", seen.ended - seen.started, False, last=True))

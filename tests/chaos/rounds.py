@@ -101,15 +101,15 @@ def check_earlier(step, seen, rounds):
 def may_be_last(step, seen, round_, why):
     """Whether the reported reason for the missing restart is possible."""
     found = enders_of(step, seen, round_)
-    if "is lost, and there is no spare host" in why:
+    if "spare host" in why:
         return any(ender.host for ender in found)
     if "in the same way 3 times" in why:
         return round_.number >= 2
-    if "the time limit ran out" in why:
+    if "time limit reached while" in why:
         return any(ender.code == 124 for ender in found)
-    if "came while it was being ended" in why or "a signal came" in why:
+    if "came while the round was being stopped" in why or "a signal came" in why:
         return any(ender.code in (130, 143) for ender in found)
-    if "not all of it could be ended" in why:
+    if "some processes of the failed round may be left" in why:
         return any(done.hit and (silent(done.fault) or done.fault.act in ("pause", "down")) for done in seen.done)
     return False
 

@@ -46,7 +46,7 @@ class Promises(StepCase):
                 self.assert_broken("bytes")
 
     def test_indented_lines_belong_to_dlaunch(self):
-        self.seen.err += b"dlaunch: time out after 2.0 s; stacks of 2 ranks (main thread):\n  no answer from node1 (ranks 0-1)\n"
+        self.seen.err += b"dlaunch: timed out after 2.0 s; stacks of 2 ranks (main thread):\n  no answer from node1 (ranks 0-1)\n"
         self.assert_broken()
         self.seen.err += b"no answer from node1 (ranks 0-1)\n"
         self.assert_broken("bytes")
@@ -110,7 +110,7 @@ class Promises(StepCase):
         self.seen.done = [Done(Fault(0.1, "pause", "all"), 100.1, True, 102.1), Done(Fault(0.2, "kill", "guardian"), 100.2, True)]
         self.seen.witness, self.seen.ended, self.seen.code = {}, 102.2, 124
         self.seen.out = b""
-        self.seen.err = b"dlaunch: time out after 2.1 s\n"
+        self.seen.err = b"dlaunch: timed out after 2.1 s\n"
         self.assert_broken()
         self.seen.done[0].until = 100.15  # the launcher continued before
         self.assert_broken("cause")
@@ -147,7 +147,7 @@ class Promises(StepCase):
 
     def test_silent_host_delays_the_end(self):
         self.step.timeout = 2
-        self.seen.witness, self.seen.out, self.seen.err = {}, b"", b"dlaunch: time out after 23.1 s\n"
+        self.seen.witness, self.seen.out, self.seen.err = {}, b"", b"dlaunch: timed out after 23.1 s\n"
         self.seen.ended, self.seen.code = 123.1, 124
         self.seen.done = [Done(Fault(0.1, "stop", "worker"), 100.1, True)]
         self.assert_broken()
@@ -169,7 +169,7 @@ class Promises(StepCase):
         self.step.timeout, self.seen.ended, self.seen.code = 2, 102.5, 124
         self.step.codes = {1: 42}
         self.seen.witness = {0: Rank("head"), 1: Rank("head", 42, 100.54)}
-        self.seen.err += b"dlaunch: time out after 2.5 s: ranks 0-1 were still running\n"
+        self.seen.err += b"dlaunch: timed out after 2.5 s: ranks 0-1 were still running\n"
         self.assert_broken("cause")
         self.seen.done = [Done(Fault(0.46, "pause", "worker", seconds=2), 100.46, True, 102.46)]
         self.assert_broken()
@@ -183,7 +183,7 @@ class Promises(StepCase):
         self.seen.witness = {}
         self.seen.out = self.seen.err = b""
         down = Done(Fault(0.2, "down", "link", host="node2", seconds=3), 100.2, True)
-        self.seen.err = b"dlaunch: time out after 3.7 s: ranks 0-1 were still running\n"
+        self.seen.err = b"dlaunch: timed out after 3.7 s: ranks 0-1 were still running\n"
         self.seen.done = [Done(Fault(0.4, "kill", "worker", host="node2"), 100.4, True)]
         self.assert_broken("cause")
         self.seen.done.insert(0, down)
@@ -289,7 +289,7 @@ class Rounds(unittest.TestCase):
         failed = "dlaunch: rank 1 (host head, pid 7) exited with code 3 after 0.5 s"
         self.ends_in_round_0(3, failed)
         self.assert_broken("rounds")
-        self.ends_in_round_0(3, failed, "dlaunch: no restart: it failed in the same way 3 times")
+        self.ends_in_round_0(3, failed, "dlaunch: no restart: the job failed in the same way 3 times")
         self.assert_broken("rounds")  # it was the first failure
 
     def test_lost_host_without_spare_ends_the_job(self):

@@ -1,4 +1,4 @@
-"""What the documents name is there, and they can be read in a window of 120 columns."""
+"""The documents name only files that exist, and fit a window of 120 columns."""
 import pathlib
 import re
 import unittest

@@ -6,17 +6,13 @@ import signal
 import subprocess
 
 from hosts_case import interrupt, lines
-from support import SANITIZED, left_since
+from support import SANITIZED, cause, left_since
 
 
 def hellos(stdout):
     """Parses the output of mpi_hello: {rank: (size, host, app, universe)}."""
     found = re.findall(r"^rank (\d+) of (\d+) on (\S+) app (\d+) universe (-?\d+)$", stdout.decode(), re.M)
     return {int(rank): (int(size), host, int(app), int(universe)) for rank, size, host, app, universe in found}
-
-
-def last_line(result):
-    return result.stderr.decode().splitlines()[-1]
 
 
 class OneHost:
@@ -61,7 +57,7 @@ class Endings:
     def test_abort_gives_its_code_and_its_rank(self):
         result = self.run_dlaunch("-n", 3, "--report", "r.json", self.mpi("mpi_leave"), "abort", 1, 7)
         self.assert_exit(result, 7)
-        self.assertRegex(last_line(result), r"^dlaunch: rank 1 \(host \S+, pid \d+\) called MPI_Abort with code 7 after")
+        self.assertRegex(cause(result.stderr), r"^dlaunch: rank 1 \(host \S+, pid \d+\) called MPI_Abort with code 7 after")
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual(record["ranks"][1]["status"], {"kind": "aborted", "code": 7})
         self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [True, False, True])
@@ -78,7 +74,7 @@ class Endings:
             with self.subTest(who):
                 result = self.run_dlaunch("-n", 2, self.mpi("mpi_leave"), "exit", who, 0)
                 self.assert_exit(result, 1)
-                self.assertIn("exited with code 0 after MPI_Init and without MPI_Finalize", last_line(result))
+                self.assertIn("exited with code 0 after MPI_Init and without MPI_Finalize", cause(result.stderr))
 
     def test_exit_code_of_a_rank_without_finalize_is_kept(self):
         self.assert_exit(self.run_dlaunch("-n", 2, self.mpi("mpi_leave"), "exit", 1, 5), 5)

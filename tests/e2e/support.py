@@ -221,6 +221,17 @@ def screen(shown):
     return [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.replace(CLEAR, b"\x1b[K").split(b"\r\n")]
 
 
+CAUSE = re.compile(r"^dlaunch: (?:rank \S+ \(host .*\) |ranks .* did not start|program \"|cannot run program |timed out after|hung after|interrupted by|"
+                   r"preempted by|a host was lost|\d+ hosts were lost|cannot use |output failed).*$", re.M)
+
+
+def cause(stderr):
+    """The line of the summary that names the cause; the last lines of the rank and the consequences follow it."""
+    found = [line for line in CAUSE.findall(stderr.decode(errors="replace")) if "; stacks of " not in line and "; restart " not in line]
+    assert found, stderr
+    return found[-1]
+
+
 def without_notes(stderr):
     """Removes dlaunch's notes, for example on more ranks than CPUs, which depend on the machine."""
     return b"".join(line for line in stderr.splitlines(True) if not line.startswith(b"dlaunch: note: "))

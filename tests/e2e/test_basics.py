@@ -18,7 +18,7 @@ class Basics(Case):
         misspelt = {"DLAUNCH_GRCE": "4"}
         told = self.run_dlaunch("-n", "1", "true", env=misspelt)
         self.assert_exit(told, 0)
-        self.assertEqual(told.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?\n")
+        self.assertEqual(told.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: unknown option; use DLAUNCH_GRACE\n")
         self.assertEqual(self.run_dlaunch("-q", "-n", "1", "true", env=misspelt).stderr, b"")
         # The variables that dlaunch sets for a rank are known.
         inner = self.run_dlaunch("-n", "1", support.DLAUNCH, "-n", "1", "true")

@@ -54,7 +54,7 @@ class SharedMemory(Case):
         kept = [stranger.name, *(f"{name}_{pid}_{more}{self.mark}" for pid in pids for name, more in (("ckpt", ""), ("torch", "open_")))]
         self.assertEqual(self.names(), sorted(kept), err)
         for pid in pids:
-            self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed what killed ranks left in shared memory: ")[2])
+            self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed shared memory of killed ranks: ")[2])
 
     def test_segment_mapped_by_a_killed_rank_is_removed(self):
         """The name does not contain the rank's pid. A segment that no rank has mapped may belong to another job: it is
@@ -73,7 +73,7 @@ class SharedMemory(Case):
             if not segment.exists():
                 break
         self.assertEqual(self.names(), [other.name], err)
-        self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; nobody has these open, .*: rm .*{other}")
+        self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; not in use, .*: rm .*{other}")
 
     def test_older_segments_remain(self):
         old = SHARED / f"torch_1_{self.mark}"
@@ -101,9 +101,9 @@ class Delays(Case):
         result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 11, "--report", "report.json", *self.FAILS, cwd=self.dir)
         told, record = lines(result.stderr), json.loads((self.dir / "report.json").read_text())
         self.assert_exit(result, 124)
-        self.assertRegex(told[-2], r"^dlaunch: 2 ranks were not started again for restart \d+$")
-        self.assertRegex(told[-1], r"^dlaunch: time out after \d+\.\d s$")
-        self.assertGreaterEqual(float(told[-1].split()[-2]), 11, "the time of all rounds is told")
+        self.assertRegex(told[-1], r"^dlaunch: 2 ranks were not started again for restart \d+$")
+        self.assertRegex(told[-2], r"^dlaunch: timed out after \d+\.\d s$")
+        self.assertGreaterEqual(float(told[-2].split()[-2]), 11, "the time of all rounds is told")
         self.assertEqual((record["cause"], record["exit_code"]), ("timeout", 124))
         self.assertGreaterEqual(record["wall_s"], 11)
         self.assertEqual([each["cause"] for each in record["earlier_rounds"]], record["round"] * ["rank_failed"])

@@ -132,19 +132,19 @@ class Chaos(Case):
 
     def test_impossible_faults_are_rejected_before_the_start(self):
         started = ("touch", "started")
-        for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"lead through a proxy"),
+        for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"use a proxy"),
                            (["--fault", "kill:rank=0@1s", "--", "-H", "elsewhere", *started], b"processes of other hosts"),
                            (["--fault", "kill:rank=0@1s", "--", "--same-line", "--nodes", "2", "--node-rank", "1", *started], b"this is node 1 of a --same-line job"),
-                           (["--fault", "reset:fake9@1s", "--", "--fake-hosts", "2x1", *started], b"the job has no host fake9"),
+                           (["--fault", "reset:fake9@1s", "--", "--fake-hosts", "2x1", *started], b"the job does not have host fake9"),
                            (["--fault", "kill:rank=2@1s", "--", "-n", "2", *started], b"the job has 2 ranks"),
                            (["--fault", "kill:rank=1@round=1:1s", "--", "-n", "2", *started], b"the job's last round is 0"),
                            (["--fault", "kill:rank=1@1s", "--report", "missing/x", "--", "-n", "2", *started], b"missing/x"),
-                           (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"no file is written"),
+                           (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"the job does not write output files"),
                            (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
-                           (["--fault", "crash:rank=0@1s", "--", *started], b"invalid fault"),
+                           (["--fault", "crash:rank=0@1s", "--", *started], b"is no fault"),
                            (["--expect", "code=0", "--", *started], b"no fault is named"),
                            (["--fault", "kill:rank=0@1s"], b"no job is named"),
-                           (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"starts no job"),
+                           (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"does not start a job"),
                            (["--fault", "kill:rank=0@1s", "--", "--as", "torchrun", *started], b"another launcher's"),
                            (["--plan", "missing", "--", *started], b"missing"),
                            (["--fault", "kill:rank=0@1s", "--", "--no-such", *started], b"--no-such")):

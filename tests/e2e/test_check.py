@@ -86,7 +86,7 @@ class Slots(Query):
         (self.dir / "hosts").write_text("node1\nnowhere\nnode2\n")
         self.host(2).kill_sshd()
         result = self.run_dlaunch("--hostfile", "hosts", "true")
-        self.assert_told(result, 125, "2 hosts could not be used")
+        self.assert_told(result, 125, "cannot use 2 hosts")
         self.assert_told(result, 125, "nowhere")
         self.assert_told(result, 125, "node2", "refused")
 
@@ -108,7 +108,7 @@ class Slots(Query):
         interrupt(job)
         result, took = self.finish(job)
         self.assertLess(took, 6)  # the timeout of a connection is 10 s
-        self.assert_told(result, 130, "SIGINT", "nothing was started")
+        self.assert_told(result, 130, "SIGINT", "no rank was started")
         self.assertEqual(self.bed.head.find("ssh "), [])
         self.assert_hosts_clean()
 
@@ -194,7 +194,7 @@ class Check(Query):
     def test_script_of_ranks_with_rank_dirs_must_be_staged(self):
         (self.dir / "train.py").write_text("")
         check = ["check", "-H", "node1", "--rank-dir", "run{rank}", "python3"]
-        self.assert_told(self.run_dlaunch(*check, "train.py"), 1, "train.py is not among the files of --stage")
+        self.assert_told(self.run_dlaunch(*check, "train.py"), 1, "train.py is not in --stage")
         self.assert_exit(self.run_dlaunch(*check, "../train.py"), 0)
         self.assert_told(self.run_dlaunch(*check, "../other.py"), 1, "cannot read other.py")
         self.assert_exit(self.run_dlaunch("check", "--stage", "*.py", *check[1:], "train.py"), 0)
@@ -202,7 +202,7 @@ class Check(Query):
     def test_misspelt_variable_is_reported(self):
         result = self.run_dlaunch("check", "-H", "node1", env={"DLAUNCH_GRCE": "4"})
         self.assert_exit(result, 0)
-        self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: did you mean DLAUNCH_GRACE?\n")
+        self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: unknown option; use DLAUNCH_GRACE\n")
 
     def test_unreachable_host_is_reported(self):
         self.host(2).kill_sshd()

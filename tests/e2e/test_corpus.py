@@ -1,10 +1,7 @@
-"""Tests public command lines of other launchers: each line is planned unchanged, through a link with the name of its
-launcher, and the result is compared with tests/corpus/outcomes.tsv. A rejected line has a reason: its own launcher
-rejects it, or dlaunch does not support it. The column `needs` is not part of the public line. It lists files, which the
-test creates with the given content, for example host files and configurations of accelerate. After a wanted change:
-    DLAUNCH_UPDATE_GOLDEN=1 DLAUNCH=build/dev/bin/dlaunch PROGRAMS=build/dev/tests/programs python3 -B tests/e2e/test_corpus.py
-writes the outcomes and the table of docs/launchers.md; read the diff before you commit it. CORPUS names another file of
-lines: then the test prints the counts and compares nothing."""
+"""Tests public command lines of other launchers. Each line is planned through a link with the launcher's name, and the
+plan or error is compared with tests/corpus/outcomes.tsv. A refused line also has a reason: its launcher rejects the
+line too, or dlaunch does not support the line. tests/corpus/README.md describes the files and the update after a
+change. With CORPUS=FILE the lines of FILE are planned and counted, without a comparison."""
 import collections
 import concurrent.futures
 import csv
@@ -23,7 +20,7 @@ LINES = pathlib.Path(os.environ.get("CORPUS", ROOT / "tests/corpus/lines.tsv"))
 OUTCOMES = ROOT / "tests/corpus/outcomes.tsv"
 # Lines in spellings that the parsers of their launchers allow, with the outcomes.
 SPELLINGS = ROOT / "tests/corpus/spellings.tsv"
-PAGE = ROOT / "docs/launchers.md"
+PAGE = ROOT / "tests/corpus/README.md"
 UPDATE = bool(os.environ.get("DLAUNCH_UPDATE_GOLDEN"))
 NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
          "accelerate-launch")

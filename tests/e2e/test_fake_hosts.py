@@ -18,7 +18,7 @@ class FakeHosts(Case):
     def test_each_fake_host_has_a_name_an_agent_and_slots(self):
         result = self.run_dlaunch("--fake-hosts", "2x2", "-v", *sh('echo "$DLAUNCH_RANK $DLAUNCH_HOST $DLAUNCH_FAKE_HOST $DLAUNCH_LOCAL_RANK $PPID"'))
         self.assert_exit(result, 0)
-        self.assertNotIn(b"names of one host", result.stderr)
+        self.assertNotIn(b"names of the same host", result.stderr)
         seen = sorted(line.split() for line in lines(result.stdout))
         self.assertEqual([words[:4] for words in seen], [["0", "fake1", "fake1", "0"], ["1", "fake1", "fake1", "1"],
                                                          ["2", "fake2", "fake2", "0"], ["3", "fake2", "fake2", "1"]])
@@ -43,7 +43,7 @@ class FakeHosts(Case):
         for words in (["-H", "a"], ["--exec", "x"], ["--transport", "ssh"], ["--ssh-port", "22"]):
             result = self.run_dlaunch("--fake-hosts", "2x1", *words, "true")
             self.assert_exit(result, 2)
-            self.assertIn(b"this machine plays the job's hosts", result.stderr)
+            self.assertIn(b": all hosts are on this machine", result.stderr)
         for value in ("", "x4", "2x", "0x4", "2x0", "255x1", "two", "2x4x1"):
             result = self.run_dlaunch("--fake-hosts", value, "true")
             self.assert_exit(result, 2)

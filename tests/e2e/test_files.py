@@ -100,9 +100,9 @@ class Layout(Case):
     def test_overwritten_files_are_reported(self):
         self.run_dlaunch("-n", 3, "--output-filename", "logs", "echo", "x")
         result = self.run_dlaunch("-v", "-n", 2, "--output-filename", "logs", "true")
-        told = f" 2 files of an earlier job overwritten, as {self.dir}/logs/1/rank.0/stdout; last written 20".encode()
+        told = f" overwrote 2 files of an earlier job, such as {self.dir}/logs/1/rank.0/stdout; last written 20".encode()
         self.assertIn(told, result.stderr)
-        self.assertNotIn(b"overwritten", self.run_dlaunch("-v", "-n", 2, "--output-filename", "logs", "true").stderr)
+        self.assertNotIn(b"overwrote", self.run_dlaunch("-v", "-n", 2, "--output-filename", "logs", "true").stderr)
         self.assert_succeeds("-n", 2, "--output-filename", "logs", "echo", "quiet")
 
     def test_earlier_logs_are_kept(self):

@@ -26,7 +26,7 @@ class Stuck(Case):
 
     def assert_told_once(self, result, path):
         self.assertEqual(result.stderr.count(f"cannot write {path}".encode()), 1, result.stderr)
-        self.assertIn(b"bytes of the ranks' output were not taken in time", result.stderr)
+        self.assertIn(b"bytes of the ranks' output were not written in time", result.stderr)
 
     def resident(self, name=b"dlaunch"):
         return sum(support.resident_bytes(pid) for pid in self.processes()

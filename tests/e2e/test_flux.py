@@ -71,7 +71,7 @@ class ByFluxExec(HostsCase):
         self.assertRegex(done.stderr, rb"agents of node\[1-2\] connect to ")
 
     def test_transport_flux_outside_flux_is_rejected(self):
-        self.assert_told(self.run_dlaunch("--transport", "flux", "true", env={"FLUX_URI": ""}), 2, "--transport flux", "no Flux instance")
+        self.assert_told(self.run_dlaunch("--transport", "flux", "true", env={"FLUX_URI": ""}), 2, "--transport flux", "not in a Flux instance")
 
     def test_instance_that_does_not_answer_is_an_error(self):
         (self.flux.dir / "flux").write_text("#!/bin/sh\necho 'flux-kvs: ERROR: flux_open: Connection refused' >&2\nexit 1\n")

@@ -74,7 +74,7 @@ class OneHost(Readers, Case):
                            (("--env-for", "mindspore-dynamic,openmpi"), "OMPI_COMM_WORLD_RANK"),
                            (("--env-for", "mindspore-dynamic", "--visible", "rank"), "does not go with --visible rank"),
                            (("--visible", "rank", "--fake-devices", 0), "are not known"),
-                           (("--devices", "[4,8]"), "write [4,8), 4-7 or 0,2")):
+                           (("--devices", "[4,8]"), "expected [4,8), 4-7 or 0,2")):
             result = self.run_dlaunch("-n", 1, *args, "touch", "started")
             self.assert_exit(result, 2)
             self.assertIn(said, result.stderr.decode())
@@ -131,8 +131,8 @@ class Scheduler(Case):
         self.assert_exit(result, 3)
         said = result.stderr.decode()
         self.assertRegex(said, r"the scheduler \(host .*, pid \d+\) exited with code 3")
-        self.assertIn("last stderr lines of the scheduler:\ndlaunch:   | no port", said)
-        self.assertIn("2 ranks were ended because of it", said)
+        self.assertIn("last output lines of the scheduler:\ndlaunch:   | no port", said)
+        self.assertIn("stopped 2 ranks", said)
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"], len(record["ranks"])), ("companion_failed", 3, 2))
 

@@ -41,7 +41,7 @@ class Requeue(GridEngineCase):
         self.engine.tell("qmod", "-sj", number)
         for rank in (0, 1):
             self.wait_said(f"rank {rank} was told SIGUSR1\n")
-        self.wait_said("preempted by SIGUSR1.* after .*: all ranks ended with 0 within")
+        self.wait_said("preempted by SIGUSR1.* after .*: all ranks exited with 0 within")
         for rank in (0, 1):
             self.wait_said(f"rank {rank} attempt 1 goes on from step 7")
         self.assertTrue(wait_until(lambda: number not in self.engine.jobs(), PATIENCE), self.text())
@@ -55,7 +55,7 @@ class Requeue(GridEngineCase):
     def test_deleted_job_saves_its_state_and_stays_deleted(self):
         number = self.submit()
         self.engine.tell("qdel", number)
-        self.wait_said("preempted by SIGUSR2.* after .*: all ranks ended with 0 within")
+        self.wait_said("preempted by SIGUSR2.* after .*: all ranks exited with 0 within")
         self.assertTrue(wait_until(lambda: number not in self.engine.jobs(), PATIENCE), self.text())
         self.assertEqual(sorted(state.name for state in self.place.glob("state.*")), ["state.0", "state.1"])
 

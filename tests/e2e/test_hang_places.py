@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
-from support import Case, TIMEOUT, main
+from support import Case, TIMEOUT, cause, main
 
 PYTHON = "/usr/bin/python3"
 LOOPS = int(os.environ.get("HANG_LOOPS", 1))
@@ -99,7 +99,7 @@ class HangTests:
             with self.subTest(name):
                 _, err = job.communicate(timeout=3 * TIMEOUT)
                 self.assertEqual(job.returncode, 124, err)
-                self.assertRegex(lines(err)[-1], r"^dlaunch: hung after ")
+                self.assertRegex(cause(err), r"^dlaunch: hung after ")
                 record = json.loads(report.read_text())
                 self.assertEqual(record["cause"], "hung")
                 self.assertTrue(record["hangs"][-1]["every_rank"])
@@ -126,7 +126,7 @@ class HangTests:
         _, rest = job.communicate(timeout=TIMEOUT)
         seen += lines(rest)
         self.assertEqual(job.returncode, 143, seen)
-        self.assertFalse([line for line in seen if "none makes progress" in line], seen)
+        self.assertFalse([line for line in seen if "no rank makes progress" in line], seen)
         self.assertTrue([line for line in seen if "inner (<string>:5)" in line], seen)
 
     def test_repeated_work_is_not_a_hang(self):

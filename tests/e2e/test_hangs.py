@@ -11,10 +11,10 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
-from support import Case, TIMEOUT, main, sh, wait_until
+from support import Case, TIMEOUT, cause, main, sh, wait_until
 
 PYTHON = "/usr/bin/python3"
-HUNG = "none makes progress; stacks of"
+HUNG = "no rank makes progress; stacks of"
 
 # Ranks 0 and 2 wait for a message that never arrives, rank 1 for a lock that it already holds.
 STUCK = """
@@ -69,7 +69,7 @@ class Hangs(Case):
     def test_stacks_of_all_ranks_are_printed_once_and_the_job_continues(self):
         with self.start("-n", 3, "--hang-after", 2, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
             seen = b""
-            while b"to end a job that hangs" not in seen:
+            while b"to end a hanging job" not in seen:
                 line = job.stderr.readline()
                 self.assertTrue(line, seen)
                 seen += line
@@ -77,21 +77,21 @@ class Hangs(Case):
             time.sleep(3)
             job.send_signal(signal.SIGTERM)
             _, rest = job.communicate(timeout=TIMEOUT)
-        title = "dlaunch: no rank has written for 2.0 s and none makes progress; stacks of 3 ranks (main thread):"
+        title = "dlaunch: no rank has written for 2.0 s and no rank makes progress; stacks of 3 ranks (main thread):"
         self.assertEqual(lines(seen).count(title), 1)
         text = seen.decode()
         text = text[text.index(title):]  # a rank that started late may have been in an earlier report
         self.assertRegex(text, r"\n  1 rank: 1 \(.*\) +blocked, .* CPU")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +blocked, .* CPU")
         self.assertLess(text.index("in_lock (<string>:7)"), text.index("in_recv (<string>:11)"), "the smaller group is first")
-        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
         self.assertNotIn(b"no rank has written", rest)
         self.assertEqual(job.returncode, 143)
 
     def test_on_hang_end_ends_the_job(self):
         result = self.stuck("--hang-after", 2, "--on-hang", "end", "--report", f"{self.dir}/record", "--output-filename", f"{self.dir}/logs")
         self.assert_exit(result, 124)
-        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s$")
+        self.assertRegex(cause(result.stderr), r"^dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s$")
         record = json.loads((self.dir / "record").read_text())
         self.assertEqual(record["cause"], "hung")
         self.assertEqual([hang["every_rank"] for hang in record["hangs"]].count(True), 1)
@@ -106,8 +106,8 @@ class Hangs(Case):
         result = self.run_dlaunch("--fake-hosts", "64x16", "--oversubscribe", "--hang-after", 5, "--on-hang", "end", "--timeout", 90,
                                   "sh", "-c", "sleep 1000", timeout=4 * TIMEOUT)
         self.assert_exit(result, 124)
-        self.assertRegex(lines(result.stderr)[-1], r"^dlaunch: hung after ")
-        picture = result.stderr.decode().split("none makes progress; stacks of 1024 ranks (main thread):\n")[-1]
+        self.assertRegex(cause(result.stderr), r"^dlaunch: hung after ")
+        picture = result.stderr.decode().split("no rank makes progress; stacks of 1024 ranks (main thread):\n")[-1]
         # A sample makes its rank run for a moment. On a busy machine, the next sample may see the rank running.
         groups = re.findall(r"(?m)^  (\d+) ranks?: \S+ \(fake\S+\) +(\w+), ", picture)
         self.assertEqual(sum(int(ranks) for ranks, _ in groups), 1024, picture)
@@ -176,15 +176,15 @@ class Hangs(Case):
             if "in_lock (<string>:7)" in text:
                 break
         self.assertIn("in_lock (<string>:7)", text)
-        self.assertIn("dlaunch: the time is out; stacks of 3 ranks (main thread):", text)
-        self.assertRegex(lines(result.stderr)[-1], r"time out after .*: ranks 0-2 were still running")
+        self.assertIn("dlaunch: time limit reached; stacks of 3 ranks (main thread):", text)
+        self.assertRegex(cause(result.stderr), r"timed out after .*: ranks 0-2 were still running")
 
     def crash(self, *args, **options):
         for file in self.dir.glob("waits.*"):
             file.unlink()
         result = self.run_dlaunch("-n", 3, *args, PYTHON, "-c", CRASHES, cwd=self.dir, **options)
         self.assert_exit(result, 128 + signal.SIGSEGV)
-        self.assertRegex(lines(result.stderr)[-1], r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
+        self.assertRegex(cause(result.stderr), r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
         return result.stderr.decode()
 
     def test_crash_prints_stacks_of_the_others(self):
@@ -256,7 +256,7 @@ class MpiHangs(Case):
                 text = result.stderr.decode()
                 self.assertIn(HUNG, text)
                 self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +(polling|blocked).*\n      P?MPI_Recv \(lib")
-                self.assertIn("rank 1 is the odd one out: the others wait in ", text)
+                self.assertIn("rank 1 is the odd one out: the other ranks wait in ", text)
 
     def test_continuous_messages_are_not_a_hang(self):
         for kind in ("openmpi", "mpich"):
@@ -277,7 +277,7 @@ class StacksCommand(Case):
             self.assert_exit(result, 0)
             text = result.stdout.decode()
             self.assertIn(f"dlaunch: job {mine}; stacks of 3 ranks (main thread):", text)
-            self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+            self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
             whole = self.run_dlaunch("stacks", "--all", mine).stdout.decode()
             for rank in range(3):
                 self.assertIn(f"== rank {rank} (", whole)
@@ -294,7 +294,7 @@ class SeveralHosts(HostsCase):
         text = result.stderr.decode()
         self.assertRegex(text, r"\n  1 rank: 1 \(node1\) +blocked")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(node\[1-2\]\) +blocked")
-        self.assertIn("rank 1 is the odd one out: it alone is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
 
 
 main(side_by_side=3)

@@ -30,34 +30,34 @@ ACTS = {
     "unknown_type": "bad frame: unknown type 200",
     "count_of_4e9": "bad frame: malformed fields of type 42",
     "list_of_nothing": "bad frame: malformed fields of type 42",
-    "half_a_frame": "the link to its agent ended",
+    "half_a_frame": "lost the connection to the agent",
     "a_launchers_frame": "which only the other side sends",
-    "another_version": "speaks version 99",
-    "hello_twice": "sent a message out of order",
-    "started_before_hello": "sent a message out of order",
-    "started_unasked": "sent a message out of order",
+    "another_version": "protocol version 99",
+    "hello_twice": "unexpected message from the agent",
+    "started_before_hello": "unexpected message from the agent",
+    "started_unasked": "unexpected message from the agent",
     "started_of_another_host": "a rank of another host",
     "ended_of_nobody": "a rank of another host",
-    "clean_unasked": "sent a message out of order",
+    "clean_unasked": "unexpected message from the agent",
     "facts_unasked": "unknown type 254",
-    "prepared_unasked": "sent a message out of order",
-    "stage_credit_unasked": "grants more files than it has taken",
-    "a_stream_that_is_none": "a stream that does not exist",
-    "descriptors_over_exec": "announces descriptors",
-    "stdin_credit": "grants more stdin than it has taken",
-    "output_credit": "sent a message out of order",
+    "prepared_unasked": "unexpected message from the agent",
+    "stage_credit_unasked": "granted more of --stage than was sent",
+    "a_stream_that_is_none": "unknown stream",
+    "descriptors_over_exec": "unexpected descriptors",
+    "stdin_credit": "granted more stdin than was sent",
+    "output_credit": "unexpected message from the agent",
     "logs_without_end": "unknown type 254",
     "spawn_by_a_rank_that_is_none": "a rank of another host",
-    "spawn_of_4e9_words": "asks what no rank can ask",
-    "fence_of_9_mib": "brings more to a fence than it may",
-    "fence_twice": "sent a message out of order",
-    "fence_of_no_world": "a world that does not exist",
+    "spawn_of_4e9_words": "invalid request from the agent",
+    "fence_of_9_mib": "too much data to a fence",
+    "fence_twice": "unexpected message from the agent",
+    "fence_of_no_world": "unknown world",
     "fence_without_others_ranks": "a rank of another host",
     "names": "unknown type 254",
-    "a_name_of_4_kib": "asks what no rank can ask",
-    "asks_and_does_not_read": "does not read what it is told",
-    "pmix_unasked": "sent a message out of order",
-    "pmix_program_twice": "sent a message out of order",
+    "a_name_of_4_kib": "invalid request from the agent",
+    "asks_and_does_not_read": "the agent stopped reading",
+    "pmix_unasked": "unexpected message from the agent",
+    "pmix_program_twice": "unexpected message from the agent",
     "board": "unknown type 254",
     "collectives": "unknown type 254",
     "a_modex_that_nobody_wants": "unknown type 254",
@@ -66,12 +66,12 @@ ACTS = {
 SILENT = ["silent_at_once", "silent_after_hello", "silent_before_started", "silent_after_started", "silent_in_a_frame"]
 WITHOUT_MPI = ["spawn", "spawn_at_the_launcher", "abort", "fence", "names", "pmix_unasked"]
 QUERIED = {
-    "cpus_4e9": "says that it has 4000000000 CPUs",
-    "a_million_devices": "says that it has 1000000 devices",
-    "answers_nobody_asked": "answers what was not asked",
+    "cpus_4e9": "reports 4000000000 CPUs",
+    "a_million_devices": "reports 1000000 devices",
+    "answers_nobody_asked": "unexpected reply from the agent",
 }
 SLOWLY_READ = {
-    "over_credit": "sends more of a rank's output than it was granted",
+    "over_credit": "sent more output than was granted",
     "crumbs": "unknown type 254",
     "output_after_its_end": "unknown type 254",
 }
@@ -141,7 +141,7 @@ class Silence(Peers):
     takes three heartbeats."""
 
     def agent(self, act):
-        self.assertLess(self.assert_lost(act, "fell silent")[1], 40)
+        self.assertLess(self.assert_lost(act, "stopped sending heartbeats")[1], 40)
 
     def agent_at_the_end(self, act):
         """All ranks have succeeded. dlaunch cannot know whether processes are left on the host."""
@@ -159,7 +159,7 @@ class Agents(Peers):
     def test_mpi_request_without_mpi_is_rejected(self):
         for act in WITHOUT_MPI:
             with self.subTest(act):
-                self.assert_lost(act, "asks for MPI, which is not served there", "--mpi", "none")
+                self.assert_lost(act, "does not serve MPI there", "--mpi", "none")
 
     def test_spawn_on_the_launcher_host_is_rejected(self):
         """The launcher's machine is not one of the job's hosts."""
@@ -191,7 +191,7 @@ class Agents(Peers):
                     reader.stdin.close()
 
     def test_agent_that_does_not_read_events_is_dropped(self):
-        self.assert_lost("events", "does not read what it is told", host="deaf", hosts="deaf")
+        self.assert_lost("events", "the agent stopped reading", host="deaf", hosts="deaf")
 
     def test_escape_sequences_are_not_printed(self):
         """No escape byte reaches the terminal, and no line looks like a line of dlaunch."""
@@ -237,7 +237,7 @@ class Nodes(HostsCase):
 
     @takes_long
     def test_each_action_ends_the_job(self):
-        acts = ACTS | dict.fromkeys(SILENT, "fell silent") | {"silent_at_once": "no agent answered"}
+        acts = ACTS | dict.fromkeys(SILENT, "stopped sending heartbeats") | {"silent_at_once": "waiting for the agent"}
         with concurrent.futures.ThreadPoolExecutor(2 * AT_ONCE) as pool:
             for act, end in [(act, pool.submit(self.lost, act, why)) for act, why in acts.items()]:
                 with self.subTest(act):

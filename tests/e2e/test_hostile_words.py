@@ -38,7 +38,7 @@ class HostileWords(Case):
                 result, shown = self.said(127, *more, "--report", "r.json", *self.way("words"), "-n", 2, "true")
                 self.assertIn("FORGED", shown)
                 self.assertRegex(shown, r"… \d+ more bytes")
-                self.assertIn("could not confirm the end of", shown)
+                self.assertIn("processes may be left: ", shown)
                 self.assertEqual(result.stdout, b"")
                 record = self.assert_printable((self.dir / "r.json").read_bytes(), 256 << 20)
                 self.assertEqual(json.loads(record)["exit_code"], 127)
@@ -47,7 +47,7 @@ class HostileWords(Case):
         for what in ("fail", "stderr"):
             with self.subTest(what):
                 _, shown = self.said(125, "-vv", *self.way(what), "-n", 2, "true")
-                self.assertIn("a host could not be used", shown)
+                self.assertIn("cannot use a host: ", shown)
 
     def test_texts_of_queried_hosts_are_printable(self):
         """In tables, findings and JSON."""

@@ -104,12 +104,12 @@ class Together(HostsCase):
             self.host(number).kill_sshd()
         result = self.run_dlaunch("-H", "node[1-4]", "sleep", "1000")
         self.assert_told(result, 125, "node[2-4]: ", "Connection refused")
-        self.assertIn("dlaunch: 3 hosts could not be used", result.stderr.decode())
+        self.assertIn("dlaunch: cannot use 3 hosts", result.stderr.decode())
 
     def test_two_names_of_one_host_are_reported(self):
         result = self.run_dlaunch("--host-key", "off", "-H", f"node1,node2,{self.bed.addresses()['node1']}", "true")
         self.assert_exit(result, 0)
-        self.assertIn(f"node1,{self.bed.addresses()['node1']} are names of one host", result.stderr.decode())
+        self.assertIn(f"node1,{self.bed.addresses()['node1']} are names of the same host", result.stderr.decode())
 
 
 if __name__ == "__main__":

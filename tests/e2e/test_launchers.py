@@ -65,7 +65,7 @@ class Accelerate(LauncherLines, support.Case):
     def test_unsupported_commands_are_rejected(self):
         result = self.by_link("accelerate", "config")
         self.assert_exit(result, 2)
-        self.assertIn(b"dlaunch stands for accelerate launch alone", result.stderr)
+        self.assertIn(b"dlaunch replaces only accelerate launch", result.stderr)
 
 
 class Msrun(LauncherLines, support.Case):
@@ -93,7 +93,7 @@ class Msrun(LauncherLines, support.Case):
         result = self.by_link("msrun", "--worker_num=2", "--worker_log_name=w", "pytest", env={"PATH": f"{self.pytest()}:{self.env['PATH']}"})
         self.assert_exit(result, 3)
         self.assertEqual(result.stdout, b"")
-        self.assertIn(b"dlaunch waits for them", result.stderr)
+        self.assertIn(b"dlaunch waits for the ranks", result.stderr)
         # The other rank may have been ended before it wrote.
         failed = re.search(rb"rank (\d) \(", result.stderr)[1].decode()
         self.assertEqual((self.dir / f"w_{failed}.log").read_text(), f"{failed}\n")

@@ -129,7 +129,7 @@ class End(mpi_case.Endings, OpenMpiCase):
         os.kill(servers[0], signal.SIGKILL)
         _, err = job.communicate(timeout=30)
         self.assertEqual(job.returncode, 125)
-        self.assertRegex(err.decode(), r"no PMIx for MPI programs: dlaunch-pmix killed by signal 9")
+        self.assertRegex(err.decode(), r"PMIx is not available: dlaunch-pmix killed by signal 9")
 
     def test_killed_launcher_leaves_no_files(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
@@ -158,7 +158,7 @@ class Missing(OpenMpiCase):
         words = "dlaunch-pmix: error while loading shared libraries: libpmix.so.2: cannot open shared object file"
         result = self.run_copy("-n", 2, openmpi("mpi_hello"), bridge=f"#!/bin/sh\necho '{words}' >&2\nexit 127\n")
         self.assert_exit(result, 125)
-        self.assertIn("no PMIx for MPI programs: dlaunch-pmix exited with code 127: " + words, result.stderr.decode())
+        self.assertIn("PMIx is not available: dlaunch-pmix exited with code 127: " + words, result.stderr.decode())
         self.assertIn("install libpmix", result.stderr.decode())
 
     def test_end_of_a_rank_does_not_wait_for_a_hanging_server(self):

@@ -5,8 +5,8 @@ import os
 import signal
 import time
 
-from hosts_case import HostsCase, lines, own_lines
-from support import Case, SANITIZED, TIMEOUT, main, sh
+from hosts_case import HostsCase, lines
+from support import Case, SANITIZED, TIMEOUT, cause, main, sh
 
 # Prints "up"; on SIGUSR2, saves for a while, prints "saved" and succeeds.
 SAVES = 'trap "sleep 0.2; echo saved $DLAUNCH_RANK; exit 0" USR2; echo up; while :; do sleep 0.05; done'
@@ -33,8 +33,8 @@ class OnOneHost(PreemptedCase, Case):
                 code, out, err = self.preempt(3, "-n", 3, *sh(SAVES), by=by)
                 self.assertEqual(code, 75, err)
                 self.assertEqual(sorted(out), ["saved 0", "saved 1", "saved 2"])
-                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: SIGUSR2 is sent to the ranks, which have 25 s to save their state\n")
-                self.assertRegex(err, rf"dlaunch: preempted by {by.name}.* after .* s: all ranks ended with 0 within .* s\n$")
+                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: sent SIGUSR2 to the ranks; they have 25 s to save their state\n")
+                self.assertRegex(err, rf"dlaunch: preempted by {by.name}.* after .* s: all ranks exited with 0 within .* s\n$")
                 self.assertNotIn("does not catch", err)
 
     def test_preempted_code_sets_the_exit_code(self):
@@ -45,8 +45,8 @@ class OnOneHost(PreemptedCase, Case):
         code, out, err = self.preempt(3, "-n", 3, "--preempt-grace", 2, "--report", "r.json", *sh(script))
         self.assertEqual(code, 143, err)
         self.assertEqual(sorted(out), ["saved 0", "saved 2"])
-        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2, and goes on\n")
-        self.assertRegex(err, r"dlaunch: preempted by SIGUSR1.*: rank 1 had not ended within 2.* s\n$")
+        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2 and continues\n")
+        self.assertRegex(err, r"dlaunch: preempted by SIGUSR1.*: rank 1 did not exit within 2.* s\n$")
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"]), ("preempted", 143))
         self.assertEqual(record["preempted"]["signal"], "SIGUSR1")
@@ -87,7 +87,7 @@ class OnOneHost(PreemptedCase, Case):
         code, out, err = self.preempt(2, "-n", 2, *sh(script))
         self.assertEqual(code, 7, err)
         self.assertEqual(out, ["saved 0"])
-        self.assertIn("rank 1", own_lines(err.encode())[-1])
+        self.assertIn("rank 1", cause(err.encode()))
 
     def test_second_sigterm_shortens_the_time_and_kills_nothing(self):
         def later(job):
@@ -127,7 +127,7 @@ class OnOneHost(PreemptedCase, Case):
         for options, code in ((["--checkpoint-signal", "USR2"], 93), ([], 3)):
             result = self.run_dlaunch(*options, *failing)
             self.assert_exit(result, code)
-            self.assertIn("no restart: it failed in the same way 3 times", result.stderr.decode())
+            self.assertIn("no restart: the job failed in the same way 3 times", result.stderr.decode())
 
     def attempt(self, variables, *options, code=0):
         result = self.run_dlaunch("-n", 1, "--output-filename", "logs:nocopy", "--keep-logs", 1, "--report", "r.json", *options,

@@ -10,7 +10,7 @@ import time
 from support import CLEAR, Case, TIMEOUT, main, of_process, sh, without_notes
 
 PATTERN = r"step (\d+)"
-BEHIND = re.compile(rb"dlaunch: note: (ranks? [^\n]*behind: [^\n]*)\n")
+BEHIND = re.compile(rb"dlaunch: note: (ranks? [^\n]*lags?: [^\n]*)\n")
 # Ranks continue to step 30. Rank 3 stays at step 2 until all lines of the other ranks exist and dlaunch has reported
 # the lag.
 ONE_BEHIND = """
@@ -58,7 +58,7 @@ class Progress(Case):
         for script, code, found in (("echo 5", 0, False), ("echo step 1", 0, True), ("echo 5; exit 3", 3, True)):
             result, record = self.run_recorded("-n", 2, *sh(script))
             self.assert_exit(result, code)
-            self.assertEqual(b"note: --progress: no number was found in what the ranks wrote" not in result.stderr, found, script)
+            self.assertEqual(b"note: --progress: number not found in the output of the ranks" not in result.stderr, found, script)
 
     def test_invalid_numbers_are_ignored(self):
         lines = ("step 9007199254740993", "step 99999999999999999999999", "step -1", "step x", "step")
@@ -90,7 +90,7 @@ class Progress(Case):
             (self.dir / "go").touch()
             _, rest = job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 0, rest)
-        self.assertRegex(BEHIND.search(seen)[1].decode(), r"^rank 3 \(fake2\) is behind: its progress is [12], the median of all ranks is \d+$")
+        self.assertRegex(BEHIND.search(seen)[1].decode(), r"^rank 3 \(fake2\) lags: progress [12], median of all ranks \d+$")
         self.assertIsNone(BEHIND.search(rest))
         self.assertEqual(self.of_ranks(json.loads((self.dir / "record").read_text())), [30] * 4)
 

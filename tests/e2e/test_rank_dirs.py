@@ -33,8 +33,8 @@ class OneHost(Case):
         (self.dir / "device1" / "model.ckpt").write_text("precious")
         result = self.run_in_dirs("true")
         self.assert_exit(result, 125)
-        self.assertIn(f"{self.dir}/device1 is not empty, and --rank-dir did not make it", result.stderr.decode())
-        self.assertIn("remove it, or name another", result.stderr.decode())
+        self.assertIn(f"{self.dir}/device1 is not empty, and --rank-dir did not create it", result.stderr.decode())
+        self.assertIn("remove it, or set another directory", result.stderr.decode())
         self.assertEqual((self.dir / "device1" / "model.ckpt").read_text(), "precious")
         self.assertFalse((self.dir / "device0").exists())
 
@@ -45,7 +45,7 @@ class OneHost(Case):
         self.assertTrue(wait_until((self.dir / "device0" / "mine").exists))
         result = self.run_in_dirs("true")
         self.assert_exit(result, 125)
-        self.assertIn("a job that still runs has it", result.stderr.decode())
+        self.assertIn("a running job uses this directory", result.stderr.decode())
         self.assertEqual(self.files("device0"), [MARKER, "mine"])
         job.terminate()
         job.communicate(timeout=support.TIMEOUT)
@@ -73,7 +73,7 @@ class OneHost(Case):
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"a\n" * 4)
         self.assertFalse((self.dir / "device0" / "link").is_symlink())
-        for what, said in (("nothere", "nothere: No such file"), ("*.rs", "no file has such a name"),
+        for what, said in (("nothere", "nothere: No such file"), ("*.rs", "no matching file found"),
                            ("link,sub/link", "has the same name as"), (f"{os.devnull}", "neither a file nor a directory")):
             (self.dir / "sub").mkdir(exist_ok=True)
             (self.dir / "sub" / "link").write_text("")
@@ -84,7 +84,7 @@ class OneHost(Case):
             large.truncate(257 << 20)
         result = self.run_in_dirs("--stage", "large", "true")
         self.assert_exit(result, 2)
-        self.assertIn("more than 256 MiB in all", result.stderr.decode())
+        self.assertIn("more than 256 MiB in total", result.stderr.decode())
 
     def test_files_that_are_not_staged_are_missing(self):
         (self.dir / "go.sh").write_text("#!/bin/sh\n")
@@ -139,7 +139,7 @@ class SeveralHosts(HostsCase):
     def test_host_without_a_usable_directory_is_reported(self):
         self.host(2).sh("mkdir -p /root/run/1; touch /root/run/1/theirs")
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "run/{rank}", "touch", "/root/started")
-        self.assert_told(result, 125, "node2: /root/run/1 is not empty, and --rank-dir did not make it")
+        self.assert_told(result, 125, "node2: /root/run/1 is not empty, and --rank-dir did not create it")
         self.assertEqual(self.host(1).sh("ls /root"), "run\n")
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root/nowhere", "--rank-dir", "{rank}", "true")
         self.assert_told(result, 125, "directory /root/nowhere: No such file or directory")

@@ -74,7 +74,7 @@ class Make(Ranktable):
                 self.assertEqual((table["version"], table["status"], table["server_count"]), ("1.0", "completed", "1"))
                 checked = self.ranktable("check", path)
                 self.assert_exit(checked, 0)
-                self.assertIn(f"{path}: good: version 1.0, 1 server, {8 - first} ranks".encode(), checked.stdout)
+                self.assertIn(f"{path}: valid: version 1.0, 1 server, {8 - first} ranks".encode(), checked.stdout)
 
     def test_visible_devices_are_renumbered(self):
         self.usual_tool()
@@ -113,7 +113,7 @@ class Make(Ranktable):
         self.usual_tool()
         self.assertIn("3-4", self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[3,5)"))
         self.assertIn("1, 2, 4 or 8", self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,3)"))
-        self.assertIn("no IP address", self.refused(2, "make", "--server_ip", "node1"))
+        self.assertIn("invalid IP address", self.refused(2, "make", "--server_ip", "node1"))
         self.assertEqual(self.files(), [])
         _, table = self.make("--server_ip", "10.0.0.1", "--device_num", "[0,3)", "--product", "a2")
         self.assertEqual(len(self.devices(table)), 3)
@@ -143,7 +143,7 @@ class Make(Ranktable):
         self.assert_exit(self.ranktable("check", path), 0)
         said = self.refused(2, "make", "--version", "1.2", "--server_ip", "10.0.0.1", "--super_pod_id", "7",
                             "--super_device_ids", "1,2")
-        self.assertIn("2 ids for 8 devices", said)
+        self.assertIn("2 IDs for 8 devices", said)
 
     def test_version_2_0_uses_rootinfo(self):
         ranks = [{"device_id": n, "local_id": n, "level_list": [
@@ -172,7 +172,7 @@ class ServerIp(Ranktable):
     def test_missing_interface_is_reported(self):
         result = self.make_there("ip link set lo up")
         self.assert_exit(result, 2)
-        self.assertIn(b"no address that other hosts reach", result.stderr)
+        self.assertIn(b"no address reachable from other hosts", result.stderr)
 
     def test_first_reachable_address_is_chosen(self):
         interface = "ip link add {0} type veth peer name p{0} && ip addr add {1} dev {0} && ip link set {0} up"
@@ -180,7 +180,7 @@ class ServerIp(Ranktable):
                                  interface.format("lan0", "10.9.8.7/24"), interface.format("lan1", "10.9.9.7/24"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"hccl_1p_0_10.9.8.7.json\n")
-        self.assertIn(b"server_id is 10.9.8.7, of lan0; --server_ip chooses another: 10.9.9.7 of lan1", result.stderr)
+        self.assertIn(b"server_id is 10.9.8.7, of lan0; set --server_ip to use another address: 10.9.9.7 of lan1", result.stderr)
 
 
 class CheckAndMerge(Ranktable):
@@ -204,7 +204,7 @@ class CheckAndMerge(Ranktable):
             "t.json:16:32: $.server_list[0].device[1].rank_id is the number 1: in version 1.0 every value stands in quotes",
             't.json:27:15: $.status is "initializing": it must be "completed", or HCCL reads the file again for up to '
             "30 minutes",
-            "t.json: broken in 3 places"])
+            "t.json: invalid: 3 errors"])
 
     def test_check_exit_codes(self):
         self.table("good.json", "10.0.0.1", 1)

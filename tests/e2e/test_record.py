@@ -151,7 +151,7 @@ class Record(Case):
         result = self.run_dlaunch("--report", "/dev/full", "-n", 1, *sh("exit 3"))
         self.assert_exit(result, 3)
         self.assertIn("/dev/full", result.stderr.decode())
-        self.assertIn("code 3", result.stderr.decode().splitlines()[-1])
+        self.assertIn("code 3", support.cause(result.stderr))
 
 
 def moment(text):

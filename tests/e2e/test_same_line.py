@@ -161,7 +161,7 @@ class NodeRanges(SameLineCase):
                 ends = self.ends()
                 self.assertEqual([end[0] for end in ends], [0] * len(come), ends)
                 self.assertEqual(sorted(ends[0][1].splitlines()), out, ends)
-                self.assertIn("the number of nodes is fixed once the job has started", ends[0][2])
+                self.assertIn("the number of nodes does not change after the start", ends[0][2])
 
     def test_job_starts_at_once_with_the_maximum(self):
         for node in (1, 0):
@@ -290,7 +290,7 @@ class Ends(SameLineCase):
         first, *_ = self.assert_all_ended(None)
         self.assertEqual(first[0], 125, first)
         self.assertIn("node2", first[2])
-        self.assertIn("nothing of the job is left on node2", first[2])
+        self.assertIn("no process of the job is left on node2", first[2])
 
     def test_killed_launcher_leaves_no_process(self):
         self.start_all("-N", 1, "sleep", "1000")
@@ -306,7 +306,7 @@ class Ends(SameLineCase):
         self.kill(2, signal.SIGTERM)
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [143] * 3)
-        self.assertIn("node3 was told to end", ends[0][2])
+        self.assertIn("node3 received a termination signal", ends[0][2])
         self.assertIn("interrupted by SIGTERM", ends[0][2])
 
     def test_second_sigterm_to_a_node_does_not_wait_for_the_launcher(self):
@@ -346,7 +346,7 @@ class Ends(SameLineCase):
         self.bed.head.drop_both_ways(self.host(2))
         ends = self.ends(timeout=60)
         self.assertEqual([end[0] for end in ends], [125] * 3, ends)
-        self.assertIn("node2: its agent fell silent", ends[0][2])
+        self.assertIn("node2: the agent stopped sending heartbeats", ends[0][2])
 
     def test_interrupt_ends_the_wait_for_nodes(self):
         self.node(0, "true")
@@ -456,8 +456,8 @@ class Rejections(SameLineCase):
                             (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "node 2 of 2 nodes"),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
-                            (["--nodes", "2", "true"], "add --same-line"),
-                            (["--same-line", "-H", "a", "true"], "does not go with")):
+                            (["--nodes", "2", "true"], "--nodes requires --same-line"),
+                            (["--same-line", "-H", "a", "true"], "--same-line conflicts with -H")):
             with self.subTest(words=words):
                 done = self.run_dlaunch(*words)
                 self.assert_exit(done, 2)
@@ -467,7 +467,7 @@ class Rejections(SameLineCase):
         self.key_file.chmod(0o644)
         done = self.run_dlaunch(*self.line(), "--node-rank", "0", "true")
         self.assert_exit(done, 2)
-        self.assertIn("others may read or write it", done.stderr.decode())
+        self.assertIn("other users can read or write the file", done.stderr.decode())
 
 
 class KeySecrecy(SameLineCase):
@@ -609,7 +609,7 @@ class Environments(SameLineCase):
         self.on(0, ["--same-line", "--nodes", "2", "--node-rank", "1", "-N", "2", "--dry-run", "true"])
         (code, plan, said), = self.ends()
         self.assertEqual((code, said), (0, ""))
-        self.assertIn("the other nodes have not been met", plan)
+        self.assertIn("the other nodes have not connected", plan)
 
     def test_variables_of_torchrun_number_the_nodes(self):
         words = ["--same-line", "--key-file", str(self.key_file), "-N", "1", *sh("echo $RANK_ID")]

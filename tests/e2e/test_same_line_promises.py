@@ -47,8 +47,8 @@ class Failures(Promises):
                     guardian, worker = sorted(self.host(node + 1).find("dlaunch-agent"))
                     os.kill(guardian if which == "guardian" else worker, signal.SIGKILL)
                     _, _, said = self.assert_codes(125)
-                    self.assertIn(f"nothing of the job is left on node{node + 1}", said)
-                    self.assertIn(f"node{node + 1}: the link to its agent ended", said)
+                    self.assertIn(f"no process of the job is left on node{node + 1}", said)
+                    self.assertIn(f"node{node + 1}: lost the connection to the agent", said)
 
     def test_interrupt_on_each_node_ends_the_job(self):
         for node, number in ((0, signal.SIGINT), (1, signal.SIGINT), (2, signal.SIGINT), (1, signal.SIGHUP)):
@@ -57,10 +57,10 @@ class Failures(Promises):
                 self.await_sleepers()
                 self.kill(node, number)
                 _, _, said = self.assert_codes(128 + number)
-                self.assertIn("3 ranks ended", said)
+                self.assertIn("stopped 3 ranks", said)
                 self.assertIn(f"interrupted by {number.name}", said)
                 if node != 0:
-                    self.assertIn(f"node{node + 1} was told to end", said)
+                    self.assertIn(f"node{node + 1} received a termination signal", said)
 
     def test_timeout_names_running_ranks(self):
         self.start_all("-N", 1, "--timeout", 1, "sleep", "1000")
@@ -82,9 +82,9 @@ class StoppedNodes(Promises):
         (_, said), (_, others) = (self.jobs[node].communicate(timeout=TIMEOUT + 20) for node in (0, 3))
         self.assertEqual([self.jobs[node].poll() for node in range(4)], [125, None, None, 125], said)
         self.assertEqual(others, b"")
-        self.assertRegex(said.decode(), r"node(2|3|\[2-3\]): its agent fell silent")
+        self.assertRegex(said.decode(), r"node(2|3|\[2-3\]): the agent stopped sending heartbeats")
         for name in ("node2", "node3"):
-            self.assertRegex(said.decode(), rf"could not confirm the end of: {name}")
+            self.assertRegex(said.decode(), rf"processes may be left: {name}")
         self.assertTrue(wait_until(lambda: not self.host(1).strangers() and not self.host(4).strangers(), TIMEOUT), self.bed.left())
         # A running agent ends its ranks after the same time without messages.
         self.assertTrue(wait_until(lambda: not self.sleepers(1) and not self.host(2).find("dlaunch-agent"), TIMEOUT), self.bed.left())

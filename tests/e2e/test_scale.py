@@ -65,7 +65,7 @@ class ManyHosts(Case):
         exec_but_one = """sh -c '[ "$0" != node7 ] && exec "$@"' {host}"""
         result = self.run_dlaunch("--exec", exec_but_one, "--hostfile", "hosts", "touch", "started")
         self.assert_exit(result, 125)
-        self.assertRegex(result.stderr.decode(), r"(?m)^dlaunch: (a host could not be used after .*: )?node7: ")
+        self.assertRegex(result.stderr.decode(), r"(?m)^dlaunch: (cannot use a host: )?node7: ")
         self.assertFalse((self.dir / "started").exists())
 
     def test_unreachable_hosts_are_reported_in_few_lines(self):

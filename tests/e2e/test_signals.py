@@ -67,7 +67,7 @@ class Signals(Case):
                 self.heard(job)
                 job.send_signal(number)
                 self.assertEqual(self.rest(job, code), [])
-                self.assertIn(f"interrupted by {number.name}", job.stderr.read().decode().splitlines()[-1])
+                self.assertIn(f"interrupted by {number.name}", support.cause(job.stderr.read()))
 
     def test_second_interrupt_kills_at_once(self):
         job = self.job("--grace", 60, *sh('trap "echo told" INT; trap "" TERM; echo up; while :; do sleep 0.05; done'))

@@ -466,9 +466,9 @@ class Ends(SlurmCase):
         """The message is the same whether ranks, agents or dlaunch get Slurm's SIGTERM first, and no rank is named as
         the cause."""
         self.assertEqual(code, 143, said)
-        self.assertRegex(said, rf"(?m)^dlaunch: Slurm job {number} was cancelled or reached its time limit")
+        self.assertRegex(said, rf"(?m)^dlaunch:   Slurm job {number} was cancelled or reached its time limit")
         self.assertIn("interrupted by SIGTERM after", said)
-        self.assertIn("4 ranks ended", said)
+        self.assertIn("stopped 4 ranks", said)
         for wrong in ("rank 0", "failed", "lost", "may still run"):
             self.assertNotIn(wrong, said)
 

@@ -83,7 +83,7 @@ class PreemptionCase(SlurmCase):
         for rank in (0, 1):
             self.assertEqual(len(re.findall(rf"(?m)^rank {rank} was told {told}$", said)), 1, said)
             self.assertEqual((place / f"state.{rank}").read_text(), "step 7")
-        self.assertRegex(said, rf"dlaunch: preempted by {by} after .*: all ranks ended with 0 within")
+        self.assertRegex(said, rf"dlaunch: preempted by {by} after .*: all ranks exited with 0 within")
 
 
 class Preemption(PreemptionCase):

@@ -248,7 +248,7 @@ class Stacks(Case):
     def test_missing_process_is_rejected(self):
         result = self.run_dlaunch("stacks", 1 << 29)
         self.assert_exit(result, 1)
-        self.assertIn(b"is not there, or has ended", result.stderr)
+        self.assertIn(b"not found", result.stderr)
         self.assert_exit(self.run_dlaunch("stacks", "train.py"), 2)
 
     def test_exec_exit_and_fork_during_a_sample(self):

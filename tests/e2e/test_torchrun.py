@@ -118,7 +118,7 @@ class Lines(TorchrunCase):
                                env={"OMP_NUM_THREADS": "1"})
         self.assert_exit(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"0", b"2"])
-        self.assertIn(b"no host has a local rank 5", self.run_dlaunch("--local-ranks", 5, "true").stderr)
+        self.assertIn(b"unknown local rank 5", self.run_dlaunch("--local-ranks", 5, "true").stderr)
 
     def test_dry_run_variable_plans_every_line(self):
         ran = self.dir / "ran"
@@ -146,7 +146,7 @@ class ErrorFile(TorchrunCase):
         line = ("-n", 2, "--oversubscribe", "--env-for", "torchrun", "--error-file", "errors/{rank}.json")
         result = self.run_dlaunch(*line, *support.sh(write))
         self.assert_exit(result, 3)
-        self.assertIn(f"what rank 1 wrote in {self.dir}/errors/1.json:\ndlaunch:   | Traceback\n".encode(), result.stderr)
+        self.assertIn(f"error file of rank 1 ({self.dir}/errors/1.json):\ndlaunch:   | Traceback\n".encode(), result.stderr)
         self.assertIn(b"dlaunch:   | ValueError: no\n", result.stderr)
         again = self.run_dlaunch(*line, *support.sh("echo plain >&2; test $RANK = 0 && sleep 60; exit 3"))
         self.assertNotIn(b"ValueError", again.stderr)
@@ -164,7 +164,7 @@ class ErrorFile(TorchrunCase):
             with self.subTest(options=options, form=form):
                 result = self.run_dlaunch("-n", 2, "--oversubscribe", *options, *support.sh(script.format(form)))
                 self.assert_exit(result, 3)
-                self.assertIn(b"what rank 1 wrote in TORCHELASTIC_ERROR_FILE:\n", result.stderr)
+                self.assertIn(b"error file of rank 1 (TORCHELASTIC_ERROR_FILE):\n", result.stderr)
                 self.assertIn(b"dlaunch:   | " + (b"Traceback\ndlaunch:   | " if form == "new" else b"") + told, result.stderr)
                 self.assertNotIn(b"\x1b", result.stderr)
                 paths = set(result.stdout.decode().split())
@@ -242,7 +242,7 @@ class ComparedWithTorchrun(TorchrunCase):
                         for logs in (real_logs, our_logs))
         self.assertEqual(mine, theirs)
         self.assertEqual(mine, ["ValueError: rank 1 says no"])
-        self.assertIn(b"wrote in", ours.stderr)
+        self.assertIn(b"error file of rank 1 (", ours.stderr)
         self.assertIn(b"  | ValueError: rank 1 says no\n", ours.stderr)
 
     def test_exit_codes_are_the_same(self):

@@ -1,10 +1,10 @@
-"""Which layer of the project includes which; which names its headers give twice; which files are long.
+"""Checks of the source tree: includes between layers, duplicate class names, long files.
 
-For layers CMake writes a line for each: NAME|SOURCE;SOURCE…|HEADER;HEADER…|DEP;DEP…
+CMake writes one line per layer: NAME|SOURCE;SOURCE…|HEADER;HEADER…|DEP;DEP…
 
-A public header, below include, belongs to the layer that names it. Any other belongs to the layer that has the source of its
-name. One without a source belongs to its directory: it may include what any layer of the directory may, and who may include
-one of them may include it."""
+A public header (below include) belongs to the layer whose PUBLIC list has its name. Another header belongs to the layer of
+the source with the same name. A header without a source belongs to its directory: the header may use the dependencies of
+all layers in this directory, and users of one of these layers may include the header."""
 import pathlib
 import re
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ def read_layers(text):
 
 
 def directory_of(path, root):
-    """The first directory below the root that has the layer's CMakeLists.txt: src/pmix of src/pmix/bridge/accept_filter.cpp."""
+    """The directory of the layer's CMakeLists.txt, directly below the root: src/pmix for src/pmix/bridge/accept_filter.cpp."""
     return path.relative_to(root).parts[0]
 
 
 def escapes(layers, root, public):
-    """(layer, other layer, file, included file) of each include that no CMakeLists.txt names."""
+    """(layer, other layer, file, included file) of each include without a dependency in CMakeLists.txt."""
     owner, together = {}, {}
     for layer in layers:
         for source in layer.sources:
@@ -58,7 +58,7 @@ def escapes(layers, root, public):
 
 
 def not_public(public):
-    """(header, included) of each public header that needs more than public headers, the standard library and tl::expected."""
+    """(header, included) of each include of a public header, except public headers, the standard library and tl::expected."""
     for path in sorted(public.rglob("*.h")):
         for included in ANY_INCLUDE.findall(path.read_text()):
             standard = re.fullmatch(r"[a-z_]+", included) or included == "tl/expected.hpp"
@@ -67,7 +67,7 @@ def not_public(public):
 
 
 def circles(layers):
-    """The names of layers that depend on themselves by others."""
+    """The names of layers in a cycle of dependencies."""
     deps = {layer.name: layer.deps for layer in layers}
 
     def reached(name):
@@ -83,7 +83,7 @@ def circles(layers):
 
 
 def declared_twice(roots):
-    """{name: [header, …]} of the classes, structs and enums at the top of a namespace that more than one header has."""
+    """{name: [header, …]} of classes, structs and enums that several headers declare directly in a namespace."""
     headers = {}
     for path in sorted(path for root in roots for path in root.rglob("*.h")):
         for name in set(DECLARED.findall(path.read_text())):
@@ -92,13 +92,13 @@ def declared_twice(roots):
 
 
 def long_files(root, most):
-    """{file: lines} of those with more than `most`."""
+    """{file: lines} of files with more than `most` lines."""
     lengths = {str(path.relative_to(root)): len(path.read_text().splitlines()) for path in [*root.rglob("*.cpp"), *root.rglob("*.h")]}
     return {name: lines for name, lines in lengths.items() if lines > most}
 
 
 def tries_within(root):
-    """["file:line"] of each TRY that is a part of a larger expression (base/try.h says why none may be)."""
+    """["file:line"] of each TRY inside a larger expression (see base/try.h)."""
     found = []
     for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h")]):
         text = re.sub(r"//[^\n]*", "", path.read_text())

@@ -1,4 +1,4 @@
-"""The project's own layers, names and lengths of files, and that a wrong one would be found."""
+"""Layers, class names and lengths of files; and tests of these checks."""
 import pathlib
 import re
 import sys
@@ -11,17 +11,17 @@ ROOT = pathlib.Path(__file__).parents[2]
 SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 MOST_LINES = 300
-LONGER = {  # and why
-    "cli/help.cpp": "a page of help: what is before and behind the table of options, and its layout",
-    "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, and a line for what each does",
+LONGER = {  # file: reason
+    "cli/help_pages.cpp": "the texts of the help topics",
+    "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, one row each, with its effect",
     "cli/option_table.cpp": "the table of options",
-    "launcher/launcher.cpp": "one class: what the launcher does with each message of an agent",
-    "output/output.cpp": "one class, and what it hands on: the way of bytes from ranks to files and console",
-    "output/rank_files.cpp": "one class: files that are opened, written and closed by the same rules",
+    "launcher/launcher.cpp": "one class: the launcher's reaction to each message of an agent",
+    "output/output.cpp": "one class: passes bytes from ranks to files and console",
+    "output/rank_files.cpp": "one class: opens, writes and closes all files by the same rules",
     "plan/frameworks.cpp": "the table of frameworks, and the variables of each",
 }
 WRITTEN_BY_CMAKE = sys.argv.pop()
-# What a library's headers begin with.
+# The start of a library's header names.
 LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/", "spdlog": "spdlog/", "fmt": "fmt/", "Asio": "asio",
              "libssh": "libssh/", "nettle": "nettle/", "libsodium": "sodium", "hwloc": "hwloc", "libpmix": "pmix", "tl::expected": "tl/",
              "RE2": "re2/"}
@@ -30,55 +30,64 @@ LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/",
 class Project(unittest.TestCase):
     layers = read_layers(pathlib.Path(WRITTEN_BY_CMAKE).read_text())
 
-    def test_every_include_is_named(self):
+    def test_every_include_has_a_dependency(self):
         found = [f"{of} → {to}: {path} includes {included}" for of, to, path, included in escapes(self.layers, SRC, PUBLIC)]
-        self.assertEqual(found, [], "\n" + "\n".join([*found, "name the layer after DEPS in its CMakeLists.txt, or do without"]))
+        self.assertEqual(found, [], "\n" + "\n".join([*found, "add the layer to DEPS in its CMakeLists.txt, or remove the include"]))
 
-    def test_every_source_is_of_a_layer(self):
+    def test_every_source_belongs_to_a_layer(self):
         named = {source for layer in self.layers for source in layer.sources}
         self.assertEqual([str(path) for path in SRC.rglob("*.cpp") if path not in named and path.parent != SRC
                           and "sanitizer" not in path.name and "stubs" not in path.name], [])
 
-    def test_every_public_header_is_of_one_layer(self):
+    def test_every_public_header_belongs_to_one_layer(self):
         named = [header for layer in self.layers for header in layer.public]
         self.assertEqual(sorted(named), sorted(PUBLIC.rglob("*.h")))
 
-    def test_public_headers_need_no_private_one(self):
+    def test_public_headers_include_only_public_headers(self):
         self.assertEqual(list(not_public(PUBLIC)), [])
 
-    def test_libraries_are_where_the_design_says(self):
+    def test_design_lists_users_of_each_library(self):
         rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|", (ROOT / "docs/design.md").read_text(), re.MULTILINE)
-        rooms = {library: re.findall(r"`([^`]+)`", where) for library, where in rows}
+        modules = {library: re.findall(r"`([^`]+)`", where) for library, where in rows}
         users = {library: set() for library in LIBRARIES}
         for path in [*SRC.rglob("*.cpp"), *SRC.rglob("*.h"), *PUBLIC.rglob("*.h")]:
             for header in re.findall(r"^#include <([^>]+)>", path.read_text(), re.MULTILINE):
                 for library in (name for name, prefix in LIBRARIES.items() if header.startswith(prefix)):
                     users[library].add(path.relative_to(SRC if path.is_relative_to(SRC) else ROOT).as_posix())
         for library, paths in users.items():
-            def of(room):
-                return {path for path in paths if f"{path}/".startswith(f"{room}/")}
+            def of(module):
+                return {path for path in paths if f"{path}/".startswith(f"{module}/")}
             with self.subTest(library=library):
-                self.assertEqual(paths - {"report/version.cpp"} - set().union(*map(of, rooms[library])), set())
-                self.assertEqual([room for room in rooms[library] if "." not in room and not of(room)], [])
+                self.assertEqual(paths - {"report/version.cpp"} - set().union(*map(of, modules[library])), set())
+                self.assertEqual([module for module in modules[library] if "." not in module and not of(module)], [])
 
-    def test_no_circle(self):
+    def test_design_lists_modules_and_dependencies(self):
+        text = (ROOT / "docs/design.md").read_text()
+        rows = re.findall(r"^\| `([\w-]+)` \| [^|]+ \|((?: `[\w-]+`)*) \|$", text[text.index("| module |"):], re.MULTILINE)
+        documented = {module: set(re.findall(r"`([^`]+)`", uses)) for module, uses in rows}
+        names = {layer.name for layer in self.layers}
+        programs = {"dlaunch", "dlaunch-agent"}  # only main.cpp
+        self.assertEqual(documented, {layer.name: layer.deps & names - {"base"} for layer in self.layers
+                                      if layer.name not in programs})
+
+    def test_layers_have_no_cycle(self):
         self.assertEqual(circles(self.layers), [])
 
-    def test_no_name_is_declared_twice(self):
+    def test_class_names_are_unique(self):
         twice = declared_twice([SRC, SRC.parent / "include"])
-        self.assertEqual(twice, {}, "a class has one name, and the name one class")
+        self.assertEqual(twice, {}, "two classes have the same name: rename one of them")
 
-    def test_an_error_is_never_returned_from_the_midst_of_an_expression(self):
+    def test_try_is_never_inside_an_expression(self):
         self.assertEqual([*tries_within(SRC), *tries_within(SRC.parent / "tests")], [])
 
-    def test_no_file_is_long_without_a_reason(self):
+    def test_long_files_have_a_reason(self):
         found = long_files(SRC, MOST_LINES)
         self.assertEqual({name: lines for name, lines in found.items() if name not in LONGER}, {},
-                         f"more than {MOST_LINES} lines: part the file, or say in LONGER why not")
-        self.assertEqual(LONGER.keys() - found.keys(), set(), "these need no reason any more")
+                         f"more than {MOST_LINES} lines: split the file, or add the reason to LONGER")
+        self.assertEqual(LONGER.keys() - found.keys(), set(), "remove these files from LONGER")
 
 
-class Found(unittest.TestCase):
+class Checks(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
@@ -98,36 +107,36 @@ class Found(unittest.TestCase):
     def escapes(self, **deps):
         return list(escapes(self.layers(**deps), self.root, self.public))
 
-    def test_an_include_upwards(self):
+    def test_upward_include_is_found(self):
         (self.root / "low/only.h").write_text('#include "high/b.h"\n')
         self.assertEqual(self.escapes(high=["low"]), [("low", "high", "only.h", "high/b.h")])
 
-    def test_what_is_named_may_be_included(self):
+    def test_dependency_permits_include(self):
         (self.root / "high/b.h").write_text('#include "low/only.h"\n#include "low/a.h"\n')
         self.assertEqual(self.escapes(high=["low"]), [])
         self.assertEqual(len(self.escapes()), 2)
 
-    def test_a_public_header_is_its_layers(self):
+    def test_public_header_belongs_to_its_layer(self):
         (self.root / "low/only.h").write_text('#include "x/of_high.h"\n')
         self.assertEqual(self.escapes(high=["low"]), [("low", "high", "only.h", "x/of_high.h")])
 
-    def test_a_public_header_that_needs_more(self):
+    def test_private_include_of_public_header_is_found(self):
         self.assertEqual(list(not_public(self.public)), [])
         (self.public / "x/of_high.h").write_text('#include "low/a.h"\n#include <asio.hpp>\n#include <x/of_high.h>\n')
         self.assertEqual(list(not_public(self.public)), [("x/of_high.h", "low/a.h"), ("x/of_high.h", "asio.hpp")])
 
-    def test_a_name_that_two_headers_declare(self):
+    def test_duplicate_class_name_is_found(self):
         (self.root / "low/a.h").write_text("class Twice;\nstruct Own {\n  struct Inner {};\n};\nclass Twice : Own {\n};\n")
         (self.root / "high/b.h").write_text("enum class Twice : int { one };\nstruct Inner {};\nstruct Own::Inner {};\n")
         (self.root / "low/only.h").write_text("class Own;\n")
         self.assertEqual(declared_twice([self.root]), {"Twice": [str(self.root / "high/b.h"), str(self.root / "low/a.h")]})
 
-    def test_a_long_file(self):
+    def test_long_file_is_found(self):
         (self.root / "low/only.h").write_text("\n" * 4)
         self.assertEqual(long_files(self.root, 3), {"low/only.h": 4})
         self.assertEqual(long_files(self.root, 4), {})
 
-    def test_a_try_within_an_expression(self):
+    def test_try_inside_an_expression_is_found(self):
         (self.root / "low/only.h").write_text('''auto a = TRY(b());
             TRY(c());
             return Pair{.first = {}, .second = TRY(d())};
@@ -137,7 +146,7 @@ class Found(unittest.TestCase):
 ''')
         self.assertEqual(tries_within(self.root), ["low/only.h:3", "low/only.h:4", "low/only.h:5"])
 
-    def test_a_circle(self):
+    def test_cycle_is_found(self):
         self.assertEqual(circles(self.layers(high=["low"], low=["high"])), ["low", "high"])
         self.assertEqual(circles(self.layers(high=["low"])), [])
 

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "cli/accelerate/config_options.h"
 #include "cli/deepspeed/deepspeed.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/torchrun/torchrun.h"
 #include "cli/values.h"
@@ -43,12 +44,12 @@ class AccelerateJob {
     const ParsedOption* first = nullptr;
     for (const char* name : {"multi-gpu", "cpu", "use-deepspeed", "use-fsdp"}) {
       const ParsedOption* given = line_.find(name);
-      if (given && first) return refuse_option(*given, "does not go with " + first->spelled, "", "leave one out");
+      if (given && first) return refuse_conflict(*given, first->spelled, "", "remove one of them");
       if (given) first = given;
     }
     const ParsedOption* plain = line_.find("no-python");
     if (!plain || !line_.find("module")) return {};
-    return refuse_option(*plain, "does not go with --module", "a module is Python's", "leave one out");
+    return refuse_conflict(*plain, "--module", "a module requires Python", "remove one of them");
   }
 
   Result<void> read_numbers() {
@@ -58,20 +59,19 @@ class AccelerateJob {
     if (const ParsedOption* given = line_.find("machine-rank")) TRY(number_of(*given, 0, kMaxRanks));
     const ParsedOption* gpus = line_.find("multi-gpu");
     if (gpus && processes_ == 1) {
-      return refuse_option(*gpus, "wants at least 2 processes", "", "say --num_processes 2, or leave it out");
+      return refuse_without(*gpus, "at least 2 processes", "", "set --num_processes 2, or remove --multi_gpu");
     }
     if (machines_ == 1) return {};
     const ParsedOption& machines = *line_.find("num-machines");
     if (processes_ == 0) {
-      return refuse_option(machines, "wants --num_processes, too", "it is the number of all machines together",
-                           "say --num_processes " + std::to_string(machines_) + " times the devices of one");
+      return refuse_without(machines, "--num_processes", "the ranks of all machines",
+                            "set --num_processes to " + std::to_string(machines_) + " times the devices per machine");
     }
     if (processes_ % machines_ == 0) return {};
-    return refuse_option(*line_.find("num-processes"), "is no multiple of --num_machines " + machines.value,
-                         "each machine starts as many ranks", "say a multiple of it");
+    return refuse_value(*line_.find("num-processes"), "number", "a multiple of --num_machines " + machines.value);
   }
 
-  /// By the options, else by the configuration file; without either a rank for each device.
+  /// Chooses the plugins from the options, else from the configuration file. Default: one rank per device.
   Result<void> choose_kind() {
     const bool cpu = line_.find("cpu") != nullptr;
     const auto is_on = [&](const char* name) { return !cpu && line_.find(name) != nullptr; };
@@ -82,15 +82,15 @@ class AccelerateJob {
     const bool together = is_on("multi-gpu") || plugins_.deepspeed || plugins_.fsdp || plugins_.megatron;
     plugins_.alone = !together && (cpu || config_.found || processes_ == 1);
     if (plugins_.parallelism && (!plugins_.fsdp || line_.value("fsdp-version", "1") != "2")) {
-      return refuse_option(*line_.find("use-parallelism-config"), "needs --use_fsdp and --fsdp_version 2", "",
-                           "add them");
+      return refuse_without(*line_.find("use-parallelism-config"), "--use_fsdp and --fsdp_version 2", "",
+                            "add both options");
     }
     if (!plugins_.alone || processes_ < 2) return {};
     if (machines_ > 1) {
-      return refuse_option(*line_.find("num-machines"), "starts one process on each machine that knows no other",
-                           "nothing says that they train together", "add --multi_gpu");
+      return refuse_without(*line_.find("num-machines"), "--multi_gpu",
+                            "else each machine trains alone with one process", "add --multi_gpu");
     }
-    job_.note("--num_processes changes nothing, as for accelerate: " +
+    job_.note("--num_processes changes nothing, as in accelerate: " +
               std::string(cpu ? "--cpu" : "the configuration file") + " starts one process; --multi_gpu starts more");
     return {};
   }
@@ -99,13 +99,13 @@ class AccelerateJob {
     if (const ParsedOption* given = line_.find("mixed-precision")) {
       constexpr string_view kKnown[] = {"no", "fp16", "bf16", "fp8"};
       if (std::ranges::find(kKnown, given->value) == std::end(kKnown)) {
-        return refuse_value(*given, "is no precision", "it takes no, fp16, bf16 or fp8; in a file 'no' has quotes");
+        return refuse_value(*given, "precision", "no, fp16, bf16 or fp8; in a file, quote 'no'");
       }
     }
     return {};
   }
 
-  /// What is said of a plugin that is not in use.
+  /// Adds notes about options of plugins not in use.
   void note_idle() {
     for (const ParsedOption& given : line_.options) {
       if (!given.spelled.starts_with('-') || line_.find(given.spec->name()) != &given) continue;
@@ -119,7 +119,7 @@ class AccelerateJob {
     }
     const ParsedOption* address = line_.find("main-process-ip");
     if (address && machines_ == 1 && line_.typed("main-process-ip")) {
-      job_.note(address->spelled + " changes nothing on one machine: its ranks meet at 127.0.0.1");
+      job_.note(address->spelled + " changes nothing on one machine: the ranks connect to 127.0.0.1");
     }
   }
 
@@ -139,7 +139,7 @@ class AccelerateJob {
     return job_.set_program(std::move(argv));
   }
 
-  /// Without a hostfile DeepSpeed would find this machine alone, and the line says that there are more.
+  /// True also without a hostfile: DeepSpeed would use only this machine, but the line has several machines.
   bool on_each_machine() const {
     return line_.value("deepspeed-multinode-launcher") == "standard" || !line_.find("deepspeed-hostfile");
   }
@@ -151,8 +151,9 @@ class AccelerateJob {
     if (machines_ > 1) {
       const ParsedOption* address = line_.find("main-process-ip");
       if (!address) {
-        return refuse_option(*line_.find("num-machines"), "wants --main_process_ip", "the machines meet there",
-                             "name machine 0: --main_process_ip HOST");
+        return refuse_without(*line_.find("num-machines"), "--main_process_ip",
+                              "the other machines connect to machine 0",
+                              "add --main_process_ip HOST, the address of machine 0");
       }
       words.push_back("--nnodes=" + std::to_string(machines_));
       words.push_back("--master-addr=" + address->value);
@@ -170,7 +171,7 @@ class AccelerateJob {
     return take(torchrun_launcher(), words, without_own(job_.context().environment));
   }
 
-  /// As `deepspeed`, which reaches the hosts of its file.
+  /// Starts the line as the deepspeed launcher would, on the hosts of the hostfile.
   Result<void> start_by_hosts() {
     std::vector<std::string> words = {"--hostfile=" + line_.value("deepspeed-hostfile")};
     if (line_.value("deepspeed-multinode-launcher") == "nossh") {
@@ -196,7 +197,7 @@ class AccelerateJob {
     return take(deepspeed_launcher(), words, {});
   }
 
-  /// `no_python`: the launcher's name of that option.
+  /// `no_python`: the launcher's spelling of the option.
   void add_program(std::vector<std::string>& words, const char* no_python) const {
     if (line_.find("module")) words.emplace_back("--module");
     if (line_.find("no-python")) words.emplace_back(no_python);
@@ -204,7 +205,7 @@ class AccelerateJob {
     words.insert(words.end(), line_.program.begin(), line_.program.end());
   }
 
-  /// PET_… variables of options that accelerate always gives do not reach torchrun's.
+  /// Removes PET_… variables of options that accelerate always passes to torchrun.
   static std::vector<std::string> without_own(std::vector<std::string> environment) {
     constexpr string_view kOwn[] = {"PET_TEE",       "PET_LOG_DIR",        "PET_ROLE",       "PET_RDZV_BACKEND",
                                     "PET_RDZV_CONF", "PET_MAX_RESTARTS",   "PET_MODULE",     "PET_MONITOR_INTERVAL",
@@ -215,7 +216,7 @@ class AccelerateJob {
     return environment;
   }
 
-  /// What another launcher's words amount to, also for this line.
+  /// Takes over the options and the program for a command line of another launcher.
   Result<void> take(const LauncherSpec& launcher, const std::vector<std::string>& words,
                     const std::vector<std::string>& environment) {
     const auto line = TRY(read_launcher_line(launcher, words, environment));
@@ -224,11 +225,11 @@ class AccelerateJob {
   }
 
   LauncherJob& job_;
-  LauncherLine line_;  // with what the configuration file says
+  LauncherLine line_;  // includes the settings of the configuration file
   AccelerateConfig config_;
   AcceleratePlugins plugins_;
   int machines_ = 1;
-  int processes_ = 0;  // 0: a rank for each device
+  int processes_ = 0;  // 0: one rank per device
 };
 
 }  // namespace

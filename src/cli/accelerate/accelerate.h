@@ -1,5 +1,5 @@
-// The lines of accelerate launch, as dlaunch's own options. options.cpp has a row for each of its options, settings.cpp
-// the variables that scripts get; docs/accelerate.md is the user's side. PURE, except for the
+// Translates command lines of accelerate launch to dlaunch's own options. options.cpp has one row per option,
+// settings.cpp the variables for scripts; docs/migrate/others.md is the page for users. PURE, except for the
 // configuration file.
 #pragma once
 
@@ -11,26 +11,26 @@
 namespace dlaunch::cli {
 
 const LauncherSpec& accelerate_launcher();
-/// The same without the word `launch`: accelerate-launch, python -m accelerate.commands.launch.
+/// accelerate-launch and python -m accelerate.commands.launch: no word `launch` before the options.
 const LauncherSpec& accelerate_launch_launcher();
 
 /// LauncherSpec::make
 Result<void> make_accelerate_job(LauncherJob& job);
 
-/// How accelerate starts a script; each way has variables of its own.
+/// The plugins in use. Each plugin has its own variables.
 struct AcceleratePlugins {
-  bool alone = false;  ///< one process without a launcher of torch's
+  bool alone = false;  ///< one process, not started as torchrun does
   bool deepspeed = false;
   bool fsdp = false;
   bool megatron = false;
   bool parallelism = false;
-  std::string deepspeed_fields;  ///< names of a configuration file's settings for DeepSpeed, with commas
+  std::string deepspeed_fields;  ///< DeepSpeed's keys of the configuration file, joined with commas
 };
 
-/// The ACCELERATE_… variables and the like for what `line` says.
+/// Adds the variables for the options of `line`: ACCELERATE_…, FSDP_…, MEGATRON_LM_… and others.
 void add_accelerate_settings(LauncherJob& job, const LauncherLine& line, const AcceleratePlugins& plugins);
 
-/// The plugin's flag without which the option says nothing; empty: none.
+/// The flag of the plugin that the option requires; empty: the option works without a plugin.
 std::string_view accelerate_plugin_of(std::string_view option);
 
 }  // namespace dlaunch::cli

@@ -16,13 +16,13 @@ namespace {
 
 using std::string_view;
 
-/// Settings of which accelerate takes no notice, because their options have a default of their own.
+/// Keys that accelerate ignores, because the default of the option overrides the key.
 constexpr string_view kPassedOver[] = {"rdzv_backend", "same_network", "enable_cpu_affinity", "downcast_bf16"};
-/// Of TPUs.
+/// Keys for TPUs.
 constexpr string_view kTpuKeys[] = {"tpu_name",     "tpu_zone", "tpu_use_cluster", "tpu_use_sudo",
                                     "command_file", "commands", "tpu_vm",          "tpu_env"};
 
-/// What stands before a section's keys where they have it not.
+/// The prefix of the section's option names. Keys may omit the prefix.
 string_view prefix_of(string_view section) {
   if (section == "fsdp_config") return "fsdp_";
   if (section == "fp8_config") return "fp8_";
@@ -52,9 +52,9 @@ class ConfigOptions {
     }
     if (!has_type_) {
       return fail({.where = name,
-                   .what = "has no distributed_type",
-                   .why = "accelerate wants it",
-                   .hint = "write distributed_type: MULTI_GPU"});
+                   .what = "missing key \"distributed_type\"",
+                   .why = "",
+                   .hint = "add distributed_type: MULTI_GPU"});
     }
     if (type_ == "NO" && !has("num-processes")) add("num-processes", "1", name);
     const bool one = type_ == "NO" || type_ == "MULTI_CPU";
@@ -65,12 +65,12 @@ class ConfigOptions {
   }
 
  private:
-  /// Empty: none is read.
+  /// The name of the file; empty: do not read a file.
   Result<std::string> file_name() const {
     const auto& environment = job_.context().environment;
     if (const ParsedOption* given = line_.find("config-file")) {
       if (!given->value.ends_with(".json")) return given->value;
-      return refuse_value(*given, "is read as YAML alone", "write it as YAML: KEY: VALUE lines");
+      return refuse_option(*given, "not supported: JSON file", "", "write the file as YAML: lines of KEY: VALUE");
     }
     if (line_.find("cpu")) return std::string();
     if (const auto home = filled_variable(environment, "HF_HOME")) return *home + kUsualName;
@@ -102,7 +102,7 @@ class ConfigOptions {
   Result<void> take(const YamlSetting& setting) {
     if (setting.key == "compute_environment") {
       if (setting.value == "LOCAL_MACHINE") return {};
-      return refuse_setting(setting, "is no LOCAL_MACHINE", "dlaunch starts no SageMaker job: run accelerate itself");
+      return refuse(setting, "not supported: " + setting.key + " " + setting.value, "run accelerate without dlaunch");
     }
     if (setting.key == "distributed_type") return take_type(setting);
     if (setting.key == "use_cpu") {
@@ -116,12 +116,12 @@ class ConfigOptions {
     if (setting.key == "dynamo_backend") return add("dynamo-backend", setting.value, setting.where), Result<void>();
     if (is_among(setting.key, kTpuKeys)) {
       if (setting.value == "False") return {};
-      return refuse_setting(setting, "is about TPUs", "dlaunch starts no ranks on them: run accelerate itself");
+      return refuse(setting, "not supported: " + setting.key + ", a key for TPUs", "run accelerate without dlaunch");
     }
     if (is_among(setting.key, kPassedOver)) {
       const bool usual = setting.value == "False" || setting.value == "static" || setting.value == "no";
       if (!usual && setting.key != "same_network") {
-        job_.note(setting.where + ": " + setting.key + " changes nothing, as for accelerate: write it as an option");
+        job_.note(setting.where + ": " + setting.key + " changes nothing, as in accelerate; use the option");
       }
       return {};
     }
@@ -133,16 +133,20 @@ class ConfigOptions {
                                       "gpu_ids",         "main_process_ip", "main_process_port",
                                       "mixed_precision", "debug",           "main_training_function"};
     if (!is_among(setting.key, kKnown)) {
-      return refuse_setting(setting, "is no setting of accelerate's", "leave it out, or write it below its section");
+      return refuse(setting, "unknown key \"" + setting.key + "\"", "remove the key, or put the key below its section");
     }
     if (setting.key == "main_training_function") return {};
     if (setting.key == "num_processes" && setting.value == "-1") {
       if (line_.find("num-processes")) return {};
-      return refuse_setting(setting, "is -1", "say how many there are: --num_processes N");
+      return refuse(setting, "num_processes: invalid number \"-1\": expected at least 1", "add --num_processes N");
     }
     std::string option = setting.key;
     std::ranges::replace(option, '_', '-');
     return add(option, setting.value, setting.where), Result<void>();
+  }
+
+  static tl::unexpected<Error> refuse(const YamlSetting& setting, std::string what, std::string hint) {
+    return fail({.where = setting.where, .what = std::move(what), .why = "", .hint = std::move(hint)});
   }
 
   Result<void> take_type(const YamlSetting& setting) {
@@ -158,11 +162,11 @@ class ConfigOptions {
     if (type_ == "MEGATRON_LM") option = "use-megatron-lm";
     if (!option.empty() && !has_one) add(option, "True", setting.where);
     if (!option.empty() || type_ == "NO" || type_ == "MULTI_CPU") return {};
-    return refuse_setting(setting, "is " + type_ + ", which dlaunch does not start",
-                          "it takes NO, MULTI_GPU, FSDP, DEEPSPEED, MEGATRON_LM and the like");
+    return refuse(setting, "not supported: distributed_type " + type_,
+                  "use NO, MULTI_GPU, FSDP, DEEPSPEED or MEGATRON_LM");
   }
 
-  /// Whether the line says by itself how ranks are started.
+  /// Whether an option of the line chooses how ranks start.
   bool has_kind() const {
     constexpr string_view kKinds[] = {"multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm", "cpu"};
     return std::ranges::any_of(kKinds, [&](string_view name) { return line_.find(name) != nullptr; });
@@ -174,11 +178,11 @@ class ConfigOptions {
     std::ranges::replace(option, '_', '-');
     const LauncherOption* known = find_launcher_option(accelerate_launcher(), option);
     if (!known || option == "config-file" || known->row.takes == Arity::show) {
-      return refuse_setting(setting, "of " + setting.section + " is no setting that dlaunch knows",
-                            "leave it out, and give scripts its variable by dlaunch's own -x");
+      return refuse(setting, "unknown key \"" + setting.key + "\" in " + setting.section,
+                    "remove the key, and set its variable with dlaunch's -x");
     }
     if (known->support == Support::refused) {
-      return refuse_setting(setting, "cannot be meant here", std::string(known->row.help));
+      return refuse(setting, "not supported: " + setting.key, std::string(known->row.help));
     }
     if (setting.section == "deepspeed_config") add_field(setting.key);
     if (setting.section == "parallelism_config" && !has_kind() && !has("use-parallelism-config")) {
@@ -195,7 +199,7 @@ class ConfigOptions {
   std::vector<ParsedOption> options_;
   bool has_type_ = false;
   std::string type_;
-  std::string cpu_;  // where use_cpu is true; empty: nowhere
+  std::string cpu_;  // FILE:LINE of use_cpu: true; empty: not set
 };
 
 }  // namespace

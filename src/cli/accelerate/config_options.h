@@ -1,4 +1,5 @@
-// What accelerate's configuration file says, as options below those that are typed. PURE, except for the file.
+// Translates accelerate's configuration file to options, weaker than the options of the command line. PURE, except for
+// the file.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@
 namespace dlaunch::cli {
 
 struct AccelerateConfig {
-  bool found = false;            ///< there is a file
-  std::string deepspeed_fields;  ///< names of its settings for DeepSpeed, with commas
+  bool found = false;            ///< the file exists
+  std::string deepspeed_fields;  ///< DeepSpeed's keys of the file, joined with commas
 };
 
-/// The file of --config_file, else the one that `accelerate config` writes, where it is. Its settings go in front of
-/// `line`'s options.
+/// Reads the file of --config_file, else the file of `accelerate config` if the file exists. Inserts the settings at
+/// the front of `line`'s options.
 Result<AccelerateConfig> read_accelerate_config(LauncherJob& job, LauncherLine& line);
 
 }  // namespace dlaunch::cli

@@ -1,5 +1,5 @@
-// The options of `accelerate launch`, a row each, with what they are here: read for --help and for the table in
-// docs/accelerate.md.
+// The options of `accelerate launch`, one row each, with their meaning in dlaunch, for --help and for the table in
+// docs/migrate/others.md.
 #include "cli/accelerate/accelerate.h"
 
 namespace dlaunch::cli {
@@ -8,16 +8,16 @@ namespace {
 using std::string_view;
 
 constexpr string_view kDynamo = "the variable of the same name: `-x ACCELERATE_DYNAMO_…=`";
-constexpr string_view kWithFp8 = "`-x ACCELERATE_FP8_…=`, with `--mixed_precision fp8`";
-constexpr string_view kWithFsdp = "`-x FSDP_…=`, with `--use_fsdp`";
-constexpr string_view kWithMegatron = "`-x MEGATRON_LM_…=`, with `--use_megatron_lm`";
-constexpr string_view kWithDeepspeed = "`-x ACCELERATE_DEEPSPEED_…=`, with `--use_deepspeed`";
-constexpr string_view kWithParallelism = "`-x PARALLELISM_CONFIG_…=`, with `--use_parallelism_config`";
-constexpr string_view kAsTorchrun = "as torchrun's option of this name: [torchrun.md](torchrun.md)";
-constexpr string_view kOfDeepspeed = "as deepspeed's option of this name, with `--use_deepspeed` and several machines";
-constexpr string_view kTpu = "dlaunch starts no ranks on TPUs: run accelerate itself";
-constexpr string_view kSageMaker = "dlaunch starts no SageMaker job: run accelerate itself";
-constexpr string_view kMpirun = "start it by MPI's line: dlaunch --as mpirun --hostfile FILE -n N python3 SCRIPT";
+constexpr string_view kWithFp8 = "`-x ACCELERATE_FP8_…=`; requires `--mixed_precision fp8`";
+constexpr string_view kWithFsdp = "`-x FSDP_…=`; requires `--use_fsdp`";
+constexpr string_view kWithMegatron = "`-x MEGATRON_LM_…=`; requires `--use_megatron_lm`";
+constexpr string_view kWithDeepspeed = "`-x ACCELERATE_DEEPSPEED_…=`; requires `--use_deepspeed`";
+constexpr string_view kWithParallelism = "`-x PARALLELISM_CONFIG_…=`; requires `--use_parallelism_config`";
+constexpr string_view kAsTorchrun = "as the option of torchrun";
+constexpr string_view kOfDeepspeed = "as the option of deepspeed; requires `--use_deepspeed` and several machines";
+constexpr string_view kTpu = "run accelerate without dlaunch for TPUs";
+constexpr string_view kSageMaker = "run accelerate without dlaunch for SageMaker jobs";
+constexpr string_view kMpirun = "use dlaunch --as mpirun --hostfile FILE -n N python3 SCRIPT";
 
 constexpr LauncherOption accelerate_row(string_view names, string_view value, string_view help,
                                         Support support = Support::translated) {
@@ -29,32 +29,35 @@ constexpr LauncherOption accelerate_row(string_view names, string_view value, st
 }
 
 constexpr LauncherOption kAccelerateOptions[] = {
-    accelerate_row("config-file", "FILE",
-                   "what it sets and no option does; without it that of `accelerate config`, where it is"),
-    accelerate_row("num-processes", "N", "of all machines: `-N` of a machine's part; without it `-n devices`"),
+    accelerate_row(
+        "config-file", "FILE",
+        "settings of the file; options override the file; default: the file of `accelerate config`, if present"),
+    accelerate_row("num-processes", "N", "ranks of all machines: `-N` with N per machine; default: `-n devices`"),
     accelerate_row("num-machines", "N",
-                   "1: this machine alone. More: `--same-line --nodes N`, a start on each with `DLAUNCH_KEY`"),
-    accelerate_row("machine-rank", "N", "`--node-rank N` with several machines; without it the place says it"),
+                   "1: only this machine; more: `--same-line --nodes N`, started on each machine with `DLAUNCH_KEY`"),
+    accelerate_row("machine-rank", "N", "`--node-rank N` with several machines; default: from the environment"),
     accelerate_row("main-process-ip", "HOST", "`--rendezvous HOST:PORT` with several machines"),
     accelerate_row("main-process-port", "PORT",
-                   "`-x MASTER_PORT=PORT` on one machine; without it, or with 0, a free port"),
-    accelerate_row("same-network", "", "the nodes meet at HOST:PORT in any case"),
-    accelerate_row("multi-gpu", "", "ranks as torchrun starts them; at least 2"),
+                   "one machine: `-x MASTER_PORT=PORT`, default or 0: a free port; several: the port of "
+                   "`--rendezvous`, default 29500"),
+    accelerate_row("same-network", "", "accepted: the machines always connect to HOST:PORT of machine 0"),
+    accelerate_row("multi-gpu", "", "starts at least 2 ranks, as torchrun does"),
     accelerate_row("cpu", "", "`-n 1` with `-x ACCELERATE_USE_CPU=True`"),
-    accelerate_row("gpu-ids", "LIST", "`--devices LIST --visible host`; all: as it is"),
+    accelerate_row("gpu-ids", "LIST", "`--devices LIST --visible host`; all: no change"),
     accelerate_row("mixed-precision", "NAME", "`-x ACCELERATE_MIXED_PRECISION=NAME`: no, fp16, bf16, fp8"),
-    accelerate_row("num-cpu-threads-per-process", "N", "`-x OMP_NUM_THREADS=N`; without it 1 where you set none"),
-    accelerate_row("enable-cpu-affinity", "", "`-x ACCELERATE_CPU_AFFINITY=1`: scripts bind themselves"),
+    accelerate_row("num-cpu-threads-per-process", "N",
+                   "`-x OMP_NUM_THREADS=N`; default 1, if OMP_NUM_THREADS is not set"),
+    accelerate_row("enable-cpu-affinity", "", "`-x ACCELERATE_CPU_AFFINITY=1`: the script binds itself to cores"),
     accelerate_row("debug", "", "`-x ACCELERATE_DEBUG_MODE=true`"),
     accelerate_row("module m", "", "`python3 -m MODULE args`"),
-    accelerate_row("no-python", "", "the program as it is; not with `-m`"),
+    accelerate_row("no-python", "", "starts the program without Python; conflicts with `-m`"),
     accelerate_row("use-deepspeed", "",
-                   "`-x ACCELERATE_USE_DEEPSPEED=true` and the settings below, on ranks as torchrun's"),
-    accelerate_row("use-fsdp", "", "`-x ACCELERATE_USE_FSDP=true` and the settings below, on ranks as torchrun's"),
+                   "`-x ACCELERATE_USE_DEEPSPEED=true` and the settings below; ranks start as in torchrun"),
+    accelerate_row("use-fsdp", "", "`-x ACCELERATE_USE_FSDP=true` and the settings below; ranks start as in torchrun"),
     accelerate_row("use-megatron-lm", "",
-                   "`-x ACCELERATE_USE_MEGATRON_LM=true` and the settings below, on ranks as torchrun's"),
+                   "`-x ACCELERATE_USE_MEGATRON_LM=true` and the settings below; ranks start as in torchrun"),
     accelerate_row("use-parallelism-config", "",
-                   "`-x ACCELERATE_USE_PARALLELISM_CONFIG=true`; with `--use_fsdp --fsdp_version 2`"),
+                   "`-x ACCELERATE_USE_PARALLELISM_CONFIG=true`; requires `--use_fsdp --fsdp_version 2`"),
     accelerate_row("tee t", "0-3", kAsTorchrun),
     accelerate_row("log-dir", "DIR", kAsTorchrun),
     accelerate_row("role", "NAME", kAsTorchrun),
@@ -62,9 +65,9 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("rdzv-conf", "KEY=VALUE,...", kAsTorchrun),
     accelerate_row("max-restarts", "N", kAsTorchrun),
     accelerate_row("monitor-interval", "SECONDS", kAsTorchrun),
-    accelerate_row(
-        "deepspeed-multinode-launcher", "NAME",
-        "standard, also without a hostfile: a start on each machine; others: as deepspeed starts the hostfile's hosts"),
+    accelerate_row("deepspeed-multinode-launcher", "NAME",
+                   "standard, or no hostfile: started on each machine; other values: started on the hosts of the "
+                   "hostfile, as deepspeed does"),
     accelerate_row("deepspeed-hostfile", "FILE", kOfDeepspeed),
     accelerate_row("deepspeed-exclusion-filter", "HOSTS", kOfDeepspeed),
     accelerate_row("deepspeed-inclusion-filter", "HOSTS", kOfDeepspeed),
@@ -149,9 +152,9 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("fp8-override-linear-precision", "BOOL,BOOL,BOOL", kWithFp8),
     accelerate_row("ipex", "", "`-x ACCELERATE_USE_IPEX=true`"),
     accelerate_row("use-xpu", "", "`-x ACCELERATE_USE_XPU=true`"),
-    accelerate_row("quiet q", "", "dlaunch writes no traceback of its own", Support::ignored),
-    accelerate_row("main-training-function", "NAME", "it is for TPUs", Support::ignored),
-    accelerate_row("downcast-bf16", "", "it is for TPUs", Support::ignored),
+    accelerate_row("quiet q", "", "dlaunch does not print a traceback", Support::ignored),
+    accelerate_row("main-training-function", "NAME", "the option is for TPUs", Support::ignored),
+    accelerate_row("downcast-bf16", "", "the option is for TPUs", Support::ignored),
     accelerate_row("tpu", "", kTpu, Support::refused),
     accelerate_row("tpu-cluster", "", kTpu, Support::refused),
     accelerate_row("no-tpu-cluster", "", kTpu, Support::refused),
@@ -162,7 +165,7 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("aws-secret-access-key", "KEY", kSageMaker, Support::refused),
     accelerate_row("mpirun-hostfile", "FILE", kMpirun, Support::refused),
     accelerate_row("mpirun-ccl", "N", kMpirun, Support::refused),
-    {.row = {.names = "help h", .takes = Arity::show, .help = "print this"}},
+    {.row = {.names = "help h", .takes = Arity::show, .help = "print this help"}},
 };
 
 constexpr OwnDefault kAccelerateDefaults[] = {

@@ -1,4 +1,4 @@
-// The settings that accelerate takes as options and hands on as variables.
+// accelerate's settings: options on the command line, variables for the script.
 #include <algorithm>
 #include <cctype>
 
@@ -18,8 +18,8 @@ struct ScriptSetting {
   Plugin plugin;
   string_view option;
   string_view variable;
-  string_view standard = {};  ///< without the option; empty: not set
-  bool lower = false;         ///< in small letters
+  string_view standard = {};  ///< the value without the option; empty: the variable is not set
+  bool lower = false;         ///< converts the value to lower case
 };
 
 constexpr ScriptSetting kScriptSettings[] = {
@@ -185,7 +185,7 @@ class ScriptSettings {
     add_plugin(Plugin::deepspeed, "use-deepspeed", "ACCELERATE_USE_DEEPSPEED");
   }
 
-  /// On CPUs OpenMP counts those that the rank has.
+  /// With --cpu OMP_NUM_THREADS stays unset: OpenMP counts the CPUs of the rank.
   void add_threads() {
     constexpr string_view kThreads = "OMP_NUM_THREADS";
     if (plugins_.alone) {

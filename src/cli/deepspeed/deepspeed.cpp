@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/deepspeed/nodes.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/values.h"
 
@@ -38,13 +39,13 @@ class DeepspeedJob {
   }
 
  private:
-  /// The option where it is given and not empty.
+  /// The option if its value is not empty; else null.
   const ParsedOption* filled(string_view name) const {
     const ParsedOption* given = line_.find(name);
     return given && !given->value.empty() ? given : nullptr;
   }
 
-  /// Below 0: no limit.
+  /// The option's limit; -1: unlimited.
   Result<int> limit(string_view name) const {
     const ParsedOption* given = line_.find(name);
     return given ? number_of(*given, -1, kMaxRanks) : Result<int>(-1);
@@ -55,19 +56,20 @@ class DeepspeedJob {
     gpus_ = TRY(limit("num-gpus"));
     const ParsedOption* include = filled("include");
     const ParsedOption* exclude = filled("exclude");
-    if (include && exclude) return refuse_option(*include, "does not go with --exclude", "", "leave one out");
+    if (include && exclude) return refuse_conflict(*include, "--exclude", "", "remove one of them");
     const ParsedOption* filter = include ? include : exclude;
     if (filter && (most_nodes_ >= 0 || gpus_ >= 0)) {
-      return refuse_option(*filter, "does not go with --num_nodes and --num_gpus", "", "leave one out");
+      const char* const other = most_nodes_ >= 0 ? "--num_nodes" : "--num_gpus";
+      return refuse_conflict(*filter, other, "both choose the devices", "remove one of them");
     }
     if (const ParsedOption* words = filled("launcher-args")) {
-      return refuse_option(*words, "is for a launcher that does not run", "",
-                           "write dlaunch's own options: dlaunch --as deepspeed --label …");
+      return refuse_option(*words, "not supported: options of pdsh, mpirun or srun", "",
+                           "use dlaunch's options: dlaunch --as deepspeed --label …");
     }
     return {};
   }
 
-  /// One that is named must be there; the usual one need not.
+  /// The default hostfile may be missing; a file that --hostfile names may not.
   Result<void> read_hostfile() {
     const ParsedOption* given = line_.find("hostfile");
     const std::string name = given ? given->value : kUsualHostfile;
@@ -98,7 +100,7 @@ class DeepspeedJob {
       job_.note(rank->spelled + " changes nothing without --no_ssh");
     }
     if (hosts_->size() == 1 && !line_.find("force-multi")) {
-      job_.note("the ranks start here, as DeepSpeed starts those of a single host: --force_multi has them on " +
+      job_.note("the ranks start on this machine, as in DeepSpeed for one host; --force_multi starts the ranks on " +
                 hosts_->front().name);
       add_devices(of_hosts(), hosts_->front().devices);
     } else {
@@ -132,20 +134,22 @@ class DeepspeedJob {
     job_.add(of_hosts(), "include", devices);
   }
 
-  /// Each node runs this line.
+  /// With --no_ssh each node runs the same command line.
   Result<void> use_nodes() {
     const int nodes = static_cast<int>(hosts_->size());
     const ParsedOption& no_ssh = *line_.find("no-ssh");
     const ParsedOption* rank = line_.find("node-rank");
-    if (!rank || !parse_int(rank->value, 0, nodes - 1)) {
-      return refuse_option(rank ? *rank : no_ssh, "says not which of the " + std::to_string(nodes) + " nodes this is",
-                           "", "write --node_rank I, from 0");
+    if (!rank) {
+      return refuse_without(no_ssh, "--node_rank", "each node runs the same line", "add --node_rank I, from 0");
+    }
+    if (!parse_int(rank->value, 0, nodes - 1)) {
+      return refuse_value(*rank, "node number", "0 to " + std::to_string(nodes - 1));
     }
     const std::vector<int>& devices = hosts_->front().devices;
     const bool alike = std::ranges::all_of(*hosts_, [&](const auto& node) { return node.devices == devices; });
     if (!alike) {
-      return refuse_option(no_ssh, "wants the same devices on each host here", "",
-                           "leave it out: dlaunch starts all hosts by ssh");
+      return refuse_without(no_ssh, "the same devices on each host", "",
+                            "remove --no_ssh: dlaunch then reaches all hosts by ssh");
     }
     add_devices(of_hosts(), devices);
     if (nodes == 1) return add_master();
@@ -161,22 +165,22 @@ class DeepspeedJob {
 
   Result<void> use_this_machine() {
     if (most_nodes_ > 1) {
-      return refuse_option(*line_.find("num-nodes"), "wants more hosts than this machine", "",
-                           "name them in a file: --hostfile FILE, with lines as node1 slots=8");
+      return refuse_without(*line_.find("num-nodes"), "a hostfile", "",
+                            "add --hostfile FILE, with one line per host: node1 slots=8");
     }
     const ParsedOption* rank = line_.find("node-rank");
     if (line_.find("no-ssh") && !(rank && rank->value == "0")) {
-      return refuse_option(*line_.find("no-ssh"), "says not which node this is", "there is no hostfile: this one is 0",
-                           "write --node_rank 0, or --hostfile FILE");
+      return refuse_without(*line_.find("no-ssh"), "--node_rank 0 or a hostfile", "",
+                            "add --node_rank 0, or --hostfile FILE");
     }
     TRY(choose_devices());
     if (const ParsedOption* address = filled("master-addr")) {
-      job_.note(address->spelled + " changes nothing here: the ranks of one machine meet at 127.0.0.1");
+      job_.note(address->spelled + " changes nothing here: ranks of one machine connect to 127.0.0.1");
     }
     return add_master();
   }
 
-  /// DeepSpeed takes the list of the variable for --include, and ignores it beside an option.
+  /// As in DeepSpeed, a list in a kVisible variable replaces --include, and any option for devices overrides the list.
   Result<void> choose_devices() {
     const ParsedOption* include = filled("include");
     const ParsedOption* exclude = filled("exclude");
@@ -185,12 +189,13 @@ class DeepspeedJob {
       if (!list) continue;
       const auto node = parse_node_list("localhost:" + *list);
       if (!include && !exclude && gpus_ <= 0) {
-        if (!node) break;  // by UUID: as the list says
+        if (!node) break;  // UUIDs: the program reads the variable
         add_devices(job_.itself(), node->front().devices);
         job_.forget(name);
         return {};
       }
-      job_.note(std::string(name) + " is ignored, as DeepSpeed does beside --include, --exclude and --num_gpus");
+      job_.note(std::string(name) +
+                " is ignored, as in DeepSpeed: --include, --exclude or --num_gpus overrides the list");
       job_.forget(name);
     }
     if (gpus_ > 0) return add_devices(*line_.find("num-gpus"), first_devices(gpus_)), Result<void>();
@@ -203,8 +208,7 @@ class DeepspeedJob {
   Result<void> include_here(const ParsedOption& include) {
     const auto named = TRY(with_where(parse_node_list(include.value), include));
     if (named.size() > 1 || named.front().name != "localhost") {
-      return refuse_value(include, "names other hosts than localhost",
-                          "write --hostfile FILE, with lines as node1 slots=8");
+      return refuse_value(include, "host list", "localhost only; add --hostfile FILE for other hosts");
     }
     if (named.front().devices.empty()) return job_.add(include, "n", "devices"), Result<void>();
     return add_devices(include, named.front().devices), Result<void>();
@@ -219,7 +223,7 @@ class DeepspeedJob {
     return job_.add_variable(*port, "MASTER_PORT", port->value), Result<void>();
   }
 
-  /// What ranks on other hosts get of it: the directory of the job on Python's path, and NAME=VALUE files.
+  /// Ranks on other hosts get the current directory in PYTHONPATH, and the variables of .deepspeed_env files.
   void add_environment_files() {
     const ProcessContext& context = job_.context();
     const auto path = filled_variable(context.environment, "PYTHONPATH");
@@ -253,11 +257,10 @@ class DeepspeedJob {
 
   Result<void> add_core_list(const ParsedOption& list) {
     if (ranks_of_host_ == 0) {
-      return refuse_option(list, "is cut in equal parts, and not all hosts are known to have as many ranks", "",
-                           "say --num_gpus N");
+      return refuse_without(list, "the same number of ranks on each host", "", "set --num_gpus N");
     }
     const auto parts = equal_parts(list.value, ranks_of_host_);
-    if (!parts) return refuse_value(list, "has no core for each rank of a host", "write them as 0-31,64-95");
+    if (!parts) return refuse_value(list, "core list", "at least one core per rank of a host: 0-31,64-95");
     return job_.add(list, "cpu-list", *parts), Result<void>();
   }
 
@@ -265,7 +268,7 @@ class DeepspeedJob {
     const ParsedOption* plain = line_.find("no-python");
     const ParsedOption* module = line_.find("module");
     if (plain && module) {
-      return refuse_option(*module, "does not go with --no_python", "a module is Python's", "leave one out");
+      return refuse_conflict(*module, "--no_python", "a module requires Python", "remove one of them");
     }
     return job_.set_program({.python = plain ? "" : job_.in_path({"python3", "python"}),
                              .module = module != nullptr,
@@ -276,8 +279,8 @@ class DeepspeedJob {
   const LauncherLine& line_;
   int most_nodes_ = -1;
   int gpus_ = -1;
-  size_t ranks_of_host_ = 0;             // 0: not known, or not the same on each
-  std::optional<DeepspeedNodes> hosts_;  // empty: there is no hostfile
+  size_t ranks_of_host_ = 0;             // 0: unknown, or different between hosts
+  std::optional<DeepspeedNodes> hosts_;  // nullopt: this machine only
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// DeepSpeed's launcher, as dlaunch's own options. options.cpp has a row for each of its options; docs/deepspeed.md is
-// the user's side. PURE, except for the hostfile and .deepspeed_env.
+// Translates command lines of DeepSpeed's launcher to dlaunch's own options. options.cpp has one row per option;
+// docs/migrate/others.md is the page for users. PURE, except for the hostfile and .deepspeed_env.
 #pragma once
 
 #include "cli/launcher_line.h"

@@ -17,7 +17,7 @@ using std::string_view;
 
 constexpr int kLastDevice = 4095;
 
-tl::unexpected<Error> not_there(std::string what, std::string hint) {
+tl::unexpected<Error> refuse(std::string what, std::string hint) {
   return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
@@ -29,11 +29,11 @@ const DeepspeedNode* find_node(const DeepspeedNodes& nodes, const std::string& n
 Result<void> check_named(const DeepspeedNodes& nodes, const DeepspeedNodes& named) {
   for (const DeepspeedNode& each : named) {
     const DeepspeedNode* node = find_node(nodes, each.name);
-    if (!node) return not_there("\"" + each.name + "\" is none of the hosts", "they are those of the hostfile");
+    if (!node) return refuse("unknown host \"" + each.name + "\"", "use a host of the hostfile");
     for (const int device : each.devices) {
       if (std::ranges::find(node->devices, device) != node->devices.end()) continue;
-      return not_there(each.name + " has no device " + std::to_string(device),
-                       "its devices are " + device_list(node->devices));
+      return refuse("unknown device \"" + std::to_string(device) + "\" of host " + each.name,
+                    "use devices of " + device_list(node->devices));
     }
   }
   return {};
@@ -42,7 +42,7 @@ Result<void> check_named(const DeepspeedNodes& nodes, const DeepspeedNodes& name
 Result<DeepspeedNodes> at_least_one(DeepspeedNodes nodes) {
   std::erase_if(nodes, [](const DeepspeedNode& node) { return node.devices.empty(); });
   if (!nodes.empty()) return nodes;
-  return not_there("leaves no device to run on", "name fewer, or others");
+  return refuse("all devices are excluded", "remove hosts or devices from the list");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Result<DeepspeedNodes> parse_node_list(string_view text) {
     if (colon == item.size()) continue;
     for (const std::string& part : split(string_view(item).substr(colon + 1), ',')) {
       const auto device = parse_int(trim(part), 0, kLastDevice);
-      if (!device) return not_there("\"" + item + "\" has no list of devices", "write host:0,2@host2");
+      if (!device) return refuse("invalid device list \"" + item + "\": expected HOST:0,2@HOST2", "");
       found->devices.push_back(static_cast<int>(*device));
     }
     std::ranges::sort(found->devices);

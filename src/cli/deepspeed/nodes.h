@@ -1,4 +1,4 @@
-// The hosts of a job of DeepSpeed's with the devices that it uses there: its hostfile, --include and --exclude. PURE.
+// The hosts and devices of a DeepSpeed job: the hostfile, --include and --exclude. PURE.
 #pragma once
 
 #include <optional>
@@ -17,22 +17,22 @@ struct DeepspeedNode {
 
 using DeepspeedNodes = std::vector<DeepspeedNode>;
 
-/// A file of cli/slots_file.h; N slots are devices 0 to N-1.
+/// Parses a file as cli/slots_file.h does. N slots are devices 0 to N-1.
 Result<DeepspeedNodes> parse_deepspeed_hostfile(std::string_view text, const std::string& path);
 
-/// NAME[:DEVICE,...][@...]. No devices: all of the host.
+/// Parses NAME[:DEVICE,...][@...]. A host without a list has no entries in `devices`: all devices.
 Result<DeepspeedNodes> parse_node_list(std::string_view text);
 
-/// Those of `nodes` that are named, in their own order.
+/// The named hosts and devices, in the order of `nodes`.
 Result<DeepspeedNodes> include_nodes(const DeepspeedNodes& nodes, const DeepspeedNodes& named);
-/// `nodes` without what is named.
+/// `nodes` without the named hosts and devices.
 Result<DeepspeedNodes> exclude_nodes(const DeepspeedNodes& nodes, const DeepspeedNodes& named);
 
 /// 0 to count-1.
 std::vector<int> first_devices(int count);
 
-/// Cuts a list of CPUs in as many parts of the same size, as --cpu-list has them: "0-4" in 2 is "p0-1/p2-3". None: it
-/// is no list, or too short.
+/// Splits a list of CPUs into `parts` equal parts, in the form of --cpu-list: "0-4" in 2 parts is "p0-1/p2-3".
+/// nullopt if `cpus` is not a list, or has fewer than `parts` CPUs.
 std::optional<std::string> equal_parts(std::string_view cpus, size_t parts);
 
 /// "0-3,6"

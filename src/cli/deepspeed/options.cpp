@@ -1,5 +1,5 @@
-// The options of DeepSpeed's launcher, a row each, with what they are here: read for --help and for the table in
-// docs/deepspeed.md.
+// The options of DeepSpeed's launcher, one row each, with their meaning in dlaunch, for --help and for the table in
+// docs/migrate/others.md.
 #include "cli/deepspeed/deepspeed.h"
 
 namespace dlaunch::cli {
@@ -8,59 +8,59 @@ namespace {
 // clang-format off
 constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "hostfile H", .takes = Arity::value, .value_name = "FILE",
-      .help = "the hosts as `-H NAME:N,...` and their devices 0 to N-1 as `--include`; /job/hostfile without it, else "
-          "this machine alone"}},
+      .help = "`-H NAME:N,...`, and devices 0 to N-1 of each host as `--include`; default: /job/hostfile, else only "
+          "this machine"}},
     {{.names = "include i", .takes = Arity::value, .value_name = "HOSTS",
-      .help = "`--include HOSTS`, in ascending order of devices; on this machine alone `--devices`"}},
+      .help = "`--include HOSTS`, with devices in ascending order; without a hostfile `--devices`"}},
     {{.names = "exclude e", .takes = Arity::value, .value_name = "HOSTS",
-      .help = "`--include` of what is left; on this machine alone `--exclude`"}},
+      .help = "`--include` of the other devices; without a hostfile `--exclude`"}},
     {{.names = "num-nodes", .takes = Arity::value, .value_name = "N",
-      .help = "the first N hosts; more than 1 wants a hostfile"}},
+      .help = "the first N hosts; more than 1 requires a hostfile"}},
     {{.names = "num-gpus num-accelerators", .takes = Arity::value, .value_name = "N",
-      .help = "devices 0 to N-1 of each host, whatever its slots: `-N N --devices 0-(N-1)`"}},
+      .help = "devices 0 to N-1 of each host, for any number of slots: `-N N --devices 0-(N-1)`"}},
     {{.names = "min-elastic-nodes", .takes = Arity::value, .value_name = "N",
-      .help = "dlaunch does not add or lose hosts in a job: say --num_nodes"}, Support::refused},
+      .help = "dlaunch does not add or remove hosts in a job: use --num_nodes"}, Support::refused},
     {{.names = "max-elastic-nodes", .takes = Arity::value, .value_name = "N",
-      .help = "dlaunch does not add or lose hosts in a job: say --num_nodes"}, Support::refused},
-    {{.names = "elastic-training", .help = "dlaunch does not add or lose hosts in a job: leave it "
-          "out"}, Support::refused},
+      .help = "dlaunch does not add or remove hosts in a job: use --num_nodes"}, Support::refused},
+    {{.names = "elastic-training", .help = "dlaunch does not add or remove hosts in a job: remove the "
+          "option"}, Support::refused},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
-      .help = "`-x MASTER_PORT=PORT`; without it a free port, and not 29500"}},
+      .help = "`-x MASTER_PORT=PORT`; default: a free port instead of 29500"}},
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
-      .help = "`-x MASTER_ADDR=HOST` with a hostfile; with `--no_ssh` `--rendezvous HOST:PORT`"}},
+      .help = "with a hostfile: `-x MASTER_ADDR=HOST`; with `--no_ssh`: `--rendezvous HOST:PORT`"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N", .help = "`--node-rank N` with `--no_ssh`"}},
-    {{.names = "no-ssh", .help = "a start on each node with `DLAUNCH_KEY` set: `--same-line --nodes N`"}},
+    {{.names = "no-ssh", .help = "`--same-line --nodes N`, started on each node with `DLAUNCH_KEY`"}},
     {{.names = "launcher", .takes = Arity::value, .value_name = "NAME",
-      .help = "dlaunch starts the ranks itself, on other hosts by ssh"}, Support::ignored},
+      .help = "dlaunch starts the ranks itself, by ssh on other hosts"}, Support::ignored},
     {{.names = "launcher-args", .takes = Arity::value, .value_name = "WORDS",
-      .help = "refused unless empty: they are for a launcher that does not run"}},
-    {{.names = "comment", .takes = Arity::value, .value_name = "TEXT", .help = "it is for srun"}, Support::ignored},
-    {{.names = "account", .takes = Arity::value, .value_name = "NAME", .help = "it is for srun"}, Support::ignored},
+      .help = "refused unless empty: pdsh, mpirun and srun are not used"}},
+    {{.names = "comment", .takes = Arity::value, .value_name = "TEXT", .help = "the option is for srun"}, Support::ignored},
+    {{.names = "account", .takes = Arity::value, .value_name = "NAME", .help = "the option is for srun"}, Support::ignored},
     {{.names = "module", .help = "`python3 -u -m MODULE args`"}},
-    {{.names = "no-python", .help = "the program as it is; not with `--module`"}},
-    {{.names = "no-local-rank", .help = "no `--local_rank=L` before the script's own arguments"}},
-    {{.names = "no-ssh-check", .help = "dlaunch reaches every host before a rank starts, and names those that it "
-          "cannot"}, Support::ignored},
-    {{.names = "force-multi", .help = "the one host of a hostfile is reached by ssh; without it the ranks start here"}},
+    {{.names = "no-python", .help = "starts the program without Python; conflicts with `--module`"}},
+    {{.names = "no-local-rank", .help = "does not add `--local_rank=L` before the script's arguments"}},
+    {{.names = "no-ssh-check", .help = "dlaunch connects to every host before a rank starts, and reports each host that "
+          "fails"}, Support::ignored},
+    {{.names = "force-multi", .help = "uses ssh even for a single host; default: ranks of a single host start on this machine"}},
     {{.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .help = "`--ssh-port PORT`",
       .stands_for = "ssh-port={}"}},
     {{.names = "venv-script", .takes = Arity::value, .value_name = "FILE",
-      .help = "dlaunch sources nothing: start a script that does, with --no_python, or activate it here, for PATH is "
-          "sent"}, Support::refused},
+      .help = "activate the environment before dlaunch, because PATH is sent, or start a script with "
+          "--no_python"}, Support::refused},
     {{.names = "save-pid",
-      .help = "write dlaunch's own: dlaunch --as deepspeed --report-pid FILE …"}, Support::refused},
+      .help = "use dlaunch --as deepspeed --report-pid FILE …"}, Support::refused},
     {{.names = "enable-each-rank-log", .takes = Arity::value, .value_name = "DIR",
       .help = "`--output-filename DIR/YYYYmmddHHMMSS_rank{rank}.log:nocopy`"}},
     {{.names = "autotuning", .takes = Arity::value, .value_name = "HOW",
-      .help = "DeepSpeed's tuner starts many jobs: run deepspeed itself"}, Support::refused},
+      .help = "DeepSpeed's tuner starts many jobs: run deepspeed without dlaunch"}, Support::refused},
     {{.names = "bind-cores-to-rank",
-      .help = "`--cores-per-rank share`; OMP_NUM_THREADS is left, since OpenMP counts the cores that a rank has"}},
+      .help = "`--cores-per-rank share`; OMP_NUM_THREADS stays unset, because OpenMP counts the rank's cores"}},
     {{.names = "bind-core-list", .takes = Arity::value, .value_name = "LIST",
-      .help = "with `--bind_cores_to_rank`: `--cpu-list` of as many equal parts as a host has ranks, as pFIRST-LAST/…"}},
+      .help = "requires `--bind_cores_to_rank`: `--cpu-list pFIRST-LAST/…`, one equal part per rank of a host"}},
     {{.names = "log-level", .takes = Arity::value, .value_name = "LEVEL",
-      .help = "it is of DeepSpeed's launcher; -v says what dlaunch does"}, Support::ignored},
+      .help = "the option is for DeepSpeed's launcher; use dlaunch's -v"}, Support::ignored},
     {{.names = "quiet q", .help = "`--quiet`", .stands_for = "quiet=true"}},
-    {{.names = "help h", .takes = Arity::show, .help = "print this"}},
+    {{.names = "help h", .takes = Arity::show, .help = "print this help"}},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// horovodrun's YAML file of settings, as options below those that are typed.
+// Translates horovodrun's YAML configuration file to options, weaker than the options of the command line.
 #include <algorithm>
 #include <cctype>
 
@@ -14,8 +14,7 @@ namespace {
 
 using std::string_view;
 
-/// A key, and the options by which the line says the same. A flag has at least two names: the first stands for true,
-/// the second for false.
+/// A key and its options on the command line. A flag has at least two options: the first means true, the second false.
 struct HorovodKey {
   string_view section;
   string_view key;
@@ -69,31 +68,40 @@ class HorovodConfig {
   Result<void> take(const YamlSetting& setting) {
     if (setting.section.empty() && setting.key == "controller") return take_controller(setting);
     if (setting.section == "logging" && setting.key == "hide_timestamp") {
-      job_.note(setting.where + ": hide_timestamp changes nothing, as for horovodrun: write with_timestamp");
+      job_.note(setting.where + ": hide_timestamp changes nothing, as in horovodrun; use with_timestamp");
       return {};
     }
     const auto known = std::ranges::find_if(
         kKeys, [&](const HorovodKey& each) { return each.section == setting.section && each.key == setting.key; });
     if (known == std::end(kKeys)) {
-      const std::string of = setting.section.empty() ? "" : "of " + setting.section + " ";
-      return refuse_setting(setting, of + "is no setting that horovodrun reads",
-                            "leave it out, or write it as an option of the line");
+      return fail(
+          {.where = setting.where,
+           .what = "unknown key \"" + setting.key + "\"" + (setting.section.empty() ? "" : " in " + setting.section),
+           .why = "",
+           .hint = "remove the key, or use an option on the command line"});
     }
     const std::vector<std::string> names = split(known->options, ' ');
     const auto typed = [&](const std::string& name) { return line_.find(name) != nullptr; };
     if (std::ranges::any_of(names, typed)) return {};
     if (names.size() == 1) return add(names[0], setting.value, setting), Result<void>();
     if (setting.value != "True" && setting.value != "False") {
-      return refuse_setting(setting, "is neither true nor false", "write one of them, without quotes");
+      return invalid(setting, "true or false, without quotes");
     }
     return add(names[setting.value == "True" ? 0 : 1], "true", setting), Result<void>();
+  }
+
+  static tl::unexpected<Error> invalid(const YamlSetting& setting, const std::string& expected) {
+    return fail({.where = setting.where + ": " + setting.key,
+                 .what = "invalid value \"" + setting.value + "\": expected " + expected,
+                 .why = "",
+                 .hint = ""});
   }
 
   Result<void> take_controller(const YamlSetting& setting) {
     std::string name = setting.value;
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (name != "gloo" && name != "mpi") {
-      return refuse_setting(setting, "is no controller that dlaunch knows", "write gloo or mpi");
+      return invalid(setting, "gloo or mpi");
     }
     if (!line_.find("gloo") && !line_.find("mpi")) add(name, "true", setting);
     return {};
@@ -126,7 +134,7 @@ class HorovodConfig {
 Result<void> read_horovod_config(LauncherJob& job, LauncherLine& line) {
   const ParsedOption* file = line.find("config-file");
   if (!file) return {};
-  // The line gets options in front, so that the option may move.
+  // Copied, because read() inserts options in front of this element.
   const ParsedOption given = *file;
   return HorovodConfig(job, line).read(given);
 }

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "cli/arguments.h"
 #include "cli/files.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/slots_file.h"
 #include "cli/values.h"
@@ -17,7 +18,7 @@ namespace {
 
 using std::string_view;
 
-/// HOST:SLOTS,... as horovodrun takes it: letters, digits, '_', '.' and '-', and always a number.
+/// Parses HOST:SLOTS,... as horovodrun does: letters, digits, '_', '.' and '-', and always a number.
 Result<std::vector<HostSlots>> parse_slots_list(const ParsedOption& given) {
   std::vector<HostSlots> hosts;
   for (const std::string& item : split(given.value, ',')) {
@@ -28,7 +29,7 @@ Result<std::vector<HostSlots>> parse_slots_list(const ParsedOption& given) {
     const bool plain = !name.empty() && std::ranges::all_of(name, [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
     });
-    if (!plain || !slots) return refuse_value(given, "has a host without its number", "write host1:4,host2:4");
+    if (!plain || !slots) return refuse_value(given, "host list", "HOST:SLOTS,...: host1:4,host2:4");
     hosts.push_back({std::string(name), static_cast<int>(*slots)});
   }
   return hosts;
@@ -51,27 +52,26 @@ class HorovodrunJob {
   Result<void> add_ranks() {
     const ParsedOption* hosts = line_.find("hosts");
     const ParsedOption* file = line_.find("hostfile");
-    if (hosts && file) return refuse_option(*file, "does not go with --hosts", "", "leave one out");
+    if (hosts && file) return refuse_conflict(*file, "--hosts", "", "remove one of them");
     if (hosts) hosts_ = TRY(parse_slots_list(*hosts));
     if (file) TRY(read_file(*file));
-    // In a job of LSF's horovodrun takes its hosts, and so does dlaunch.
+    // In an LSF job horovodrun uses the hosts of the job.
     const bool in_lsf = filled_variable(job_.context().environment, "LSB_JOBID").has_value();
     if (!hosts_.empty() || !in_lsf) job_.add(job_.itself(), "ignore-resource-manager");
-    const ParsedOption* count = line_.find("num-proc");
-    if (!count && in_lsf) return add_hosts(hosts ? hosts : file);
-    if (!count) {
-      return fail({.where = "horovodrun", .what = "needs -np", .why = "", .hint = "write how many ranks: -np 4"});
+    const ParsedOption* number = line_.find("num-proc");
+    if (!number && in_lsf) return add_hosts(hosts ? hosts : file);
+    if (!number) {
+      return fail({.where = "horovodrun", .what = "missing -np", .why = "", .hint = "add the number of ranks: -np 4"});
     }
-    const int ranks = TRY(number_of(*count, 1, kMaxRanks));
+    const int ranks = TRY(number_of(*number, 1, kMaxRanks));
     long slots = 0;
     for (const HostSlots& host : hosts_) slots += host.slots;
     if (!hosts_.empty() && ranks > slots) {
-      return refuse_option(
-          *count, std::to_string(ranks) + " are more than the " + std::to_string(slots) + " slots of the hosts", "",
-          "name more hosts, or more slots");
+      return refuse_option(*number, "not enough slots: " + count(ranks, "rank") + ", " + count(slots, "slot"), "",
+                           "add hosts or slots");
     }
     ranks_ = ranks;
-    job_.add(*count, "n", count->value);
+    job_.add(*number, "n", number->value);
     return add_hosts(hosts ? hosts : file);
   }
 
@@ -97,11 +97,11 @@ class HorovodrunJob {
     return {};
   }
 
-  /// Gloo, or MPI where the line says so.
+  /// Gloo, or MPI if an option of the line requests MPI.
   Result<void> add_controller() {
     const ParsedOption* gloo = line_.find("gloo");
     const ParsedOption* mpi = line_.find("mpi");
-    if (gloo && mpi) return refuse_option(*mpi, "does not go with --gloo", "", "leave one out");
+    if (gloo && mpi) return refuse_conflict(*mpi, "--gloo", "both choose the controller", "remove one of them");
     const ParsedOption* words = line_.find("mpi-args");
     const ParsedOption* binding = line_.find("binding-args");
     if (!mpi && (gloo || (!words && !binding))) return add_gloo();
@@ -126,14 +126,14 @@ class HorovodrunJob {
     job_.add(job_.itself(), "label", std::string(timed ? "{time}" : "") + "[{rank}]<{stream}>:");
     const ParsedOption* files = line_.find("output-filename");
     if (!files) return {};
-    // As many digits as the highest rank has; dlaunch's own directories have as many as the number of ranks.
+    // horovodrun's directory names have the digits of the highest rank, dlaunch's those of the number of ranks.
     const bool by_template = ranks_ == 10;
     job_.add(*files, "output-filename",
              by_template ? literal(files->value) + "/rank.{rank}/{stream}" : files->value + ":nojobid");
     return {};
   }
 
-  /// Options of mpirun's in one word.
+  /// Options of mpirun in one word.
   Result<void> add_words(const ParsedOption& given) {
     const auto words = TRY(split_words(given.value));
     auto arguments = parse_arguments(words);
@@ -143,7 +143,8 @@ class HorovodrunJob {
     }
     if (arguments->groups.empty()) return {};
     if (arguments->groups.size() > 1 || !arguments->groups.front().program.empty() || arguments->show) {
-      return refuse_value(given, "has more than options of mpirun's", "write the program behind horovodrun's options");
+      return refuse_option(given, "invalid words: expected only options of mpirun", "",
+                           "put the program after horovodrun's options");
     }
     for (ParsedOption& option : arguments->groups.front().options) {
       option.spelled.insert(0, given.spelled + " ");
@@ -152,7 +153,7 @@ class HorovodrunJob {
     return {};
   }
 
-  /// Those of all options, each once.
+  /// The interfaces of all --network-interfaces options, without duplicates.
   void add_interfaces() {
     std::vector<std::string> names;
     const ParsedOption* last = line_.find("network-interfaces");
@@ -170,9 +171,9 @@ class HorovodrunJob {
   }
 
   LauncherJob& job_;
-  LauncherLine line_;  // with what the file of settings says
+  LauncherLine line_;  // includes the settings of the configuration file
   std::vector<HostSlots> hosts_;
-  int ranks_ = 0;  // 0: as many as LSF gives slots
+  int ranks_ = 0;  // 0: one per slot of the LSF job
 };
 
 }  // namespace

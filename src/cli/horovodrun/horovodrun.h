@@ -1,5 +1,5 @@
-// Horovod's horovodrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/horovodrun.md is
-// the user's side. PURE, except for the hostfile and the file of settings.
+// Translates command lines of Horovod's horovodrun to dlaunch's own options. options.cpp has one row per option;
+// docs/migrate/others.md is the page for users. PURE, except for the hostfile and the configuration file.
 #pragma once
 
 #include "cli/launcher_line.h"
@@ -11,10 +11,10 @@ const LauncherSpec& horovodrun_launcher();
 /// LauncherSpec::make
 Result<void> make_horovodrun_job(LauncherJob& job);
 
-/// The settings of --config-file that `line` does not say, as options in front of its own.
+/// Inserts the settings of --config-file at the front of `line`'s options, except settings with an option in `line`.
 Result<void> read_horovod_config(LauncherJob& job, LauncherLine& line);
 
-/// Adds the variables that Horovod reads its settings from, for the options of `line`.
+/// Adds Horovod's variables for the options of `line`.
 Result<void> add_horovod_settings(LauncherJob& job, const LauncherLine& line);
 
 }  // namespace dlaunch::cli

@@ -1,71 +1,72 @@
-// horovodrun's options, a row each, with what they are here: read for --help and for the table in docs/horovodrun.md.
+// horovodrun's options, one row each, with their meaning in dlaunch, for --help and for the table in
+// docs/migrate/others.md.
 #include "cli/horovodrun/horovodrun.h"
 
 namespace dlaunch::cli {
 namespace {
 
-constexpr const char* kElastic = "Horovod Elastic needs horovodrun itself: dlaunch does not add or lose hosts in a job";
+constexpr const char* kElastic = "dlaunch does not add or remove hosts in a job";
 
 // clang-format off
 constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "num-proc -np", .takes = Arity::value, .value_name = "N",
-      .help = "`-n N`; without hosts all of them here"}},
+      .help = "`-n N`; without `-H` or `-hostfile` on this machine"}},
     {{.names = "hosts H", .takes = Arity::value, .value_name = "LIST",
-      .help = "`-H HOST:SLOTS,...`; each host with its number"}},
+      .help = "`-H HOST:SLOTS,...`; each host requires a number"}},
     {{.names = "hostfile -hostfile", .takes = Arity::value, .value_name = "FILE",
-      .help = "the same from lines of HOST slots=N"}},
+      .help = "`-H` from lines of HOST slots=N"}},
     {{.names = "ssh-port p", .takes = Arity::value, .value_name = "PORT", .help = "`--ssh-port PORT`",
       .stands_for = "ssh-port={}"}},
     {{.names = "ssh-identity-file i", .takes = Arity::value, .value_name = "FILE", .help = "`--ssh-identity FILE`",
       .stands_for = "ssh-identity={}"}},
     {{.names = "network-interfaces network-interface", .takes = Arity::value, .value_name = "NAMES",
-      .help = "`-x NCCL_SOCKET_IFNAME=NAMES`, and `-x HOROVOD_GLOO_IFACE=` of the first"}},
-    {{.names = "gloo", .help = "so without an option of MPI's: `--env-for horovod`, which starts Horovod's rendezvous "
+      .help = "`-x NCCL_SOCKET_IFNAME=NAMES`, and `-x HOROVOD_GLOO_IFACE=` with the first name"}},
+    {{.names = "gloo", .help = "the default without an option for MPI: `--env-for horovod`, which starts Horovod's rendezvous "
           "server"}},
-    {{.names = "mpi", .help = "as mpirun: `--env-for openmpi --tag-output`, MPI is served; so with `--mpi-args` or "
-          "`--binding-args`, too"}},
-    {{.names = "jsrun", .help = "jsrun is no way of dlaunch's: leave it out"}, Support::refused},
+    {{.names = "mpi", .help = "`--env-for openmpi --tag-output`, with MPI support as for mpirun; the default with `--mpi-args` or "
+          "`--binding-args`"}},
+    {{.names = "jsrun", .help = "remove the option"}, Support::refused},
     {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS",
-      .help = "options of mpirun's, read as dlaunch reads them; not with `--gloo`"}},
-    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "the same, for binding"}},
+      .help = "options of mpirun; no effect with `--gloo`"}},
+    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for binding"}},
     {{.names = "tcp", .help = "`-x NCCL_IB_DISABLE=1`", .stands_for = "x=NCCL_IB_DISABLE=1"}},
     {{.names = "start-timeout", .takes = Arity::value, .value_name = "SECONDS",
-      .help = "`--wait-hosts SECONDS` with other hosts; also by HOROVOD_START_TIMEOUT"}},
+      .help = "`--wait-hosts SECONDS` with `-H` or a hostfile; default: HOROVOD_START_TIMEOUT"}},
     {{.names = "output-filename", .takes = Arity::value, .value_name = "DIR",
-      .help = "`--output-filename DIR:nojobid`: DIR/rank.N/stdout and stderr; with MPI mpirun's, DIR/1/rank.N/…"}},
+      .help = "`--output-filename DIR:nojobid`: DIR/rank.N/stdout and stderr; with MPI as in mpirun: DIR/1/rank.N/…"}},
     {{.names = "prefix-output-with-timestamp -prefix-timestamp",
-      .help = "the time in `--label`; with MPI `--timestamp-output`"}},
+      .help = "adds the time to `--label`; with MPI `--timestamp-output`"}},
     {{.names = "verbose", .help = "`-v`", .stands_for = "verbose=1"}},
-    {{.names = "disable-cache", .help = "dlaunch keeps no results of earlier checks"}, Support::ignored},
-    {{.names = "check-build -cb", .help = "dlaunch knows no build of Horovod's: ask horovodrun"}, Support::refused},
+    {{.names = "disable-cache", .help = "dlaunch does not cache results of checks"}, Support::ignored},
+    {{.names = "check-build -cb", .help = "run horovodrun --check-build without dlaunch"}, Support::refused},
     {{.names = "config-file", .takes = Arity::value, .value_name = "FILE",
-      .help = "what it sets and no option does: `controller`, `params`, `autotune`, `timeline`, `stall_check`, "
-          "`library_options`, `logging`"}},
+      .help = "settings below `controller`, `params`, `autotune`, `timeline`, `stall_check`, `library_options` and "
+          "`logging`; options override the file"}},
     {{.names = "fusion-threshold-mb", .takes = Arity::value, .value_name = "MB",
       .help = "`-x HOROVOD_FUSION_THRESHOLD=` in bytes"}},
     {{.names = "cycle-time-ms", .takes = Arity::value, .value_name = "MS", .help = "`-x HOROVOD_CYCLE_TIME=MS`"}},
     {{.names = "cache-capacity", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_CACHE_CAPACITY=N`"}},
-    {{.names = "hierarchical-allreduce", .help = "`-x HOROVOD_HIERARCHICAL_ALLREDUCE=1`; 0 with `--no-…`"}},
+    {{.names = "hierarchical-allreduce", .help = "`-x HOROVOD_HIERARCHICAL_ALLREDUCE=1`"}},
     {{.names = "no-hierarchical-allreduce", .help = "`-x HOROVOD_HIERARCHICAL_ALLREDUCE=0`"}},
-    {{.names = "hierarchical-allgather", .help = "`-x HOROVOD_HIERARCHICAL_ALLGATHER=1`; 0 with `--no-…`"}},
+    {{.names = "hierarchical-allgather", .help = "`-x HOROVOD_HIERARCHICAL_ALLGATHER=1`"}},
     {{.names = "no-hierarchical-allgather", .help = "`-x HOROVOD_HIERARCHICAL_ALLGATHER=0`"}},
-    {{.names = "torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=1`; 0 with `--no-…`"}},
+    {{.names = "torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=1`"}},
     {{.names = "no-torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=0`"}},
     {{.names = "autotune", .help = "`-x HOROVOD_AUTOTUNE=1`"}},
-    {{.names = "no-autotune", .help = "nothing of the next five is set"}},
+    {{.names = "no-autotune", .help = "turns the next five options off"}},
     {{.names = "autotune-log-file", .takes = Arity::value, .value_name = "FILE",
-      .help = "`-x HOROVOD_AUTOTUNE_LOG=FILE`, with `--autotune`"}},
+      .help = "`-x HOROVOD_AUTOTUNE_LOG=FILE`; requires `--autotune`"}},
     {{.names = "autotune-warmup-samples", .takes = Arity::value, .value_name = "N",
-      .help = "`-x HOROVOD_AUTOTUNE_WARMUP_SAMPLES=N`, with `--autotune`"}},
+      .help = "`-x HOROVOD_AUTOTUNE_WARMUP_SAMPLES=N`; requires `--autotune`"}},
     {{.names = "autotune-steps-per-sample", .takes = Arity::value, .value_name = "N",
-      .help = "`-x HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE=N`, with `--autotune`"}},
+      .help = "`-x HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE=N`; requires `--autotune`"}},
     {{.names = "autotune-bayes-opt-max-samples", .takes = Arity::value, .value_name = "N",
-      .help = "`-x HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES=N`, with `--autotune`"}},
+      .help = "`-x HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES=N`; requires `--autotune`"}},
     {{.names = "autotune-gaussian-process-noise", .takes = Arity::value, .value_name = "X",
-      .help = "`-x HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE=X`, with `--autotune`"}},
+      .help = "`-x HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE=X`; requires `--autotune`"}},
     {{.names = "timeline-filename", .takes = Arity::value, .value_name = "FILE", .help = "`-x HOROVOD_TIMELINE=FILE`"}},
-    {{.names = "timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=1`, with `--timeline-filename`"}},
-    {{.names = "no-timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=0`, with `--timeline-filename`"}},
+    {{.names = "timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=1`; requires `--timeline-filename`"}},
+    {{.names = "no-timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=0`; requires `--timeline-filename`"}},
     {{.names = "no-stall-check", .help = "`-x HOROVOD_STALL_CHECK_DISABLE=1`"}},
     {{.names = "stall-check", .help = "`-x HOROVOD_STALL_CHECK_DISABLE=0`"}},
     {{.names = "stall-check-warning-time-seconds", .takes = Arity::value, .value_name = "SECONDS",
@@ -94,7 +95,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "host-discovery-script", .takes = Arity::value, .value_name = "FILE",
       .help = kElastic}, Support::refused},
     {{.names = "version v", .takes = Arity::show, .help = "print dlaunch's version"}},
-    {{.names = "help h", .takes = Arity::show, .help = "print this"}},
+    {{.names = "help h", .takes = Arity::show, .help = "print this help"}},
 };
 // clang-format on
 

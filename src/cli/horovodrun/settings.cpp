@@ -1,4 +1,4 @@
-// The settings of Horovod's own that horovodrun takes as options and hands on as variables.
+// Horovod's settings: options of horovodrun, variables of the ranks.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -19,7 +19,7 @@ struct HorovodSetting {
   string_view option;
   string_view variable;
   Kind kind = Kind::text;
-  string_view needs = {};  ///< an option without which it is not handed on
+  string_view needs = {};  ///< the setting has no effect without this option
 };
 
 constexpr HorovodSetting kSettings[] = {
@@ -65,8 +65,8 @@ bool is_number(string_view text, double most) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most;
 }
 
-/// What the variable has.
-Result<std::string> handed_on(const HorovodSetting& setting, const ParsedOption& given) {
+/// The value of the variable.
+Result<std::string> variable_value(const HorovodSetting& setting, const ParsedOption& given) {
   constexpr long kMost = 1L << 40;
   constexpr long kMega = 1L << 20;
   const auto whole = parse_int(given.value, 0, kMost / kMega * kMega);
@@ -79,21 +79,21 @@ Result<std::string> handed_on(const HorovodSetting& setting, const ParsedOption&
       return given.value;
     case Kind::megabytes:
       if (whole && *whole <= kMost / kMega) return std::to_string(*whole * kMega);
-      return refuse_value(given, "is no number of megabytes", "write a whole number from 0: 128");
+      return refuse_value(given, "number of megabytes", "a whole number from 0");
     case Kind::whole:
       if (whole) return given.value;
-      return refuse_value(given, "is no whole number from 0", "write one");
+      return refuse_value(given, "number", "a whole number from 0");
     case Kind::number:
       if (is_number(given.value, 1e12)) return given.value;
-      return refuse_value(given, "is no number from 0", "write one");
+      return refuse_value(given, "number", "a number from 0");
     case Kind::fraction:
       if (is_number(given.value, 1)) return given.value;
-      return refuse_value(given, "is no number from 0 to 1", "write 0.8");
+      return refuse_value(given, "number", "a number from 0 to 1");
     case Kind::level:
       break;
   }
   if (std::ranges::find(kLevels, given.value) != kLevels.end()) return given.value;
-  return refuse_value(given, "is no level", "write TRACE, DEBUG, INFO, WARNING, ERROR or FATAL");
+  return refuse_value(given, "level", "TRACE, DEBUG, INFO, WARNING, ERROR or FATAL");
 }
 
 }  // namespace
@@ -102,9 +102,9 @@ Result<void> add_horovod_settings(LauncherJob& job, const LauncherLine& line) {
   for (const ParsedOption& given : line.options) {
     const auto setting = std::ranges::find(kSettings, given.spec->name(), &HorovodSetting::option);
     if (setting == std::end(kSettings) || line.find(given.spec->name()) != &given) continue;
-    const auto value = TRY(handed_on(*setting, given));
+    const auto value = TRY(variable_value(*setting, given));
     if (!setting->needs.empty() && !line.find(setting->needs)) {
-      // A file of settings often has all of them.
+      // No note for the configuration file: its template contains all settings.
       if (given.spelled.starts_with('-')) {
         job.note(given.spelled + " changes nothing without --" + std::string(setting->needs));
       }

@@ -1,4 +1,4 @@
-// mpirun's and Hydra's own spellings, a row each. docs/mpirun.md lists them.
+// Options of mpirun, Hydra and PALS with another spelling in dlaunch, one row each. docs/migrate/mpirun.md lists them.
 #include <algorithm>
 #include <iterator>
 
@@ -18,10 +18,10 @@ namespace {
 using std::string_view;
 using Context = const ProcessContext&;
 
-/// For an option that asks for what dlaunch does anyway.
+/// For an option that requests dlaunch's only behavior.
 Result<void> already_so(const ParsedOption&, Context, Translated&) { return {}; }
 
-/// --prefix DIR: DIR/bin and DIR/lib come first for the ranks.
+/// --prefix DIR: puts DIR/bin first in the ranks' PATH, and DIR/lib first in LD_LIBRARY_PATH.
 Result<void> prefix(const ParsedOption& given, Context here, Translated& made) {
   const auto directory = TRY(absolute_path(given.value, here.cwd));
   const auto put_first = [&](string_view name, string_view below) {
@@ -41,7 +41,7 @@ Result<void> add_each(const ParsedOption& given, std::vector<ParsedOption>& made
   return {};
 }
 
-/// Converts Hydra's pattern to a template, with %t only where a time is allowed.
+/// Converts Hydra's pattern to a template. %t is valid only `with_time`.
 Result<std::string> template_of(string_view pattern, bool with_time) {
   std::string text;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -59,9 +59,9 @@ Result<std::string> template_of(string_view pattern, bool with_time) {
     } else if (field == '%') {
       text += '%';
     } else {
-      return bad_value(pattern, "has a field that is not known here",
-                       with_time ? "%r, %h, %t and %% are; --label has {local_rank}, {device} and {stream} too"
-                                 : "%r, %h and %% are; --stdout-file has {local_rank} and {device} too");
+      return bad_value(pattern, "pattern",
+                       with_time ? "%r, %h, %t or %%; --label also has {local_rank}, {device} and {stream}"
+                                 : "%r, %h or %%; --stdout-file also has {local_rank} and {device}");
     }
   }
   return text;
@@ -74,7 +74,7 @@ Result<void> pattern(string_view option, bool with_time, const ParsedOption& giv
 }
 
 /// --set-env NAME=VALUE, --prepend-env NAME VALUE, --append-env.
-Result<void> put_beside(const ParsedOption& given, Context here, bool before, Translated& made) {
+Result<void> extend_variable(const ParsedOption& given, Context here, bool before, Translated& made) {
   const size_t equals = given.value.find('=');
   const std::string name = given.value.substr(0, equals);
   std::string value = given.value.substr(equals + 1);
@@ -84,7 +84,7 @@ Result<void> put_beside(const ParsedOption& given, Context here, bool before, Tr
   return {};
 }
 
-/// Hydra's -iface: dlaunch opens no port, and the ranks get the variable that Hydra sets for them.
+/// Hydra's -iface: sets the same variable for the ranks as Hydra. dlaunch itself does not open a port.
 Result<void> hydra_interface(const ParsedOption& given, Context, Translated& made) {
   made.everywhere.push_back(own_option(given, "x", "MPIR_CVAR_NEMESIS_TCP_NETWORK_IFACE=" + given.value));
   return {};
@@ -93,16 +93,16 @@ Result<void> hydra_interface(const ParsedOption& given, Context, Translated& mad
 /// PALS's --mem-bind none.
 Result<void> pals_no_binding(const ParsedOption& given, Context, Translated&) {
   if (given.value == "none") return {};
-  return bad_value(given.value, "binds memory", "memory follows where ranks are bound: --bind-to numa");
+  return bad_value(given.value, "memory binding", "none; use --bind-to numa to bind ranks near their memory");
 }
 
 Result<void> in_report(const ParsedOption& given, Context, Translated& made) {
-  return note_of(given, "--report FILE has the end of each rank", made), Result<void>();
+  return note_of(given, "--report FILE writes the exit code of each rank", made), Result<void>();
 }
 
-/// Notes of options that are about a part which dlaunch has not.
-Result<void> of_no_part(const ParsedOption& given, Context, Translated& made) {
-  return note_of(given, "dlaunch has no such part", made), Result<void>();
+/// For an option of a feature that dlaunch does not have.
+Result<void> missing_feature(const ParsedOption& given, Context, Translated& made) {
+  return note_of(given, "dlaunch does not have this feature", made), Result<void>();
 }
 
 constexpr string_view kPair = "KEY VALUE";
@@ -142,11 +142,11 @@ constexpr OptionSpec kForeign[] = {
     {.names = "app-prefix", .takes = Arity::value, .value_name = "DIR", .translate = prefix},
     {.names = "set-env", .takes = Arity::value, .value_name = "NAME=VALUE", .stands_for = "x={}"},
     {.names = "prepend-env", .takes = Arity::pair, .value_name = "NAME VALUE",
-     .translate = [](const ParsedOption& g, Context h, Translated& made) { return put_beside(g, h, true, made); }},
+     .translate = [](const ParsedOption& g, Context h, Translated& made) { return extend_variable(g, h, true, made); }},
     {.names = "append-env", .takes = Arity::pair, .value_name = "NAME VALUE",
-     .translate = [](const ParsedOption& g, Context h, Translated& made) { return put_beside(g, h, false, made); }},
+     .translate = [](const ParsedOption& g, Context h, Translated& made) { return extend_variable(g, h, false, made); }},
     {.names = "gpu-support memory-alloc-kinds spawn-timeout soft arch", .takes = Arity::value, .value_name = "VALUE",
-     .translate = of_no_part},
+     .translate = missing_feature},
     {.names = "no-app-prefix fwd-environment do-not-aggregate-help", .translate = already_so},
     {.names = "novm noprefix leave-session-attached show-progress report-state-on-timeout get-stack-traces",
      .translate = already_so},
@@ -154,7 +154,7 @@ constexpr OptionSpec kForeign[] = {
     {.names = "depth d", .takes = Arity::value, .value_name = "N", .translate = pals_depth},
     {.names = "cpu-bind", .takes = Arity::value, .value_name = "HOW", .translate = pals_binding},
     {.names = "no-vni line-buffer exclusive no-transfer", .translate = already_so},
-    {.names = "rlimits", .takes = Arity::value, .value_name = "LIST", .translate = of_no_part},
+    {.names = "rlimits", .takes = Arity::value, .value_name = "LIST", .translate = missing_feature},
     {.names = "mem-bind", .takes = Arity::value, .value_name = "none", .translate = pals_no_binding},
     // Hydra
     {.names = "perhost grr", .takes = Arity::value, .value_name = "N", .stands_for = "N={}"},
@@ -162,11 +162,11 @@ constexpr OptionSpec kForeign[] = {
     {.names = "print-rank-map", .stands_for = "display-map=true"},
     {.names = "ordered-output", .translate = already_so},
     {.names = "print-all-exitcodes exitinfo", .translate = in_report},
-    {.names = "topolib", .takes = Arity::value, .value_name = "hwloc", .translate = of_no_part},
+    {.names = "topolib", .takes = Arity::value, .value_name = "hwloc", .translate = missing_feature},
     {.names = "iface", .takes = Arity::value, .value_name = "IF", .translate = hydra_interface},
     {.names = "binding", .takes = Arity::value, .value_name = "HOW", .translate = hydra_binding},
     {.names = "rmk", .takes = Arity::value, .value_name = "NAME", .translate = hydra_manager},
-    {.names = "tune-mode tune-file", .takes = Arity::value, .value_name = "VALUE", .translate = of_no_part},
+    {.names = "tune-mode tune-file", .takes = Arity::value, .value_name = "VALUE", .translate = missing_feature},
     {.names = "configfile", .takes = Arity::value, .value_name = "FILE", .stands_for = "app={}"},
     {.names = "genvnone envnone", .stands_for = "no-env=true"},
     {.names = "machinelist machines", .takes = Arity::value, .value_name = "LIST", .stands_for = "host={}"},

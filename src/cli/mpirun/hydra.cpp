@@ -13,10 +13,10 @@ namespace {
 using std::string_view;
 using Context = const ProcessContext&;
 
-constexpr string_view kWayOfThePlace =
-    "hosts are reached as the place offers, by srun in a Slurm job, else by ssh; --transport fixes it";
+constexpr string_view kTransportIsChosen =
+    "dlaunch uses the transport of the batch system, else ssh; use --transport to choose another";
 
-/// Lists of hardware threads for the ranks of a host in turn, with `between` the numbers of one rank.
+/// Lists of hardware threads: `turn` separates the ranks of a host, `between` the threads of one rank.
 Result<void> cpu_turns(const ParsedOption& given, string_view list, char turn, char between, Translated& made) {
   std::string turns;
   for (const std::string& rank : split(list, turn)) {
@@ -39,13 +39,14 @@ Result<void> hydra_launcher(const ParsedOption& given, Context, Translated& made
   constexpr string_view kManagers[] = {"slurm", "srun", "ll",     "lsf",  "blaunch",
                                        "sge",   "pbs",  "pbsdsh", "pdsh", "cobalt"};
   if (std::ranges::find(kManagers, given.value) != std::end(kManagers)) {
-    return note_of(given, kWayOfThePlace, made), Result<void>();
+    return note_of(given, kTransportIsChosen, made), Result<void>();
   }
-  return bad_value(given.value, "is no way to reach hosts here", "they are reached by ssh, or by --exec COMMAND");
+  return bad_value(given.value, "launcher", "ssh, slurm, lsf, sge or pbs; --exec COMMAND runs any other program");
 }
 
 Result<void> hydra_manager(const ParsedOption& given, Context, Translated& made) {
-  return note_of(given, "Slurm, Grid Engine, PBS, Cobalt and LSF are known by their variables", made), Result<void>();
+  return note_of(given, "dlaunch detects Slurm, Grid Engine, PBS, Cobalt and LSF by their variables", made),
+         Result<void>();
 }
 
 Result<void> hydra_binding(const ParsedOption& given, Context, Translated& made) {
@@ -61,12 +62,10 @@ Result<void> hydra_binding(const ParsedOption& given, Context, Translated& made)
   if (named.size() == value.size()) return {};
   const string_view count = value.substr(named.size() + 1);
   const auto number = parse_int(count, 1, kMaxRanks);
-  if (!number)
-    return bad_value(value, "is no binding here", "behind the unit stands how many of them a rank gets: core:2");
+  if (!number) return bad_value(value, "binding", "UNIT:N, N units per rank: core:2");
   if (*number == 1) return {};
   if (meant != "core" && meant != "hwthread") {
-    return bad_value(value, "is several " + std::string(named) + "s for one rank, which dlaunch does not bind to",
-                     "it binds to several cores, core:N, or hardware threads, hwthread:N");
+    return bad_value(value, "binding", "core:N or hwthread:N; a rank gets at most one " + std::string(named));
   }
   made.here.push_back(own_option(given, "cores-per-rank", std::string(count)));
   if (meant == "hwthread") made.here.push_back(own_option(given, "use-hwthread-cpus", "true"));
@@ -95,7 +94,7 @@ Result<void> pals_binding(const ParsedOption& given, Context, Translated& made) 
   if (value == "depth") return {};  // --depth binds
   const auto* const unit = std::ranges::find(kUnits, value, &std::pair<string_view, string_view>::first);
   if (unit == std::end(kUnits)) {
-    return bad_value(value, "is no binding here", "it takes depth, list:0-3:4-7, core, thread, numa, socket and none");
+    return bad_value(value, "binding", "depth, list:0-3:4-7, core, thread, numa, socket or none");
   }
   made.here.push_back(own_option(given, "bind-to", std::string(unit->second)));
   return {};
@@ -103,8 +102,7 @@ Result<void> pals_binding(const ParsedOption& given, Context, Translated& made) 
 
 Result<void> pals_depth(const ParsedOption& given, Context, Translated& made) {
   if (!parse_int(given.value, 1, kMaxRanks)) {
-    return bad_value(given.value, "is no number of threads for a rank",
-                     "dlaunch starts no debugger; -v and -vv tell what it does");
+    return bad_value(given.value, "number of threads", "a whole number from 1; use -v or -vv to debug");
   }
   made.here.push_back(own_option(given, "cores-per-rank", given.value));
   made.here.push_back(own_option(given, "use-hwthread-cpus", "true"));

@@ -1,4 +1,4 @@
-// What options of Hydra's and of HPE's PALS mean: OptionSpec::translate of their rows. PURE.
+// Translates options of Hydra and of HPE's PALS: OptionSpec::translate of their rows. PURE.
 #pragma once
 
 #include <string_view>
@@ -8,24 +8,24 @@
 
 namespace dlaunch::cli {
 
-/// Whether it is an option of Hydra's or of PALS's in foreign_table(), and none of Open MPI's.
+/// Whether `name` is an option of Hydra or PALS in foreign_table(), and not of Open MPI.
 bool is_word_of_hydra(std::string_view name);
 
-/// A note that the option changes nothing.
+/// Adds a note: the option changes nothing.
 void note_of(const ParsedOption& given, std::string_view why, Translated& made);
 
-/// -launcher and -bootstrap name the way to hosts, which the place offers by itself.
+/// -launcher and -bootstrap: the transport, which dlaunch chooses itself.
 Result<void> hydra_launcher(const ParsedOption& given, const ProcessContext& context, Translated& made);
-/// -rmk: whose list of hosts counts, which is seen.
+/// -rmk: the batch system, which dlaunch detects.
 Result<void> hydra_manager(const ParsedOption& given, const ProcessContext& context, Translated& made);
-/// -bind-to, and -binding with its older values; "user:0+2,1" has threads 0 and 2 for the first rank, "core:2" two
-/// cores for each.
+/// -bind-to, and -binding with its older values. "user:0+2,1" binds the first rank to threads 0 and 2, the second to
+/// thread 1; "core:2" binds each rank to two cores.
 Result<void> hydra_binding(const ParsedOption& given, const ProcessContext& context, Translated& made);
-/// Whether a --bind-to has a value that only Hydra knows.
+/// Whether the option is --bind-to with a value that only Hydra accepts.
 bool is_hydra_bind_to(const ParsedOption& given);
-/// --cpu-bind depth, list:0-3:4-7, core, numa, none, with "verbose," in front.
+/// --cpu-bind depth, list:0-3:4-7, core, numa or none, with an optional prefix "verbose,".
 Result<void> pals_binding(const ParsedOption& given, const ProcessContext& context, Translated& made);
-/// -d N and --depth N: threads for each rank. Without a number -d is Open MPI's debugging.
+/// -d N and --depth N: hardware threads per rank. Without a number, -d is Open MPI's option for debugging.
 Result<void> pals_depth(const ParsedOption& given, const ProcessContext& context, Translated& made);
 
 }  // namespace dlaunch::cli

@@ -38,7 +38,7 @@ constexpr Directive kDisplay[] = {{"map", "display-map", "true"},
                                   {"bind", "report-bindings", "true"},
                                   {"bindings", "report-bindings", "true"}};
 
-/// Words of --rtos that change nothing here.
+/// Words of --rtos without an effect in dlaunch.
 constexpr string_view kOfDaemons[] = {"showprogress",   "notifyerrors",          "autorestart",
                                       "aggregatehelp",  "aggregatehelpmessages", "reportstateontimeout",
                                       "fwdenvironment", "showloadprogress",      "getstacktraces"};
@@ -56,13 +56,13 @@ Result<void> take_directive(const ParsedOption& given, string_view word, const D
   return unknown_word(word, known);
 }
 
-/// Open MPI 5's --output file=NAME, behind which may stand ":nocopy" and, with another meaning of NAME, ":pattern".
+/// Open MPI 5's --output file=NAME, optionally with ":nocopy". ":pattern" changes the meaning of NAME.
 Result<void> output_file(const ParsedOption& given, string_view name, Translated& made) {
   const size_t colon = std::min(name.rfind(':'), name.size());
   const string_view qualifier = name.substr(colon);
   const bool qualified = qualifier == ":nocopy" || qualifier == ":NOCOPY";
   if (qualifier == ":pattern" || qualifier == ":PATTERN") {
-    return bad_value(name, "is a pattern", "write --output-filename 'NAME.{rank}.{host}'");
+    return bad_value(name, "file name", "a name without :pattern; use --output-filename 'NAME.{rank}.{host}'");
   }
   std::string text = literal(qualified ? name.substr(0, colon) : name) + ".{rank}";
   if (qualified) text += ":nocopy";
@@ -87,10 +87,9 @@ Result<void> translate_runtime_options(const ParsedOption& given, const ProcessC
     } else if (word == "timeout" && equals < part.size()) {
       made.here.push_back(own_option(given, "timeout", part.substr(equals + 1)));
     } else if (std::ranges::find(kOfDaemons, word) != std::end(kOfDaemons)) {
-      note_of(given, "it is about Open MPI's own daemons", made);
+      note_of(given, "the option is for Open MPI's daemons", made);
     } else {
-      return bad_value(part, "is not known here",
-                       "it takes donotlaunch, errornonzerostatus, recoverable, continuous and timeout=S");
+      return bad_value(part, "runtime option", "donotlaunch, errornonzerostatus, recoverable, continuous or timeout=S");
     }
   }
   return {};
@@ -103,9 +102,11 @@ Result<void> translate_output(const ParsedOption& given, const ProcessContext&, 
     } else if (word.starts_with("file=")) {
       TRY(output_file(given, string_view(word).substr(word.find('=') + 1), made));
     } else if (word == "xml" || word == "proctable") {
-      return bad_value(word, "is not written by dlaunch",
-                       word == "xml" ? "use --format jsonl, which is one JSON object a line"
-                                     : "use --report FILE, which has host and pid of each rank");
+      return fail({.where = "",
+                   .what = "not supported: " + word,
+                   .why = "",
+                   .hint = word == "xml" ? "use --format jsonl: one JSON object per line"
+                                         : "use --report FILE: host and pid of each rank"});
     } else if (auto taken = take_directive(given, word, kOutput, made); !taken) {
       return taken;
     }
@@ -116,7 +117,7 @@ Result<void> translate_output(const ParsedOption& given, const ProcessContext&, 
 Result<void> translate_display(const ParsedOption& given, const ProcessContext&, Translated& made) {
   for (const std::string& word : split(given.value, ',')) {
     if (word == "topo" || word.starts_with("topo=") || word == "cpus") {
-      note_of(given, "dlaunch prints no topology: lstopo does, on each host", made);
+      note_of(given, "dlaunch does not print the topology; run lstopo on each host", made);
       continue;
     }
     TRY(take_directive(given, word, kDisplay, made));

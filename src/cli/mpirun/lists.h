@@ -1,4 +1,4 @@
-// Options of Open MPI 5 that have a list of words.
+// Translates options of Open MPI 5 with a list of words.
 #pragma once
 
 #include "cli/mpirun/translate.h"

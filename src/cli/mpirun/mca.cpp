@@ -17,11 +17,11 @@ namespace {
 using std::string_view;
 
 constexpr string_view kPrefix = "OMPI_MCA_";
-constexpr string_view kRuntimePrefix = "PRTE_MCA_";  // Open MPI 5's, for its runtime only
+constexpr string_view kRuntimePrefix = "PRTE_MCA_";  // Open MPI 5, only for the runtime
 
-/// How a key's value becomes the option's.
+/// The conversion of a key's value to the value of the option.
 enum class Form {
-  text,      ///< itself
+  text,      ///< unchanged
   flag,      ///< true or false
   unless,    ///< false or true
   fail_soft  ///< true: continue, false: abort
@@ -77,7 +77,7 @@ constexpr Key kOptions[] = {
     {"plm_ssh_num_concurrent", "hosts-at-once"},
 };
 
-/// A key of which only one value is an option.
+/// A key with only one value that is an option.
 struct KeyAndValue {
   string_view key;
   string_view value;
@@ -94,13 +94,13 @@ constexpr KeyAndValue kValues[] = {
     {"rmaps_base_bysocket", "1", "map-by", "socket"},
 };
 
-/// Keys, and with a final '_' families of keys, of the runtime that dlaunch replaces.
+/// Keys of Open MPI's runtime, which dlaunch replaces. A final '_' means all keys with this prefix.
 constexpr string_view kRuntime[] = {"orte",   "orte_",   "prte_",  "plm",     "plm_",   "pls_",   "oob",    "oob_",
                                     "routed", "routed_", "rml",    "rml_",    "ras",    "ras_",   "rmaps",  "rmaps_",
                                     "odls",   "odls_",   "ess_",   "iof_",    "state",  "state_", "errmgr", "errmgr_",
                                     "regx",   "filem_",  "schizo", "schizo_", "grpcomm"};
 
-/// Keys that Open MPI's library reads in each rank.
+/// Keys of Open MPI's library, which reads them in each rank.
 constexpr string_view kLibrary[] = {
     "pml",   "pml_",      "btl",        "btl_",     "mtl",       "mtl_",        "osc",          "osc_",
     "coll",  "coll_",     "io",         "io_",      "fs",        "fs_",         "fbtl",         "fbtl_",
@@ -130,7 +130,7 @@ std::optional<bool> truth(string_view value) {
 Result<std::string> option_value(const Key& key, string_view value) {
   if (key.form == Form::text) return std::string(value);
   const auto on = truth(value);
-  if (!on) return bad_value(value, "is neither true nor false", "write 1 or 0");
+  if (!on) return bad_value(value, "flag", "1 or 0");
   if (key.form == Form::flag) return *on ? "true" : "false";
   const bool soft = key.form == Form::fail_soft ? *on : !*on;
   if (key.option == "on-failure") return soft ? "continue" : "abort";
@@ -147,7 +147,7 @@ Setting split_setting(string_view text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The option that the setting means; none where it means something else. `given` is as it was typed.
+/// The option for the setting; nullopt if the setting is not an option. `given` is the option of the command line.
 Result<std::optional<ParsedOption>> as_option(const ParsedOption& given, Setting setting) {
   for (const KeyAndValue& row : kValues) {
     if (row.key == setting.key && row.value == setting.value) {
@@ -156,7 +156,8 @@ Result<std::optional<ParsedOption>> as_option(const ParsedOption& given, Setting
   }
   const auto key = std::ranges::find(kOptions, setting.key, &Key::key);
   if (key == std::end(kOptions)) return std::nullopt;
-  if (key->option == "default-hostfile" && setting.value == "none") return std::nullopt;  // Open MPI's word for no file
+  if (key->option == "default-hostfile" && setting.value == "none")
+    return std::nullopt;  // Open MPI: no default hostfile
   auto value = TRY(option_value(*key, setting.value));
   return own_option(given, key->option, std::move(value));
 }
@@ -169,10 +170,10 @@ void add_env_list(const ParsedOption& given, string_view list, std::vector<Parse
 }
 
 std::string without_effect(const ParsedOption& given) {
-  return given.spelled + ": of Open MPI's own daemons, so it has no effect here";
+  return given.spelled + " changes nothing here: the key is for Open MPI's daemons";
 }
 
-/// Adds the setting if it is an option, and returns whether it is.
+/// Adds the option for the setting. Returns false if the setting is not an option.
 Result<bool> add_option(const ParsedOption& given, Setting setting, Translated& made) {
   auto option = as_option(given, setting);
   if (!option) {
@@ -202,7 +203,7 @@ Result<void> add_setting(const ParsedOption& origin, Setting setting, Scope scop
     variable.append(setting.key).append("=").append(setting.value);
     place.push_back(own_option(given, "x", std::move(variable)));
     if (!in_family(setting.key, kLibrary)) {
-      made.notes.push_back(given.spelled + ": not known here, passed on to the ranks as " + std::string(kPrefix) +
+      made.notes.push_back(given.spelled + ": unknown key, passed on to the ranks as " + std::string(kPrefix) +
                            std::string(setting.key));
     }
   }
@@ -210,7 +211,7 @@ Result<void> add_setting(const ParsedOption& origin, Setting setting, Scope scop
 }
 
 tl::unexpected<Error> bad_line(const TextLine& line) {
-  return fail({.where = line.where, .what = "not a line of KEY = VALUE", .why = "", .hint = ""});
+  return fail({.where = line.where, .what = "invalid line: expected KEY = VALUE", .why = "", .hint = ""});
 }
 
 Result<void> add_key_value(const ParsedOption& given, const TextLine& line, Translated& made) {
@@ -223,7 +224,7 @@ Result<void> add_key_value(const ParsedOption& given, const TextLine& line, Tran
   return add_setting(given, setting, Scope::all_programs, made);
 }
 
-/// -x NAME=VALUE and -mca KEY VALUE, several on a line.
+/// Words of a line: -x NAME=VALUE and -mca KEY VALUE, any number of them.
 Result<void> add_words(const ParsedOption& given, const TextLine& line, Translated& made) {
   const auto words = split_words(line.text);
   if (!words) return bad_line(line);
@@ -234,9 +235,9 @@ Result<void> add_words(const ParsedOption& given, const TextLine& line, Translat
     const bool parameter = word.starts_with('-') && (name == "mca" || name == "gmca");
     if (!(variable && at + 1 < words->size()) && !(parameter && at + 2 < words->size())) {
       return fail({.where = line.where,
-                   .what = "not -x NAME=VALUE or -mca KEY VALUE",
+                   .what = "invalid line: expected -x NAME=VALUE, -mca KEY VALUE or KEY = VALUE",
                    .why = "",
-                   .hint = "or write a line of KEY = VALUE"});
+                   .hint = ""});
     }
     if (variable) {
       made.everywhere.push_back(own_option(given, "x", (*words)[at + 1]));
@@ -324,7 +325,7 @@ Result<std::vector<ParsedOption>> read_mca_variables(const std::vector<std::stri
 }
 
 std::string rsh_command(string_view agent, string_view arguments) {
-  // "ssh : rsh" means the first that exists, which is ssh.
+  // "ssh : rsh" means the first existing program: ssh.
   std::string command(trim(agent.substr(0, agent.find(" : "))));
   if (command.empty()) command = "ssh";
   const bool only_ssh = command == "ssh" || command == "/usr/bin/ssh";

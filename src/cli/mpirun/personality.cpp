@@ -25,7 +25,7 @@ bool any_of(const ResolvedOptions& effective, std::initializer_list<string_view>
   return std::ranges::any_of(names, [&](string_view name) { return effective.find(name) != nullptr; });
 }
 
-/// Whether the user said that ranks are for devices.
+/// Whether an option of the user requests devices.
 bool means_devices(const ResolvedOptions& effective) {
   const ParsedOption* bind = effective.find("bind-to");
   return (bind && bind->value == "device") ||

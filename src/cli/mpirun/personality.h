@@ -1,6 +1,5 @@
-// The defaults of a grammar. Called as mpirun, mpiexec or orterun, dlaunch uses Open MPI's defaults wherever they
-// differ from its own; called as mpiexec.hydra, Hydra's; as torchrun, torchrun's. docs/mpirun.md and torchrun.md have
-// the tables. PURE.
+// The defaults of a grammar: Open MPI's if dlaunch is called as mpirun, mpiexec or orterun; Hydra's for mpiexec.hydra;
+// torchrun's for torchrun. docs/migrate/mpirun.md and torchrun.md list the defaults. PURE.
 #pragma once
 
 #include <vector>
@@ -11,10 +10,10 @@
 
 namespace dlaunch::cli {
 
-/// The grammar's defaults and its own variables as options; they are weaker than any other source.
+/// The grammar's defaults and variables as options, weaker than all other sources.
 std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context);
 
-/// Applies the grammar's defaults that are no option's value, unless something else was given.
+/// Applies the grammar's defaults without an option, unless given options override them.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);
 
 }  // namespace dlaunch::cli

@@ -19,7 +19,7 @@ Result<void> translate(const ParsedOption& given, const ProcessContext& context,
   return {};
 }
 
-/// Open MPI 5 writes a rankfile so: --map-by rankfile:FILE=PATH. Empty: it is another --map-by.
+/// The path in Open MPI 5's --map-by rankfile:FILE=PATH; empty for another value or option.
 std::string rankfile_of(const ParsedOption& given) {
   constexpr std::string_view kWords = "rankfile:file=";
   if (given.spec != find_option("map-by").spec || given.value.size() <= kWords.size()) return {};
@@ -29,7 +29,7 @@ std::string rankfile_of(const ParsedOption& given) {
   return same ? given.value.substr(kWords.size()) : "";
 }
 
-/// Open MPI reads its policies in any case: --map-by NUMA:PE=2.
+/// Open MPI accepts policies in upper and lower case: --map-by NUMA:PE=2.
 void lower_policy(ParsedOption& given) {
   for (const std::string_view name : {"map-by", "rank-by", "bind-to"}) {
     if (given.spec != find_option(name).spec) continue;
@@ -37,10 +37,7 @@ void lower_policy(ParsedOption& given) {
   }
 }
 
-bool is_foreign(const ParsedOption& given) {
-  const auto table = foreign_table();
-  return given.spec >= table.data() && given.spec < table.data() + table.size();
-}
+bool is_foreign(const ParsedOption& given) { return given.spec->translate || !given.spec->stands_for.empty(); }
 
 }  // namespace
 

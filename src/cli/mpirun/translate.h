@@ -1,5 +1,5 @@
-// Translates other launchers' spellings to dlaunch's own options, right after the words are parsed. PURE, except for
-// the files that an option names.
+// Translates options of mpirun, Hydra and PALS to dlaunch's own options, after the command line is parsed. PURE, except
+// for files named by options.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ namespace dlaunch::cli {
 struct Translated {
   std::vector<ParsedOption> here;        ///< options in its place
   std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`, weaker than a program's own
-  std::vector<std::string> notes;        ///< for the user, a line each
+  std::vector<std::string> notes;        ///< for the user, one line each
 };
 
 /// The option `name` of option_table(), with the spelling of `given`.
 ParsedOption own_option(const ParsedOption& given, std::string_view name, std::string value);
 
-/// The one that `given`'s row says: "map-by=node", "ranks={}".
+/// The option of OptionSpec::stands_for in `given`'s row: "map-by=node", "ranks={}".
 ParsedOption what_it_stands_for(const ParsedOption& given);
 
-/// Replaces all options in the groups by those of option_table().
+/// Replaces the foreign options in the groups by options of option_table().
 Result<void> translate_options(std::vector<Group>& groups, const ProcessContext& context,
                                std::vector<std::string>& notes);
 

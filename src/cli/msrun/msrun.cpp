@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/values.h"
 
@@ -16,13 +17,13 @@ namespace {
 using std::string_view;
 
 constexpr int kUsualWorkers = 8;
-constexpr int kMostSimulated = 128;  // a node that simulates more starts the first alone
+constexpr int kMostSimulated = 128;  // with more ranks per node msrun starts only rank 0
 
-/// A literal of Python's.
+/// Parses Python's True or False. False without the option.
 Result<bool> true_or_false(const ParsedOption* given) {
   if (!given || given->value == "False" || given->value == "0") return false;
   if (given->value == "True" || given->value == "1") return true;
-  return refuse_value(*given, "is neither True nor False", "write one of them");
+  return refuse_value(*given, "value", "True or False");
 }
 
 class MsrunJob {
@@ -49,11 +50,11 @@ class MsrunJob {
     local_ = std::min(kUsualWorkers, workers_);
     if (local) local_ = TRY(number_of(*local, 1, kMaxRanks));
     if (local_ <= workers_) return {};
-    return refuse_option(*local, std::to_string(local_) + " are more than all " + std::to_string(workers_), "",
-                         "write --worker_num " + std::to_string(local_));
+    return refuse_option(*local, std::to_string(local_) + " exceeds --worker_num " + std::to_string(workers_), "",
+                         "set --worker_num " + std::to_string(local_));
   }
 
-  /// msrun's own option, else MindSpore's variables.
+  /// Reads msrun's options, else MindSpore's variable.
   Result<void> read_simulation() {
     const ParsedOption* level = line_.find("sim-level");
     const ParsedOption* rank = line_.find("sim-rank-id");
@@ -62,19 +63,22 @@ class MsrunJob {
     const auto variable = filled_variable(job_.context().environment, "MS_SIMULATION_LEVEL");
     if (!level_ && variable) level_ = static_cast<int>(parse_int(*variable, 0, 3).value_or(0));
     if (level_ || !rank_) return {};
-    return refuse_option(*rank, "only a simulation has one process", "", "add --sim_level");
+    return refuse_without(*rank, "--sim_level", "", "add --sim_level");
   }
 
-  /// Processes that never meet.
+  /// Processes without a connection to each other.
   Result<void> simulate() {
     ParsedOption simulation = job_.itself();
-    simulation.source = Source::command_line;  // stronger than the default variables, which are those of a cluster
+    simulation.source = Source::command_line;  // overrides the default variables of a cluster
     job_.add(simulation, "env-for", "mindspore");
     job_.add_variable(simulation, "MS_SIMULATION_LEVEL", std::to_string(*level_));
     if (!rank_ && local_ > kMostSimulated) rank_ = 0;
     if (!rank_ && local_ < workers_) {
-      return refuse_option(*line_.find("worker-num"), "has more ranks than this node simulates", "",
-                           "write --local_worker_num " + std::to_string(workers_) + ", or --sim_rank_id R for one");
+      const std::string all = std::to_string(workers_);
+      return fail({.where = "--worker_num",
+                   .what = all + " exceeds --local_worker_num " + std::to_string(local_),
+                   .why = "",
+                   .hint = "set --local_worker_num " + all + ", or --sim_rank_id R for one rank"});
     }
     job_.add(simulation, "N", rank_ ? "1" : std::to_string(local_));
     if (!rank_) return {};
@@ -83,11 +87,11 @@ class MsrunJob {
     return {};
   }
 
-  /// Ranks that meet by MindSpore's scheduler, which stays alone on node 0.
+  /// Ranks with MindSpore's scheduler, a separate process on node 0.
   Result<void> add_cluster() {
     const ParsedOption* wait = line_.find("cluster-time-out");
     if (wait && !parse_int(wait->value, -kMaxRanks, kMaxRanks)) {
-      return refuse_value(*wait, "is no number of seconds", "write --cluster_time_out 600");
+      return refuse_value(*wait, "number of seconds", "a whole number, for example 600");
     }
     const ParsedOption itself = job_.itself();
     job_.add_variable(wait ? *wait : itself, "MS_TOPO_TIMEOUT", wait ? wait->value : "600");
@@ -115,8 +119,11 @@ class MsrunJob {
     }
     const ParsedOption& all = line_.find("worker-num") ? *line_.find("worker-num") : *line_.find("local-worker-num");
     if (workers_ % local_ != 0) {
-      return refuse_option(all, "is no multiple of --local_worker_num " + std::to_string(local_),
-                           "each node starts as many ranks", "start one job from one host: dlaunch --hostfile FILE");
+      return fail({.where = "--worker_num",
+                   .what = "invalid number \"" + std::to_string(workers_) +
+                           "\": expected a multiple of --local_worker_num " + std::to_string(local_),
+                   .why = "",
+                   .hint = "start the job from one host: dlaunch --hostfile FILE"});
     }
     job_.add_nodes(all, std::to_string(workers_ / local_), rank);
     const ParsedOption* wait = line_.find("cluster-time-out");
@@ -128,7 +135,7 @@ class MsrunJob {
     return {};
   }
 
-  /// "worker", or the name with {ip} and {hostname}, as a template of dlaunch's.
+  /// --worker_log_name as a template of dlaunch, with {host} for {ip} and {hostname}. "worker" without the option.
   std::string log_name() {
     const ParsedOption* given = line_.find("worker-log-name");
     if (!given || given->value.empty()) return "worker";
@@ -136,7 +143,7 @@ class MsrunJob {
     for (string_view rest = given->value; !rest.empty();) {
       const string_view field = rest.starts_with("{hostname}") ? "{hostname}" : rest.starts_with("{ip}") ? "{ip}" : "";
       made += field.empty() ? literal(rest.substr(0, 1)) : "{host}";
-      if (field == "{ip}") job_.note("{ip} of " + given->spelled + " is the host's name here");
+      if (field == "{ip}") job_.note("{ip} of " + given->spelled + " is replaced by the host name");
       rest.remove_prefix(std::max<size_t>(field.size(), 1));
     }
     return made;
@@ -150,7 +157,7 @@ class MsrunJob {
     std::string files = (here ? "" : literal(directory->value) + "/") + log_name() + "_{rank}.log";
     if (!joins) {
       job_.note((join ? join->spelled + " False" : "msrun without --join=True") +
-                " returns at once and leaves the ranks: dlaunch waits for them, and shows nothing that they write");
+                ": dlaunch waits for the ranks, though msrun returns at once; their output is only in files");
     }
     const std::string shown = TRY(shown_ranks());
     if (!joins || shown.empty()) files += ":nocopy";
@@ -159,14 +166,14 @@ class MsrunJob {
     return {};
   }
 
-  /// "-1" for all; what is no rank of the job shows none.
+  /// The ranks to print; "-1" for all. Numbers of other ranks are removed.
   Result<std::string> shown_ranks() const {
     const ParsedOption* given = line_.find("tail-worker-log");
     if (!given || given->value == "-1") return std::string("-1");
     std::string ranks;
     for (const std::string& part : split(given->value, ',')) {
       const auto rank = parse_int(trim(part), -1, kMaxRanks);
-      if (!rank) return refuse_value(*given, "is no list of ranks", "write -1 for all, or 0,2");
+      if (!rank) return refuse_value(*given, "rank list", "-1 for all ranks, or 0,2");
       if (*rank >= 0 && *rank < workers_) ranks += (ranks.empty() ? "" : ",") + std::to_string(*rank);
     }
     return ranks;
@@ -178,8 +185,7 @@ class MsrunJob {
     const string_view value = given->value;
     if (value == "True" || value == "true") return job_.add(*given, "bind-to", "device"), Result<void>();
     if (value == "False" || value == "false") return {};
-    return refuse_value(*given, "is no binding here",
-                        "write True, or each rank's cores in a file: dlaunch --rankfile FILE");
+    return refuse_value(*given, "binding", "True or False; use dlaunch --rankfile FILE for the cores of each rank");
   }
 
   Result<void> add_program() {

@@ -1,5 +1,5 @@
-// MindSpore's msrun, as dlaunch's own options. options.cpp has a row for each of its options; docs/msrun.md is the
-// user's side. PURE.
+// Translates command lines of MindSpore's msrun to dlaunch's own options. options.cpp has one row per option;
+// docs/migrate/others.md is the page for users. PURE.
 #pragma once
 
 #include "cli/launcher_line.h"

@@ -1,4 +1,5 @@
-// msrun's options, a row each, with what they are here: read for --help and for the table in docs/msrun.md.
+// msrun's options, one row each, with their meaning in dlaunch, for --help and for the table in
+// docs/migrate/others.md.
 #include "cli/msrun/msrun.h"
 
 namespace dlaunch::cli {
@@ -7,39 +8,39 @@ namespace {
 // clang-format off
 constexpr LauncherOption kMsrunOptions[] = {
     {{.names = "worker-num", .takes = Arity::value, .value_name = "N",
-      .help = "ranks of all nodes, 8 without it; with more than `--local_worker_num`: `--same-line --nodes N/L`, a "
-          "start on each with `DLAUNCH_KEY` set"}},
+      .help = "ranks of all nodes, default 8; if N exceeds L of `--local_worker_num`: `--same-line --nodes N/L`, started on "
+          "each node with `DLAUNCH_KEY`"}},
     {{.names = "local-worker-num", .takes = Arity::value, .value_name = "L",
-      .help = "`-N L`; without it 8, or what `--worker_num` has if that is less"}},
+      .help = "`-N L`; default 8, or `--worker_num` if smaller"}},
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
-      .help = "`-x MS_SCHED_HOST=HOST` on one node; `--rendezvous HOST:PORT` on several, whose scheduler is on node "
+      .help = "one node: `-x MS_SCHED_HOST=HOST`; several nodes: `--rendezvous HOST:PORT`, with the scheduler on node "
           "0"}},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
-      .help = "`-x MS_SCHED_PORT=PORT` on one node, a free port without it; on several the port of `--rendezvous`, "
-          "8118 without it"}},
+      .help = "one node: `-x MS_SCHED_PORT=PORT`, default a free port; several nodes: the port of `--rendezvous`, "
+          "default 8118"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N",
-      .help = "`--node-rank N` with several nodes; -1 or nothing: the place says it (Slurm, …)"}},
+      .help = "`--node-rank N` with several nodes; -1 or no option: from the environment (Slurm, …)"}},
     {{.names = "log-dir", .takes = Arity::value, .value_name = "DIR",
-      .help = "`--output-filename DIR/worker_{rank}.log`, with scheduler.log beside; without it here"}},
+      .help = "`--output-filename DIR/worker_{rank}.log`, and scheduler.log in DIR; default: the current directory"}},
     {{.names = "join", .takes = Arity::value, .value_name = "True/False",
-      .help = "True: what ranks write is shown, too. False: only in the files (`:nocopy`); dlaunch waits for the "
-          "ranks all the same"}},
+      .help = "True: dlaunch also prints the ranks' output; False: output only in files (`:nocopy`). dlaunch always "
+          "waits for the ranks"}},
     {{.names = "cluster-time-out", .takes = Arity::value, .value_name = "SECONDS",
-      .help = "`-x MS_TOPO_TIMEOUT=SECONDS`, 600 without it; with several nodes `--wait-hosts SECONDS`, too"}},
+      .help = "`-x MS_TOPO_TIMEOUT=SECONDS`, default 600; several nodes: also `--wait-hosts SECONDS`"}},
     {{.names = "bind-core", .takes = Arity::value, .value_name = "True/False",
-      .help = "True: `--bind-to device`; a JSON map of cores is refused: write it as a `--rankfile`"}},
+      .help = "True: `--bind-to device`; a JSON map of cores is refused: use `--rankfile`"}},
     {{.names = "sim-level", .takes = Arity::value, .value_name = "0-3",
-      .help = "`-x MS_SIMULATION_LEVEL=…` without a scheduler, also by that variable; `--env-for mindspore`"}},
+      .help = "`-x MS_SIMULATION_LEVEL=…` and `--env-for mindspore`, without a scheduler; default: the variable MS_SIMULATION_LEVEL"}},
     {{.names = "sim-rank-id", .takes = Arity::value, .value_name = "R",
-      .help = "with `--sim_level`: one rank with `-x RANK_ID=R -x RANK_SIZE=N`"}},
+      .help = "requires `--sim_level`: one rank with `-x RANK_ID=R -x RANK_SIZE=N`"}},
     {{.names = "rank-table-file", .takes = Arity::value, .value_name = "FILE",
-      .help = "`-x RANK_TABLE_FILE=FILE`: ranks still meet by the scheduler; `dlaunch --rank-table FILE` is a job by "
-          "the table"}},
+      .help = "`-x RANK_TABLE_FILE=FILE`; ranks still use the scheduler. `dlaunch --rank-table FILE` starts a job "
+          "from the table"}},
     {{.names = "worker-log-name", .takes = Arity::value, .value_name = "NAME",
-      .help = "the files are DIR/NAME_{rank}.log; {hostname} is {host}, and so is {ip}"}},
+      .help = "the files are DIR/NAME_{rank}.log; {hostname} and {ip} become {host}"}},
     {{.names = "tail-worker-log", .takes = Arity::value, .value_name = "LIST",
-      .help = "with `--join=True`: `--ranks LIST`; -1 is all"}},
-    {{.names = "help h", .takes = Arity::show, .help = "print this"}},
+      .help = "with `--join=True`: `--ranks LIST`; -1: all ranks"}},
+    {{.names = "help h", .takes = Arity::show, .help = "print this help"}},
 };
 // clang-format on
 

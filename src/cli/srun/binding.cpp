@@ -17,20 +17,19 @@ constexpr int kMostCpu = 100'000;
 constexpr int kHexBase = 16;
 constexpr int kBitsOfDigit = 4;
 
-/// "0x3*2" stands for itself twice.
+/// Splits a list at commas; "0x3*2" is "0x3" twice.
 Result<std::vector<std::string>> repeated_words(const ParsedOption& given, string_view list) {
   std::vector<std::string> all;
   for (const std::string& part : split(list, ',')) {
     const size_t star = part.find('*');
     const auto times = star == part.npos ? 1 : parse_int(string_view(part).substr(star + 1), 1, kMostCpu);
-    if (!times || part.empty())
-      return refuse_value(given, "has a list that cannot be understood", "write 0,1,2 or 0*4,1*4");
+    if (!times || part.empty()) return refuse_value(given, "list", "0,1,2 or 0*4,1*4");
     all.insert(all.end(), static_cast<size_t>(*times), part.substr(0, star));
   }
   return all;
 }
 
-/// The CPUs of "0x0f", as a slot list: "p0,p1,p2,p3".
+/// The CPUs of a hexadecimal mask as a slot list: "0x0f" is "p0,p1,p2,p3". nullopt if invalid or 0.
 std::optional<std::string> cpus_of_mask(string_view mask) {
   if (mask.starts_with("0x") || mask.starts_with("0X")) mask.remove_prefix(2);
   std::string cpus;
@@ -59,14 +58,14 @@ class SrunBinding {
   }
 
  private:
-  /// A CPU of Slurm's is a hardware thread, unless a core has one task.
+  /// A Slurm CPU is a hardware thread, or a core with nomultithread, compute_bound or --threads-per-core=1.
   Result<void> read_cpus() {
     if (const ParsedOption* hint = line_.find("hint")) {
       if (hint->value == "nomultithread" || hint->value == "compute_bound") {
         cores_ = true;
         if (hint->value == "compute_bound") unit_ = "core";
       } else if (hint->value != "multithread") {
-        return refuse_value(*hint, "is not known here", "write nomultithread, multithread or compute_bound");
+        return refuse_value(*hint, "hint", "nomultithread, multithread or compute_bound");
       }
     }
     if (const ParsedOption* threads = line_.find("threads-per-core")) {
@@ -102,11 +101,12 @@ class SrunBinding {
     }
     const bool mask = how.starts_with("mask_cpu:");
     if (!mask && !how.starts_with("map_cpu:")) {
-      return refuse_value(*given, "is no binding here",
-                          "it takes none, threads, cores, sockets, ldoms, rank, map_cpu:LIST and mask_cpu:LIST");
+      return refuse_value(*given, "binding",
+                          "none, threads, cores, sockets, ldoms, rank, map_cpu:LIST or mask_cpu:LIST");
     }
-    if (!given->spelled.starts_with('-')) {  // an interactive step's own mask
-      job_.note(given->spelled + " " + std::string(how) + " changes nothing here: it is that of the shell");
+    if (!given->spelled.starts_with('-')) {  // from the variable of an interactive step
+      job_.note(given->spelled + " " + std::string(how) +
+                " changes nothing here: the mask is for the shell of the step");
       return {};
     }
     return read_list(*given, how.substr(how.find(':') + 1), mask);
@@ -118,7 +118,7 @@ class SrunBinding {
     for (const std::string& part : parts) {
       const auto cpu = parse_int(part, 0, kMostCpu);
       const auto cpus = mask ? cpus_of_mask(part) : cpu ? std::optional("p" + part) : std::nullopt;
-      if (!cpus) return refuse_value(given, "names no CPUs", "write map_cpu:0,4 or mask_cpu:0x3,0xc");
+      if (!cpus) return refuse_value(given, "CPU list", "map_cpu:0,4 or mask_cpu:0x3,0xc");
       turns += (turns.empty() ? "" : "/") + *cpus;
     }
     listed_ = true;
@@ -131,15 +131,16 @@ class SrunBinding {
     const ParsedOption* share = line_.find("ntasks-per-gpu");
     if (each && srun_gpus(each->value) != 1) return {};  // add_srun_gpus()
     if (share && share->value != "1" && !bind) {
-      return refuse_option(*share, "a rank gets a device of its own here", "",
-                           "leave it out: ranks see all devices of their node, and choose by SLURM_LOCALID");
+      return refuse_option(*share, "not supported: several ranks per device", "",
+                           "remove the option: ranks then see all devices of their node");
     }
     if (bind) return add_gpu_bind(*bind);
     if (each || share) show_own(each ? *each : *share);
     return {};
   }
 
-  /// Each rank sees its own. The nodes of a job are not asked for theirs, so the job's number of them is said.
+  /// Each rank sees only its own device. dlaunch does not query the nodes of a Slurm job for devices, so --devices is
+  /// set from the number that the options or Slurm's variables state.
   void show_own(const ParsedOption& given) {
     job_.add(given, "visible", "rank");
     if (!allocate::slurm_job(job_.context().environment)) return;
@@ -166,19 +167,18 @@ class SrunBinding {
     }
     const bool mask = how.starts_with("mask_gpu:");
     if (!mask && !how.starts_with("map_gpu:")) {
-      return refuse_value(given, "gives a rank other devices than one of its own",
-                          "it takes none, closest, single:1, per_task:1 and map_gpu:LIST");
+      return refuse_value(given, "device binding", "none, closest, single:1, per_task:1 or map_gpu:LIST");
     }
     std::string devices;
     const auto parts = TRY(repeated_words(given, how.substr(how.find(':') + 1)));
     for (const std::string& part : parts) {
       const auto bits = mask ? cpus_of_mask(part) : std::optional<std::string>();
       if (bits && bits->find(',') != std::string::npos) {
-        return refuse_value(given, "gives a rank several devices", "name one for each rank: map_gpu:0,1,2,3");
+        return refuse_value(given, "device binding", "one device per rank: map_gpu:0,1,2,3");
       }
       const std::string device = bits ? bits->substr(1) : part;
       if (mask != bits.has_value() || !parse_int(device, 0, kMostCpu)) {
-        return refuse_value(given, "names no devices", "write map_gpu:0,1,2,3");
+        return refuse_value(given, "device list", "map_gpu:0,1,2,3");
       }
       devices += (devices.empty() ? "" : ",") + device;
     }
@@ -186,25 +186,25 @@ class SrunBinding {
     return job_.add(given, "visible", "rank"), Result<void>();
   }
 
-  /// Ranks see all that the job has there.
+  /// Rejects fewer devices than the job has on a node: ranks see all of them.
   Result<void> check_device_counts() {
     const auto there = filled_variable(job_.context().environment, "SLURM_GPUS_ON_NODE");
     for (const char* name : {"gpus", "gpus-per-node", "gres"}) {
       const ParsedOption* given = line_.find(name);
       if (!given || (given->spec->name() == "gres" && !given->value.starts_with("gpu"))) continue;
       const auto number = srun_gpus(given->value);
-      if (!number) return refuse_value(*given, "is no number of devices", "write 4, or gpu:4 with --gres");
+      if (!number) return refuse_value(*given, "number of devices", "4, or gpu:4 with --gres");
       if (*number == 0) {
         job_.add_variable(*given, "CUDA_VISIBLE_DEVICES", "");
         continue;
       }
       const auto all = parse_int(there.value_or(""), 1, kMostCpu);
       if (all && *number < *all && given->spec->name() != "gpus") {
-        return refuse_option(*given, "ranks see all " + *there + " devices that the job has on a node", "",
-                             "leave it out, or write dlaunch's own --devices 0-" + std::to_string(*number - 1) +
-                                 " --visible host before srun's options");
+        return refuse_option(
+            *given, "not supported: fewer devices than the job has on a node, " + *there, "",
+            "use dlaunch's --devices 0-" + std::to_string(*number - 1) + " --visible host before srun's options");
       }
-      job_.note(given->spelled + " changes nothing here: ranks see the devices that the job has on their node");
+      job_.note(given->spelled + " changes nothing here: ranks see all devices of the job on their node");
     }
     return {};
   }
@@ -214,7 +214,7 @@ class SrunBinding {
     const ParsedOption from = spelled_ ? *spelled_ : cpus ? *cpus : job_.itself();
     if (listed_ || unit_ == "none") return {};
     if (near_device_) {
-      if (cpus) job_.note(cpus->spelled + " changes nothing here: a rank has all cores near its device");
+      if (cpus) job_.note(cpus->spelled + " changes nothing here: a rank is bound to all cores near its device");
       return job_.add(*near_device_, "bind-to", "device"), Result<void>();
     }
     const bool wide = each_ > 1 && unit_ != "socket" && unit_ != "numa";

@@ -3,6 +3,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
 
@@ -13,7 +14,8 @@ using std::string_view;
 
 constexpr int kMostGpus = 100'000;
 
-/// A shell gives each rank the next N of the devices that its node's variables name, else of all by number.
+/// A shell script that gives each rank the next N devices of its node's lists (CUDA_VISIBLE_DEVICES and others), else
+/// counts devices from 0.
 std::string share_script(int each, const std::string& spelled) {
   const std::string n = std::to_string(each);
   return "a=$((SLURM_LOCALID * " + n + " + 1)) b=$((SLURM_LOCALID * " + n + " + " + n +
@@ -42,12 +44,12 @@ Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv) {
   const ParsedOption* bind = job.line().find("gpu-bind");
   if (!each || (bind && bind->value.ends_with("none"))) return {};
   const auto number = srun_gpus(each->value);
-  if (!number || *number == 0) return refuse_value(*each, "is no number of devices", "write 1, or gpu:1");
+  if (!number || *number == 0) return refuse_value(*each, "number of devices", "1 or gpu:1");
   if (*number == 1) return {};
   if (bind && bind->value != "per_task:" + std::to_string(*number)) {
-    return refuse_option(*bind, "does not go with several devices for a rank here",
-                         "dlaunch gives them in the order of the node's list",
-                         "leave it out, or write none: ranks see all devices of their node");
+    return refuse_conflict(*bind, each->spelled + " " + each->value,
+                           "ranks get devices in the order of the node's list",
+                           "remove --gpu-bind, or set it to none: ranks then see all devices");
   }
   const std::vector<std::string> shell = {"sh", "-c", share_script(*number, each->spelled), "sh"};
   argv.insert(argv.begin(), shell.begin(), shell.end());

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
 #include "cli/values.h"
@@ -17,17 +18,17 @@ using std::string_view;
 
 struct SrunNode {
   std::string name;
-  int cpus = 0;  ///< that the job has there; 0: not known
+  int cpus = 0;  ///< CPUs of the job on this node; 0: unknown
 };
 
-/// "4", "1k".
+/// Parses "4" or "1k" (1024).
 Result<int> node_count(const ParsedOption& given, string_view text) {
   constexpr long kKilo = 1024;
   const long times = text.ends_with('k') || text.ends_with('K') ? kKilo : 1;
   if (times > 1) text.remove_suffix(1);
   const auto number = parse_int(text, 1, kMaxRanks / times);
   if (number) return static_cast<int>(*number * times);
-  return refuse_value(given, "is no number of nodes", "write N, or MIN-MAX");
+  return refuse_value(given, "number of nodes", "N or MIN-MAX");
 }
 
 class SrunLayout {
@@ -59,10 +60,10 @@ class SrunLayout {
     most_nodes_ = least_nodes_;
     if (dash != std::string::npos) most_nodes_ = TRY(node_count(*nodes, string_view(nodes->value).substr(dash + 1)));
     if (least_nodes_ <= most_nodes_) return {};
-    return refuse_value(*nodes, "ends before it begins", "write MIN-MAX");
+    return refuse_value(*nodes, "range of nodes", "MIN-MAX with MIN not above MAX");
   }
 
-  /// How ranks are dealt to nodes, and a node's to its sockets.
+  /// The order of ranks on nodes. The levels for sockets and cores are only checked.
   Result<void> read_distribution() {
     const ParsedOption* given = line_.find("distribution");
     if (!given) return {};
@@ -75,11 +76,11 @@ class SrunLayout {
                             ? first.substr(6)
                             : filled_variable(environment(), "SLURM_DIST_PLANESIZE").value_or("");
       const auto number = parse_int(size, 1, kMaxRanks);
-      if (!number) return refuse_value(*given, "has no size", "write plane=N");
+      if (!number) return refuse_value(*given, "distribution", "plane=N");
       plane_ = static_cast<int>(*number);
     } else if (first == "arbitrary") {
-      return refuse_option(*given, "arbitrary: the order of a list is none of a job's", "",
-                           "dlaunch -H LIST --map-by seq, or --rankfile FILE, places each rank");
+      return refuse_option(*given, "not supported: arbitrary", "",
+                           "use dlaunch -H LIST --map-by seq, or --rankfile FILE, to place each rank");
     } else if (first == "pack" || first == "Pack" || first == "nopack" || first == "NoPack") {
       words.push_back(first);
     } else if (first == "cyclic") {
@@ -99,11 +100,10 @@ class SrunLayout {
   }
 
   static tl::unexpected<Error> unknown_distribution(const ParsedOption& given) {
-    return refuse_value(given, "is no distribution of srun's",
-                        "it takes block, cyclic or plane=N, and behind ':' block, cyclic or fcyclic");
+    return refuse_value(given, "distribution", "block, cyclic or plane=N, then optionally :block, :cyclic or :fcyclic");
   }
 
-  /// This machine alone.
+  /// Outside a Slurm job: ranks on this machine only.
   Result<void> without_job() {
     for (const char* name : {"nodelist", "nodefile", "exclude", "relative", "het-group"}) {
       if (const ParsedOption* given = line_.find(name)) return no_nodes(*given);
@@ -115,8 +115,8 @@ class SrunLayout {
   }
 
   static tl::unexpected<Error> no_nodes(const ParsedOption& given) {
-    return refuse_option(given, "there are no nodes to choose from", "this is no Slurm job",
-                         "run it inside salloc or sbatch, or name hosts by dlaunch -H node1,node2 -N RANKS PROGRAM");
+    return refuse_without(given, "a Slurm job", "",
+                          "run srun inside salloc or sbatch, or use dlaunch -H node1,node2 -N RANKS PROGRAM");
   }
 
   Result<void> read_nodes() {
@@ -127,7 +127,7 @@ class SrunLayout {
       const int number = TRY(number_of(*given, 0, kMaxRanks));
       group = "--het-group=" + std::to_string(number);
       if (entries.front().reach.step.empty() && number > 0) {
-        return refuse_option(*given, "this job has no groups", "", "leave it out");
+        return refuse_option(*given, "requires a heterogeneous job", "", "remove the option");
       }
     }
     all_ = entries.size();
@@ -136,10 +136,11 @@ class SrunLayout {
       nodes_.push_back({entries[i].name, i < cpus.size() ? cpus[i] : 0});
     }
     if (!nodes_.empty()) return {};
-    return refuse_option(*line_.find("het-group"), "the job has no such group", "", "they are numbered from 0");
+    return refuse_option(*line_.find("het-group"), "unknown group \"" + line_.value("het-group") + "\"", "",
+                         "use the number of a group, from 0");
   }
 
-  /// -N, -w, -x and -r, as srun's step takes them from the nodes of its job, in the job's order.
+  /// Applies -N, -w, -x and -r by srun's rules. The nodes keep the order of the job.
   Result<void> choose_nodes() {
     TRY(drop_excluded());
     TRY(drop_before());
@@ -149,8 +150,8 @@ class SrunLayout {
     most = std::max(most, wanted.size());
     const size_t least = std::min(static_cast<size_t>(line_.typed("nodes") ? least_nodes_ : 1), most);
     if (least > nodes_.size()) {
-      return refuse_option(*line_.find("nodes"), "more nodes than there are: " + std::to_string(nodes_.size()), "",
-                           "ask salloc or sbatch for more, or srun for fewer");
+      return refuse_option(*line_.find("nodes"), "not enough nodes", std::to_string(nodes_.size()) + " available",
+                           "use fewer nodes, or give the job more in salloc or sbatch");
     }
     std::vector<bool> taken(nodes_.size(), false);
     size_t count = 0;
@@ -173,8 +174,8 @@ class SrunLayout {
     const auto missing = std::ranges::find_if(wanted, [&](const std::string& name) {
       return std::ranges::find(nodes_, name, &SrunNode::name) == nodes_.end();
     });
-    return refuse_option(given, *missing + " is none of the job's nodes", "",
-                         "squeue -j $SLURM_JOB_ID -o %N lists them");
+    return refuse_option(given, "unknown node \"" + *missing + "\"", "",
+                         "run squeue -j $SLURM_JOB_ID -o %N for the nodes of the job");
   }
 
   Result<void> drop_excluded() {
@@ -182,21 +183,22 @@ class SrunLayout {
     std::erase_if(nodes_,
                   [&](const SrunNode& node) { return std::ranges::find(excluded, node.name) != excluded.end(); });
     if (!nodes_.empty()) return {};
-    return refuse_option(*line_.find("exclude"), "leaves no node", "", "exclude fewer");
+    return refuse_option(*line_.find("exclude"), "all nodes are excluded", "", "remove nodes from the list");
   }
 
   Result<void> drop_before() {
     const ParsedOption* given = line_.find("relative");
     if (!given) return {};
     for (const char* name : {"nodelist", "nodefile", "exclude"}) {
-      if (line_.find(name)) return refuse_option(*given, "does not go with -w and -x", "", "leave one of them out");
+      const ParsedOption* other = line_.find(name);
+      if (other) return refuse_conflict(*given, other->spelled, "both choose the nodes", "remove one of them");
     }
     const int first = TRY(number_of(*given, 0, static_cast<int>(nodes_.size()) - 1));
     nodes_.erase(nodes_.begin(), nodes_.begin() + first);
     return {};
   }
 
-  /// The nodes of a list, or of the file whose name has a slash.
+  /// The nodes of a list, or of a file (`file_option`, or a value with a slash).
   Result<std::vector<std::string>> named(string_view option, string_view file_option) {
     const ParsedOption* given = line_.find(option);
     const bool by_option = given == nullptr && !file_option.empty();
@@ -214,7 +216,7 @@ class SrunLayout {
     for (const std::string& part : allocate::split_outside_brackets(text, ',')) {
       if (trim(part).empty()) continue;
       const auto expanded = allocate::expand_names(trim(part));
-      if (!expanded) return refuse_value(*given, "names no nodes", "write node[1-3],node5, or a file with a slash");
+      if (!expanded) return refuse_value(*given, "node list", "node[1-3],node5, or a file name with a slash");
       for (const std::string& name : *expanded) {
         if (std::ranges::find(names, name) == names.end()) names.push_back(name);
       }
@@ -222,11 +224,11 @@ class SrunLayout {
     return names;
   }
 
-  int room_of(const SrunNode& node) const { return node.cpus / std::max(cpus_each_, 1); }
+  int most_ranks_on(const SrunNode& node) const { return node.cpus / std::max(cpus_each_, 1); }
 
-  long room() const {
+  long most_ranks() const {
     return std::accumulate(nodes_.begin(), nodes_.end(), 0L,
-                           [&](long sum, const SrunNode& node) { return sum + room_of(node); });
+                           [&](long sum, const SrunNode& node) { return sum + most_ranks_on(node); });
   }
 
   bool cpus_known() const {
@@ -236,29 +238,30 @@ class SrunLayout {
   Result<void> count_ranks() {
     const int nodes = static_cast<int>(nodes_.size());
     if (ranks_ == 0 && each_ > 0) ranks_ = each_ * nodes;
-    if (ranks_ == 0 && line_.typed("cpus-per-task") && cpus_known()) ranks_ = static_cast<int>(std::max(room(), 1L));
+    if (ranks_ == 0 && line_.typed("cpus-per-task") && cpus_known())
+      ranks_ = static_cast<int>(std::max(most_ranks(), 1L));
     if (ranks_ == 0) ranks_ = nodes;
     if (each_ * nodes != ranks_ && line_.typed("ntasks-per-node")) {
-      job_.note(line_.find("ntasks-per-node")->spelled + " changes nothing, as for srun: " + count(ranks_, "rank") +
+      job_.note(line_.find("ntasks-per-node")->spelled + " changes nothing, as in srun: " + count(ranks_, "rank") +
                 " on " + count(nodes, "node"));
     }
     if (plane_ == 1) cyclic_ = true;
     if (plane_ < 2 || (plane_ * (nodes - 1) < ranks_ && ranks_ <= plane_ * nodes)) return {};
-    return refuse_option(*line_.find("distribution"), "ranks go round the nodes more than once", "",
-                         "--rankfile FILE of dlaunch's own places each rank");
+    return refuse_option(*line_.find("distribution"), "not supported: more planes than nodes", "",
+                         "use dlaunch's --rankfile FILE to place each rank");
   }
 
-  /// As srun refuses it.
+  /// Rejects more ranks than CPUs, as srun does.
   Result<void> check_cpus() {
     const bool may_share = line_.find("overcommit") || filled_variable(environment(), "DLAUNCH_OVERSUBSCRIBE");
-    if (may_share || !cpus_known() || room() >= ranks_) return {};
+    if (may_share || !cpus_known() || most_ranks() >= ranks_) return {};
     const ParsedOption* given = line_.find("ntasks") ? line_.find("ntasks") : line_.find("cpus-per-task");
-    std::string what = std::to_string(ranks_) + " ranks of " + count(std::max(cpus_each_, 1), "CPU") +
-                       " do not fit on " + count(nodes_.size(), "node") + " of the job";
+    std::string what = "not enough CPUs for " + count(ranks_, "rank") + " of " + count(std::max(cpus_each_, 1), "CPU") +
+                       " on " + count(nodes_.size(), "node");
     return fail({.where = given ? given->spelled : "srun",
                  .what = std::move(what),
-                 .why = "SLURM_JOB_CPUS_PER_NODE leaves room for " + std::to_string(room()),
-                 .hint = "-O, --overcommit lets ranks share CPUs"});
+                 .why = "SLURM_JOB_CPUS_PER_NODE allows " + count(most_ranks(), "rank"),
+                 .hint = "add --overcommit to let ranks share CPUs"});
   }
 
   Result<void> add_options() {

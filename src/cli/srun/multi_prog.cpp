@@ -14,7 +14,7 @@ namespace {
 
 using std::string_view;
 
-/// The words of a line; single quotes alone keep blanks together.
+/// Splits a line into words at blanks outside single quotes.
 std::vector<std::string> words_of(string_view text) {
   std::vector<std::string> words;
   bool quoted = false;
@@ -33,7 +33,7 @@ std::vector<std::string> words_of(string_view text) {
   return words;
 }
 
-/// A word of the file for the shell: %t is the rank, %o its place among the line's ranks.
+/// Quotes a word for the shell. %t becomes the rank, %o the index of the rank among the ranks of the line.
 std::string shell_word(string_view word) {
   std::string text;
   while (!word.empty()) {
@@ -49,22 +49,22 @@ std::string shell_word(string_view word) {
   return text.empty() ? "''" : text;
 }
 
-/// The branch of the shell's `case` for a line of the file.
+/// The branch of the shell's `case` for one line of the file.
 Result<std::string> branch_of(const TextLine& line, std::set<int>& taken) {
   const auto words = words_of(line.text);
   const auto refused = [&](std::string what, std::string hint) {
     return fail({.where = line.where, .what = std::move(what), .why = "", .hint = std::move(hint)});
   };
-  if (words.size() < 2) return refused("names no program", "write RANKS PROGRAM ARGUMENTS");
+  if (words.size() < 2) return refused("missing program", "write RANKS PROGRAM ARGUMENTS");
   std::string branches;
   std::string command;
   for (size_t i = 1; i < words.size(); ++i) command += " " + shell_word(words[i]);
   if (words.front() == "*") return "*) o=$SLURM_PROCID; exec" + command + " \"$@\";;\n";
   const auto ranks = parse_int_list(words.front(), kMaxRanks);
-  if (!ranks) return refused("\"" + words.front() + "\" is no list of ranks", "write 0-3,5 or *");
+  if (!ranks) return refused("invalid rank list \"" + words.front() + "\": expected 0-3,5 or *", "");
   int offset = 0;
   for (const int rank : *ranks) {
-    if (!taken.insert(rank).second) continue;  // the first line of a rank counts
+    if (!taken.insert(rank).second) continue;  // the first line with this rank wins
     branches += std::to_string(rank) + ") o=" + std::to_string(offset) + "; exec" + command + " \"$@\";;\n";
     ++offset;
   }
@@ -85,10 +85,10 @@ Result<std::vector<std::string>> srun_multi_prog(LauncherJob& job, const std::ve
     const auto branch = TRY(branch_of(line, taken));
     branches += branch;
   }
-  std::vector<std::string> argv = {"sh", "-c",
-                                   "case $SLURM_PROCID in\n" + branches +
-                                       "esac\necho \"srun: no program is named for rank $SLURM_PROCID\" >&2\nexit 1",
-                                   "sh"};
+  std::vector<std::string> argv = {
+      "sh", "-c",
+      "case $SLURM_PROCID in\n" + branches + "esac\necho \"srun: missing program for rank $SLURM_PROCID\" >&2\nexit 1",
+      "sh"};
   argv.insert(argv.end(), words.begin() + 1, words.end());
   return argv;
 }

@@ -1,4 +1,4 @@
-// srun's options, a row each, as Slurm 22.05 and later have them. docs/srun.md has the same table, which a test holds.
+// srun's options in Slurm 22.05 and later, one row each, for --help and for the table in docs/migrate/srun.md.
 #include "cli/srun/srun.h"
 
 namespace dlaunch::cli {
@@ -6,16 +6,15 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kChosen = "`--include`: which of the job's nodes have ranks; `-r` begins at node N";
-constexpr string_view kFew = "limits of an allocation; `-n`, `-N` and `--ntasks-per-node` say where ranks go";
-constexpr string_view kResources = "ranks share what the job has on their nodes";
-constexpr string_view kNodes = "the nodes are those of salloc or sbatch, or named by dlaunch's own -H";
-constexpr string_view kContainer =
-    "it runs a plugin of Slurm's; start the container in the program: apptainer exec --bind MOUNTS IMAGE PROGRAM";
-constexpr string_view kScript = "start a program that does it before and after its work";
-constexpr string_view kNodeDevices = "ranks see the devices that the job has on their node; fewer of them are refused";
-constexpr string_view kClocks = "dlaunch sets no clocks and no limits of accounting";
-constexpr string_view kPlugin = "it is about Slurm's own network, plugins and daemons";
+constexpr string_view kChosen = "`--include`: chooses nodes of the job; `-r N` starts at node N";
+constexpr string_view kFew = "the option limits an allocation; use `-n`, `-N` and `--ntasks-per-node` to place ranks";
+constexpr string_view kResources = "ranks share all resources of the job on their node";
+constexpr string_view kNodes = "the nodes come from salloc, sbatch or dlaunch's -H";
+constexpr string_view kContainer = "start the container in the program: apptainer exec --bind MOUNTS IMAGE PROGRAM";
+constexpr string_view kScript = "use a wrapper script around the program";
+constexpr string_view kNodeDevices = "ranks see all devices of the job on their node; a smaller number is refused";
+constexpr string_view kClocks = "dlaunch does not set clocks or accounting limits";
+constexpr string_view kPlugin = "the option is for Slurm's network, plugins and daemons";
 
 constexpr LauncherOption of(string_view names, string_view value, string_view help,
                             Support support = Support::translated, string_view variables = {},
@@ -32,61 +31,60 @@ constexpr LauncherOption of(string_view names, string_view value, string_view he
 
 // clang-format off
 constexpr LauncherOption kSrunOptions[] = {
-    of("ntasks n", "N", "`-n N`; without it one rank for each node, or `--ntasks-per-node` on "
-        "each", Support::translated, "SLURM_NTASKS SLURM_NPROCS"),
+    of("ntasks n", "N", "`-n N`; default: one rank per node, or `--ntasks-per-node` ranks per "
+        "node", Support::translated, "SLURM_NTASKS SLURM_NPROCS"),
     of("nodes N", "MIN[-MAX]", "the first MAX nodes of the job: `--include`", Support::translated,
         "SLURM_JOB_NUM_NODES SLURM_NNODES"),
-    of("ntasks-per-node tasks-per-node", "N", "`-N N`, where `-n` does not say "
-        "otherwise", Support::translated, "SLURM_NTASKS_PER_NODE"),
+    of("ntasks-per-node tasks-per-node", "N", "N ranks per node, unless `-n` sets the "
+        "total", Support::translated, "SLURM_NTASKS_PER_NODE"),
     of("cpus-per-task c", "N", "`--cores-per-rank N --bind-to hwthread:if-supported` and `-x SLURM_CPUS_PER_TASK=N`; "
-        "without `-n` as many ranks as CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
+        "default of `-n`: as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),
     of("relative r", "N", kChosen),
-    of("distribution m", "HOW", "block: `--map-by block`; cyclic: `--map-by node`; pack: `--map-by slot`; plane=N "
-        "where it is one of them; behind a ':' block, or cyclic: `--map-by "
-        "socket`", Support::translated, "SLURM_DISTRIBUTION"),
-    of("overcommit O", "", "more ranks than CPUs; without it they are refused where the job's CPUs are "
+    of("distribution m", "HOW", "block: `--map-by block`; cyclic: `--map-by node`; pack: `--map-by slot`; plane=N: `-N N`; a level after ':' "
+        "changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
+    of("overcommit O", "", "allows more ranks than CPUs; else refused if the number of CPUs is "
         "known", Support::translated, "SLURM_OVERCOMMIT"),
-    of("cpu-bind", "HOW", "`--bind-to none`, core, hwthread, socket, numa; map_cpu and mask_cpu: `--cpu-list p0/p4`; "
+    of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "
         "verbose: `--report-bindings`", Support::translated, "SLURM_CPU_BIND"),
-    of("hint", "HOW", "nomultithread: a CPU is a core; compute_bound: `--bind-to core`; memory_bound: one rank's core "
-        "a socket is refused", Support::translated, "SLURM_HINT"),
-    of("threads-per-core", "N", "1: a CPU is a core", Support::translated, "SLURM_THREADS_PER_CORE"),
-    of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more: by a shell, the devices of the node in "
-        "turn", Support::translated, "SLURM_GPUS_PER_TASK"),
-    of("gpu-bind", "HOW", "per_task:1, single:1: `--visible rank`; closest: the same with `--bind-to device`; "
-        "map_gpu:LIST, mask_gpu:LIST of one device each: `--devices LIST --visible rank`; none", Support::translated,
+    of("hint", "HOW", "nomultithread: one CPU per core; compute_bound: also `--bind-to core`; multithread: no change; memory_bound is "
+        "refused", Support::translated, "SLURM_HINT"),
+    of("threads-per-core", "N", "1: one CPU per core", Support::translated, "SLURM_THREADS_PER_CORE"),
+    of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more: a shell gives each rank the next N devices of its "
+        "node", Support::translated, "SLURM_GPUS_PER_TASK"),
+    of("gpu-bind", "HOW", "none; per_task:1, single:1: `--visible rank`; closest: also `--bind-to device`; "
+        "map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
         "SLURM_GPU_BIND"),
-    of("ntasks-per-gpu", "N", "1: `--visible rank`, and without `-n` a rank for each device"),
+    of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
-    of("output o", "PATTERN", "`--stdout-file`, and of stderr too without `-e`: %t is {rank}, %N {host}; a number: "
+    of("output o", "PATTERN", "`--stdout-file`, also for stderr without `-e`; %t is {rank}, %N is {host}; a number: "
         "`--ranks N`; none: /dev/null", Support::translated, "SLURM_STDOUTMODE"),
-    of("error e", "PATTERN", "`--stderr-file` in the same way", Support::translated, "SLURM_STDERRMODE"),
-    of("input i", "PATTERN", "all, none, a number: `--stdin`; a file is opened by each "
-        "rank", Support::translated, "SLURM_STDINMODE"),
-    of("open-mode", "truncate|append", "append: `:append` behind the files' names; truncate: they are written "
-        "anew", Support::translated, "SLURM_OPEN_MODE"),
+    of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated, "SLURM_STDERRMODE"),
+    of("input i", "PATTERN", "all, none or a number: `--stdin`; a file: each rank opens the "
+        "file", Support::translated, "SLURM_STDINMODE"),
+    of("open-mode", "MODE", "append: `:append` after the file names; truncate: replaces the "
+        "files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
-    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: the terminal is rank 0's", Support::translated, {}, "1"),
+    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal; dlaunch prints only rank 0; rank 0 reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
-    of("export", "ALL,A=B|NONE", "`-x A=B` for what is not set; without ALL: `--no-env` and `-x` for what is "
-        "named", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
+    of("export", "ALL,A=B,...", "`-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
+        "name; NONE: `--no-env`", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
     of("job-name J", "NAME", "`-x SLURM_JOB_NAME=NAME`"),
-    of("kill-on-bad-exit K", "[=0|1]", "`--on-failure abort`; without it the others go "
-        "on", Support::translated, "SLURM_KILL_BAD_EXIT", "1"),
-    of("time t", "[D-]H:M:S", "`--timeout SECONDS`: of the step", Support::translated, "SLURM_TIMELIMIT"),
-    of("mpi", "TYPE", "pmix (also pmix_v3), pmi2, none: `--mpi`", Support::translated, "SLURM_MPI_TYPE"),
-    of("multi-prog", "", "a shell takes each rank's program from the FILE that stands in the program's place"),
-    of("het-group", "N", "the nodes of that group: `--include`; several are refused"),
-    of("jobid", "ID", "the job that this is; another is refused"),
+    of("kill-on-bad-exit K", "[=0-1]", "`--on-failure abort`; default: the other ranks "
+        "continue", Support::translated, "SLURM_KILL_BAD_EXIT", "1"),
+    of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
+    of("mpi", "TYPE", "`--mpi`: pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
+    of("multi-prog", "", "the program is a FILE with ranks and programs; a shell starts each rank's program"),
+    of("het-group", "N", "`--include`: the nodes of group N; several groups are refused"),
+    of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),
     of("verbose v", "", "`-v`", Support::translated, {}, nullptr, "verbose=1"),
     of("test-only", "", "`--dry-run`", Support::translated, {}, nullptr, "dry-run=true"),
-    of("unbuffered u", "", "lines come as ranks write them, and Python's are not held "
-        "back", Support::ignored, "SLURM_UNBUFFEREDIO"),
-    of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0: never", Support::translated, "SLURM_WAIT"),
-    of("exclusive", "[=user|mcs]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),
+    of("unbuffered u", "", "dlaunch prints each line at once; PYTHONUNBUFFERED is "
+        "set", Support::ignored, "SLURM_UNBUFFEREDIO"),
+    of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0: no limit", Support::translated, "SLURM_WAIT"),
+    of("exclusive", "[=WHO]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),
     of("overlap", "[=job]", kResources, Support::ignored, {}, ""),
     of("oversubscribe s", "", kResources, Support::ignored), of("whole", "", kResources, Support::ignored),
     of("mem", "SIZE", kResources, Support::ignored),
@@ -117,7 +115,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("external-launcher", "", kPlugin, Support::ignored),
     of("stepmgr", "", kPlugin, Support::ignored),
     of("async", "", kPlugin, Support::ignored), of("interactive", "", kPlugin, Support::ignored),
-    of("oom-kill-step", "[=0|1]", kPlugin, Support::ignored, {}, ""),
+    of("oom-kill-step", "[=0-1]", kPlugin, Support::ignored, {}, ""),
     of("comment", "TEXT", kPlugin, Support::ignored), of("wckey", "KEY", kPlugin, Support::ignored),
     of("account A", "NAME", kNodes, Support::allocation), of("partition p", "NAME", kNodes, Support::allocation),
     of("qos q", "NAME", kNodes, Support::allocation),
@@ -162,19 +160,19 @@ constexpr LauncherOption kSrunOptions[] = {
     of("prolog", "PROGRAM", kScript, Support::refused), of("epilog", "PROGRAM", kScript, Support::refused),
     of("task-prolog", "PROGRAM", kScript, Support::refused),
     of("task-epilog", "PROGRAM", kScript, Support::refused), of("wait-for-children", "", kScript, Support::refused),
-    of("tres-per-task", "LIST", "write `--cpus-per-task` and `--gpus-per-task`", Support::refused),
-    of("bcast", "[=PATH]", "`--rank-dir 'DIR{rank}' --stage FILE` of dlaunch's own brings files to "
-        "nodes", Support::refused, {}, ""),
-    of("bcast-exclude", "LIST", "`--rank-dir 'DIR{rank}' --stage FILE` of dlaunch's own brings files to "
-        "nodes", Support::refused),
-    of("send-libs", "[=yes|no]", "`--rank-dir 'DIR{rank}' --stage FILE` of dlaunch's own brings files to "
-        "nodes", Support::refused, {}, ""),
-    of("no-allocate Z", "", "it starts ranks past Slurm; `dlaunch -H node1,node2 PROGRAM` does so over "
+    of("tres-per-task", "LIST", "use `--cpus-per-task` and `--gpus-per-task`", Support::refused),
+    of("bcast", "[=PATH]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+        "files", Support::refused, {}, ""),
+    of("bcast-exclude", "LIST", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+        "files", Support::refused),
+    of("send-libs", "[=BOOL]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
+        "files", Support::refused, {}, ""),
+    of("no-allocate Z", "", "use `dlaunch -H node1,node2 PROGRAM` to start ranks over "
         "ssh", Support::refused),
-    of("x11", "[=WHICH]", "`dlaunch --exec 'ssh -X {host}'` carries windows", Support::refused, {}, ""),
-    of("export-file", "FILE", "it is sbatch's; write dlaunch's own `--env-file FILE` before srun's "
+    of("x11", "[=WHICH]", "use `dlaunch --exec 'ssh -X {host}'`", Support::refused, {}, ""),
+    of("export-file", "FILE", "use dlaunch's `--env-file FILE` before srun's "
         "options", Support::refused),
-    {.row = {.names = "help h usage", .takes = Arity::show, .help = "print this"}},
+    {.row = {.names = "help h usage", .takes = Arity::show, .help = "print this help"}},
     {.row = {.names = "version V", .takes = Arity::show, .help = "print dlaunch's version"}},
 };
 // clang-format on

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/mpirun/translate.h"
 #include "cli/values.h"
@@ -15,7 +16,7 @@ namespace {
 
 using std::string_view;
 
-/// srun's -t: "M", "M:S", "H:M:S", "D-H", "D-H:M", "D-H:M:S". 0 is no limit.
+/// Parses srun's -t: "M", "M:S", "H:M:S", "D-H", "D-H:M" or "D-H:M:S". 0 is unlimited.
 Result<long> seconds_of(const ParsedOption& given) {
   constexpr long kMost = 1'000'000'000;
   constexpr long kMinute = 60;
@@ -23,15 +24,15 @@ Result<long> seconds_of(const ParsedOption& given) {
   constexpr long kDay = 86400;
   const size_t dash = given.value.find('-');
   const bool days = dash != std::string::npos;
-  const auto no_time = [&] { return refuse_value(given, "is no time", "write minutes, H:M:S or D-H:M:S"); };
+  const auto invalid = [&] { return refuse_value(given, "time", "minutes, H:M:S or D-H:M:S"); };
   std::vector<long> parts;
   for (const std::string& part : split(string_view(given.value).substr(days ? dash + 1 : 0), ':')) {
     const auto number = parse_int(part, 0, kMost);
-    if (!number) return no_time();
+    if (!number) return invalid();
     parts.push_back(*number);
   }
   const auto day = days ? parse_int(string_view(given.value).substr(0, dash), 0, kMost / kDay) : std::optional(0L);
-  if (parts.size() > 3 || !day) return no_time();
+  if (parts.size() > 3 || !day) return invalid();
   const auto part = [&](size_t at) { return at < parts.size() ? parts[at] : 0; };
   if (days) return *day * kDay + part(0) * kHour + part(1) * kMinute + part(2);
   if (parts.size() == 3) return part(0) * kHour + part(1) * kMinute + part(2);
@@ -44,7 +45,7 @@ class SrunJob {
 
   Result<void> make() {
     TRY(check_job());
-    TRY(judge_queue());
+    TRY(check_allocation_options());
     TRY(add_srun_layout(job_));
     TRY(add_srun_binding(job_));
     TRY(add_environment());
@@ -62,27 +63,29 @@ class SrunJob {
     for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) {
       if (filled_variable(environment(), name) == id->value) return {};
     }
-    return refuse_option(*id, "is not the job that this is", "dlaunch starts ranks in its own job alone",
-                         "start it in that job: srun --jobid=" + id->value + " --overlap -n1 dlaunch --as srun …");
+    return refuse_option(*id, "not supported: ranks in another job", "",
+                         "run dlaunch in the job: srun --jobid=" + id->value + " --overlap -n1 dlaunch --as srun …");
   }
 
-  /// What only an allocation of its own could heed.
-  Result<void> judge_queue() {
+  /// Options for the allocation: a note in a job, an error outside.
+  Result<void> check_allocation_options() {
     std::string names;
     for (const LauncherOption& option : srun_launcher().options) {
       const ParsedOption* given = line_.find(option.row.name());
       if (!given || option.support != Support::allocation) continue;
       if (!allocate::slurm_job(environment())) {
-        return refuse_option(*given, "dlaunch takes no nodes from Slurm", "",
-                             "run it inside salloc or sbatch with these options, or leave them out");
+        return refuse_without(*given, "a Slurm job", "dlaunch does not allocate nodes",
+                              "run srun inside salloc or sbatch, or remove the option");
       }
       names += (names.empty() ? "" : ", ") + given->spelled;
     }
-    if (!names.empty()) job_.note(names + " changes nothing here: the allocation is there already");
+    if (names.empty()) return {};
+    const bool several = names.find(',') != std::string::npos;
+    job_.note(names + (several ? " change" : " changes") + " nothing here: the job already has its nodes");
     return {};
   }
 
-  /// --export. What is set here wins over a value that is given beside ALL.
+  /// --export. With ALL, a variable of this environment overrides a value in the list.
   Result<void> add_environment() {
     if (const ParsedOption* name = line_.find("job-name")) job_.add_variable(*name, "SLURM_JOB_NAME", name->value);
     const ParsedOption* given = line_.find("export");
@@ -91,7 +94,9 @@ class SrunJob {
     const auto has = [&](string_view word) { return std::ranges::find(words, word) != words.end(); };
     const bool all = has("ALL");
     const bool none = has("NONE") || has("NIL");
-    if (none && words.size() > 1) return refuse_value(*given, "names variables beside NONE", "leave one of them out");
+    if (none && words.size() > 1) {
+      return refuse_option(*given, "NONE conflicts with other words", "", "remove NONE or the variables");  // no values
+    }
     if (!all) {
       job_.add(*given, "no-env");
       job_.add(*given, "x", "SLURM_*");
@@ -127,20 +132,22 @@ class SrunJob {
     if (!given) return {};
     if (given->value.starts_with("pmix")) return job_.add(*given, "mpi", "pmix"), Result<void>();
     if (given->value == "pmi2" || given->value == "none") return job_.add(*given, "mpi", given->value), Result<void>();
-    return refuse_value(*given, "is no way to serve MPI here", "write pmix, pmi2 or none, or leave it out");
+    return refuse_value(*given, "MPI type", "pmix, pmi2 or none");
   }
 
   Result<void> add_program() {
     std::vector<std::string> argv = line_.program;
     if (argv.empty()) {
-      return fail({.where = "srun", .what = "no program was named", .why = "", .hint = "it stands behind the options"});
+      return fail({.where = "srun",
+                   .what = "missing program",
+                   .why = "",
+                   .hint = "put the program after the options: dlaunch --as srun -n 4 ./a.out"});
     }
     if (std::ranges::find(argv, ":") != argv.end()) {
-      return fail(
-          {.where = ":",
-           .what = "starts several programs, each on nodes or a group of its own",
-           .why = "",
-           .hint = "start one srun for each, with -w or --het-group=N, or dlaunch A : B with -H for each program"});
+      return fail({.where = "srun",
+                   .what = "not supported: several programs with ':'",
+                   .why = "",
+                   .hint = "start one srun per program, or use dlaunch A : B with -H for each program"});
     }
     if (line_.find("multi-prog")) argv = TRY(srun_multi_prog(job_, argv));
     TRY(add_srun_gpus(job_, argv));

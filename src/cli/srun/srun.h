@@ -1,5 +1,5 @@
-// srun's lines as dlaunch's own options. options.cpp has a row for each of its options; docs/srun.md is the user's
-// side. PURE, except for the files that options name.
+// Translates command lines of Slurm's srun to dlaunch's own options. options.cpp has one row per option;
+// docs/migrate/srun.md is the page for users. PURE, except for files named by options.
 #pragma once
 
 #include <optional>
@@ -16,22 +16,22 @@ const LauncherSpec& srun_launcher();
 /// LauncherSpec::make.
 Result<void> make_srun_job(LauncherJob& job);
 
-/// How many ranks there are, on which of the Slurm job's nodes, and in which order: as srun decides it for a step.
+/// Adds the number of ranks, their nodes and their order, by srun's rules for a step.
 Result<void> add_srun_layout(LauncherJob& job);
 
-/// CPUs and devices of ranks.
+/// Adds the options for CPUs and devices of ranks.
 Result<void> add_srun_binding(LauncherJob& job);
 
-/// "gpu:a100:4", "a100:4" and "4" are 4; "gpu" and "gpu:a100" are 1.
+/// Parses a number of devices: "gpu:a100:4", "a100:4" and "4" are 4; "gpu" and "gpu:a100" are 1.
 std::optional<int> srun_gpus(std::string_view text);
 
-/// --gpus-per-task above 1. `argv` is the program, which gets its rank's devices by a shell in front of it.
+/// --gpus-per-task above 1: inserts a shell in front of the program `argv`. The shell selects the rank's devices.
 Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv);
 
-/// -o, -e, -i, -l and --pty. `argv` is the program, which opens a file of -i by itself.
+/// -o, -e, -i, -l and --pty. For a file of -i, inserts a shell in front of the program `argv`.
 Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv);
 
-/// --multi-prog: the program that a shell chooses by SLURM_PROCID.
+/// --multi-prog: returns a shell command that chooses the program by SLURM_PROCID.
 Result<std::vector<std::string>> srun_multi_prog(LauncherJob& job, const std::vector<std::string>& words);
 
 }  // namespace dlaunch::cli

@@ -14,7 +14,7 @@ using std::string_view;
 
 constexpr int kMostWidth = 20;
 
-/// What %j and the like are in this job.
+/// The value of a field such as %j in this job; nullopt: unknown field.
 std::optional<std::string> of_job(char field, const ProcessContext& context) {
   const auto set = [&](const char* name, const char* otherwise) {
     return filled_variable(context.environment, name).value_or(otherwise);
@@ -49,13 +49,13 @@ std::string zero_padded_to(std::string text, long width) {
   return text;
 }
 
-/// How the fields of ranks are spelled in the result.
+/// The replacements of %t and %N.
 struct RankFields {
   string_view task;
   string_view node;
 };
 
-/// A pattern of -o, -e and -i; a width pads only numbers that are known here.
+/// Expands a pattern of -o, -e or -i. A width pads only numbers of the job, not of the rank.
 Result<std::string> expand_pattern(const ParsedOption& given, const ProcessContext& context, RankFields fields,
                                    std::string (*plain)(string_view)) {
   string_view rest = given.value;
@@ -77,8 +77,8 @@ Result<std::string> expand_pattern(const ParsedOption& given, const ProcessConte
     } else if (const auto known = of_job(field, context)) {
       text += plain(zero_padded_to(*known, width));
     } else {
-      return refuse_value(given, std::string("has %") + field + ", which is not known here",
-                          "%t, %N, %j, %J, %s, %A, %a, %u, %x and %% are");
+      return refuse_option(given, std::string("unknown field \"%") + field + "\"", "",
+                           "use %t, %N, %j, %J, %s, %A, %a, %u, %x or %%");
     }
   }
   return text;
@@ -109,15 +109,15 @@ class SrunStreams {
     return expand_pattern(given, job_.context(), {"{rank}", "{host}"}, literal);
   }
 
-  /// As srun reads it: "a", "append", "t", "truncate".
+  /// --open-mode: "a", "append", "t" or "truncate".
   Result<void> read_mode() {
     const ParsedOption* mode = line_.find("open-mode");
     append_ = mode && (mode->value == "a" || mode->value == "append");
     if (!mode || append_ || mode->value == "t" || mode->value == "truncate") return {};
-    return refuse_value(*mode, "is neither truncate nor append", "write one of them");
+    return refuse_value(*mode, "mode", "append or truncate");
   }
 
-  /// The files' option, with what it says of those that are there.
+  /// Adds the option with the file name, and :append with --open-mode=append.
   void add_file(const ParsedOption& given, string_view option, std::string file) {
     if (append_ && file != "/dev/null") file += ":append";
     job_.add(given, option, std::move(file));
@@ -129,8 +129,8 @@ class SrunStreams {
     for (const ParsedOption* given : {out, err}) {
       if (is_all(given) || !is_number(*given)) continue;
       if (given == err || !is_all(err)) {
-        return refuse_option(*given, "one rank's stream alone", "",
-                             "--ranks N of dlaunch's own shows all that rank N writes");
+        return refuse_option(*given, "not supported: one stream of one rank", "",
+                             "use dlaunch's --ranks N to print both streams of rank N");
       }
       job_.add(*given, "ranks", given->value);
       return {};

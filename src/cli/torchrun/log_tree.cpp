@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/mpirun/translate.h"
 #include "cli/values.h"
@@ -23,7 +24,7 @@ constexpr const char* kPrefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
 constexpr int kStdout = 1;
 constexpr int kStderr = 2;
 
-/// Ranks of a host.
+/// Local ranks of a host.
 struct LocalRanks {
   bool all = false;
   std::set<int> some = {};
@@ -32,7 +33,7 @@ struct LocalRanks {
   bool operator==(const LocalRanks&) const = default;
 };
 
-/// Of which ranks -r and -t keep stdout or stderr.
+/// The ranks whose stdout or stderr -r or -t writes to files.
 struct KeptStreams {
   const ParsedOption* given = nullptr;
   LocalRanks out = {};
@@ -41,7 +42,7 @@ struct KeptStreams {
   const LocalRanks& of(int stream) const { return stream == kStdout ? out : err; }
 };
 
-/// "3": 0 none, 1 stdout, 2 stderr, 3 both, for all ranks; "0:3,1:2": for these.
+/// Parses "3" (0 none, 1 stdout, 2 stderr, 3 both; for all ranks) or "0:3,1:2" (per local rank).
 Result<KeptStreams> streams_of(const ParsedOption* given) {
   KeptStreams kept{.given = given};
   if (!given) return kept;
@@ -51,7 +52,7 @@ Result<KeptStreams> streams_of(const ParsedOption* given) {
     const auto rank = all ? std::optional(0L) : parse_int(trim(string_view(part).substr(0, colon)), 0, kMaxRanks);
     const auto streams = parse_int(trim(string_view(part).substr(all ? 0 : colon + 1)), 0, kStdout | kStderr);
     if (!rank || !streams || (all && part.size() != given->value.size())) {
-      return refuse_value(*given, "is none of 0, 1, 2 and 3", "write one for all ranks, or 0:3,1:2 for local ranks");
+      return refuse_value(*given, "streams", "0 to 3 for all ranks, or 0:3,1:2 for local ranks");
     }
     for (const auto& [stream, ranks] : {std::pair{kStdout, &kept.out}, {kStderr, &kept.err}}) {
       if ((*streams & stream) == 0) continue;
@@ -64,27 +65,27 @@ Result<KeptStreams> streams_of(const ParsedOption* given) {
 
 std::string list_of(const LocalRanks& ranks) { return fold_ints(ranks.some); }
 
-/// What stands behind a file's name. -r keeps a stream in files alone, -t shows it, too.
+/// The directives after the file name. -r writes a stream only to files; -t also prints the stream.
 Result<std::string> file_directives(const KeptStreams& redirects, const KeptStreams& tee, int stream) {
   const LocalRanks& kept = redirects.of(stream);
   const LocalRanks& shown = tee.of(stream);
   if (shown.none()) return std::string(kept.all ? "" : ":local=" + list_of(kept));
   if (shown.all || kept.all) return std::string(":copy");
   if (std::ranges::includes(shown.some, kept.some)) return ":local=" + list_of(shown) + ":copy";
-  return refuse_option(*tee.given, "shows other ranks than those of --redirects", "a rank's file is shown, or is not",
-                       "write --redirects 3, or the same ranks for both");
+  return refuse_conflict(*tee.given, "--redirects", "the options select different ranks",
+                         "use --redirects 3, or the same ranks for both");
 }
 
-/// Those that are shown where all have files; none: no choice is to be made.
+/// The ranks to print if all ranks have files. Empty: all ranks.
 Result<LocalRanks> shown_of_all(const KeptStreams& redirects, const KeptStreams& tee) {
   const auto chooses = [&](int stream) { return redirects.of(stream).all && !tee.of(stream).some.empty(); };
   if (!chooses(kStdout) && !chooses(kStderr)) return LocalRanks{};
   if (tee.out == tee.err && redirects.out.all && redirects.err.all) return tee.out;
-  return refuse_option(*tee.given, "shows one stream of some ranks", "what is shown is chosen by rank here",
-                       "write 3 for these ranks, with --redirects 3");
+  return refuse_option(*tee.given, "not supported: one stream of some ranks", "",
+                       "use 3 for these ranks, with --redirects 3");
 }
 
-/// Python's string.Template with torchrun's names, as a label.
+/// Translates a Python string.Template with torchrun's names to a label.
 std::string label_of(string_view text, const std::string& role) {
   const std::pair<string_view, std::string> names[] = {
       {"role_name", literal(role)}, {"local_rank", "{local_rank}"}, {"rank", "{rank}"}, {"hostname", "{host}"}};
@@ -103,7 +104,7 @@ std::string label_of(string_view text, const std::string& role) {
   return label;
 }
 
-/// DIR/ID_XXXXXXXX/attempt_0/{local_rank}, as torchrun names it.
+/// DIR/ID_XXXXXXXX/attempt_0/{local_rank}/, the directory that torchrun uses.
 std::string directory_of(const LauncherLine& line, int nodes, const ProcessContext& context) {
   std::string id = line.find("standalone") ? "standalone" : line.value("rdzv-id", "none");
   std::ranges::replace(id, '/', '_');

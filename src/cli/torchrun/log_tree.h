@@ -1,4 +1,4 @@
-// torchrun's files of the ranks' output, as dlaunch's own options. PURE.
+// Translates torchrun's options for log files to dlaunch's own options. PURE.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace dlaunch::cli {
 
-/// What --log-dir, -r, -t and the template of a line's prefix amount to: files
-/// DIR/ID_XXXXXXXX/attempt_0/{local_rank}/…, the error file among them, and a label where -t shows their lines, too.
-/// With several nodes {host} stands before attempt_0: all files are on node 0.
+/// Translates --log-dir, -r, -t and --log-line-prefix-template. The result names the files
+/// DIR/ID_XXXXXXXX/attempt_0/{local_rank}/stdout.log, stderr.log and error.json, and the label for -t.
+/// With several nodes {host} precedes attempt_0, because node 0 stores all files.
 Result<std::vector<ParsedOption>> log_options(const LauncherLine& line, int nodes, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

@@ -1,4 +1,5 @@
-// torchrun's options, a row each, with what they are here: read for --help and for the table in docs/torchrun.md.
+// torchrun's options, one row each, with their meaning in dlaunch, for --help and for the table in
+// docs/migrate/torchrun.md.
 #include "cli/torchrun/torchrun.h"
 
 namespace dlaunch::cli {
@@ -6,67 +7,68 @@ namespace {
 
 // clang-format off
 constexpr LauncherOption kTorchrunOptions[] = {
-    {{.names = "nnodes", .takes = Arity::value, .value_name = "N|MIN:MAX",
-      .help = "1: this machine alone. More: `--same-line --nodes N`, a start on each with `DLAUNCH_KEY` set; with a "
-          "range as many as have come, and none comes or goes later"}},
+    {{.names = "nnodes", .takes = Arity::value, .value_name = "[MIN:]N",
+      .help = "1: only this machine; more: `--same-line --nodes N`, started on each node with `DLAUNCH_KEY`; MIN:N: the "
+          "nodes that connect in time"}},
     {{.names = "nproc-per-node", .takes = Arity::value, .value_name = "N",
-      .help = "`-N N`; gpu: `-n devices`; cpu: `--fake-devices 0`; auto: a rank for each device, else for each CPU"}},
+      .help = "`-N N`; gpu: `-n devices`; cpu: `--fake-devices 0`; auto: one rank per device, else per CPU"}},
     {{.names = "rdzv-backend", .takes = Arity::value, .value_name = "NAME",
-      .help = "static and c10d; etcd is refused, since no server is needed"}},
+      .help = "static or c10d; etcd is refused: dlaunch does not need a server"}},
     {{.names = "rdzv-endpoint", .takes = Arity::value, .value_name = "HOST[:PORT]",
-      .help = "static on one node: `-x MASTER_ADDR=HOST -x MASTER_PORT=PORT`; on several: `--rendezvous HOST:PORT`"}},
+      .help = "one node, static: `-x MASTER_ADDR=HOST -x MASTER_PORT=PORT`; several nodes: `--rendezvous HOST:PORT`"}},
     {{.names = "rdzv-id", .takes = Arity::value, .value_name = "ID",
-      .help = "`-x TORCHELASTIC_RUN_ID=ID`, and the name of the directory of `--log-dir`"}},
+      .help = "`-x TORCHELASTIC_RUN_ID=ID`, and a directory name in `--log-dir`"}},
     {{.names = "rdzv-conf", .takes = Arity::value, .value_name = "KEY=VALUE,...",
-      .help = "join_timeout=S: `--wait-hosts S`, last_call_timeout=S: `--last-call S`, is_host=1: "
-          "`--node-rank 0`, with several nodes; the rest changes nothing"}},
-    {{.names = "standalone", .help = "always so on one machine: a free port, an id of the job's own"}},
+      .help = "several nodes: join_timeout=S is `--wait-hosts S`, last_call_timeout=S is `--last-call S`, is_host=1 is "
+          "`--node-rank 0`; other keys change nothing"}},
+    {{.names = "standalone", .help = "the default on one machine: a free port and an id per job"}},
     {{.names = "max-restarts", .takes = Arity::value, .value_name = "N",
-      .help = "`--restarts N`: all ranks of all nodes start again, at most N times in all"}},
+      .help = "`--restarts N`: all ranks of all nodes restart, at most N times"}},
     {{.names = "monitor-interval", .takes = Arity::value, .value_name = "SECONDS",
-      .help = "dlaunch learns of a rank's end at once"}, Support::ignored},
+      .help = "dlaunch detects the end of a rank at once"}, Support::ignored},
     {{.names = "start-method", .takes = Arity::value, .value_name = "NAME",
-      .help = "each rank is a program of its own"}, Support::ignored},
+      .help = "each rank is a separate program"}, Support::ignored},
     {{.names = "event-log-handler", .takes = Arity::value, .value_name = "NAME",
-      .help = "null and console; others are refused: `--report FILE` has what happened"}},
+      .help = "null and console; other handlers are refused: `--report FILE` writes the events"}},
     {{.names = "role", .takes = Arity::value, .value_name = "NAME",
-      .help = "`-x ROLE_NAME=NAME`, and in the label of `--tee`"}},
+      .help = "`-x ROLE_NAME=NAME`, and the name in the label of `--tee`"}},
     {{.names = "module m", .help = "`python3 -u -m MODULE args`"}},
-    {{.names = "no-python", .help = "the program as it is; not with `-m`"}},
-    {{.names = "run-path", .help = "as a script: `python3 -u SCRIPT args`"}},
+    {{.names = "no-python", .help = "starts the program without Python; conflicts with `-m`"}},
+    {{.names = "run-path", .help = "runs the file as a script: `python3 -u SCRIPT args`"}},
     {{.names = "log-dir", .takes = Arity::value, .value_name = "DIR",
-      .help = "`--error-file` and what `-r` and `-t` keep: DIR/ID_XXXXXXXX/attempt_0/{local_rank}/error.json, "
-          "stdout.log, stderr.log"}},
-    {{.names = "redirects r", .takes = Arity::value, .value_name = "0-3|L:0-3,...",
-      .help = "`--stdout-file` (1), `--stderr-file` (2) or both (3); for local rank L alone with `:local=L`"}},
-    {{.names = "tee t", .takes = Arity::value, .value_name = "0-3|L:0-3,...",
+      .help = "files of `-r`, `-t` and `--error-file`: DIR/ID_XXXXXXXX/attempt_0/{local_rank}/ with stdout.log, stderr.log, "
+          "error.json"}},
+    {{.names = "redirects r", .takes = Arity::value, .value_name = "[L:]0-3,...",
+      .help = "`--stdout-file` (1), `--stderr-file` (2) or both (3); `:local=L` limits the files to local rank L"}},
+    {{.names = "tee t", .takes = Arity::value, .value_name = "[L:]0-3,...",
       .help = "the same files with `:copy`, and `--label='[default{local_rank}]:'`"}},
     {{.names = "local-ranks-filter", .takes = Arity::value, .value_name = "LIST", .help = "`--local-ranks LIST`"}},
     {{.names = "log-line-prefix-template", .takes = Arity::value, .value_name = "TEMPLATE",
-      .help = "`--label` of `--tee`: ${rank} is {rank}, ${hostname} {host}"}},
+      .help = "`--label` for `--tee`: ${rank} becomes {rank}, ${hostname} becomes {host}"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N",
-      .help = "`--node-rank N` with several nodes; without it the place says it (`PET_…`, Slurm, …), or node 0 is where the endpoint is"}},
+      .help = "`--node-rank N` with several nodes; default: from the environment (`PET_…`, Slurm, …) or from the endpoint: "
+          "its host is node 0"}},
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
-      .help = "`-x MASTER_ADDR=HOST` on one node; `--rendezvous HOST:PORT` on several"}},
+      .help = "one node: `-x MASTER_ADDR=HOST`; several nodes: `--rendezvous HOST:PORT`"}},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
-      .help = "`-x MASTER_PORT=PORT`; without it a free port, and not 29500"}},
+      .help = "one node: `-x MASTER_PORT=PORT`, default a free port; several nodes: the port of `--rendezvous`, default 29500"}},
     {{.names = "local-addr", .takes = Arity::value, .value_name = "HOST",
-      .help = "ranks of one machine meet at 127.0.0.1"}, Support::ignored},
+      .help = "ranks of one machine connect to 127.0.0.1"}, Support::ignored},
     {{.names = "numa-binding", .takes = Arity::value, .value_name = "HOW",
-      .help = "node: `--bind-to device`; others are refused"}},
+      .help = "node: `--bind-to device`; other values are refused"}},
     {{.names = "signals-to-handle", .takes = Arity::value, .value_name = "LIST",
-      .help = "TERM, INT, HUP and QUIT end the job, others reach the ranks"}, Support::ignored},
+      .help = "TERM, INT, HUP and QUIT end the job; ranks receive other signals"}, Support::ignored},
     {{.names = "shutdown-timeout", .takes = Arity::value, .value_name = "SECONDS",
-      .help = "`--grace SECONDS`; 30 without it", .stands_for = "grace={}"}},
+      .help = "`--grace SECONDS`; default 30", .stands_for = "grace={}"}},
     {{.names = "virtual-local-rank", .help = "`--visible rank`", .stands_for = "visible=rank"}},
     {{.names = "logs-specs", .takes = Arity::value, .value_name = "NAME",
-      .help = "it is Python of torchrun's own; --log-dir, -r and -t keep the ranks' output"}, Support::refused},
+      .help = "use --log-dir, -r and -t"}, Support::refused},
     {{.names = "duplicate-stdout-filters", .takes = Arity::value, .value_name = "LIST",
-      .help = "dlaunch writes no second file of chosen lines; grep them from those of -t 3"}, Support::refused},
+      .help = "use grep on the files of -t 3"}, Support::refused},
     {{.names = "duplicate-stderr-filters", .takes = Arity::value, .value_name = "LIST",
-      .help = "dlaunch writes no second file of chosen lines; grep them from those of -t 3"}, Support::refused},
-    {{.names = "help h", .takes = Arity::show, .help = "print this"}},
-    {{.names = "use-env", .help = "no `--local_rank=L` before the script's own arguments"}},  // of launch alone
+      .help = "use grep on the files of -t 3"}, Support::refused},
+    {{.names = "help h", .takes = Arity::show, .help = "print this help"}},
+    {{.names = "use-env", .help = "does not add `--local_rank=L` before the script's arguments"}},  // only torch.distributed.launch
 };
 // clang-format on
 

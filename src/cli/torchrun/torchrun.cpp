@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/torchrun/log_tree.h"
 #include "cli/values.h"
@@ -14,10 +15,10 @@ namespace {
 
 using std::string_view;
 
-/// HOST[:PORT], with brackets around an IPv6 address that a port follows.
+/// HOST[:PORT]. An IPv6 address with a port requires brackets.
 struct Endpoint {
   std::string host;
-  std::string port;  ///< empty: any
+  std::string port;  ///< empty: any free port
 };
 
 Result<Endpoint> endpoint_of(const ParsedOption& given) {
@@ -27,14 +28,14 @@ Result<Endpoint> endpoint_of(const ParsedOption& given) {
   Endpoint endpoint{std::string(text.substr(0, colon)), ""};
   if (colon == text.npos) return endpoint;
   const auto port = parse_int(text.substr(colon + 1), 0, kMostPort);
-  if (!port) return refuse_value(given, "is no HOST:PORT", "write localhost:29400, or port 0 for any");
+  if (!port) return refuse_value(given, "endpoint", "HOST:PORT, with port 0 for any free port");
   if (*port != 0) endpoint.port = std::to_string(*port);
   return endpoint;
 }
 
 class TorchrunJob {
  public:
-  /// `local_rank`: the script's first argument is `--local_rank=L`, unless --use-env is given.
+  /// `local_rank`: passes `--local_rank=L` as the script's first argument, unless --use-env is given.
   TorchrunJob(LauncherJob& job, bool local_rank) : job_(job), line_(job.line()), local_rank_(local_rank) {}
 
   Result<void> make() {
@@ -50,7 +51,7 @@ class TorchrunJob {
   }
 
  private:
-  /// Several nodes run the same line.
+  /// With several nodes, each node runs the same command line.
   Result<void> add_nodes() {
     const ParsedOption* given = line_.find("nnodes");
     if (given) nodes_ = TRY(nodes_of(*given));
@@ -58,16 +59,17 @@ class TorchrunJob {
     int own = 0;
     if (rank) own = TRY(number_of(*rank, 0, kMaxRanks));
     if (nodes_ == 1 && own > 0)
-      return refuse_option(*rank, "there is only node 0", "", "say how many nodes there are: --nnodes");
+      return refuse_option(*rank, "not enough nodes", "the job has only node 0", "set --nnodes to the number of nodes");
     if (nodes_ > 1) job_.add_nodes(*given, least_ < nodes_ ? given->value : std::to_string(nodes_), rank);
     if (least_ < nodes_) {
-      job_.note(given->spelled + " " + given->value + ": the number of nodes is fixed once the job has started");
+      job_.note(given->spelled + " " + given->value + ": the number of nodes does not change after the start");
     }
     if (const ParsedOption* settings = line_.find("rdzv-conf")) add_settings(*settings, rank != nullptr);
     return {};
   }
 
-  /// How long node 0 waits for the others, and whether this is it, where that is not to be seen from the endpoint.
+  /// Translates keys of --rdzv-conf: the time limits of node 0, and is_host if the node has no number.
+  /// `numbered`: --node-rank is given.
   void add_settings(const ParsedOption& settings, bool numbered) {
     constexpr string_view kWait = "join_timeout=";
     constexpr string_view kLastCall = "last_call_timeout=";
@@ -86,13 +88,13 @@ class TorchrunJob {
     }
   }
 
-  /// At most. A standalone one waits for nobody.
+  /// The maximum number of nodes; sets least_. --standalone with a minimum of 1 is one node.
   Result<int> nodes_of(const ParsedOption& given) {
     const auto parts = split(given.value, ':');
     const auto least = parse_int(parts.front(), 1, kMaxRanks);
     const auto most = parse_int(parts.back(), 1, kMaxRanks);
     if (parts.size() > 2 || !least || !most || *least > *most) {
-      return refuse_value(given, "is no number of nodes", "write N, or MIN:MAX");
+      return refuse_value(given, "number of nodes", "N or MIN:MAX");
     }
     const bool alone = *least == 1 && line_.find("standalone");
     least_ = static_cast<int>(*least);
@@ -109,20 +111,20 @@ class TorchrunJob {
       return job_.add(*given, "n", "devices"), Result<void>();
     }
     if (!parse_int(given->value, 1, kMaxRanks)) {
-      return refuse_value(*given, "is no number of ranks", "write a number, auto, cpu or gpu");
+      return refuse_value(*given, "number of ranks", "a number, auto, cpu or gpu");
     }
     return job_.add(*given, "N", given->value), Result<void>();
   }
 
-  /// Where nodes find each other; ranks do so as said, else by env-for's own address and free port.
+  /// The address of the nodes' rendezvous, or the ranks' MASTER_ADDR and MASTER_PORT. Without the options --env-for
+  /// sets the address and a free port.
   Result<void> add_rendezvous() {
     const std::string backend = line_.value("rdzv-backend", "static");
     if (backend.starts_with("etcd")) {
-      return refuse_option(*line_.find("rdzv-backend"), "dlaunch asks no etcd", "",
-                           "write c10d, which needs no server");
+      return refuse_option(*line_.find("rdzv-backend"), "not supported: etcd", "", "use c10d: no server is required");
     }
     if (backend != "static" && backend != "c10d") {
-      return refuse_value(*line_.find("rdzv-backend"), "is not known here", "it takes static or c10d");
+      return refuse_value(*line_.find("rdzv-backend"), "backend", "static or c10d");
     }
     const ParsedOption* endpoint = line_.find("rdzv-endpoint");
     const bool set = endpoint && !endpoint->value.empty();
@@ -144,7 +146,7 @@ class TorchrunJob {
     return {};
   }
 
-  /// The port is for the nodes; the ranks then get a free one of node 0.
+  /// The port is for dlaunch on the nodes; the ranks get another, free port of node 0.
   Result<void> add_nodes_rendezvous(const ParsedOption* endpoint) {
     const ParsedOption* address = line_.find("master-addr");
     if (endpoint) return job_.add(*endpoint, "rendezvous", endpoint->value), Result<void>();
@@ -164,14 +166,14 @@ class TorchrunJob {
   Result<void> check_events() {
     const ParsedOption* given = line_.find("event-log-handler");
     if (!given || given->value == "null" || given->value == "console") return {};
-    return refuse_value(*given, "is Python of torchrun's own", "--report FILE has what happened, as JSON");
+    return refuse_value(*given, "event handler", "null or console; --report FILE writes events as JSON");
   }
 
   Result<void> add_binding() {
     const ParsedOption* given = line_.find("numa-binding");
     if (!given) return {};
     if (given->value == "node") return job_.add(*given, "bind-to", "device"), Result<void>();
-    return refuse_value(*given, "is no binding here", "write node, or dlaunch's own --bind-to core, socket or numa");
+    return refuse_value(*given, "binding", "node; use dlaunch's --bind-to for core, socket or numa");
   }
 
   Result<void> add_names() {
@@ -199,10 +201,10 @@ class TorchrunJob {
     const bool plain = line_.find("no-python") && !line_.find("run-path");
     const ParsedOption* module = line_.find("run-path") ? nullptr : line_.find("module");
     if (plain && module)
-      return refuse_option(*module, "does not go with --no-python", "a module is Python's", "leave one out");
+      return refuse_conflict(*module, "--no-python", "a module requires Python", "remove one of them");
     if (plain && local_rank) {
-      return refuse_option(*line_.find("no-python"), "needs --use-env",
-                           "torch.distributed.launch gives --local_rank to Python alone", "add --use-env");
+      return refuse_without(*line_.find("no-python"), "--use-env",
+                            "torch.distributed.launch passes --local_rank only to Python", "add --use-env");
     }
     return job_.set_program(
         {.python = plain ? "" : python(), .module = module != nullptr, .local_rank = local_rank, .macros = true});
@@ -212,7 +214,7 @@ class TorchrunJob {
   const LauncherLine& line_;
   const bool local_rank_;
   int least_ = 1;
-  int nodes_ = 1;  // at most
+  int nodes_ = 1;  // the maximum
 };
 
 }  // namespace

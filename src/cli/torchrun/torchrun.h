@@ -1,5 +1,5 @@
-// The lines of torchrun (python -m torch.distributed.run) and of torch.distributed.launch, as dlaunch's own options.
-// options.cpp has a row for each of theirs; docs/torchrun.md is the user's side. PURE.
+// Translates command lines of torchrun (python -m torch.distributed.run) and torch.distributed.launch to dlaunch's own
+// options. options.cpp has one row per option; docs/migrate/torchrun.md is the page for users. PURE.
 #pragma once
 
 #include "cli/launcher_line.h"
@@ -9,7 +9,7 @@ namespace dlaunch::cli {
 const LauncherSpec& torchrun_launcher();
 const LauncherSpec& torch_launch_launcher();
 
-/// LauncherSpec::make of the two.
+/// LauncherSpec::make of the two launchers.
 Result<void> make_torchrun_job(LauncherJob& job);
 Result<void> make_torch_launch_job(LauncherJob& job);
 

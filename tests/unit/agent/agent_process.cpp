@@ -23,7 +23,7 @@ int run_agent(const sys::Fd& link, const std::vector<std::string>& login, const 
   ::dup2(link.get(), 0);
   ::dup2(link.get(), 1);
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) ::unsetenv(name);
-  for (const std::string& entry : login) ::putenv(const_cast<char*>(entry.c_str()));  // until the exec below
+  for (const std::string& entry : login) ::putenv(const_cast<char*>(entry.c_str()));  // in effect until the exec below
   if (before_exec) before_exec();
   ::execl(DLAUNCH_AGENT, "dlaunch-agent", nullptr);
   ::_exit(99);
@@ -83,7 +83,7 @@ void AgentProcess::send_bytes(std::string_view bytes) {
     if (size < 0 && errno == EAGAIN) {
       read_some(std::chrono::milliseconds(1));
     } else if (size < 0) {
-      return;  // the agent has gone: the test sees it by what is missing
+      return;  // the agent has ended: the test fails by the missing messages
     } else {
       bytes.remove_prefix(static_cast<size_t>(size));
     }
@@ -142,7 +142,7 @@ bool AgentProcess::read_some(std::chrono::milliseconds wait) {
     if (!next || !*next) break;
     take(std::move(**next));
   }
-  if (clean) {  // as the launcher, for whose end of the link the agent then waits
+  if (clean) {  // as the launcher: the agent waits for the end of the link
     close_link();
     link_ended = true;
   }

@@ -1,6 +1,6 @@
-// A real dlaunch-agent at the other end of a socket pair, to which the test sends frames. Its messages are collected
-// for each rank. The test process is a subreaper: it sees what the agent leaves behind, and a failed test leaves
-// nothing.
+// A real dlaunch-agent at the other end of a socket pair, controlled by the test's frames. Collects the agent's
+// messages for each rank. The test process is a subreaper: it sees the agent's remaining processes, and kills them
+// after a failed test.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ inline constexpr std::chrono::seconds kPatience{20};
 
 std::string program(const std::string& name);  ///< a path of tests/programs
 
-/// Asks `happened` again and again until it is true. Returns false after `patience`.
+/// Calls `happened` repeatedly until it returns true. Returns false after `patience`.
 bool until(const std::function<bool()>& happened, std::chrono::milliseconds patience = kPatience);
 bool alive(int pid);
 void sleep_ms(int milliseconds);
@@ -56,7 +56,7 @@ struct AgentOptions {
   wire::Setup setup = quick_setup();
   wire::Layout layout = quick_layout();
   bool send_setup = true;
-  std::vector<std::string> login = {};     ///< HOME=… and the like, as a login on another host gives them
+  std::vector<std::string> login = {};     ///< HOME=… and similar, as set by a login on another host
   std::function<void()> before_exec = {};  ///< in the child; system calls only
 };
 
@@ -75,7 +75,8 @@ class AgentProcess {
   void start(std::uint32_t rank, std::vector<std::string> argv,
              const std::function<void(wire::Program&, wire::Spawn&)>& change = {});
 
-  /// Reads the agent's messages until `happened` is true. Returns false after kPatience, or when the link ends before.
+  /// Reads the agent's messages until `happened` is true. Returns false after kPatience, or at an earlier end of the
+  /// link.
   bool until(const std::function<bool()>& happened);
   /// Reads the agent's messages for that time.
   void listen(std::chrono::milliseconds time);
@@ -88,7 +89,7 @@ class AgentProcess {
   void close_link() { link_.reset(); }
   int guardian() const { return guardian_; }
   int worker() const { return static_cast<int>(hello->pid); }
-  /// Waits for the guardian's end. Returns its exit code, 128+signal, or -1 when it does not end.
+  /// Waits for the guardian's end. Returns its exit code, 128+signal, or -1 after a timeout.
   int wait_exit();
   /// Waits until the test process has no descendants.
   static bool nothing_left();

@@ -34,17 +34,17 @@ TEST(NearDevices, EachRankGetsTheCpusOfItsDevicesNode) {
   EXPECT_EQ(near.note, "");
 }
 
-TEST(NearDevices, WhatIsNotKnownIsNotBoundAndNoted) {
+TEST(NearDevices, UnknownDevicesAreNotBoundWithANote) {
   allocate::FakeRoot root;
   add_ascend(add_ascend(add_ascend(root, 0, "-1"), 1, "0"), 2, "7");
   const auto near =
       bind_near_devices(kTwoNodes, layout_of(plan::DeviceKind::ascend, {0, 1, 2, 3, wire::kNoDevice}), root.path());
   EXPECT_THAT(near.cpus, ElementsAre(IsEmpty(), ElementsAre(0, 1), IsEmpty(), IsEmpty(), IsEmpty()));
   EXPECT_EQ(near.note,
-            "the ranks of devices 0,3 are not bound: on which NUMA node is not known here; the rank of device 2 is not "
-            "bound: no CPU of its NUMA node may be used here");
+            "the ranks of devices 0,3 are not bound: unknown NUMA node; the rank of device 2 is not "
+            "bound: this process may not use the CPUs of the NUMA node");
   EXPECT_EQ(bind_near_devices(kTwoNodes, layout_of(plan::DeviceKind::none, {wire::kNoDevice}), root.path()).note,
-            "ranks whose device is not known are not bound");
+            "ranks with unknown devices are not bound");
   EXPECT_EQ(bind_near_devices(kTwoNodes, layout_of(static_cast<plan::DeviceKind>(99), {1}), root.path()).cpus,
             (std::vector<std::vector<std::uint32_t>>{{}}));
 }

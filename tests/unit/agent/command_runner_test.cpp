@@ -1,4 +1,4 @@
-// Programs that a real agent runs to answer a question.
+// Programs that a real agent runs to answer a request.
 #include <gmock/gmock.h>
 
 #include "agent_process.h"
@@ -31,21 +31,21 @@ TEST_F(CommandRunnerTest, AnswersInTheOrderOfTheCommands) {
   EXPECT_THAT(told.codes, ElementsAre(0u, 0u, 3u));
 }
 
-TEST_F(CommandRunnerTest, WhatIsNotThereAndWhatIsKilled) {
+TEST_F(CommandRunnerTest, ReportsMissingAndKilledPrograms) {
   const auto told = ask({"hccn_tool_of_nobody", "sh\n-c\nkill -9 $$"});
   EXPECT_THAT(told.codes, ElementsAre(127u, 137u));
   EXPECT_THAT(told.printed[0], HasSubstr("hccn_tool_of_nobody"));
 }
 
-TEST_F(CommandRunnerTest, NothingIsAskedOfNobody) { EXPECT_THAT(ask({}).codes, ElementsAre()); }
+TEST_F(CommandRunnerTest, AnswersAnEmptyRequest) { EXPECT_THAT(ask({}).codes, ElementsAre()); }
 
-TEST_F(CommandRunnerTest, WhatTakesTooLongIsEndedAndTheRestIsTold) {
+TEST_F(CommandRunnerTest, KillsSlowCommandsAndReportsTheOthers) {
   const auto told = ask({"sleep\n1000", "echo\nquick"}, 300);
   EXPECT_THAT(told.codes, ElementsAre(124u, 0u));
   EXPECT_EQ(told.printed[1], "quick\n");
 }
 
-TEST_F(CommandRunnerTest, ManyAndMuch) {
+TEST_F(CommandRunnerTest, RunsManyCommandsWithMuchOutput) {
   std::vector<std::string> commands(100, "echo\nx");
   commands.emplace_back("head\n-c\n3000000\n/dev/zero");
   const auto told = ask(commands);
@@ -54,7 +54,7 @@ TEST_F(CommandRunnerTest, ManyAndMuch) {
   EXPECT_EQ(told.printed[100].size(), 1u << 20);
 }
 
-TEST_F(CommandRunnerTest, FinishEndsWhatRuns) {
+TEST_F(CommandRunnerTest, FinishEndsRunningCommands) {
   AgentProcess agent;
   agent.send(wire::RunCommands{"/usr/bin:/bin", 60000, {"sleep\n1000"}});
   agent.listen(std::chrono::milliseconds(200));

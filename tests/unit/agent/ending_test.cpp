@@ -1,4 +1,4 @@
-// How ranks are ended, and that nothing is left, whoever goes first.
+// Termination of ranks without remaining processes, whichever process ends first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ wire::Setup with_grace(std::uint32_t grace_ms, std::uint32_t heartbeat_ms = 6000
   return setup;
 }
 
-/// A daemon in its own session whose parent has gone; `prefix` runs in it first.
+/// A daemon in its own session without a parent; `prefix` runs first in the daemon.
 std::vector<std::string> leaves_daemon(const std::string& prefix = "") {
   return {"sh", "-c",
           "setsid sh -c '" + prefix + " echo $$; exec >/dev/null 2>&1; while :; do sleep 1; done' & wait $!"};
@@ -32,7 +32,7 @@ int daemon_of(AgentProcess& agent, std::uint32_t rank) {
   return std::atoi(agent.ranks[rank].out.c_str());
 }
 
-/// A rank, one that ignores TERM, and a daemon: the pids.
+/// The pids of a rank, of a rank that ignores TERM, and of a daemon.
 std::vector<int> busy(AgentProcess& agent) {
   agent.start(0, {"sleep", "1000"});
   agent.start(1, {program("daemonize")});
@@ -63,14 +63,14 @@ TEST(Signals, ReachTheWholeGroupOfEveryRank) {
   EXPECT_TRUE(agent.until([&] { return count(0, "CONT") == 2 && count(1, "CONT") == 1; }));
 }
 
-TEST(Signals, NobodyIsMeantWhenAllHaveEnded) {
+TEST(Signals, SignalNoProcessAfterAllHaveEnded) {
   AgentProcess agent;
   agent.run({"true"});
   agent.send(wire::Signal{SIGKILL});
   EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
 }
 
-TEST(Finish, IsConfirmedAtOnceWhenNothingIsLeft) {
+TEST(Finish, IsConfirmedAtOnceWithoutRemainingProcesses) {
   AgentProcess agent;
   agent.run({"true"});
   agent.send(wire::Finish{});
@@ -121,12 +121,12 @@ TEST(Finish, EndsAStoppedProcessWithinTheGrace) {
   EXPECT_LT(Clock::now() - start, 3s);
 }
 
-TEST(Finish, CleanIsTheLastFrameAlsoToAReaderWhoIsSlow) {
+TEST(Finish, CleanIsTheLastFrameAlsoForASlowReader) {
   AgentProcess agent({.setup = with_grace(0), .layout = quick_layout(64u << 20)});
   agent.start(0, {program("spew"), "100000000"});
   sleep_ms(300);  // the link is full now
   agent.send(wire::Finish{});
-  sleep_ms(300);  // so slow
+  sleep_ms(300);  // a slow reader
   EXPECT_TRUE(agent.until([&] { return agent.clean.has_value(); })) << "it left without its last word";
   EXPECT_EQ(agent.wait_exit(), 0);
 }
@@ -140,7 +140,7 @@ TEST(LauncherLost, ByTheEndOfTheLink) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(LauncherLost, WhatIgnoresTermIsKilledAfterTheGrace) {
+TEST(LauncherLost, KillsARankThatIgnoresTermAfterTheGrace) {
   AgentProcess agent({.setup = with_grace(300)});
   agent.start(0, {program("ignore_term")});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out == "ready\n"; }));
@@ -151,12 +151,12 @@ TEST(LauncherLost, WhatIgnoresTermIsKilledAfterTheGrace) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(LauncherLost, RanksMayWriteTheirLastWordsWithoutBlocking) {
+TEST(LauncherLost, RanksCanWriteTheirLastLinesWithoutBlocking) {
   AgentProcess agent({.setup = with_grace(10000), .layout = quick_layout(0)});
   agent.start(
       0, {"sh", "-c", "trap '" + program("spew") + " 1000000; exit' TERM; kill $$ & while :; do sleep 0.05; done"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].started.has_value(); }));
-  sleep_ms(100);  // until it is in the midst of them: its pipe is full
+  sleep_ms(100);  // until the pipe is full in the middle of the output
   const auto start = Clock::now();
   agent.close_link();
   EXPECT_EQ(agent.wait_exit(), 1);
@@ -184,7 +184,7 @@ TEST(LauncherLost, NotWhileItPings) {
   EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
 }
 
-TEST(LauncherLost, NotWhileItSaidThatItIsStopped) {
+TEST(LauncherLost, NotWhileItIsSuspended) {
   AgentProcess agent({.setup = with_grace(5000, 50)});
   agent.send(wire::Pause{});
   agent.listen(500ms);
@@ -211,7 +211,7 @@ TEST(LauncherLost, ByAnotherVersion) {
   EXPECT_EQ(agent.wait_exit(), 1);
 }
 
-TEST(LauncherLost, BeforeItSaidAnything) {
+TEST(LauncherLost, BeforeItsFirstMessage) {
   AgentProcess agent({.send_setup = false});
   agent.close_link();
   EXPECT_EQ(agent.wait_exit(), 1);
@@ -239,7 +239,7 @@ TEST(AgentKilled, TheGuardianThenTheWorkerEndsAll) {
   for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
 }
 
-TEST(AgentKilled, TheRanksDieWithTheWorkerAlsoWhereNobodyGuards) {
+TEST(AgentKilled, RanksDieWithTheWorkerAlsoWithoutAGuardian) {
   AgentProcess agent;
   agent.start(0, {program("ignore_term")});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out == "ready\n"; }));
@@ -251,8 +251,8 @@ TEST(AgentKilled, TheRanksDieWithTheWorkerAlsoWhereNobodyGuards) {
   EXPECT_EQ(agent.wait_exit(), 128 + SIGKILL);
 }
 
-/// To either of its processes, or to both.
-TEST(AgentToldToEnd, TellsTheLauncherOnceAndGoesOn) {
+/// The signal goes to either process of the agent, or to both.
+TEST(AgentTermination, ReportsToTheLauncherOnceAndContinues) {
   AgentProcess agent;
   const auto pids = busy(agent);
   for (const int pid : {agent.guardian(), agent.worker(), agent.guardian()}) ::kill(pid, SIGTERM);
@@ -269,7 +269,7 @@ TEST(AgentToldToEnd, TellsTheLauncherOnceAndGoesOn) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(AgentToldToEnd, EndsItsRanksWhereTheLauncherSaysNothing) {
+TEST(AgentTermination, EndsItsRanksIfTheLauncherDoesNotAnswer) {
   AgentProcess agent;
   const auto pids = busy(agent);
   ::kill(agent.guardian(), SIGTERM);

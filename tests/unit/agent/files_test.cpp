@@ -1,4 +1,4 @@
-// Files that a real agent keeps for its ranks, and removes.
+// Files that a real agent creates for its ranks, and removes.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -24,7 +24,7 @@ class FilesTest : public testing::Test {
   static std::string path_in(const std::string& out) { return out.substr(0, out.find('\n')); }
 };
 
-TEST_F(FilesTest, OnlyTheOwnerReadsThemAndTheyGo) {
+TEST_F(FilesTest, AreReadableOnlyByTheOwnerAndAreRemoved) {
   std::string path;
   {
     AgentProcess agent;
@@ -35,23 +35,23 @@ TEST_F(FilesTest, OnlyTheOwnerReadsThemAndTheyGo) {
     EXPECT_TRUE(std::filesystem::exists(path));
     agent.send(wire::Finish{});
     EXPECT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
-    EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));  // when it says so
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));  // at the time of Clean
     EXPECT_EQ(agent.wait_exit(), 0);
   }
 }
 
-TEST_F(FilesTest, AVariableThatTheProgramHasStays) {
+TEST_F(FilesTest, KeepsTheProgramsVariable) {
   AgentProcess agent;
   agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
   const std::string out = agent.run({"sh", "-c", "echo $TABLE"}, [](wire::Program& program, wire::Spawn&) {
     program.env.emplace_back("TABLE=mine");
   });
   EXPECT_EQ(out, "mine\n");
-  agent.close_link();  // it takes its directory along; a killed one could not
+  agent.close_link();  // the agent removes its directory; a killed agent could not
   agent.wait_exit();
 }
 
-TEST_F(FilesTest, TheyGoWithALostLauncherAndAKilledWorker) {
+TEST_F(FilesTest, AreRemovedAfterALostLauncherAndAKilledWorker) {
   for (const bool killed : {false, true}) {
     AgentProcess agent;
     agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
@@ -67,7 +67,7 @@ TEST_F(FilesTest, TheyGoWithALostLauncherAndAKilledWorker) {
   }
 }
 
-TEST_F(FilesTest, AnotherAgentOfTheJobRemovesThemWhenBothProcessesWereKilled) {
+TEST_F(FilesTest, AreRemovedByAnotherAgentAfterBothProcessesWereKilled) {
   std::string temporary = testing::TempDir() + "dlaunch-files-XXXXXX";
   ASSERT_TRUE(::mkdtemp(temporary.data()));
   const std::filesystem::path others = std::filesystem::path(temporary) / "dlaunch-another-1";
@@ -97,7 +97,7 @@ TEST_F(FilesTest, AnotherAgentOfTheJobRemovesThemWhenBothProcessesWereKilled) {
   std::filesystem::remove_all(temporary);
 }
 
-TEST_F(FilesTest, WhatCannotBeKeptStartsNoRank) {
+TEST_F(FilesTest, AFailedWriteRefusesTheStart) {
   AgentProcess agent({.login = {"TMPDIR=/nowhere/at/all"}});
   agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
   agent.run({"true"});
@@ -106,7 +106,7 @@ TEST_F(FilesTest, WhatCannotBeKeptStartsNoRank) {
   EXPECT_THAT(agent.ranks[0].refused->what, HasSubstr("/nowhere/at/all/dlaunch-"));
 }
 
-TEST_F(FilesTest, ANameWithADirectoryIsRefused) {
+TEST_F(FilesTest, RejectsANameWithADirectory) {
   for (const char* name : {"", ".", "..", "../t.json", "a/b", "/etc/t"}) {
     AgentProcess agent;
     agent.send(wire::JobFile{name, "TABLE", "{}"});

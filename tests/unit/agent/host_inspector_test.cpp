@@ -1,4 +1,4 @@
-// What a real agent tells of its host.
+// The facts that a real agent reports about its host.
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ class HostInspectorTest : public testing::Test {
   }
 };
 
-TEST_F(HostInspectorTest, CountsWhatTheAgentMayUse) {
+TEST_F(HostInspectorTest, CountsTheUsableCpus) {
   AgentOptions options;
   options.before_exec = [] {
     cpu_set_t all, one;
@@ -59,7 +59,7 @@ TEST_F(HostInspectorTest, CountsWhatTheAgentMayUse) {
   EXPECT_NEAR(static_cast<double>(seen.time_ns) * 1e-9, std::chrono::duration<double>(now).count(), 60);
 }
 
-TEST_F(HostInspectorTest, LooksForDirectoriesAndPrograms) {
+TEST_F(HostInspectorTest, FindsDirectoriesAndPrograms) {
   wire::QueryHost query;
   query.path = "/usr/bin:/bin";
   query.wdirs = {"/", "/no/such", "/etc/passwd"};
@@ -70,7 +70,7 @@ TEST_F(HostInspectorTest, LooksForDirectoriesAndPrograms) {
   EXPECT_THAT(seen.missing, ElementsAre("", "cannot find no-such-program in PATH: No such file or directory", "", ""));
 }
 
-TEST_F(HostInspectorTest, LooksForScriptsAsTheirInterpretersDo) {
+TEST_F(HostInspectorTest, FindsScriptsLikeTheirInterpreters) {
   wire::QueryHost query;
   query.path = "/no/such:/usr/bin";
   query.wdirs = {"/etc", "/", "/", "/etc", "/etc", "/"};
@@ -81,7 +81,7 @@ TEST_F(HostInspectorTest, LooksForScriptsAsTheirInterpretersDo) {
   EXPECT_THAT(seen.script_errors, ElementsAre(0, ENOENT, ENOENT, 0, 0, EISDIR));
 }
 
-TEST_F(HostInspectorTest, ResolvesNamesByTheHostsOwnMeans) {
+TEST_F(HostInspectorTest, ResolvesNamesWithTheHostsGetent) {
   wire::QueryHost query;
   query.names = {"localhost", "no-such-name.invalid", "-s", "127.0.0.9"};
   const auto seen = facts(query);
@@ -95,17 +95,17 @@ TEST_F(HostInspectorTest, ManyNames) {
   EXPECT_EQ(facts(query).addresses, query.names);
 }
 
-TEST_F(HostInspectorTest, SaysThatThereIsNothingToResolveWith) {
+TEST_F(HostInspectorTest, ReportsAMissingGetent) {
   wire::QueryHost query;
   query.names = {"localhost"};
   AgentOptions options;
   options.login = {"PATH=/no/such"};
   const auto seen = facts(query, options);
-  EXPECT_EQ(seen.unresolved, "there is no getent");
+  EXPECT_EQ(seen.unresolved, "program \"getent\": not found");
   EXPECT_THAT(seen.addresses, ElementsAre(""));
 }
 
-TEST_F(HostInspectorTest, RanksStartAfterIt) {
+TEST_F(HostInspectorTest, RanksStartAfterAQuery) {
   AgentProcess agent;
   wire::QueryHost query;
   query.names = {"localhost"};
@@ -113,7 +113,7 @@ TEST_F(HostInspectorTest, RanksStartAfterIt) {
   EXPECT_EQ(agent.run({"sh", "-c", "echo hi"}), "hi\n");
 }
 
-TEST(Addresses, AreEachOnce) {
+TEST(Addresses, AreListedOnce) {
   EXPECT_EQ(addresses_in("10.0.0.1   STREAM node1\n10.0.0.1   DGRAM\n::1  STREAM\n::1 RAW \n"), "10.0.0.1 ::1");
   EXPECT_EQ(addresses_in(""), "");
 }

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 
 constexpr pid_t kOurs = 4242;  // a process of the round
 
-/// A directory in place of /dev/shm, which is empty when the round begins.
+/// A directory in place of /dev/shm, empty at the start of the round.
 class SharedMemoryOfARound : public testing::Test {
  protected:
   SharedMemoryOfARound() : directory_(fs::path(testing::TempDir()) / ("shm-" + std::to_string(::getpid()))) {
@@ -43,7 +43,7 @@ class SharedMemoryOfARound : public testing::Test {
   std::optional<SharedMemory> memory_;
 };
 
-TEST_F(SharedMemoryOfARound, WhatHasThePidOfOneOfItsProcessesGoes) {
+TEST_F(SharedMemoryOfARound, RemovesAFileWithThePidOfAProcessOfTheRound) {
   const std::string torch = file("torch_4242_123_0");
   const std::string loky = file("sem.loky-4242-abc");
   const auto left = memory_->remove();
@@ -52,7 +52,7 @@ TEST_F(SharedMemoryOfARound, WhatHasThePidOfOneOfItsProcessesGoes) {
   EXPECT_TRUE(fs::exists(before_)) << "it was there before the round";
 }
 
-TEST_F(SharedMemoryOfARound, WhatOthersMadeStays) {
+TEST_F(SharedMemoryOfARound, KeepsFilesOfOtherJobs) {
   const std::string others = file("torch_4243_123_0");
   const std::string without_pid = file("torch_x");
   const std::string without_shape = file("checkpoint_4242");
@@ -63,7 +63,7 @@ TEST_F(SharedMemoryOfARound, WhatOthersMadeStays) {
   for (const std::string& path : {others, without_pid, without_shape, nobodys}) EXPECT_TRUE(fs::exists(path)) << path;
 }
 
-TEST_F(SharedMemoryOfARound, WhatSomebodyHasOpenOrMappedStays) {
+TEST_F(SharedMemoryOfARound, KeepsOpenOrMappedFiles) {
   const std::string open = file("torch_4242_1_0");
   const std::string mapped = file("torch_4242_2_0");
   const sys::Fd holder(::open(open.c_str(), O_RDONLY | O_CLOEXEC));
@@ -78,17 +78,17 @@ TEST_F(SharedMemoryOfARound, WhatSomebodyHasOpenOrMappedStays) {
   EXPECT_THAT(memory_->remove().removed, ElementsAre(mapped));
 }
 
-TEST_F(SharedMemoryOfARound, ALinkIsNotFollowed) {
+TEST_F(SharedMemoryOfARound, DoesNotFollowALink) {
   const std::string target = file("other");
   fs::create_symlink(target, directory_ / "torch_4242_3_0");
   EXPECT_THAT(memory_->remove().removed, IsEmpty());
   EXPECT_TRUE(fs::exists(target));
 }
 
-TEST_F(SharedMemoryOfARound, TheTextNamesBoth) {
+TEST_F(SharedMemoryOfARound, TextListsRemovedAndUnprovenFiles) {
   EXPECT_EQ(text_of({}), "");
-  EXPECT_EQ(text_of({{"/dev/shm/a"}, {}}), "removed what killed ranks left in shared memory: /dev/shm/a");
-  EXPECT_THAT(text_of({{}, {"/dev/shm/b"}}), testing::HasSubstr("to remove them: rm /dev/shm/b"));
+  EXPECT_EQ(text_of({{"/dev/shm/a"}, {}}), "removed shared memory of killed ranks: /dev/shm/a");
+  EXPECT_THAT(text_of({{}, {"/dev/shm/b"}}), testing::HasSubstr("run: rm /dev/shm/b"));
 }
 
 }  // namespace

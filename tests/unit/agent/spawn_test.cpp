@@ -1,4 +1,4 @@
-// What a rank is started with, and how a start fails.
+// The environment and descriptors of a rank, and failures of its start.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ std::string field(const std::string& status, const std::string& name) {
   return "no such field";
 }
 
-TEST(Spawn, TellsWhoItIs) {
+TEST(Spawn, SendsHello) {
   const AgentProcess agent;
   EXPECT_EQ(agent.hello->version, wire::kVersion);
   EXPECT_FALSE(agent.hello->host.empty());
@@ -40,7 +40,7 @@ TEST(Spawn, TellsWhoItIs) {
   EXPECT_TRUE(alive(agent.worker()));
 }
 
-TEST(Spawn, StartsCarriesAndEnds) {
+TEST(Spawn, StartsARankAndForwardsItsStreams) {
   AgentProcess agent;
   agent.start(7, shell("echo out; echo err >&2; exit 3"));
   ASSERT_TRUE(agent.until_ended(7));
@@ -54,7 +54,7 @@ TEST(Spawn, StartsCarriesAndEnds) {
   EXPECT_EQ(WEXITSTATUS(static_cast<int>(rank.ended->wait_status)), 3);
 }
 
-TEST(Spawn, TellsTheSignalThatEndedIt) {
+TEST(Spawn, ReportsTheSignalOfARanksEnd) {
   AgentProcess agent;
   agent.run({program("die_by"), "11"});
   EXPECT_EQ(WTERMSIG(static_cast<int>(agent.ranks[0].ended->wait_status)), SIGSEGV);
@@ -71,7 +71,7 @@ void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.what; 
 
 class Refuses : public testing::TestWithParam<Refusal> {};
 
-TEST_P(Refuses, WithErrnoAndOperandAndTheAgentLivesOn) {
+TEST_P(Refuses, WithErrnoAndOperandAndContinues) {
   AgentProcess agent;
   agent.start(0, GetParam().argv, [](wire::Program& app, wire::Spawn&) { app.wdir = GetParam().wdir; });
   ASSERT_TRUE(agent.until_ended(0));
@@ -82,7 +82,7 @@ TEST_P(Refuses, WithErrnoAndOperandAndTheAgentLivesOn) {
   EXPECT_EQ(agent.run({"echo", "next"}), "next\n");
 }
 
-TEST(Spawn, AddsWhatTheLoginOnThisHostGives) {
+TEST(Spawn, AddsTheLoginVariablesOfThisHost) {
   AgentOptions options;
   options.login = {"HOME=/home/ann", "USER=ann", "TMPDIR=/big"};
   AgentProcess agent(options);
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"true"}, "/no/such/directory", ENOENT, "working directory /no/such/directory"},
                     Refusal{{"true"}, "/etc/passwd", ENOTDIR, "working directory /etc/passwd"},
                     Refusal{{"true"}, "/bin/sh", ENOTDIR, "working directory /bin/sh"},
-                    Refusal{{}, "/", ENOENT, "no program"}));
+                    Refusal{{}, "/", ENOENT, "missing program"}));
 
 TEST(Spawn, RefusesAFileThatTheKernelCannotExecute) {
   const std::string path = testing::TempDir() + "dlaunch-not-a-program";
@@ -119,7 +119,7 @@ TEST(Spawn, RefusesAFileThatTheKernelCannotExecute) {
   EXPECT_THAT(agent.ranks[0].refused->what, HasSubstr(path));
 }
 
-TEST(Spawn, RefusesAProgramThatWasNeverDescribed) {
+TEST(Spawn, RefusesAnUnknownProgram) {
   AgentProcess agent;
   wire::Spawn spawn;
   spawn.app = 77;
@@ -135,10 +135,10 @@ TEST(Spawn, FindsTheProgramInTheRanksOwnPathAndDirectory) {
   agent.run({"./exit_with", "6"}, [](wire::Program& app, wire::Spawn&) { app.wdir = DLAUNCH_PROGRAMS; });
   EXPECT_EQ(WEXITSTATUS(static_cast<int>(agent.ranks[1].ended->wait_status)), 6);
   agent.run({"exit_with"}, [](wire::Program& app, wire::Spawn&) { app.wdir = DLAUNCH_PROGRAMS; });
-  EXPECT_THAT(agent.ranks[2].refused->what, HasSubstr("say ./exit_with"));
+  EXPECT_THAT(agent.ranks[2].refused->what, HasSubstr("contains it: ./exit_with"));
 }
 
-TEST(Spawn, ARankHasThreeDescriptorsAndNoMore) {
+TEST(Spawn, RankHasExactlyThreeDescriptors) {
   AgentProcess agent;
   agent.start(100, {"sleep", "100"}, [](wire::Program&, wire::Spawn& spawn) { spawn.in = StreamMode::pipe; });
   agent.start(101, {"sleep", "100"}, [](wire::Program&, wire::Spawn& spawn) {
@@ -151,7 +151,7 @@ TEST(Spawn, ARankHasThreeDescriptorsAndNoMore) {
               testing::MatchesRegex("0 /dev/null\n1 pipe:\\[[0-9]+\\]\n2 pipe:\\[[0-9]+\\]\n"));
 }
 
-TEST(Spawn, ARankHasItsThreeAlsoWhereTheAgentWasStartedWithoutStderr) {
+TEST(Spawn, RankHasThreeDescriptorsAlsoIfTheAgentStartsWithoutStderr) {
   AgentProcess agent({.before_exec = [] { ::close(2); }});
   for (int i = 0; i < 3; ++i) {
     EXPECT_THAT(agent.run({program("fd_list")}),
@@ -159,12 +159,12 @@ TEST(Spawn, ARankHasItsThreeAlsoWhereTheAgentWasStartedWithoutStderr) {
   }
 }
 
-TEST(Spawn, NothingThatOurParentLeftOpenReachesARank) {
+TEST(Spawn, RankDoesNotInheritDescriptorsOfTheAgentsParent) {
   AgentProcess agent({.before_exec = [] { ::dup2(2, 57); }});
   EXPECT_THAT(agent.run({program("fd_list")}), testing::Not(HasSubstr("57 ")));
 }
 
-TEST(Spawn, SignalsAreAsAtTheBeginningOfTime) {
+TEST(Spawn, SignalsHaveDefaultDispositions) {
   AgentProcess agent({.before_exec = [] {
     sigset_t all;
     ::sigfillset(&all);
@@ -176,7 +176,7 @@ TEST(Spawn, SignalsAreAsAtTheBeginningOfTime) {
   EXPECT_EQ(field(status, "SigIgn"), "0000000000000000");
 }
 
-TEST(Spawn, TheLimitOfOpenFilesIsTheOneBeforeWeRaisedIt) {
+TEST(Spawn, RankGetsTheOriginalLimitOfOpenFiles) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = 321;
@@ -184,7 +184,7 @@ TEST(Spawn, TheLimitOfOpenFilesIsTheOneBeforeWeRaisedIt) {
   EXPECT_EQ(agent.run({program("rlimit_nofile")}), "321 " + std::to_string(limit.rlim_max) + "\n");
 }
 
-TEST(Spawn, ARankLeadsItsOwnSessionAndGroup) {
+TEST(Spawn, RankLeadsItsOwnSessionAndGroup) {
   AgentProcess agent;
   const std::string stat = agent.run(shell("cat /proc/$$/stat"));
   const std::string pid = std::to_string(agent.ranks[0].started->pid);
@@ -214,7 +214,7 @@ TEST(Spawn, EveryByteOfTheEnvironmentArrives) {
             "A=1\nB=2\n");
 }
 
-TEST(Spawn, AValueOf131000BytesArrives) {
+TEST(Spawn, PassesAValueOf131000Bytes) {
   const std::string large(131000, 'v');
   AgentProcess agent;
   const std::string out = agent.run({program("print_env"), "LARGE"},
@@ -222,7 +222,7 @@ TEST(Spawn, AValueOf131000BytesArrives) {
   EXPECT_TRUE(out == large + "\n") << out.size() << " bytes";
 }
 
-TEST(Spawn, WhatIsTooLongForExecIsRefusedWithItsErrno) {
+TEST(Spawn, RefusesAValueThatIsTooLongForExec) {
   AgentProcess agent;
   agent.run({program("print_env"), "LARGE"},
             [&](wire::Program& app, wire::Spawn&) { app.env = {"LARGE=" + std::string(200000, 'v')}; });
@@ -240,7 +240,7 @@ TEST(Spawn, ManyRanksAtOnce) {
   }
 }
 
-TEST(Spawn, RefusesARankThatIsBeingStarted) {
+TEST(Spawn, RefusesADuplicateStart) {
   AgentProcess agent;
   agent.start(0, {"sleep", "100"});
   agent.start(0, {"true"});
@@ -248,7 +248,7 @@ TEST(Spawn, RefusesARankThatIsBeingStarted) {
   EXPECT_EQ(agent.ranks[0].refused->error, static_cast<std::uint32_t>(EEXIST));
 }
 
-TEST(Spawn, ASignalReachesAllThatWereToStartBefore) {
+TEST(Spawn, SignalReachesAllEarlierStarts) {
   AgentProcess agent;
   constexpr std::uint32_t kRanks = 7;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) agent.start(rank, {"sleep", "100"});
@@ -259,7 +259,7 @@ TEST(Spawn, ASignalReachesAllThatWereToStartBefore) {
   }
 }
 
-TEST(Spawn, ReportsTheCpusThatItReadBack) {
+TEST(Spawn, ReportsTheActualCpus) {
   wire::Layout layout = quick_layout();
   layout.report_cpus = true;
   AgentProcess agent({.layout = layout});

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Asks again until the answer is as wanted.
+/// Requests samples repeatedly until the answer is as expected.
 bool until_seen(AgentProcess& agent, const wire::SampleStacks& question,
                 const std::function<bool(const wire::Stacks&)>& wanted) {
   return until([&] {
@@ -22,7 +22,7 @@ bool until_seen(AgentProcess& agent, const wire::SampleStacks& question,
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-TEST(AgentStacks, RanksAtTheSamePlaceShareItsText) {
+TEST(AgentStacks, RanksWithEqualStacksShareTheText) {
   AgentProcess agent;
   const std::vector<std::string> sleeps = {"python3", "-I", "-c",
                                            "import time\ndef nap():\n  time.sleep(1000)\nnap()\n"};
@@ -31,8 +31,8 @@ TEST(AgentStacks, RanksAtTheSamePlaceShareItsText) {
   agent.start(2, {"sh", "-c", "sleep 1000; true"});
   const bool seen = until_seen(agent, {7, {}, true}, [&](const wire::Stacks& told) {
     return told.ranks.size() == 3 && contains(told.stacks[told.stack[0]], "nap") && told.stack[0] == told.stack[1] &&
-           contains(told.texts[told.text[0]], "thread main, blocked") &&  // a rank may be seen just before it sleeps
-           told.pids[2] != agent.ranks[2].started->pid &&                 // the sleep, for which the shell waits
+           contains(told.texts[told.text[0]], "thread main, blocked") &&  // a rank may be sampled just before it sleeps
+           told.pids[2] != agent.ranks[2].started->pid &&                 // the pid of sleep, a child of the shell
            contains(told.stacks[told.stack[2]], "nanosleep (libc.so.6)\n");
   });
   ASSERT_TRUE(seen);
@@ -44,7 +44,7 @@ TEST(AgentStacks, RanksAtTheSamePlaceShareItsText) {
   EXPECT_THAT(told.remarks, testing::IsEmpty());
 }
 
-TEST(AgentStacks, ARankThatHasEndedIsLeftOut) {
+TEST(AgentStacks, OmitsAnEndedRank) {
   AgentProcess agent;
   agent.start(4, {"sleep", "1000"});
   EXPECT_TRUE(until_seen(agent, {1, {4, 9}, false}, [](const wire::Stacks& told) { return told.ranks.size() == 1; }));
@@ -61,7 +61,7 @@ RankTree made_tree(std::uint32_t rank, std::size_t name_size) {
   return {rank, {{sample}, 0, 10, 20}};
 }
 
-TEST(AgentStacks, ARankThatThereWasNoTimeForHasNoStackAndNoHash) {
+TEST(AgentStacks, RankThatWasNotSampledInTimeHasNoStackAndNoHash) {
   std::vector<RankTree> trees = {made_tree(0, 5), made_tree(1, 5)};
   for (RankTree& rank : trees) rank.tree.processes[0].threads[0].locals_hash = 77;
   trees[1].tree.timed_out = true;
@@ -76,7 +76,7 @@ TEST(AgentStacks, ARankThatThereWasNoTimeForHasNoStackAndNoHash) {
   EXPECT_EQ(told.cpu_ms[1], 10);
 }
 
-TEST(AgentStacks, AnAnswerFitsItsMessageWhateverThereIsToTell) {
+TEST(AgentStacks, AnswerNeverExceedsItsMessage) {
   std::vector<RankTree> trees;
   for (std::uint32_t rank = 0; rank < 200; ++rank) trees.push_back(made_tree(rank, rank % 2 == 0 ? 400 : 3000));
   const wire::Stacks told = stacks_answer({1, {}, true}, 0, trees);
@@ -84,7 +84,7 @@ TEST(AgentStacks, AnAnswerFitsItsMessageWhateverThereIsToTell) {
   EXPECT_TRUE(wire::fits(told));
   EXPECT_EQ(told.ranks.size(), 200u);
   EXPECT_GT(told.stacks.size(), 20u);
-  EXPECT_THAT(told.remarks, testing::ElementsAre(HasSubstr("no room")));
+  EXPECT_THAT(told.remarks, testing::ElementsAre(HasSubstr("the answer is full")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the agent carries to and from its ranks.
+// The agent's streams to and from its ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -35,10 +35,10 @@ std::string read_all(const sys::Fd& fd) {
   return text;
 }
 
-/// What is left of a grant when it is less than what a pipe takes whole waits for the next.
+/// A remaining grant smaller than an atomic pipe write waits for the next grant.
 bool uses_up(size_t sent, size_t granted) { return sent <= granted && sent + PIPE_BUF > granted; }
 
-TEST(Streams, NeverMoreThanWasGrantedAndAllThatWas) {
+TEST(Streams, SendExactlyTheGrant) {
   constexpr std::uint32_t kFirst = 10000;
   AgentProcess agent({.layout = quick_layout(kFirst)});
   agent.start(0, {program("spew"), "500000"});
@@ -54,7 +54,7 @@ TEST(Streams, NeverMoreThanWasGrantedAndAllThatWas) {
     EXPECT_TRUE(uses_up(agent.ranks[0].out.size(), granted));
   }
   EXPECT_FALSE(agent.ranks[0].ended) << "it has more to write than pipe and grants hold";
-  agent.send(wire::Credit{0, 2, 1u << 20});  // the other stream's
+  agent.send(wire::Credit{0, 2, 1u << 20});  // for the other stream
   agent.listen(20ms);
   EXPECT_TRUE(uses_up(agent.ranks[0].out.size(), granted));
   agent.send(wire::Credit{0, 1, 1u << 20});
@@ -63,8 +63,8 @@ TEST(Streams, NeverMoreThanWasGrantedAndAllThatWas) {
   EXPECT_THAT(agent.ranks[0].out, StartsWith("0 abc"));
 }
 
-/// The pauses part what the agent reads at once.
-TEST(Streams, TheEndOfTheCreditCutsNoLine) {
+/// The pauses separate the agent's reads.
+TEST(Streams, EndOfTheCreditDoesNotCutALine) {
   AgentProcess agent({.layout = quick_layout(8000)});
   agent.start(0, {"sh", "-c", "for i in 1 2 3; do printf '%03000d\\n' $i; sleep 0.1; done"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out.size() >= 6002; }));
@@ -75,14 +75,14 @@ TEST(Streams, TheEndOfTheCreditCutsNoLine) {
   EXPECT_EQ(agent.ranks[0].out.size(), 9003u);
 }
 
-TEST(Streams, ANoisyRankWithoutCreditStarvesNobody) {
+TEST(Streams, NoisyRankWithoutCreditDoesNotStarveOthers) {
   AgentProcess agent({.layout = quick_layout(2 * PIPE_BUF)});
   agent.start(0, {program("spew"), "100000000"});
   ASSERT_TRUE(agent.until([&] { return uses_up(agent.ranks[0].out.size(), 2 * PIPE_BUF); }));
   EXPECT_EQ(agent.run({"echo", "here"}), "here\n");
 }
 
-TEST(Streams, AnEndIsToldWhileTheOutputStillWaitsForCredit) {
+TEST(Streams, ReportAnEndWhileOutputWaitsForCredit) {
   AgentProcess agent({.layout = quick_layout(PIPE_BUF)});
   agent.start(0, {program("spew"), "5000"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].ended.has_value(); }));
@@ -94,7 +94,7 @@ TEST(Streams, AnEndIsToldWhileTheOutputStillWaitsForCredit) {
   EXPECT_EQ(agent.ranks[0].out.size(), 5000u);
 }
 
-TEST(Streams, AGrandchildThatKeepsThePipeDoesNotHoldTheStream) {
+TEST(Streams, GrandchildWithThePipeDoesNotKeepTheStreamOpen) {
   AgentProcess agent;
   const std::string pid = agent.run({program("hold_pipe")});
   EXPECT_TRUE(alive(std::stoi(pid)));
@@ -119,7 +119,7 @@ TEST(Streams, CarriesStdinToItsEnd) {
   EXPECT_FALSE(agent.ranks[0].stdin_closed);
 }
 
-TEST(Streams, GrantsOnlyWhatTheRankTook) {
+TEST(Streams, GrantsOnlyBytesThatTheRankRead) {
   AgentProcess agent;
   agent.start(0, {"sleep", "100"}, with_stdin);
   agent.send(wire::Stdin{0, std::string(wire::kStdinCredit, 'x'), false});
@@ -132,10 +132,10 @@ TEST(Streams, MoreStdinThanWasGrantedEndsTheRanks) {
   agent.start(0, {"sleep", "100"}, with_stdin);
   for (int i = 0; i < 8; ++i) agent.send(wire::Stdin{0, std::string(wire::kMaxOutput, 'x'), false});
   ASSERT_TRUE(agent.until([&] { return !agent.logs.empty(); }));
-  EXPECT_THAT(agent.logs[0].text, testing::HasSubstr("more stdin than it was granted"));
+  EXPECT_THAT(agent.logs[0].text, testing::HasSubstr("more stdin than was granted"));
 }
 
-TEST(Streams, TellsThatARankClosedItsStdin) {
+TEST(Streams, ReportsAClosedStdin) {
   AgentProcess agent;
   agent.start(0, {"sh", "-c", "exec <&-; echo closed; exec sleep 100"}, with_stdin);
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out == "closed\n"; }));
@@ -146,7 +146,7 @@ TEST(Streams, TellsThatARankClosedItsStdin) {
   EXPECT_EQ(agent.ranks[0].stdin_credit, 0u);
 }
 
-TEST(Streams, StdinForARankThatHasEndedOrNeverWasIsDropped) {
+TEST(Streams, DropStdinForEndedOrUnknownRanks) {
   AgentProcess agent;
   agent.run({"true"}, with_stdin);
   agent.send(wire::Stdin{0, "late", true});
@@ -190,7 +190,7 @@ TEST_F(FileStreams, GoStraightToTheFile) {
   EXPECT_EQ(content(directory + "/err"), "err\n");
 }
 
-TEST_F(FileStreams, ThatCannotBeOpenedRefuseTheStart) {
+TEST_F(FileStreams, RefuseTheStartIfTheOpenFails) {
   std::ofstream(directory + "/none") << "no directory";
   AgentProcess agent;
   agent.run({"true"}, [&](wire::Program&, wire::Spawn& spawn) {
@@ -208,13 +208,13 @@ void with_terminal(wire::Program&, wire::Spawn& spawn) {
   spawn.err = StreamMode::joined;
 }
 
-TEST(Terminal, IsOneOfTheSizeThatWasTold) {
+TEST(Terminal, HasTheRequestedSize) {
   AgentProcess agent;
   agent.send(wire::WindowSize{33, 101});
   EXPECT_EQ(agent.run({program("tty_info")}, with_terminal), "tty 1 1 1\nsize 33 101\n");
 }
 
-TEST(Terminal, IsNotStdinUnlessThatWasAsked) {
+TEST(Terminal, IsStdinOnlyIfRequested) {
   AgentProcess agent;
   const std::string out = agent.run({program("tty_info")}, [](wire::Program&, wire::Spawn& spawn) {
     spawn.out = StreamMode::pty;
@@ -223,7 +223,7 @@ TEST(Terminal, IsNotStdinUnlessThatWasAsked) {
   EXPECT_THAT(out, StartsWith("tty 0 1 1\n"));
 }
 
-TEST(Terminal, ANewSizeIsASignalToTheRank) {
+TEST(Terminal, NewSizeSendsASignalToTheRank) {
   AgentProcess agent;
   agent.start(0, {program("signal_echo")}, with_terminal);
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].out.starts_with("ready"); }));
@@ -239,7 +239,7 @@ TEST(Terminal, TheEndOfInputReachesTheRank) {
   EXPECT_EQ(agent.ranks[0].out, "a line\n");
 }
 
-TEST(Terminal, TheEndOfInputReachesTheRankAlsoWithinALine) {
+TEST(Terminal, EndOfInputReachesTheRankAlsoWithinALine) {
   AgentProcess agent;
   agent.start(0, {"cat"}, with_terminal);
   agent.send(wire::Stdin{0, "no newline", true});
@@ -255,10 +255,10 @@ TEST(HandOver, BothReadEndsComeWithStarted) {
   ASSERT_EQ(agent.ranks[0].fds.size(), 2u);
   EXPECT_EQ(read_all(agent.ranks[0].fds[0]), "out\n");
   EXPECT_EQ(read_all(agent.ranks[0].fds[1]), "err\n");
-  EXPECT_FALSE(agent.ranks[0].out_closed) << "no frames for what was handed over";
+  EXPECT_FALSE(agent.ranks[0].out_closed) << "no frames for passed streams";
 }
 
-TEST(HandOver, OnlyStderrWhereStdoutIsElsewhere) {
+TEST(HandOver, OnlyStderrIfStdoutIsAFile) {
   AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"sh", "-c", "echo out; echo err >&2"},
               [](wire::Program&, wire::Spawn& spawn) { spawn.out = StreamMode::null; });
@@ -278,12 +278,12 @@ TEST(HandOver, ManyRanksEachGetTheirOwn) {
   }
 }
 
-TEST(HandOver, NobodyElseKeepsAnEndOpen) {
+TEST(HandOver, ReadEndsCloseWithTheirRank) {
   AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"true"});
   agent.start(1, {"sleep", "100"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[1].started.has_value(); }));
-  EXPECT_EQ(read_all(agent.ranks[0].fds[0]), "");  // it ends although rank 1 lives
+  EXPECT_EQ(read_all(agent.ranks[0].fds[0]), "");  // the stream ends although rank 1 is alive
 }
 
 }  // namespace

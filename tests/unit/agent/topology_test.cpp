@@ -1,4 +1,4 @@
-// Linked -static but under sanitizers: that it links and runs at all shows that hwloc fits into the static agent.
+// Linked -static but under sanitizers: a successful link and run shows that hwloc fits into the static agent.
 #include "agent/topology.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::set<std::uint32_t> cpus_of(const plan::Topology& topology) {
   return cpus;
 }
 
-/// Puts the test's own affinity back whatever happens.
+/// Restores the test's own affinity.
 class KeepAffinity {
  public:
   KeepAffinity() { sched_getaffinity(0, sizeof mask_, &mask_); }
@@ -38,14 +38,14 @@ class KeepAffinity {
   cpu_set_t mask_{};
 };
 
-TEST(Topology, HoldsExactlyTheCpusThatMayBeUsed) {
+TEST(Topology, ContainsExactlyTheUsableCpus) {
   const auto topology = read_topology();
   ASSERT_TRUE(topology) << to_text(topology.error());
   EXPECT_EQ(cpus_of(*topology), affinity());
   EXPECT_EQ(cpus_of(*topology).size(), topology->pus.size());
 }
 
-TEST(Topology, FollowsANarrowedMaskAndLeavesItAlone) {
+TEST(Topology, UsesAndKeepsANarrowedMask) {
   const std::set<std::uint32_t> all = affinity();
   ASSERT_FALSE(all.empty());
   const KeepAffinity keep;
@@ -61,7 +61,7 @@ TEST(Topology, FollowsANarrowedMaskAndLeavesItAlone) {
   }
 }
 
-TEST(Topology, OfTheWholeMachineIsTheSameWhateverMayBeUsed) {
+TEST(Topology, OfTheWholeMachineIgnoresTheMask) {
   const auto before = read_whole_topology();
   ASSERT_TRUE(before) << to_text(before.error());
   const std::set<std::uint32_t> all = affinity();
@@ -76,7 +76,7 @@ TEST(Topology, OfTheWholeMachineIsTheSameWhateverMayBeUsed) {
   EXPECT_EQ(after->pus, before->pus);
 }
 
-TEST(Topology, OneRankPerCoreCanBeBoundWithIt) {
+TEST(Topology, BindsOneRankPerCore) {
   const auto topology = read_topology();
   ASSERT_TRUE(topology) << to_text(topology.error());
   std::set<int> cores;

@@ -1,4 +1,5 @@
-// Ranks' directories: made, emptied when they are our own, never taken from anybody else, and filled with what is sent.
+// Rank directories: created, emptied only if dlaunch created them, never taken from another user, and filled with
+// staged files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ class Prepare : public testing::Test {
     }
     return prepare;
   }
-  /// What the agent answers.
+  /// The agent's answer.
   wire::Prepared prepare(AgentProcess& agent, const wire::Prepare& what) {
     const size_t before = agent.prepared.size();
     agent.send(what);
@@ -58,7 +59,7 @@ class Prepare : public testing::Test {
   std::string base;
 };
 
-TEST_F(Prepare, MakesThemWithTheirParents) {
+TEST_F(Prepare, CreatesDirectoriesWithTheirParents) {
   AgentProcess agent;
   wire::Prepare what = asked(1);
   what.dirs = {base + "/runs/a/0"};
@@ -66,7 +67,7 @@ TEST_F(Prepare, MakesThemWithTheirParents) {
   EXPECT_THAT(in("runs/a/0"), UnorderedElementsAre(kRankDirMarker));
 }
 
-TEST_F(Prepare, EmptiesOnlyItsOwn) {
+TEST_F(Prepare, EmptiesOnlyDirectoriesWithAMarker) {
   write("outside/keep", "precious");
   {
     AgentProcess agent;
@@ -80,7 +81,7 @@ TEST_F(Prepare, EmptiesOnlyItsOwn) {
   EXPECT_EQ(read("outside/keep"), "precious");
 }
 
-TEST_F(Prepare, TakesNothingOfSomebodyElse) {
+TEST_F(Prepare, RejectsDirectoriesOfOthers) {
   {
     AgentProcess agent;
     EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
@@ -88,20 +89,20 @@ TEST_F(Prepare, TakesNothingOfSomebodyElse) {
   write("d0/old", "old");
   write("d1/theirs", "precious");
   AgentProcess agent;
-  EXPECT_THAT(prepare(agent, asked()).why, HasSubstr("d1 is not empty, and --rank-dir did not make it"));
+  EXPECT_THAT(prepare(agent, asked()).why, HasSubstr("d1 is not empty, and --rank-dir did not create it"));
   EXPECT_EQ(read("d1/theirs"), "precious");
-  EXPECT_EQ(read("d0/old"), "old");  // all are looked at before any is touched
+  EXPECT_EQ(read("d0/old"), "old");  // all directories are checked before the first change
 }
 
-TEST_F(Prepare, TakesAnEmptyDirectoryButNoFile) {
+TEST_F(Prepare, AcceptsAnEmptyDirectoryAndRejectsAFile) {
   fs::create_directory(base + "/d0");
   write("d1", "a file");
   AgentProcess agent;
-  EXPECT_THAT(prepare(agent, asked()).why, HasSubstr("d1 is there and is no directory"));
+  EXPECT_THAT(prepare(agent, asked()).why, HasSubstr("d1 is not a directory"));
   EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
 }
 
-TEST_F(Prepare, LeavesTheLaunchersOwnFiles) {
+TEST_F(Prepare, KeepsTheLaunchersFiles) {
   {
     AgentProcess agent;
     EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
@@ -109,7 +110,7 @@ TEST_F(Prepare, LeavesTheLaunchersOwnFiles) {
   write("d0/log", "just begun");
   write("d0/logs/out", "just begun");
   write("d0/logs/old", "old");
-  write("d1/log", "just begun");  // made by the launcher a moment ago
+  write("d1/log", "just begun");  // a new file of the launcher
   wire::Prepare what = asked();
   what.kept = {base + "/d0/log", base + "/d0/logs/out", base + "/d1/log"};
   AgentProcess agent;
@@ -119,16 +120,16 @@ TEST_F(Prepare, LeavesTheLaunchersOwnFiles) {
   EXPECT_THAT(in("d1"), UnorderedElementsAre(kRankDirMarker, "log"));
 }
 
-TEST_F(Prepare, BelongsToOneJobAtATime) {
+TEST_F(Prepare, AllowsOneJobAtATime) {
   AgentProcess first;
   EXPECT_EQ(prepare(first, asked(1)), wire::Prepared{});
   write("d0/result", "precious");
   AgentProcess second;
-  EXPECT_THAT(prepare(second, asked(1)).why, HasSubstr("a job that still runs has it"));
+  EXPECT_THAT(prepare(second, asked(1)).why, HasSubstr("a running job uses this directory"));
   EXPECT_EQ(read("d0/result"), "precious");
 }
 
-TEST_F(Prepare, NeedsTheWorkingDirectory) {
+TEST_F(Prepare, RequiresTheWorkingDirectory) {
   AgentProcess agent;
   wire::Prepare what = asked(1);
   what.bases = {base + "/nowhere"};
@@ -138,7 +139,7 @@ TEST_F(Prepare, NeedsTheWorkingDirectory) {
   EXPECT_FALSE(fs::exists(base + "/d0"));
 }
 
-TEST_F(Prepare, WritesWhatIsSentIntoEach) {
+TEST_F(Prepare, WritesStagedFilesIntoEachDirectory) {
   const std::string large(3u << 20, 'x');
   std::string archive;
   wire::append_item({Kind::file, 0755, 5, "go.sh"}, archive);
@@ -176,7 +177,7 @@ TEST_F(Prepare, WritesWhatIsSentIntoEach) {
   EXPECT_THAT(agent.ranks[0].refused->what, HasSubstr("./go (from " + base + "/d0)"));
 }
 
-TEST_F(Prepare, SaysWhyItCannotWrite) {
+TEST_F(Prepare, ReportsAFailedWrite) {
   std::string archive;
   wire::append_item({Kind::file, 0644, 1, "missing/x"}, archive);
   archive += 'x';
@@ -189,7 +190,7 @@ TEST_F(Prepare, SaysWhyItCannotWrite) {
   EXPECT_THAT(agent.prepared.front().why, HasSubstr("cannot write " + base + "/d0/missing/x: No such file"));
 }
 
-TEST_F(Prepare, EndsWithTheJobWhileItIsAtWork) {
+TEST_F(Prepare, EndsWithTheJob) {
   AgentProcess agent;
   wire::Prepare what = asked(1);
   what.staged = true;
@@ -201,7 +202,7 @@ TEST_F(Prepare, EndsWithTheJobWhileItIsAtWork) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST_F(Prepare, ARankRunsInItAndItsEnvironmentIsKeptThere) {
+TEST_F(Prepare, RankRunsInItsDirectoryAndItsEnvironmentIsSaved) {
   AgentProcess agent;
   EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
   const std::string out = agent.run({"sh", "-c", "pwd -P"}, [&](wire::Program&, wire::Spawn& spawn) {

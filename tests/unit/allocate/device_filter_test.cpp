@@ -21,9 +21,9 @@ TEST(Devices, AreWrittenAsTheOldScriptsDo) {
 TEST(Devices, WhatIsNoListIsRefused) {
   for (const char* text : {"", "[4,8]", "[4,8", "4,8)", "[8,4)", "[4,4)", "[4)", "[,)", "[-1,2)", "[0,9999)", "x", "1,",
                            "3-1", "[0,2),4"}) {
-    EXPECT_THAT(error_of(parse_devices(text)), HasSubstr("write [4,8), 4-7 or 0,2")) << text;
+    EXPECT_THAT(error_of(parse_devices(text)), HasSubstr("expected [4,8), 4-7 or 0,2")) << text;
   }
-  EXPECT_THAT(error_of(parse_devices("0-2,1")), HasSubstr("names device 1 twice"));
+  EXPECT_THAT(error_of(parse_devices("0-2,1")), HasSubstr("duplicate device \"1\""));
 }
 
 TEST(Devices, HoldForEveryHost) {
@@ -40,7 +40,7 @@ TEST(Devices, HoldForEveryHost) {
   EXPECT_THAT(allocation.hosts[1].devices, ElementsAre(3, 2));
   EXPECT_EQ(allocation.hosts[1].device_kind, plan::DeviceKind::named);
   EXPECT_EQ(allocation.hosts[1].slots, 2);
-  EXPECT_THAT(error_of(use_devices(allocation, {0})), HasSubstr("a has no device 0"));
+  EXPECT_THAT(error_of(use_devices(allocation, {0})), HasSubstr("unknown device \"0\" of a"));
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ TEST(HostList, ReadsUsers) {
 }
 
 TEST(HostList, RefusesWhatOpenMpiMisreads) {
-  EXPECT_THAT(error(""), HasSubstr("names no host"));
-  EXPECT_THAT(error("a,,b"), HasSubstr("missing beside a comma"));
-  EXPECT_THAT(error("a,"), HasSubstr("missing beside a comma"));
+  EXPECT_THAT(error(""), HasSubstr("missing host"));
+  EXPECT_THAT(error("a,,b"), HasSubstr("missing host before or after a comma"));
+  EXPECT_THAT(error("a,"), HasSubstr("missing host before or after a comma"));
   for (const char* text : {"a:", "a:abc", "a:2:2", "a:+2", "a:-2", "a: 2", "a:99999999"}) {
     EXPECT_THAT(error(text), HasSubstr("number of slots")) << text;
   }

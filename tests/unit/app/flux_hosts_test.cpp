@@ -29,7 +29,7 @@ std::vector<std::string> hosts(const std::string& execution) {
   return found;
 }
 
-TEST(FluxResources, CoresAreSlotsWhereThereAreNoGpus) {
+TEST(FluxResources, CoresAreSlotsWithoutGpus) {
   EXPECT_THAT(hosts(R"("R_lite": [{"rank": "0-1", "children": {"core": "0-7"}}], "nodelist": ["n[1-2]"])"),
               ElementsAre("n1 0 8 8", "n2 1 8 8"));
   EXPECT_THAT(hosts(R"("R_lite": [{"rank": "0", "children": {"core": "0,2-3"}}], "nodelist": ["n1"])"),
@@ -42,24 +42,24 @@ TEST(FluxResources, GpusAreTheDevicesAndTheSlots) {
               ElementsAre("n1 0 - 8 devices 0 1 3", "n2 1 4 4"));
 }
 
-TEST(FluxResources, AreInTheOrderOfRanksWhateverTheOrderOfSets) {
+TEST(FluxResources, FollowTheOrderOfRanks) {
   EXPECT_THAT(
       hosts(R"("R_lite": [{"rank": "2", "children": {"core": "0"}}, {"rank": "0-1", "children": {"core": "0-1"}}],
                        "nodelist": ["b,a[07-08]"])"),
       ElementsAre("b 0 2 2", "a07 1 2 2", "a08 2 1 1"));
 }
 
-TEST(FluxResources, ASetMayHaveARankAsANumberAndSeveralLists) {
+TEST(FluxResources, AcceptANumberAndSeveralLists) {
   EXPECT_THAT(hosts(R"("R_lite": [{"rank": 1, "children": {"core": "0"}}], "nodelist": ["a", "b"])"),
               ElementsAre("b 1 1 1"));
 }
 
-TEST(FluxResources, ThatCannotBeUnderstoodAreSaid) {
+TEST(FluxResources, RejectInvalidSets) {
   const std::pair<const char*, const char*> wrong[] = {
       {R"("R_lite": [{"rank": "0"}])", "nodelist"},
       {R"("nodelist": ["a"])", "R_lite"},
-      {R"("R_lite": [], "nodelist": ["a"])", "names no rank"},
-      {R"("R_lite": [{"rank": "0-1", "children": {"core": "0"}}], "nodelist": ["a"])", "no name for rank 1"},
+      {R"("R_lite": [], "nodelist": ["a"])", "missing ranks"},
+      {R"("R_lite": [{"rank": "0-1", "children": {"core": "0"}}], "nodelist": ["a"])", "missing name of rank 1"},
       {R"("R_lite": [{"rank": "x", "children": {"core": "0"}}], "nodelist": ["a"])", "rank is"},
       {R"("R_lite": [{"rank": "0", "children": {"core": ["0"]}}], "nodelist": ["a"])", "core is"},
       {R"("R_lite": [{"rank": "0", "children": {"core": "0", "gpu": "1-0"}}], "nodelist": ["a"])", "gpu is"},

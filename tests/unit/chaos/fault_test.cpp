@@ -59,6 +59,14 @@ TEST(Fault, IsWrittenAsItIsRead) {
   }
 }
 
+TEST(Fault, AcceptsDurationsInAllFormats) {
+  for (const char* const text : {"kill:rank=3@90", "kill:rank=3@90s", "kill:rank=3@1m30s", "kill:rank=3@00:01:30"}) {
+    const auto fault = parse_fault(text);
+    ASSERT_TRUE(fault) << text;
+    EXPECT_EQ(fault->when.time, Milliseconds(90'000)) << text;
+  }
+}
+
 TEST(Fault, RefusesAllElse) {
   for (const char* const text : {"",
                                  "kill",
@@ -73,7 +81,7 @@ TEST(Fault, RefusesAllElse) {
                                  "kill:rank=-1@1s",
                                  "kill:fake2@1s",
                                  "kill:agent=@1s",
-                                 "kill:rank=3@10",
+                                 "kill:rank=3@10x",
                                  "kill:rank=3@1s+2s",
                                  "crash:rank=3@1s",
                                  "cut:@1s",
@@ -91,8 +99,8 @@ TEST(Fault, RefusesAllElse) {
                                  "kill:rank=3@line:/a/#0",
                                  "kill:rank=3@line:/a/x",
                                  "stop:rank=1@5s+",
-                                 "stop:rank=1@5s+2",
-                                 "kill:rank=3@1.0001s",
+                                 "stop:rank=1@5s+2 s",
+                                 "kill:rank=3@-1s",
                                  "kill:rank=3@round=x:1s"}) {
     EXPECT_FALSE(parse_fault(text)) << text;
   }

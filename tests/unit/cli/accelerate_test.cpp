@@ -1,4 +1,4 @@
-// The lines of `accelerate launch`: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of `accelerate launch`: equivalent dlaunch commands, notes and errors.
 #include "cli/accelerate/accelerate.h"
 
 #include "cli/yaml_settings.h"
@@ -43,7 +43,7 @@ std::string same(Words words) {
 
 class AccelerateLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(AccelerateLine, IsTheSameAs) { EXPECT_EQ(" " + same(GetParam().args), GetParam().same); }
+TEST_P(AccelerateLine, HasEquivalentLine) { EXPECT_EQ(" " + same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, AccelerateLine,
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"--num_processes=2", "--no_python", "./run.sh"},
                  " -N 2 --env-for torchrun" + std::string(kUsual) + " -x OMP_NUM_THREADS=1 ./run.sh"}));
 
-TEST(Accelerate, GivesScriptsWhatTheySay) {
+TEST(Accelerate, PassesSettingsToScripts) {
   EXPECT_THAT(same({"--num_processes=2", "--mixed_precision=bf16", "--dynamo_backend", "inductor",
                     "--dynamo_use_dynamic", "--num_cpu_threads_per_process=4", "--debug", "t.py"}),
               AllOf(HasSubstr("-x ACCELERATE_MIXED_PRECISION=bf16"), HasSubstr("-x ACCELERATE_DYNAMO_BACKEND=INDUCTOR"),
@@ -78,7 +78,7 @@ TEST(Accelerate, GivesScriptsWhatTheySay) {
                     HasSubstr("FP8_OVERRIDE_WGRAD=True")));
 }
 
-TEST(Accelerate, HandsPluginsTheirSettings) {
+TEST(Accelerate, PassesSettingsOfPlugins) {
   EXPECT_THAT(same({"--use_fsdp", "--num_processes=2", "--fsdp_offload_params=True", "--fsdp_version=2",
                     "--use_parallelism_config", "--parallelism_config_tp_size=2", "t.py"}),
               AllOf(HasSubstr("-x ACCELERATE_USE_FSDP=true -x FSDP_VERSION=2 -x FSDP_SHARDING_STRATEGY=FULL_SHARD"),
@@ -90,7 +90,7 @@ TEST(Accelerate, HandsPluginsTheirSettings) {
                     HasSubstr("-x ACCELERATE_DEEPSPEED_ZERO_STAGE=3"), Not(HasSubstr("DYNAMO"))));
 }
 
-TEST(Accelerate, ReadsItsConfigurationFileBelowWhatIsTyped) {
+TEST(Accelerate, CommandLineOverridesConfigurationFile) {
   EXPECT_THAT(same({"--config_file=gpus.yaml", "t.py"}),
               AllOf(HasSubstr("-N 4 "), HasSubstr("-x ACCELERATE_MIXED_PRECISION=bf16")));
   EXPECT_THAT(same({"--config-file", "gpus.yaml", "--num_processes=8", "--mixed_precision", "no", "t.py"}),
@@ -109,7 +109,7 @@ TEST(Accelerate, ReadsItsConfigurationFileBelowWhatIsTyped) {
   EXPECT_THAT(usual.same({"launch", "t.py"}), HasSubstr("-n devices"));
 }
 
-TEST(Accelerate, SeveralMachinesAreStartedOnEach) {
+TEST(Accelerate, StartsOnEachOfSeveralMachines) {
   EXPECT_THAT(same({"--num_processes=16", "--num_machines=2", "--machine_rank=1", "--main_process_ip=h",
                     "--main_process_port=1234", "t.py"}),
               AllOf(HasSubstr("-N 8 "), HasSubstr("--same-line"), HasSubstr("--rendezvous h:1234"),
@@ -125,7 +125,7 @@ TEST(Accelerate, SeveralMachinesAreStartedOnEach) {
                                                  HasSubstr("-x MASTER_ADDR=h"), HasSubstr("python3 -u t.py")));
 }
 
-TEST(Accelerate, TorchrunsOwnVariablesHoldWhereItSaysNothing) {
+TEST(Accelerate, ReadsTorchrunVariablesWithoutAnOption) {
   LauncherFixture fixture = accelerate();
   fixture.environment = {"PET_NPROC_PER_NODE=7", "PET_TEE=3", "PET_LOCAL_RANKS_FILTER=0", "OMP_NUM_THREADS=3"};
   EXPECT_THAT(fixture.same({"launch", "--num_processes=2", "t.py"}),
@@ -133,7 +133,7 @@ TEST(Accelerate, TorchrunsOwnVariablesHoldWhereItSaysNothing) {
                     Not(HasSubstr("OMP_NUM_THREADS"))));
 }
 
-TEST(Accelerate, NotesWhatChangesNothing) {
+TEST(Accelerate, PrintsNotesForOptionsWithoutEffect) {
   EXPECT_THAT(accelerate()
                   .options({"launch", "--num_processes=2", "-q", "--zero_stage=2", "--main_process_ip=h", "t.py"})
                   .notes,
@@ -145,55 +145,55 @@ TEST(Accelerate, NotesWhatChangesNothing) {
 
 class AccelerateRefuses : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(AccelerateRefuses, ByName) {
+TEST_P(AccelerateRefuses, WithMessage) {
   Words words = GetParam().args;
   words.insert(words.begin(), "launch");
-  EXPECT_THAT(accelerate().error(words), HasSubstr(GetParam().says));
+  EXPECT_THAT(accelerate().error(words), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, AccelerateRefuses,
-    testing::Values(RefusedLine{{"--multi_gpu", "--cpu", "t.py"}, "--cpu: does not go with --multi_gpu"},
-                    RefusedLine{{"--multi_gpu", "--num_processes=1", "t.py"}, "say --num_processes 2"},
-                    RefusedLine{{"--num_proc=2", "t.py"}, "--num_proc: is no option of accelerate"},
-                    RefusedLine{{"--mixed_precison", "fp16", "t.py"}, "did you mean --mixed_precision?"},
-                    RefusedLine{{"--mixed_precision=fp32", "t.py"}, "it takes no, fp16, bf16 or fp8"},
-                    RefusedLine{{"--num_machines=2", "t.py"}, "wants --num_processes"},
-                    RefusedLine{{"--num_machines=2", "--num_processes=3", "t.py"}, "is no multiple"},
-                    RefusedLine{{"--num_machines=2", "--num_processes=4", "t.py"}, "wants --main_process_ip"},
-                    RefusedLine{{"--use_fsdp", "--use_parallelism_config", "t.py"},
-                                "needs --use_fsdp and --fsdp_version 2"},
-                    RefusedLine{{"--cpu", "--num_machines=2", "--num_processes=4", "t.py"}, "add --multi_gpu"},
-                    RefusedLine{{"--tpu", "t.py"}, "run accelerate itself"},
-                    RefusedLine{{"--mpirun_hostfile=h", "t.py"}, "dlaunch --as mpirun"},
-                    RefusedLine{{"--config_file=none.yaml", "t.py"}, "/cwd/none.yaml: cannot read the file"},
-                    RefusedLine{{"--config_file=c.json", "t.py"}, "write it as YAML"},
-                    RefusedLine{{"-m", "--no_python", "t.py"}, "a module is Python's"},
-                    RefusedLine{{"--num_processes=2"}, "no script was named"}));
+    testing::Values(
+        RefusedLine{{"--multi_gpu", "--cpu", "t.py"}, "--cpu conflicts with --multi_gpu"},
+        RefusedLine{{"--multi_gpu", "--num_processes=1", "t.py"}, "set --num_processes 2"},
+        RefusedLine{{"--num_proc=2", "t.py"}, "accelerate: unknown option \"--num_proc\""},
+        RefusedLine{{"--mixed_precison", "fp16", "t.py"}, "use --mixed_precision"},
+        RefusedLine{{"--mixed_precision=fp32", "t.py"}, "expected no, fp16, bf16 or fp8"},
+        RefusedLine{{"--num_machines=2", "t.py"}, "--num_machines requires --num_processes"},
+        RefusedLine{{"--num_machines=2", "--num_processes=3", "t.py"}, "invalid number \"3\": expected a multiple"},
+        RefusedLine{{"--num_machines=2", "--num_processes=4", "t.py"}, "--num_machines requires --main_process_ip"},
+        RefusedLine{{"--use_fsdp", "--use_parallelism_config", "t.py"}, "requires --use_fsdp and --fsdp_version 2"},
+        RefusedLine{{"--cpu", "--num_machines=2", "--num_processes=4", "t.py"}, "add --multi_gpu"},
+        RefusedLine{{"--tpu", "t.py"}, "run accelerate without dlaunch"},
+        RefusedLine{{"--mpirun_hostfile=h", "t.py"}, "dlaunch --as mpirun"},
+        RefusedLine{{"--config_file=none.yaml", "t.py"}, "cannot read /cwd/none.yaml"},
+        RefusedLine{{"--config_file=c.json", "t.py"}, "write the file as YAML"},
+        RefusedLine{{"-m", "--no_python", "t.py"}, "--no_python conflicts with --module"},
+        RefusedLine{{"--num_processes=2"}, "missing program"}));
 
-TEST(Accelerate, OtherCommandsOfItsAreRefused) {
-  EXPECT_THAT(accelerate().error({"config"}), HasSubstr("dlaunch stands for accelerate launch alone"));
+TEST(Accelerate, RejectsOtherCommands) {
+  EXPECT_THAT(accelerate().error({"config"}), HasSubstr("dlaunch replaces only accelerate launch"));
   EXPECT_THAT(accelerate().error({"t.py"}), HasSubstr("write accelerate launch"));
-  EXPECT_THAT(accelerate().error({}), HasSubstr("accelerate: is not read here"));
+  EXPECT_THAT(accelerate().error({}), HasSubstr("not supported: accelerate: "));
 }
 
-/// What a configuration file is refused for.
+/// The error for a configuration file.
 std::string refused_config(const std::string& text) {
   LauncherFixture fixture = accelerate();
   fixture.files["/cwd/c.yaml"] = text;
   return fixture.error({"launch", "--config_file=c.yaml", "t.py"});
 }
 
-TEST(Accelerate, AConfigurationThatCannotBeMeantIsRefused) {
+TEST(Accelerate, RejectsInvalidConfiguration) {
   const std::string type = "distributed_type: MULTI_GPU\n";
-  EXPECT_THAT(refused_config("num_processes: 2\n"), HasSubstr("c.yaml: has no distributed_type"));
-  EXPECT_THAT(refused_config(type + "surprise: 2\n"), HasSubstr("c.yaml:2: surprise is no setting of accelerate's"));
-  EXPECT_THAT(refused_config(type + "fsdp_config:\n  a: 1\n"), HasSubstr("a of fsdp_config is no setting"));
+  EXPECT_THAT(refused_config("num_processes: 2\n"), HasSubstr("c.yaml: missing key \"distributed_type\""));
+  EXPECT_THAT(refused_config(type + "surprise: 2\n"), HasSubstr("c.yaml:2: unknown key \"surprise\""));
+  EXPECT_THAT(refused_config(type + "fsdp_config:\n  a: 1\n"), HasSubstr("unknown key \"a\" in fsdp_config"));
   EXPECT_THAT(refused_config(type + "num_processes: -1\n"), HasSubstr("--num_processes N"));
-  EXPECT_THAT(refused_config(type + "tpu_name: x\n"), HasSubstr("is about TPUs"));
-  EXPECT_THAT(refused_config(type + "mixed_precision: no\n"), HasSubstr("has quotes"));
-  EXPECT_THAT(refused_config("distributed_type: XLA\n"), HasSubstr("dlaunch does not start"));
-  EXPECT_THAT(refused_config("compute_environment: AMAZON_SAGEMAKER\n"), HasSubstr("run accelerate itself"));
+  EXPECT_THAT(refused_config(type + "tpu_name: x\n"), HasSubstr("a key for TPUs"));
+  EXPECT_THAT(refused_config(type + "mixed_precision: no\n"), HasSubstr("quote 'no'"));
+  EXPECT_THAT(refused_config("distributed_type: XLA\n"), HasSubstr("not supported: distributed_type XLA"));
+  EXPECT_THAT(refused_config("compute_environment: AMAZON_SAGEMAKER\n"), HasSubstr("run accelerate without dlaunch"));
 }
 
 class OtherYaml : public testing::TestWithParam<const char*> {};
@@ -201,7 +201,7 @@ class OtherYaml : public testing::TestWithParam<const char*> {};
 TEST_P(OtherYaml, IsRefused) {
   const auto settings = parse_yaml_settings(GetParam(), "c.yaml");
   ASSERT_FALSE(settings);
-  EXPECT_THAT(settings.error().why, HasSubstr("no other part of YAML"));
+  EXPECT_THAT(settings.error().why, HasSubstr("dlaunch reads KEY: VALUE lines"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, OtherYaml,
@@ -210,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, OtherYaml,
                                          "a:\n  b: 1\n   c: 2\n", "  a: 1\n", "a:\tb\n", "\ta: 1\n", "? a\n",
                                          "a: b: c\n", "a:b\n", "a-b: c\n", ": a\n"));
 
-TEST(YamlSettings, HasTheScalarsOfYaml) {
+TEST(YamlSettings, ReadsScalars) {
   const auto settings = parse_yaml_settings(
       "---\na: 'it''s'\nb: \"x # y\"   # why\nc: True\nd: off\ne: null\nf: {}\ng:\nh: 1e-8\ns:\n    t: ~\n    u: v w\n",
       "c");
@@ -221,7 +221,7 @@ TEST(YamlSettings, HasTheScalarsOfYaml) {
   EXPECT_EQ(settings->back().where, "c:12");
 }
 
-TEST(Accelerate, IsNamedByTheFirstWord) {
+TEST(Accelerate, IsChosenByTheFirstWord) {
   const CommandLineFixture fixture;
   EXPECT_EQ(fixture.options({"--as", "accelerate", "launch", "--num_processes=2", "t.py"}).request.ranks_per_host, 2);
   EXPECT_EQ(fixture.options({"--as=accelerate.commands.launch", "--num_processes=2", "t.py"}).request.ranks_per_host,
@@ -230,7 +230,7 @@ TEST(Accelerate, IsNamedByTheFirstWord) {
   EXPECT_THAT(accelerate().text({"--help"}), HasSubstr("dlaunch --as accelerate"));
 }
 
-TEST(Accelerate, TheDocumentHasItsOptions) { expect_table_in("accelerate.md", accelerate_launcher()); }
+TEST(Accelerate, PageListsTheOptions) { expect_table_in("migrate/others.md", accelerate_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -34,7 +34,7 @@ struct CommandLineFixture {
       const auto found = files.find(path);
       if (found != files.end()) return found->second;
       return tl::unexpected<Unreadable>(
-          {{.where = path, .what = "cannot read the file", .why = "missing", .hint = ""}, true});
+          {{.where = "", .what = "cannot read " + path, .why = "missing", .hint = ""}, true});
     };
     const auto line = TRY(read_command_line(program_name, args));
     return parse_command_line(line, {.environment = environment, .cwd = cwd, .read_file = read});

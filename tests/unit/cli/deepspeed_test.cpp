@@ -1,4 +1,4 @@
-// The lines of DeepSpeed's launcher: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of DeepSpeed's launcher: equivalent dlaunch commands, notes and errors.
 #include "cli/deepspeed/deepspeed.h"
 
 #include "launcher_fixture.h"
@@ -25,7 +25,7 @@ LauncherFixture deepspeed() {
 
 class DeepspeedLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(DeepspeedLine, IsTheSameAs) { EXPECT_EQ(deepspeed().same(GetParam().args), GetParam().same); }
+TEST_P(DeepspeedLine, HasEquivalentLine) { EXPECT_EQ(deepspeed().same(GetParam().args), GetParam().same); }
 
 const std::string kPath = " -x PYTHONPATH=/cwd ";
 
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-q", "--enable_each_rank_log", "None", "--launcher_args", "", "--no_local_rank", "t.py"},
                  "-n devices python3 -u t.py"}));
 
-TEST(Deepspeed, ReadsTheUsualHostfileAndTheEnvironmentFiles) {
+TEST(Deepspeed, ReadsDefaultHostfileAndEnvironmentFiles) {
   LauncherFixture fixture = deepspeed();
   fixture.files["/job/hostfile"] = "a slots=1\nb slots=1\n";
   fixture.files["/home/u/.deepspeed_env"] = "A=secret\n";
@@ -86,7 +86,7 @@ TEST(Deepspeed, ReadsTheUsualHostfileAndTheEnvironmentFiles) {
   EXPECT_THAT(fixture.same({"--num_nodes=1", "t.py"}), Not(HasSubstr("--env-file")));
 }
 
-TEST(Deepspeed, VisibleDevicesAreThoseOfAnInclude) {
+TEST(Deepspeed, ReadsVisibleDevicesAsInclude) {
   LauncherFixture fixture = deepspeed();
   fixture.environment.emplace_back("CUDA_VISIBLE_DEVICES=5,2");
   const Options chosen = fixture.options({"--no_local_rank", "t.py"});
@@ -101,7 +101,7 @@ TEST(Deepspeed, VisibleDevicesAreThoseOfAnInclude) {
   EXPECT_EQ(fixture.same({"--no_local_rank", "t.py"}), "-n devices python3 -u t.py");
 }
 
-TEST(Deepspeed, CutsAListOfCoresInEqualParts) {
+TEST(Deepspeed, SplitsCoreListIntoEqualParts) {
   EXPECT_EQ(deepspeed()
                 .options({"--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=0-2,8-9", "t.py"})
                 .request.cpu_list,
@@ -112,7 +112,7 @@ TEST(Deepspeed, CutsAListOfCoresInEqualParts) {
             "p0-1/p2-3");
 }
 
-TEST(Deepspeed, NotesWhatChangesNothing) {
+TEST(Deepspeed, PrintsNotesForOptionsWithoutEffect) {
   const Options options = deepspeed().options({"--launcher=openmpi", "--no_ssh_check", "--comment=c", "--account=a",
                                                "--log_level=info", "--master_addr=h", "--bind_core_list=0-3", "t.py"});
   EXPECT_THAT(
@@ -120,7 +120,8 @@ TEST(Deepspeed, NotesWhatChangesNothing) {
       ElementsAre(HasSubstr("--launcher changes nothing here"), HasSubstr("--no_ssh_check changes"),
                   HasSubstr("--comment changes"), HasSubstr("--account changes"), HasSubstr("--log_level changes"),
                   HasSubstr("--master_addr changes nothing here"), HasSubstr("without --bind_cores_to_rank")));
-  EXPECT_THAT(deepspeed().options({"-Hone", "t.py"}).notes, ElementsAre(HasSubstr("--force_multi has them on n1")));
+  EXPECT_THAT(deepspeed().options({"-Hone", "t.py"}).notes,
+              ElementsAre(HasSubstr("--force_multi starts the ranks on n1")));
   EXPECT_THAT(deepspeed().options({"-Hhosts", "--node_rank=1", "t.py"}).notes,
               ElementsAre(HasSubstr("without --no_ssh")));
   EXPECT_TRUE(deepspeed().options({"-q", "t.py"}).quiet);
@@ -128,54 +129,56 @@ TEST(Deepspeed, NotesWhatChangesNothing) {
 
 class RefusedDeepspeedLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedDeepspeedLine, SaysWhatToWrite) {
+TEST_P(RefusedDeepspeedLine, HasMessage) {
   LauncherFixture fixture = deepspeed();
   fixture.files["/cwd/twice"] = "n1 slots=2\nn1 slots=2\n";
   fixture.files["/cwd/bare"] = "n1\n";
-  fixture.files["/cwd/empty"] = "# nobody\n";
-  EXPECT_THAT(fixture.error(GetParam().args), HasSubstr(GetParam().says));
+  fixture.files["/cwd/empty"] = "# empty\n";
+  EXPECT_THAT(fixture.error(GetParam().args), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedDeepspeedLine,
     testing::Values(
-        RefusedLine{{"-H", "none", "t.py"}, "none: cannot read"},
-        RefusedLine{{"-H", "twice", "t.py"}, "twice:2: n1 stands there twice"},
-        RefusedLine{{"-H", "bare", "t.py"}, "write n1 slots=8"}, RefusedLine{{"-H", "empty", "t.py"}, "names no host"},
-        RefusedLine{{"-H", "hosts", "-i", "n3", "t.py"}, "--include: \"n3\" is none of the hosts"},
-        RefusedLine{{"-H", "hosts", "-i", "n1:4", "t.py"}, "n1 has no device 4"},
-        RefusedLine{{"-H", "hosts", "-e", "n1@n2", "t.py"}, "--exclude: leaves no device"},
-        RefusedLine{{"-H", "hosts", "-i", "n1:x", "t.py"}, "has no list of devices"},
-        RefusedLine{{"-i", "n1", "-e", "n2", "t.py"}, "does not go with --exclude"},
-        RefusedLine{{"-i", "n1", "--num_gpus=1", "t.py"}, "does not go with --num_nodes"},
-        RefusedLine{{"-i", "x", "t.py"}, "names other hosts than localhost"},
-        RefusedLine{{"--num_nodes=2", "t.py"}, "--hostfile FILE"},
-        RefusedLine{{"--no_ssh", "t.py"}, "write --node_rank 0"},
-        RefusedLine{{"-H", "hosts", "--no_ssh", "--node_rank=2", "t.py"}, "write --node_rank I"},
-        RefusedLine{{"-H", "unlike", "--no_ssh", "--node_rank=0", "t.py"}, "dlaunch starts all hosts by ssh"},
-        RefusedLine{{"--autotuning", "run", "t.py"}, "run deepspeed itself"},
-        RefusedLine{{"--elastic_training", "t.py"}, "does not add or lose hosts"},
-        RefusedLine{{"--min_elastic_nodes=1", "t.py"}, "does not add or lose hosts"},
-        RefusedLine{{"--venv_script=v", "t.py"}, "dlaunch sources nothing"},
+        RefusedLine{{"-H", "none", "t.py"}, "cannot read /cwd/none"},
+        RefusedLine{{"-H", "twice", "t.py"}, "twice:2: duplicate host \"n1\""},
+        RefusedLine{{"-H", "bare", "t.py"}, "write n1 slots=8"}, RefusedLine{{"-H", "empty", "t.py"}, "missing host"},
+        RefusedLine{{"-H", "hosts", "-i", "n3", "t.py"}, "--include: unknown host \"n3\""},
+        RefusedLine{{"-H", "hosts", "-i", "n1:4", "t.py"}, "unknown device \"4\" of host n1"},
+        RefusedLine{{"-H", "hosts", "-e", "n1@n2", "t.py"}, "--exclude: all devices are excluded"},
+        RefusedLine{{"-H", "hosts", "-i", "n1:x", "t.py"}, "invalid device list \"n1:x\""},
+        RefusedLine{{"-i", "n1", "-e", "n2", "t.py"}, "--include conflicts with --exclude"},
+        RefusedLine{{"-i", "n1", "--num_gpus=1", "t.py"}, "--include conflicts with --num_gpus"},
+        RefusedLine{{"-i", "x", "t.py"}, "invalid host list \"x\""},
+        RefusedLine{{"--num_nodes=2", "t.py"}, "--num_nodes requires a hostfile"},
+        RefusedLine{{"--no_ssh", "t.py"}, "add --node_rank 0"},
+        RefusedLine{{"-H", "hosts", "--no_ssh", "--node_rank=2", "t.py"}, "invalid node number \"2\": expected 0 to 1"},
+        RefusedLine{{"-H", "unlike", "--no_ssh", "--node_rank=0", "t.py"},
+                    "--no_ssh requires the same devices on each host"},
+        RefusedLine{{"--autotuning", "run", "t.py"}, "run deepspeed without dlaunch"},
+        RefusedLine{{"--elastic_training", "t.py"}, "does not add or remove hosts"},
+        RefusedLine{{"--min_elastic_nodes=1", "t.py"}, "does not add or remove hosts"},
+        RefusedLine{{"--venv_script=v", "t.py"}, "activate the environment"},
         RefusedLine{{"--save_pid", "t.py"}, "--report-pid FILE"},
-        RefusedLine{{"--launcher_args=-v", "t.py"}, "is for a launcher that does not run"},
-        RefusedLine{{"--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "say --num_gpus N"},
-        RefusedLine{{"-H", "unlike", "--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "say --num_gpus N"},
+        RefusedLine{{"--launcher_args=-v", "t.py"}, "not supported: options of pdsh"},
+        RefusedLine{{"--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "set --num_gpus N"},
+        RefusedLine{{"-H", "unlike", "--bind_cores_to_rank", "--bind_core_list=0-3", "t.py"}, "set --num_gpus N"},
         RefusedLine{{"--num_gpus=8", "--bind_cores_to_rank", "--bind_core_list=0-6", "t.py"},
-                    "has no core for each rank"},
-        RefusedLine{{"--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=a", "t.py"}, "write them as 0-31,64-95"},
-        RefusedLine{{"--module", "--no_python", "t.py"}, "a module is Python's"},
-        RefusedLine{{"--num-gpus=2", "t.py"}, "did you mean --num_gpus?"},
-        RefusedLine{{"-f", "x", "t.py"}, "-f: is no option of deepspeed"},
-        RefusedLine{{"--num_gpus=x", "t.py"}, "is not a number"},
-        RefusedLine{{"--num_gpus=2"}, "no script was named"}));
+                    "invalid core list \"0-6\""},
+        RefusedLine{{"--num_gpus=2", "--bind_cores_to_rank", "--bind_core_list=a", "t.py"},
+                    "one core per rank of a host: 0-31,64-95"},
+        RefusedLine{{"--module", "--no_python", "t.py"}, "--module conflicts with --no_python"},
+        RefusedLine{{"--num-gpus=2", "t.py"}, "use --num_gpus"},
+        RefusedLine{{"-f", "x", "t.py"}, "deepspeed: unknown option \"-f\""},
+        RefusedLine{{"--num_gpus=x", "t.py"}, "--num_gpus: invalid number \"x\""},
+        RefusedLine{{"--num_gpus=2"}, "missing program"}));
 
-TEST(Deepspeed, IsNamedByTheFirstWord) {
+TEST(Deepspeed, IsChosenByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "deepspeed", "--num_gpus=2", "t.py"}).request.ranks_per_host, 2);
   EXPECT_THAT(deepspeed().text({"--help"}), HasSubstr("-H, --hostfile FILE"));
 }
 
-TEST(Deepspeed, TheDocumentHasItsOptions) { expect_table_in("deepspeed.md", deepspeed_launcher()); }
+TEST(Deepspeed, PageListsTheOptions) { expect_table_in("migrate/others.md", deepspeed_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -24,101 +24,112 @@ TEST_P(Refused, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Names, Refused,
-    testing::Values(Refusal{{"--on-failur", "abort", "p"},
-                            {"--on-failur: unknown option", "did you mean --on-failure?"}},
-                    Refusal{{"--hostfle", "h", "p"}, {"--hostfle: unknown", "did you mean --hostfile?"}},
-                    Refusal{{"-oversubscrib", "p"}, {"did you mean --oversubscribe?"}},
-                    Refusal{{"--nooversubscrbe", "p"}, {"did you mean --nooversubscribe?"}},
-                    Refusal{{"-np4", "p"}, {"-np4: unknown option", "write --np 4"}},
-                    Refusal{{"-n4", "p"}, {"write -n 4"}}, Refusal{{"-z", "p"}, {"-z: unknown option", "--help"}},
-                    Refusal{{"-", "p"}, {"-: unknown option"}}, Refusal{{"---", "p"}, {"---: unknown option"}},
-                    Refusal{{"--=x", "p"}, {"--: unknown option"}},
-                    Refusal{{"--completely-else", "p"}, {"unknown option", "--help lists"}}));
+    testing::Values(Refusal{{"--on-failur", "abort", "p"}, {"unknown option \"--on-failur\"", "use --on-failure"}},
+                    Refusal{{"--hostfle", "h", "p"}, {"unknown option \"--hostfle\"", "use --hostfile"}},
+                    Refusal{{"-oversubscrib", "p"}, {"use --oversubscribe"}},
+                    Refusal{{"--nooversubscrbe", "p"}, {"use --nooversubscribe"}},
+                    Refusal{{"--np4", "p"}, {"unknown option \"--np4\"", "write --np 4"}},
+                    Refusal{{"-n4x", "p"}, {"unknown option \"-n4x\""}},
+                    Refusal{{"-z", "p"}, {"unknown option \"-z\"", "--help"}},
+                    Refusal{{"-", "p"}, {"unknown option \"-\""}}, Refusal{{"---", "p"}, {"unknown option \"---\""}},
+                    Refusal{{"--=x", "p"}, {"unknown option \"--\""}},
+                    Refusal{{"--completely-else", "p"}, {"unknown option", "run dlaunch --help"}}));
 
-INSTANTIATE_TEST_SUITE_P(NotYet, Refused,
-                         testing::Values(Refusal{{"-mca", "a"}, {"-mca: takes two words: KEY VALUE"}},
-                                         Refusal{{"-mca", "a=b", "c", "p"}, {"-mca: takes two words"}},
-                                         Refusal{{"-genv=A", "b", "p"}, {"-genv: takes two words: NAME VALUE"}}));
+INSTANTIATE_TEST_SUITE_P(
+    NotYet, Refused,
+    testing::Values(Refusal{{"-mca", "a"}, {"missing value of -mca: expected KEY VALUE"}},
+                    Refusal{{"-mca", "a=b", "c", "p"}, {"-mca: invalid value: expected two words: KEY VALUE"}},
+                    Refusal{{"-genv=A", "b", "p"}, {"-genv: invalid value: expected two words: NAME VALUE"}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, Refused,
     testing::Values(
-        Refusal{{"-n"}, {"-n: needs a value"}}, Refusal{{"-np", "abc", "p"}, {"-np: \"abc\"", "whole number from 1"}},
+        Refusal{{"-n"}, {"missing value of -n: expected N"}},
+        Refusal{{"-np", "abc", "p"}, {"-np: invalid number \"abc\": expected 1 to 1048576"}},
         Refusal{{"-n", "0", "p"}, {"\"0\""}}, Refusal{{"-n", "-1", "p"}, {"\"-1\""}},
         Refusal{{"-n", "4x", "p"}, {"\"4x\""}}, Refusal{{"-n", " 4", "p"}, {"\" 4\""}},
-        Refusal{{"-n", "99999999999999999999", "p"}, {"-n", "9999"}}, Refusal{{"-n=", "p"}, {"-n: \"\""}},
+        Refusal{{"-n", "99999999999999999999", "p"}, {"-n", "9999"}},
+        Refusal{{"-n=", "p"}, {"-n: invalid number \"\""}},
         Refusal{{"--fake-devices", "-1", "p"}, {"--fake-devices", "\"-1\""}},
-        Refusal{{"--port", "0", "p"}, {"--port: \"0\" is no port and no range of them", "5000-5010"}},
-        Refusal{{"--port", "5001-5000", "p"}, {"--port: \"5001-5000\" is no port", "65535"}},
-        Refusal{{"--port", "70000", "p"}, {"--port: \"70000\" is no port", "65535"}},
-        Refusal{{"--grace", "soon", "p"}, {"--grace: \"soon\" is not a number of seconds", "0.5"}},
+        Refusal{{"--port", "0", "p"}, {"--port: invalid port \"0\": expected 5000 or 5000-5010"}},
+        Refusal{{"--port", "5001-5000", "p"}, {"--port: invalid port \"5001-5000\"", "65535"}},
+        Refusal{{"--port", "70000", "p"}, {"--port: invalid port \"70000\"", "65535"}},
+        Refusal{{"--grace", "soon", "p"}, {"--grace: invalid duration \"soon\": expected ", "1h30m"}},
         Refusal{{"--grace", "-1", "p"}, {"\"-1\""}}, Refusal{{"--grace", "inf", "p"}, {"\"inf\""}},
         Refusal{{"--grace", "nan", "p"}, {"\"nan\""}}, Refusal{{"--timeout", "1e3", "p"}, {"\"1e3\""}},
         Refusal{{"--timeout", "", "p"}, {"--timeout"}}, Refusal{{"--grace", "1e10", "p"}, {"--grace"}},
-        Refusal{{"--stdin", "some", "p"}, {"--stdin: \"some\"", "none", "all"}},
-        Refusal{{"--ranks", "3-1", "p"}, {"--ranks: \"3-1\"", "0,3-5"}}, Refusal{{"--ranks", "", "p"}, {"--ranks"}},
-        Refusal{{"--show-env", "x", "p"}, {"--show-env: \"x\""}},
-        Refusal{{"--bind-to", "l3cache", "p"}, {"--bind-to: \"l3cache\"", "none, core, hwthread, socket, numa"}},
-        Refusal{{"--map-by", "ppr:2:socket", "p"}, {"--map-by: \"ppr:2:socket\"", "ppr:N:node"}},
-        Refusal{{"--map-by", "ppr:0:node", "p"}, {"--map-by: \"0\""}},
-        Refusal{{"--map-by", "dist", "p"}, {"--map-by: \"dist\"", "slot, core", "ppr:N:node"}},
-        Refusal{{"-H", "", "p"}, {"-H: names no host"}}, Refusal{{"--host=a:x", "p"}, {"--host: \"a:x\""}},
-        Refusal{{"-H", "-oX", "p"}, {"-H: \"-oX\" is no host name"}},
-        Refusal{{"--hostfile", "none", "p"}, {"/cwd/none: cannot read the file"}},
-        Refusal{{"-N", "0", "p"}, {"-N: \"0\""}}, Refusal{{"--max-slots", "0", "p"}, {"--max-slots: \"0\""}},
-        Refusal{{"--include=", "p"}, {"--include: names no host"}},
+        Refusal{{"--stdin", "some", "p"}, {"--stdin: invalid reader \"some\": expected none, all or a rank"}},
+        Refusal{{"--ranks", "3-1", "p"}, {"--ranks: invalid list of ranks \"3-1\"", "0,3-5"}},
+        Refusal{{"--ranks", "", "p"}, {"--ranks"}},
+        Refusal{{"--show-env", "x", "p"}, {"--show-env: invalid number \"x\""}},
+        Refusal{{"--bind-to", "l3cache", "p"},
+                {"--bind-to: invalid value \"l3cache\"", "none, core, hwthread, socket, numa"}},
+        Refusal{{"--map-by", "ppr:2:socket", "p"}, {"--map-by: invalid value \"ppr:2:socket\"", "ppr:N:node"}},
+        Refusal{{"--map-by", "ppr:0:node", "p"}, {"--map-by: invalid number \"0\""}},
+        Refusal{{"--map-by", "dist", "p"}, {"--map-by: invalid value \"dist\"", "slot, core", "ppr:N:node"}},
+        Refusal{{"-H", "", "p"}, {"-H: missing host"}},
+        Refusal{{"--host=a:x", "p"}, {"--host: invalid number of slots \"a:x\""}},
+        Refusal{{"-H", "-oX", "p"}, {"-H: invalid host name \"-oX\""}},
+        Refusal{{"--hostfile", "none", "p"}, {"cannot read /cwd/none"}},
+        Refusal{{"-N", "0", "p"}, {"-N: invalid number \"0\""}},
+        Refusal{{"--max-slots", "0", "p"}, {"--max-slots: invalid number \"0\""}},
+        Refusal{{"--include=", "p"}, {"--include: missing host"}},
         Refusal{{"--rank-by", "span", "p"}, {"--rank-by", "slot, fill, node"}},
-        Refusal{{"--color", "red", "p"}, {"--color: \"red\"", "auto, always, never"}},
-        Refusal{{"--format", "xml", "p"}, {"--format: \"xml\"", "text, json, jsonl"}},
-        Refusal{{"--on-failure", "stop", "p"}, {"--on-failure: \"stop\"", "abort, continue"}},
-        Refusal{{"--on-output-error", "x", "p"}, {"--on-output-error", "abort, continue"}},
-        Refusal{{"--output-filename", "d:", "p"}, {"--output-filename: \"\"", "nocopy"}},
-        Refusal{{"--output-filename", "d:bogus", "p"}, {"\"bogus\" is no directive"}},
-        Refusal{{"--output-filename", "d:nocopy,", "p"}, {"\"nocopy,\" is no directive"}},
-        Refusal{{"--output-filename", ":nocopy", "p"}, {"path is empty"}},
+        Refusal{{"--color", "red", "p"}, {"--color: invalid value \"red\": expected auto, always or never"}},
+        Refusal{{"--format", "xml", "p"}, {"--format: invalid value \"xml\": expected text, json or jsonl"}},
+        Refusal{{"--on-failure", "stop", "p"}, {"--on-failure: invalid value \"stop\": expected abort or continue"}},
+        Refusal{{"--on-output-error", "x", "p"}, {"--on-output-error", "abort or continue"}},
+        Refusal{{"--output-filename", "d:", "p"},
+                {"--output-filename: invalid directive \"\": expected nocopy or nojobid"}},
+        Refusal{{"--output-filename", "d:bogus", "p"}, {"invalid directive \"bogus\""}},
+        Refusal{{"--output-filename", "d:nocopy,", "p"}, {"invalid directive \"\""}},
+        Refusal{{"--output-filename", ":nocopy", "p"}, {"missing path"}},
         Refusal{{"--output-filename", "d/{rnk}", "p"}, {"--output-filename: ", "rnk", "rank"}},
         Refusal{{"--keep-logs", "2", "p"}, {"--keep-logs", "--output-filename DIR"}},
-        Refusal{{"--keep-logs", "2", "--output-filename", "d/{rank}", "p"}, {"--keep-logs", "template"}},
+        Refusal{{"--keep-logs", "2", "--output-filename", "d/{rank}", "p"},
+                {"--keep-logs requires --output-filename DIR: a template"}},
         Refusal{{"--keep-logs", "-1", "--output-filename", "d", "p"}, {"--keep-logs"}},
-        Refusal{{"--output-filename", "d/{rank}:nojobid", "p"}, {"--output-filename", "nojobid does nothing"}},
+        Refusal{{"--output-filename", "d/{rank}:nojobid", "p"},
+                {"--output-filename: nojobid conflicts with the template"}},
         Refusal{{"--label={rnk}", "p"}, {"--label: ", "rnk", "rank"}},
-        Refusal{{"--wdir", "", "p"}, {"--wdir: the path is empty"}},
-        Refusal{{"--report=", "p"}, {"--report: the path is empty"}},
-        Refusal{{"--tag-output=maybe", "p"}, {"--tag-output: \"maybe\" is neither true nor false"}},
-        Refusal{{"--pty=", "p"}, {"--pty: \"\" is neither true nor false"}},
-        Refusal{{"--pty={}", "p"}, {"--pty: \"{}\" is neither true nor false"}},
-        Refusal{{"--label={}", "p"}, {"--label: "}}, Refusal{{"-vvv", "p"}, {"did you mean -vv?"}},
+        Refusal{{"--wdir", "", "p"}, {"--wdir: missing path"}}, Refusal{{"--report=", "p"}, {"--report: missing path"}},
+        Refusal{{"--tag-output=maybe", "p"}, {"--tag-output: invalid value \"maybe\": expected true or false"}},
+        Refusal{{"--pty=", "p"}, {"--pty: invalid value \"\": expected true or false"}},
+        Refusal{{"--pty={}", "p"}, {"--pty: invalid value \"{}\": expected true or false"}},
+        Refusal{{"--label={}", "p"}, {"--label: "}}, Refusal{{"-vvv", "p"}, {"use -vv"}},
         Refusal{{"--nooversubscribe=true", "p"}, {"--nooversubscribe: takes no value"}},
         Refusal{{"-v=2", "p"}, {"-v: takes no value"}}, Refusal{{"--help=x"}, {"--help: takes no value"}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Useless, Refused,
-    testing::Values(Refusal{{"--raw", "--label", "p"}, {"--raw: does not go with --label", "no lines"}},
-                    Refusal{{"--raw", "-tag-output", "p"}, {"--raw", "-tag-output"}},
-                    Refusal{{"--label", "--tag-output", "p"}, {"--label", "--tag-output", "how a line begins"}},
-                    Refusal{{"--label", "--timestamp-output", "p"}, {"--timestamp-output"}},
-                    Refusal{{"--label", "--format", "jsonl", "p"}, {"--format jsonl", "--label"}},
-                    Refusal{{"--raw", "--format", "jsonl", "p"}, {"--raw", "--format jsonl"}},
-                    Refusal{{"--raw", "--color", "always", "p"}, {"--color always"}},
-                    Refusal{{"--dry-run", "--format", "jsonl", "p"}, {"--format jsonl", "--dry-run"}},
-                    Refusal{{"--format", "json", "p"}, {"--format json: would do nothing", "--dry-run", "jsonl"}},
-                    Refusal{{"--dry-run", "--show-env", "0", "p"}, {"--dry-run", "--show-env"}},
-                    Refusal{{"--color", "always", "p"}, {"--color always: would do nothing", "--label"}},
-                    Refusal{{"--pty", "--merge-stderr-to-stdout", "p"}, {"does not go with --merge-stderr-to-stdout"}},
-                    Refusal{{"--transport", "ssh", "--exec", "x", "p"}, {"--transport ssh: does not go with --exec"}},
-                    Refusal{{"--host-key", "off", "--exec", "x", "p"}, {"--host-key: does not go with --exec"}},
-                    Refusal{{"--transport", "exec", "p"}, {"--transport exec: no command is named", "add --exec"}},
-                    Refusal{{"--transport", "rsh", "p"}, {"rsh", "ssh"}},
-                    Refusal{{"--dry-run", "--show-config", "p"}, {"does not go with --show-config"}},
-                    Refusal{{"--map-by", "socket", "p"}, {"--map-by socket: would do nothing", "--bind-to"}},
-                    Refusal{{"--bind-to", "none", "--rank-by", "core", "p"}, {"--rank-by core", "--bind-to"}},
-                    Refusal{{"--include", "a", "--exclude", "b", "p"}, {"--include", "--exclude"}},
-                    Refusal{{"-N", "2", "--map-by", "seq", "p"}, {"-N", "--map-by seq", "where ranks go"}},
-                    Refusal{{"-N", "2", "--map-by", "ppr:2:node", "p"}, {"-N", "ppr:2:node"}},
-                    Refusal{{"a", ":", "--timeout", "3", "p"}, {"--timeout", "holds for the whole job"}},
-                    Refusal{{"a", ":", "-H", "b", "p"}, {"a: has no -H", "another program has"}},
-                    Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H", "no host name"}},
-                    Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
+    testing::Values(
+        Refusal{{"--raw", "--label", "p"}, {"--raw conflicts with --label: raw output is not split into lines"}},
+        Refusal{{"--raw", "-tag-output", "p"}, {"--raw", "-tag-output"}},
+        Refusal{{"--label", "--tag-output", "p"},
+                {"--label conflicts with --tag-output: both set the start of each line"}},
+        Refusal{{"--label", "--timestamp-output", "p"}, {"--timestamp-output"}},
+        Refusal{{"--label", "--format", "jsonl", "p"}, {"--format jsonl", "--label"}},
+        Refusal{{"--raw", "--format", "jsonl", "p"}, {"--raw", "--format jsonl"}},
+        Refusal{{"--raw", "--color", "always", "p"}, {"--color always"}},
+        Refusal{{"--dry-run", "--format", "jsonl", "p"}, {"--format jsonl", "--dry-run"}},
+        Refusal{{"--format", "json", "p"}, {"--format json requires --dry-run", "jsonl"}},
+        Refusal{{"--dry-run", "--show-env", "0", "p"}, {"--dry-run", "--show-env"}},
+        Refusal{{"--color", "always", "p"}, {"--color always requires --label"}},
+        Refusal{{"--pty", "--merge-stderr-to-stdout", "p"}, {"--pty conflicts with --merge-stderr-to-stdout"}},
+        Refusal{{"--transport", "ssh", "--exec", "x", "p"}, {"--transport ssh conflicts with --exec"}},
+        Refusal{{"--host-key", "off", "--exec", "x", "p"}, {"--host-key conflicts with --exec"}},
+        Refusal{{"--transport", "exec", "p"}, {"--transport exec requires --exec", "add --exec"}},
+        Refusal{{"--transport", "rsh", "p"}, {"rsh", "ssh"}},
+        Refusal{{"--dry-run", "--show-config", "p"}, {"--dry-run conflicts with --show-config"}},
+        Refusal{{"--map-by", "socket", "p"}, {"--map-by socket requires --bind-to"}},
+        Refusal{{"--bind-to", "none", "--rank-by", "core", "p"}, {"--rank-by core", "--bind-to"}},
+        Refusal{{"--include", "a", "--exclude", "b", "p"}, {"--include", "--exclude"}},
+        Refusal{{"-N", "2", "--map-by", "seq", "p"}, {"-N conflicts with --map-by seq: both place the ranks"}},
+        Refusal{{"-N", "2", "--map-by", "ppr:2:node", "p"}, {"-N", "ppr:2:node"}},
+        Refusal{{"a", ":", "--timeout", "3", "p"}, {"--timeout", "applies to the whole job"}},
+        Refusal{{"a", ":", "-H", "b", "p"}, {"a: missing -H: another program has -H"}},
+        Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H: invalid host name \"-b\""}},
+        Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
 TEST(Errors, NeverHoldAVariablesValue) {
   CommandLineFixture fixture;
@@ -135,9 +146,9 @@ TEST(Errors, NeverHoldAVariablesValue) {
 }
 
 TEST(Errors, OfVariablesSayWhatToWrite) {
-  EXPECT_THAT(CommandLineFixture{}.error({"-x", "A,B", "p"}), HasSubstr("one -x for each"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-x", "A,B", "p"}), HasSubstr("one variable per -x"));
   EXPECT_THAT(CommandLineFixture{}.error({"-x", "A*B", "p"}), HasSubstr("'PREFIX_*'"));
-  EXPECT_THAT(CommandLineFixture{}.error({"-x", "", "p"}), HasSubstr("no name"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-x", "", "p"}), HasSubstr("missing variable name"));
 }
 
 TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
@@ -145,31 +156,31 @@ TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
   fixture.files["/cwd/h"] = "a slots=2\nb slot=3\n";
   EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("dlaunch: h:2:3: unknown key \"slot\""));
   fixture.files["/cwd/h"] = "# nobody\n";
-  EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("h: names no host"));
+  EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("h: missing host"));
   fixture.files["/cwd/r"] = "rank 0 a\n";
-  EXPECT_THAT(fixture.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: not a line of a rankfile"));
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: invalid line: expected rank 0=node1"));
   fixture.files["/cwd/r"] = "rank 0=a\n";
-  EXPECT_THAT(fixture.error({"--rankfile", "r", "--map-by", "node", "p"}), HasSubstr("--rankfile: does not go with"));
-  EXPECT_THAT(fixture.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile: does not go with"));
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "--map-by", "node", "p"}), HasSubstr("--rankfile conflicts with"));
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile conflicts with"));
 }
 
 TEST(Errors, OfEnvFilesNameTheLine) {
   CommandLineFixture fixture;
   fixture.files["/cwd/e"] = "A=1\n\nnot a line\n";
-  EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("e:3: not a NAME=VALUE line"));
+  EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("e:3: invalid line: expected NAME=VALUE"));
   fixture.files["/cwd/e"] = "=1\n";
   EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("e:1: "));
   fixture.files["/cwd/e"] = "export A=1\n";
   EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("without \"export\""));
   fixture.files["/cwd/e"] = std::string("A=\0", 3);
   EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("NUL"));
-  EXPECT_THAT(fixture.error({"--env-file", "missing", "p"}), HasSubstr("/cwd/missing: cannot read the file"));
+  EXPECT_THAT(fixture.error({"--env-file", "missing", "p"}), HasSubstr("cannot read /cwd/missing"));
 }
 
 TEST(Errors, ARelativePathNeedsADirectory) {
   CommandLineFixture fixture;
   fixture.cwd = "";
-  EXPECT_THAT(fixture.error({"--wdir", "d", "p"}), HasSubstr("working directory is gone"));
+  EXPECT_THAT(fixture.error({"--wdir", "d", "p"}), HasSubstr("working directory was removed"));
   EXPECT_EQ(fixture.options({"--wdir", "/d", "p"}).request.apps.front().wdir, "/d");
 }
 

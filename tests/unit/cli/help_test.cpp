@@ -1,35 +1,132 @@
-// The help and the man page say all that the table has, and fit a reader.
+// The help texts, the man page and docs/options.md contain the whole option table and fit their widths.
+#include <fstream>
+#include <sstream>
+
+#include "cli/help.h"
+#include "cli/help_pages.h"
+#include "cli/help_text.h"
+#include "cli/name_index.h"
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(Help, NamesEveryOptionAndFitsTwoScreens) {
-  const std::string text = CommandLineFixture{}.text({"--help"});
-  for (const OptionSpec& spec : option_table()) {
-    const auto named = HasSubstr(dashed(spec.name()));
-    if (spec.section == Section::hidden || spec.rare) {
-      EXPECT_THAT(text, Not(named));
-    } else {
-      EXPECT_THAT(text, AllOf(named, HasSubstr(std::string(spec.help))));
-    }
-  }
-  const std::vector<TextLine> lines = lines_of(text, "");
-  EXPECT_LE(lines.size(), 78u);
-  for (const TextLine& line : lines) EXPECT_LE(line.text.size(), 120u) << line.text;
+constexpr size_t kMostLines = 50;
+constexpr long kCommonOptions = 25;
+
+void expect_fits(const std::string& text, size_t columns = kHelpWidth) {
+  for (const TextLine& line : lines_of(text, "")) EXPECT_LE(line.text.size(), columns) << line.text;
 }
 
-TEST(Help, ComesBeforeWhatFollowsIt) {
+std::string joined(const std::string& text) {  // one space for each run of spaces and newlines
+  std::string out;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n';
+    if (!space || !out.ends_with(' ')) out += space ? ' ' : c;
+  }
+  return out;
+}
+
+std::string help_of(const Words& words) {
+  const auto page = help_page(words);
+  return page ? *page : to_text(page.error());
+}
+
+TEST(Help, ListsTheCommonOptionsOnOneScreen) {
+  const std::string text = CommandLineFixture{}.text({"--help"});
+  EXPECT_LE(lines_of(text, "").size(), kMostLines);
+  expect_fits(text);
+  EXPECT_EQ(std::ranges::count(option_table(), true, &OptionSpec::common), kCommonOptions);
+  for (const OptionSpec& spec : option_table()) {
+    if (spec.common) {
+      EXPECT_THAT(joined(text), AllOf(HasSubstr(short_spelling(spec)), HasSubstr(std::string(spec.help))));
+    }
+  }
+  for (const char* name : {"--as", "--fake-hosts", "--hang-after", "--progress", "--stdout-file", "  chaos ",
+                           "  hosts ", "  check ", "  stacks ", "  ranktable ", "  help ", "--help-all", "man dlaunch"})
+    EXPECT_THAT(text, HasSubstr(name));
+}
+
+TEST(Help, HelpAllListsEveryOption) {
+  const std::string text = CommandLineFixture{}.text({"--help-all"});
+  expect_fits(text);
+  for (const OptionSpec& spec : option_table()) {
+    const std::string line = "\n  " + spelling(spec);
+    if (spec.section == Section::hidden) {
+      EXPECT_THAT(text, Not(HasSubstr(line)));
+    } else {
+      EXPECT_THAT(text, HasSubstr(line));
+      EXPECT_THAT(joined(text), HasSubstr(std::string(spec.help)));
+    }
+  }
+  EXPECT_THAT(text, HasSubstr(std::string(kTimeNote)));
+}
+
+TEST(Help, StopsParsingAtTheOption) {
   for (const Words& args : {Words{"-h"}, Words{"-help"}, Words{"--help", "--bogus"}, Words{"-n", "2", "--help", "p"},
-                            Words{"a", ":", "--help"}}) {
+                            Words{"a", ":", "--help"}, Words{"--help-all", "--bogus"}}) {
     EXPECT_THAT(CommandLineFixture{}.text(args), StartsWith("Usage: dlaunch"));
   }
   EXPECT_THAT(CommandLineFixture{}.error({"--bogus", "--help"}), HasSubstr("--bogus"));
+}
+
+TEST(HelpTopics, ExplainTheirOptions) {
+  for (const HelpPage& page : help_pages()) {
+    const std::string name(page.names.substr(0, page.names.find(' ')));
+    const std::string text = CommandLineFixture{}.text({"help", name});
+    expect_fits(text);
+    EXPECT_THAT(text, HasSubstr(std::string(page.title)));
+    each_name(page.options, [&](std::string_view option) {
+      const OptionSpec* spec = find_option(option).spec;
+      ASSERT_TRUE(spec) << option;
+      EXPECT_THAT(joined(text), AllOf(HasSubstr(std::string(spec->help)), HasSubstr(joined(std::string(spec->more)))));
+    });
+  }
+}
+
+TEST(HelpTopics, CoverEveryOption) {
+  for (const OptionSpec& spec : option_table()) {
+    if (spec.section == Section::hidden) continue;
+    bool found = false;
+    for (const HelpPage& page : help_pages()) {
+      each_name(page.options, [&](std::string_view name) { found = found || find_option(name).spec == &spec; });
+    }
+    EXPECT_TRUE(found) << "add to a page of help_pages.cpp: " << spec.name();
+  }
+}
+
+TEST(HelpTopics, HaveDistinctNames) {
+  for (const HelpPage& page : help_pages()) {
+    each_name(page.names, [&](std::string_view name) { EXPECT_EQ(find_help_page(name), &page) << name; });
+  }
+}
+
+TEST(HelpTopics, AreListedWithoutAWord) {
+  const std::string text = help_of({});
+  for (const HelpPage& page : help_pages())
+    EXPECT_THAT(text, HasSubstr("\n  " + std::string(page.names.substr(0, page.names.find(' ')))));
+  EXPECT_EQ(text, help_of({"--help"}));
+  EXPECT_EQ(text, help_of({"help"}));
+}
+
+TEST(HelpTopics, ExplainOneOption) {
+  EXPECT_THAT(help_of({"--hang-after"}), AllOf(HasSubstr("--hang-after TIME"), HasSubstr("stacks, state and CPU use")));
+  EXPECT_EQ(help_of({"stdout-file"}), help_of({"--stdout-file"}));
+  EXPECT_THAT(help_of({"-n"}), HasSubstr("start N ranks"));
+}
+
+TEST(HelpTopics, RejectUnknownWords) {
+  EXPECT_THAT(CommandLineFixture{}.error({"help", "bogus"}),
+              AllOf(HasSubstr("unknown topic \"bogus\""), HasSubstr("restarts"), HasSubstr("exit-codes")));
+  EXPECT_THAT(CommandLineFixture{}.error({"help", "mpi", "bogus"}), HasSubstr("unexpected word \"bogus\""));
+  EXPECT_THAT(CommandLineFixture{}.error({"help", "chaos", "link"}), HasSubstr("unexpected word \"link\""));
+  EXPECT_THAT(CommandLineFixture{}.error({"help", "ranktable", "--", "check"}), HasSubstr("unexpected word \"--\""));
 }
 
 TEST(Version, NamesTheLibraries) {
@@ -41,7 +138,7 @@ TEST(Version, NamesTheLibraries) {
   }
 }
 
-TEST(ManPage, IsMadeFromTheSameTable) {
+TEST(ManPage, HasEveryOptionAndTopic) {
   const std::string text = CommandLineFixture{}.text({"--help-man"});
   EXPECT_THAT(text, StartsWith(".TH DLAUNCH 1"));
   for (const OptionSpec& spec : option_table()) {
@@ -50,12 +147,20 @@ TEST(ManPage, IsMadeFromTheSameTable) {
     for (const char c : dashed(spec.name())) escaped += c == '-' ? "\\-" : std::string(1, c);
     EXPECT_THAT(text, HasSubstr("\n.B " + escaped)) << spec.name();
   }
-  EXPECT_THAT(text, AllOf(HasSubstr("\\-\\-output\\-filename"), HasSubstr(".SS Look before you run"),
-                          HasSubstr(".SH EXIT STATUS")));
+  EXPECT_THAT(text, AllOf(HasSubstr("\\-\\-output\\-filename"), HasSubstr(".SS Inspection and reports"),
+                          HasSubstr(".SH EXIT STATUS"), HasSubstr(".SH DETECT HANGS")));
   for (const TextLine& line : lines_of(text, "")) {
     const bool request = line.text.starts_with('.');
     EXPECT_TRUE(!request || line.text.size() > 2) << line.where << line.text;
   }
+}
+
+TEST(OptionsPage, IsTheGeneratedText) {
+  std::ifstream file(DLAUNCH_DOCS "/options.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_TRUE(page.str() == CommandLineFixture{}.text({"--help-markdown"}))
+      << "regenerate the page: build/dev/bin/dlaunch --help-markdown > docs/options.md";
 }
 
 }  // namespace

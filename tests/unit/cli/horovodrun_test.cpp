@@ -1,4 +1,4 @@
-// horovodrun's lines: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of horovodrun: equivalent dlaunch commands, notes and errors.
 #include "cli/horovodrun/horovodrun.h"
 
 #include "launcher_fixture.h"
@@ -23,7 +23,7 @@ LauncherFixture horovodrun(const std::string& defaults = kGloo) {
 
 class HorovodrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(HorovodrunLine, IsTheSameAs) { EXPECT_EQ(horovodrun().same(GetParam().args), GetParam().same); }
+TEST_P(HorovodrunLine, HasEquivalentLine) { EXPECT_EQ(horovodrun().same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, HorovodrunLine,
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-np", "2", "--log-without-timestamp", "x"}, "-n 2 -x HOROVOD_LOG_HIDE_TIME=1 x"},
         SameLine{{"-np", "2", "--log-with-timestamp", "x"}, "-n 2 -x HOROVOD_LOG_HIDE_TIME=0 x"}));
 
-TEST(Horovodrun, MpiIsMpirun) {
+TEST(Horovodrun, TranslatesMpiToMpirun) {
   const LauncherFixture mpi = horovodrun(kMpi);
   EXPECT_EQ(mpi.same({"-np", "2", "--mpi", "x"}), "-n 2 x");
   EXPECT_EQ(mpi.same({"-np", "2", "--mpi-args=--oversubscribe -x 'A=b c' --bind-to core", "x"}),
@@ -82,7 +82,7 @@ TEST(Horovodrun, MpiIsMpirun) {
               ElementsAre(HasSubstr("--mpi-args changes nothing with --gloo")));
 }
 
-TEST(Horovodrun, TakesTheHostsOfLsf) {
+TEST(Horovodrun, UsesHostsOfLsf) {
   LauncherFixture fixture = horovodrun();
   fixture.environment.emplace_back("LSB_JOBID=7");
   EXPECT_FALSE(fixture.options({"-np", "2", "x"}).hosts.ignore_resource_manager);
@@ -90,7 +90,7 @@ TEST(Horovodrun, TakesTheHostsOfLsf) {
   EXPECT_TRUE(fixture.options({"-np", "2", "-Ha:2", "x"}).hosts.ignore_resource_manager);
 }
 
-TEST(Horovodrun, NotesWhatChangesNothing) {
+TEST(Horovodrun, PrintsNotesForOptionsWithoutEffect) {
   const Options options = horovodrun().options(
       {"-np", "2", "--disable-cache", "--autotune-log-file=l", "--no-timeline-mark-cycles", "--verbose", "x"});
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--disable-cache changes nothing here"),
@@ -106,35 +106,38 @@ TEST(Horovodrun, NotesWhatChangesNothing) {
 
 class RefusedHorovodrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedHorovodrunLine, SaysWhatToWrite) {
-  EXPECT_THAT(horovodrun().error(GetParam().args), HasSubstr(GetParam().says));
+TEST_P(RefusedHorovodrunLine, HasMessage) {
+  EXPECT_THAT(horovodrun().error(GetParam().args), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedHorovodrunLine,
-    testing::Values(RefusedLine{{"x"}, "write how many ranks: -np 4"},
-                    RefusedLine{{"-np", "0", "x"}, "write one from 1"},
-                    RefusedLine{{"-np", "9", "-hostfile", "hosts", "x"}, "9 are more than the 8 slots"},
-                    RefusedLine{{"-np", "2", "-H", "a", "x"}, "has a host without its number"},
-                    RefusedLine{{"-np", "2", "-H", "a:2", "-hostfile", "hosts", "x"}, "does not go with --hosts"},
-                    RefusedLine{{"-np", "2", "-hostfile", "none", "x"}, "none: cannot read"},
-                    RefusedLine{{"-np", "2", "--min-np", "2", "x"}, "Horovod Elastic needs horovodrun itself"},
-                    RefusedLine{{"-np", "2", "--host-discovery-script=s", "x"}, "Horovod Elastic"},
-                    RefusedLine{{"-np", "2", "--blacklist-cooldown-range", "60", "300", "x"}, "Horovod Elastic"},
-                    RefusedLine{{"-np", "2", "--config-file=c.yaml", "x"}, "c.yaml: cannot read"},
-                    RefusedLine{{"-cb"}, "ask horovodrun"}, RefusedLine{{"--jsrun", "-np", "2", "x"}, "leave it out"},
-                    RefusedLine{{"-np", "2", "--gloo", "--mpi", "x"}, "does not go with --gloo"},
+    testing::Values(RefusedLine{{"x"}, "horovodrun: missing -np"},
+                    RefusedLine{{"-np", "0", "x"}, "expected 1 to 1048576"},
+                    RefusedLine{{"-np", "9", "-hostfile", "hosts", "x"}, "not enough slots: 9 ranks, 8 slots"},
+                    RefusedLine{{"-np", "2", "-H", "a", "x"}, "invalid host list \"a\""},
+                    RefusedLine{{"-np", "2", "-H", "a:2", "-hostfile", "hosts", "x"},
+                                "--hostfile conflicts with --hosts"},
+                    RefusedLine{{"-np", "2", "-hostfile", "none", "x"}, "cannot read /cwd/none"},
+                    RefusedLine{{"-np", "2", "--min-np", "2", "x"}, "--min-np: not supported: dlaunch does not add"},
+                    RefusedLine{{"-np", "2", "--host-discovery-script=s", "x"}, "not supported: dlaunch does not add"},
+                    RefusedLine{{"-np", "2", "--blacklist-cooldown-range", "60", "300", "x"},
+                                "not supported: dlaunch does not add"},
+                    RefusedLine{{"-np", "2", "--config-file=c.yaml", "x"}, "cannot read /cwd/c.yaml"},
+                    RefusedLine{{"-cb"}, "run horovodrun --check-build"},
+                    RefusedLine{{"--jsrun", "-np", "2", "x"}, "--jsrun: not supported"},
+                    RefusedLine{{"-np", "2", "--gloo", "--mpi", "x"}, "--mpi conflicts with --gloo"},
                     RefusedLine{{"-np", "2", "--mpi-args=-gpu", "x"}, "--mpi-args"},
-                    RefusedLine{{"-np", "2", "--mpi-args=-n 2 prog", "x"}, "more than options of mpirun's"},
-                    RefusedLine{{"-np", "2", "--cycle-time-ms=x", "x"}, "is no number from 0"},
-                    RefusedLine{{"-np", "2", "--cache-capacity=-1", "x"}, "is no whole number"},
+                    RefusedLine{{"-np", "2", "--mpi-args=-n 2 prog", "x"}, "expected only options of mpirun"},
+                    RefusedLine{{"-np", "2", "--cycle-time-ms=x", "x"}, "expected a number from 0"},
+                    RefusedLine{{"-np", "2", "--cache-capacity=-1", "x"}, "expected a whole number from 0"},
                     RefusedLine{{"-np", "2", "--autotune-gaussian-process-noise=2", "x"}, "from 0 to 1"},
                     RefusedLine{{"-np", "2", "--log-level=LOUD", "x"}, "TRACE, DEBUG"},
-                    RefusedLine{{"-np", "2", "--num_proc=2", "x"}, "did you mean --num-proc?"},
-                    RefusedLine{{"-np", "2", "-pr", "x"}, "beginning of several options"},
-                    RefusedLine{{"--np", "2", "x"}, "needs -np"}, RefusedLine{{"-np", "2"}, "no script was named"}));
+                    RefusedLine{{"-np", "2", "--num_proc=2", "x"}, "use --num-proc"},
+                    RefusedLine{{"-np", "2", "-pr", "x"}, "ambiguous option"},
+                    RefusedLine{{"--np", "2", "x"}, "missing -np"}, RefusedLine{{"-np", "2"}, "missing program"}));
 
-/// As Horovod's own example has it.
+/// The example of Horovod's documentation.
 constexpr const char* kConfig =
     "controller: gloo\n\nparams:\n  fusion_threshold_mb: 32\n  cycle_time_ms: 3.5\n  hierarchical_allreduce: true\n\n"
     "autotune:\n  enabled: true\n  log_file: 'l.txt'\n  warmup_samples: 5\n\n"
@@ -149,7 +152,7 @@ LauncherFixture with_config(const std::string& text, const std::string& defaults
   return fixture;
 }
 
-TEST(HorovodrunConfig, SetsWhatTheLineDoesNotSay) {
+TEST(HorovodrunConfig, CommandLineOverridesFile) {
   const Words line = {"-np", "2", "--config-file", "c.yaml"};
   const auto of = [&](const std::string& text, Words more) {
     more.insert(more.begin(), line.begin(), line.end());
@@ -174,41 +177,43 @@ TEST(HorovodrunConfig, SetsWhatTheLineDoesNotSay) {
   EXPECT_EQ(of("params:\ntimeline: {}\n", {}), "-n 2 x");
 }
 
-TEST(HorovodrunConfig, NamesTheController) {
+TEST(HorovodrunConfig, ChoosesTheController) {
   const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
   EXPECT_EQ(with_config("controller: MPI\n", kMpi).same(line), "-n 2 x");
   EXPECT_EQ(with_config("controller: mpi\n").same({"--gloo", "-np", "2", "--config-file=c.yaml", "x"}), "-n 2 x");
 }
 
-TEST(HorovodrunConfig, IsNotNotedForWhatIsTurnedOff) {
+TEST(HorovodrunConfig, PrintsNoNoteForDisabledSettings) {
   const Words line = {"-np", "2", "--config-file=c.yaml", "x"};
   EXPECT_THAT(with_config("autotune:\n  enabled: false\n  log_file: l\n").options(line).notes, IsEmpty());
   EXPECT_THAT(with_config("logging:\n  hide_timestamp: true\n").options(line).notes,
-              ElementsAre(HasSubstr("c.yaml:2: hide_timestamp changes nothing, as for horovodrun")));
+              ElementsAre(HasSubstr("c.yaml:2: hide_timestamp changes nothing, as in horovodrun")));
 }
 
-TEST(HorovodrunConfig, IsRefusedByNameAndLine) {
+TEST(HorovodrunConfig, ErrorNamesKeyAndLine) {
   const auto refused = [](const std::string& text) {
     return with_config(text).error({"-np", "2", "--config-file=c.yaml", "x"});
   };
-  EXPECT_THAT(refused("params:\n  surprise: 1\n"), HasSubstr("c.yaml:2: surprise of params is no setting"));
-  EXPECT_THAT(refused("verbose: true\n"), HasSubstr("c.yaml:1: verbose is no setting that horovodrun reads"));
-  EXPECT_THAT(refused("params: 3\n"), HasSubstr("c.yaml:1: params is no setting"));
-  EXPECT_THAT(refused("stall-check:\n  enabled: true\n"), HasSubstr("c.yaml:1: \"stall-check\" has more than"));
-  EXPECT_THAT(refused("controller: nccl\n"), HasSubstr("write gloo or mpi"));
-  EXPECT_THAT(refused("autotune:\n  enabled: 'true'\n"), HasSubstr("c.yaml:2: enabled is neither true nor false"));
+  EXPECT_THAT(refused("params:\n  surprise: 1\n"), HasSubstr("c.yaml:2: unknown key \"surprise\" in params"));
+  EXPECT_THAT(refused("verbose: true\n"), HasSubstr("c.yaml:1: unknown key \"verbose\""));
+  EXPECT_THAT(refused("params: 3\n"), HasSubstr("c.yaml:1: unknown key \"params\""));
+  EXPECT_THAT(refused("stall-check:\n  enabled: true\n"), HasSubstr("c.yaml:1: invalid key \"stall-check\""));
+  EXPECT_THAT(refused("controller: nccl\n"),
+              HasSubstr("c.yaml:1: controller: invalid value \"nccl\": expected gloo or mpi"));
+  EXPECT_THAT(refused("autotune:\n  enabled: 'true'\n"),
+              HasSubstr("c.yaml:2: enabled: invalid value \"true\": expected true or false"));
   EXPECT_THAT(refused("\nparams:\n  cache_capacity: many\n"),
-              HasSubstr("c.yaml:3: cache_capacity: \"many\" is no whole"));
-  EXPECT_THAT(refused("params: [1]\n"), HasSubstr("no other part of YAML"));
+              HasSubstr("c.yaml:3: cache_capacity: invalid number \"many\": expected a whole"));
+  EXPECT_THAT(refused("params: [1]\n"), HasSubstr("dlaunch reads KEY: VALUE lines"));
 }
 
-TEST(Horovodrun, IsNamedByTheFirstWord) {
+TEST(Horovodrun, IsChosenByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "horovodrun", "-np", "2", "x"}).request.apps[0].ranks, 2);
   EXPECT_THAT(horovodrun().text({"-h"}), HasSubstr("-np, --num-proc N"));
   EXPECT_THAT(horovodrun().text({"-v"}), HasSubstr("dlaunch"));
 }
 
-TEST(Horovodrun, TheDocumentHasItsOptions) { expect_table_in("horovodrun.md", horovodrun_launcher()); }
+TEST(Horovodrun, PageListsTheOptions) { expect_table_in("migrate/others.md", horovodrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -1,6 +1,8 @@
-// A fixture for the lines of launchers that have options of their own: what each amounts to as dlaunch's own line.
+// A fixture for command lines of other launchers and their equivalent dlaunch commands.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -10,17 +12,17 @@
 namespace dlaunch::cli {
 
 struct LauncherFixture : CommandLineFixture {
-  /// `defaults`: the options that nearly all its lines amount to; same() leaves them out where they stand so.
+  /// `defaults`: options of nearly all equivalent commands; same() removes them.
   LauncherFixture(const std::string& launcher, const std::string& defaults) : defaults_(defaults) {
     program_name = launcher;
   }
 
-  /// The line that it amounts to, without the defaults.
+  /// The equivalent dlaunch command, without the defaults.
   std::string same(const Words& args) const {
     constexpr const char* kSame = "is the same as: dlaunch ";
     const Options made = options(args);
     std::string text = made.remarks.empty() ? "" : made.remarks.front();
-    if (!text.starts_with(kSame)) return "not a launcher's line: " + text;
+    if (!text.starts_with(kSame)) return "missing equivalent command: " + text;
     text.erase(0, std::string(kSame).size());
     for (std::string option : options_of(defaults_)) {
       option += ' ';
@@ -31,7 +33,7 @@ struct LauncherFixture : CommandLineFixture {
   }
 
  private:
-  /// "--a", "--b c"
+  /// Splits "--a --b c" into "--a" and "--b c".
   static Words options_of(const std::string& line) {
     Words found;
     std::istringstream words(line);
@@ -57,18 +59,27 @@ inline void PrintTo(const SameLine& line, std::ostream* out) { print_words(line.
 
 struct RefusedLine {
   Words args;
-  std::string says;
+  std::string message;  // part of the error
 };
 
 inline void PrintTo(const RefusedLine& line, std::ostream* out) { print_words(line.args, *out); }
 
-/// The page of docs has the table of the launcher's rows.
+/// Checks that the page contains the table of the launcher's rows. With DLAUNCH_UPDATE_GOLDEN set, replaces the table
+/// of the page, from the header row to the next empty line.
 inline void expect_table_in(const std::string& page, const LauncherSpec& launcher) {
-  std::ifstream file(std::string(DLAUNCH_DOCS "/") + page);
-  std::stringstream text;
-  text << file.rdbuf();
+  const std::string path = std::string(DLAUNCH_DOCS "/") + page;
+  std::stringstream read;
+  read << std::ifstream(path).rdbuf();
+  std::string text = read.str();
   const std::string table = launcher_table(launcher);
-  EXPECT_THAT(text.str(), testing::HasSubstr(table)) << "it should be:\n" << table;
+  const size_t begin = text.find(table.substr(0, table.find('\n') + 1));
+  ASSERT_NE(begin, std::string::npos) << "missing table of " << launcher.name;
+  const size_t end = std::min(text.find("\n\n", begin), text.size() - 1) + 1;
+  if (std::getenv("DLAUNCH_UPDATE_GOLDEN")) {
+    text.replace(begin, end - begin, table);
+    std::ofstream(path) << text;
+  }
+  EXPECT_EQ(text.substr(begin, end - begin), table);
 }
 
 }  // namespace dlaunch::cli

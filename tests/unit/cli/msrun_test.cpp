@@ -1,4 +1,4 @@
-// msrun's lines: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of msrun: equivalent dlaunch commands, notes and errors.
 #include "cli/msrun/msrun.h"
 
 #include "launcher_fixture.h"
@@ -15,7 +15,7 @@ const LauncherFixture kMsrun{"msrun", "--ignore-resource-manager --oversubscribe
 
 class MsrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(MsrunLine, IsTheSameAs) { EXPECT_EQ(kMsrun.same(GetParam().args), GetParam().same); }
+TEST_P(MsrunLine, HasEquivalentLine) { EXPECT_EQ(kMsrun.same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, MsrunLine,
@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "-N 2 --same-line --rendezvous h:9000 --nodes 3 --output-filename 'worker_{rank}.log' -x "
                  "MS_TOPO_TIMEOUT=-1 python t.py"}));
 
-TEST(Msrun, ASimulationHasNoScheduler) {
+TEST(Msrun, SimulationStartsWithoutScheduler) {
   const LauncherFixture simulated{"msrun", "--ignore-resource-manager --oversubscribe --env-for mindspore"};
   EXPECT_EQ(simulated.same({"--worker_num=4", "--sim_level=1", "--join=True", "t.py"}),
             "-N 4 --output-filename 'worker_{rank}.log' -x MS_SIMULATION_LEVEL=1 python t.py");
@@ -62,44 +62,45 @@ TEST(Msrun, ASimulationHasNoScheduler) {
   EXPECT_THAT(by_variable.same({"--join=True", "t.py"}), HasSubstr("-x MS_SIMULATION_LEVEL=2"));
 }
 
-TEST(Msrun, NotesWhatDiffers) {
-  EXPECT_THAT(kMsrun.options({"t.py"}).notes, ElementsAre(HasSubstr("dlaunch waits for them")));
+TEST(Msrun, PrintsNotesForDifferences) {
+  EXPECT_THAT(kMsrun.options({"t.py"}).notes, ElementsAre(HasSubstr("dlaunch waits for the ranks")));
   EXPECT_THAT(kMsrun.options({"--join=False", "--node_rank=3", "--worker_log_name={ip}", "t.py"}).notes,
               ElementsAre(HasSubstr("--node_rank changes nothing here"), HasSubstr("{ip} of --worker_log_name"),
-                          HasSubstr("--join False returns at once")));
+                          HasSubstr("--join False: dlaunch waits")));
   EXPECT_THAT(kMsrun.options({"--join=True", "--node_rank=0", "t.py"}).notes, IsEmpty());
 }
 
-TEST(Msrun, TakesTheInterpreterThatIsThere) { EXPECT_EQ(programs(kMsrun.options({"t.py"})).front().front(), "python"); }
+TEST(Msrun, UsesTheInstalledInterpreter) { EXPECT_EQ(programs(kMsrun.options({"t.py"})).front().front(), "python"); }
 
 class RefusedMsrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedMsrunLine, SaysWhatToWrite) { EXPECT_THAT(kMsrun.error(GetParam().args), HasSubstr(GetParam().says)); }
+TEST_P(RefusedMsrunLine, HasMessage) { EXPECT_THAT(kMsrun.error(GetParam().args), HasSubstr(GetParam().message)); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedMsrunLine,
     testing::Values(
-        RefusedLine{{"--worker-num=2", "t.py"}, "did you mean --worker_num?"},
-        RefusedLine{{"--worker_num=2", "--local_worker_num=4", "t.py"}, "write --worker_num 4"},
-        RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "is no multiple of --local_worker_num 8"},
-        RefusedLine{{"--worker_num=0", "t.py"}, "write one from 1"},
-        RefusedLine{{"--join=true", "t.py"}, "is neither True nor False"},
+        RefusedLine{{"--worker-num=2", "t.py"}, "use --worker_num"},
+        RefusedLine{{"--worker_num=2", "--local_worker_num=4", "t.py"}, "set --worker_num 4"},
+        RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "expected a multiple of --local_worker_num 8"},
+        RefusedLine{{"--worker_num=0", "t.py"}, "expected 1 to 1048576"},
+        RefusedLine{{"--join=true", "t.py"}, "expected True or False"},
         RefusedLine{{"--bind_core", "{\"device0\":[\"0-10\"]}", "t.py"}, "--rankfile FILE"},
         RefusedLine{{"--sim_rank_id=1", "t.py"}, "add --sim_level"},
-        RefusedLine{{"--sim_level=4", "t.py"}, "from 0 to 3"},
+        RefusedLine{{"--sim_level=4", "t.py"}, "expected 0 to 3"},
         RefusedLine{{"--sim_level=1", "--worker_num=16", "t.py"}, "--sim_rank_id R"},
-        RefusedLine{{"--tail_worker_log=x", "t.py"}, "write -1 for all"},
-        RefusedLine{{"--cluster_time_out=x", "t.py"}, "is no number of seconds"},
-        RefusedLine{{"--master_port=99999", "t.py"}, "from 1 to 65535"},
-        RefusedLine{{"--worker", "2", "t.py"}, "beginning of several options: --worker_num, --worker_log_name"},
-        RefusedLine{{"--worker_num=2"}, "no script was named"}));
+        RefusedLine{{"--sim_level=1", "--local_worker_num=4", "t.py"}, "--sim_rank_id R"},
+        RefusedLine{{"--tail_worker_log=x", "t.py"}, "expected -1 for all"},
+        RefusedLine{{"--cluster_time_out=x", "t.py"}, "invalid number of seconds \"x\""},
+        RefusedLine{{"--master_port=99999", "t.py"}, "expected 1 to 65535"},
+        RefusedLine{{"--worker", "2", "t.py"}, "ambiguous option \"--worker\": --worker_num, --worker_log_name"},
+        RefusedLine{{"--worker_num=2"}, "missing program"}));
 
-TEST(Msrun, IsNamedByTheFirstWord) {
+TEST(Msrun, IsChosenByTheFirstWord) {
   EXPECT_EQ(CommandLineFixture{}.options({"--as", "msrun", "--worker_num=2", "t.py"}).request.ranks_per_host, 2);
   EXPECT_THAT(kMsrun.text({"--help"}), AllOf(HasSubstr("--local_worker_num L"), HasSubstr("dlaunch --as msrun")));
 }
 
-TEST(Msrun, TheDocumentHasItsOptions) { expect_table_in("msrun.md", msrun_launcher()); }
+TEST(Msrun, PageListsTheOptions) { expect_table_in("migrate/others.md", msrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -51,19 +51,20 @@ TEST(ProgressPattern, ALongOneIsShownInPart) {
   const CommandLineFixture line;
   for (const std::string& pattern : {"(" + std::string(100'000, 'x'), "(?P<" + std::string(100'000, 'x')}) {
     const std::string said = line.error({"--progress", pattern.c_str(), "true"});
-    EXPECT_THAT(said, HasSubstr("…\" cannot find the progress of ranks"));
+    EXPECT_THAT(said, HasSubstr("…\": "));
     EXPECT_LT(said.size(), 1000u);
   }
 }
 
 TEST(ProgressPattern, IsCheckedWithTheLine) {
   const CommandLineFixture line;
-  EXPECT_THAT(
-      line.error({"--progress", "step (\\d+", "true"}),
-      AllOf(HasSubstr("--progress: \"step (\\d+\" "), HasSubstr("missing )"), HasSubstr("--progress 'step (\\d+)'")));
-  EXPECT_THAT(line.error({"--progress", "", "true"}), HasSubstr("it is empty"));
-  EXPECT_THAT(line.error({"--progress", "(a)(\\d+)", "true"}), HasSubstr("it has 2 groups"));
-  EXPECT_THAT(line.error({"--progress", "(a{1000}){1000}", "true"}), HasSubstr("cannot find the progress"));
+  EXPECT_THAT(line.error({"--progress", "step (\\d+", "true"}),
+              AllOf(HasSubstr("--progress: invalid pattern \"step (\\d+\": "), HasSubstr("missing )"),
+                    HasSubstr("such as 'step (\\d+)'")));
+  EXPECT_THAT(line.error({"--progress", "", "true"}),
+              HasSubstr("--progress: invalid pattern \"\": expected a pattern"));
+  EXPECT_THAT(line.error({"--progress", "(a)(\\d+)", "true"}), HasSubstr("expected at most one group, found 2"));
+  EXPECT_THAT(line.error({"--progress", "(a{1000}){1000}", "true"}), HasSubstr("--progress: invalid pattern"));
   EXPECT_THAT(line.error({"--progress", "(?=a)", "true"}), HasSubstr("invalid perl operator"));
 }
 
@@ -90,7 +91,7 @@ TEST(StacksOn, IsASignalWithoutAnotherMeaning) {
   EXPECT_EQ(line.options({"--stacks-on", "SIGUSR1", "true"}).stacks_on, SIGUSR1);
   EXPECT_EQ(line.options({"--stacks-on", "12", "true"}).stacks_on, SIGUSR2);
   for (const char* other : {"KILL", "STOP", "TERM", "INT", "CHLD", "CONT", "HUP", "WINCH", "0", "", "SIG", "nothing"}) {
-    EXPECT_THAT(line.error({"--stacks-on", other, "true"}), HasSubstr("write USR1, USR2 or QUIT")) << other;
+    EXPECT_THAT(line.error({"--stacks-on", other, "true"}), HasSubstr("expected USR1, USR2 or QUIT")) << other;
   }
 }
 
@@ -98,7 +99,7 @@ TEST(StacksOn, DoesNotTakeTheSignalsOfACheckpoint) {
   const CommandLineFixture line;
   EXPECT_THAT(
       line.error({"--checkpoint-signal", "TERM", "--stacks-on", "USR1", "true"}),
-      AllOf(HasSubstr("--stacks-on USR1: does not go with --checkpoint-signal"), HasSubstr("say --stacks-on QUIT")));
+      AllOf(HasSubstr("--stacks-on USR1 conflicts with --checkpoint-signal"), HasSubstr("use --stacks-on QUIT")));
   EXPECT_EQ(line.options({"--checkpoint-signal", "USR1", "--stacks-on", "QUIT", "true"}).stacks_on, SIGQUIT);
 }
 

@@ -1,4 +1,4 @@
-// srun's lines: what each amounts to as dlaunch's own line, in a Slurm job and on one machine, and what is refused.
+// Command lines of srun in a Slurm job and on one machine: equivalent dlaunch commands, notes and errors.
 #include "cli/srun/srun.h"
 
 #include "launcher_fixture.h"
@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 constexpr const char* kUsual = "--oversubscribe --env-for slurm --stdin all --on-failure continue";
 
-/// Of three nodes with 4 CPUs each.
+/// In a Slurm job of three nodes with 4 CPUs each.
 LauncherFixture in_slurm(std::vector<std::string> more = {}) {
   LauncherFixture srun("srun", kUsual);
   srun.environment = {"HOME=/home/u",
@@ -30,7 +30,7 @@ LauncherFixture in_slurm(std::vector<std::string> more = {}) {
 
 class SrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(SrunLine, IsTheSameAs) { EXPECT_EQ(in_slurm().same(GetParam().args), GetParam().same); }
+TEST_P(SrunLine, HasEquivalentLine) { EXPECT_EQ(in_slurm().same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Places, SrunLine,
@@ -96,10 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
                  "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
                  "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
-                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: no "
-                 "program is named for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
+                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: missing "
+                 "program for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
 
-TEST(Srun, AShellGivesRanksSeveralDevices) {
+TEST(Srun, ShellSelectsSeveralDevicesPerRank) {
   EXPECT_THAT(in_slurm().same({"-n2", "-N1", "--gpus-per-task=2", "--gpu-bind=per_task:2", "x", "y"}),
               testing::AllOf(HasSubstr("a=$((SLURM_LOCALID * 2 + 1)) b=$((SLURM_LOCALID * 2 + 2))"),
                              testing::EndsWith("exec \"$@\"' sh x y")));
@@ -113,19 +113,19 @@ TEST(Srun, ReadsItsVariables) {
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
 }
 
-TEST(Srun, LeavesTheShellsOwnMaskAlone) {
+TEST(Srun, IgnoresCpuMaskOfInteractiveShell) {
   const auto srun = in_slurm({"SLURM_CPU_BIND=quiet,mask_cpu:0x1"});
   EXPECT_EQ(srun.same({"-n1", "x"}), "--include node1 -n 1 x");
   EXPECT_THAT(srun.options({"-n1", "x"}).notes, ElementsAre(HasSubstr("SLURM_CPU_BIND")));
 }
 
-TEST(Srun, NotesOnceWhatIsForAnAllocation) {
+TEST(Srun, PrintsOneNoteForAllocationOptions) {
   EXPECT_THAT(in_slurm().options({"-p", "q", "-A", "a", "--mem=4", "x"}).notes,
               ElementsAre(AllOf(HasSubstr("--mem"), HasSubstr("changes nothing")),
-                          HasSubstr("--account, --partition changes nothing here")));
+                          HasSubstr("--account, --partition change nothing here")));
 }
 
-TEST(Srun, StartsOnThisMachineWithoutAJob) {
+TEST(Srun, StartsOnThisMachineOutsideAJob) {
   const LauncherFixture srun("srun", kUsual);
   EXPECT_EQ(srun.same({"-n4", "x"}), "-n 4 x");
   EXPECT_EQ(srun.same({"-N1", "--ntasks-per-node=3", "x"}), "-n 3 x");
@@ -137,34 +137,37 @@ TEST(Srun, StartsOnThisMachineWithoutAJob) {
 
 class RefusedSrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedSrunLine, SaysWhatToWrite) { EXPECT_THAT(in_slurm().error(GetParam().args), HasSubstr(GetParam().says)); }
+TEST_P(RefusedSrunLine, HasMessage) { EXPECT_THAT(in_slurm().error(GetParam().args), HasSubstr(GetParam().message)); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedSrunLine,
     testing::Values(
-        RefusedLine{{"-n=4", "x"}, "\"=4\" is not a number"},
-        RefusedLine{{"--nod", "2", "x"}, "beginning of several options"}, RefusedLine{{"-n"}, "needs a value"},
-        RefusedLine{{"-n2"}, "no program was named"}, RefusedLine{{"-n13", "x"}, "-O, --overcommit"},
-        RefusedLine{{"-n2", "-c9", "x"}, "leaves room for 0"},
-        RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "several programs, each on nodes"},
-        RefusedLine{{"-N4", "x"}, "more nodes than there are: 3"},
-        RefusedLine{{"-w", "node9", "x"}, "none of the job's nodes"},
-        RefusedLine{{"-r1", "-w", "node2", "x"}, "does not go with -w"},
-        RefusedLine{{"-m", "arbitrary", "x"}, "--rankfile"}, RefusedLine{{"-m", "plane=1x", "x"}, "write plane=N"},
+        RefusedLine{{"-n=4", "x"}, "--ntasks: invalid number \"=4\""},
+        RefusedLine{{"--nod", "2", "x"}, "ambiguous option \"--nod\""}, RefusedLine{{"-n"}, "missing value of -n"},
+        RefusedLine{{"-n2"}, "missing program"}, RefusedLine{{"-n13", "x"}, "add --overcommit"},
+        RefusedLine{{"-n2", "-c9", "x"}, "allows 0 ranks"},
+        RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "not supported: several programs"},
+        RefusedLine{{"-N4", "x"}, "not enough nodes: 3 available"},
+        RefusedLine{{"-w", "node9", "x"}, "unknown node \"node9\""},
+        RefusedLine{{"-r1", "-w", "node2", "x"}, "--relative conflicts with --nodelist"},
+        RefusedLine{{"-m", "arbitrary", "x"}, "--rankfile"}, RefusedLine{{"-m", "plane=1x", "x"}, "expected plane=N"},
         RefusedLine{{"-m", "plane=1", "-m", "round", "x"}, "block, cyclic"},
         RefusedLine{{"--gpus-per-task=2", "--gpu-bind=closest", "x"}, "in the order of the node's list"},
-        RefusedLine{{"--gpus-per-task=a100:2,v100:1", "x"}, "is no number of devices"},
+        RefusedLine{{"--gpus-per-task=a100:2,v100:1", "x"}, "invalid number of devices"},
         RefusedLine{{"--gpu-bind=mask_gpu:3", "x"}, "map_gpu:0,1,2,3"},
-        RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "names no devices"},
+        RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "invalid device list"},
         RefusedLine{{"--tres-per-task=gres/gpu:1", "x"}, "--gpus-per-task"},
-        RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "names no CPUs"}, RefusedLine{{"-W", "x", "x"}, "is not a number"},
-        RefusedLine{{"-t", "1:2:3:4", "x"}, "is no time"}, RefusedLine{{"--jobid=7", "x"}, "not the job that this is"},
-        RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "write pmix"},
-        RefusedLine{{"--open-mode=b", "x"}, "is neither truncate nor append"},
-        RefusedLine{{"-o", "a.%n", "x"}, "%n, which is not known"}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
-        RefusedLine{{"--export=NONE,A", "x"}, "beside NONE"}, RefusedLine{{"--het-group=1", "x"}, "has no groups"}));
+        RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "invalid CPU list"},
+        RefusedLine{{"-W", "x", "x"}, "--wait: invalid number \"x\""},
+        RefusedLine{{"-t", "1:2:3:4", "x"}, "invalid time \"1:2:3:4\""},
+        RefusedLine{{"--jobid=7", "x"}, "not supported: ranks in another job"},
+        RefusedLine{{"--container-image=i", "x"}, "apptainer"}, RefusedLine{{"--mpi=pspmix", "x"}, "expected pmix"},
+        RefusedLine{{"--open-mode=b", "x"}, "expected append or truncate"},
+        RefusedLine{{"-o", "a.%n", "x"}, "unknown field \"%n\""}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
+        RefusedLine{{"--export=NONE,A", "x"}, "NONE conflicts with"},
+        RefusedLine{{"--het-group=1", "x"}, "requires a heterogeneous job"}));
 
-TEST(Srun, TheDocumentHasItsOptions) { expect_table_in("srun.md", srun_launcher()); }
+TEST(Srun, PageListsTheOptions) { expect_table_in("migrate/srun.md", srun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-// torchrun's lines: what each amounts to as dlaunch's own line, what is noted, what is refused.
+// Command lines of torchrun: equivalent dlaunch commands, notes and errors.
 #include "cli/torchrun/torchrun.h"
 
 #include "launcher_fixture.h"
@@ -19,7 +19,7 @@ LauncherFixture torchrun() {
 
 class TorchrunLine : public testing::TestWithParam<SameLine> {};
 
-TEST_P(TorchrunLine, IsTheSameAs) { EXPECT_EQ(torchrun().same(GetParam().args), GetParam().same); }
+TEST_P(TorchrunLine, HasEquivalentLine) { EXPECT_EQ(torchrun().same(GetParam().args), GetParam().same); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, TorchrunLine,
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "-N 1 --wait-hosts 60 --same-line --rendezvous h:29400 --nodes 2 python3 -u t.py"},
         SameLine{{"--label", "--grace", "7", "--nproc-per-node=2", "t.py"}, "-N 2 --label --grace 7 python3 -u t.py"}));
 
-TEST(Torchrun, TheTemplateOfALineBecomesALabel) {
+TEST(Torchrun, TranslatesLinePrefixTemplateToLabel) {
   LauncherFixture fixture = torchrun();
   fixture.environment.emplace_back("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE=${hostname}{${role_name}/${rank}: ");
   EXPECT_EQ(fixture.options({"-t", "3", "--role", "r", "t.py"}).output.label, "{host}{{r/{rank}: ");
@@ -97,10 +97,10 @@ TEST(Torchrun, ReadsItsVariables) {
   EXPECT_EQ(fixture.same({"pkg"}), "-N 4 -x TORCHELASTIC_RUN_ID=9 python3 -u -m pkg");
   EXPECT_EQ(fixture.same({"--nproc-per-node=2", "pkg"}), "-N 2 -x TORCHELASTIC_RUN_ID=9 python3 -u -m pkg");
   fixture.environment = {"PET_STANDALONE=yes"};
-  EXPECT_THAT(fixture.error({"t.py"}), HasSubstr("PET_STANDALONE: is neither 1 nor 0"));
+  EXPECT_THAT(fixture.error({"t.py"}), HasSubstr("PET_STANDALONE: invalid value: expected 1 or 0"));
 }
 
-TEST(Torchrun, SetsOpenItsDefaults) {
+TEST(Torchrun, SetsDefaultsOfTorchrun) {
   const Options options = torchrun().options({"t.py"});
   EXPECT_TRUE(options.hosts.ignore_resource_manager);
   EXPECT_TRUE(options.request.oversubscribe);
@@ -115,13 +115,13 @@ TEST(Torchrun, SetsOpenItsDefaults) {
   EXPECT_EQ(preferred.hosts.fake_devices, 8);
 }
 
-TEST(Torchrun, TakesTheInterpreterThatIsThere) {
+TEST(Torchrun, ReadsInterpreterFromPythonExec) {
   LauncherFixture fixture = torchrun();
   fixture.environment = {"PYTHON_EXEC=/opt/py"};
   EXPECT_EQ(programs(fixture.options({"t.py"})).front().front(), "/opt/py");
 }
 
-TEST(Torchrun, TheOldLauncherGivesTheLocalRankAsAnArgument) {
+TEST(Torchrun, TorchLaunchPassesLocalRankAsArgument) {
   const CommandLineFixture fixture;
   const auto line = [&](Words words) {
     words.insert(words.begin(), {"--as", "torch.distributed.launch"});
@@ -133,12 +133,12 @@ TEST(Torchrun, TheOldLauncherGivesTheLocalRankAsAnArgument) {
   EXPECT_THAT(programs(fixture.options(line({"--use_env", "t.py", "x"}))),
               ElementsAre(Words{"python3", "-u", "t.py", "x"}));
   EXPECT_THAT(programs(fixture.options(line({"--use-env", "--no_python", "./p"}))), ElementsAre(Words{"./p"}));
-  EXPECT_THAT(fixture.error(line({"--no_python", "./p"})), HasSubstr("needs --use-env"));
-  EXPECT_THAT(torchrun().error({"--use_env", "t.py"}), HasSubstr("is no option of torchrun"));
+  EXPECT_THAT(fixture.error(line({"--no_python", "./p"})), HasSubstr("--no-python requires --use-env"));
+  EXPECT_THAT(torchrun().error({"--use_env", "t.py"}), HasSubstr("torchrun: unknown option"));
 }
 
-/// As string.Template's safe_substitute does.
-TEST(Torchrun, PutsTheLocalRankIntoTheArguments) {
+/// Python's string.Template.safe_substitute is the model.
+TEST(Torchrun, ReplacesLocalRankInArguments) {
   const LauncherFixture fixture = torchrun();
   EXPECT_THAT(programs(fixture.options({"t.py", "--gpu=${local_rank}", "$local_rank", "it's"})),
               ElementsAre(Words{"sh", "-c",
@@ -149,7 +149,7 @@ TEST(Torchrun, PutsTheLocalRankIntoTheArguments) {
       ElementsAre(Words{"./p", "a$b", "$local_ranks", "${x}", "$local_rank", "$", ""}));
 }
 
-TEST(Torchrun, NotesWhatChangesNothing) {
+TEST(Torchrun, PrintsNotesForOptionsWithoutEffect) {
   const Options options = torchrun().options(
       {"--monitor-interval=1", "--start_method", "fork", "--local_addr=h", "--monitor-interval=2", "t.py"});
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--start-method changes nothing here"),
@@ -159,40 +159,39 @@ TEST(Torchrun, NotesWhatChangesNothing) {
 
 class RefusedTorchrunLine : public testing::TestWithParam<RefusedLine> {};
 
-TEST_P(RefusedTorchrunLine, SaysWhatToWrite) {
-  EXPECT_THAT(torchrun().error(GetParam().args), HasSubstr(GetParam().says));
+TEST_P(RefusedTorchrunLine, HasMessage) {
+  EXPECT_THAT(torchrun().error(GetParam().args), HasSubstr(GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedTorchrunLine,
-    testing::Values(RefusedLine{{"--nnodes=4:1", "t.py"}, "is no number of nodes"},
-                    RefusedLine{{"--nnodes=4:1", "t.py"}, "is no number of nodes"},
-                    RefusedLine{{"--nnodes", "t.py"}, "\"t.py\" is no number of nodes"},
+    testing::Values(RefusedLine{{"--nnodes=4:1", "t.py"}, "invalid number of nodes \"4:1\""},
+                    RefusedLine{{"--nnodes", "t.py"}, "invalid number of nodes \"t.py\""},
                     RefusedLine{{"--node-rank=1", "t.py"}, "only node 0"},
-                    RefusedLine{{"--nproc-per-node=x", "t.py"}, "write a number, auto, cpu or gpu"},
-                    RefusedLine{{"--rdzv-backend=etcd-v2", "t.py"}, "write c10d"},
+                    RefusedLine{{"--nproc-per-node=x", "t.py"}, "expected a number, auto, cpu or gpu"},
+                    RefusedLine{{"--rdzv-backend=etcd-v2", "t.py"}, "use c10d"},
                     RefusedLine{{"--rdzv-backend=zmq", "t.py"}, "static or c10d"},
-                    RefusedLine{{"--rdzv-endpoint=h:x", "t.py"}, "is no HOST:PORT"},
+                    RefusedLine{{"--rdzv-endpoint=h:x", "t.py"}, "invalid endpoint \"h:x\""},
                     RefusedLine{{"--logs-specs=x", "t.py"}, "--log-dir, -r and -t"},
                     RefusedLine{{"--event-log-handler=mine", "t.py"}, "--report FILE"},
-                    RefusedLine{{"-r", "0:1,2", "t.py"}, "is none of 0, 1, 2 and 3"},
-                    RefusedLine{{"-r", "0:1,1:4", "t.py"}, "is none of 0, 1, 2 and 3"},
-                    RefusedLine{{"-r", "0:1", "-t", "1:1", "t.py"}, "shows other ranks than those of --redirects"},
-                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "shows one stream of some ranks"},
-                    RefusedLine{{"--no-python", "-m", "pkg"}, "does not go with --no-python"},
-                    RefusedLine{{"--numa-binding=socket", "t.py"}, "write node"},
-                    RefusedLine{{"--nproc-per-node=2"}, "no script was named"},
-                    RefusedLine{{"--nproc-per-node"}, "needs a value"},
-                    RefusedLine{{"--nproc-per-node", "--standalone", "t.py"}, "needs a value"},
-                    RefusedLine{{"--n", "1", "t.py"}, "beginning of several"},
-                    RefusedLine{{"--nproc-per_node=2", "t.py"}, "is no option of torchrun"},
+                    RefusedLine{{"-r", "0:1,2", "t.py"}, "invalid streams \"0:1,2\""},
+                    RefusedLine{{"-r", "0:1,1:4", "t.py"}, "invalid streams \"0:1,1:4\""},
+                    RefusedLine{{"-r", "0:1", "-t", "1:1", "t.py"}, "--tee conflicts with --redirects"},
+                    RefusedLine{{"-r", "3", "-t", "1:1", "t.py"}, "not supported: one stream of some ranks"},
+                    RefusedLine{{"--no-python", "-m", "pkg"}, "--module conflicts with --no-python"},
+                    RefusedLine{{"--numa-binding=socket", "t.py"}, "expected node"},
+                    RefusedLine{{"--nproc-per-node=2"}, "missing program"},
+                    RefusedLine{{"--nproc-per-node"}, "missing value of --nproc-per-node"},
+                    RefusedLine{{"--nproc-per-node", "--standalone", "t.py"}, "missing value of --nproc-per-node"},
+                    RefusedLine{{"--n", "1", "t.py"}, "ambiguous option"},
+                    RefusedLine{{"--nproc-per_node=2", "t.py"}, "torchrun: unknown option \"--nproc-per_node\""},
                     RefusedLine{{"--standalone=1", "t.py"}, "takes no value"},
-                    RefusedLine{{"-mpkg"}, "-p: is no option"},
-                    RefusedLine{{"--bogus", "t.py"}, "is no option of torchrun"},
+                    RefusedLine{{"-mpkg"}, "unknown option \"-p\""},
+                    RefusedLine{{"--bogus", "t.py"}, "torchrun: unknown option \"--bogus\""},
                     RefusedLine{{"--nproc-per-node=2", "--label", "t.py"}, "dlaunch --as torchrun --label"},
-                    RefusedLine{{"--standalnoe", "t.py"}, "did you mean --standalone?"}));
+                    RefusedLine{{"--standalnoe", "t.py"}, "use --standalone"}));
 
-TEST(Torchrun, IsNamedByTheFirstWordOnly) {
+TEST(Torchrun, IsChosenOnlyByTheFirstWord) {
   for (const Words& first :
        {Words{"--as", "torchrun"}, Words{"--personality=torchrun"}, Words{"--as=torch.distributed.run"}}) {
     Words words = first;
@@ -201,17 +200,19 @@ TEST(Torchrun, IsNamedByTheFirstWordOnly) {
     dlaunch.program_name = "dlaunch";
     EXPECT_EQ(dlaunch.same(words), "-N 2 python3 -u hosts");
   }
-  EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", "--as", "torchrun", "t.py"}), HasSubstr("is not the first word"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", "--as", "torchrun", "t.py"}),
+              HasSubstr("must be the first option"));
   EXPECT_THAT(torchrun().error({"--as", "elsewhat", "t.py"}), HasSubstr("torchrun, torch.distributed.launch"));
   EXPECT_EQ(torchrun().options({"--as", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
 }
 
 TEST(Torchrun, HelpListsItsOptions) {
-  EXPECT_THAT(torchrun().text({"--help"}), AllOf(HasSubstr("--nproc-per-node N"), HasSubstr("-r, --redirects 0-3")));
+  EXPECT_THAT(torchrun().text({"--help"}),
+              AllOf(HasSubstr("--nproc-per-node N"), HasSubstr("-r, --redirects [L:]0-3")));
   EXPECT_THAT(torchrun().text({"--version"}), HasSubstr("dlaunch"));
 }
 
-TEST(Torchrun, TheDocumentHasItsOptions) { expect_table_in("torchrun.md", torchrun_launcher()); }
+TEST(Torchrun, PageListsTheOptions) { expect_table_in("migrate/torchrun.md", torchrun_launcher()); }
 
 }  // namespace
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-// `dlaunch hosts` and `dlaunch check`: the first word alone is a verb.
+// `dlaunch hosts`, `dlaunch check` and `dlaunch help`: only the first word is a subcommand.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
@@ -28,7 +28,7 @@ TEST(Verbs, CheckNeedsNoProgramAndKeepsItsDirectory) {
   EXPECT_EQ(check.request.apps[0].wdir, "/data");
 }
 
-TEST(Verbs, AnywhereElseTheWordIsAProgram) {
+TEST(Verbs, LaterWordIsAProgram) {
   for (const Words& args : {Words{"--", "check"}, Words{"-n", "4", "check"}, Words{"--label", "check"}}) {
     const Options options = CommandLineFixture{}.options(args);
     EXPECT_EQ(options.verb, Verb::run);
@@ -40,21 +40,46 @@ TEST(Verbs, AnywhereElseTheWordIsAProgram) {
 
 TEST(Verbs, HostsTakesNoProgram) {
   EXPECT_THAT(CommandLineFixture{}.error({"hosts", "train"}),
-              testing::AllOf(HasSubstr("takes no program"), HasSubstr("-- hosts")));
+              testing::AllOf(HasSubstr("hosts: unexpected program \"train\""), HasSubstr("-- hosts")));
 }
 
-TEST(Verbs, WhatWouldDoNothingIsRefused) {
-  EXPECT_THAT(CommandLineFixture{}.error({"check", "--dry-run"}), HasSubstr("would do nothing"));
-  EXPECT_THAT(CommandLineFixture{}.error({"hosts", "--format", "jsonl"}), HasSubstr("would do nothing"));
-  EXPECT_THAT(CommandLineFixture{}.error({"check", "--report", "r.json", "train"}), HasSubstr("would do nothing"));
+TEST(Verbs, RejectOptionsWithoutEffect) {
+  EXPECT_THAT(CommandLineFixture{}.error({"check", "--dry-run"}), HasSubstr("--dry-run conflicts with check"));
+  EXPECT_THAT(CommandLineFixture{}.error({"hosts", "--format", "jsonl"}),
+              HasSubstr("--format jsonl conflicts with hosts"));
+  EXPECT_THAT(CommandLineFixture{}.error({"check", "--report", "r.json", "train"}),
+              HasSubstr("--report conflicts with check"));
 }
 
-TEST(Verbs, HelpNamesThem) {
-  for (const Words& args : {Words{"--help"}, Words{"check", "--help"}}) {
-    EXPECT_THAT(CommandLineFixture{}.text(args),
-                testing::AllOf(HasSubstr("dlaunch hosts [options]"), HasSubstr("dlaunch check ")));
+TEST(Verbs, HelpDescribesColumnsAndExitCodes) {
+  const std::string hosts = CommandLineFixture{}.text({"hosts", "-H", "a", "--help"});
+  EXPECT_THAT(hosts, testing::AllOf(testing::StartsWith("Usage: dlaunch hosts [options]\n"), HasSubstr("  slots "),
+                                    HasSubstr("  reached "), HasSubstr("Exit codes:"), HasSubstr("--hostfile")));
+  const std::string check = CommandLineFixture{}.text({"check", "-h"});
+  EXPECT_THAT(check, testing::AllOf(testing::StartsWith("Usage: dlaunch check [options]"), HasSubstr("  clock "),
+                                    HasSubstr("  names "), HasSubstr("Exit codes:"), HasSubstr("--ascend")));
+  EXPECT_EQ(hosts, CommandLineFixture{}.text({"help", "hosts"}));
+  EXPECT_EQ(check, CommandLineFixture{}.text({"help", "check"}));
+}
+
+TEST(Verbs, HelpPrintsThePageOfASubcommand) {
+  for (const auto& [words, usage] :
+       {std::pair{Words{"help", "stacks"}, "Usage: dlaunch stacks [JOB|PID]"},
+        std::pair{Words{"help", "chaos"}, "Usage: dlaunch chaos --fault"},
+        std::pair{Words{"help", "ranktable"}, "Usage: dlaunch ranktable make|"},
+        std::pair{Words{"help", "ranktable", "check"}, "Usage: dlaunch ranktable check"}}) {
+    const std::string text = CommandLineFixture{}.text(words);
+    EXPECT_THAT(text, testing::AllOf(testing::StartsWith(usage), HasSubstr("Exit codes:")));
+    for (const TextLine& line : lines_of(text, "")) EXPECT_LE(line.text.size(), 100u) << line.text;
   }
-  EXPECT_THAT(CommandLineFixture{}.text({"--help-man"}), HasSubstr(".SH HOSTS AND CHECK"));
+  EXPECT_THAT(CommandLineFixture{}.error({"help", "ranktable", "bogus"}), HasSubstr("unknown command \"bogus\""));
+}
+
+TEST(Verbs, HelpAfterTheFirstWordIsAProgram) {
+  for (const Words& args : {Words{"--", "help"}, Words{"-n", "4", "help"}}) {
+    EXPECT_THAT(programs(CommandLineFixture{}.options(args)), ElementsAre(Words{"help"}));
+  }
+  EXPECT_EQ(CommandLineFixture{}.options({"./help"}).verb, Verb::run);
 }
 
 }  // namespace

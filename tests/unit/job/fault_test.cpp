@@ -44,13 +44,13 @@ TEST(Fault, StacksOfTheOthersAreTakenAndNotWaitedForLong) {
   }
 }
 
-TEST(Fault, AShellTellsItByItsExitCode) {
+TEST(Fault, IsRecognizedInTheExitCodeOfAShell) {
   Pair pair;
   EXPECT_THAT(pair.ends(1, ExitStatus(Exited{128 + SIGABRT}), 10),
               ElementsAre(Action(TakeStacks{"rank 1 exited with code 134"})));
 }
 
-TEST(Fault, OtherFailuresEndTheOthersAtOnce) {
+TEST(Fault, FailuresWithoutAFaultStopAllRanksAtOnce) {
   for (const ExitStatus& status : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGKILL}), ExitStatus(Signaled{SIGTERM}),
                                    ExitStatus(Lost{"gone"})}) {
     Pair pair;
@@ -58,7 +58,7 @@ TEST(Fault, OtherFailuresEndTheOthersAtOnce) {
   }
 }
 
-TEST(Fault, WhereARoundMayFollowNothingIsWaitedFor) {
+TEST(Fault, DoesNotWaitForStacksIfARoundMayFollow) {
   Pair pair({}, true);
   EXPECT_THAT(pair.ends(1, kFault, 10), Contains(Action(SignalRanks{SIGTERM})));
 }
@@ -70,7 +70,7 @@ TEST(Fault, WithOnFailureContinueTheOthersGoOn) {
   EXPECT_THAT(pair.ends(1, kFault, 10), IsEmpty());
 }
 
-TEST(Fault, WhatComesMeanwhileChangesNoCause) {
+TEST(Fault, EventsMeanwhileDoNotChangeTheCause) {
   Policy limited;
   limited.timeout = seconds(11);
   Pair late(limited);
@@ -85,7 +85,7 @@ TEST(Fault, WhatComesMeanwhileChangesNoCause) {
   EXPECT_EQ(interrupted.job.outcome().exit_code, 128 + SIGSEGV);
 }
 
-TEST(Fault, OthersThatEndMeanwhileEndTheJob) {
+TEST(Fault, JobEndsIfTheOtherRanksEndMeanwhile) {
   for (const ExitStatus& status : {ExitStatus(), ExitStatus(Exited{3}), kFault}) {
     Pair pair;
     pair.ends(1, kFault, 10);
@@ -98,7 +98,7 @@ TEST(Fault, OthersThatEndMeanwhileEndTheJob) {
   }
 }
 
-TEST(Fault, OfTheLastRankNobodyIsShown) {
+TEST(Fault, FaultOfTheLastRankTakesNoStacks) {
   Pair pair;
   pair.ends(0, ExitStatus(), 9);
   pair.ends(1, kFault, 10);

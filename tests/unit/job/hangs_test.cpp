@@ -18,7 +18,7 @@ using State = RankSample::State;
 
 Time at(double s) { return Time{} + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s)); }
 
-/// What a rank does at a moment in seconds.
+/// The sample of a rank at a time in seconds.
 using Rank = std::function<RankSample(double)>;
 
 RankSample asleep(double s) {
@@ -74,7 +74,7 @@ Rank in(State state) {
   };
 }
 
-/// A silent job that is looked at five times a second with a window of 100 s.
+/// A silent job with a window of 100 s; due() is called five times per second.
 struct Script {
   explicit Script(std::vector<Rank> all) : ranks(std::move(all)) {}
 
@@ -91,7 +91,7 @@ struct Script {
         now.push_back(ranks[static_cast<size_t>(rank)](s));
         now.back().rank = rank;
       }
-      Verdict verdict = hangs.judge(now, running, at(s));
+      Verdict verdict = hangs.evaluate(now, running, at(s));
       if (verdict.kind != Kind::nothing) told.push_back(verdict);
     }
     return told;
@@ -104,11 +104,11 @@ struct Script {
   int samples = 0;
 };
 
-TEST(Hangs, RanksThatWriteLinesWithoutProgressAreToldOfAndDoNotHang) {
+TEST(Hangs, RanksThatWriteWithoutProgressAreReportedButDoNotHang) {
   Script script({asleep, asleep});
   std::vector<Kind> kinds;
   for (double s = 0; s < 300; s += 10) {
-    script.hangs.spoke(at(s));
+    script.hangs.wrote_without_progress(at(s));
     for (const Verdict& verdict : script.run(s, s + 10)) kinds.push_back(verdict.kind);
   }
   EXPECT_THAT(kinds, ElementsAre(Kind::some_wait));
@@ -127,7 +127,7 @@ TEST(Hangs, EveryRankBlockedForTheWholeWindowIsAHang) {
   EXPECT_THAT(told[0].doing, ElementsAre(Pair(Doing::waits, std::set{0, 1, 2})));
 }
 
-TEST(Hangs, OneRankThatMovesIsTold) {
+TEST(Hangs, ReportsWaitingRanksIfOneRankMoves) {
   for (const Rank& moving : {Rank(training), Rank(spinning), Rank(compiling), Rank(computing), Rank(writing)}) {
     Script script({asleep, asleep, moving});
     const auto told = script.run(0, 1000);
@@ -148,13 +148,13 @@ TEST(Hangs, RanksThatPollInACallThatWaitsForOthersHang) {
   EXPECT_EQ(one_moves[0].kind, Kind::some_wait);
 }
 
-TEST(Hangs, NothingIsToldWhileAllMove) {
+TEST(Hangs, ReportsNothingWhileAllRanksMove) {
   for (const Rank& moving : {Rank(training), Rank(spinning), Rank(compiling), Rank(computing), Rank(writing)}) {
     EXPECT_TRUE(Script({moving, moving}).run(0, 1000).empty());
   }
 }
 
-TEST(Hangs, StoppedTracedAndStorageAreNoHang) {
+TEST(Hangs, StoppedTracedAndStorageRanksDoNotHang) {
   for (const auto& [state, doing] : {std::pair{State::stopped, Doing::stopped}, std::pair{State::traced, Doing::traced},
                                      std::pair{State::waits_for_storage, Doing::waits_for_storage}}) {
     EXPECT_TRUE(Script({in(state), in(state)}).run(0, 1000).empty());
@@ -174,7 +174,7 @@ TEST(Hangs, ARankThatStopsMovingLaterIsAwaitedForAWholeWindow) {
   EXPECT_TRUE(Script({once, once}).run(0, 249).empty());
 }
 
-TEST(Hangs, OutputBeginsAnew) {
+TEST(Hangs, OutputRestartsTheWindow) {
   Script script({asleep, asleep});
   for (double s = 0; s < 1000; s += 30) {
     script.hangs.active(at(s));
@@ -183,7 +183,7 @@ TEST(Hangs, OutputBeginsAnew) {
   EXPECT_EQ(script.run(1020, 2000).size(), 1u);
 }
 
-TEST(Hangs, NobodyIsSampledWhileRanksWrite) {
+TEST(Hangs, RanksAreNotSampledWhileTheyWrite) {
   Script script({asleep});
   for (double s = 0; s < 1000; s += 10) {
     script.hangs.active(at(s));
@@ -192,7 +192,7 @@ TEST(Hangs, NobodyIsSampledWhileRanksWrite) {
   EXPECT_EQ(script.samples, 0);
 }
 
-TEST(Hangs, ARankThatGivesNoSampleIsNotTakenForHung) {
+TEST(Hangs, RankWithoutASampleDoesNotHang) {
   Script script({asleep, asleep});
   script.mute = 1;
   const auto told = script.run(0, 1000);
@@ -201,7 +201,7 @@ TEST(Hangs, ARankThatGivesNoSampleIsNotTakenForHung) {
   EXPECT_EQ(told[0].doing.at(Doing::unknown), std::set{1});
 }
 
-TEST(Hangs, AMachineThatWasSuspendedAndALauncherThatWasStoppedBeginAnew) {
+TEST(Hangs, SuspendedMachineAndStoppedLauncherRestartTheWindow) {
   Script slept({asleep});
   EXPECT_TRUE(slept.run(0, 90).empty());
   slept.suspended = seconds(3600);
@@ -245,7 +245,7 @@ TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
   for (const bool answered : {true, false}) {
     HungJob hung(OnHang::report);
     hung.job->show_stacks_first();
-    EXPECT_THAT(hung.job->tick(at(500)), ElementsAre(Action(TakeStacks{"the time is out"})));
+    EXPECT_THAT(hung.job->tick(at(500)), ElementsAre(Action(TakeStacks{"time limit reached"})));
     EXPECT_EQ(hung.job->phase(), Phase::running);
     EXPECT_EQ(*hung.job->deadline(), at(502));
     const Actions then = answered ? hung.job->handle(StacksTaken{}, at(501)) : hung.job->tick(at(502));
@@ -266,7 +266,7 @@ TEST(HungJob, ARankThatEndsWhileTheTimeIsOutDoesNotChangeThat) {
   }
 }
 
-TEST(HungJob, StacksThatNobodyWaitsForChangeNothing) {
+TEST(HungJob, UnexpectedStacksChangeNothing) {
   HungJob hung(OnHang::report);
   EXPECT_TRUE(hung.job->handle(StacksTaken{}, at(10)).empty());
   EXPECT_EQ(hung.job->phase(), Phase::running);

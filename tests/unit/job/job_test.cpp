@@ -70,7 +70,7 @@ Policy timeout_of(int time) {
 const ExitStatus kOk = ExitStatus(Exited{0});
 const ExitStatus kTermed = ExitStatus(Signaled{SIGTERM, false, false});
 
-TEST(Job, AllEndWithZero) {
+TEST(Job, SucceedsIfAllRanksExitWithZero) {
   Script s(2);
   EXPECT_THAT(s.say(HostReady{0}, 0), ElementsAre(Action(StartRanks{0})));
   EXPECT_THAT(s.end(0, kOk, 1), IsEmpty());
@@ -81,7 +81,7 @@ TEST(Job, AllEndWithZero) {
   EXPECT_FALSE(s.job.deadline());
 }
 
-TEST(Job, StartsNowhereUntilEveryHostIsReady) {
+TEST(Job, StartsRanksWhenAllHostsAreReady) {
   Script s(2, {}, true);
   EXPECT_THAT(s.say(HostReady{1}, 0), IsEmpty());
   EXPECT_THAT(s.say(HostReady{0}, 0), ElementsAre(Action(StartRanks{0}), Action(StartRanks{1})));
@@ -97,7 +97,7 @@ TEST(Job, AHostThatNeverAnswersEndsTheJobBeforeAnythingStarted) {
   EXPECT_EQ(s.job.outcome().detail, "node1: no agent answered within 30 s");
 }
 
-TEST(Job, HostsThatCannotBeUsedAreToldTogether) {
+TEST(Job, ReportsUnusableHostsTogether) {
   Script s(4, {}, true);
   EXPECT_THAT(s.say(HostLost{1, "refused", "start sshd"}, 0), IsEmpty());
   s.say(RankDrained{1}, 0);
@@ -112,7 +112,7 @@ TEST(Job, HostsThatCannotBeUsedAreToldTogether) {
   EXPECT_EQ(s.job.outcome().exit_code, 125);
 }
 
-TEST(Job, AfterOneLostHostTheOthersHaveSoLongToAnswer) {
+TEST(Job, AfterOneLostHostTheOthersHaveADeadline) {
   Script s(3, {}, true);
   s.say(HostReady{0}, 0);
   s.say(HostLost{1, "refused"}, 1);
@@ -126,7 +126,7 @@ TEST(Job, NoRankIsGivenUpWhileItsHostStillDeliversOutput) {
   s.start();
   s.say(UserSignal{SIGINT}, 1);
   s.tick(6);  // KILL
-  s.job.heard_output(s.at(10));
+  s.job.output_arrived(s.at(10));
   EXPECT_DOUBLE_EQ(s.deadline(), 10 + kKillWait.count());
   EXPECT_THAT(s.tick(6 + kKillWait.count()), IsEmpty());
   EXPECT_EQ(s.job.phase(), Phase::ending);
@@ -160,7 +160,7 @@ TEST(Job, FirstFailureIsTermGraceKillAndItsCode) {
   EXPECT_TRUE(outcome.ranks[2].needed_kill);
 }
 
-TEST(Job, AFailureThatHappenedEarlierButWasHeardOfLaterIsTheFirst) {
+TEST(Job, EarlierFailureReportedLaterIsTheFirst) {
   Script s(2, {}, true);
   s.start(2);
   s.say(RankEnded{0, ExitStatus(Exited{5}), 2'000}, 2);
@@ -190,7 +190,7 @@ TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 3),
               ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().exit_code, 130);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
 }
 
 /// Both came before there was a reader to wait for, so the second cannot end that wait.
@@ -238,7 +238,7 @@ TEST(Job, CtrlCWhileStartingEndsAtOnce) {
   EXPECT_EQ(s.job.outcome().exit_code, 130);
 }
 
-TEST(Job, OtherSignalsArePassedOn) {
+TEST(Job, ForwardsOtherSignalsToRanks) {
   Script s(1);
   s.start();
   EXPECT_THAT(s.say(UserSignal{SIGUSR1}, 1), ElementsAre(Action(SignalRanks{SIGUSR1})));
@@ -258,7 +258,7 @@ TEST(Job, TimeoutEndsWith124) {
   EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
 }
 
-TEST(Job, TheOthersHaveSoLongAfterTheFirst) {
+TEST(Job, WaitAfterFirstStopsTheOtherRanks) {
   Policy policy;
   policy.abort_on_failure = false;
   policy.after_first = std::chrono::seconds(5);
@@ -303,7 +303,7 @@ TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
 
 HostTermination told(double s) { return {SIGTERM, static_cast<std::int64_t>(s * 1e9), "Slurm job 5 was cancelled"}; }
 
-TEST(Job, AHostThatIsToldToEndEndsTheJobAsASignalToUsDoes) {
+TEST(Job, SignalToAHostEndsTheJobLikeASignalToTheLauncher) {
   Script s(2, {}, true);
   s.start(2);
   EXPECT_THAT(s.say(told(5), 5), Contains(Action(SignalRanks{SIGTERM})));
@@ -316,7 +316,7 @@ TEST(Job, AHostThatIsToldToEndEndsTheJobAsASignalToUsDoes) {
   EXPECT_FALSE(s.job.outcome().first_failure);
 }
 
-TEST(Job, ASecondSignalToUsKillsAlsoWhereAHostWasTold) {
+TEST(Job, SecondSignalKillsAlsoAfterASignalToAHost) {
   Script s(2, {}, true);
   s.start(2);
   s.say(told(5), 5);
@@ -324,7 +324,7 @@ TEST(Job, ASecondSignalToUsKillsAlsoWhereAHostWasTold) {
   EXPECT_THAT(s.say(UserSignal{SIGTERM}, 5.2), Contains(Action(SignalRanks{SIGKILL})));
 }
 
-TEST(Job, AHostThatIsToldAfterWeWereSaysWhoDidIt) {
+TEST(Job, SignalToAHostAfterTheLauncherNamesTheSender) {
   Script s(1);
   s.start();
   s.say(UserSignal{SIGTERM}, 5);
@@ -332,8 +332,8 @@ TEST(Job, AHostThatIsToldAfterWeWereSaysWhoDidIt) {
   EXPECT_EQ(s.job.outcome().detail, "Slurm job 5 was cancelled");
 }
 
-/// A manager's word that it killed all comes behind the ends of ranks that it killed.
-TEST(Job, RanksThatAManagerKilledAreNoFailures) {
+/// The batch system kills the ranks, and the agent's report of SIGKILL arrives after the ends of these ranks.
+TEST(Job, RanksKilledByTheBatchSystemAreNotFailures) {
   const ExitStatus killed = ExitStatus(Signaled{SIGKILL, false, false});
   const HostTermination kill{SIGKILL, 4'000'000'000, "Slurm job 5 was cancelled"};
   Script s(2, {}, true);
@@ -357,7 +357,7 @@ TEST(Job, ARankThatFailedBeforeAManagerKilledItsHostIsTheReason) {
 }
 
 /// A manager sends TERM to ranks and agents alike, and the news of the ranks may come first.
-TEST(Job, RanksThatTheSignalEndedRightBeforeAreNoFailures) {
+TEST(Job, RanksEndedByTheSignalShortlyBeforeAreNotFailures) {
   Script s(3, {}, true);
   s.start(3);
   s.end(1, kTermed, 5);
@@ -371,7 +371,7 @@ TEST(Job, RanksThatTheSignalEndedRightBeforeAreNoFailures) {
   for (const RankRecord& record : outcome.ranks) EXPECT_TRUE(record.ended_by_us);
 }
 
-TEST(Job, AFailureBeforeAHostIsToldStaysTheCause) {
+TEST(Job, FailureBeforeASignalToAHostStaysTheCause) {
   for (const auto& [status, at] : {std::pair(ExitStatus(Exited{7}), 5.0), std::pair(kTermed, 3.0)}) {
     Script s(2, {}, true);
     s.start(2);
@@ -395,20 +395,20 @@ TEST(Job, AHostLostAfterFinishIsSwept) {
   EXPECT_THAT(s.job.outcome().swept, ElementsAre(0));
 }
 
-TEST(Job, ALostHostThatIsNotReachedAgainIsNamed) {
+TEST(Job, NamesALostHostWithoutANewConnection) {
   Script s(1);
   s.start();
   EXPECT_THAT(s.say(HostLost{0, "closed"}, 2), ElementsAre(Action(SweepHost{0})));
   s.say(RankDrained{0}, 2);
   EXPECT_EQ(s.job.phase(), Phase::finishing);
   EXPECT_THAT(s.say(HostSwept{0, "no route", {}}, 3), ElementsAre(Action(Finished{})));
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: not reached again: no route"));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: cannot connect again: no route"));
   ASSERT_EQ(s.job.outcome().unswept.size(), 1u);
   EXPECT_EQ(s.job.outcome().unswept[0].host, 0);
   EXPECT_THAT(s.job.outcome().swept, IsEmpty());
 }
 
-TEST(Job, WhatASweepCouldNotEndIsNamed) {
+TEST(Job, NamesProcessesThatASweepCouldNotKill) {
   Script s(1);
   s.start();
   s.say(HostLost{0, "closed"}, 2);
@@ -483,7 +483,7 @@ TEST(Job, ATimeOutWaitsForTheReaderOnlyWhileItReads) {
   EXPECT_EQ(s.deadline(), 16);
   s.job.reader_took_some(s.at(14));
   EXPECT_EQ(s.deadline(), 19);
-  s.job.heard_output(s.at(18));
+  s.job.output_arrived(s.at(18));
   EXPECT_EQ(s.deadline(), 23);
   EXPECT_THAT(s.tick(23), ElementsAre(Action(FinishHost{0})));
   EXPECT_TRUE(s.job.outcome().unread);
@@ -789,7 +789,7 @@ TEST(Job, AHostThatComesLateGetsItsRanksAndIsWaitedFor) {
   EXPECT_THAT(s.end(3, kOk, 3), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
 }
 
-TEST(Job, AHostThatNeverComesIsNoFailureOfTheJobs) {
+TEST(Job, HostThatNeverConnectsDoesNotFailTheJob) {
   WithAHostToCome s;
   EXPECT_THAT(s.say(HostLost{1, "no route"}, 1), IsEmpty());
   EXPECT_EQ(s.job.phase(), Phase::running);
@@ -798,7 +798,7 @@ TEST(Job, AHostThatNeverComesIsNoFailureOfTheJobs) {
   EXPECT_EQ(s.job.outcome().exit_code, 0);
 }
 
-TEST(Job, AHostThatNeverComesIsNoneOfTheLostOnesOfAnEndingJob) {
+TEST(Job, HostThatNeverConnectsIsNotLostInAnEndingJob) {
   WithAHostToCome s;
   s.say(UserSignal{SIGINT}, 1);
   EXPECT_THAT(s.say(HostLost{1, "no route"}, 1), IsEmpty());
@@ -813,13 +813,13 @@ TEST(Job, AHostThatComesWhileTheJobEndsIsFinishedAsTheOthers) {
   EXPECT_THAT(s.end(0, kTermed, 2), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
 }
 
-TEST(Job, WhoGivesUpIsNotToldOfAHostThatNeverCame) {
+TEST(Job, GivingUpDoesNotNameAHostThatNeverConnected) {
   WithAHostToCome s;
   for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: did not confirm in time that nothing is left"));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
 }
 
-TEST(Job, NobodyWaitsAtTheEndForAHostThatIsStillToCome) {
+TEST(Job, EndDoesNotWaitForAHostThatIsNotConnected) {
   WithAHostToCome s;
   EXPECT_THAT(s.end(0, kOk, 2), ElementsAre(Action(FinishHost{0}), Action(DropHost{1})));
   EXPECT_THAT(s.say(HostReady{1}, 2), IsEmpty());

@@ -38,7 +38,7 @@ TEST(Preemption, IsAnnouncedOnlyWhereThereIsACheckpointSignal) {
 TEST(Preemption, TheDeadlineIsTheUsersOrTheJobsEndWhereThatIsNearOrTheUsual) {
   const auto deadline = [](const Policy& policy) {
     Preemption preemption(policy);
-    preemption.told(by(SIGUSR1), at(100));
+    preemption.notify(by(SIGUSR1), at(100));
     return *preemption.deadline();
   };
   Policy policy = saving(25);
@@ -54,32 +54,32 @@ TEST(Preemption, TheDeadlineIsTheUsersOrTheJobsEndWhereThatIsNearOrTheUsual) {
   EXPECT_EQ(deadline(policy), at(107));
 }
 
-TEST(Preemption, WhoSendsTermSendsKillSoon) {
+TEST(Preemption, TermLimitsTheDeadline) {
   for (const auto& [signal, end] : {std::pair{SIGUSR1, 60}, std::pair{SIGTERM, 25}}) {
     Preemption preemption(saving(60));
-    preemption.told(by(signal), at(0));
+    preemption.notify(by(signal), at(0));
     EXPECT_EQ(preemption.deadline(), at(end));
   }
 }
 
-TEST(Preemption, AnotherTermShortensTheDeadlineToTheGrace) {
+TEST(Preemption, LaterTermShortensTheDeadlineToTheGrace) {
   Preemption preemption(saving(60));
-  EXPECT_EQ(preemption.told(by(SIGTERM), at(0)), Preemption::Step::begin);
-  EXPECT_EQ(preemption.told(by(SIGTERM, true), at(1)), Preemption::Step::none);
-  EXPECT_EQ(preemption.told(by(SIGTERM, true), at(2.5)), Preemption::Step::none);
-  EXPECT_EQ(preemption.deadline(), at(25)) << "managers tell all hosts and the launcher";
-  EXPECT_EQ(preemption.told(by(SIGTERM), at(10)), Preemption::Step::none);
+  EXPECT_EQ(preemption.notify(by(SIGTERM), at(0)), Preemption::Step::begin);
+  EXPECT_EQ(preemption.notify(by(SIGTERM, true), at(1)), Preemption::Step::none);
+  EXPECT_EQ(preemption.notify(by(SIGTERM, true), at(2.5)), Preemption::Step::none);
+  EXPECT_EQ(preemption.deadline(), at(25)) << "batch systems signal all hosts and the launcher";
+  EXPECT_EQ(preemption.notify(by(SIGTERM), at(10)), Preemption::Step::none);
   EXPECT_EQ(preemption.deadline(), at(15));
-  preemption.told(by(SIGTERM), at(13));
+  preemption.notify(by(SIGTERM), at(13));
   EXPECT_EQ(preemption.deadline(), at(15));
 }
 
 TEST(Preemption, TheFirstTermAfterAnotherNoticeShortensTheDeadline) {
   Preemption preemption(saving(60));
-  preemption.told(by(SIGUSR1), at(0));
-  EXPECT_EQ(preemption.told(by(SIGUSR1), at(10)), Preemption::Step::none);
+  preemption.notify(by(SIGUSR1), at(0));
+  EXPECT_EQ(preemption.notify(by(SIGUSR1), at(10)), Preemption::Step::none);
   EXPECT_EQ(preemption.deadline(), at(60));
-  preemption.told(by(SIGTERM, true), at(20));
+  preemption.notify(by(SIGTERM, true), at(20));
   EXPECT_EQ(preemption.deadline(), at(25));
 }
 
@@ -87,16 +87,16 @@ TEST(Preemption, ASecondTermOfAPersonKills) {
   Policy policy = saving();
   policy.checkpoint.at_terminal = true;
   Preemption preemption(policy);
-  preemption.told(by(SIGTERM), at(0));
-  EXPECT_EQ(preemption.told(by(SIGTERM, true), at(0.5)), Preemption::Step::none);
-  EXPECT_EQ(preemption.told(by(SIGTERM), at(1)), Preemption::Step::kill);
+  preemption.notify(by(SIGTERM), at(0));
+  EXPECT_EQ(preemption.notify(by(SIGTERM, true), at(0.5)), Preemption::Step::none);
+  EXPECT_EQ(preemption.notify(by(SIGTERM), at(1)), Preemption::Step::kill);
 }
 
-TEST(Preemption, SaysHowLongItTook) {
+TEST(Preemption, ReportsTheUsedTime) {
   Preemption preemption(saving());
   preemption.over(at(1));
   EXPECT_FALSE(preemption.notice());
-  preemption.told(by(SIGUSR1), at(2));
+  preemption.notify(by(SIGUSR1), at(2));
   preemption.over(at(5.5));
   preemption.over(at(9));
   EXPECT_EQ(preemption.notice()->used, milliseconds(3500));
@@ -107,11 +107,11 @@ TEST(Preemption, RanksThatAManagerHasSignalledAreNotSignalledAgain) {
   Policy policy = saving();
   policy.checkpoint.by_step = true;
   Preemption preemption(policy);
-  preemption.told_at(1, SIGUSR2);
-  preemption.told(by(SIGUSR2, true), at(0));
+  preemption.add_signalled(1, SIGUSR2);
+  preemption.notify(by(SIGUSR2, true), at(0));
   EXPECT_EQ(preemption.ask_at(), at(2)) << "the other hosts have it by then, and have said so";
-  preemption.told_at(0, SIGUSR2);
-  EXPECT_EQ(preemption.asked(), (std::set<int>{0, 1}));
+  preemption.add_signalled(0, SIGUSR2);
+  EXPECT_EQ(preemption.take_signalled(), (std::set<int>{0, 1}));
   EXPECT_FALSE(preemption.ask_at());
 }
 
@@ -121,10 +121,10 @@ TEST(Preemption, RanksAreSignalledAtOnceWhereNoManagerCanHaveDoneIt) {
        {std::pair{false, by(SIGUSR2, true)}, std::pair{true, by(SIGUSR1, true)}, std::pair{true, by(SIGUSR2)}}) {
     policy.checkpoint.by_step = by_step;
     Preemption preemption(policy);
-    preemption.told_at(0, notice.at_host ? notice.signal : SIGTERM);
-    preemption.told(notice, at(0));
+    preemption.add_signalled(0, notice.at_host ? notice.signal : SIGTERM);
+    preemption.notify(notice, at(0));
     EXPECT_FALSE(preemption.ask_at());
-    EXPECT_TRUE(preemption.asked().empty());
+    EXPECT_TRUE(preemption.take_signalled().empty());
   }
 }
 
@@ -170,7 +170,7 @@ TEST_F(PreemptedJob, ASignalToAnAgentThatAnnouncesItBegins) {
   EXPECT_EQ(job.outcome().preempted, (Preempted{SIGUSR1, true}));
 }
 
-TEST(Job, ASignalToAnAgentThatEndsNothingIsTheRanksAffair) {
+TEST(Job, IgnoresSignalsToAnAgentThatDoNotEndAJob) {
   Job job({}, {0}, {"node1"}, at(0));
   job.handle(HostReady{0}, at(0));
   EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 0}, at(1)), IsEmpty());
@@ -235,7 +235,7 @@ TEST_F(PreemptedJob, AFailureStaysTheCauseWhenTheTimeIsOver) {
   EXPECT_EQ(job.outcome().exit_code, 7);
 }
 
-TEST_F(PreemptedJob, AnAgentThatIsToldToEndPreemptsTheJob) {
+TEST_F(PreemptedJob, SignalToAnAgentPreemptsTheJob) {
   start();
   EXPECT_THAT(job.handle(HostTermination{SIGTERM, 10'000'000'000, "node2 was told to end"}, at(10)),
               Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));

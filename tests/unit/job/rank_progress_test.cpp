@@ -20,10 +20,10 @@ struct Ranks {
   void reached(const std::vector<std::int64_t>& numbers) {
     for (size_t rank = 0; rank < numbers.size(); ++rank) progress.reached(static_cast<int>(rank), 0, numbers[rank]);
   }
-  /// Those that are told of at the second look.
+  /// The ranks that the second call reports.
   std::vector<Laggards> steadily_behind(int s) {
-    EXPECT_THAT(progress.judge(running, true, at(s)), IsEmpty());
-    return progress.judge(running, true, at(s) + RankProgress::kSteady);
+    EXPECT_THAT(progress.evaluate(running, true, at(s)), IsEmpty());
+    return progress.evaluate(running, true, at(s) + RankProgress::kSteady);
   }
 };
 
@@ -47,7 +47,7 @@ TEST(RankProgress, CountsNumbersThatChange) {
   EXPECT_NE(ranks.progress.changes(), before);
 }
 
-TEST(RankProgress, ARankFarBehindIsToldOfOnce) {
+TEST(RankProgress, ReportsALaggingRankOnce) {
   Ranks ranks;
   ranks.reached({1, 1, 1, 1});
   ranks.reached({2, 2, 2, 2});
@@ -60,18 +60,18 @@ TEST(RankProgress, ARankFarBehindIsToldOfOnce) {
   EXPECT_THAT(ranks.steadily_behind(20), IsEmpty());
 }
 
-TEST(RankProgress, NotForAMoment) {
+TEST(RankProgress, DoesNotReportAShortLag) {
   Ranks ranks;
   ranks.progress = RankProgress(5);
   ranks.reached({10, 10, 10, 1});
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(0)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(0)), IsEmpty());
   ranks.reached({10, 10, 10, 10});
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(1)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(1)), IsEmpty());
   ranks.reached({20, 20, 20, 10});
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(2)), IsEmpty());
-  EXPECT_THAT(ranks.progress.judge(ranks.running, false, at(3)), IsEmpty()) << "its lines may not be read yet";
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(5)), IsEmpty());
-  EXPECT_THAT(ranks.progress.judge(ranks.running, true, at(7)).size(), 1);
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(2)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, false, at(3)), IsEmpty()) << "its lines may not be read yet";
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(5)), IsEmpty());
+  EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(7)).size(), 1);
 }
 
 TEST(RankProgress, ANumberOfStepsMayBeGiven) {
@@ -83,7 +83,7 @@ TEST(RankProgress, ANumberOfStepsMayBeGiven) {
   }
 }
 
-TEST(RankProgress, SeveralAreToldOfTogether) {
+TEST(RankProgress, ReportsSeveralRanksTogether) {
   Ranks ranks;
   ranks.progress = RankProgress(5);
   ranks.running = {0, 1, 2, 3, 4};
@@ -103,7 +103,7 @@ TEST(RankProgress, ARankThatWritesEachHundredthStepIsNotBehind) {
   EXPECT_THAT(ranks.steadily_behind(0), IsEmpty());
 }
 
-TEST(RankProgress, StepsBeginAnewInEachEpoch) {
+TEST(RankProgress, StepsMayRestartInEachEpoch) {
   Ranks ranks;
   ranks.progress = RankProgress(50);
   ranks.reached({100, 100, 100, 90});
@@ -121,7 +121,7 @@ TEST(RankProgress, AnEndedRankIsNotBehind) {
   EXPECT_THAT(ranks.steadily_behind(0), IsEmpty());
 }
 
-TEST(RankProgress, ARankWithoutANumberIsNotBehindNorOneOfAnotherProgram) {
+TEST(RankProgress, RanksWithoutANumberOrOfAnotherProgramDoNotLag) {
   Ranks ranks;
   ranks.progress = RankProgress(5);
   ranks.reached({100, 100});
@@ -129,7 +129,7 @@ TEST(RankProgress, ARankWithoutANumberIsNotBehindNorOneOfAnotherProgram) {
   EXPECT_THAT(ranks.steadily_behind(0), IsEmpty());
 }
 
-TEST(RankProgress, NumbersWithoutMeasureDoNoHarm) {
+TEST(RankProgress, AcceptsHugeNumbers) {
   Ranks ranks;
   for (int i = 0; i < 10'000; ++i) {
     ranks.reached({RankProgress::kMost, 1, RankProgress::kMost, 0});

@@ -73,7 +73,7 @@ TEST(Rounds, ALostHostWithoutASpareOneIsTheEndUnlessTheJobMayShrink) {
   EXPECT_TRUE(Rounds({.shrink = true}, 1).ended(lost, seconds(1)).again);
 }
 
-TEST(Rounds, AFailureThatComesAlikeThreeTimesRunningIsTheLast) {
+TEST(Rounds, ThreeEqualFailuresInARowAreTheLast) {
   Rounds rounds({}, 100);
   EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
   EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(59)).again);
@@ -83,7 +83,7 @@ TEST(Rounds, AFailureThatComesAlikeThreeTimesRunningIsTheLast) {
   EXPECT_THAT(verdict.why_not, HasSubstr("same way 3 times"));
 }
 
-TEST(Rounds, AnotherRankOrCodeOrALongRoundInBetweenIsNotAlike) {
+TEST(Rounds, DifferentRankCodeOrALongRoundResetsTheCount) {
   for (const auto& [between, lived] : {std::pair{failed(2, 1), seconds(1)}, std::pair{failed(3, 4), seconds(1)},
                                        std::pair{failed(3, 1), seconds(60)}}) {
     Rounds rounds({}, 100);
@@ -94,7 +94,7 @@ TEST(Rounds, AnotherRankOrCodeOrALongRoundInBetweenIsNotAlike) {
   }
 }
 
-TEST(Rounds, WhatARestartDoesNotMendIsTheEnd) {
+TEST(Rounds, DoesNotRestartAfterFailuresThatARestartCannotFix) {
   for (const int code : {2, 126, 127}) {
     Rounds rounds({}, 5);
     EXPECT_THAT(rounds.ended(failed(0, code), seconds(1)).why_not, HasSubstr(std::to_string(code)));
@@ -107,13 +107,13 @@ TEST(Rounds, WhatARestartDoesNotMendIsTheEnd) {
   EXPECT_FALSE(Rounds({.no_restart_codes = {7}}, 5).ended(failed(0, 7), seconds(100)).again);
 }
 
-TEST(Rounds, NoneFollowsWhereTheHostsDidNotStayOrAreNotClean) {
+TEST(Rounds, DoesNotRestartWithoutCleanHosts) {
   Outcome outcome = failed(0, 1);
   outcome.may_restart = false;
   EXPECT_FALSE(Rounds({}, 5).ended(outcome, seconds(1)).again);
   outcome = failed(0, 1);
   outcome.leftovers.emplace_back("host0: pid 12 (python3)");
-  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("ended"));
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("processes of the failed round"));
 }
 
 TEST(Rounds, ALostHostNeedsASpareOne) {
@@ -122,9 +122,10 @@ TEST(Rounds, ALostHostNeedsASpareOne) {
   outcome.may_restart = true;
   outcome.lost_hosts = {{"host0", "silence", ""}, {"host1", "silence", ""}};
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("no spare host"));
-  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1), 1).why_not, HasSubstr("no spare host for each"));
+  EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1), 1).why_not,
+              HasSubstr("2 hosts are lost, but only 1 spare host is left"));
   EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1), 2).wait, seconds(0));
-  outcome.leftovers = {"host0: not reached again"};
+  outcome.leftovers = {"host0: cannot connect again"};
   outcome.unswept = {{0, "no route"}};
   const auto verdict = Rounds({.grace = seconds(7)}, 5).ended(outcome, seconds(1), 2);
   EXPECT_TRUE(verdict.again);
@@ -167,15 +168,15 @@ TEST_F(RestartedJob, ASignalOfTheUserWhileItsHostsAreCleanedIsTheEndOfTheJob) {
   job.handle(UserSignal{SIGINT}, at(1));
   job.handle(HostClean{0, {}}, at(1));
   EXPECT_FALSE(job.outcome().may_restart);
-  EXPECT_EQ(job.outcome().no_restart, "SIGINT came while it was being ended");
+  EXPECT_EQ(job.outcome().no_restart, "SIGINT came while the round was being stopped");
 }
 
-TEST_F(RestartedJob, TheReasonIsToldWhereARestartWouldHaveBeen) {
+TEST_F(RestartedJob, ReportsWhyARestartIsNotDone) {
   fail_and_end();
   job.handle(UserSignal{SIGINT}, at(1));
   EXPECT_EQ(job.outcome().no_restart, "");
   Outcome outcome;
-  outcome.no_restart = "the time limit ran out while it was being ended";
+  outcome.no_restart = "time limit reached while the round was being stopped";
   EXPECT_EQ(Rounds(Policy{}, 1).ended(outcome, seconds(1)).why_not, outcome.no_restart);
 }
 
@@ -189,7 +190,7 @@ TEST_F(RestartedJob, ATimeLimitThatRunsOutWhileARoundEndsIsTheEndOfTheJob) {
   limited.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(9));
   limited.tick(at(10));
   EXPECT_EQ(limited.outcome().cause, Cause::rank_failed);
-  EXPECT_EQ(limited.outcome().no_restart, "the time limit ran out while it was being ended");
+  EXPECT_EQ(limited.outcome().no_restart, "time limit reached while the round was being stopped");
 }
 
 /// Two hosts with a rank each, of which rank 0 fails.
@@ -234,7 +235,7 @@ TEST_F(RestartedOnTwoHosts, AHostThatIsLostAfterItHasConfirmedIsLostToTheNextRou
   EXPECT_THAT(Rounds(Policy{}, 1).ended(job.outcome(), seconds(1)).why_not, HasSubstr("no spare host"));
 }
 
-TEST_F(RestartedJob, AHostThatIsToldToEndIsTheEndOfTheJob) {
+TEST_F(RestartedJob, SignalToAHostEndsTheJob) {
   job.allow_restart();
   fail_and_end();
   job.handle(HostTermination{SIGTERM, 5, "host0 was told to end"}, at(1));

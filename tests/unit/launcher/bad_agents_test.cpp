@@ -1,4 +1,4 @@
-// Agents that go away, fall silent, or say what they must not: a row each, with what becomes of the job.
+// Agents that end, stop answering, or violate the protocol: one row per case, with the job's result.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -22,20 +22,20 @@ using Must = std::function<void(const job::Outcome&, const std::string& printed)
 
 struct Row {
   std::string name;
-  std::vector<Play> agents;  ///< of the hosts n0, n1, …; an empty one: the host cannot be reached
+  std::vector<Play> agents;  ///< of the hosts n0, n1, …; an empty entry: unreachable host
   Must must;
   std::optional<Mpi> mpi = std::nullopt;
-  int ranks = 1;  ///< on each host
+  int ranks = 1;  ///< per host
   std::optional<std::chrono::milliseconds> heartbeat = std::nullopt;
-  std::optional<Play> again = std::nullopt;  ///< the agent of a second visit; empty: not reached again
-  std::vector<int> interrupts = {};          ///< milliseconds from the start, at which the user presses Ctrl-C
+  std::optional<Play> again = std::nullopt;  ///< the agent of a second connection; empty: unreachable
+  std::vector<int> interrupts = {};          ///< times of the user's Ctrl-C, in milliseconds from the start
 };
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
-// ---- what agents do ----
+// ---- actions of agents ----
 
-/// How far an agent keeps to the rules.
+/// The point up to which an agent follows the protocol.
 enum class Until { nothing, hello, spawn, started };
 
 template <class Act>
@@ -47,7 +47,7 @@ void perform(ScriptedAgent& agent, const Act& act) {
   }
 }
 
-/// It keeps to the rules until then, sends or does the rest, and closes the link.
+/// Follows the protocol until `until`, then performs the acts and closes the link.
 template <class... Acts>
 Play leaves(Until until, Acts... acts) {
   return [=](ScriptedAgent& agent) {
@@ -58,7 +58,7 @@ Play leaves(Until until, Acts... acts) {
   };
 }
 
-/// The same, and it stays until the launcher closes the link.
+/// Like leaves(), but keeps the link open until the launcher closes the link.
 template <class... Acts>
 Play stays(Until until, Acts... acts) {
   return leaves(until, acts..., [](ScriptedAgent& agent) { agent.until_gone(); });
@@ -79,7 +79,7 @@ Play sends_bytes(const std::string& bytes) {
   return [=](ScriptedAgent& agent) { agent.send_bytes(bytes); };
 }
 
-/// Of n1: it is asked for nothing but its rank, and that the rank ends because of n0.
+/// For n1: expects only the start of its rank, and its end because of n0.
 void is_ended(ScriptedAgent& agent) {
   agent.hello();
   EXPECT_EQ(agent.expect<wire::Spawn>().rank, 1u);
@@ -103,11 +103,11 @@ wire::SpawnAsk spawn_ask(const std::string& word, bool pmix, std::vector<std::st
   return ask;
 }
 
-// ---- what becomes of the job ----
+// ---- results of the job ----
 
 void nothing_else(const job::Outcome&, const std::string&) {}
 
-/// Its host is lost, and the user is told why.
+/// The host is lost, and the user sees the reason.
 Must loses_n0(const std::string& why, const Must& also = nothing_else) {
   return [=](const job::Outcome& outcome, const std::string& printed) {
     EXPECT_EQ(outcome.cause, Cause::host_lost);
@@ -129,7 +129,7 @@ Must prints(const std::string& text) {
   return [=](const job::Outcome&, const std::string& printed) { EXPECT_EQ(printed, text); };
 }
 
-/// Another agent ends what is left there.
+/// Another agent ends the remaining processes there.
 void sweeps_n0(const job::Outcome& outcome, const std::string&) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
   EXPECT_THAT(outcome.swept, ElementsAre(0));
@@ -152,10 +152,10 @@ std::vector<Row> links_that_end() {
        }},
       {"TheLinkEndsBeforeHello",
        {leaves(Until::nothing, expects<wire::Setup>)},
-       loses_n0("the link to its agent ended")},
+       loses_n0("lost the connection to the agent")},
       {"TheLinkEndsAfterStarted",
        {leaves(Until::started, wire::OutputData{0, 1, 15, "half a li"})},
-       loses_n0("the link to its agent ended",
+       loses_n0("lost the connection to the agent",
                 [](const job::Outcome& outcome, const std::string& printed) {
                   ASSERT_TRUE(outcome.ranks[0].status);
                   EXPECT_TRUE(std::holds_alternative<Lost>(outcome.ranks[0].status->value()));
@@ -168,7 +168,7 @@ std::vector<Row> links_that_end() {
        .agents = {leaves(Until::started)},
        .must = exits_with(125,
                           [](const job::Outcome& outcome, const std::string&) {
-                            EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("not reached again")));
+                            EXPECT_THAT(outcome.leftovers, ElementsAre(HasSubstr("cannot connect again")));
                             EXPECT_EQ(outcome.unswept.size(), 1u);
                           }),
        .again = Play()},
@@ -182,7 +182,7 @@ std::vector<Row> links_that_end() {
        .again = stays(Until::hello, expects<wire::Sweep>, wire::Clean{{"pid 7 (x), state D"}})},
       {"OneOfTwoLostEndsTheOther",
        {leaves(Until::started), is_ended},
-       loses_n0("the link",
+       loses_n0("lost the connection",
                 [](const job::Outcome& outcome, const std::string&) {
                   EXPECT_TRUE(std::holds_alternative<Signaled>(outcome.ranks[1].status->value()));
                 })},
@@ -194,18 +194,18 @@ std::vector<Row> silence() {
   return {
       {.name = "SilenceFromTheBeginning",
        .agents = {stays(Until::nothing)},
-       .must = loses_n0("fell silent"),
+       .must = loses_n0("stopped sending heartbeats"),
        .heartbeat = 50ms},
       {.name = "SilenceWhileItShouldConfirm",
        .agents = {stays(Until::started, ends(0))},
        .must = exits_with(0, sweeps_n0),
        .heartbeat = 50ms},
-      // The first ends what is left now, the second does not wait for it.
+      // The first interrupt ends the remaining processes now, the second does not wait for them.
       {.name = "NeverConfirmsAndTheUserHasHadEnough",
        .agents = {stays(Until::started, ends(0), expects<wire::Finish>)},
        .must =
            [](const job::Outcome& outcome, const std::string&) {
-             EXPECT_THAT(outcome.leftovers, ElementsAre("n0: did not confirm in time that nothing is left"));
+             EXPECT_THAT(outcome.leftovers, ElementsAre("n0: no confirmation in time that all processes ended"));
            },
        .interrupts = {300, 400}},
   };
@@ -216,10 +216,12 @@ std::vector<Row> nonsense() {
     EXPECT_TRUE(outcome.ranks[1].ended_by_us);
   };
   return {
-      {"Garbage", {stays(Until::spawn, sends_bytes(std::string(64, '\xff')))}, loses_n0("the link to its agent ended")},
+      {"Garbage",
+       {stays(Until::spawn, sends_bytes(std::string(64, '\xff')))},
+       loses_n0("lost the connection to the agent")},
       {"NoiseBeforeHello",
        {stays(Until::nothing, sends_bytes("Welcome to this host!\nLast login: never\n"))},
-       loses_n0("the link to its agent ended")},
+       loses_n0("lost the connection to the agent")},
       {"AnotherVersion",
        {stays(Until::nothing, [](ScriptedAgent& agent) { agent.hello(wire::kVersion + 1); })},
        loses_n0("version")},
@@ -242,18 +244,16 @@ std::vector<Row> nonsense() {
        Mpi::automatic},
       {"AQuestionForANameThatNoRankCanAsk",
        {stays(Until::started, wire::NameAsk{0, 3, "s", ""})},
-       loses_n0("what no rank can ask"),
+       loses_n0("invalid request"),
        Mpi::automatic},
-      {"AStreamThatNeverWas",
-       {stays(Until::started, wire::OutputData{0, 3, 1, "x"})},
-       loses_n0("a stream that does not exist")},
+      {"AStreamThatNeverWas", {stays(Until::started, wire::OutputData{0, 3, 1, "x"})}, loses_n0("unknown stream")},
       {"DescriptorsThatDidNotCome",
        {stays(Until::spawn, wire::Started{0, 1, 1, 3, {}})},
-       loses_n0("announces descriptors, which it cannot pass")},
+       loses_n0("unexpected descriptors")},
   };
 }
 
-/// What comes when it may: after the end of a stream it is dropped, after the end of the rank it is not.
+/// Late messages: after the end of a stream the output is dropped, after the end of the rank it is not.
 std::vector<Row> lateness() {
   return {
       {"OutputAfterTheStreamsEndIsDropped",
@@ -264,7 +264,7 @@ std::vector<Row> lateness() {
        {leaves(Until::started, wire::Ended{0, 0, false, 20}, wire::OutputData{0, 1, 15, "still in its pipe\n"},
                wire::OutputData{0, 1, 25, {}}, wire::OutputData{0, 2, 25, {}}, finishes)},
        exits_with(0, prints("still in its pipe\n"))},
-      // dlaunch-pmix tells in its own time.
+      // dlaunch-pmix forwards requests with a delay.
       {"WhatARankAskedMayComeAfterItsEnd",
        {leaves(
            Until::spawn, expects<wire::Spawn>, starts(0), starts(1), ends(0), wire::MpiAbort{0, 7, 1},
@@ -278,16 +278,16 @@ std::vector<Row> lateness() {
 
 template <class... Acts>
 Row wrong_order(std::string name, Until until, Acts... acts) {
-  return {std::move(name), {stays(until, acts...)}, loses_n0("out of order"), Mpi::automatic};
+  return {std::move(name), {stays(until, acts...)}, loses_n0("unexpected message"), Mpi::automatic};
 }
 
 std::vector<Row> wrong_orders() {
   return {
-      {"StartedBeforeItWasAsked", {stays(Until::nothing, starts(0))}, loses_n0("out of order")},
-      {"CleanInsteadOfHello", {stays(Until::nothing, wire::Clean{})}, loses_n0("out of order")},
+      {"StartedBeforeItWasAsked", {stays(Until::nothing, starts(0))}, loses_n0("unexpected message")},
+      {"CleanInsteadOfHello", {stays(Until::nothing, wire::Clean{})}, loses_n0("unexpected message")},
       {"AFenceBeforeAnyRankWasAskedFor",
        {stays(Until::hello, wire::FenceIn{}), stays(Until::nothing)},
-       loses_n0("out of order"),
+       loses_n0("unexpected message"),
        Mpi::automatic},
       wrong_order("EndedBeforeStarted", Until::spawn, kEnded),
       wrong_order("OutputBeforeStarted", Until::spawn, wire::OutputData{0, 1, 1, "x"}),
@@ -308,14 +308,16 @@ std::vector<Row> wrong_orders() {
   };
 }
 
-/// It asks for MPI where none is served, or not of this kind: nothing is started on the other host.
+/// Requests MPI that the host does not serve: no rank is started on the other host.
 template <class Message>
 Row unserved(std::string name, Mpi mpi, Message message) {
   const auto no_more_ranks = [](const job::Outcome& outcome, const std::string&) {
     EXPECT_EQ(outcome.ranks.size(), 2u);
   };
-  return {
-      std::move(name), {stays(Until::started, message), is_ended}, loses_n0("which is not served", no_more_ranks), mpi};
+  return {std::move(name),
+          {stays(Until::started, message), is_ended},
+          loses_n0("does not serve MPI there", no_more_ranks),
+          mpi};
 }
 
 std::vector<Row> mpi_that_is_not_served() {
@@ -338,7 +340,7 @@ std::vector<Row> mpi_that_is_not_served() {
 
 class BadAgents : public LauncherFixture, public testing::WithParamInterface<Row> {};
 
-TEST_P(BadAgents, NeitherHangNorMisleadTheLauncher) {
+TEST_P(BadAgents, DoNotHangOrMisleadTheLauncher) {
   const Row& row = GetParam();
   if (row.heartbeat) settings.heartbeat = *row.heartbeat;
   for (const Play& agent : row.agents) agent ? hosts.script(agent) : hosts.unreachable();

@@ -1,4 +1,4 @@
-// Why a host is lost, as the stderr of the command that led there tells it.
+// The reason of a host's loss, from the stderr of the transport's command.
 #include "launcher/host_link.h"
 
 #include <gtest/gtest.h>
@@ -62,25 +62,26 @@ class HostLinkErrors : public testing::Test {
   std::optional<HostFailure> lost_;
 };
 
-TEST_F(HostLinkErrors, TellWhyNoAgentAnswers) {
+TEST_F(HostLinkErrors, ExplainAMissingAgent) {
   command_says("srun: error: Invalid partition\n");
-  EXPECT_EQ(why_lost(), "the link to its agent ended: closed by the other side: srun: error: Invalid partition");
+  EXPECT_EQ(why_lost(), "lost the connection to the agent: closed by the other side: srun: error: Invalid partition");
 }
 
-TEST_F(HostLinkErrors, FromBeforeTheAgentAnswersAreNoReasonForItsEnd) {
+TEST_F(HostLinkErrors, BeforeTheFirstAnswerDoNotExplainALaterEnd) {
   command_says("srun: cluster configuration lacks support for cpu binding\n");
   agent_says_hello();
-  EXPECT_EQ(why_lost(), "the link to its agent ended: closed by the other side");
+  EXPECT_EQ(why_lost(), "lost the connection to the agent: closed by the other side");
 }
 
-TEST_F(HostLinkErrors, SinceTheAgentAnsweredTellItsEnd) {
+TEST_F(HostLinkErrors, AfterTheFirstAnswerExplainTheEnd) {
   command_says("srun: cluster configuration lacks support for cpu binding\n");
   agent_says_hello();
   command_says("srun: error: node1: task 0: Killed\n");
-  EXPECT_EQ(why_lost(), "the link to its agent ended: closed by the other side: srun: error: node1: task 0: Killed");
+  EXPECT_EQ(why_lost(),
+            "lost the connection to the agent: closed by the other side: srun: error: node1: task 0: Killed");
 }
 
-TEST_F(HostLinkErrors, OfAManagerThatHasEndedTheStepSayWhoOrderedIt) {
+TEST_F(HostLinkErrors, OfABatchSystemThatEndedTheStepSetOrdered) {
   const std::string said = "slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 ***";
   way_ = {.what = "its connection ended", .why = "closed by the other side", .hint = {}};
   agent_says_hello();
@@ -89,7 +90,7 @@ TEST_F(HostLinkErrors, OfAManagerThatHasEndedTheStepSayWhoOrderedIt) {
   EXPECT_EQ(loss().ordered, said);
 }
 
-TEST_F(HostLinkErrors, OfAManagerWhoseNodeFailedAreNoOrder) {
+TEST_F(HostLinkErrors, OfAFailedNodeDoNotSetOrdered) {
   agent_says_hello();
   command_says("slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 DUE TO NODE FAILURE ***\n");
   why_lost();
@@ -109,8 +110,8 @@ class HostLinkSilence : public HostLinkErrors {
   }
 };
 
-TEST_F(HostLinkSilence, OfAnAgentThatHasNeverSpokenIsNoneThatItFellInto) {
-  EXPECT_EQ(loss().why, "no agent answered within 1 s");
+TEST_F(HostLinkSilence, BeforeTheFirstAnswerIsAConnectTimeout) {
+  EXPECT_EQ(loss().why, "timed out after 1 s waiting for the agent");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Hosts asked before there is a plan. The agents are scripts.
+// Queries of hosts before the plan. The agents are scripts.
 #include "launcher/host_query.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class HostInspectorTest : public testing::Test {
     hosts.close();
   }
 
-  /// Answers with that many CPUs, as often as it is asked, until the link goes.
+  /// Answers each query with that many CPUs, until the link ends.
   void answers(std::uint32_t cpus, std::int64_t ahead_ns = 0) {
     hosts.script([=](ScriptedAgent& agent) {
       agent.hello();
@@ -61,7 +61,7 @@ class HostInspectorTest : public testing::Test {
   Hosts links{io, hosts, "job", settings, log};
 };
 
-TEST_F(HostInspectorTest, EachHostTellsItsOwn) {
+TEST_F(HostInspectorTest, ReturnsTheFactsOfEachHost) {
   answers(4);
   answers(8);
   const auto found = query(ask);
@@ -72,7 +72,7 @@ TEST_F(HostInspectorTest, EachHostTellsItsOwn) {
   EXPECT_EQ(found.hosts[0].hello->host, "scripted");
 }
 
-TEST_F(HostInspectorTest, AHostThatIsNotAskedIsOpened) {
+TEST_F(HostInspectorTest, ConnectsToAHostWithoutAQuery) {
   answers(4);
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
@@ -85,7 +85,7 @@ TEST_F(HostInspectorTest, AHostThatIsNotAskedIsOpened) {
   EXPECT_FALSE(found.hosts[1].loss);
 }
 
-TEST_F(HostInspectorTest, AllThatAreLostAreTold) {
+TEST_F(HostInspectorTest, ReportsAllLostHosts) {
   hosts.unreachable();
   answers(4);
   hosts.script([](ScriptedAgent& agent) {
@@ -99,7 +99,7 @@ TEST_F(HostInspectorTest, AllThatAreLostAreTold) {
   EXPECT_FALSE(found.hosts[1].loss);
 }
 
-TEST_F(HostInspectorTest, NamesAreAskedForAfterTheClock) {
+TEST_F(HostInspectorTest, QueriesNamesAfterTheClock) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     EXPECT_THAT(agent.expect<wire::QueryHost>().names, testing::IsEmpty());
@@ -107,7 +107,7 @@ TEST_F(HostInspectorTest, NamesAreAskedForAfterTheClock) {
     facts.time_ns += 5'000'000'000;
     agent.send(facts);
     EXPECT_THAT(agent.expect<wire::QueryHost>().names, ElementsAre("a"));
-    ::usleep(300'000);  // what the names take is not the clock's
+    ::usleep(300'000);  // the time of name resolution does not count for the clock
     facts.addresses = {"10.0.0.1"};
     agent.send(facts);
     agent.until_gone();
@@ -141,16 +141,16 @@ TEST_F(HostInspectorTest, RunsCommandsAfterTheQueryAndAgainOnTheSameLinks) {
     return std::optional(wire::RunCommands{"/bin", 1000, {"tool\n" + std::to_string(cpus)}});
   };
   const auto first = HostQuery(io, links, ask, {}, run_commands).run(all);
-  ASSERT_TRUE(first.hosts[0].told);
-  EXPECT_THAT(first.hosts[0].told->printed, ElementsAre("first"));
+  ASSERT_TRUE(first.hosts[0].results);
+  EXPECT_THAT(first.hosts[0].results->printed, ElementsAre("first"));
   const auto again = HostQuery(io, links, [](int) { return std::nullopt; }, {}, run_commands).run(all);
-  ASSERT_TRUE(again.hosts[0].told);
-  EXPECT_THAT(again.hosts[0].told->printed, ElementsAre("second"));
+  ASSERT_TRUE(again.hosts[0].results);
+  EXPECT_THAT(again.hosts[0].results->printed, ElementsAre("second"));
 }
 
-/// The first host's answer is looked at for so long that the second's, with which the query ends, and the tick of the
-/// progress are ready at once.
-TEST_F(HostInspectorTest, ItsTickDoesNotOutliveIt) {
+/// The first host's handler takes so long that the second host's answer, which ends the query, and the progress tick
+/// are ready at the same time.
+TEST_F(HostInspectorTest, TickDoesNotOutliveTheQuery) {
   answers(1);
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
@@ -176,7 +176,7 @@ TEST_F(HostInspectorTest, ItsTickDoesNotOutliveIt) {
   EXPECT_EQ(late, 0);
 }
 
-TEST_F(HostInspectorTest, AnInterruptEndsIt) {
+TEST_F(HostInspectorTest, InterruptEndsTheQuery) {
   answers(1);
   hosts.script([](ScriptedAgent& agent) { agent.until_gone(); });
   asio::steady_timer timer(io, 300ms);
@@ -190,7 +190,7 @@ TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
       agent.hello();
       agent.expect<wire::QueryHost>();
       agent.send(facts_of(1));
-      if (host == 0) return agent.until_gone();  // the plan does not use it
+      if (host == 0) return agent.until_gone();  // the plan does not use this host
       const auto rank = agent.expect<wire::Spawn>().rank;
       EXPECT_EQ(rank, host == 2 ? 0u : 1u);
       agent.started(rank);
@@ -247,21 +247,21 @@ TEST(FillSlots, ByDevices) {
   EXPECT_EQ(host.device_kind, plan::DeviceKind::nvidia);
 }
 
-TEST(FillSlots, NeverMoreThanTheMost) {
+TEST(FillSlots, NeverExceedsTheMaximum) {
   plan::Host host = unknown_host();
   host.max_slots = 3;
   fill_slots(host, facts_of(64));
   EXPECT_EQ(host.slots, 3);
 }
 
-TEST(FillSlots, WhatTheUserSaidStays) {
+TEST(FillSlots, KeepsTheUsersSlots) {
   plan::Host host;
   host.slots = 5;
   fill_slots(host, facts_of(64));
   EXPECT_EQ(host.slots, 5);
 }
 
-TEST(FillSlots, AKindThatIsNotKnownIsNone) {
+TEST(FillSlots, UnknownDeviceKindIsNone) {
   wire::HostInfo facts = facts_of(1);
   facts.device_kind = 200;
   EXPECT_EQ(device_kind(facts), plan::DeviceKind::none);

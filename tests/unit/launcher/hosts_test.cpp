@@ -1,4 +1,4 @@
-// Several hosts, each a real agent over a link that passes no descriptors, as a remote one's.
+// Several hosts, each with a real agent on a link without descriptor passing, as for remote hosts.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ TEST_F(Remote, TheFirstFailureEndsTheOthers) {
   }
 }
 
-TEST_F(Remote, WhatIgnoresTermIsKilled) {
+TEST_F(Remote, KillsARankThatIgnoresTerm) {
   three_hosts();
   policy.grace = 300ms;
   std::string directory = testing::TempDir() + "dlaunch-launcher-XXXXXX";
@@ -90,7 +90,7 @@ TEST_F(Remote, WhatIgnoresTermIsKilled) {
   }
 }
 
-TEST_F(Remote, AProgramThatIsNotThere) {
+TEST_F(Remote, MissingProgram) {
   three_hosts();
   const auto outcome = run({"no-such-program"});
   EXPECT_EQ(outcome.exit_code, 127);
@@ -142,7 +142,7 @@ TEST_F(Remote, FilesThatTheRanksWriteThemselves) {
   EXPECT_EQ(out.text(), "");
 }
 
-/// Our own stdin is the pipe's for this long.
+/// Replaces this process's stdin by the pipe during the object's life.
 class StdinFrom {
  public:
   explicit StdinFrom(const sys::Fd& fd) : saved_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) {
@@ -156,7 +156,7 @@ class StdinFrom {
   sys::Fd saved_;
 };
 
-TEST_F(Remote, StdinReachesAllWhoGetIt) {
+TEST_F(Remote, StdinReachesAllSelectedRanks) {
   sys::Pipe pipe = sys::make_pipe();
   const StdinFrom replaced(pipe.read);
   std::thread writer([&] {
@@ -179,14 +179,14 @@ TEST_F(Remote, StdinReachesAllWhoGetIt) {
 
 class Local : public LauncherFixture {};
 
-TEST_F(Local, StreamsThatAreHandedOverAreComplete) {
+TEST_F(Local, PassedStreamsAreComplete) {
   hosts.real(true);
   EXPECT_EQ(run({"sh", "-c", "echo $RANK; echo e$RANK >&2; " + program("spew") + " 1000000"}, 4).exit_code, 0);
   EXPECT_EQ(out.text().size(), 4u * 1000002u);
   EXPECT_EQ(sorted_lines(err.text()), (std::vector<std::string>{"e0", "e1", "e2", "e3"}));
 }
 
-TEST_F(Local, AReaderWhoComesLateGetsEveryByte) {
+TEST_F(Local, LateReaderGetsEveryByte) {
   hosts.real(true);
   read_at_once = false;
   after(500, [this] { out.begin(); });
@@ -204,9 +204,9 @@ TEST_F(SlowReader, GetsEveryByteOfAllHosts) {
   EXPECT_EQ(out.text().size(), 15000000u);
 }
 
-TEST_F(SlowReader, IsNotSentMoreThanTheWindowAndNothingIsLost) {
+TEST_F(SlowReader, GetsAtMostTheWindowAndLosesNothing) {
   constexpr size_t kTotal = 24u << 20;
-  constexpr size_t kBuffers = 2u << 20;  // the pipe's and the console's own
+  constexpr size_t kBuffers = 2u << 20;  // the buffers of pipe and console
   const std::string piece = std::string(8191, 'x') + "\n";
   std::atomic<size_t> sent_unread{0};
   hosts.script([&](ScriptedAgent& agent) {
@@ -243,7 +243,7 @@ TEST_F(SlowReader, IsNotSentMoreThanTheWindowAndNothingIsLost) {
   EXPECT_EQ(out.text().size(), kTotal);
 }
 
-TEST_F(SlowReader, AnInterruptEndsWhatNobodyReads) {
+TEST_F(SlowReader, InterruptEndsAJobWithoutAReader) {
   hosts.real();
   read_at_once = false;
   policy.grace = 300ms;

@@ -98,7 +98,7 @@ FakeHosts::Open FakeHosts::scripted(std::function<void(ScriptedAgent&)> agent) {
       ScriptedAgent script(std::move(link));
       try {
         agent(script);
-      } catch (const ScriptedAgent::Gone&) {  // the launcher may always go
+      } catch (const ScriptedAgent::Gone&) {  // the launcher may end at any time
       }
       script.close();
       --running_;
@@ -132,7 +132,7 @@ Result<transport::Connection> FakeHosts::open(const plan::Host&) {
 void FakeHosts::close() {
   EXPECT_TRUE(agent::until([this] { return running_ == 0; })) << "a script still has its link";
   for (const int pid : agents_) {
-    // The launcher reaps, too: then it is nobody's child.
+    // The launcher reaps, too: then the pid is no longer a child.
     EXPECT_TRUE(agent::until([pid] { return ::waitpid(pid, nullptr, WNOHANG) != 0; })) << "an agent does not end";
   }
   agents_.clear();
@@ -152,7 +152,7 @@ Console::~Console() {
 void Console::begin() {
   if (reader_.joinable()) return;
   reader_ = std::thread([this] {
-    sigset_t all;  // signals are the launcher's thread's, as in dlaunch
+    sigset_t all;  // only the launcher's thread receives signals, as in dlaunch
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     static thread_local char buffer[1u << 16];
@@ -226,7 +226,7 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
-  if (!hung) hosts.close();  // as a real run does: while the launcher is still there
+  if (!hung) hosts.close();  // as in a real run: before the launcher ends
   return outcome;
 }
 

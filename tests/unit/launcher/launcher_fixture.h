@@ -1,5 +1,5 @@
-// A fixture for tests of the launcher: hosts whose agents are scripted (a thread each at the other end of a socket
-// pair) or real, a console that the test reads when it likes, and a time limit for each run.
+// A fixture for tests of the launcher: hosts with scripted agents (one thread each at the other end of a socket pair)
+// or with real agents, a console read by the test on demand, and a time limit per run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace dlaunch::launcher {
 
-/// The agent's side of a link, for a script of calls. A call throws Gone when the launcher has closed the link.
+/// The agent's side of a link, for a script of calls. A call throws Gone after the launcher has closed the link.
 class ScriptedAgent {
  public:
   struct Gone {};
@@ -26,7 +26,7 @@ class ScriptedAgent {
 
   void send(const wire::Message& message);
   void send_bytes(std::string_view bytes);
-  /// Returns the next message of type T, and drops those before it.
+  /// Returns the next message of type T, and drops earlier messages.
   template <class T>
   T expect() {
     for (;;) {
@@ -34,7 +34,7 @@ class ScriptedAgent {
       if (T* wanted = std::get_if<T>(&message)) return std::move(*wanted);
     }
   }
-  /// Returns the next message, or Ping when none comes in that time. -1: without a limit.
+  /// Returns the next message, or Ping if none arrives in that time. -1: no time limit.
   wire::Message next(int wait_ms = -1);
   void hello(std::uint32_t version = wire::kVersion);
   void started(std::uint32_t rank) { send(wire::Started{rank, 1000 + rank, 10, 0, {}}); }
@@ -55,17 +55,17 @@ class FakeHosts : public transport::Transport {
 
   ~FakeHosts() override;
   FakeHosts();
-  // One call for each host, in the order of the plan's hosts. A script runs in its own thread.
+  // One script per host, in the order of the plan's hosts. Each script runs in its own thread.
   void script(std::function<void(ScriptedAgent&)> agent);
   void real(bool passes_fds = false);
   void unreachable();
-  // For connections after those. By default an agent that finds nothing to sweep.
+  // For later connections. Default: an agent that finds nothing to sweep.
   void script_again(std::function<void(ScriptedAgent&)> agent);
   void unreachable_again();
   size_t count() const { return opens_.size(); }
 
   Result<transport::Connection> open(const plan::Host& host) override;
-  /// Fails the test when an agent does not end although its link must have ended.
+  /// Fails the test if an agent does not end after the end of its link.
   void close() override;
 
  private:
@@ -80,14 +80,14 @@ class FakeHosts : public transport::Transport {
   std::vector<int> agents_;
 };
 
-/// A pipe that is read from begin() on, or after the run.
+/// A pipe, read from begin() on, or after the run.
 class Console {
  public:
   Console();
   ~Console();
   int fd() const { return write_.get(); }
   void begin();
-  /// Closes the pipe and returns all that was written.
+  /// Closes the pipe and returns all written bytes.
   std::string text();
 
  private:

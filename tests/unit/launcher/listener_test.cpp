@@ -1,4 +1,4 @@
-// A listener that throws: nobody calls into what has gone, however long the hosts live (AddressSanitizer sees it).
+// A listener that throws: no handler of a destroyed object is called while the hosts live (AddressSanitizer checks).
 #include <gmock/gmock.h>
 
 #include <stdexcept>
@@ -23,7 +23,7 @@ class AThrow : public testing::Test {
     links.close();
     hosts.close();
   }
-  /// The hosts' agents go on speaking to whoever listens.
+  /// The hosts' agents continue to send messages.
   void go_on() {
     io.restart();
     io.run_for(300ms);
@@ -47,7 +47,7 @@ class AThrowInAJob : public AThrow {
   plan::Plan plan;
 };
 
-TEST_F(AThrowInAJob, ComesOutOfItAndLeavesNobodyToCall) {
+TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.started(agent.expect<wire::Spawn>().rank);
@@ -68,7 +68,7 @@ TEST_F(AThrowInAJob, ComesOutOfItAndLeavesNobodyToCall) {
   go_on();
 }
 
-TEST_F(AThrow, OfAQuestionLeavesNobodyToCall) {
+TEST_F(AThrow, InAQueryEndsAllCalls) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();

@@ -23,9 +23,9 @@ std::uint64_t need(const plan::Plan& plan, const output::OutputSettings& output 
   return open_files_needed(plan, ranks, output, way);
 }
 
-TEST(OpenFiles, RanksHereTakeThreeEach) { EXPECT_EQ(need(plan_of(1, 100, true)) - need(plan_of(1, 0, true)), 300u); }
+TEST(OpenFiles, LocalRanksTakeThreeEach) { EXPECT_EQ(need(plan_of(1, 100, true)) - need(plan_of(1, 0, true)), 300u); }
 
-TEST(OpenFiles, ElsewhereHostsCountAndRanksDoNot) {
+TEST(OpenFiles, RemoteHostsCountAndTheirRanksDoNot) {
   EXPECT_EQ(need(plan_of(1000, 8, false)), need(plan_of(1000, 1, false)));
   EXPECT_EQ(need(plan_of(1001, 8, false)) - need(plan_of(1, 8, false)), 6000u);
   EXPECT_EQ(need(plan_of(1001, 8, false), {}, RemoteTransport::command) -
@@ -33,7 +33,7 @@ TEST(OpenFiles, ElsewhereHostsCountAndRanksDoNot) {
             3000u);
 }
 
-TEST(OpenFiles, AHostWithoutRanksCountsOnceItHasSome) {
+TEST(OpenFiles, HostWithoutRanksCountsFromItsFirstRank) {
   plan::Plan plan = plan_of(2, 1, false);
   plan.spare.resize(2);
   const auto needed = [&](const std::vector<int>& ranks) {
@@ -45,7 +45,7 @@ TEST(OpenFiles, AHostWithoutRanksCountsOnceItHasSome) {
   EXPECT_EQ(needed({1, 1}) - needed({1, 0}), 6u);
 }
 
-TEST(OpenFiles, FilesAreOpenInAProcessOfTheirOwn) {
+TEST(OpenFiles, FileWriterProcessHasItsOwnLimit) {
   output::OutputSettings output;
   output.files = output::FileSettings{.target = "/logs"};
   EXPECT_EQ(need(plan_of(1, 100, true), output), need(plan_of(1, 100, true)));
@@ -58,11 +58,11 @@ TEST(OpenFiles, FilesAreOpenInAProcessOfTheirOwn) {
   EXPECT_EQ(need(elsewhere, output), 1064u);
 }
 
-TEST(OpenFiles, SaysHowManyAreNeeded) {
+TEST(OpenFiles, ErrorShowsTheRequiredNumber) {
   EXPECT_FALSE(too_few_open_files(plan_of(1, 1, true), 100, 100));
   const auto error = too_few_open_files(plan_of(20, 4, false), 300, 256);
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->why, "80 ranks on 20 hosts need 300, the hard limit is 256");
+  EXPECT_EQ(error->why, "80 ranks on 20 hosts require 300, the hard limit is 256");
   EXPECT_THAT(error->hint, testing::HasSubstr("ulimit -Hn 300"));
 }
 

@@ -14,14 +14,14 @@ using testing::Le;
 using testing::Optional;
 using testing::SizeIs;
 
-/// A line that is a number tells it.
+/// The progress of a line that is a number.
 std::optional<std::int64_t> number(string_view line) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
   return error == std::errc() && end == line.data() + line.size() ? std::optional(value) : std::nullopt;
 }
 
-TEST(ProgressLines, TheLastLineThatTellsOneCounts) {
+TEST(ProgressLines, LastLineWithANumberCounts) {
   ProgressLines lines;
   EXPECT_THAT(lines.feed("1\n2\nx\n", number), Optional(2));
   EXPECT_EQ(lines.feed("x\ny\n", number), std::nullopt);
@@ -29,14 +29,14 @@ TEST(ProgressLines, TheLastLineThatTellsOneCounts) {
   EXPECT_THAT(lines.feed("\n\r\n3\n\r\r\n", number), Optional(3));
 }
 
-TEST(ProgressLines, ACarriageReturnEndsALine) {
+TEST(ProgressLines, CarriageReturnEndsALine) {
   ProgressLines lines;
   EXPECT_THAT(lines.feed("\r4\r5", number), Optional(4));
   EXPECT_THAT(lines.feed("\r6", number), Optional(5));
   EXPECT_THAT(lines.feed("\r\n", number), Optional(6));
 }
 
-TEST(ProgressLines, ALineComesInPieces) {
+TEST(ProgressLines, JoinsThePartsOfALine) {
   const string_view text = "10\r11\nx\n\r\n123\r\n45\rx\n6";
   for (size_t piece = 1; piece <= text.size(); ++piece) {
     ProgressLines lines;
@@ -50,7 +50,7 @@ TEST(ProgressLines, ALineComesInPieces) {
   }
 }
 
-TEST(ProgressLines, OfALongLineTheBeginningIsLookedAt) {
+TEST(ProgressLines, SearchesTheBeginningOfALongLine) {
   ProgressLines lines;
   std::vector<std::string> seen;
   const auto keep = [&](string_view line) {
@@ -67,7 +67,7 @@ TEST(ProgressLines, OfALongLineTheBeginningIsLookedAt) {
   EXPECT_THAT(seen.back(), "end");
 }
 
-TEST(ProgressLines, ANumberThatTheLimitCutsIsNone) {
+TEST(ProgressLines, IgnoresANumberCutAtTheLimit) {
   const auto last = [](string_view line) { return number(line.substr(line.rfind('x') + 1)); };
   for (const std::size_t before : {0UL, 1UL, 4000UL}) {
     for (const std::size_t left : {0UL, 1UL, 3UL, 6UL}) {

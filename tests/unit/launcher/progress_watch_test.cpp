@@ -22,14 +22,14 @@ plan::Plan six_ranks() {
 
 TEST(BehindText, OfOneRank) {
   EXPECT_EQ(behind_text({.ranks = {{3, 120}}, .median = 480}, six_ranks()),
-            "rank 3 (node2) is behind: its progress is 120, the median of all ranks is 480");
+            "rank 3 (node2) lags: progress 120, median of all ranks 480");
 }
 
-TEST(BehindText, OfSeveralEachHostIsNamedOnceAndTheNumbersAreASpan) {
+TEST(BehindText, OfSeveralRanksShowsEachHostOnceAndARangeOfNumbers) {
   EXPECT_EQ(behind_text({.ranks = {{0, 7}, {1, 7}}, .median = 480}, six_ranks()),
-            "ranks 0-1 (node1) are behind: their progress is 7, the median of all ranks is 480");
+            "ranks 0-1 (node1) lag: progress 7, median of all ranks 480");
   EXPECT_EQ(behind_text({.ranks = {{0, 12}, {2, 5}, {3, 9}}, .median = 480}, six_ranks()),
-            "ranks 0,2-3 (node[1-2]) are behind: their progress is 5 to 12, the median of all ranks is 480");
+            "ranks 0,2-3 (node[1-2]) lag: progress 5 to 12, median of all ranks 480");
 }
 
 }  // namespace

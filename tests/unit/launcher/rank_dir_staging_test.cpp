@@ -1,4 +1,4 @@
-// What a host is told before it is ready, and how much of it at a time.
+// The messages to a host before it is ready, and their size under the credit.
 #include "launcher/rank_dir_staging.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A job of a rank on each of two hosts, and all that was sent to them.
+/// A job with one rank on each of two hosts, and all messages sent to them.
 struct Told {
   explicit Told(size_t archive = 0) {
     for (int rank = 0; rank < 2; ++rank) {
@@ -51,7 +51,7 @@ class Prepares {
   RankDirStaging preparation;
 };
 
-TEST(RankDirStaging, NamesTheDirectoriesOfTheHostAlone) {
+TEST(RankDirStaging, SendsOnlyTheHostsDirectories) {
   Told told;
   told.settings.output.files = output::FileSettings{.target = "/w/./d{rank}/log"};
   Prepares prepares(told);
@@ -65,7 +65,7 @@ TEST(RankDirStaging, NamesTheDirectoriesOfTheHostAlone) {
   EXPECT_FALSE(asked.staged);
 }
 
-TEST(RankDirStaging, SendsNoMoreThanWasGranted) {
+TEST(RankDirStaging, SendsAtMostTheGrant) {
   const size_t size = 3 * wire::kStageCredit + 5;
   Told told(size);
   Prepares prepares(told);
@@ -84,7 +84,7 @@ TEST(RankDirStaging, SendsNoMoreThanWasGranted) {
   EXPECT_TRUE(std::get<wire::Stage>(told.sent.back().second).eof);
 }
 
-TEST(RankDirStaging, StopsWhenAHostSaysThatItCannot) {
+TEST(RankDirStaging, StopsWhenAHostReportsAFailure) {
   Told told(4 * wire::kStageCredit);
   Prepares prepares(told);
   prepares.preparation.begin(0);
@@ -96,7 +96,7 @@ TEST(RankDirStaging, StopsWhenAHostSaysThatItCannot) {
   EXPECT_EQ(told.staged(0), wire::kStageCredit);
 }
 
-TEST(RankDirStaging, AnAnswerThatNobodyAskedForIsNone) {
+TEST(RankDirStaging, RejectsAnUnexpectedAnswer) {
   Told told;
   Prepares prepares(told);
   EXPECT_FALSE(prepares.preparation.done(0, {}));

@@ -20,7 +20,7 @@ wire::Stacks answer_of(std::vector<std::uint32_t> ranks) {
   return stacks;
 }
 
-TEST(RankStacks, ASampleThatThereWasNoTimeForIsNone) {
+TEST(RankStacks, SkipsARankThatWasNotSampledInTime) {
   StackSnapshot look;
   wire::Stacks stacks = answer_of({4, 5, 6});
   stacks.flags[1] = wire::Stacks::kTimedOut | wire::Stacks::kIncomplete;

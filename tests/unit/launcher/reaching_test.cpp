@@ -1,4 +1,5 @@
-// How hosts are reached: so many at a time, again where that may help, and told once. The ways are fakes that count.
+// Connecting to hosts: a limited number at a time, with retries, each reported once. The transports are fakes that
+// count.
 #include "launcher/hosts.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Retry = transport::Disconnect::Retry;
 
-/// Each host turns away its first visitors; then an agent greets, as this identity.
+/// Each host rejects its first connections; then an agent with this identity sends Hello.
 class Doors : public transport::Transport {
  public:
   ~Doors() override {
@@ -49,7 +50,7 @@ class Doors : public transport::Transport {
   }
   void close() override {}
 
-  /// Its shell asks for the agent, and takes a piece of it at a time.
+  /// The shell requests the agent's bytes, and reads a piece at a time.
   Result<transport::Connection> take_slowly(sys::Fd ours, sys::Fd theirs) {
     agents_.emplace_back([this, shell = std::move(theirs)]() mutable {
       const std::string script = read_until(shell, "\nexec \"$a\" \"$@\"\n}\n");
@@ -59,7 +60,7 @@ class Doors : public transport::Transport {
       std::vector<char> piece(piece_size);
       for (size_t left = transport::agent_image().bytes.size(); left > 0;) {
         std::this_thread::sleep_for(piece_pause);
-        for (size_t room = std::min(left, piece_size); room > 0;) {  // a socket gives less at once
+        for (size_t room = std::min(left, piece_size); room > 0;) {  // a socket may deliver less at once
           const ssize_t got = ::read(shell.get(), piece.data(), room);
           if (got <= 0) return;
           room -= static_cast<size_t>(got);
@@ -158,7 +159,7 @@ class Reaching : public testing::Test {
   size_t expected_ = 0;
 };
 
-TEST_F(Reaching, AThrottlingHostIsTriedAgain) {
+TEST_F(Reaching, RetriesAThrottlingHost) {
   doors.turned_away["a"] = 2;
   doors.why["a"] = Retry::soon;
   open({"a"});
@@ -166,7 +167,7 @@ TEST_F(Reaching, AThrottlingHostIsTriedAgain) {
   EXPECT_EQ(doors.opened["a"], 3);
 }
 
-TEST_F(Reaching, ARefusalIsFinal) {
+TEST_F(Reaching, DoesNotRetryARefusal) {
   doors.turned_away["a"] = 1;
   doors.why["a"] = Retry::never;
   settings.wait_hosts = 5s;
@@ -176,7 +177,7 @@ TEST_F(Reaching, ARefusalIsFinal) {
   EXPECT_EQ(doors.opened["a"], 1);
 }
 
-TEST_F(Reaching, AHostThatIsNotUpIsWaitedForWhenAsked) {
+TEST_F(Reaching, WaitsForADownHostIfRequested) {
   doors.turned_away["a"] = 1;
   doors.why["a"] = Retry::when_up;
   settings.wait_hosts = 5s;
@@ -184,14 +185,14 @@ TEST_F(Reaching, AHostThatIsNotUpIsWaitedForWhenAsked) {
   EXPECT_THAT(ready, ElementsAre(0));
 }
 
-TEST_F(Reaching, AHostThatIsNotUpIsLostWhenNotAsked) {
+TEST_F(Reaching, LosesADownHostByDefault) {
   doors.turned_away["a"] = 1;
   doors.why["a"] = Retry::when_up;
   open({"a"});
   EXPECT_THAT(lost, ElementsAre(0));
 }
 
-TEST_F(Reaching, OnlySoManyAtATime) {
+TEST_F(Reaching, LimitsParallelConnections) {
   settings.hosts_at_once = 5;
   std::vector<std::string> names;
   for (int i = 0; i < 3 * settings.hosts_at_once; ++i) names.push_back("n" + std::to_string(i));
@@ -200,13 +201,13 @@ TEST_F(Reaching, OnlySoManyAtATime) {
   EXPECT_EQ(doors.most_at_once, settings.hosts_at_once);
 }
 
-TEST_F(Reaching, TwoNamesOfOneHostAreNoticed) {
+TEST_F(Reaching, ReportsTwoNamesOfOneHost) {
   doors.identities = {{"a", "x"}, {"b", "y"}, {"c", "x"}};
   open({"a", "b", "c"});
-  EXPECT_THAT(notes->texts, ElementsAre("a,c are names of one host; each gets ranks"));
+  EXPECT_THAT(notes->texts, ElementsAre("a,c are names of the same host; each name gets ranks"));
 }
 
-TEST_F(Reaching, AnAgentThatArrivesSlowlyIsWaitedFor) {
+TEST_F(Reaching, WaitsForASlowlyTransferredAgent) {
   doors.slow = true;
   doors.piece_size = transport::agent_image().bytes.size() / 16;
   doors.piece_pause = 50ms;
@@ -216,15 +217,15 @@ TEST_F(Reaching, AnAgentThatArrivesSlowlyIsWaitedFor) {
   EXPECT_THAT(ready, ElementsAre(0));
 }
 
-TEST_F(Reaching, AnAgentThatDoesNotArriveIsNot) {
+TEST_F(Reaching, TimesOutIfTheAgentTransferStalls) {
   doors.slow = true;
   doors.piece_pause = 800ms;
   settings.ready_wait = 400ms;
   open({"a"});
-  EXPECT_THAT(reasons, ElementsAre("no agent answered within 0 s"));
+  EXPECT_THAT(reasons, ElementsAre("timed out after 0 s waiting for the agent"));
 }
 
-TEST_F(Reaching, SilenceIsNoAnswer) {
+TEST_F(Reaching, TimesOutWithoutAnAnswer) {
   doors.silent = true;
   open({"a"}, 100ms);
   EXPECT_THAT(ready, IsEmpty());

@@ -1,4 +1,4 @@
-// What a job of many hosts costs the launcher outside its transports: CPU linear in hosts and ranks, and little of it.
+// The cost of a job with many hosts in the launcher, without transports: CPU time linear in hosts and ranks, and small.
 #include <gmock/gmock.h>
 
 #include <ctime>
@@ -19,7 +19,7 @@ constexpr int kRanksAHost = 8;
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr int kHosts = 10'000;
 #else
-constexpr int kHosts = 1'000;  // a build that is not meant to be fast takes as long for them
+constexpr int kHosts = 1'000;  // an unoptimized build takes as long for this number
 #endif
 
 double cpu_seconds(const std::function<void()>& work) {
@@ -116,14 +116,14 @@ void no_host_can_be_reached(int hosts) {
 void all_hosts_are_lost_while_ranks_run(int hosts) {
   Story story{.hosts = hosts};
   story.start();
-  for (int host = 0; host < hosts; ++host) story.say(job::HostLost{host, "its agent fell silent"});
+  for (int host = 0; host < hosts; ++host) story.say(job::HostLost{host, "the agent stopped sending heartbeats"});
   for (int rank = 0; rank < story.ranks(); ++rank) story.say(job::RankDrained{rank});
   for (int host = 0; host < hosts; ++host) story.say(job::HostSwept{host, host % 2 == 0 ? "" : "no route"});
   ASSERT_EQ(story.job.phase(), job::Phase::finished);
   story.tell();
 }
 
-/// --report, which is a quarter of a kilobyte a rank, twice.
+/// The --report record, a quarter of a kilobyte per rank, twice.
 void record_is_written(int hosts) {
   Story story{.hosts = hosts};
   story.start();
@@ -140,7 +140,7 @@ void record_is_written(int hosts) {
 struct Case {
   const char* name;
   void (*run)(int hosts);
-  double most_seconds = 1;  // measured where this was made: 0.1 to 0.2, and 0.9 for the record
+  double most_seconds = 1;  // measured: 0.1 to 0.2, and 0.9 for the record
 };
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -151,7 +151,7 @@ constexpr double kSlower = 1;
 
 class Scale : public testing::TestWithParam<Case> {};
 
-TEST_P(Scale, ManyHostsAreCheapAndLinear) {
+TEST_P(Scale, CostIsSmallAndLinearInHosts) {
   const double few = cpu_seconds([] { GetParam().run(kHosts / 8); });
   const double many = cpu_seconds([] { GetParam().run(kHosts); });
   std::printf("  %d hosts, %d ranks: %.2f s of CPU, %.1f times that of an eighth\n", kHosts, kHosts * kRanksAHost, many,

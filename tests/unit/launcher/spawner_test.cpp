@@ -1,4 +1,4 @@
-// Ranks that agents ask for while a job runs.
+// Ranks that agents request during a job.
 #include "launcher/spawner.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ wire::SpawnAsk ask() {
   return made;
 }
 
-TEST(SpawnRequest, IsWhatTheListsSay) {
+TEST(SpawnRequest, DecodesTheLists) {
   const auto request = spawn_request(ask());
   ASSERT_TRUE(request);
   EXPECT_EQ(request->asker, 1);
@@ -40,10 +40,10 @@ TEST(SpawnRequest, IsWhatTheListsSay) {
   EXPECT_THAT(request->apps[1].argv, ElementsAre("c"));
   EXPECT_THAT(request->apps[1].env, ElementsAre("A=1"));
   EXPECT_EQ(request->apps[1].wdir, "/tmp");
-  EXPECT_GT(request->apps[1].ranks, 1'000'000'000) << "more than can be is no negative number";
+  EXPECT_GT(request->apps[1].ranks, 1'000'000'000) << "a large number must not become negative";
 }
 
-TEST(SpawnRequest, ListsThatDoNotFitAreNone) {
+TEST(SpawnRequest, RejectsInconsistentLists) {
   const auto broken = [](auto change) {
     wire::SpawnAsk made = ask();
     change(made);
@@ -81,7 +81,7 @@ wire::SpawnAsk one(std::uint32_t rank, std::vector<std::string> hosts = {}) {
   return made;
 }
 
-TEST_F(SpawnFixture, ANewRankIsStartedAndWaitedFor) {
+TEST_F(SpawnFixture, StartsANewRankAndWaitsForItsEnd) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0));
@@ -112,7 +112,7 @@ TEST_F(SpawnFixture, ANewRankIsStartedAndWaitedFor) {
   EXPECT_EQ(out.text(), "from the child\n");
 }
 
-TEST_F(SpawnFixture, AWorldKnowsTheOneThatAskedForIt) {
+TEST_F(SpawnFixture, NewWorldKnowsItsParent) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     const auto first = agent.expect<wire::MpiWorld>();
@@ -133,7 +133,7 @@ TEST_F(SpawnFixture, AWorldKnowsTheOneThatAskedForIt) {
   EXPECT_EQ(run_mpi().ranks.size(), 3u);
 }
 
-TEST_F(SpawnFixture, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
+TEST_F(SpawnFixture, PmixGetsAWorldBeforeItsRanksStartAndBeforeTheAnswer) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
@@ -166,7 +166,7 @@ TEST_F(SpawnFixture, PmixKnowsOfAWorldBeforeItsRanksStartAndBeforeWhoAsked) {
   EXPECT_EQ(outcome.exit_code, 0);
 }
 
-/// Only the first host has ranks, `ranks` of them.
+/// Only the first host has ranks, `ranks` in number.
 std::function<void(plan::Plan&)> others_spare(int ranks) {
   return [ranks](plan::Plan& plan) {
     plan.mpi = plan::Mpi::automatic;
@@ -177,7 +177,7 @@ std::function<void(plan::Plan&)> others_spare(int ranks) {
   };
 }
 
-TEST_F(SpawnFixture, AHostWithoutRanksIsMetFirst) {
+TEST_F(SpawnFixture, ConnectsFirstToAHostWithoutRanks) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(wire::PmixProgramAsk{"x86_64"});
@@ -206,7 +206,7 @@ TEST_F(SpawnFixture, AHostWithoutRanksIsMetFirst) {
   EXPECT_EQ(run({"true"}, 1, others_spare(1)).exit_code, 4);
 }
 
-TEST_F(SpawnFixture, AHostThatCannotBeReachedFailsTheSpawnAndNotTheJob) {
+TEST_F(SpawnFixture, UnreachableHostFailsTheSpawnNotTheJob) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
@@ -234,7 +234,7 @@ void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
 
 class ABreachOnAHostWithoutRanks : public SpawnFixture, public testing::WithParamInterface<Breach> {};
 
-TEST_P(ABreachOnAHostWithoutRanks, FailsTheSpawnAndNotTheJob) {
+TEST_P(ABreachOnAHostWithoutRanks, FailsTheSpawnNotTheJob) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     agent.send(one(0, {"n1"}));
@@ -281,7 +281,7 @@ TEST_F(SpawnFixture, TwoSpawnsMayWaitForOneHost) {
   EXPECT_EQ(run({"true"}, 1, others_spare(1)).ranks.size(), 3u);
 }
 
-TEST_F(SpawnFixture, WhoHasEndedMeanwhileSpawnsNothing) {
+TEST_F(SpawnFixture, IgnoresARequestOfAnEndedRank) {
   std::promise<void> ended, met;
   hosts.script([&](ScriptedAgent& agent) {
     begin(agent);
@@ -289,7 +289,7 @@ TEST_F(SpawnFixture, WhoHasEndedMeanwhileSpawnsNothing) {
     agent.send(one(0, {"n1"}));
     agent.ended(0);
     agent.send(wire::PmixProgramAsk{"x86_64"});
-    agent.expect<wire::PmixProgram>();  // the end was heard
+    agent.expect<wire::PmixProgram>();  // the end was received
     ended.set_value();
     met.get_future().wait();
     agent.ended(1);
@@ -304,7 +304,7 @@ TEST_F(SpawnFixture, WhoHasEndedMeanwhileSpawnsNothing) {
   EXPECT_EQ(run({"true"}, 2, others_spare(2)).ranks.size(), 2u);
 }
 
-TEST_F(SpawnFixture, WhatCannotBeIsAnswered) {
+TEST_F(SpawnFixture, AnswersAnImpossibleRequest) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     wire::SpawnAsk many = one(0);
@@ -319,7 +319,7 @@ TEST_F(SpawnFixture, WhatCannotBeIsAnswered) {
   EXPECT_EQ(outcome.ranks.size(), 1u);
 }
 
-TEST_F(SpawnFixture, AnEndingJobTakesNoMore) {
+TEST_F(SpawnFixture, EndingJobRejectsSpawns) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::Spawn>();
@@ -336,7 +336,7 @@ TEST_F(SpawnFixture, AnEndingJobTakesNoMore) {
   EXPECT_EQ(run_mpi(2).ranks.size(), 2u);
 }
 
-TEST_F(SpawnFixture, AnAgentThatAsksWhatNoneCanIsLost) {
+TEST_F(SpawnFixture, LosesAnAgentWithAnInvalidRequest) {
   hosts.script([](ScriptedAgent& agent) {
     begin(agent);
     wire::SpawnAsk bad = one(0);
@@ -346,7 +346,7 @@ TEST_F(SpawnFixture, AnAgentThatAsksWhatNoneCanIsLost) {
   });
   const job::Outcome outcome = run_mpi();
   ASSERT_EQ(outcome.lost_hosts.size(), 1u);
-  EXPECT_THAT(outcome.lost_hosts[0].why, HasSubstr("what no rank can ask"));
+  EXPECT_THAT(outcome.lost_hosts[0].why, HasSubstr("invalid request"));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(FdWriter, TerminalDoesNotBlockAndItsFlagsStay) {
 }
 
 // Opening /dev/ptmx again would make another terminal, so it is written in small pieces after poll().
-TEST(FdWriter, WhatCannotBeReopenedIsPolled) {
+TEST(FdWriter, PollsFilesThatCannotBeReopened) {
   int master = -1;
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
@@ -155,7 +155,7 @@ TEST(FdWriter, FullDiskIsAnError) {
   EXPECT_EQ(writer.pending(), 0U);
 }
 
-TEST(FdWriter, ReaderThatGoesAwayWithBytesQueued) {
+TEST(FdWriter, ReaderThatExitsWithBytesQueued) {
   signal(SIGPIPE, SIG_IGN);
   Reader pipe;
   FdWriter writer = FdWriter::borrowed(pipe.writer());

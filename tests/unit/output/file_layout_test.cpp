@@ -41,7 +41,7 @@ TEST(FileLayout, Template) {
   EXPECT_FALSE(streams_share_file(to("/d")));
 }
 
-TEST(FileLayout, ALaterRoundHasFilesOfItsOwnButNoDevices) {
+TEST(FileLayout, LaterRoundsGetNewFilesExceptForDevices) {
   RankFacts facts = kFacts;
   facts.round = 2;
   FileSettings files;
@@ -52,7 +52,7 @@ TEST(FileLayout, ALaterRoundHasFilesOfItsOwnButNoDevices) {
   EXPECT_EQ(file_path(files, facts, 3, 9, Stream::err), "/logs/3.round.2");
 }
 
-TEST(FileLayout, ALaterAttemptHasFilesOfItsOwn) {
+TEST(FileLayout, LaterAttemptsGetNewFiles) {
   RankFacts facts = kFacts;
   facts.attempt = 2;
   EXPECT_EQ(file_path(to("/d"), facts, 3, 9, Stream::out), "/d/1/attempt.2/rank.3/stdout");
@@ -91,7 +91,7 @@ TEST(FileLayout, TwoRanksInOneFileNamesTheMissingField) {
   EXPECT_EQ(no_rank.error().exit_code, kExitRefused);
 }
 
-TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
+TEST(FileLayout, DirectOnlyIfNothingElseReads) {
   OutputSettings settings;
   const auto direct = [&](Stream stream) { return direct_path(settings, kFacts, 0, 2, stream); };
   EXPECT_EQ(direct(Stream::out), "");
@@ -118,7 +118,7 @@ TEST(FileLayout, DirectOnlyWhenNobodyElseReads) {
   EXPECT_EQ(direct(Stream::out), "/d/1/rank.0/stdout");
 }
 
-TEST(FileLayout, RanksElsewhereWriteNoFileThemselves) {
+TEST(FileLayout, RemoteRanksDoNotWriteFilesThemselves) {
   OutputSettings settings;
   settings.files = to("/d");
   settings.files->copy = false;
@@ -128,7 +128,7 @@ TEST(FileLayout, RanksElsewhereWriteNoFileThemselves) {
   EXPECT_EQ(direct_path(settings, elsewhere, 0, 2, Stream::err), "");
 }
 
-TEST(FileLayout, OneStreamAlone) {
+TEST(FileLayout, SingleStream) {
   OutputSettings settings;
   settings.files = FileSettings{.target = "/d/{rank}.out", .copy = false, .by_stream = true, .err_target = ""};
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "/d/1.out");
@@ -139,7 +139,7 @@ TEST(FileLayout, OneStreamAlone) {
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "") << "which ranks share";
 }
 
-TEST(FileLayout, OfSomeLocalRanksAlone) {
+TEST(FileLayout, SomeLocalRanksOnly) {
   OutputSettings settings;
   settings.files = FileSettings{.target = "/d/{rank}", .copy = false, .by_stream = true};
   const int other = kFacts.local_rank == 0 ? 1 : 0;
@@ -150,13 +150,13 @@ TEST(FileLayout, OfSomeLocalRanksAlone) {
   EXPECT_FALSE(settings.files->keeps(Stream::out, kFacts.local_rank));
 }
 
-TEST(FileLayout, ARankThatOpensItsFileWouldNotKeepWhatItHolds) {
+TEST(FileLayout, AppendedFileIsNotDirect) {
   OutputSettings settings;
   settings.files = FileSettings{.target = "/d/{rank}", .copy = false, .by_stream = true, .append = true};
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "");
 }
 
-TEST(FileLayout, StreamsOfTheirOwnMayMeetInAFileThatRanksShare) {
+TEST(FileLayout, SeparateStreamsMayShareAFile) {
   FileSettings files{.target = "/d/{rank}", .copy = false, .by_stream = true, .err_target = "/d/{rank}.err"};
   EXPECT_FALSE(may_be_shared(files));
   for (const char* target : {"/d/{host}.{local_rank}", "/d/{local_rank}", "/d/{device}"}) {

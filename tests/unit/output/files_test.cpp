@@ -125,9 +125,24 @@ TEST(Files, DirectFilesAreWrittenByTheRank) {
   std::ofstream(path) << "first\nlast words\n";
   fixture.end_all();
   fixture.finish_files(0);
-  EXPECT_THAT(fixture.output->last_words(0), ElementsAre("first", "last words"));
+  EXPECT_THAT(fixture.output->last_lines(0).lines, ElementsAre("first", "last words"));
+  EXPECT_EQ(fixture.output->last_lines(0).path, path);
   EXPECT_EQ(fixture.output->bytes(0, Stream::err), 17U);
   EXPECT_EQ(fixture.shown(), "");
+}
+
+TEST(Files, LastLinesAreOfADirectStdoutFileIfStderrIsBlank) {
+  const TempDir dir;
+  const OutputSettings settings = to(dir / "", false);
+  OutputFixture fixture(settings, 1);
+  std::ofstream(dir / "1/rank.0/stdout") << "first\nERROR STOP\n";
+  std::ofstream(dir / "1/rank.0/stderr") << " \n";
+  fixture.end_all();
+  fixture.finish_files(0);
+  const LastLines last = fixture.output->last_lines(0);
+  EXPECT_THAT(last.lines, ElementsAre("first", "ERROR STOP"));
+  EXPECT_EQ(last.stream, "stdout");
+  EXPECT_EQ(last.path, dir / "1/rank.0/stdout");
 }
 
 TEST(Files, FullDiskIsToldOnceWithThePath) {

@@ -31,7 +31,7 @@ class Jsonl : public ::testing::Test {
   OutputFixture stage_;
 };
 
-TEST_F(Jsonl, OneObjectARecordBothStreamsOnStdout) {
+TEST_F(Jsonl, WritesOneObjectPerRecordToStdout) {
   stage_.feed(1, "a \"b\"\n");
   stage_.feed(1, "e\n", Stream::err);
   const auto objects = shown();
@@ -46,7 +46,7 @@ TEST_F(Jsonl, OneObjectARecordBothStreamsOnStdout) {
   EXPECT_EQ(stage_.shown_on_stderr(), "");
 }
 
-TEST_F(Jsonl, BytesThatAreNoUtf8ComeAsBase64) {
+TEST_F(Jsonl, BytesOutsideUtf8ComeAsBase64) {
   stage_.feed(0, "\xff\xfe\n\0ok\n"s);
   const auto objects = shown();
   ASSERT_THAT(objects, SizeIs(2));
@@ -55,7 +55,7 @@ TEST_F(Jsonl, BytesThatAreNoUtf8ComeAsBase64) {
   EXPECT_EQ(objects[1].at("text").get<std::string>(), "\0ok"s);
 }
 
-TEST_F(Jsonl, PiecesSaySo) {
+TEST_F(Jsonl, MarksPieces) {
   stage_.feed(0, "a\r");
   stage_.feed(0, "b\r\nc");
   stage_.wait(static_cast<int>(kPartialIdle.count()));

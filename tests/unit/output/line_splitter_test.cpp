@@ -45,7 +45,7 @@ TEST(Records, LastCarriageReturnIsUndecided) {
   EXPECT_EQ(rest, "\r");
 }
 
-TEST(Records, NulIsABytesLikeAnother) { EXPECT_THAT(records("a\0b\n\0\n"s), ElementsAre("a\0b\n"s, "\0\n"s)); }
+TEST(Records, NulIsAnOrdinaryByte) { EXPECT_THAT(records("a\0b\n\0\n"s), ElementsAre("a\0b\n"s, "\0\n"s)); }
 
 TEST(Records, LastRecordEndAgreesWithTheWalk) {
   const std::string alphabet = "ab\r\n";

@@ -85,7 +85,7 @@ TEST(Lines, PartialGoesOutWhenIdle) {
   EXPECT_EQ(fixture.shown(), "yes\n");
 }
 
-TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
+TEST(Lines, WaitsLongerForALineCutByABlock) {
   OutputFixture fixture({}, 2);
   const std::string block = filler(kBulk - 3, 'x') + "\nab";
   fixture.feed(0, block);
@@ -102,7 +102,7 @@ TEST(Lines, ALineCutByABlockIsWaitedForLonger) {
   EXPECT_EQ(fixture.shown(), "\nprompt");
 }
 
-TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
+TEST(Lines, FullReadOfATerminalIsABlock) {
   int master = -1;
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
@@ -119,7 +119,7 @@ TEST(Lines, WhatAFullTerminalGivesAtATimeIsABlock) {
   close(master);
 }
 
-TEST(Lines, AnotherStreamBreaksTheLineAndTheRestIsANewRecord) {
+TEST(Lines, SecondStreamBreaksTheLineAndStartsANewRecord) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
@@ -170,7 +170,7 @@ TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
   EXPECT_EQ(fixture.shown(), "\n1:x");
 }
 
-TEST(Lines, OneRankAloneIsByteExactAtOnce) {
+TEST(Lines, SingleRankIsByteExactAndImmediate) {
   OutputFixture fixture({}, 1, true);
   fixture.feed(0, "a\0b\xff"s);
   fixture.feed(0, "err", Stream::err);
@@ -294,7 +294,7 @@ TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
   EXPECT_EQ(fixture.shown(), "half a ");
 }
 
-TEST(Lines, WhatIsSaidBetweenBeginsALine) {
+TEST(Lines, MessagesStartOnANewLine) {
   OutputFixture fixture({}, 2, true);
   fixture.feed(0, "name? ");
   fixture.wait(kIdle);
@@ -303,7 +303,7 @@ TEST(Lines, WhatIsSaidBetweenBeginsALine) {
   EXPECT_EQ(fixture.shown(), "name? \ndlaunch: one\ndlaunch: two\n");
 }
 
-TEST(Lines, WhatWasDrawnIsTakenAwayBeforeOutputIsShown) {
+TEST(Lines, StatusLineIsRemovedBeforeOutput) {
   OutputFixture fixture({}, 2);
   int taken_away = 0;
   fixture.streams.before_showing([&] {
@@ -415,7 +415,7 @@ TEST(Lines, RawMode) {
   EXPECT_TRUE(fixture.output->ready(1, Stream::out));
 }
 
-TEST(Lines, ReaderGoneIsQuiet) {
+TEST(Lines, ClosedPipeIsNotAnError) {
   OutputFixture fixture({}, 2);
   fixture.out.close_reader();
   EXPECT_FALSE(fixture.output->reader_gone());
@@ -476,20 +476,36 @@ TEST(Lines, BadLabelIsRefused) {
   EXPECT_THAT(to_text(output.error()), HasSubstr("{rank}"));
 }
 
-TEST(Lines, LastWords) {
+TEST(Lines, LastLinesAreOfStderr) {
   OutputFixture fixture({}, 2);
   for (int i = 0; i < 100; ++i) fixture.feed(0, "warning " + std::to_string(i) + "\n", Stream::err);
   fixture.feed(0, "out\n");
-  const auto words = fixture.output->last_words(0);
-  ASSERT_EQ(words.size(), static_cast<size_t>(kLastWords));
+  const auto last = fixture.output->last_lines(0);
+  const auto& words = last.lines;
+  EXPECT_EQ(last.stream, "stderr");
+  ASSERT_EQ(words.size(), static_cast<size_t>(kLastLines));
   EXPECT_EQ(words.front(), "warning 90");
   EXPECT_EQ(words.back(), "warning 99");
-  EXPECT_THAT(fixture.output->last_words(1), ElementsAre());
+  EXPECT_THAT(fixture.output->last_lines(1).lines, ElementsAre());
   OutputSettings merged;
   merged.merge_stderr = true;
   OutputFixture one(merged, 2);
   one.feed(0, "Traceback\n");
-  EXPECT_THAT(one.output->last_words(0), ElementsAre("Traceback"));
+  EXPECT_THAT(one.output->last_lines(0).lines, ElementsAre("Traceback"));
+  EXPECT_EQ(one.output->last_lines(0).stream, "output");
+}
+
+TEST(Lines, LastLinesAreOfStdoutIfStderrIsBlank) {
+  OutputFixture fixture({}, 2);
+  for (int i = 0; i < 100; ++i) fixture.feed(0, "step " + std::to_string(i) + "\n");
+  fixture.feed(0, " \n\t\n", Stream::err);
+  const auto last = fixture.output->last_lines(0);
+  ASSERT_EQ(last.lines.size(), static_cast<size_t>(kLastLines));
+  EXPECT_EQ(last.lines.back(), "step 99");
+  EXPECT_EQ(last.stream, "stdout");
+  fixture.feed(0, "error\n", Stream::err);
+  EXPECT_THAT(fixture.output->last_lines(0).lines, ElementsAre(" ", "\t", "error"));
+  EXPECT_EQ(fixture.output->last_lines(0).stream, "stderr");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A fixture for tests of Output: pipes with a reader that reads when the test says so, and a clock that the test moves.
+// A fixture for tests of Output: pipes with a reader and a clock, both controlled by the test.
 #pragma once
 
 #include <fcntl.h>
@@ -138,7 +138,7 @@ class OutputFixture {
 
  private:
   void handle_writer_events() {
-    pollfd news{output->news_fd(), POLLIN, 0};
+    pollfd news{output->event_fd(), POLLIN, 0};
     if (news.fd >= 0 && poll(&news, 1, 1) > 0) output->handle_writer_events();
   }
   std::string drain(Reader& reader) {

@@ -1,5 +1,5 @@
-// Random chunks of random lines from several ranks: sorted back by their labels they are what was fed, whatever the
-// reader's pace, and the queue stays bounded.
+// Random chunks of random lines from several ranks, with fast and slow readers: sorted by label, the output equals the
+// input, and the queue stays limited.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -37,7 +37,7 @@ TEST(SpawnedRanks, OpenMpisTagHasTheWorldForItsJob) {
   EXPECT_EQ(fixture.shown(), "[1,0]<stdout>:a\n[2,0]<stdout>:b\n");
 }
 
-TEST(SpawnedRanks, TheOneThatWasAloneFinishesItsLineFirst) {
+TEST(SpawnedRanks, SingleRankFinishesItsLineFirst) {
   OutputFixture fixture({}, 1);
   fixture.feed(0, "prompt> ");
   EXPECT_EQ(fixture.shown(), "prompt> ") << "alone: its bytes pass at once";
@@ -68,7 +68,7 @@ TEST(SpawnedRanks, ChosenRanksAreOfTheFirstWorld) {
   EXPECT_EQ(fixture.shown(), "old\n");
 }
 
-TEST(SpawnedRanks, ATemplateThatWouldNotTellWorldsApartIsRefusedAndNothingIsAdded) {
+TEST(SpawnedRanks, RejectsATemplateThatDoesNotSeparateWorlds) {
   TempDir dir;
   OutputSettings settings;
   settings.files = FileSettings{.target = dir / "all.{stream}"};

@@ -29,7 +29,7 @@ class Standard : public testing::Test {
     }
     return all;
   }
-  /// Nobody reads: so much waits that no -v line does any more.
+  /// Fills the queue without a reader, so that -v lines are dropped.
   void fill() {
     const std::string line = std::string(1023, 'x') + '\n';
     while (streams.writer(Stream::err).pending() + line.size() <= StandardStreams::kMostWaiting)
@@ -40,7 +40,7 @@ class Standard : public testing::Test {
   StandardStreams streams{{out.writer(), err.writer()}};
 };
 
-TEST_F(Standard, SaysWholeLinesBetweenThoseOfRanks) {
+TEST_F(Standard, PrintsCompleteLinesBetweenLinesOfRanks) {
   streams.writer(Stream::err).write("of a rank");
   streams.say(Importance::note, "dlaunch: note: one\n");
   streams.say(Importance::needed, "dlaunch: two\n");
@@ -48,12 +48,12 @@ TEST_F(Standard, SaysWholeLinesBetweenThoseOfRanks) {
   EXPECT_EQ(out.read(), "");
 }
 
-TEST_F(Standard, WhatItSaysIsPrintable) {
+TEST_F(Standard, EscapesMessages) {
   streams.say(Importance::needed, "dlaunch: \x1b]0;title\a\r\ndlaunch: \xff\n");
   EXPECT_EQ(shown(), "dlaunch: \\x1b]0;title\\x07\\x0d\ndlaunch: \\xff\n");
 }
 
-TEST_F(Standard, ASlowReaderHoldsNothingUpAndMissesOnlyWhatIsCounted) {
+TEST_F(Standard, SlowReaderBlocksNothingAndDroppedLinesAreCounted) {
   fill();
   EXPECT_THAT(streams.waiting(), ElementsAre(&streams.writer(Stream::err)));
   const std::string verbose = "dlaunch: v" + std::string(2000, 'v') + '\n';
@@ -61,19 +61,19 @@ TEST_F(Standard, ASlowReaderHoldsNothingUpAndMissesOnlyWhatIsCounted) {
   streams.say(Importance::note, "dlaunch: note: n" + std::string(2000, 'n') + '\n');
   EXPECT_LE(streams.writer(Stream::err).pending(), StandardStreams::kMostWaiting);
   std::string all = shown();
-  EXPECT_THAT(all, EndsWith("x\ndlaunch: 1 note and 3 lines of -v were not shown: nobody read stderr\n"));
+  EXPECT_THAT(all, EndsWith("x\ndlaunch: 1 note and 3 lines of -v were dropped: stderr was not read in time\n"));
   streams.say(Importance::verbose, "dlaunch: again\n");
   EXPECT_EQ(shown(), "dlaunch: again\n");
 }
 
-TEST_F(Standard, AnErrorIsNeverLeftOutAndComesBehindTheNumberOfWhatWas) {
+TEST_F(Standard, ErrorsAreNeverDroppedAndFollowTheCountOfDroppedLines) {
   fill();
   streams.say(Importance::verbose, "dlaunch: " + std::string(2000, 'v') + '\n');
   streams.say(Importance::needed, "dlaunch: error\n");
-  EXPECT_THAT(shown(), EndsWith("dlaunch: 1 line of -v was not shown: nobody read stderr\ndlaunch: error\n"));
+  EXPECT_THAT(shown(), EndsWith("dlaunch: 1 line of -v was dropped: stderr was not read in time\ndlaunch: error\n"));
 }
 
-TEST_F(Standard, AsksToBeFlushedOnlyWhenSomethingWaits) {
+TEST_F(Standard, IsWaitingOnlyWithQueuedBytes) {
   int asked = 0;
   streams.on_waiting([&] { ++asked; });
   streams.say(Importance::needed, "dlaunch: taken\n");
@@ -82,7 +82,7 @@ TEST_F(Standard, AsksToBeFlushedOnlyWhenSomethingWaits) {
   EXPECT_GT(asked, 0);
 }
 
-TEST_F(Standard, AnOverlayIsNoLine) {
+TEST_F(Standard, OverlayIsNotALine) {
   streams.overlay("\r\x1b[Kstarting");
   EXPECT_FALSE(streams.writer(Stream::err).mid_line());
   streams.say(Importance::needed, "dlaunch: x\n");
@@ -96,7 +96,7 @@ TEST_F(Standard, APipeThatAnotherMadeNonBlockingLosesNoByte) {
   EXPECT_THAT(shown(), EndsWith("x\ndlaunch: last\n"));
 }
 
-TEST_F(Standard, WhatIsGivenUpIsNotWaitedFor) {
+TEST_F(Standard, DoesNotWaitAfterGiveUp) {
   fill();
   streams.give_up();
   EXPECT_THAT(streams.waiting(), ElementsAre());
@@ -115,7 +115,7 @@ TEST_F(Standard, WaitsForAReaderAtTheEnd) {
   EXPECT_THAT(all, EndsWith("x\ndlaunch: end\n"));
 }
 
-TEST(StandardFailed, NeededLinesAreTriedAgainAndNothingElse) {
+TEST(StandardFailed, RetriesOnlyNeededLines) {
   signal(SIGPIPE, SIG_IGN);
   const TempDir dir;
   const std::string path = dir / "fifo";
@@ -129,7 +129,7 @@ TEST(StandardFailed, NeededLinesAreTriedAgainAndNothingElse) {
   EXPECT_EQ(streams.writer(Stream::err).error(), EPIPE);
   streams.say(Importance::needed, "dlaunch: nobody reads\n");
   const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  streams.writer(Stream::err).write("of a rank, behind what is lost\n");
+  streams.writer(Stream::err).write("of a rank, after lost bytes\n");
   streams.say(Importance::note, "dlaunch: note: x\n");
   streams.say(Importance::needed, "dlaunch: cannot write stderr\n");
   streams.say(Importance::needed, "dlaunch: end\n");
@@ -142,7 +142,7 @@ TEST(StandardFailed, NeededLinesAreTriedAgainAndNothingElse) {
   close(err);
 }
 
-TEST(StandardOne, OnePipeHasOneWriter) {
+TEST(StandardOne, SharedPipeHasASingleWriter) {
   Reader both;
   StandardStreams streams({both.writer(), both.writer()});
   EXPECT_TRUE(streams.are_one());

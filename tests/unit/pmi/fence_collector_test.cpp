@@ -15,7 +15,7 @@ using testing::IsEmpty;
 TEST(Gather, AHostThatJoinedLaterTakesNoPart) {
   FenceCollector gather({1});
   EXPECT_FALSE(gather.takes_part(1));
-  EXPECT_EQ(gather.take(1, {}, {}), "its agent sent a message out of order");
+  EXPECT_EQ(gather.take(1, {}, {}), "protocol error: unexpected message from the agent");
 }
 
 TEST(Gather, SendsThePairsOfAllHostsAfterTheLastOne) {
@@ -60,8 +60,8 @@ TEST(Gather, TooMuchIsRefusedWithNumbers) {
 
 TEST(Gather, AHostMayBringSoMuch) {
   FenceCollector gather({1, 1});
-  EXPECT_THAT(gather.take(0, {"a", std::string(kMaxUnsent, 'v')}, {}), HasSubstr("exceeded the limit of a fence"));
-  EXPECT_THAT(gather.take(1, std::vector<std::string>(600000), {}), HasSubstr("exceeded the limit of a fence"));
+  EXPECT_THAT(gather.take(0, {"a", std::string(kMaxUnsent, 'v')}, {}), HasSubstr("too much data to a fence"));
+  EXPECT_THAT(gather.take(1, std::vector<std::string>(600000), {}), HasSubstr("too much data to a fence"));
 }
 
 TEST(Gather, ARankThatCanNeverComeBreaksIt) {
@@ -82,7 +82,7 @@ TEST(Gather, AHostWithoutRanksIsNotWaitedFor) {
   const auto shared = gather.take_result();
   ASSERT_EQ(shared.size(), 1u);
   EXPECT_THAT(shared[0].broken, HasSubstr("rank 2 "));
-  EXPECT_THAT(gather.take(1, {}, {}), HasSubstr("out of order"));
+  EXPECT_THAT(gather.take(1, {}, {}), HasSubstr("unexpected message"));
 }
 
 TEST(Gather, RanksThatEndAfterTheirHostCameDoNotHoldTheOthers) {
@@ -98,7 +98,7 @@ TEST(Gather, RanksThatEndAfterTheirHostCameDoNotHoldTheOthers) {
 TEST(Gather, AHostOutOfOrderIsNamed) {
   FenceCollector gather({1, 1});
   EXPECT_EQ(gather.take(0, {}, {}), "");
-  EXPECT_THAT(gather.take(0, {}, {}), HasSubstr("out of order"));
+  EXPECT_THAT(gather.take(0, {}, {}), HasSubstr("unexpected message"));
   EXPECT_THAT(gather.take(1, {"a"}, {}), HasSubstr("without a value"));
 }
 
@@ -129,7 +129,7 @@ TEST(KeyValueStore, HasBounds) {
 TEST(Gather, AHostWithoutRanksOfTheWorldIsNotWaitedFor) {
   FenceCollector gather({0, 1, 1}, 2, 5);
   EXPECT_FALSE(gather.takes_part(0));
-  EXPECT_EQ(gather.take(0, {}, {}), "its agent sent a message out of order");
+  EXPECT_EQ(gather.take(0, {}, {}), "protocol error: unexpected message from the agent");
   EXPECT_EQ(gather.take(1, {"a", "1"}, {}), "");
   EXPECT_TRUE(gather.take_result().empty());
   EXPECT_EQ(gather.take(2, {}, {}), "");

@@ -29,9 +29,9 @@ std::string said(int verbosity) {
 
 TEST(Log, SilentByDefault) { EXPECT_EQ(said(0), ""); }
 
-TEST(Log, OneVerboseTellsInformation) { EXPECT_EQ(said(1), "dlaunch: one {}\ndlaunch:   dlaunch: two\n"); }
+TEST(Log, VerbosePrintsInformation) { EXPECT_EQ(said(1), "dlaunch: one {}\ndlaunch:   dlaunch: two\n"); }
 
-TEST(Log, TwiceVerboseTellsDetailAndTime) {
+TEST(Log, VeryVerbosePrintsDetailsAndTime) {
   const std::string time = "dlaunch: [0-9]+:[0-9]+:[0-9]+\\.[0-9]+ ";
   EXPECT_THAT(said(2), MatchesRegex(time + "one \\{\\}\ndlaunch:   dlaunch: two\n" + time + "three .x1b.2J\n"));
 }
@@ -48,7 +48,7 @@ TEST(Log, On) {
 }
 
 void say_note_and_error(spdlog::logger& log) {
-  tell_notes(log, {"one\ndlaunch: two"});
+  log_notes(log, {"one\ndlaunch: two"});
   EXPECT_EQ(complain(log, {"here", "what", "why", "hint", 7}), 7);
 }
 
@@ -65,7 +65,7 @@ TEST(Log, QuietOnlySparesNotes) {
 }
 
 /// The logger itself would print it past the streams, and go on.
-TEST(Log, WhatATextThrowsIsNotSwallowed) {
+TEST(Log, PassesExceptionsOfTextsOn) {
   struct Unprintable : spdlog::formatter {
     void format(const spdlog::details::log_msg&, spdlog::memory_buf_t&) override { throw std::bad_alloc(); }
     std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<Unprintable>(); }

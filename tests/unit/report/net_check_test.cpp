@@ -25,7 +25,7 @@ NetCheck good() {
                     {.name = "b", .peer = "a", .devices = {device(0, "Success"), device(2, "Success")}}}};
 }
 
-TEST(NetCheck, AllReachTheirPeers) {
+TEST(NetCheck, SucceedsIfAllDevicesConnectToTheirPeers) {
   EXPECT_EQ(exit_code(good()), 0);
   EXPECT_EQ(to_table(good()),
             "host  peer  device 0  device 1  device 2\n"
@@ -34,7 +34,7 @@ TEST(NetCheck, AllReachTheirPeers) {
   EXPECT_EQ(findings_text(good()), "");
 }
 
-TEST(NetCheck, FaultsAndWhatIsNotKnown) {
+TEST(NetCheck, ReportsFaultsAndUnknownStatus) {
   NetCheck check = good();
   check.hosts[0].devices = {device(0, "Fault"), device(1, "Fault"), device(2, "")};
   check.hosts[0].devices[2].trouble = "no address of its peer is known";
@@ -43,13 +43,13 @@ TEST(NetCheck, FaultsAndWhatIsNotKnown) {
   EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     not known\n"));
   EXPECT_EQ(
       findings_text(check),
+      "dlaunch: a: devices 0-1: cannot connect to the devices of b: Fault\n"
       "dlaunch: a: device 2: no address of its peer is known\n"
-      "dlaunch: a: devices 0-1: those of b are not reached: Fault\n"
       "dlaunch: c: has no Ascend device that is known\n"
-      "dlaunch:   look at the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g\n");
+      "dlaunch:   check the devices' links, addresses and switch: hccn_tool -i N -link -g, -ip -g, -gateway -g\n");
 }
 
-TEST(NetCheck, AHostThatIsNotReached) {
+TEST(NetCheck, ReportsAHostWithoutConnection) {
   NetCheck check = good();
   check.lost = {{"d", "cannot connect", "is sshd running there?"}};
   EXPECT_EQ(exit_code(check), kExitHostLost);
@@ -75,7 +75,7 @@ TEST(NetCheck, Json) {
   EXPECT_EQ(json["devices"][3]["why_not"], "why\x1b");
 }
 
-TEST(NetCheck, WhatHostsSayIsSafeToShow) {
+TEST(NetCheck, EscapesTextsOfHosts) {
   NetCheck check = good();
   check.hosts[0].devices[0] = device(0, "\x1b[31m");
   EXPECT_EQ(to_table(check).find('\x1b'), std::string::npos);

@@ -35,7 +35,7 @@ Preflight good(size_t count) {
   return preflight;
 }
 
-TEST(Preflight, AllHolds) {
+TEST(Preflight, HasNoFindingsIfAllChecksSucceed) {
   const Preflight preflight = good(2);
   EXPECT_EQ(to_table(preflight),
             "host   agent  cpus  devices     directory  program           clock  /dev/shm free  open files  names\n"
@@ -45,7 +45,7 @@ TEST(Preflight, AllHolds) {
   EXPECT_EQ(exit_code(preflight), 0);
 }
 
-TEST(Preflight, WhatDoesNotHold) {
+TEST(Preflight, ReportsEachFailedCheck) {
   Preflight preflight = good(3);
   for (size_t i = 0; i < 2; ++i) {
     preflight.hosts[i].directories = {{"/work", "/work", "No such file or directory"}};
@@ -63,24 +63,25 @@ TEST(Preflight, WhatDoesNotHold) {
             "node1  1.2.3  64    nvidia 0-3  no         /usr/bin/python3  right    3.0 GiB        1024        2 of 3\n"
             "node2  1.2.3  64    nvidia 0-3  no         no                right    3.0 GiB        1024        2 of 3\n"
             "node3  1.2.3  64    none        yes        /usr/bin/python3  -12.3 s  none           no limit    all\n");
-  EXPECT_EQ(findings_text(preflight),
-            "dlaunch: note: node3: takes its own name for a loopback address\n"
-            "dlaunch:   ranks that listen on their own name are not reached by others; mend /etc/hosts there, or name "
-            "the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME)\n"
-            "dlaunch: node[1-2]: cannot resolve node3\n"
-            "dlaunch:   ranks that call each other by name need it: add it to /etc/hosts there, or to DNS\n"
-            "dlaunch: node[1-2]: directory /work: No such file or directory\n"
-            "dlaunch:   make it there, share it, or name another with --wdir\n"
-            "dlaunch: node2: cannot find python3 in PATH: No such file or directory\n"
-            "dlaunch:   install it there, or give its path there\n"
-            "dlaunch: node3: takes node1 for itself\n"
-            "dlaunch:   the name means loopback there: name the host so that all others reach it\n"
-            "dlaunch: node3: its clock is 12.3 s behind\n"
-            "dlaunch:   times in logs and the first failure are told by it: have it set by NTP\n");
+  EXPECT_EQ(
+      findings_text(preflight),
+      "dlaunch: note: node3: resolves its own name to a loopback address\n"
+      "dlaunch:   set the address in /etc/hosts there, or the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME): "
+      "other hosts cannot connect\n"
+      "dlaunch: node[1-2]: cannot resolve node3\n"
+      "dlaunch:   add the name to /etc/hosts there, or to DNS: ranks connect to each other by name\n"
+      "dlaunch: node[1-2]: directory /work: No such file or directory\n"
+      "dlaunch:   create the directory on the host, share it, or set another with --wdir\n"
+      "dlaunch: node2: cannot find python3 in PATH: No such file or directory\n"
+      "dlaunch:   install the program on the host, or give its path there\n"
+      "dlaunch: node3: resolves node1 to a loopback address\n"
+      "dlaunch:   use a name of the host that all other hosts can connect to\n"
+      "dlaunch: node3: the clock is 12.3 s behind\n"
+      "dlaunch:   run NTP on the host: the clock determines times in logs and the first failure\n");
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
-TEST(Preflight, ScriptsHaveAColumnWhereThereAreAny) {
+TEST(Preflight, HasAColumnForScriptsIfThereAreAny) {
   Preflight preflight = good(3);
   for (CheckedHost& host : preflight.hosts) host.scripts = {{"train.py", "/work/train.py", ""}};
   preflight.hosts[1].scripts[0] = {"train.py", "", "cannot read train.py (from /work): No such file or directory"};
@@ -98,7 +99,7 @@ TEST(Preflight, ScriptsHaveAColumnWhereThereAreAny) {
   for (CheckedHost& host : preflight.hosts) host.addresses.pop_back();
   EXPECT_EQ(findings_text(preflight),
             "dlaunch: node2: cannot read train.py (from /work): No such file or directory\n"
-            "dlaunch:   copy it there, share its directory, or name another with --wdir\n");
+            "dlaunch:   put the script on the host, share its directory, or set another with --wdir\n");
   EXPECT_EQ(exit_code(preflight), 1);
   const auto json = nlohmann::json::parse(to_json(preflight));
   EXPECT_EQ(json["hosts"][0]["scripts"][0]["found"], "/work/train.py");
@@ -106,7 +107,7 @@ TEST(Preflight, ScriptsHaveAColumnWhereThereAreAny) {
   EXPECT_THAT(json["hosts"][1]["scripts"][0]["why_not"].get<std::string>(), HasSubstr("No such file"));
 }
 
-TEST(Preflight, HostsThatAreNotReached) {
+TEST(Preflight, ReportsHostsWithoutConnection) {
   Preflight preflight = good(3);
   for (size_t i = 0; i < 2; ++i) {
     preflight.hosts[i].lost = "cannot connect to port 22: Connection refused";
@@ -119,13 +120,13 @@ TEST(Preflight, HostsThatAreNotReached) {
       "node2  not reached  -     -           -          -                 -      -              -           -\n"
       "node3  1.2.3        64    nvidia 0-3  yes        /usr/bin/python3  right  3.0 GiB        1024        all\n");
   EXPECT_EQ(findings_text(preflight),
-            "dlaunch: 2 hosts could not be used after 1.5 s:\n"
+            "dlaunch: cannot use 2 hosts:\n"
             "dlaunch: node[1-2]: cannot connect to port 22: Connection refused\n"
             "dlaunch:   is sshd running there?\n");
   EXPECT_EQ(exit_code(preflight), 125);
 }
 
-TEST(Preflight, ManyHostsThatAgreeShareARow) {
+TEST(Preflight, ManyEqualHostsShareARow) {
   Preflight preflight = good(100);
   preflight.hosts[49].cpus = 32;
   EXPECT_EQ(
@@ -138,14 +139,14 @@ TEST(Preflight, ManyHostsThatAgreeShareARow) {
       "all\n");
 }
 
-TEST(Preflight, TwoNamesOfOneHostAreNoted) {
+TEST(Preflight, NotesTwoNamesOfOneHost) {
   Preflight preflight = good(2);
   preflight.hosts[1].identity = preflight.hosts[0].identity;
-  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each would get ranks\n");
+  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each name would get ranks\n");
   EXPECT_EQ(exit_code(preflight), 0);
 }
 
-TEST(Preflight, AClockWithinTheMeasurementsErrorIsRight) {
+TEST(Preflight, ClockWithinTheMeasurementErrorIsRight) {
   Preflight preflight = good(1);
   preflight.hosts[0].clock_offset = 3;
   preflight.hosts[0].clock_error = 3.5;
@@ -155,7 +156,7 @@ TEST(Preflight, AClockWithinTheMeasurementsErrorIsRight) {
   EXPECT_THAT(findings(preflight), testing::SizeIs(1));
 }
 
-TEST(Preflight, NamesThatCouldNotBeLookedUp) {
+TEST(Preflight, ReportsUnresolvedNames) {
   Preflight preflight = good(2);
   preflight.hosts[0].unresolved = "no answer within 10 s";
   preflight.hosts[0].addresses[1] = "";
@@ -165,7 +166,7 @@ TEST(Preflight, NamesThatCouldNotBeLookedUp) {
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
-TEST(Preflight, WhatAHostSaysMovesNoCursor) {
+TEST(Preflight, EscapesControlCharactersOfHosts) {
   Preflight preflight = good(1);
   preflight.hosts[0].agent_version = "\x1b[2J";
   EXPECT_THAT(to_table(preflight), HasSubstr("\\x1b[2J"));

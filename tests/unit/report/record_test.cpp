@@ -103,14 +103,14 @@ TEST_F(JobRecord, OfAnInterruptedJob) {
   EXPECT_EQ(record()["first_failure"], nullptr);
 }
 
-TEST_F(JobRecord, OfAJobThatRuns) {
+TEST_F(JobRecord, DescribesARunningJob) {
   const json found = record(0);
   EXPECT_EQ(found["cause"], "running");
   EXPECT_EQ(found["end"], nullptr);
   EXPECT_EQ(found["exit_code"], nullptr);
 }
 
-TEST_F(JobRecord, HoldsNoValueOfTheEnvironment) { EXPECT_THAT(record().dump(), Not(HasSubstr("hush"))); }
+TEST_F(JobRecord, OmitsValuesOfTheEnvironment) { EXPECT_THAT(record().dump(), Not(HasSubstr("hush"))); }
 
 TEST_F(JobRecord, IsReadBackAsItWasWritten) {
   plan.worlds.begin(3);
@@ -183,7 +183,7 @@ TEST_F(JobRecord, OfAJobThatRunsOrWasInterruptedIsReadBack) {
   EXPECT_EQ(read_record(text(), "job.json")->outcome.signal, SIGINT);
 }
 
-TEST_F(JobRecord, WhatIsNoRecordIsRefused) {
+TEST_F(JobRecord, RejectsFilesWithoutARecord) {
   for (const std::string& bad : {std::string("{"), std::string("[]"), std::string("{}"), text().substr(0, 300)}) {
     const auto read = read_record(bad, "job.json");
     ASSERT_FALSE(read) << bad;

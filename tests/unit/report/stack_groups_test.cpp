@@ -23,12 +23,12 @@ RankStack at(int rank, const std::string& frames, double cpu = 0) {
           .cpu = cpu};
 }
 
-StackPicture picture(std::vector<RankStack> ranks) {
+StackReport picture(std::vector<RankStack> ranks) {
   return {.title = "stacks of " + std::to_string(ranks.size()) + " ranks:", .ranks = std::move(ranks)};
 }
 
-TEST(StackGroups, TheSmallestGroupIsFirstAndTheOddOneOutIsNamed) {
-  StackPicture seen = picture({});
+TEST(StackGroups, SmallestGroupIsFirstAndTheOddRankIsNamed) {
+  StackReport seen = picture({});
   for (int rank = 0; rank < 8; ++rank)
     seen.ranks.push_back(at(rank, rank == 3 ? kInLock : kInReduce, rank == 5 ? 0.2 : 0));
   seen.title = "no rank wrote for 600 s and none makes progress; stacks of 8 ranks (main thread):";
@@ -44,16 +44,16 @@ TEST(StackGroups, TheSmallestGroupIsFirstAndTheOddOneOutIsNamed) {
             "      pthread_cond_wait < c10d::Work::wait\n"
             "      all_reduce (distributed_c10d.py:1534)\n"
             "      train (train.py:12)\n"
-            "  rank 3 is the odd one out: the others wait in all_reduce, and it does not\n"
+            "  rank 3 is the odd one out: the other ranks wait in all_reduce, this rank does not\n"
             "  all threads: out/stacks.1\n");
 }
 
-TEST(StackGroups, WhereTheWaitIsNoCollectiveThePlaceIsNamed) {
+TEST(StackGroups, NamesTheFunctionOutsideCollectives) {
   const auto text = stacks_text(picture({at(0, "recv (a.py:1)"), at(1, "recv (a.py:1)"), at(2, kInLock)}));
-  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: it alone is in load (data.py:6)\n"));
+  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: only this rank is in load (data.py:6)\n"));
 }
 
-TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
+TEST(StackGroups, NamesTheWaitingCall) {
   std::vector<RankStack> ranks = {at(0, "MPI_Recv (libmpi.so.40)\nsolve (solver)"),
                                   at(1, "MPI_Recv (libmpi.so.40)\nsolve (solver)"),
                                   at(2, "pause (libc.so.6)\nidle (solver)")};
@@ -61,17 +61,17 @@ TEST(StackGroups, ACallThatWaitsForOthersIsNamed) {
   ranks[0].state = ranks[1].state = 'R';
   const auto text = stacks_text(picture(ranks));
   EXPECT_THAT(text, HasSubstr(" polling"));
-  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the others wait in MPI_Recv, and it does not\n"));
+  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the other ranks wait in MPI_Recv, this rank does not\n"));
   ranks[2].frames = "MPI_Barrier (libmpi.so.40)\nidle (solver)";
   ranks[2].in_call = true;
   EXPECT_THAT(stacks_text(picture(ranks)),
-              HasSubstr("  rank 2 is the odd one out: it waits in MPI_Barrier, and the others in MPI_Recv\n"));
+              HasSubstr("  rank 2 is the odd one out: this rank waits in MPI_Barrier, the others in MPI_Recv\n"));
   ranks[2].frames = "pause (libc.so.6)\nidle (solver)";
   ranks[0].in_call = ranks[1].in_call = ranks[2].in_call = false;
-  EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("it alone is in idle (solver)\n"));
+  EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("only this rank is in idle (solver)\n"));
 }
 
-TEST(StackGroups, NobodyIsOddWhereThatIsNotTrue) {
+TEST(StackGroups, NamesNoOddRankIfSeveralDiffer) {
   const std::string a = "f (a.py:1)";
   const std::string b = "g (b.py:1)";
   const std::string c = "h (c.py:1)";
@@ -102,7 +102,7 @@ TEST(StackGroups, StatesOfAGroup) {
 }
 
 TEST(StackGroups, TheProgressOfAGroup) {
-  StackPicture seen = picture({at(0, kInLock), at(1, kInLock), at(2, kInLock)});
+  StackReport seen = picture({at(0, kInLock), at(1, kInLock), at(2, kInLock)});
   seen.ranks[0].progress = 7;
   seen.ranks[2].progress = 480;
   EXPECT_THAT(stacks_text(seen), HasSubstr("futex_do_wait, progress 7-480\n"));
@@ -111,7 +111,7 @@ TEST(StackGroups, TheProgressOfAGroup) {
 }
 
 TEST(StackGroups, SilentHostsRemarksAndRanksWithoutAStack) {
-  StackPicture seen = picture({at(0, "")});
+  StackReport seen = picture({at(0, "")});
   seen.silent_hosts = {"node7", "node8"};
   seen.silent_ranks = {4, 5, 6};
   seen.remarks = {"rank 0: no stack: not permitted"};
@@ -119,12 +119,12 @@ TEST(StackGroups, SilentHostsRemarksAndRanksWithoutAStack) {
                                            "  rank 0: no stack: not permitted\n"));
 }
 
-TEST(StackGroups, WhatOthersSayIsBoundedAndPrintable) {
+TEST(StackGroups, LimitsAndEscapesTexts) {
   std::string deep = "\x1b[2J\x1b]0;title\a";
   for (int i = 0; i < 300; ++i) deep += "\nf" + std::to_string(i) + " (" + std::string(1000, 'x') + ".py:1)";
   std::vector<RankStack> ranks = {at(0, deep)};
   for (int rank = 1; rank < 1000; ++rank) ranks.push_back(at(rank, "g" + std::to_string(rank)));
-  StackPicture seen = picture(ranks);
+  StackReport seen = picture(ranks);
   for (int i = 0; i < 1000; ++i) seen.remarks.insert(std::to_string(i) + "\n\rremark");
   const std::string text = stacks_text(seen);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);

@@ -123,7 +123,7 @@ TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
   EXPECT_EQ(shown(), "\r\x1b[Kending: waiting for 1 rank (TERM sent, ");  // 39 of 40 columns
 }
 
-TEST_F(OnATerminal, AnotherPhaseIsPatientAgain) {
+TEST_F(OnATerminal, NewPhaseWaitsAgainBeforeItIsShown) {
   StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
@@ -132,7 +132,7 @@ TEST_F(OnATerminal, AnotherPhaseIsPatientAgain) {
   EXPECT_EQ(line.deadline(), kNow + 700ms);
 }
 
-TEST_F(OnATerminal, AStoppedTerminalIsNotWaitedFor) {
+TEST_F(OnATerminal, DoesNotWaitForAStoppedTerminal) {
   ASSERT_EQ(::tcflow(terminal, TCOOFF), 0);
   StatusLine line(*streams);
   line.update(starting(1), kNow);
@@ -141,7 +141,7 @@ TEST_F(OnATerminal, AStoppedTerminalIsNotWaitedFor) {
   EXPECT_EQ(shown(), "");
 }
 
-TEST_F(OnATerminal, GoesBeforeAnythingElseIsShown) {
+TEST_F(OnATerminal, IsRemovedBeforeOtherOutput) {
   StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);

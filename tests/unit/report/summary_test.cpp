@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 
@@ -58,35 +59,36 @@ struct Fixture {
     rank(i) = {0, ExitStatus(std::move(status)), 0, 0, false, false, ""};
   }
 
-  std::string summary(std::vector<std::string> words = {}, std::string log = "") const {
-    return failure_summary({plan, outcome, std::move(words), std::move(log), milliseconds(20000)});
+  std::string summary(std::vector<std::string> last = {}, std::string log = "", std::string stream = "stderr") const {
+    return failure_summary(
+        {plan, outcome, std::move(last), std::move(log), milliseconds(20000), {}, {}, std::move(stream)});
   }
 
   plan::Plan plan;
   job::Outcome outcome;
 };
 
-TEST(FailureSummary, SuccessSaysNothing) { EXPECT_EQ(Fixture(8).summary(), ""); }
+TEST(FailureSummary, IsEmptyAfterSuccess) { EXPECT_EQ(Fixture(8).summary(), ""); }
 
-TEST(FailureSummary, SuccessSaysWhatWasLeft) {
+TEST(FailureSummary, NamesLeftoversAfterSuccess) {
   Fixture job(2);
   job.outcome.leftovers = {"node1: pid 12 (python3)"};
-  EXPECT_EQ(job.summary(), "dlaunch: could not confirm the end of: node1: pid 12 (python3)\n");
+  EXPECT_EQ(job.summary(), "dlaunch: processes may be left: node1: pid 12 (python3)\n");
 }
 
-TEST(FailureSummary, RootCauseIsLastAndConsequencesAreCounted) {
+TEST(FailureSummary, StartsWithTheCauseAndCountsConsequences) {
   Fixture job(8);
   job.fail_first(3, Exited{3});
   job.rank(0).needed_kill = job.rank(7).needed_kill = true;
   EXPECT_EQ(job.summary({"Traceback (most recent call last):", "ValueError: x\r\n"}),
-            "dlaunch: 7 other ranks were ended because of it (2 needed KILL)\n"
+            "dlaunch: rank 3 (host node1, pid 4243, device 3) exited with code 3 after 12.4 s\n"
             "dlaunch: last stderr lines of rank 3:\n"
             "dlaunch:   | Traceback (most recent call last):\n"
             "dlaunch:   | ValueError: x\n"
-            "dlaunch: rank 3 (host node1, pid 4243, device 3) exited with code 3 after 12.4 s\n");
+            "dlaunch: stopped the 7 other ranks (2 needed KILL)\n");
 }
 
-TEST(FailureSummary, OneRankAloneHasNoConsequences) {
+TEST(FailureSummary, SingleRankHasNoConsequences) {
   Fixture job(1);
   job.plan.ranks[0].device.reset();
   job.fail_first(0, Exited{1});
@@ -102,34 +104,36 @@ TEST(FailureSummary, SpawnedRanksAreNamedWithTheirWorld) {
   const std::string text = job.summary({"why"});
   EXPECT_THAT(text, HasSubstr("last stderr lines of rank 2/1:\n"));
   EXPECT_THAT(text, HasSubstr("rank 2/1 (host node1, pid 4243, device 3) exited with code 7"));
-  EXPECT_THAT(text, HasSubstr("failed by themselves (exited with code 8): ranks 1,2/2\n"));
+  EXPECT_THAT(text, HasSubstr("other ranks failed (exited with code 8): ranks 1,2/2\n"));
 }
 
-TEST(FailureSummary, SaysWhereTheLogIs) {
+TEST(FailureSummary, NamesTheLogFile) {
   Fixture job(1);
   job.fail_first(0, Exited{1});
-  EXPECT_THAT(job.summary({}, "/l/1/rank.0/stderr"), HasSubstr("dlaunch: stderr of rank 0 is in /l/1/rank.0/stderr\n"));
+  EXPECT_THAT(job.summary({}, "/l/1/rank.0/stderr"), HasSubstr("dlaunch: stderr of rank 0: /l/1/rank.0/stderr\n"));
   EXPECT_THAT(job.summary({"x"}, "/l/1/rank.0/stderr"),
               HasSubstr("dlaunch: last stderr lines of rank 0 (all in /l/1/rank.0/stderr):\n"));
+  EXPECT_THAT(job.summary({"x"}, "/l/1/rank.0/stdout", "stdout"),
+              HasSubstr("dlaunch: last stdout lines of rank 0 (all in /l/1/rank.0/stdout):\ndlaunch:   | x\n"));
 }
 
-TEST(FailureSummary, RanksThatFailedByThemselvesAreToldApart) {
+TEST(FailureSummary, ListsOtherFailedRanksByReason) {
   Fixture job(10);
   job.fail_first(2, Exited{1});
   for (const int i : {4, 5, 6}) job.by_itself(i, Exited{1});
   job.by_itself(8, Signaled{SIGSEGV});
   const std::string text = job.summary();
-  EXPECT_THAT(text, HasSubstr("dlaunch: 3 other ranks failed by themselves (exited with code 1): ranks 4-6\n"));
-  EXPECT_THAT(text, HasSubstr("dlaunch: 1 other rank failed by itself (killed by signal 11 (SIGSEGV)): rank 8\n"));
-  EXPECT_THAT(text, HasSubstr("dlaunch: 5 other ranks were ended because of it\n"));
-  EXPECT_THAT(text, EndsWith("exited with code 1 after 12.4 s\n"));
+  EXPECT_THAT(text, HasSubstr("dlaunch: 3 other ranks failed (exited with code 1): ranks 4-6\n"));
+  EXPECT_THAT(text, HasSubstr("dlaunch: 1 other rank failed (killed by signal 11 (SIGSEGV)): rank 8\n"));
+  EXPECT_THAT(text, HasSubstr("dlaunch: stopped 5 other ranks\n"));
+  EXPECT_THAT(text, StartsWith("dlaunch: rank 2 (host node1, pid 4242, device 2) exited with code 1 after 12.4 s\n"));
 }
 
-TEST(FailureSummary, ManyWaysToFailAreOneLine) {
+TEST(FailureSummary, ManyReasonsShareOneLine) {
   Fixture job(64);
   job.fail_first(0, Exited{1});
   for (int i = 10; i < 30; ++i) job.by_itself(i, Exited{i});
-  EXPECT_THAT(job.summary(), HasSubstr("20 other ranks failed by themselves in 20 different ways: ranks 10-29\n"));
+  EXPECT_THAT(job.summary(), HasSubstr("20 other ranks failed in 20 different ways: ranks 10-29\n"));
 }
 
 TEST(FailureSummary, RanksNeverStartedAreCounted) {
@@ -139,40 +143,87 @@ TEST(FailureSummary, RanksNeverStartedAreCounted) {
   job.rank(1).status.reset();
   const std::string text = job.summary();
   EXPECT_THAT(text, HasSubstr("dlaunch: 2 ranks were never started\n"));
-  EXPECT_THAT(text, HasSubstr("dlaunch: nothing is known of the end of rank 1\n"));
+  EXPECT_THAT(text, HasSubstr("dlaunch: unknown exit status: rank 1\n"));
 }
 
-TEST(FailureSummary, OutOfMemoryEvidence) {
+TEST(FailureSummary, ReportsOutOfMemory) {
   Fixture job(2);
   job.fail_first(1, Signaled{SIGKILL, false, true});
   EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: rank 1 (host node1, pid 4241, device 1) killed by signal 9 (SIGKILL), out of memory "
-                       "(its cgroup counted an oom_kill) after 12.4 s\n"
-                       "dlaunch:   give it more memory, or start fewer ranks on its host\n"));
+              StartsWith("dlaunch: rank 1 (host node1, pid 4241, device 1) killed by signal 9 (SIGKILL), out of memory "
+                         "(its cgroup counted an oom_kill) after 12.4 s\n"
+                         "dlaunch:   give the rank more memory, or start fewer ranks on its host\n"));
 }
 
-TEST(FailureSummary, KillOfUnknownOriginIsNotDlaunchs) {
+TEST(FailureSummary, HintsAtTheSenderOfSigkill) {
   Fixture job(2);
   job.fail_first(1, Signaled{SIGKILL});
-  EXPECT_THAT(job.summary(), HasSubstr("dlaunch did not send it"));
+  EXPECT_THAT(job.summary(), HasSubstr("dlaunch did not send SIGKILL"));
 }
 
-TEST(FailureSummary, ProgramNotFoundSaysWhereItWasSought) {
-  Fixture job(2);
-  job.fail_first(0, Exited{0});
-  job.never_started(0, NotStarted{ENOENT, "cannot execute ./train"});
-  EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: rank 0 (host node1, device 0) did not start: cannot execute ./train: "
-                       "No such file or directory\n"
-                       "dlaunch:   the path is taken from the working directory '/work dir'; -wdir sets another\n"));
+TEST(FailureSummary, ProgramNotFoundIsOneLineAndAHint) {
+  Fixture job(64);
+  job.outcome.cause = job::Cause::rank_failed;
+  job.outcome.first_failure = 5;
+  for (int i = 0; i < 64; ++i) job.never_started(i, NotStarted{ENOENT, "cannot execute ./train (from /work dir)"});
+  EXPECT_EQ(job.summary({}, "/l/1/rank.5/stderr"),
+            "dlaunch: program \"./train\": not found on node1\n"
+            "dlaunch:   check the path: it starts in the working directory '/work dir'; -wdir sets another\n");
+  job.outcome.ranks[7] = {};
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node1 (ranks 0-6,8-63)\n"));
+  EXPECT_THAT(job.summary(), Not(HasSubstr("never started")));
   job.plan.apps[0].argv[0] = "train";
-  EXPECT_THAT(job.summary(),
-              EndsWith("it is in no directory of PATH; a program in the working directory is ./train\n"));
+  EXPECT_THAT(job.summary(), EndsWith("check the name and PATH; a program in the working directory is ./train\n"));
+  for (const int i : {5, 6})
+    job.never_started(i, NotStarted{ENOENT, "cannot find train in PATH; the working directory …"});
+  EXPECT_THAT(job.summary(), HasSubstr("run ./train: "));
   job.plan.apps[0].env = {"PATHS=/x"};
   EXPECT_THAT(job.summary(), HasSubstr("the ranks have no PATH"));
 }
 
-TEST(NotStartedHint, EveryUsualReasonHasOne) {
+TEST(FailureSummary, ProgramNotFoundOnSomeHosts) {
+  Fixture job(4);
+  job.plan.hosts.emplace_back().host.name = "node2";
+  for (const size_t i : {2U, 3U}) job.plan.ranks[i].host = 1;
+  job.fail_first(2, Exited{0});
+  for (const int i : {2, 3}) job.never_started(i, NotStarted{ENOENT, "cannot find ./train in PATH"});
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node2 (ranks 2-3)\n"));
+  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped 2 other ranks\n"));
+}
+
+TEST(FailureSummary, ProgramThatCannotRun) {
+  Fixture job(2);
+  job.plan.apps[0].argv[0] = "./train.py";
+  job.outcome.cause = job::Cause::rank_failed;
+  job.outcome.first_failure = 0;
+  for (const int i : {0, 1}) job.never_started(i, NotStarted{EACCES, "cannot execute ./train.py (from /w)"});
+  EXPECT_EQ(job.summary(),
+            "dlaunch: cannot run program \"./train.py\" on node1: Permission denied\n"
+            "dlaunch:   run python3 ./train.py, or make it executable: chmod +x ./train.py\n");
+  job.plan.apps[0].argv[0] = "train";
+  for (const int i : {0, 1}) job.never_started(i, NotStarted{EACCES, "cannot execute /bin/train"});
+  EXPECT_THAT(job.summary(),
+              StartsWith("dlaunch: cannot run program \"train\" on node1: /bin/train: Permission denied\n"));
+  for (const int i : {0, 1}) job.never_started(i, NotStarted{ENOENT, "cannot change to the working directory /x"});
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: ranks 0-1 (host node1) did not start: cannot change to the working "
+                                        "directory /x: No such file or directory\n"));
+  job.by_itself(1, Exited{0});
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: rank 0 (host node1, device 0) did not start: cannot change to"));
+}
+
+TEST(FailureSummary, CountsAgreeWithTheirNouns) {
+  Fixture two(2);
+  two.fail_first(0, Exited{1});
+  EXPECT_THAT(two.summary(), EndsWith("dlaunch: stopped the other rank\n"));
+  Fixture three(3);
+  three.fail_first(0, Exited{1});
+  three.by_itself(2, Exited{0});
+  EXPECT_THAT(three.summary(), EndsWith("dlaunch: stopped 1 other rank\n"));
+  three.rank(2) = {};
+  EXPECT_THAT(three.summary(), EndsWith("dlaunch: 1 rank was never started\n"));
+}
+
+TEST(NotStartedHint, CoversUsualReasons) {
   for (const int error : {EACCES, ENOEXEC, E2BIG, EMFILE, EAGAIN, ENOMEM}) {
     EXPECT_NE(not_started_hint({error, "cannot execute x"}, "x", "/", true), "") << error;
   }
@@ -180,6 +231,12 @@ TEST(NotStartedHint, EveryUsualReasonHasOne) {
   EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
   EXPECT_THAT(not_started_hint({ENOENT, "working directory /x"}, "a", "/x", true), HasSubstr("-wdir"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
+  EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
+            "run python3 ./train.py, or make it executable: chmod +x ./train.py");
+  EXPECT_EQ(not_started_hint({ENOENT, "cannot find train.py in PATH"}, "train.py", "/", true), "run python3 train.py");
+  EXPECT_EQ(not_started_hint({ENOENT, "cannot find echo a | tr a b in PATH"}, "echo a | tr a b", "/", true),
+            "run the command in a shell: sh -c 'echo a | tr a b'");
+  EXPECT_THAT(not_started_hint({EACCES, "cannot enter /root"}, "/root/x", "/", true), HasSubstr("permissions"));
 }
 
 TEST(FailureSummary, Interrupted) {
@@ -188,15 +245,15 @@ TEST(FailureSummary, Interrupted) {
   job.rank(5).needed_kill = true;
   job.outcome.cause = job::Cause::interrupted;
   job.outcome.signal = SIGINT;
-  EXPECT_EQ(job.summary(), "dlaunch: interrupted by SIGINT after 20.0 s: 8 ranks ended, 1 needed KILL\n");
+  EXPECT_EQ(job.summary(), "dlaunch: interrupted by SIGINT after 20.0 s: stopped 8 ranks (1 needed KILL)\n");
 }
 
-TEST(FailureSummary, TimeoutNamesWhoWasStillRunning) {
+TEST(FailureSummary, TimeoutNamesRunningRanks) {
   Fixture job(8);
   job.end_all(SIGTERM);
   for (const int i : {0, 1, 2, 6}) job.by_itself(i, Exited{0});
   job.outcome.cause = job::Cause::timeout;
-  EXPECT_EQ(job.summary(), "dlaunch: time out after 20.0 s: ranks 3-5,7 were still running\n");
+  EXPECT_EQ(job.summary(), "dlaunch: timed out after 20.0 s: ranks 3-5,7 were still running\n");
 }
 
 TEST(FailureSummary, LostHost) {
@@ -206,23 +263,23 @@ TEST(FailureSummary, LostHost) {
   job.outcome.cause = job::Cause::host_lost;
   job.outcome.lost_hosts = {{"node1", "no heartbeat for 15 s\n", ""}};
   EXPECT_EQ(job.summary(),
-            "dlaunch: 1 rank was lost: rank 2\n"
-            "dlaunch: 3 ranks were ended because of it\n"
-            "dlaunch: a host was lost after 20.0 s: node1: no heartbeat for 15 s\n");
+            "dlaunch: a host was lost after 20.0 s: node1: no heartbeat for 15 s\n"
+            "dlaunch: stopped 3 ranks\n"
+            "dlaunch: 1 rank was lost: rank 2\n");
 }
 
-TEST(FailureSummary, HostThatCouldNotBeUsed) {
+TEST(FailureSummary, HostThatCannotBeUsed) {
   Fixture job(4);
   job.outcome.ranks = std::vector<job::RankRecord>(4);
   job.outcome.cause = job::Cause::host_lost;
   job.outcome.lost_hosts = {{"node1", "connection refused", "start sshd there"}};
   EXPECT_EQ(job.summary(),
-            "dlaunch: 4 ranks were never started\n"
-            "dlaunch: a host could not be used after 20.0 s: node1: connection refused\n"
-            "dlaunch:   start sshd there\n");
+            "dlaunch: cannot use a host: node1: connection refused\n"
+            "dlaunch:   start sshd there\n"
+            "dlaunch: 4 ranks were never started\n");
 }
 
-TEST(FailureSummary, HostsThatCouldNotBeUsedAreFoldedByReason) {
+TEST(FailureSummary, GroupsUnusableHostsByReason) {
   Fixture job(4);
   job.outcome.ranks = std::vector<job::RankRecord>(4);
   job.outcome.cause = job::Cause::host_lost;
@@ -231,14 +288,14 @@ TEST(FailureSummary, HostsThatCouldNotBeUsedAreFoldedByReason) {
                             {"node2", "refused", "start sshd there"},
                             {"node3", "refused", "start sshd there"}};
   EXPECT_EQ(job.summary(),
-            "dlaunch: 4 ranks were never started\n"
-            "dlaunch: 4 hosts could not be used after 20.0 s:\n"
+            "dlaunch: cannot use 4 hosts:\n"
             "dlaunch: login: no answer yet\n"
             "dlaunch: node[1-3]: refused\n"
-            "dlaunch:   start sshd there\n");
+            "dlaunch:   start sshd there\n"
+            "dlaunch: 4 ranks were never started\n");
 }
 
-TEST(FailureSummary, HostsThatWereSweptAreToldAndThoseThatWereNotStandLastWithTheCommand) {
+TEST(FailureSummary, EndsWithTheCommandForUnsweptHosts) {
   Fixture job(2);
   job.plan.job_id = "00ff";
   for (const char* name : {"node2", "node3", "node4"}) job.plan.hosts.emplace_back().host.name = name;
@@ -248,14 +305,14 @@ TEST(FailureSummary, HostsThatWereSweptAreToldAndThoseThatWereNotStandLastWithTh
   job.outcome.unswept = {{3, "no route"}};
   const std::string text = failure_summary({.plan = job.plan,
                                             .outcome = job.outcome,
-                                            .last_words = {},
+                                            .last_lines = {},
                                             .log_path = {},
                                             .elapsed = milliseconds(20000),
                                             .shell_there = [](const plan::Host& host) { return "to " + host.name; }});
   EXPECT_EQ(text,
-            "dlaunch: nothing of the job is left on node[2-3]: they were reached again\n"
             "dlaunch: a host was lost after 20.0 s: node4: its agent fell silent\n"
-            "dlaunch: processes of the job may still run on node4; this ends them:\n"
+            "dlaunch: no process of the job is left on node[2-3] (reached again)\n"
+            "dlaunch: processes of the job may still run on node4; this command kills them:\n"
             "dlaunch:   " +
                 end_job_command("00ff", "to node4") + "\n");
 }
@@ -266,18 +323,18 @@ TEST(FailureSummary, OutputFailed) {
   job.outcome.cause = job::Cause::output_failed;
   job.outcome.detail = "cannot write /full/rank.0: No space left on device\nfree space there";
   EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: output failed after 20.0 s: cannot write /full/rank.0: No space left on device\n"
-                       "dlaunch:   free space there\n"));
+              StartsWith("dlaunch: output failed after 20.0 s: cannot write /full/rank.0: No space left on device\n"
+                         "dlaunch:   free space there\n"));
 }
 
-TEST(FailureSummary, AReaderThatHasSeenEnoughIsNoNews) {
+TEST(FailureSummary, IsEmptyIfTheReaderOfStdoutExited) {
   Fixture job(4);
   job.end_all(SIGTERM);
   job.outcome.cause = job::Cause::output_failed;
   EXPECT_EQ(job.summary(), "");
 }
 
-TEST(FailureSummary, LastWordsCannotDriveTheTerminal) {
+TEST(FailureSummary, EscapesControlCharactersOfLastLines) {
   Fixture job(1);
   job.fail_first(0, Exited{1});
   const std::string text = job.summary({"\x1b]0;owned\x07 \x1b[31mred\x1b[0m", std::string(1000, 'x')});
@@ -286,7 +343,7 @@ TEST(FailureSummary, LastWordsCannotDriveTheTerminal) {
   EXPECT_THAT(text, HasSubstr("x … 600 more bytes\n"));
 }
 
-TEST(FailureSummary, NamesNoValueOfTheEnvironment) {
+TEST(FailureSummary, OmitsValuesOfTheEnvironment) {
   Fixture job(2);
   job.fail_first(0, NotStarted{ENOENT, "cannot execute ./train"});
   EXPECT_THAT(job.summary(), Not(HasSubstr("hush")));

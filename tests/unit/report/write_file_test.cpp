@@ -37,7 +37,7 @@ TEST_F(WriteFile, CreatesAndReplaces) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(WriteFile, HasTheModeThatTheUmaskLeaves) {
+TEST_F(WriteFile, HasTheModeMinusTheUmask) {
   const mode_t old = ::umask(027);
   const bool written = write_file_atomically(directory / "r", "x").has_value();
   ::umask(old);
@@ -47,7 +47,7 @@ TEST_F(WriteFile, HasTheModeThatTheUmaskLeaves) {
   EXPECT_EQ(facts.st_mode & 0777u, 0640u);
 }
 
-TEST_F(WriteFile, AFileThatIsThereKeepsItsMode) {
+TEST_F(WriteFile, ExistingFileKeepsItsMode) {
   const auto mode = [&] {
     struct stat facts{};
     EXPECT_EQ(::stat((directory / "r").c_str(), &facts), 0);
@@ -71,7 +71,7 @@ TEST_F(WriteFile, AFailureLeavesTheOldFileAndNoOther) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(WriteFile, TellsBeforehandWhatWouldFail) {
+TEST_F(WriteFile, CheckReportsFailuresBeforehand) {
   fs::create_directory(directory / "d");
   EXPECT_TRUE(check_can_write(directory / "new"));
   EXPECT_TRUE(check_can_write("/dev/null"));
@@ -90,7 +90,7 @@ TEST_F(WriteFile, WritesThroughALinkInsteadOfReplacingIt) {
   EXPECT_EQ(content(directory / "real"), "new");
 }
 
-TEST_F(WriteFile, SaysThatADeviceIsFull) {
+TEST_F(WriteFile, ReportsAFullDevice) {
   const auto result = write_file_atomically("/dev/full", "x");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().why, "No space left on device");

@@ -1,4 +1,4 @@
-#include "output/last_words.h"
+#include "output/last_lines.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-TEST(LastLines, TheLastOnesWithoutTheirEnds) {
+TEST(LastLines, OmitLineEnds) {
   EXPECT_THAT(last_lines("a\nb\r\nc\rd", true, 10), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(last_lines("a\nb\nc\n\n", true, 2), ElementsAre("b", "c"));
   EXPECT_THAT(last_lines("", true, 2), SizeIs(0));
@@ -39,6 +39,9 @@ TEST(Tail, KeepsTheEndAndIsBounded) {
   tail.add(std::string(1 << 20, 'y'));
   EXPECT_EQ(tail.bytes(), std::string(kTailBytes, 'y'));
   EXPECT_FALSE(tail.whole());
+  Tail small(4);
+  small.add("0123456789");
+  EXPECT_EQ(small.bytes(), "6789");
 }
 
 }  // namespace

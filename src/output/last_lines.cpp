@@ -1,4 +1,4 @@
-#include "output/last_words.h"
+#include "output/last_lines.h"
 
 #include <algorithm>
 
@@ -16,14 +16,14 @@ std::string_view without_end(std::string_view line) {
 }  // namespace
 
 void Tail::add(std::string_view bytes) {
-  if (bytes.size() >= kTailBytes) {
-    whole_ = whole_ && bytes_.empty() && bytes.size() == kTailBytes;
-    bytes_ = bytes.substr(bytes.size() - kTailBytes);
+  if (bytes.size() >= limit_) {
+    whole_ = whole_ && bytes_.empty() && bytes.size() == limit_;
+    bytes_ = bytes.substr(bytes.size() - limit_);
     return;
   }
   bytes_ += bytes;
-  if (bytes_.size() <= 2 * kTailBytes) return;
-  bytes_.erase(0, bytes_.size() - kTailBytes);
+  if (bytes_.size() <= 2 * limit_) return;
+  bytes_.erase(0, bytes_.size() - limit_);
   whole_ = false;
 }
 
@@ -33,13 +33,13 @@ std::vector<std::string> last_lines(std::string_view tail, bool whole, std::size
   for (std::string_view record = records.next(); !record.empty(); record = records.next()) lines.push_back(record);
   if (!records.rest().empty()) lines.push_back(records.rest());
   if (!whole && lines.size() > 1) lines.erase(lines.begin());
-  std::vector<std::string> words;
+  std::vector<std::string> found;
   for (const std::string_view line : lines) {
     const std::string_view text = without_end(line);
-    if (!text.empty()) words.emplace_back(text.substr(0, utf8_cut(text, kMaxLine)));
+    if (!text.empty()) found.emplace_back(text.substr(0, utf8_cut(text, kMaxLine)));
   }
-  words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(std::min(count, words.size())));
-  return words;
+  found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(std::min(count, found.size())));
+  return found;
 }
 
 }  // namespace dlaunch::output

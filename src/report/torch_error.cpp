@@ -1,4 +1,4 @@
-#include "report/error_words.h"
+#include "report/torch_error.h"
 
 #include <nlohmann/json.hpp>
 
@@ -7,7 +7,7 @@
 namespace dlaunch::report {
 namespace {
 
-constexpr size_t kMostLines = 20;  // the last ones say what was raised
+constexpr size_t kMostLines = 20;  // the last lines name the exception
 
 using ErrorJson = nlohmann::json;
 
@@ -28,7 +28,7 @@ std::string text_of(const ErrorJson& message) {
 
 }  // namespace
 
-std::vector<std::string> error_words(std::string_view text) {
+std::vector<std::string> torch_error_lines(std::string_view text) {
   const ErrorJson whole = ErrorJson::parse(text, nullptr, false);
   const ErrorJson* message = member(whole, "message");
   if (!message) return {};

@@ -1,0 +1,84 @@
+#include "base/duration.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace dlaunch {
+namespace {
+
+using std::string_view;
+
+struct Unit {
+  string_view name;
+  double seconds;
+};
+
+constexpr std::array<Unit, 5> kUnits{{{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}, {"ms", 0.001}}};
+constexpr long kMostHours = 300'000;
+
+std::optional<std::chrono::milliseconds> milliseconds_of(double seconds) {
+  if (!(seconds >= 0 && seconds <= static_cast<double>(kMaxDuration.count()))) return std::nullopt;
+  // Adding 0.001 s thirty times may exceed 0.03 s by a rounding error, which must not add a millisecond.
+  constexpr double kRoundingError = 1e-6;
+  return std::chrono::milliseconds(std::llround(std::ceil(seconds * 1000 - kRoundingError)));
+}
+
+/// "1", "1.5", ".5"
+std::optional<double> number(string_view text) {
+  if (text.find_first_not_of("0123456789.") != string_view::npos) return std::nullopt;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+/// HH:MM:SS
+std::optional<double> clock_seconds(string_view text) {
+  const auto parts = split(text, ':');
+  if (parts.size() != 3 || parts[0].empty() || parts[1].size() != 2 || parts[2].size() != 2) return std::nullopt;
+  const auto hours = parse_int(parts[0], 0, kMostHours);
+  const auto minutes = parse_int(parts[1], 0, 59);
+  const auto seconds = parse_int(parts[2], 0, 59);
+  if (!hours || !minutes || !seconds) return std::nullopt;
+  return static_cast<double>(*hours * 3600 + *minutes * 60 + *seconds);
+}
+
+/// "1h30m"
+std::optional<double> seconds_with_units(string_view text) {
+  constexpr string_view kDigits = "0123456789.";
+  double sum = 0;
+  const Unit* next = kUnits.begin();
+  bool decimals = false;
+  while (!text.empty()) {
+    const size_t digits = std::min(text.find_first_not_of(kDigits), text.size());
+    const auto value = number(text.substr(0, digits));
+    if (!value || decimals) return std::nullopt;
+    decimals = text.substr(0, digits).find('.') != string_view::npos;
+    text.remove_prefix(digits);
+    const string_view name = text.substr(0, text.find_first_of(kDigits));
+    while (next != kUnits.end() && next->name != name) ++next;
+    if (next == kUnits.end()) return std::nullopt;
+    sum += *value * next->seconds;
+    ++next;
+    text.remove_prefix(name.size());
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> parse_duration(string_view text) {
+  if (text.empty()) return std::nullopt;
+  if (text.find(':') != string_view::npos) {
+    const auto seconds = clock_seconds(text);
+    return seconds ? milliseconds_of(*seconds) : std::nullopt;
+  }
+  const auto plain = number(text);
+  const auto seconds = plain ? plain : seconds_with_units(text);
+  return seconds ? milliseconds_of(*seconds) : std::nullopt;
+}
+
+}  // namespace dlaunch

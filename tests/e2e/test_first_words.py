@@ -1,0 +1,78 @@
+"""Commands that new users type first: the command works, or the error has the option or the word to use."""
+import os
+import pathlib
+import shutil
+
+import support
+from support import DLAUNCH, Case
+
+NOBODY = 65534
+
+
+class FirstWords(Case):
+    def hint_of(self, code, *args, **options):
+        """stderr of a command that must exit with `code`."""
+        result = self.run_dlaunch(*args, **options)
+        self.assert_exit(result, code)
+        return result.stderr.decode()
+
+    def test_numbers_attached_to_short_names(self):
+        for words in (["-n2"], ["-np2"], ["-n=2"], ["-np=2"], ["-N2"], ["-ppn2"], ["--nproc_per_node", 2], ["--ntasks=2"]):
+            with self.subTest(words=words):
+                self.assertEqual(self.assert_succeeds(*words, "echo", "x"), b"x\nx\n")
+
+    def test_durations_with_units(self):
+        for text in ("1", "1s", "1000ms", "00:00:01"):
+            with self.subTest(text=text):
+                self.assertIn("1.", self.hint_of(124, "--timeout", text, "-n1", "sleep", 60))
+        self.assertEqual(self.assert_succeeds("--timeout", "1h30m", "-n1", "echo", "x"), b"x\n")
+        self.assertIn('--timeout: invalid duration "5 m": expected 90, ', self.hint_of(2, "--timeout", "5 m", "true"))
+
+    def test_invalid_values_have_what_is_expected(self):
+        self.assertEqual(self.hint_of(2, "-n", "two", "true"), 'dlaunch: -n: invalid number "two": expected 1 to 1048576\n')
+
+    def test_options_of_other_launchers_name_the_option_to_use(self):
+        for words, hint in ((["--nnodes", 2], "use --same-line --nodes N"), (["--gpus", 2], "use -n N"), (["--time=5"], "use --timeout")):
+            with self.subTest(words=words):
+                self.assertIn(hint, self.hint_of(2, *words, "true"))
+
+    def test_a_shell_command_as_the_program(self):
+        self.assertIn("sh -c 'echo a | tr a b'", self.hint_of(127, "-n", 1, "echo a | tr a b"))
+
+    def test_a_script_without_execute_permission(self):
+        (self.dir / "train.py").write_text("print(1)\n")
+        self.assertIn("run python3 ./train.py", self.hint_of(126, "-n", 1, "./train.py"))
+        self.assertIn("run python3 train.py", self.hint_of(127, "-n", 1, "train.py"))
+
+    def test_percent_signs_and_variables_in_templates(self):
+        for words in (["--label", "[%r]"], ["--output-filename", "log-%r"], ["--output-filename", "log-$RANK_ID"]):
+            with self.subTest(words=words):
+                self.assertIn("use {rank}", self.hint_of(2, *words, "-n", 1, "true"))
+
+    def test_a_file_that_is_not_a_host_file(self):
+        self.assertIn("/etc/passwd:1:1: not a host file", self.hint_of(2, "--hostfile", "/etc/passwd", "true"))
+
+    def test_a_directory_that_the_user_may_not_enter(self):
+        if os.getuid() == 0:
+            if not shutil.which("setpriv") or not os.access(DLAUNCH, os.X_OK):
+                self.skipTest("requires setpriv")
+            before = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
+            if any(not directory.stat().st_mode & 0o001 for directory in pathlib.Path(DLAUNCH).resolve().parents):
+                self.skipTest("another user cannot run dlaunch from this directory")
+            self.dir.chmod(0o755)
+        else:
+            before = []
+        closed = self.dir / "closed"
+        closed.mkdir()
+        (closed / "prog").write_text("#!/bin/sh\n")
+        (closed / "prog").chmod(0o755)
+        closed.chmod(0o000)
+        self.addCleanup(closed.chmod, 0o700)
+        for args, where in (([closed / "prog"], closed), (["./closed/prog"], closed), (["-wdir", closed, "true"], f"the working directory {closed}")):
+            with self.subTest(args=args):
+                self.assertIn(f"cannot enter {where}: Permission denied",
+                              self.hint_of(126, "-n", 1, *args, before=before, env={"HOME": "/nonexistent"}))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,103 @@
+// Words that new users type first: dlaunch accepts them, or the error has the option to use.
+#include "command_line_fixture.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+const plan::AppRequest& app(const Options& options) { return options.request.apps.front(); }
+
+TEST(FirstWords, AcceptsNumbersAttachedToShortNames) {
+  for (const Words& words :
+       {Words{"-n2"}, Words{"-np2"}, Words{"-n=2"}, Words{"-np=2"}, Words{"-c2"}, Words{"--np=2"}}) {
+    Words line = words;
+    line.emplace_back("prog");
+    EXPECT_EQ(app(CommandLineFixture{}.options(line)).ranks, 2) << words.front();
+  }
+  for (const char* word : {"-N3", "-npernode3", "-ppn3", "-N=3"}) {
+    EXPECT_EQ(CommandLineFixture{}.options({word, "prog"}).request.ranks_per_host, 3) << word;
+  }
+}
+
+TEST(FirstWords, RejectsOtherAttachedText) {
+  EXPECT_THAT(CommandLineFixture{}.error({"-n0", "p"}), HasSubstr("-n: invalid number \"0\": expected 1 to 1048576"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-nx", "p"}), HasSubstr("unknown option \"-nx\""));
+  EXPECT_THAT(CommandLineFixture{}.error({"-H2", "p"}), HasSubstr("unknown option \"-H2\""));
+  EXPECT_THAT(CommandLineFixture{}.error({"--np4", "p"}), HasSubstr("write --np 4"));
+}
+
+TEST(FirstWords, AcceptsDurationsWithUnits) {
+  const std::pair<const char*, int> durations[] = {
+      {"90", 90'000}, {"90s", 90'000}, {"5m", 300'000}, {"1h30m", 5'400'000}, {"00:05:00", 300'000}};
+  for (const auto& [text, ms] : durations) {
+    const Options options = CommandLineFixture{}.options(
+        {"--timeout", text, "--grace", text, "--hang-after", text, "--wait-hosts", text, "prog"});
+    EXPECT_EQ(options.policy.timeout, milliseconds(ms)) << text;
+    EXPECT_EQ(options.policy.grace, milliseconds(ms)) << text;
+    EXPECT_EQ(options.policy.hang_after, milliseconds(ms)) << text;
+    EXPECT_EQ(options.wait_hosts, milliseconds(ms)) << text;
+  }
+  EXPECT_THAT(CommandLineFixture{}.error({"--timeout", "5 m", "p"}),
+              HasSubstr("--timeout: invalid duration \"5 m\": expected 90, 0.5, 90s, 5m, 1h30m or 00:05:00"));
+}
+
+TEST(FirstWords, AcceptsOptionsOfOtherLaunchersWithOneMeaning) {
+  for (const char* name : {"--ntasks", "--num-processes", "--num_processes", "--num-proc", "--worker_num", "-ntasks"}) {
+    EXPECT_EQ(app(CommandLineFixture{}.options({name, "4", "prog"})).ranks, 4) << name;
+  }
+  for (const char* name : {"--nproc-per-node", "--nproc_per_node", "--ntasks-per-node", "--tasks-per-node",
+                           "--local_worker_num", "-ppn"}) {
+    EXPECT_EQ(CommandLineFixture{}.options({name, "4", "prog"}).request.ranks_per_host, 4) << name;
+  }
+  EXPECT_EQ(CommandLineFixture{}.options({"--nproc-per-node=4", "prog"}).request.ranks_per_host, 4);
+  EXPECT_EQ(CommandLineFixture{}.options({"--cpus-per-task", "3", "prog"}).request.binding.cores_per_rank, 3);
+  EXPECT_EQ(CommandLineFixture{}.options({"--nodelist", "node[1-3]", "prog"}).hosts.list.size(), 3U);
+  EXPECT_EQ(CommandLineFixture{}.options({"--same-line", "--node_rank", "1", "prog"}).same_line.node, 1);
+  EXPECT_EQ(CommandLineFixture{}.options({"--same-line", "--machine_rank", "1", "prog"}).same_line.node, 1);
+  const auto files = CommandLineFixture{}.options({"--log_dir", "logs", "prog"}).output.files;
+  EXPECT_TRUE(files && files->target == "/cwd/logs");
+  EXPECT_EQ(CommandLineFixture{}.options({"--on_failure", "continue", "prog"}).policy.abort_on_failure, false);
+}
+
+TEST(FirstWords, NamesTheOptionToUseInstead) {
+  const std::pair<Words, const char*> cases[] = {{{"--nnodes", "2", "p"}, "use --same-line --nodes N"},
+                                                 {{"--gpus", "4", "p"}, "use -n N"},
+                                                 {{"--gpus-per-node=4", "p"}, "-N N for N ranks per host"},
+                                                 {{"--master-addr", "h", "p"}, "--rendezvous HOST:PORT"},
+                                                 {{"--master_port=1", "p"}, "--rendezvous HOST:PORT"},
+                                                 {{"--time", "5", "p"}, "use --timeout"},
+                                                 {{"--standalone", "p"}, "dlaunch --as torchrun"}};
+  for (const auto& [words, hint] : cases) {
+    const std::string error = CommandLineFixture{}.error(words);
+    EXPECT_THAT(error, HasSubstr(": not supported")) << words.front();
+    EXPECT_THAT(error, HasSubstr(hint)) << words.front();
+  }
+}
+
+TEST(FirstWords, SuggestsTheMostSimilarOption) {
+  EXPECT_THAT(CommandLineFixture{}.error({"--nproc-per-nod", "2", "p"}), HasSubstr("use --nproc-per-node"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--hostfle", "h", "p"}), HasSubstr("use --hostfile"));
+}
+
+TEST(FirstWords, SuggestsFieldsForVariablesAndPercentSigns) {
+  for (const Words& words : {Words{"--label", "[%r]", "p"}, Words{"--label=[$RANK_ID]", "p"},
+                             Words{"--label=${RANK}", "p"}, Words{"--output-filename", "log-%r", "p"},
+                             Words{"--output-filename", "log-$RANK_ID", "p"}, Words{"--stdout-file", "log.%r", "p"}}) {
+    EXPECT_THAT(CommandLineFixture{}.error(words), HasSubstr("use {rank}")) << words[1];
+  }
+  EXPECT_EQ(CommandLineFixture{}.options({"--label", "[100%]{rank}", "p"}).output.label, "[100%]{rank}");
+}
+
+TEST(FirstWords, NamesAFileThatIsNotAHostFile) {
+  CommandLineFixture fixture;
+  fixture.files["/etc/passwd"] = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";
+  EXPECT_THAT(fixture.error({"--hostfile", "/etc/passwd", "p"}),
+              HasSubstr("dlaunch: /etc/passwd:1:1: not a host file: expected lines NAME slots=N\n"));
+  fixture.files["/cwd/h"] = "[::1]:4\nuser@::1\nnode[1-2]:4\n";
+  EXPECT_EQ(fixture.options({"--hostfile", "h", "p"}).hosts.hostfile.size(), 4U);
+}
+
+}  // namespace
+}  // namespace dlaunch::cli

@@ -1,0 +1,42 @@
+// Both forms of a rank's error file, and other files.
+#include "report/torch_error.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(TorchError, AreTheTracebackInBothForms) {
+  EXPECT_THAT(torch_error_lines(R"({"message": {"message": "ValueError: 3", "extraInfo":
+      {"py_callstack": "Traceback:\n  File x\nValueError: 3\n", "timestamp": "1700000000"}}})"),
+              ElementsAre("Traceback:", "  File x", "ValueError: 3"));
+  EXPECT_THAT(torch_error_lines(R"({"message": "ValueError: 3", "extraInfo": {"py_callstack": "a\nb"}})"),
+              ElementsAre("a", "b"));
+}
+
+TEST(TorchError, AreTheMessageWithoutATraceback) {
+  EXPECT_THAT(torch_error_lines(R"({"message": "out of\nmemory"})"), ElementsAre("out of", "memory"));
+  EXPECT_THAT(torch_error_lines(R"({"message": {"message": "m", "extraInfo": {"py_callstack": 3}}})"),
+              ElementsAre("m"));
+}
+
+TEST(TorchError, AreTheLastLines) {
+  std::string stack;
+  for (int i = 1; i <= 100; ++i) stack += "line " + std::to_string(i) + "\\n";
+  const auto words = torch_error_lines(R"({"message": ")" + stack + "\"}");
+  EXPECT_EQ(words.size(), 20u);
+  EXPECT_EQ(words.back(), "line 100");
+}
+
+TEST(TorchError, AreEmptyForOtherFiles) {
+  for (const char* text : {"", "{", "[]", "3", "null", "{}", R"({"message": 3})", R"({"message": {}})",
+                           R"({"message": " \n"})", R"({"message": {"message": null}})", "\xff\xfe"}) {
+    EXPECT_THAT(torch_error_lines(text), IsEmpty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace dlaunch::report
