@@ -29,59 +29,59 @@ ACTS = {
     "ping_of_16_mib": "bad frame: length 16777216 of type 16",
     "unknown_type": "bad frame: unknown type 200",
     "count_of_4e9": "bad frame: malformed fields of type 42",
-    "list_of_nothing": "bad frame: malformed fields of type 42",
-    "half_a_frame": "lost the connection to the agent",
-    "a_launchers_frame": "which only the other side sends",
-    "another_version": "protocol version 99",
+    "list_of_empty_items": "bad frame: malformed fields of type 42",
+    "incomplete_frame": "lost the connection to the agent",
+    "frame_of_the_launcher": "which only the other side sends",
+    "unknown_version": "protocol version 99",
     "hello_twice": "unexpected message from the agent",
     "started_before_hello": "unexpected message from the agent",
-    "started_unasked": "unexpected message from the agent",
+    "unrequested_started": "unexpected message from the agent",
     "started_of_another_host": "a rank of another host",
-    "ended_of_nobody": "a rank of another host",
-    "clean_unasked": "unexpected message from the agent",
-    "facts_unasked": "unknown type 254",
-    "prepared_unasked": "unexpected message from the agent",
-    "stage_credit_unasked": "granted more of --stage than was sent",
-    "a_stream_that_is_none": "unknown stream",
+    "ended_of_an_unknown_rank": "a rank of another host",
+    "unrequested_clean": "unexpected message from the agent",
+    "unrequested_host_info": "unknown type 254",
+    "unrequested_prepared": "unexpected message from the agent",
+    "unrequested_stage_credit": "granted more of --stage than was sent",
+    "unknown_stream": "unknown stream",
     "descriptors_over_exec": "unexpected descriptors",
     "stdin_credit": "granted more stdin than was sent",
     "output_credit": "unexpected message from the agent",
-    "logs_without_end": "unknown type 254",
-    "spawn_by_a_rank_that_is_none": "a rank of another host",
+    "endless_logs": "unknown type 254",
+    "spawn_by_an_unknown_rank": "a rank of another host",
     "spawn_of_4e9_words": "invalid request from the agent",
     "fence_of_9_mib": "too much data to a fence",
     "fence_twice": "unexpected message from the agent",
-    "fence_of_no_world": "unknown world",
-    "fence_without_others_ranks": "a rank of another host",
+    "fence_of_an_unknown_world": "unknown world",
+    "fence_for_ranks_of_another_host": "a rank of another host",
     "names": "unknown type 254",
-    "a_name_of_4_kib": "invalid request from the agent",
-    "asks_and_does_not_read": "the agent stopped reading",
-    "pmix_unasked": "unexpected message from the agent",
+    "name_of_4_kib": "invalid request from the agent",
+    "requests_without_reading": "the agent stopped reading",
+    "unrequested_pmix": "unexpected message from the agent",
     "pmix_program_twice": "unexpected message from the agent",
     "board": "unknown type 254",
     "collectives": "unknown type 254",
-    "a_modex_that_nobody_wants": "unknown type 254",
-    "an_event_of_another_host": "a rank of another host",
+    "unrequested_modex": "unknown type 254",
+    "event_of_another_host": "a rank of another host",
 }
 SILENT = ["silent_at_once", "silent_after_hello", "silent_before_started", "silent_after_started", "silent_in_a_frame"]
-WITHOUT_MPI = ["spawn", "spawn_at_the_launcher", "abort", "fence", "names", "pmix_unasked"]
+WITHOUT_MPI = ["spawn", "spawn_on_the_launcher_host", "abort", "fence", "names", "unrequested_pmix"]
 QUERIED = {
     "cpus_4e9": "reports 4000000000 CPUs",
-    "a_million_devices": "reports 1000000 devices",
-    "answers_nobody_asked": "unexpected reply from the agent",
+    "million_devices": "reports 1000000 devices",
+    "unrequested_addresses": "unexpected reply from the agent",
 }
 SLOWLY_READ = {
     "over_credit": "sent more output than was granted",
-    "crumbs": "unknown type 254",
+    "output_of_single_bytes": "unknown type 254",
     "output_after_its_end": "unknown type 254",
 }
 
 # Actions of hostile_launcher. The ranks end with the agent.
 SILENT_LAUNCHERS = ["silence_at_once", "silence_after_setup", "silence_while_a_rank_runs", "silence_in_a_frame", "heartbeat_0"]
 LAUNCHERS = [
-    "goes_at_once", "goes_in_a_frame", "garbage", "garbage_while_a_rank_runs", "length_4e9", "ping_of_16_mib", "stdin_of_16_mib",
-    "count_of_4e9", "an_agents_frame", "setup_twice", "another_version", "over_credit_of_stdin",
-    "over_credit_of_files", "credit_without_end", "ranks_without_a_program", "mpi_that_nobody_asked_for",
+    "closes_at_once", "closes_in_a_frame", "garbage", "garbage_while_a_rank_runs", "length_4e9", "ping_of_16_mib", "stdin_of_16_mib",
+    "count_of_4e9", "frame_of_the_agent", "setup_twice", "unknown_version", "over_credit_of_stdin",
+    "over_credit_of_files", "endless_credit", "ranks_without_a_program", "unrequested_mpi",
 ]
 
 
@@ -163,7 +163,7 @@ class Agents(Peers):
 
     def test_spawn_on_the_launcher_host_is_rejected(self):
         """The launcher's machine is not one of the job's hosts."""
-        said, _ = self.assert_lost("spawn_at_the_launcher", "unknown type 254")
+        said, _ = self.assert_lost("spawn_on_the_launcher_host", "unknown type 254")
         self.assertIn("host localhost is not one of the job's", said)
 
     def test_too_large_spawns_are_rejected(self):
@@ -172,7 +172,7 @@ class Agents(Peers):
                 self.assertIn(why, self.assert_lost(act, "unknown type 254")[0])
 
     def test_invalid_times_do_not_crash_the_launcher(self):
-        code, said, _, _ = self.job("strange_times")
+        code, said, _, _ = self.job("invalid_times")
         self.assertNotEqual(code, 70, said)
 
     def test_false_facts_about_the_host_are_rejected(self):

@@ -129,10 +129,10 @@ const std::map<string, Act>& acts() {
        [](Peer& l) { hello(l), l.send_raw(16 * kMebi, 16, string(15 * kMebi, 'x')), l.until_gone(); }},
       {"unknown_type", [](Peer& l) { hello(l), l.send_raw(200, "what"), l.until_gone(); }},
       {"count_of_4e9", [](Peer& l) { begin(l), l.send_raw(42, u32(1) + u32(kHuge)), l.until_gone(); }},
-      {"list_of_nothing",
+      {"list_of_empty_items",
        [](Peer& l) { begin(l), l.send_raw(42, u32(1) + u32(1000000) + string(4000000, '\0')), l.until_gone(); }},
-      {"half_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 38, "half"); }},
-      {"a_launchers_frame", [](Peer& l) { begin(l), l.send(wire::Spawn{}), l.until_gone(); }},
+      {"incomplete_frame", [](Peer& l) { begin(l), l.send_raw(1000, 38, "half"); }},
+      {"frame_of_the_launcher", [](Peer& l) { begin(l), l.send(wire::Spawn{}), l.until_gone(); }},
       // ---- silence ----
       {"silent_at_once", [](Peer& l) { l.until_gone(); }},
       {"silent_after_hello", [](Peer& l) { hello(l), l.until_gone(); }},
@@ -147,21 +147,21 @@ const std::map<string, Act>& acts() {
          l.until_gone();
        }},
       // ---- order ----
-      {"another_version",
+      {"unknown_version",
        [](Peer& l) { l.expect<wire::Setup>(), l.send(wire::Hello{99, "evil", "x", 1, 5, {}}), l.until_gone(); }},
       {"hello_twice", [](Peer& l) { hello(l), l.send(wire::Hello{}), l.until_gone(); }},
       {"started_before_hello", [](Peer& l) { l.send(wire::Started{}), l.until_gone(); }},
-      {"started_unasked", [](Peer& l) { begin(l), l.send(wire::Started{0, 1, 1, 0, {}}), l.until_gone(); }},
+      {"unrequested_started", [](Peer& l) { begin(l), l.send(wire::Started{0, 1, 1, 0, {}}), l.until_gone(); }},
       {"started_of_another_host", [](Peer& l) { begin(l), l.send(wire::Started{1, 1, 1, 0, {}}), l.until_gone(); }},
-      {"ended_of_nobody", [](Peer& l) { begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone(); }},
-      {"clean_unasked", [](Peer& l) { begin(l), l.send(wire::Clean{}), l.until_gone(); }},
-      {"facts_unasked", [](Peer& l) { begin(l), l.send(wire::HostInfo{}), finale(l); }},
-      {"prepared_unasked", [](Peer& l) { begin(l), l.send(wire::Prepared{}), l.until_gone(); }},
-      {"stage_credit_unasked", [](Peer& l) { begin(l), l.send(wire::StageCredit{kHuge}), l.until_gone(); }},
-      {"a_stream_that_is_none", [](Peer& l) { l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone(); }},
+      {"ended_of_an_unknown_rank", [](Peer& l) { begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone(); }},
+      {"unrequested_clean", [](Peer& l) { begin(l), l.send(wire::Clean{}), l.until_gone(); }},
+      {"unrequested_host_info", [](Peer& l) { begin(l), l.send(wire::HostInfo{}), finale(l); }},
+      {"unrequested_prepared", [](Peer& l) { begin(l), l.send(wire::Prepared{}), l.until_gone(); }},
+      {"unrequested_stage_credit", [](Peer& l) { begin(l), l.send(wire::StageCredit{kHuge}), l.until_gone(); }},
+      {"unknown_stream", [](Peer& l) { l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone(); }},
       {"descriptors_over_exec",
        [](Peer& l) { hello(l), l.send(wire::Started{l.expect<wire::Spawn>().rank, 1, 1, 3, {}}), l.until_gone(); }},
-      {"strange_times",
+      {"invalid_times",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          l.send(wire::OutputData{rank, 1, std::numeric_limits<std::int64_t>::min(), "x\n"});
@@ -172,7 +172,7 @@ const std::map<string, Act>& acts() {
        }},
       // ---- credit ----
       {"over_credit", [](Peer& l) { flood_output(l, wire::kMaxOutput, 200 * kMebi); }},
-      {"crumbs", [](Peer& l) { flood_output(l, 1, kMebi); }},
+      {"output_of_single_bytes", [](Peer& l) { flood_output(l, 1, kMebi); }},
       {"output_after_its_end",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
@@ -184,10 +184,10 @@ const std::map<string, Act>& acts() {
       {"output_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone(); }},
       // ---- what it says about its host ----
       {"cpus_4e9", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
-      {"a_million_devices",
+      {"million_devices",
        [](Peer& l) { query(l, [](wire::HostInfo& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
-      {"answers_nobody_asked", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
-      {"logs_without_end",
+      {"unrequested_addresses", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
+      {"endless_logs",
        [](Peer& l) {
          begin(l);
          for (int i = 0; i < 100000; ++i) l.send(wire::Log{wire::Log::kWarning, "line " + std::to_string(i)});
@@ -210,8 +210,8 @@ const std::map<string, Act>& acts() {
        }},
       // ---- spawns ----
       {"spawn", [](Peer& l) { l.send(spawn(begin(l), 1, "")), l.until_gone(); }},
-      {"spawn_at_the_launcher", [](Peer& l) { ask_and_hear(l, spawn(begin(l), 1, "localhost")), finale(l); }},
-      {"spawn_by_a_rank_that_is_none", [](Peer& l) { begin(l), l.send(spawn(kHuge, 1, "")), l.until_gone(); }},
+      {"spawn_on_the_launcher_host", [](Peer& l) { ask_and_hear(l, spawn(begin(l), 1, "localhost")), finale(l); }},
+      {"spawn_by_an_unknown_rank", [](Peer& l) { begin(l), l.send(spawn(kHuge, 1, "")), l.until_gone(); }},
       {"spawn_of_4e9", [](Peer& l) { ask_and_hear(l, spawn(begin(l), kHuge, "")), finale(l); }},
       {"spawn_of_4e9_words",
        [](Peer& l) {
@@ -235,23 +235,23 @@ const std::map<string, Act>& acts() {
          begin(l), l.send(wire::FenceIn{1, {"k", string(8 * kMebi + kMebi / 2, 'x')}, {}}), l.until_gone();
        }},
       {"fence_twice", [](Peer& l) { begin(l), l.send(wire::FenceIn{}), l.send(wire::FenceIn{}), l.until_gone(); }},
-      {"fence_of_no_world", [](Peer& l) { begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone(); }},
-      {"fence_without_others_ranks", [](Peer& l) { begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone(); }},
+      {"fence_of_an_unknown_world", [](Peer& l) { begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone(); }},
+      {"fence_for_ranks_of_another_host", [](Peer& l) { begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone(); }},
       {"names",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          for (int i = 0; i < 30000; ++i) ask_and_hear(l, wire::NameAsk{rank, 0, std::to_string(i), string(1000, 'x')});
          finale(l);
        }},
-      {"a_name_of_4_kib", [](Peer& l) { l.send(wire::NameAsk{begin(l), 0, "s", string(4096, 'x')}), l.until_gone(); }},
-      {"asks_and_does_not_read",
+      {"name_of_4_kib", [](Peer& l) { l.send(wire::NameAsk{begin(l), 0, "s", string(4096, 'x')}), l.until_gone(); }},
+      {"requests_without_reading",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          l.send(wire::NameAsk{rank, 0, "s", string(1000, 'x')});
          for (int i = 0; i < 100000; ++i) l.send(wire::NameAsk{rank, 1, "s", {}});
          l.deaf_until_gone();
        }},
-      {"pmix_unasked", [](Peer& l) { begin(l), l.send(wire::PmixWant{1, "s", 0}), l.until_gone(); }},
+      {"unrequested_pmix", [](Peer& l) { begin(l), l.send(wire::PmixWant{1, "s", 0}), l.until_gone(); }},
       {"pmix_program_twice", [](Peer& l) { begin_pmix(l), l.send(wire::PmixProgramAsk{"x"}), l.until_gone(); }},
       {"board",
        [](Peer& l) {
@@ -272,9 +272,9 @@ const std::map<string, Act>& acts() {
          }
          finale(l);
        }},
-      {"a_modex_that_nobody_wants",
+      {"unrequested_modex",
        [](Peer& l) { begin_pmix(l), l.send(wire::PmixModex{1, 0, string(kMebi, 'x')}), finale(l); }},
-      {"an_event_of_another_host",
+      {"event_of_another_host",
        [](Peer& l) {
          const auto [rank, space] = begin_pmix(l);
          l.send(wire::PmixEvent{-1, space, 1 - rank, 0, {}});
