@@ -1,4 +1,5 @@
-"""Strangers who connect to the port at which a launcher waits for its nodes: garbage, HTTP, TLS, halves, silence."""
+"""Strangers that connect to the port at which a launcher waits for its nodes: garbage, HTTP, TLS, incomplete messages,
+silence."""
 import contextlib
 import itertools
 import os
@@ -11,13 +12,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
 import namespaces  # noqa: E402
 
-HELD = 40  # connections that are left open at a time
-PAUSE = 0.002  # seconds between two of them
+HELD = 40  # open connections at a time
+PAUSE = 0.002  # seconds between two connections
 WORDS = (b"", b"d", b"dlaunch", b"GET / HTTP/1.1\r\nHost: head\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", os.urandom(4096), b"\0" * 65536)
 
 
 class Callers(threading.Thread):
-    """They call from that host, from now until stop()."""
+    """Connects from `host` repeatedly until stop()."""
 
     def __init__(self, host, to):
         super().__init__(daemon=True)
@@ -27,7 +28,7 @@ class Callers(threading.Thread):
 
     def run(self):
         fd = os.open(self.namespace, os.O_RDONLY)
-        namespaces.setns(fd)  # of this thread alone
+        namespaces.setns(fd)  # for this thread only
         os.close(fd)
         held = []
         for words in itertools.cycle(WORDS):

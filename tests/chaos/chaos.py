@@ -1,5 +1,5 @@
-"""Chaos, seeded: random jobs and random faults on the testbed; after each step the five promises are checked. scripts/chaos
-runs it in namespaces of its own."""
+"""Runs random jobs with random faults on the testbed, from a seed, and checks the five promises after each step.
+scripts/chaos runs this program in its own namespaces."""
 import argparse
 import itertools
 import os
@@ -24,7 +24,7 @@ def tell(step, seen, wrong):
     print(f"seed {step.seed}, step {step.name}: BROKEN")
     print("  dlaunch " + shlex.join(step.words()))
     for done in seen.done:
-        print(f"  {done.fault}: done after {done.time - seen.started:.3f} s{'' if done.hit else ', nobody there'}")
+        print(f"  {done.fault}: done after {done.time - seen.started:.3f} s{'' if done.hit else ', no target'}")
     print(f"  ended with {seen.code} after {seen.ended - seen.started:.2f} s, on a machine {seen.slow:.1f} times slower than a quiet one")
     for text in wrong:
         print("  " + text)
@@ -34,7 +34,7 @@ def tell(step, seen, wrong):
 
 
 def steps(arguments):
-    """(seed, step's name), without end but where one is named."""
+    """(seed, name of the step), endless unless one step is named."""
     if arguments.step:
         yield arguments.seed, arguments.step
         return
@@ -52,7 +52,7 @@ def steps(arguments):
 
 
 def is_quick(step):
-    """Whether nothing in it has to be waited for until it is taken for dead."""
+    """Whether no fault of the step requires a wait for a heartbeat timeout."""
     return not any(promises.silent(fault) for fault in step.faults)
 
 
@@ -60,18 +60,19 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--step", help="only this one: a number, with an r where the job has restarts, an s where every node runs the same line, sr for both")
-    parser.add_argument("--first", type=int, default=1, metavar="STEP", help="where to begin")
+    parser.add_argument("--step", help="run only this step: a number, followed by r for a job with restarts, s for the same line on each node, sr for both")
+    parser.add_argument("--first", type=int, default=1, metavar="STEP", help="the first step")
     parser.add_argument("--restarts", action="store_true", help="only jobs with restarts")
-    parser.add_argument("--known", action="store_true", help="first the steps that broke a promise once: tests/chaos/known.txt")
-    parser.add_argument("--quick", action="store_true", help="no steps in which a host falls silent: each takes half a minute")
-    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th of these steps, from the K-th on: for N processes")
-    parser.add_argument("--verbose", action="store_true", help="a line for each step")
+    parser.add_argument("--known", action="store_true", help="first run the steps of tests/chaos/known.txt, which broke a promise once")
+    parser.add_argument("--quick", action="store_true", help="skip steps with a silent host, which take half a minute each")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="run every N-th step from the K-th on, for N parallel processes")
+    parser.add_argument("--verbose", action="store_true", help="print one line per step")
     arguments = parser.parse_args()
     if reason := testbed.why_not():
         print(f"chaos: {reason}", file=sys.stderr)
         return 1 if os.environ.get("NO_SKIP") else SKIPPED
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our jobs
+    # A shell's background job ignores SIGINT, and the jobs would inherit this.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dlaunch, programs = os.environ["DLAUNCH"], pathlib.Path(os.environ["PROGRAMS"])
     print(f"seed {arguments.seed}", flush=True)
     bad = ran = 0

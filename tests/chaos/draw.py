@@ -1,16 +1,16 @@
-"""What a step of chaos is: a job and the faults that meet it, all drawn from a seed and the step's number. Pure: nothing
-runs here, and a step does not depend on those before it."""
+"""Draws a step of chaos from a seed and the step's number: a job and its faults. Pure: nothing runs here, and a step
+does not depend on previous steps."""
 import dataclasses
 import random
 
-GRACE = 1  # seconds between TERM and KILL, in every job
-SILENT = 20  # seconds after which a host that says nothing is lost, at the most
+GRACE = 1  # seconds from SIGTERM to SIGKILL, in every job
+SILENT = 20  # maximum seconds until a silent host is lost
 HOSTS = ("node1", "node2", "node3")
-ROUND = 1000  # round k's lines begin with the number k * ROUND + 1
+ROUND = 1000  # the lines of round k begin with the number k * ROUND + 1
 MODES = ("plain", "label", "jsonl", "files", "nocopy", "streams", "pty")
 ON_CONSOLE = ("plain", "label", "jsonl", "files", "pty")
 IN_FILES = ("files", "nocopy", "streams")
-PORT = 29400  # at which the first node of a same-line job waits for the others
+PORT = 29400  # the first node of a same-line job waits for the others at this port
 WAYS = {"local": [], "same-line": [], "ssh": [], "openssh": ["--exec", "ssh -T -o BatchMode=yes {host}"],
         "exec": ["--exec", "env X={host} XDG_CACHE_HOME=/tmp/chaos-cache"]}
 SETUP = {
@@ -20,15 +20,16 @@ SETUP = {
     "leaves a session that ignores TERM": "(trap '' TERM HUP INT; setsid sleep 1000 >/dev/null 2>&1 &) ; ",
 }
 INPUT = b"".join(b"%d of what all ranks read\n" % number for number in range(2000))
-DISK = 64 << 10  # bytes of the disk that gets full
+DISK = 64 << 10  # size in bytes of the disk that gets full
 
 
 @dataclasses.dataclass
 class Fault:
-    """`act`: kill, term, int; stop (never continued) or pause (stopped for `seconds`); down (the host's link, for `seconds`);
-    sleep (the reader of stdout, for `seconds`) or close (it goes away); call (strangers, for `seconds`). `whom`: launcher,
-    guardian, worker, rank, sshd, link, reader, or all of a job; in a same-line job also node (the dlaunch of another one) and
-    door (where the first waits for the others, called from `host`)."""
+    """`act`: kill, term, int; stop (never continued) or pause (stopped for `seconds`); down (the host's link, for
+    `seconds`); sleep (the reader of stdout, for `seconds`) or close (the reader exits); call (strangers, for
+    `seconds`). `whom`: launcher, guardian, worker, rank, sshd, link, reader, or all processes of a job; in a same-line
+    job also node (the dlaunch of another node) and door (the port at which the first node waits, called from `host`).
+    """
     at: float
     act: str
     whom: str
@@ -45,14 +46,14 @@ class Fault:
 
 @dataclasses.dataclass
 class Step:
-    """`hosts`: {name: its ranks}, in the order of the command line; none of a job on this machine."""
+    """`hosts`: {name: number of ranks}, in the order of the command line; empty for a job on this machine."""
     seed: int
     number: int
     ranks: int = 2
     way: str = "local"
     hosts: dict = dataclasses.field(default_factory=dict)
     mode: str = "plain"
-    mpi: str = ""  # mpich or openmpi: the ranks are a program of it and write no numbered lines
+    mpi: str = ""  # mpich or openmpi: the ranks run a program of this library and write no numbered lines
     lines: int = 20
     pause_us: int = 1000
     length: int = 80
@@ -61,12 +62,13 @@ class Step:
     options: list = dataclasses.field(default_factory=list)
     stdin: bool = False  # all ranks read INPUT
     full_disk: bool = False  # the logs are on a disk of DISK bytes
-    timeout: int = 0  # of --timeout; 0: none
-    restarts: int = 0  # of --restarts; 0: none
+    timeout: int = 0  # of --timeout; 0: no option
+    restarts: int = 0  # of --restarts; 0: no option
     spares: list = dataclasses.field(default_factory=list)  # names of spare hosts
-    starts: dict = dataclasses.field(default_factory=dict)  # when each node of a same-line job is started: {host: seconds}
-    wait: int = 0  # of --wait-hosts in a same-line job, which who runs it may raise
-    fails: int = 9  # in so many rounds `codes` holds, and then all ranks end with 0
+    # Start time of each node of a same-line job: {host: seconds}.
+    starts: dict = dataclasses.field(default_factory=dict)
+    wait: int = 0  # of --wait-hosts in a same-line job; the caller may raise it
+    fails: int = 9  # number of rounds in which `codes` applies; later all ranks end with 0
     faults: list = dataclasses.field(default_factory=list)
 
     @property
@@ -74,14 +76,15 @@ class Step:
         return f"{self.number}{'s' if self.way == 'same-line' else ''}{'r' if self.restarts else ''}"
 
     def nodes(self):
-        """Of a same-line job, in the order of their numbers."""
+        """The nodes of a same-line job, in the order of their numbers."""
         return [*self.hosts, *self.spares]
 
     def script(self):
         return self._script_of_a_round() if self.restarts else self._script("$WITNESS", "$code")
 
     def _script_of_a_round(self):
-        """As without rounds, behind a look whether the rank of the round before, or a process that it left, still holds its lock."""
+        """The script without rounds, after a test whether the rank of the previous round, or a process that it left,
+        still holds its lock."""
         before = "$WITNESS/lock.$((DLAUNCH_ROUND - 1)).$RANK_ID"
         return (f'exec 9>"$WITNESS/lock.$DLAUNCH_ROUND.$RANK_ID"; flock -n 9; '
                 f'[ ! -e "{before}" ] || flock -n -s "{before}" true || echo "$RANK_ID" >>$WITNESS/overlap; '
@@ -96,7 +99,7 @@ class Step:
                 f"exec $PROGRAMS/numbered_lines {witness} {self.lines} {self.pause_us} {self.length} {code}")
 
     def words(self, programs="$PROGRAMS", node=0):
-        """Of the command line, behind dlaunch's own name. `logs` and `key` are in the directory that it starts in."""
+        """The command line without the program name. `logs` and `key` are in the working directory."""
         output = {"plain": [], "label": ["--label"], "jsonl": ["--format", "jsonl"], "files": ["--output-filename", "logs"],
                   "nocopy": ["--output-filename", "logs:nocopy"], "pty": ["--pty"],
                   "streams": ["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"]}[self.mode]
@@ -131,7 +134,7 @@ def _draw_faults(random_, step, lasts):
                 "all": ("pause",)}
         fault.act = random_.choice(acts[fault.whom])
         if fault.act == "stop" and random_.random() < 0.7:
-            fault.act = "pause"  # one that is stopped for ever takes its time to be noticed
+            fault.act = "pause"  # a process stopped forever is detected slowly
         if fault.act in ("pause", "sleep"):
             fault.seconds = random_.choice((0.1, 0.5, 2))
         if fault.act == "down":
@@ -176,7 +179,7 @@ def draw(seed, number):
 
 
 def draw_rounds(seed, number):
-    """The job of draw() with --restarts, and other faults: they are spread over as many rounds as there may be."""
+    """The job of draw() with --restarts and other faults, which are distributed over the possible rounds."""
     random_ = random.Random(f"{seed}.{number}.rounds")
     step = draw(seed, number)
     step.restarts = random_.choice((1, 2, 3))
@@ -218,7 +221,8 @@ def _draw_faults_of_nodes(random_, step, lasts):
 
 
 def draw_same_line(seed, number):
-    """A dlaunch on the head and on each of some hosts, started in any order; only the head's port is open to them."""
+    """A dlaunch on the head and on each of some hosts, started in any order. The hosts can connect only to the port of
+    the head."""
     random_ = random.Random(f"{seed}.{number}.same line")
     step = Step(seed, number, way="same-line", wait=6)
     each = random_.choice((1, 1, 2, 4, 8))
@@ -241,8 +245,8 @@ def draw_same_line(seed, number):
 
 
 def draw_same_line_rounds(seed, number):
-    """The job of draw_same_line() with --restarts, often with spare nodes, and other faults: they are spread over as many rounds as
-    there may be, and the waits between them."""
+    """The job of draw_same_line() with --restarts, often with spare nodes, and other faults, which are distributed over
+    the possible rounds and the delays between them."""
     random_ = random.Random(f"{seed}.{number}.same line, rounds")
     step = draw_same_line(seed, number)
     step.restarts = random_.choice((1, 2, 3))
@@ -261,7 +265,8 @@ def draw_same_line_rounds(seed, number):
 
 
 def draw_named(seed, name):
-    """`name`: a step's number, with an r behind it where the job has restarts, an s where each node has the same line, sr for both."""
+    """`name`: the number of a step, followed by r for a job with restarts, s for the same line on each node, sr for
+    both."""
     if name.endswith("sr"):
         return draw_same_line_rounds(seed, int(name[:-2]))
     if name.endswith("s"):

@@ -1,6 +1,7 @@
-"""Every system call fails once: for each process of a job, the n-th call of each name fails with each errno that its manual
-page names and that can occur. The job must end in time, with a documented code, say why, lose nothing where it says 0, and
-leave nothing. scripts/fail-calls runs it in namespaces of its own, and prints the table of what was tried."""
+"""Makes every system call fail once: for each process of a job, the n-th call of each name fails with each possible
+errno of its manual page. The job must end in time, with a documented code and a reason; it must lose nothing if the
+code is 0, and leave nothing. scripts/fail-calls runs this program in its own namespaces and prints a table of the
+tested calls."""
 import argparse
 import collections
 import errno
@@ -23,7 +24,7 @@ from run_step import read_witness  # noqa: E402
 ROLES = ("launcher", "starter", "guardian", "worker", "rank")
 NO_FDS = ("EMFILE", "ENFILE")
 KEPT = set(pathlib.Path("/tmp").iterdir())  # the checkout, if it is below /tmp
-HALF = 0  # no error: a read or write of half the bytes
+HALF = 0  # not an error: a read or write of half the bytes
 ERRORS = {
     "openat": (*NO_FDS, "ENOMEM", "EACCES"), "read": ("EIO", "HALF"), "pread64": ("EIO",), "write": ("ENOSPC", "EIO", "HALF"),
     "read_stream": ("EINTR", "HALF"), "write_stream": ("EPIPE", "EINTR", "HALF"), "writev": ("EPIPE", "EIO", "ENOSPC", "EINTR"),
@@ -42,7 +43,7 @@ ERRORS = {
     "unlinkat": ("EBUSY", "EIO"), "rename": ("ENOSPC", "EIO"), "readlink": ("ENOMEM", "EIO"), "readlinkat": ("ENOMEM", "EIO"),
     "chdir": ("ENOMEM", "EIO"), "sched_setaffinity": ("EINVAL",), "symlink": ("ENOSPC",), "chmod": ("EIO",), "fchmod": ("EIO",),
 }
-CODES = (0, 1, 2, 125, 126, 127, 141)  # of a job whose ranks would all end with 0
+CODES = (0, 1, 2, 125, 126, 127, 141)  # exit codes of a job whose ranks would all end with 0
 HANGS = 60
 LINES, LENGTH = 20, 300
 RANK = f"exec $PROGRAMS/numbered_lines $WITNESS {LINES} 1000 {LENGTH}"
@@ -61,7 +62,7 @@ class Runner:
         self.before = set(everyone())
 
     def run(self, role, call="-", number=0, error=0):
-        """(exit code or None, stdout and stderr, seconds, notes, what is wrong)."""
+        """Returns (exit code or None, stdout and stderr, seconds, notes, broken promises)."""
         directory = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
         (directory / "witness").mkdir()
         notes = directory / "notes"
@@ -124,14 +125,14 @@ class Runner:
             yield "it broke inside"
         if code == 0:
             if any(rank not in witness or witness[rank].code != 0 for rank in range(2)):
-                yield f"code 0, and the ranks ended so: {witness}"
+                yield f"code 0, but the ranks ended with {witness}"
             yield from self.lost(out, err, witness, logs)
         elif code is not None:
-            quiet = code == 141 and error == errno.EPIPE  # the reader went away, as any filter's may
+            quiet = code == 141 and error == errno.EPIPE  # the reader has closed its side, as any filter may
             if not quiet and not any(line.startswith("dlaunch: ") and not line.startswith("dlaunch: note: ") for line in own):
-                yield f"code {code}, and nothing was said"
+                yield f"code {code} without an error message"
             if error in (HALF, errno.EINTR):
-                yield "that is no failure: the rest is written or read later, or the call made again"
+                yield "a harmless error failed the job: the rest must be written or read later, or the call repeated"
 
     def lost(self, out, err, witness, logs):
         streams = lines.Streams(LENGTH)
@@ -155,8 +156,8 @@ def counts(said):
 
 
 def cases(job, counted, every):
-    """(call, n, errno's name). The sample: one of each call, with its first errno and, of `exec`, with what is no failure; of
-    `local` the first and the last."""
+    """(call, n, name of errno). The sample contains one call of each name with its first errno; for the job `exec` also
+    the harmless errors; for `local` the first and the last call."""
     for call, count in sorted(counted.items()):
         sample = {"local": {1, count}, "exec": {count}}.get(job, {(count + 1) // 2})
         for number in range(1, count + 1) if every else sorted(sample):
@@ -182,9 +183,9 @@ def tell(job, role, call, number, error, seen):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/fail-calls", description=__doc__)
-    parser.add_argument("--all", action="store_true", help="every call with every errno, not a sample")
+    parser.add_argument("--all", action="store_true", help="test every call with every errno, not a sample")
     parser.add_argument("--job", action="append", choices=JOBS)
-    parser.add_argument("--list-jobs", action="store_true", help="only their names")
+    parser.add_argument("--list-jobs", action="store_true", help="print only the names of the jobs")
     parser.add_argument("--role", action="append", choices=ROLES)
     parser.add_argument("--call", action="append")
     parser.add_argument("--number", type=int)
@@ -194,7 +195,8 @@ def main():
     if arguments.list_jobs:
         print("\n".join(JOBS))
         return 0
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would our jobs
+    # A shell's background job ignores SIGINT, and the jobs would inherit this.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dlaunch, programs = os.environ["DLAUNCH"], os.environ["PROGRAMS"]
     tried, bad = collections.Counter(), 0
     codes = collections.defaultdict(collections.Counter)

@@ -1,4 +1,4 @@
-"""Does a step's faults at their times, and undoes what a fault is for a while only."""
+"""Executes the faults of a step at their times, and undoes temporary faults."""
 import contextlib
 import dataclasses
 import os
@@ -13,7 +13,7 @@ SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT,
 
 @dataclasses.dataclass
 class Done:
-    """A fault that was done: when, by our clock, and whether there was something to be hit. `until`: when it was undone."""
+    """An executed fault: `time` by the local clock, `hit` if a target existed, `until` when it was undone."""
     fault: object
     time: float
     hit: bool
@@ -45,7 +45,7 @@ class Faults:
             self._undo(item)
 
     def finish(self):
-        """The job has ended: all is as before."""
+        """Undoes all faults after the end of the job."""
         for item in list(self.undo):
             self._undo(item)
 

@@ -1,5 +1,5 @@
-"""Where steps run: the testbed in namespaces of the process that calls. It finds a job's processes by /proc alone, and says
-what of them is left."""
+"""The testbed in the namespaces of the calling process. Finds the processes of a job only through /proc, and reports
+the processes and files that are left."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +16,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def everyone():
-    """All that live in this process namespace: {pid: command line}. Zombies do not."""
+    """All running processes in this process namespace: {pid: command line}. Zombies are excluded."""
     pids = [int(pid) for pid in os.listdir("/proc") if pid.isdigit()]
     return {pid: processes.command_line(pid) for pid in pids if processes.state_of(pid) not in (None, "Z", "X")}
 
@@ -28,7 +28,7 @@ def parent(pid):
 
 
 def variable(pid, name):
-    """Of its environment; None without."""
+    """The value of a variable in the environment of a process, or None."""
     with contextlib.suppress(OSError):
         for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             if entry.startswith(name.encode() + b"="):
@@ -57,14 +57,14 @@ class Field:
         return {host.name: set(pathlib.Path(f"/proc/{host.pid}/mounts").read_text().splitlines()) for host in self.all_hosts()}
 
     def new(self, host=None):
-        """Of all hosts, or of one: what a step started."""
+        """The processes that a step started, on all hosts or on one host."""
         found = {pid: line for pid, line in everyone().items() if pid not in self.before and pid != os.getpid()}
         if host is None:
             return found
         return {pid: line for pid, line in found.items() if processes.namespace_of(pid) == self[host].namespace}
 
     def targets(self, fault, launcher):
-        """The pids that a fault is meant for; none when there is no such process now."""
+        """The pids of a fault's target; empty if no such process exists now."""
         if fault.whom == "launcher":
             return [launcher] if processes.state_of(launcher) not in (None, "Z") else []
         there = self.new(fault.host)
@@ -81,12 +81,12 @@ class Field:
         return [pid for pid in there if parent(pid) in workers and variable(pid, "RANK_ID") == str(fault.rank)][:1]
 
     def whole_job(self):
-        """Launcher, agents, ranks, and all that they left or are reached by."""
+        """Launcher, agents and ranks, with the processes that they left and the processes that connect them."""
         return list(self.new())
 
     def left_after(self, seconds, sshd_too, turn):
-        """What of the job still lives then; as soon as nothing does. An sshd that cannot reach us ends when TCP gives up.
-        `turn` goes on with what else is to be done."""
+        """Waits until no process of the job is left, at most `seconds`. Returns the remaining processes. An sshd that
+        cannot reach the launcher ends when TCP times out. `turn` is called repeatedly."""
         deadline = time.monotonic() + seconds
         while True:
             turn()
@@ -109,11 +109,11 @@ class Field:
         self.logged = {name: self.bed[name].log.stat().st_size for name in HOSTS}
 
     def touched(self):
-        """The hosts that somebody connected to since begin()."""
+        """The hosts with a connection since begin()."""
         return {name for name in HOSTS if self.bed[name].log.stat().st_size != self.logged[name]}
 
     def files_left(self):
-        """That a job made and nobody asked for."""
+        """The files that a job made without a request."""
         now = self._mounts()
         found = [f"mount on {name}: {line}" for name in now for line in now[name] - self.mounts[name]]
         for host in self.all_hosts():

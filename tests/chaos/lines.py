@@ -1,5 +1,5 @@
-"""The bytes that numbered_lines wrote, found again in what came out: the same lines in the same order, none lost, none twice,
-none mixed; in a job of several rounds those of each, one round after the other. PURE."""
+"""Compares output with the lines that numbered_lines wrote: the same lines in the same order, complete, not doubled and
+not mixed; in a job of several rounds, one round after the other. PURE."""
 import base64
 import json
 import re
@@ -10,24 +10,24 @@ LABEL = re.compile(rb"\[ *(\d+)\] ")
 
 
 def line(rank, stream, number, length):
-    """As tests/programs/numbered_lines.cpp writes it, less the newline."""
+    """The line that tests/programs/numbered_lines.cpp writes, without the newline."""
     letters = (rank * 31 + number * 17 + (7 if stream == "e" else 0)) % length
     return b"%d:%s:%d:" % (rank, stream.encode(), number) + bytes([97 + (rank + number) % 26]) * letters
 
 
 class Streams:
-    """What came out of each rank's streams, and what is wrong with it."""
+    """The output of each rank's streams, and its errors."""
 
     def __init__(self, length):
         self.length = length
-        self.count = {}  # (rank, stream, round): whole lines so far
-        self.cut = {}  # (rank, stream, round): a line of which only the beginning came; the last, for a rank that was ended
-        self.round = {}  # (rank, stream): the last one that a line was of
-        self.only = None  # the round that all must be of, where something else says it
+        self.count = {}  # (rank, stream, round): number of whole lines so far
+        self.cut = {}  # (rank, stream, round): an incomplete line; the last line of an ended rank
+        self.round = {}  # (rank, stream): the round of the last line
+        self.only = None  # the required round of all lines, if known
         self.wrong = []
 
     def _key_of(self, found):
-        """Of a text that begins as a line does."""
+        """The key of a text that begins as a line."""
         rank, stream, number = int(found[1]), found[2].decode(), int(found[3])
         round_ = (number - 1) // ROUND if number else 0
         if round_ < self.round.get((rank, stream), 0) or self.only not in (None, round_):
@@ -36,12 +36,12 @@ class Streams:
         return rank, stream, round_
 
     def _next(self, key):
-        """The line that must come next of a rank's stream."""
+        """The next line of a rank's stream."""
         rank, stream, round_ = key
         return line(rank, stream, round_ * ROUND + self.count.get(key, 0) + 1, self.length)
 
     def whole(self, text, rank=None):
-        """A line that ended. `rank`: whose it must be, where something else says it."""
+        """Adds a terminated line. `rank`: the required rank, if known."""
         found = re.match(rb"(\d+):([oe]):(\d+):", text)
         if not found:
             return self.partial(text)
@@ -56,7 +56,7 @@ class Streams:
         self.count[key] = number
 
     def partial(self, text):
-        """The beginning of a line, whosever it is."""
+        """Adds the beginning of a line of any rank."""
         found = re.match(rb"(\d+):([oe]):(\d+):", text)
         if not found:
             if not re.fullmatch(rb"\d*|\d+:[oe]?|\d+:[oe]:\d*", text):
@@ -68,7 +68,7 @@ class Streams:
         self.cut[key] = text
 
     def text(self, data):
-        """Lines as on the console."""
+        """Adds lines as on the console."""
         *whole, last = data.split(b"\n")
         for one in whole:
             self.whole(one)
@@ -87,7 +87,7 @@ class Streams:
             self.partial(last[found.end():])
 
     def jsonl(self, data):
-        """The last line may be cut where the launcher was killed."""
+        """The last line may be incomplete if the launcher was killed."""
         *whole, _ = data.split(b"\n")
         pending = {}
         for one in whole:
@@ -105,7 +105,7 @@ class Streams:
         self.only = None
 
     def missing(self, rank, lines, round_=0):
-        """For a rank that wrote all its lines in that round: says what did not come."""
+        """Reports missing lines of a rank that wrote all its lines in a round."""
         for stream in "oe":
             came = self.count.get((rank, stream, round_), 0)
             if came != lines:

@@ -1,5 +1,5 @@
-"""Whether a step kept the five promises, by what was seen of it from outside. Nothing that dlaunch says is believed; what it
-says of the cause is compared with the cause. PURE."""
+"""Checks whether a step kept the five promises, by outside observation. dlaunch's own output is not trusted; only the
+reported cause is compared with the real cause. PURE."""
 import dataclasses
 import re
 import signal
@@ -7,19 +7,22 @@ import signal
 import lines
 from draw import GRACE, IN_FILES, INPUT, ON_CONSOLE, SILENT
 
-# Seconds on a quiet machine; Seen.slow says how much longer they are on this one.
-TOGETHER = 1.0  # what happens within them has no order that everybody sees alike
-TOLD = 2 * GRACE + 8  # from what ends a job to its end, where the launcher hears of it at once (docs/CONTRIBUTING.md)
+# Seconds on a quiet machine; Seen.slow is the factor of this machine.
+TOGETHER = 1.0  # events within this time have no common order
+# From the cause to the end of the job, if the launcher notices the cause at once (docs/CONTRIBUTING.md).
+TOLD = 2 * GRACE + 8
 BROKEN_INSIDE = re.compile(rb"internal error|terminate called|Assertion|AddressSanitizer|runtime error|Traceback")
-# UCX and MPICH give a segment a name and take it away once all have it open: ranks killed between leave it.
+# UCX and MPICH create named segments and unlink them once all ranks have opened them. Ranks killed in between leave the
+# segments.
 OF_LIBRARIES = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp")
-STACKS = re.compile(r"/stacks\.\d+$")  # what dlaunch writes beside the files of ranks when a time limit ends them
-STARTS = 2  # within which every host has been logged in to
-RIDES_OUT = 10  # seconds without a word that no job may be hurt by
+# Dlaunch writes this file next to the ranks' files when a time limit ends the job.
+STACKS = re.compile(r"/stacks\.\d+$")
+STARTS = 2  # seconds until the launcher has logged in to every host
+RIDES_OUT = 10  # seconds of silence that must not harm a job
 
 
 def sum_of(data):
-    """As tests/programs/stdin_sum prints it."""
+    """The output of tests/programs/stdin_sum for the data."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
@@ -31,9 +34,9 @@ INPUT_SUM = sum_of(INPUT)
 
 @dataclasses.dataclass
 class Ender:
-    """Something that may end a job: when it happened, the code that it gives, what names it on stderr, and how long after it
-    the launcher may hear of it. One that is not `sure` may also be without effect; no round follows a `last` one. `host`: that
-    it makes a lost one."""
+    """A possible cause of a job's end: its time, the exit code, the name on stderr, and the delay until the launcher
+    may notice it. If not `sure`, it may have no effect; after a `last` cause no round follows. `host`: the host that is
+    lost."""
     time: float
     code: int
     named: str
@@ -44,12 +47,12 @@ class Ender:
 
 
 def named(host):
-    """What names it, also in a folded list of hosts: node[1,3]."""
+    """A pattern that matches the host, also in a folded list of hosts: node[1,3]."""
     return rf"{host}|node\[[\d,-]*\]" if host.startswith("node") else re.escape(host)
 
 
 def silent(fault):
-    """Whether it lets a host fall silent for longer than a job rides out."""
+    """Whether the fault silences a host for longer than a job tolerates."""
     return fault.act == "stop" or (fault.act in ("down", "pause") and fault.seconds >= RIDES_OUT)
 
 
@@ -57,7 +60,7 @@ def ender_of(done, step, seen):
     """None for a fault that ends no job."""
     fault, host = done.fault, named(done.fault.host)
     if step.way == "exec":
-        host = "node"  # which of its names the agent has, /proc does not tell
+        host = "node"  # /proc does not show the name of the agent
     if (fault.act in ("pause", "sleep", "call") and not silent(fault)) or not done.hit:
         return None
     if fault.whom == "launcher":
@@ -71,23 +74,24 @@ def ender_of(done, step, seen):
     if fault.whom == "link" and not silent(fault):
         return None
     if step.way == "same-line":
-        # Before all nodes are in, one that left may come again: it is waited for, and named by its number.
+        # Before all nodes are connected, a lost node may come again: the launcher waits for it and names its number.
         lost = rf"{host}|nodes? [\d,-]*\d"
         heard = (SILENT if silent(fault) else 0) + (0 if seen.witness else step.wait)
         return Ender(done.time, 125, lost, heard, bool(seen.witness), last=not seen.witness, host=fault.host)
-    # An sshd that goes away before the login is tried again.
+    # An sshd that exits before the login is tried again.
     sure = fault.whom != "sshd" or done.time > seen.started + seen.slow * STARTS
     return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure, host=fault.host)
 
 
 def heard_later(ender, seen):
-    """A launcher that stood still heard of it when it went on, and of all that came meanwhile at once; so did a worker."""
+    """A stopped launcher or worker notices all events when it continues."""
     for done in seen.done:
         stood = done.fault.whom in ("launcher", "all") or (done.fault.whom in ("worker", "node") and is_behind(done.fault.host, ender))
         if done.fault.act == "pause" and stood and done.time <= ender.time + ender.heard <= done.until:
             ender.heard = done.until - ender.time
         if done.fault.act == "down" and is_behind(done.fault.host, ender):
-            # TCP tries again after a pause that doubles: at the latest when the link has been up for as long as it was down.
+            # TCP repeats packets after doubling delays: at the latest when the link has been up for as long as it was
+            # down.
             heard = done.time + 2 * done.fault.seconds
             if done.time <= ender.time < done.time + done.fault.seconds:
                 ender.heard = max(ender.heard, heard - ender.time)
@@ -95,12 +99,12 @@ def heard_later(ender, seen):
 
 
 def is_behind(host, ender):
-    """Whether the launcher may hear of it from that host alone. Which host a rank is on is not looked at."""
+    """Whether the launcher may learn of the cause only through that host. The host of a rank is not checked."""
     return ender.named.startswith("rank ") or ender.host == host or ender.named == named(host)
 
 
 def enders(step, seen, witness=None):
-    """`witness`: of one round."""
+    """All possible causes, ordered by time. `witness`: of one round."""
     found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in (seen.witness if witness is None else witness).items() if rank.code]
     found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - seen.slow * TOGETHER:
@@ -112,10 +116,10 @@ def enders(step, seen, witness=None):
 
 
 def told_at_nodes(step, seen):
-    """A node that is told to end tells the launcher; before it has an agent it ends by itself."""
+    """A node that gets a signal notifies the launcher. A node without an agent ends by itself."""
     if step.way != "same-line":
         return
-    lost = set()  # one of these may have no link any more by which it could tell
+    lost = set()  # nodes that may have no link to the launcher any more
     for done in seen.done:
         fault = done.fault
         if done.hit and fault.whom == "node" and fault.act in ("term", "int"):
@@ -128,7 +132,8 @@ def told_at_nodes(step, seen):
 
 
 def check_nodes(step, seen):
-    """Each other node of a same-line job that nothing happened to ends with its code. A killed launcher may have told another."""
+    """Each undisturbed other node of a same-line job ends with the exit code of the job. A killed launcher may have
+    sent another code."""
     if any(done.hit and done.fault.whom == "all" for done in seen.done) or seen.code is None or seen.code < 0:
         return
     hurt = {done.fault.host for done in seen.done if done.hit and done.fault.whom in ("node", "guardian", "worker", "link")}
@@ -138,7 +143,7 @@ def check_nodes(step, seen):
 
 
 def possible(step, seen):
-    """The enders of which any may be the cause, and whether the job may also have ended well."""
+    """The possible causes of the end, and whether the job may also have succeeded."""
     found = enders(step, seen)
     sure = [ender.time + ender.heard for ender in found if ender.sure]
     until = min(sure, default=seen.ended) + seen.slow * TOGETHER
@@ -165,7 +170,7 @@ def check_cause(step, seen):
         if not may_be_well:
             yield f"cause: code 0, and {causes or 'not all ranks ended well'}; {seen.witness}"
         return
-    unheard = not seen.witness and -seen.code in (signal.SIGTERM, signal.SIGINT)  # before the launcher listened to signals
+    unheard = not seen.witness and -seen.code in (signal.SIGTERM, signal.SIGINT)  # before the launcher handled signals
     code = 128 - seen.code if unheard else seen.code
     right = [ender for ender in first if ender.code == code]
     if not right:
@@ -188,8 +193,9 @@ def check_time(step, seen):
 
 
 def excused(seen, since):
-    """From when an end is late that was to come at `since`."""
-    for done in seen.done:  # what stood still goes on where it was, a link once TCP tries again; who fell silent is waited for
+    """The latest allowed time for an end that is due at `since`."""
+    # A stopped process continues when it is continued, a link when TCP repeats; the launcher waits for silent hosts.
+    for done in seen.done:
         if done.hit and silent(done.fault):
             since = max(since, done.time + SILENT)
         if done.until:
@@ -212,14 +218,15 @@ def check_left(step, seen):
 
 
 def settles(seen):
-    """Seconds after a job's end in which all of it has to go. Who is cut off from the launcher, or was stopped, goes when it has
-    been silent for too long, though the job may have ended meanwhile."""
+    """The seconds in which all processes of a job must end after the job. A process that was cut off from the launcher, or
+    stopped, ends after its heartbeat timeout, perhaps after the end of the job."""
     lost = [done.time for done in seen.done if done.hit and silent(done.fault)]
     return seen.slow * TOLD + max([0, *(time + SILENT - seen.ended for time in lost)])
 
 
 def written_by_ranks(err):
-    """Less what dlaunch says: its lines, and the indented ones that belong to them. No rank here indents one."""
+    """Removes the lines of dlaunch, and the indented lines that belong to them. The ranks here write no indented lines.
+    """
     return b"".join(line for line in err.splitlines(True) if not line.startswith((b"dlaunch: ", b"  ")))
 
 
@@ -238,7 +245,8 @@ def read_streams(step, seen):
 
 
 def wholly_seen(step, seen, rank, ran_on):
-    """Whether all that this rank wrote must have come: nothing between it and us was cut. `ran_on`: its host in that round."""
+    """Whether all output of a rank must have arrived: the connection to it was not cut. `ran_on`: the host of the rank
+    in that round."""
     for done in seen.done:
         fault = done.fault
         if not done.hit or fault.whom == "rank" or (fault.act in ("pause", "sleep", "term", "int", "call") and not silent(fault)):
@@ -250,7 +258,8 @@ def wholly_seen(step, seen, rank, ran_on):
 
 
 def check_bytes(step, seen):
-    """Complete for ranks that ended well where nothing on their way was cut; in order, whole and once for all."""
+    """The output is complete for successful ranks with an undisturbed connection, and in order, whole and not doubled
+    for all ranks."""
     if step.mpi:
         return
     all_streams = [read_streams(step, seen)] if step.mode in ON_CONSOLE else []
@@ -273,6 +282,6 @@ def check_bytes(step, seen):
 
 
 def broken(step, seen):
-    """What is broken of the promises, a line each. Those of a job's rounds are in rounds.py."""
+    """The broken promises, one line each. rounds.py checks the promises about the rounds of a job."""
     checks = (check_left, check_nodes, check_bytes) if step.restarts else (check_cause, check_time, check_left, check_nodes, check_bytes)
     return [text for check in checks for text in check(step, seen)]

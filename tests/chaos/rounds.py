@@ -1,5 +1,5 @@
-"""Whether a job with restarts kept the promises in each of its rounds: how many there were, what began them and on which hosts,
-and why there was none any more. PURE."""
+"""Checks the promises for each round of a job with restarts: the number of rounds, their causes and hosts, and the
+reason for the last one. PURE."""
 import dataclasses
 import re
 
@@ -13,19 +13,20 @@ NO_RESTART = "dlaunch: no restart: "
 
 @dataclasses.dataclass
 class Round:
-    """`start` and `end` by what was told; `places`: {host of the command line: which one has its ranks}."""
+    """`start` and `end` by the output of dlaunch; `places`: {host of the command line: host that has its ranks}."""
     number: int
     witness: dict
     start: float
     end: float
     wait: float = 0
-    cause: str = ""  # the line that told of the next one
+    cause: str = ""  # the line that announced the next round
     places: dict = dataclasses.field(default_factory=dict)
     said: str = ""
 
 
 def rounds_of(step, seen):
-    """By the lines that dlaunch said. What is said of hosts behind a restart's line belongs to the round that begins."""
+    """Splits the output of dlaunch into rounds. Lines about hosts after the line of a restart belong to the new round.
+    """
     rounds = [Round(0, {}, seen.started, seen.ended, places={host: host for host in step.hosts or ("head",)})]
     for time, line in seen.told:
         now = rounds[-1]
@@ -41,12 +42,13 @@ def rounds_of(step, seen):
 
 
 def enders_of(step, seen, round_):
-    """What may have ended it. What happened around its start may have ended the round before, or be heard of only now."""
+    """The possible causes of a round's end. An event around the start may have ended the previous round, or be noticed
+    only now."""
     found = []
     together = seen.slow * TOGETHER
     for ender in enders(step, seen, round_.witness):
         if ender.host and step.way in ("ssh", "openssh", "same-line") and ender.host not in round_.places.values():
-            continue  # it was replaced
+            continue  # the host was replaced
         if ender.time > round_.end + together or ender.time + ender.heard < round_.start - together:
             continue
         its_own = any(rank.end == ender.time for rank in round_.witness.values())
@@ -57,7 +59,7 @@ def enders_of(step, seen, round_):
 
 
 def first_of(step, seen, round_):
-    """Those of which any may be the cause."""
+    """The possible first causes."""
     found = enders_of(step, seen, round_)
     until = min((ender.time + ender.heard for ender in found if ender.sure), default=round_.end) + seen.slow * TOGETHER
     return [ender for ender in found if ender.time <= until], until
@@ -68,7 +70,7 @@ def causes(first, seen):
 
 
 def check_count(step, seen, rounds):
-    """Told one by one, as many as the ranks saw, and the same in the record."""
+    """Each round is announced. Ranks and report have the same number of rounds."""
     told = [tuple(map(int, found.groups()[:2])) for _, line in seen.told if (found := RESTART.search(line))]
     if told != [(number, step.restarts) for number in range(1, len(told) + 1)] or len(told) > step.restarts:
         yield f"rounds: of {step.restarts} restarts these were told: {told}"
@@ -86,7 +88,7 @@ def check_count(step, seen, rounds):
 
 
 def check_earlier(step, seen, rounds):
-    """Each round but the last was ended by something that a restart can mend."""
+    """The end of each round except the last one has a cause that allows a restart."""
     for round_ in rounds[:-1]:
         first, _ = first_of(step, seen, round_)
         if not any(re.search(ender.named, round_.cause) for ender in first if not ender.last):
@@ -97,7 +99,7 @@ def check_earlier(step, seen, rounds):
 
 
 def may_be_last(step, seen, round_, why):
-    """Whether dlaunch may have told so of the reason that no round follows."""
+    """Whether the reported reason for the missing restart is possible."""
     found = enders_of(step, seen, round_)
     if "spare host" in why:
         return any(ender.host for ender in found)
@@ -124,7 +126,7 @@ def check_last(step, seen, rounds):
         if len(ends) != step.ranks or max(ends) > until:
             yield f"cause: code 0 in round {round_.number}, and {causes(first, seen)}; {round_.witness}"
         return
-    unheard = not seen.rounds and seen.code in (-15, -2)  # before the launcher listened to signals
+    unheard = not seen.rounds and seen.code in (-15, -2)  # before the launcher handled signals
     right = [ender for ender in first if ender.code == (128 - seen.code if unheard else seen.code)]
     if not right:
         yield f"cause: code {seen.code} in round {round_.number}, and what may be the cause is {causes(first, seen)}"
@@ -160,7 +162,7 @@ def check_places(step, _, rounds):
 
 
 def broken(step, seen):
-    """What is broken of the promises, a line each."""
+    """The broken promises, one line each."""
     rounds = rounds_of(step, seen)
     checks = (check_count, check_earlier, check_last, check_time, check_places)
     return promises.broken(step, seen) + [text for check in checks for text in check(step, seen, rounds)]

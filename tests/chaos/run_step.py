@@ -1,4 +1,5 @@
-"""Runs one step: starts its job on the testbed's head, has the faults done at their times, and gives back what was seen."""
+"""Runs one step: starts its job on the head of the testbed, executes the faults at their times, and returns the
+observations."""
 import contextlib
 import dataclasses
 import json
@@ -16,12 +17,12 @@ import slowness
 from draw import DISK, INPUT, Fault
 from faults import Faults, send
 
-HANGS = 120  # seconds after which a job is ended from outside
+HANGS = 120  # seconds after which a job is killed
 
 
 @dataclasses.dataclass
 class Rank:
-    """What a rank wrote down of itself: where it ran, and if it came to its end, with which code and when."""
+    """The notes of a rank: its host, and its exit code and end time if it ended by itself."""
     host: str
     code: int = None
     end: float = None
@@ -29,35 +30,37 @@ class Rank:
 
 @dataclasses.dataclass
 class Seen:
-    code: int = None  # None: it hung
+    code: int = None  # None: the job hung
     out: bytes = b""
     err: bytes = b""
     started: float = 0
     ended: float = 0
     done: list = dataclasses.field(default_factory=list)
-    witness: dict = dataclasses.field(default_factory=dict)  # {rank: Rank}, of those that began; of the last round that any began in
-    rounds: list = dataclasses.field(default_factory=list)  # such a dict for each round, of a job with restarts
-    told: list = dataclasses.field(default_factory=list)  # [(when it came, line)]: what dlaunch said on stderr
-    overlap: str = ""  # ranks that found one of the round before alive
+    # {rank: Rank} of the ranks that started in the last round with a started rank.
+    witness: dict = dataclasses.field(default_factory=dict)
+    rounds: list = dataclasses.field(default_factory=list)  # such a dict for each round of a job with restarts
+    told: list = dataclasses.field(default_factory=list)  # [(arrival time, line)]: the lines of dlaunch on stderr
+    overlap: str = ""  # ranks that found a process of the previous round
     report: dict = None
-    sums: dict = dataclasses.field(default_factory=dict)  # {rank: what stdin_sum said}
+    sums: dict = dataclasses.field(default_factory=dict)  # {rank: output of stdin_sum}
     logs: dict = dataclasses.field(default_factory=dict)  # path below logs: bytes
     left: dict = dataclasses.field(default_factory=dict)
     files: list = dataclasses.field(default_factory=list)
-    hosts: set = dataclasses.field(default_factory=set)  # that somebody connected to
-    slow: float = 1  # slowness.measured(), before and after
+    hosts: set = dataclasses.field(default_factory=set)  # hosts with a connection
+    slow: float = 1  # slowness.measured(), the larger value of before and after
     settled: float = 0  # when nothing was left any more
     nodes: dict = dataclasses.field(default_factory=dict)  # {host: exit code} of the other nodes of a same-line job
-    told_by_us: set = dataclasses.field(default_factory=set)  # of these, who waited for a launcher that was gone, and were told to end
+    # Nodes that waited for a lost launcher and were signalled by this program.
+    told_by_us: set = dataclasses.field(default_factory=set)
 
 
 class Reader(threading.Thread):
-    """Reads a pipe to its end, unless it sleeps or goes away."""
+    """Reads a pipe to its end, unless it sleeps or closes the pipe."""
 
     def __init__(self, file):
         super().__init__(daemon=True)
         self.file, self.data = file, bytearray()
-        self.came = []  # [(when, bytes so far)]
+        self.came = []  # [(time, number of bytes so far)]
         self.awake, self.closed = threading.Event(), False
         self.awake.set()
         self.start()
@@ -75,7 +78,7 @@ class Reader(threading.Thread):
         self.file.close()
 
     def told(self):
-        """[(when it was whole, line)] of what dlaunch says in it."""
+        """[(arrival time of the whole line, line)] of dlaunch's lines."""
         found, at = [], 0
         for line in bytes(self.data).splitlines(True):
             at += len(line)
@@ -92,7 +95,7 @@ class Reader(threading.Thread):
 
 
 def read_rounds(witness):
-    """Of each round up to the last that a rank began in."""
+    """The notes of each round up to the last round with a started rank."""
     rounds = [read_witness(directory) for directory in sorted(witness.iterdir(), key=lambda path: path.name) if directory.is_dir()]
     while rounds and not rounds[-1]:
         rounds.pop()
@@ -114,7 +117,7 @@ def read_witness(directory):
 
 
 class Scratch:
-    """The directory that a job starts in, with the ranks' notes and their logs, which may be on a small disk."""
+    """The working directory of a job, with the ranks' notes and logs, which may be on a small disk."""
 
     def __init__(self, step, field):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
@@ -127,7 +130,7 @@ class Scratch:
             self.head.sh(f"mount -t tmpfs -o size={DISK} chaos {self.logs}")
 
     def has_begun(self):
-        """Whether any rank has."""
+        """Whether any rank has started."""
         return any(not path.is_dir() for path in self.witness.rglob("*"))
 
     def read_logs(self):
@@ -141,7 +144,7 @@ class Scratch:
         return file.read_text() if file.exists() else ""
 
     def report(self):
-        """None where the job wrote none, or was killed."""
+        """The report; None if the job wrote none or was killed."""
         with contextlib.suppress(OSError, ValueError):
             return json.loads((self.path / "report.json").read_text())
         return None
@@ -153,7 +156,7 @@ class Scratch:
 
 
 class Nodes:
-    """The other nodes of a same-line job: each is started when it is time for it."""
+    """The other nodes of a same-line job; each starts at its own time."""
 
     def __init__(self, step, field, dlaunch, programs, env, cwd):
         self.starts = sorted((when, host) for host, when in step.starts.items() if host != "head")
@@ -164,13 +167,13 @@ class Nodes:
         while self.starts and since + self.starts[0][0] <= time.monotonic():
             _, host = self.starts.pop(0)
             enter, *words = self.field[host].command(["sh", "-c", 'cd "$0"; "$@"; exit $?', self.cwd, *self.words(host)])
-            # Without a fork of its own: that would stop when the dlaunch does, and miss that it goes on.
+            # With its own fork, nsenter would stop together with dlaunch and miss its continuation.
             self.jobs[host] = subprocess.Popen([enter, "--no-fork", *words], env=self.env, stdin=subprocess.DEVNULL,
                                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def tell_who_waits(self, seconds):
-        """Their launcher is gone, no rank has begun: who has not met it waits for another, and a person tells it to end. The
-        hosts on which that was done."""
+        """The launcher is lost and no rank has started. A node that has not connected yet waits for another launcher,
+        so this function signals it, as a user would. Returns the signalled hosts."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and any(job.poll() is None for job in self.jobs.values()):
             time.sleep(0.02)
@@ -184,7 +187,7 @@ class Nodes:
 
 
 def run_step(step, field, dlaunch, programs, settles):
-    """`settles`: says of what was seen in how many seconds nothing may be left, once the job has ended."""
+    """`settles`: a function that returns the seconds from the end of the job until nothing may be left."""
     scratch = Scratch(step, field)
     env = {"PATH": os.environ["PATH"], "HOME": "/root", "WITNESS": str(scratch.witness), "PROGRAMS": str(programs)}
     slow = slowness.measured(dlaunch)
@@ -245,5 +248,5 @@ def feed(pipe):
     try:
         pipe.write(INPUT)
         pipe.close()
-    except OSError:  # the job ended before it read all of it
+    except OSError:  # the job ended before it read all input
         pass

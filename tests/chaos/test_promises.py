@@ -1,4 +1,4 @@
-"""The checker of chaos finds each kind of broken promise, and nothing in a job that kept them."""
+"""Tests the checker of chaos: it reports each kind of broken promise, and nothing for a job that kept all."""
 import pathlib
 import sys
 import unittest
@@ -32,10 +32,10 @@ class StepCase(unittest.TestCase):
 
 
 class Promises(StepCase):
-    def test_all_kept(self):
+    def test_perfect_job_keeps_all_promises(self):
         self.assert_broken()
 
-    def test_bytes(self):
+    def test_wrong_output_breaks_the_bytes_promise(self):
         good = text(1, 2, 3, rank=1)
         torn = text(1, 2, 3).replace(b":2:", b":2:" + good)
         for name, out in (("lost at the end", text(1, 2) + good), ("lost in the middle", text(1, 3) + good), ("twice", text(1, 2, 2, 3) + good),
@@ -45,13 +45,13 @@ class Promises(StepCase):
                 self.seen.out = out
                 self.assert_broken("bytes")
 
-    def test_indented_lines_are_of_what_dlaunch_says(self):
+    def test_indented_lines_belong_to_dlaunch(self):
         self.seen.err += b"dlaunch: timed out after 2.0 s; stacks of 2 ranks (main thread):\n  no answer from node1 (ranks 0-1)\n"
         self.assert_broken()
         self.seen.err += b"no answer from node1 (ranks 0-1)\n"
         self.assert_broken("bytes")
 
-    def test_stacks_beside_the_files_are_of_what_dlaunch_writes(self):
+    def test_stacks_next_to_the_files_belong_to_dlaunch(self):
         self.step.mode = "streams"
         self.seen.out = self.seen.err = b""
         self.seen.logs = {f"/t/logs/{rank}.{stream}": text(1, 2, 3, rank=rank, stream=stream[0] if stream == "out" else "e") for rank in range(2) for stream in ("out", "err")}
@@ -61,7 +61,7 @@ class Promises(StepCase):
         self.seen.logs["/t/logs/1/rank.2"] = b"== rank 0 (head, pid 7)\n"
         self.assert_broken("bytes")
 
-    def test_bytes_of_a_rank_that_was_ended(self):
+    def test_output_of_an_ended_rank_may_end_early(self):
         self.step.codes = {1: 3}
         self.seen.witness = {0: Rank("head"), 1: Rank("head", 3, 100.9)}
         self.seen.code = 3
@@ -71,7 +71,7 @@ class Promises(StepCase):
                 self.seen.out = out + text(1, 2, 3, rank=1)
                 self.assert_broken(*([] if good else ["bytes"]))
 
-    def test_labels_and_json(self):
+    def test_labels_and_json_must_name_the_right_rank(self):
         self.step.mode = "label"
         self.seen.out = b"[1] " + text(1)
         self.assert_broken("bytes")
@@ -80,20 +80,20 @@ class Promises(StepCase):
         self.seen.out = b'{"rank":1,"stream":"stdout","text":"0:o:1:"}\n'
         self.assert_broken("bytes")
 
-    def test_cause(self):
+    def test_wrong_or_missing_cause_is_reported(self):
         self.seen.witness[1] = Rank("head", 3, 100.9)
         self.step.codes = {1: 3}
-        self.assert_broken("cause")  # 0, and a rank failed
+        self.assert_broken("cause")  # code 0, but a rank failed
         self.seen.code = 4
-        self.assert_broken("cause")  # another's code
+        self.assert_broken("cause")  # the code of another rank
         self.seen.code = 3
-        self.assert_broken("cause")  # which rank, nobody says
+        self.assert_broken("cause")  # no message names the rank
         self.seen.err += b"dlaunch: rank 0 (host head, pid 7) exited with code 3\n"
-        self.assert_broken("cause")  # another one
+        self.assert_broken("cause")  # the message names another rank
         self.seen.err += b"dlaunch: rank 1 (host head, pid 7) exited with code 3\n"
         self.assert_broken()
 
-    def test_cause_of_a_fault(self):
+    def test_cause_of_a_fault_must_be_named(self):
         self.seen.done = [Done(Fault(0.1, "kill", "worker"), 100.1, True)]
         self.seen.witness = {}
         self.seen.code = 0
@@ -102,26 +102,26 @@ class Promises(StepCase):
         self.assert_broken("cause")
         self.seen.err += b"dlaunch: a host was lost: head\n"
         self.assert_broken()
-        self.seen.done[0].hit = False  # nobody was there to be killed
+        self.seen.done[0].hit = False  # no process was killed
         self.assert_broken("cause")
 
-    def test_a_launcher_that_stood_still_hears_late(self):
+    def test_stopped_launcher_notices_causes_late(self):
         self.step.timeout = 2
         self.seen.done = [Done(Fault(0.1, "pause", "all"), 100.1, True, 102.1), Done(Fault(0.2, "kill", "guardian"), 100.2, True)]
         self.seen.witness, self.seen.ended, self.seen.code = {}, 102.2, 124
         self.seen.out = b""
         self.seen.err = b"dlaunch: timed out after 2.1 s\n"
         self.assert_broken()
-        self.seen.done[0].until = 100.15  # it went on before
+        self.seen.done[0].until = 100.15  # the launcher continued before
         self.assert_broken("cause")
 
-    def test_time(self):
+    def test_late_end_is_reported(self):
         self.seen.ended = 100.9 + promises.TOLD + 0.1
         self.assert_broken("time")
         self.seen.code = None
         self.assert_broken("time")
 
-    def test_a_slow_machine_has_longer(self):
+    def test_limits_are_longer_on_a_slow_machine(self):
         self.seen.slow, self.seen.ended = 3, 100.9 + 2 * promises.TOLD
         self.assert_broken()
         self.seen.slow = 1
@@ -129,14 +129,14 @@ class Promises(StepCase):
         self.seen.slow, self.seen.ended = slowness.MOST, 100.9 + slowness.MOST * promises.TOLD + 0.1
         self.assert_broken("time")
 
-    def test_how_slow_a_machine_is(self):
+    def test_slowness_is_between_its_limits(self):
         for factor in (0.1, 2, 1000):
             with self.subTest(factor):
                 least = slowness.of_seconds(0)
                 self.assertEqual(slowness.of_seconds(factor * slowness.QUIET), max(least, min(factor, slowness.MOST)))
 
-    def test_causes_on_a_slow_machine_have_no_order_for_longer(self):
-        """The rank's end was heard of 1.5 s late, behind the user's signal."""
+    def test_causes_on_a_slow_machine_may_be_reordered(self):
+        """The launcher noticed the end of the rank 1.5 s late, after the user's signal."""
         self.seen.witness[1] = Rank("head", 3, 100.9)
         self.step.codes, self.seen.code, self.seen.ended = {1: 3}, 143, 103
         self.seen.err += b"dlaunch: ended by SIGTERM\n"
@@ -145,7 +145,7 @@ class Promises(StepCase):
         self.seen.slow = 2
         self.assert_broken()
 
-    def test_a_host_that_fell_silent_is_waited_for(self):
+    def test_silent_host_delays_the_end(self):
         self.step.timeout = 2
         self.seen.witness, self.seen.out, self.seen.err = {}, b"", b"dlaunch: timed out after 23.1 s\n"
         self.seen.ended, self.seen.code = 123.1, 124
@@ -154,18 +154,18 @@ class Promises(StepCase):
         self.seen.done[0].hit = False
         self.assert_broken("time")
 
-    def test_what_fell_silent_has_longer_to_go(self):
+    def test_silent_host_may_leave_processes_for_longer(self):
         soon = promises.settles(self.seen)
         link = Fault(0.5, "down", "link", seconds=60)
         self.seen.done = [Done(link, self.seen.ended - 1, True)]
         self.assertAlmostEqual(promises.settles(self.seen), soon + promises.SILENT - 1)
-        self.seen.done[0].time = self.seen.ended - promises.SILENT - 5  # its silence was over before the job's end
+        self.seen.done[0].time = self.seen.ended - promises.SILENT - 5  # the silence was over before the end of the job
         self.assertEqual(promises.settles(self.seen), soon)
         link.seconds = 3
         self.seen.done[0].time = self.seen.ended
         self.assertEqual(promises.settles(self.seen), soon)
 
-    def test_a_worker_that_stood_still_tells_late_of_its_ranks(self):
+    def test_stopped_worker_reports_its_ranks_late(self):
         self.step.timeout, self.seen.ended, self.seen.code = 2, 102.5, 124
         self.step.codes = {1: 42}
         self.seen.witness = {0: Rank("head"), 1: Rank("head", 42, 100.54)}
@@ -173,11 +173,12 @@ class Promises(StepCase):
         self.assert_broken("cause")
         self.seen.done = [Done(Fault(0.46, "pause", "worker", seconds=2), 100.46, True, 102.46)]
         self.assert_broken()
-        self.seen.done[0].until = 100.5  # it went on before
+        self.seen.done[0].until = 100.5  # the worker continued before
         self.assert_broken("cause")
 
-    def test_cause_behind_a_link_that_is_down(self):
-        """What happens on a host whose link is down is heard of once it is up; the time limit may come first."""
+    def test_cause_on_a_host_with_a_cut_link_is_noticed_late(self):
+        """The launcher notices an event on a host with a cut link once the link is up; the time limit may come first.
+        """
         self.step.timeout, self.seen.ended, self.seen.code = 2, 103.75, 124
         self.seen.witness = {}
         self.seen.out = self.seen.err = b""
@@ -190,7 +191,7 @@ class Promises(StepCase):
         down.fault.host = "node1"
         self.assert_broken("cause")
 
-    def test_left(self):
+    def test_left_processes_and_files_are_reported(self):
         self.seen.left = {7: "sleep"}
         self.assert_broken("left behind")
         self.seen.left, self.seen.files = {}, ["/dev/shm/x"]
@@ -206,7 +207,7 @@ def text_of_round(round_, rank=0, stream="o"):
 
 
 class Rounds(unittest.TestCase):
-    """Rank 1 fails in round 0 at 100.5, and all end well in round 1."""
+    """Rank 1 fails in round 0 at 100.5, and all ranks succeed in round 1."""
 
     def setUp(self):
         self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH, restarts=2, codes={1: 3}, fails=1)
@@ -228,10 +229,10 @@ class Rounds(unittest.TestCase):
         self.seen.ended, self.seen.report = 101, {"exit_code": code, "round": 0, "earlier_rounds": []}
         self.seen.out, self.seen.err = b"".join(text_of_round(0, rank) for rank in range(RANKS)), b""
 
-    def test_all_kept(self):
+    def test_perfect_job_with_a_restart_keeps_all_promises(self):
         self.assert_broken()
 
-    def test_bytes_of_each_round(self):
+    def test_output_of_each_round_is_checked(self):
         parts = {(round_, rank): text_of_round(round_, rank) for round_ in range(2) for rank in range(RANKS)}
         for name, order, good in (("rounds of a rank the other way round", ((1, 0), (0, 0), (0, 1), (1, 1)), False),
                                   ("one lost", ((0, 0), (0, 1), (1, 0)), False), ("one twice", ((0, 0), (0, 1), (1, 0), (1, 1), (1, 1)), False),
@@ -240,7 +241,7 @@ class Rounds(unittest.TestCase):
                 self.seen.out = b"".join(parts[key] for key in order)
                 self.assert_broken(*([] if good else ["bytes"]))
 
-    def test_files_of_each_round(self):
+    def test_files_of_each_round_are_checked(self):
         self.step.mode = "streams"
         self.seen.out = b""
         both = {round_: text_of_round(round_) + text_of_round(round_, stream="e") for round_ in range(2)}
@@ -253,7 +254,7 @@ class Rounds(unittest.TestCase):
         self.seen.logs = {**logs, names[0, 0]: both[1], names[1, 0]: both[0]}
         self.assert_broken("bytes")
 
-    def test_the_count(self):
+    def test_wrong_number_of_restarts_is_reported(self):
         line = self.seen.told[0][1]
         for name, told in (("none told", []), ("another number", [(100.6, line.replace("restart 1 of 2", "restart 2 of 2"))]),
                            ("another limit", [(100.6, line.replace("1 of 2", "1 of 3"))]), ("twice", [(100.6, line), (100.7, line)])):
@@ -261,7 +262,7 @@ class Rounds(unittest.TestCase):
                 self.seen.told = told
                 self.assertIn("rounds", {text.split(":")[0] for text in rounds.broken(self.step, self.seen)})
 
-    def test_a_fault_whose_effect_was_told_before_we_wrote_down_its_time(self):
+    def test_fault_reported_before_its_recorded_time_is_a_cause(self):
         self.step.codes = {}
         self.seen.rounds[0] = {rank: Rank("head") for rank in range(RANKS)}
         self.seen.done = [Done(Fault(0.5, "term", "rank", 1), 100.7, True)]
@@ -270,43 +271,43 @@ class Rounds(unittest.TestCase):
         self.seen.done[0].time = 101.8
         self.assert_broken("cause")
 
-    def test_the_record(self):
+    def test_wrong_report_is_reported(self):
         for report in (None, {"exit_code": 3, "round": 1, "earlier_rounds": [{}]}, {"exit_code": 0, "round": 0, "earlier_rounds": [{}]},
                        {"exit_code": 0, "round": 1, "earlier_rounds": []}):
             self.seen.report = report
             self.assert_broken("rounds")
 
-    def test_a_rank_of_the_round_before_lives(self):
+    def test_overlapping_rounds_are_reported(self):
         self.seen.overlap = "1\n"
         self.assert_broken("rounds")
 
-    def test_the_cause_of_a_round(self):
+    def test_wrong_cause_of_a_round_is_reported(self):
         self.seen.told = [(100.6, "dlaunch: rank 0 (host head, pid 7) exited with code 3 after 0.5 s; restart 1 of 2")]
         self.assert_broken("cause")
 
-    def test_no_restart_though_there_was_one_left(self):
+    def test_missing_restart_is_reported(self):
         failed = "dlaunch: rank 1 (host head, pid 7) exited with code 3 after 0.5 s"
         self.ends_in_round_0(3, failed)
         self.assert_broken("rounds")
         self.ends_in_round_0(3, failed, "dlaunch: no restart: the job failed in the same way 3 times")
-        self.assert_broken("rounds")  # it was the first time
+        self.assert_broken("rounds")  # it was the first failure
 
-    def test_a_lost_host_is_the_end_where_none_is_spare(self):
+    def test_lost_host_without_spare_ends_the_job(self):
         self.ends_in_round_0(125, "dlaunch: a host was lost after 0.5 s: head: its agent was killed", "dlaunch: no restart: head is lost, and there is no spare host")
         self.seen.rounds[0][1] = Rank("head")
         self.assert_broken("cause", "rounds")
         self.seen.done = [Done(Fault(0.5, "kill", "worker"), 100.5, True)]
         self.assert_broken()
 
-    def test_a_signal_is_the_end(self):
+    def test_signal_ends_the_job(self):
         self.seen.done = [Done(Fault(0.5, "term", "launcher"), 100.45, True)]
-        self.assert_broken()  # within a breath of the failure
+        self.assert_broken()  # at nearly the same time as the failure
         self.seen.told = [(102.6, self.seen.told[0][1])]
         self.seen.ended, self.seen.rounds[0][1].end = 103, 102.5
         self.seen.rounds[1] = {rank: Rank("head", 0, 102.9) for rank in range(RANKS)}
         self.assert_broken("cause")
 
-    def test_a_spare_host_has_the_ranks(self):
+    def test_spare_host_takes_the_ranks(self):
         self.step.way, self.step.hosts, self.step.spares, self.step.codes = "ssh", {"node1": 1, "node2": 1}, ["node3"], {}
         self.seen.rounds = [{0: Rank("node1"), 1: Rank("node2")}, {0: Rank("node1", 0, 101.9), 1: Rank("node3", 0, 101.9)}]
         self.seen.done = [Done(Fault(0.5, "kill", "worker", host="node2"), 100.5, True)]
@@ -315,7 +316,7 @@ class Rounds(unittest.TestCase):
         self.seen.told.pop()
         self.assert_broken("touched")
 
-    def test_time_of_each_round(self):
+    def test_late_end_of_a_round_is_reported(self):
         self.seen.told = [(100.5 + promises.TOLD + 0.1, self.seen.told[0][1])]
         self.seen.ended = self.seen.told[0][0] + 1
         self.seen.rounds[1] = {rank: Rank("head", 0, self.seen.ended) for rank in range(RANKS)}
@@ -332,7 +333,7 @@ class SameLine(StepCase):
     def fault(self, act, whom="node", at=100.5):
         self.seen.done = [Done(Fault(at - 100, act, whom, host="node1"), at, True)]
 
-    def test_each_node_ends_as_the_job(self):
+    def test_each_node_ends_with_the_code_of_the_job(self):
         self.seen.nodes = {"node1": 125}
         self.assert_broken("cause")
         self.fault("kill")
@@ -343,7 +344,7 @@ class SameLine(StepCase):
         self.seen.done[0].fault.host = "node2"
         self.assert_broken("cause")
 
-    def test_a_node_that_is_told_to_end_ends_all_by_that_signal(self):
+    def test_signal_to_a_node_ends_the_job_with_its_code(self):
         for act, code in (("term", 143), ("int", 130)):
             with self.subTest(act):
                 self.fault(act)
@@ -354,13 +355,13 @@ class SameLine(StepCase):
                 self.seen.code = 1
                 self.assert_broken("cause")
 
-    def test_a_node_that_is_missing_is_waited_for(self):
+    def test_missing_node_delays_the_end(self):
         self.fault("kill", at=100.01)
         self.seen.code, self.seen.ended, self.seen.settled, self.seen.witness, self.seen.out = 125, 106.1, 106.1, {}, b""
         self.seen.err = b"dlaunch: --same-line: timed out waiting for node 1 at 10.77.0.1:29400\n"
         self.assert_broken()
 
-    def test_strangers_at_the_door_end_nothing(self):
+    def test_connections_of_strangers_end_nothing(self):
         self.fault("call", "door")
         self.assert_broken()
         self.seen.code = self.seen.nodes["node1"] = 125
@@ -387,22 +388,22 @@ class SameLineRounds(StepCase):
         found = rounds.broken(self.step, self.seen)
         self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
 
-    def test_all_kept(self):
+    def test_perfect_job_with_a_spare_node_keeps_all_promises(self):
         self.assert_broken()
 
-    def test_the_spare_node_ends_as_the_job(self):
+    def test_spare_node_ends_with_the_code_of_the_job(self):
         self.seen.nodes["node2"] = 125
         self.assert_broken("cause")
 
-    def test_the_ranks_of_the_lost_node_are_where_it_was_told(self):
+    def test_ranks_of_a_lost_node_run_on_the_announced_node(self):
         self.seen.rounds[1][1] = Rank("node1", 0, 112.9)
         self.assert_broken("touched")
 
-    def test_a_node_that_nothing_happened_to_is_no_cause(self):
+    def test_undisturbed_node_is_not_a_cause(self):
         self.seen.done[0].fault.host = "node2"
         self.assert_broken("cause")
 
-    def test_a_spare_node_that_is_lost_ends_nothing(self):
+    def test_lost_spare_node_ends_nothing(self):
         self.seen.done.append(Done(Fault(0.2, "kill", "node", host="node2"), 100.2, True))
         self.seen.rounds = [{0: Rank("head", 0, 100.9), 1: Rank("node1", 0, 100.9)}]
         self.seen.done, self.seen.told, self.seen.ended = self.seen.done[1:], [], 101
@@ -411,15 +412,15 @@ class SameLineRounds(StepCase):
         self.seen.out, self.seen.err = text_of_round(0) + text_of_round(0, 1), text_of_round(0, stream="e") + text_of_round(0, 1, "e")
         self.assert_broken()
 
-    def test_a_node_told_to_end_is_the_end(self):
+    def test_signal_to_a_node_ends_the_job(self):
         self.seen.done.append(Done(Fault(3, "term", "node", host="node2"), 103.0, True))
         self.assert_broken("cause")
-        self.seen.done[1].fault.host = "node1"  # it is lost, and may have nobody to tell
+        self.seen.done[1].fault.host = "node1"  # the node is lost and may be unable to notify the launcher
         self.assert_broken()
 
 
-class Drawn(unittest.TestCase):
-    def test_same_line_steps_with_restarts_have_a_line_for_each_node(self):
+class DrawnSteps(unittest.TestCase):
+    def test_same_line_steps_with_restarts_have_a_line_per_node(self):
         steps = [draw_named(5, f"{number}sr") for number in range(1, 40)]
         self.assertEqual(steps, [draw_named(5, f"{number}sr") for number in range(1, 40)])
         self.assertEqual({step.name for step in steps}, {f"{number}sr" for number in range(1, 40)})
@@ -430,7 +431,7 @@ class Drawn(unittest.TestCase):
             self.assertEqual(words[words.index("--nodes") + 1], str(len(step.starts)))
             self.assertIn("--restarts", words)
 
-    def test_same_line_steps_leave_the_others_as_they_are(self):
+    def test_same_line_steps_have_a_line_per_node(self):
         step = draw_named(5, "7s")
         self.assertEqual((step.name, step), ("7s", draw_named(5, "7s")))
         self.assertEqual(step.ranks, sum(step.hosts.values()))
@@ -438,13 +439,13 @@ class Drawn(unittest.TestCase):
             words = step.words(node=node)
             self.assertEqual((host == "head", words[words.index("--node-rank") + 1]), (node == 0, str(node)))
 
-    def test_restarts_leave_the_other_steps_as_they_are(self):
+    def test_steps_with_restarts_do_not_change_other_steps(self):
         self.assertEqual(draw_named(5, "7"), draw(5, 7))
         step = draw_named(5, "7r")
         self.assertEqual((step.name, step), ("7r", draw_named(5, "7r")))
         self.assertIn("--restarts", step.words())
 
-    def test_a_seed_gives_the_same_steps(self):
+    def test_seed_determines_the_steps(self):
         self.assertEqual(draw(5, 7), draw(5, 7))
         self.assertNotEqual(draw(5, 7), draw(5, 8))
         self.assertNotEqual(draw(5, 7), draw(6, 7))

@@ -1,10 +1,11 @@
-"""Stand-ins for frameworks: each reads its environment by the rules of that framework's own start-up code and says what it
-took itself for, then all meet as the framework would. As a program: framework_readers.py NAME prints a line of JSON.
+"""Fake frameworks. Each one reads its environment by the rules of the framework's own start-up code, and the
+ranks connect to each other as the framework does. As a program, framework_readers.py NAME prints the rank, size and
+devices that were read, as one line of JSON.
 
-Rules read in: torch/distributed/rendezvous.py (_env_rendezvous_handler), deepspeed/comm/comm.py (init_distributed),
-jax/_src/clusters/{cluster,slurm_cluster,ompi_cluster}.py with distributed.py, TensorFlow's TFConfigClusterResolver,
-mindspore's start-up (it rewrites RANK_ID and DEVICE_ID from Open MPI's names), Horovod's gloo_context.cc and
-common/util, and the names that scripts look for under Open MPI and MPICH."""
+Sources of the rules: torch/distributed/rendezvous.py (_env_rendezvous_handler), deepspeed/comm/comm.py
+(init_distributed), jax/_src/clusters/{cluster,slurm_cluster,ompi_cluster}.py with distributed.py, TensorFlow's
+TFConfigClusterResolver, mindspore's start-up (it sets RANK_ID and DEVICE_ID from Open MPI's variables), Horovod's
+gloo_context.cc and common/util, and the variables that scripts read under Open MPI and MPICH."""
 import http.client
 import json
 import os
@@ -16,7 +17,7 @@ PATIENCE = 20  # seconds
 
 
 def serve(address, size):
-    """As a store, coordinator or scheduler at rank 0 does."""
+    """Acts as the store, coordinator or scheduler at rank 0."""
     host, port = address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as server:
@@ -45,10 +46,10 @@ def call(address):
 
 
 def meet_by_keys(rank, size, address):
-    """As Horovod's HTTPStore does: the launcher's server holds the key that each rank puts there."""
+    """Acts as Horovod's HTTPStore: each rank stores its key in the launcher's server."""
     deadline = time.monotonic() + PATIENCE
 
-    def asked(method, key, value=None):
+    def request(method, key, value=None):
         while time.monotonic() < deadline:
             connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
             try:
@@ -63,9 +64,9 @@ def meet_by_keys(rank, size, address):
             time.sleep(0.05)
         raise SystemExit(f"{method} of key {key} had no answer")
 
-    asked("PUT", rank, str(rank).encode())
+    request("PUT", rank, str(rank).encode())
     for other in range(size):
-        if asked("GET", other) != str(other).encode():
+        if request("GET", other) != str(other).encode():
             raise SystemExit("not the server of this job")
 
 
@@ -117,7 +118,7 @@ def tensorflow(env):
     config = json.loads(env["TF_CONFIG"])
     workers, task = config["cluster"]["worker"], config["task"]
     assert task["type"] == "worker" and len(set(workers)) == len(workers)
-    # Every worker has a server of its own; here each waits for the one before it, in a ring.
+    # Each TensorFlow worker has its own server. Here each rank waits for the previous one, in a ring.
     rank, size = task["index"], len(workers)
     mine = split_address(workers[rank])
     if rank != 0:

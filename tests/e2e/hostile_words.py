@@ -1,12 +1,14 @@
-"""An agent that lies in every text that it may send: dlaunch starts it as --exec's command and speaks the bootstrap, then the
-wire with it. Arguments: what it does, and beyond it whatever."""
+"""A hostile agent that puts control characters into every text that it sends. dlaunch starts it as the command of
+--exec; it runs the bootstrap, then the wire protocol. The first argument is the kind of attack; further arguments are
+ignored."""
 import os
 import struct
 import sys
 
-# A title, a cleared screen, C1 controls, a right-to-left override, what is no UTF-8, and lines that pass for dlaunch's.
+# A window title, a cleared screen, C1 controls, a right-to-left override, invalid UTF-8, and lines that look like
+# dlaunch's own.
 TEXT = b"\x1b]0;title\x07\x1b[2J\x9b?1049h\xc2\x9b2J\xe2\x80\xae\r\ndlaunch: FORGED\r\ndlaunch: note: FORGED\n\xff\x7f\x08"
-LONG = TEXT + b"x" * (200 << 10)  # of the 256 KiB that a frame of text may have
+LONG = TEXT + b"x" * (200 << 10)  # below the limit of 256 KiB for a text frame
 SETUP, SPAWN, FINISH, QUERY_HOST, PING = 1, 3, 8, 10, 16
 HELLO, NOT_STARTED, LOG, CLEAN, FACTS = 32, 34, 38, 39, 40
 
@@ -43,7 +45,7 @@ class Input:
         self.data += got
 
     def script(self):
-        """The bootstrap's, and its nonce."""
+        """Reads the bootstrap script and returns its nonce."""
         while not self.data.endswith(b'exec "$a" "$@"\n}\n'):
             self.more()
         nonce = self.data[2:self.data.index(b" ")]
@@ -60,7 +62,7 @@ class Input:
 
 
 def count_lists(fields):
-    """How many strings are in each of the three lists behind a QueryHost's first string."""
+    """The number of strings in each of the three lists after the first string of a QueryHost."""
     at = 4 + struct.unpack_from("<I", fields)[0]
     counts = []
     for _ in range(3):

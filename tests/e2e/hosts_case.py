@@ -1,4 +1,4 @@
-"""What the end-to-end tests of several hosts share: each has a testbed of its own and runs dlaunch on its head."""
+"""Shared by the end-to-end tests of several hosts: each test has its own testbed and runs dlaunch on the head host."""
 import pathlib
 import signal
 import subprocess
@@ -11,7 +11,7 @@ from support import TIMEOUT, Case, wait_until  # noqa: E402
 
 WHY_NOT = testbed.why_not()
 AGENTS = "/root/.cache/dlaunch"
-PATIENCE = 120  # seconds for what a resource manager does in its own time, on a slow machine: a limit, and no measure
+PATIENCE = 120  # seconds for the actions of a batch system on a slow machine: a limit, not a measurement
 
 
 def lines(data):
@@ -19,14 +19,14 @@ def lines(data):
 
 
 def own_lines(stderr):
-    """What dlaunch said that is no note."""
+    """The lines that dlaunch printed itself, without notes."""
     return [line for line in lines(stderr) if line.startswith("dlaunch: ") and not line.startswith("dlaunch: note: ")]
 
 
 class HostsCase(Case):
     count = 2
     shells = {}
-    clean_within = 10  # seconds that all of a job may take to be gone from its hosts
+    clean_within = 10  # seconds until all processes of a job must be gone from its hosts
 
     def setUp(self):
         if WHY_NOT:
@@ -45,7 +45,7 @@ class HostsCase(Case):
         return self.bed[f"node{number}"]
 
     def start(self, *args, **options):
-        """On the testbed's head. Its pid is the launcher's."""
+        """Starts dlaunch on the head host of the testbed. The pid of the job is the pid of the launcher."""
         then = options.pop("preexec_fn", None)
         enter = self.bed.head.enter(options.get("cwd", self.dir))
 
@@ -58,10 +58,11 @@ class HostsCase(Case):
 
     def assert_hosts_clean(self, within=None):
         clean = wait_until(lambda: not self.bed.left(), within or self.clean_within, every=0.1)
-        self.assertTrue(clean, f"processes are left on hosts: {self.bed.left()}")  # daemons of a host start more at any time
+        # Daemons of a host start processes at any time
+        self.assertTrue(clean, f"processes are left on hosts: {self.bed.left()}")
 
     def files_of_others(self, secret, since):
-        """Files of any host that others than their owner may read, written since that file was, with these bytes in them."""
+        """Files on any host, readable by others than the owner, newer than `since`, that contain `secret`."""
         words, control = self.dir / "secret", self.dir / "readable-control"
         words.touch(0o600)
         words.write_bytes(secret)
@@ -75,7 +76,7 @@ class HostsCase(Case):
         return sorted(path for path in found if not path.endswith("/readable-control"))
 
     def sleepers(self, hosts, ranks=1):
-        """A running job of ranks that sleep, once all have told that they run."""
+        """A running job of sleeping ranks. Returns after all ranks have printed "up"."""
         names = ",".join(f"{name}:{ranks}" for name in hosts)
         job = self.start("-H", names, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -86,27 +87,27 @@ class HostsCase(Case):
         return job
 
     def finish(self, job, timeout=TIMEOUT):
-        """A subprocess.CompletedProcess and the seconds that it took from now."""
+        """Waits for the job. Returns a subprocess.CompletedProcess and the seconds that it took."""
         start = time.monotonic()
         out, err = job.communicate(timeout=timeout)
         return subprocess.CompletedProcess(job.args, job.returncode, out, err), time.monotonic() - start
 
     def assert_told(self, result, code, *parts):
-        """It ended with `code`, and one line that dlaunch said has each of `parts`."""
+        """The job ended with `code`, and one line of stderr contains all of `parts`."""
         self.assert_exit(result, code)
         said = lines(result.stderr)
         self.assertTrue(any(all(part in line for part in parts) for line in said), f"no {parts} in {said}")
 
     def assert_tried_again(self, job, why):
-        """Once a job with -v says that it does."""
+        """Waits until a job with -v reports a new attempt."""
         self.assertIn(why, next((line for line in job.stderr if b"trying again" in line), b"").decode())
 
     def connects(self):
-        """Whether a connection from the head has not been answered yet: one in SYN_SENT."""
+        """Whether a connection from the head is unanswered (in state SYN_SENT)."""
         return " 02 " in self.bed.head.sh("cat /proc/net/tcp")
 
     def agents(self, number):
-        """The files of dlaunch's cache there, less what says that an agent is whole."""
+        """The files in dlaunch's cache on a host, without the markers of complete agents."""
         return self.host(number).sh(f"[ ! -d {AGENTS} ] || find {AGENTS} -type f ! -name checked").split()
 
 

@@ -1,4 +1,4 @@
-"""Shared by tests that kill both processes of an agent at once."""
+"""Shared by the tests that kill both processes of an agent at once."""
 import contextlib
 import pathlib
 import re
@@ -7,7 +7,7 @@ import subprocess
 from hosts_case import HostsCase
 from support import kill_together, wait_until
 
-# A child in a session of its own, and a daemon that ignores TERM. Neither dies with its rank.
+# A child in its own session, and a daemon that ignores SIGTERM. Both survive the rank.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
 LIVES = ["sh", "-c", DAEMONS + "sleep 1000"]
 PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -47,7 +47,8 @@ class LeftCase(HostsCase):
         self.assertLess(took, 15)
 
     def assert_ended_by_the_command(self, result, number):
-        """What the job left on a host whose link is down ends by the command of the last line, once the link is up."""
+        """After the link is up again, the command in the last line of stderr ends all processes that the job left on
+        the host."""
         said = result.stderr.decode().splitlines()
         command = re.fullmatch(rf"dlaunch: +(echo .* \| ssh node{number} sh)", said[-1])
         self.assertTrue(command, said)
@@ -56,5 +57,5 @@ class LeftCase(HostsCase):
         done = self.bed.head.run(["sh", "-c", command[1]])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(wait_until(lambda: not self.host(number).find("sleep"), 5))
-        for host in self.bed.hosts.values():  # what was cut waits for TCP to give up
+        for host in self.bed.hosts.values():  # the cut connections still wait for TCP to time out
             host.kill_sshd()

@@ -1,5 +1,5 @@
-"""What holds for every MPI library: test_mpi.py and test_pmix.py run these on MPICH's programs and on Open MPI's. Each
-class there is of a Case, and its mpi(name) is the path of a program."""
+"""Tests for every MPI library: test_mpi.py runs them on programs of MPICH, test_pmix.py on programs of Open MPI. The
+classes are mixins for a Case; its mpi(name) returns the path of a program."""
 import json
 import re
 import signal
@@ -10,29 +10,29 @@ from support import SANITIZED, cause, left_since
 
 
 def hellos(stdout):
-    """Of mpi_hello: {rank: (size, host, app, universe)}."""
+    """Parses the output of mpi_hello: {rank: (size, host, app, universe)}."""
     found = re.findall(r"^rank (\d+) of (\d+) on (\S+) app (\d+) universe (-?\d+)$", stdout.decode(), re.M)
     return {int(rank): (int(size), host, int(app), int(universe)) for rank, size, host, app, universe in found}
 
 
 class OneHost:
-    def test_the_ranks_are_one_world(self):
+    def test_ranks_of_a_job_share_one_world(self):
         seen = hellos(self.assert_succeeds("-n", 4, self.mpi("mpi_hello")))
         self.assertEqual(sorted(seen), [0, 1, 2, 3])
         self.assertEqual({size for size, _, _, _ in seen.values()}, {4})
         self.assertTrue(all(universe >= 4 for _, _, _, universe in seen.values()), seen)
 
-    def test_programs_are_told_apart_and_share_the_world(self):
+    def test_programs_have_app_numbers_and_share_the_world(self):
         hello = self.mpi("mpi_hello")
         seen = hellos(self.assert_succeeds("-n", 1, hello, ":", "-n", 2, hello))
         self.assertEqual({rank: (size, app) for rank, (size, _, app, _) in seen.items()}, {0: (3, 0), 1: (3, 1), 2: (3, 1)})
 
-    def test_behind_a_script(self):
+    def test_mpi_program_runs_below_a_shell_script(self):
         out = self.assert_succeeds("-n", 2, "sh", "-c", 'exec 3>/dev/null; "$0"; echo done', self.mpi("mpi_ring"))
         self.assertEqual(sorted(out.splitlines()), [b"done", b"done", b"sum 1"])
 
-    def test_none_makes_singletons(self):
-        # Open MPI's singletons do not survive that two of them make the same session directory at one time.
+    def test_mpi_none_makes_singletons(self):
+        # Two singletons of Open MPI fail if both create the same session directory at the same time.
         apart = ("sh", "-c", 'mkdir $RANK_ID; TMPDIR=$PWD/$RANK_ID exec "$0"')
         self.assertEqual(self.assert_succeeds("--mpi", "none", "-n", 2, *apart, self.mpi("mpi_split")),
                          b"rank 0: 0\nrank 0: 0\n")
@@ -41,19 +41,19 @@ class OneHost:
         self.assertEqual(self.assert_succeeds("-n", 3, self.mpi("mpi_ring"), 3), b"sum 9\n")
         self.assertEqual(sorted(lines(self.assert_succeeds("-n", 2, self.mpi("mpi_split")))), ["rank 0: 0 1", "rank 1: 0 1"])
 
-    def test_allreduce_of_64_mib(self):
+    def test_allreduce_of_64_mib_is_correct(self):
         self.assertEqual(self.assert_succeeds("-n", 2, self.mpi("mpi_allreduce"), 64, timeout=120),
                          b"8388608 doubles, 0 wrong\n")
 
-    def test_many_ranks_on_few_cores(self):
+    def test_many_ranks_run_on_few_cores(self):
         seen = hellos(self.assert_succeeds("-n", 64, self.mpi("mpi_hello"), timeout=120))
         self.assertEqual(sorted(seen), list(range(64)))
 
-    def test_published_names(self):
+    def test_published_names_are_found(self):
         self.assertEqual(self.assert_succeeds("-n", 2, self.mpi("mpi_names")), b"ocean is tag#0$here\nthen it is gone\n")
 
 
-class HowItEnds:
+class Endings:
     def test_abort_gives_its_code_and_its_rank(self):
         result = self.run_dlaunch("-n", 3, "--report", "r.json", self.mpi("mpi_leave"), "abort", 1, 7)
         self.assert_exit(result, 7)
@@ -62,7 +62,7 @@ class HowItEnds:
         self.assertEqual(record["ranks"][1]["status"], {"kind": "aborted", "code": 7})
         self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [True, False, True])
 
-    def test_abort_ends_all_also_where_failures_do_not(self):
+    def test_abort_ends_the_job_with_on_failure_continue(self):
         result = self.run_dlaunch("-n", 2, "--on-failure", "continue", self.mpi("mpi_leave"), "abort", 0, 9)
         self.assert_exit(result, 9)
 
@@ -76,32 +76,33 @@ class HowItEnds:
                 self.assert_exit(result, 1)
                 self.assertIn("exited with code 0 after MPI_Init and without MPI_Finalize", cause(result.stderr))
 
-    def test_its_own_code_stays(self):
+    def test_exit_code_of_a_rank_without_finalize_is_kept(self):
         self.assert_exit(self.run_dlaunch("-n", 2, self.mpi("mpi_leave"), "exit", 1, 5), 5)
 
-    def test_a_rank_killed_while_the_others_wait_for_it(self):
+    def test_killed_rank_ends_ranks_that_wait_for_it(self):
         result = self.run_dlaunch("-n", 3, "--grace", 1, self.mpi("mpi_leave"), "kill", 2)
         self.assert_exit(result, 128 + signal.SIGKILL)
         self.assertRegex(result.stderr.decode(), r"rank 2 \(host \S+, pid \d+\) killed by signal 9")
 
-    def test_a_rank_that_never_enters_mpi_lets_nobody_wait(self):
+    def test_rank_that_never_enters_mpi_does_not_block_the_others(self):
         result = self.run_dlaunch("-n", 1, "true", ":", "-n", 2, self.mpi("mpi_hello"))
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("rank 0 has left MPI, or never entered it", result.stderr.decode())
 
 
 class SeveralHosts:
-    """Of a HostsCase. run_world(*args, complete=…) is the stdout of a job that succeeds, of which complete() holds."""
+    """A mixin for a HostsCase. run_world(*args, complete=…) returns the stdout of a job that succeeds; complete(stdout)
+    must be true."""
 
     never_entered = "rank 0 has left MPI, or never entered it"
 
-    def test_one_world_over_hosts(self):
+    def test_ranks_of_two_hosts_share_one_world(self):
         seen = hellos(self.run_world("-n", 4, "-H", "node1:2,node2:2", self.mpi("mpi_hello"), complete=lambda o: len(lines(o)) == 4))
         self.assertEqual({rank: host for rank, (_, host, _, _) in seen.items()},
                          {0: "node1", 1: "node1", 2: "node2", 3: "node2"})
         self.assertEqual({(size, universe) for size, _, _, universe in seen.values()}, {(4, 4)})
 
-    def test_a_ring_over_three(self):
+    def test_ring_over_three_hosts(self):
         self.run_world("-H", "node1:2,node2:1,node3:1", self.mpi("mpi_ring"), 5, complete=lambda o: o == b"sum 30\n")
 
     def test_ranks_of_a_host_find_each_other(self):
@@ -111,23 +112,23 @@ class SeveralHosts:
                 self.run_world("-n", 5, "-H", "node1:2,node2:2,node3:1", *placed, self.mpi("mpi_split"),
                                complete=lambda o: sorted(lines(o)) == expected)
 
-    def test_data_and_names_go_between_hosts(self):
+    def test_data_and_names_cross_hosts(self):
         self.run_world("-H", "node1,node2", self.mpi("mpi_allreduce"), 64, complete=lambda o: o == b"8388608 doubles, 0 wrong\n")
         self.run_world("-H", "node1,node2", self.mpi("mpi_names"),
                        complete=lambda o: o == b"ocean is tag#0$here\nthen it is gone\n")
 
-    def test_abort_on_another_host(self):
+    def test_abort_on_another_host_names_the_rank(self):
         result = self.run_dlaunch("-H", "node1,node2,node3", self.mpi("mpi_leave"), "abort", 2, 7)
         self.assert_told(result, 7, "rank 2 (host node3", "called MPI_Abort with code 7")
 
-    def test_a_host_whose_ranks_never_enter_mpi(self):
+    def test_host_whose_ranks_never_enter_mpi_does_not_block_the_others(self):
         result = self.run_dlaunch("-n", 1, "-H", "node1", "true", ":", "-n", 2, "-H", "node2:2", self.mpi("mpi_hello"))
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(self.never_entered, result.stderr.decode())
 
 
 class EndedFromOutside:
-    """Of a HostsCase with two hosts."""
+    """A mixin for a HostsCase with two hosts."""
 
     shares_files = False  # in /dev/shm
 
@@ -140,13 +141,13 @@ class EndedFromOutside:
         self.assert_all_gone()
 
     def left_behind(self):
-        """Directories of jobs and shared memory, on any host. /tmp is one for all."""
+        """Job directories and shared memory on all hosts. All hosts share /tmp."""
         hosts = [self.bed.head, self.host(1), self.host(2)]
         return {(host.name, path) for host in hosts
                 for path in host.sh("ls -d /tmp/dlaunch-????????????????-???????????????? /dev/shm/* 2>/dev/null || true").split()}
 
     def staying(self, *options):
-        """A job with two ranks on each host, all in MPI."""
+        """A running job with two ranks on each host, all inside MPI."""
         job = self.start(*options, "-H", "node1:2,node2:2", self.mpi("mpi_leave"), "stay", "all",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(4):
@@ -155,7 +156,7 @@ class EndedFromOutside:
                 self.fail(job.communicate()[1].decode())
         return job
 
-    def test_a_job_that_is_ended_leaves_nothing(self):
+    def test_ended_job_leaves_no_files(self):
         for name, end, code in (("Ctrl-C", interrupt, 130), ("kill -9", lambda job: job.kill(), -signal.SIGKILL)):
             with self.subTest(name):
                 job = self.staying()
@@ -166,7 +167,7 @@ class EndedFromOutside:
                 self.assertLess(seconds, 10)
                 self.assert_all_gone()
 
-    def test_a_time_limit_leaves_nothing(self):
+    def test_job_that_timed_out_leaves_no_files(self):
         job = self.staying("--timeout", 15 if SANITIZED else 8)
         result, _ = self.finish(job)
         self.assert_exit(result, 124)

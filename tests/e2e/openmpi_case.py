@@ -1,4 +1,4 @@
-"""What the end-to-end tests of Open MPI share: its programs, and that nothing of theirs is left."""
+"""Shared by the end-to-end tests of Open MPI: its programs, and the check that no files are left."""
 import os
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ if not shutil.which("mpicc.openmpi"):
     WHY_NOT = "no mpicc.openmpi: scripts/install-packages mpi"
 elif not BRIDGE.exists():
     WHY_NOT = "this build has no dlaunch-pmix: scripts/install-packages mpi, then configure and build again"
-PYTHON = "/usr/bin/python3"  # Debian's own, which has its packages
+PYTHON = "/usr/bin/python3"  # Debian's own Python, which has the packages of Debian
 MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode == 0
 
 
@@ -21,7 +21,7 @@ def openmpi(name):
 
 
 def left_behind():
-    """Directories of jobs, and files of Open MPI's."""
+    """Job directories, and files of Open MPI."""
     patterns = {"/tmp": ("dlaunch-????????????????", "dlaunch-kvs_*", "ompi.*"),
                 "/dev/shm": ("dlaunch-????????????????", "dlaunch-kvs_*", "vader_segment*")}
     return {str(path) for place, names in patterns.items() for name in names for path in pathlib.Path(place).glob(name)}

@@ -1,4 +1,4 @@
-"""Clients of our own for PMI-1 and PMI-2, for programs that tests write."""
+"""Test clients for PMI-1 and PMI-2, used by the programs in the tests."""
 PYTHON = "/usr/bin/python3"
 CLIENT = r"""
 import os, socket, sys, time
@@ -87,15 +87,15 @@ def finalize():
 
 
 def frame_client(script):
-    """The words that run it as a rank that speaks PMI-2."""
+    """The command line of a rank that runs `script` as a PMI-2 client."""
     return [PYTHON, "-c", FRAMES + script]
 
 
 def client(script):
-    """The words that run it as a rank."""
+    """The command line of a rank that runs `script` as a PMI-1 client."""
     return [PYTHON, "-c", CLIENT + script]
 
 
 def one_line(script, words=client):
-    """The same in words without a newline, as PMI-1 needs them of what is to be spawned."""
+    """The same command line without a newline, as PMI-1 requires for a spawned program."""
     return [PYTHON, "-c", f"exec(bytes.fromhex('{words(script)[2].encode().hex()}'))"]

@@ -1,5 +1,5 @@
-"""Runs tests that mostly wait side by side, each in a process of its own: for a file whose time goes by in waiting for
-time-outs, windows and graces. Not for one whose tests need the processors, or measure how fast something is."""
+"""Runs tests in parallel, each in its own process: for files whose tests mostly wait for timeouts and grace periods.
+Not for tests that need the processors or measure speed."""
 import json
 import os
 import pathlib
@@ -14,19 +14,19 @@ import namespaces  # noqa: E402
 
 
 def takes_long(test):
-    """Decorates a class or a test that shall start before the others."""
+    """Decorates a class or a test that starts before the others."""
     test.takes_long = True
     return test
 
 
 class SideBySide:
-    """A runner for unittest.main(). A class that has setUpClass() runs in one process, its tests one after the other."""
+    """A runner for unittest.main(). The tests of a class with setUpClass() run in one process, one after the other."""
 
     def __init__(self, at_once):
         self.at_once = at_once
 
     def run(self, suite):
-        """What each test says is printed when it has ended. A process that dies is a failure of its test."""
+        """Prints the output of each test when it has ended. If a process dies, its test has failed."""
         result = unittest.TestResult()
         waiting, running = parts(suite), {}
         start = time.monotonic()
@@ -42,7 +42,7 @@ class SideBySide:
 
 
 class Part:
-    """A process that runs a suite, from now until finish()."""
+    """A process that runs a suite; finish() collects the result."""
 
     def __init__(self, suite):
         self.suite = suite
@@ -53,7 +53,7 @@ class Part:
             self._be()
 
     def _be(self):
-        """Never returns. Runs no code of the parent's (such as its atexit)."""
+        """Runs the suite and never returns. Does not run the parent's code (such as atexit handlers)."""
         code = 1
         try:
             namespaces.die_with_parent()
@@ -89,7 +89,7 @@ class Part:
 
 
 def parts(suite):
-    """The suites that can run beside each other, those that take long first."""
+    """The suites that can run in parallel; long ones first."""
     found = {}
     for test in flat(suite):
         alone = type(test).setUpClass.__func__ is unittest.TestCase.setUpClass.__func__

@@ -1,5 +1,6 @@
-"""What every end-to-end test needs: run the binary under a time limit, on pipes or under a pty, and prove that nothing
-of the job is left. DLAUNCH is the binary, PROGRAMS the folder of tests/programs, SANITIZE how the binary was built."""
+"""Shared by all end-to-end tests: runs the binary under a time limit, on pipes or under a pty, and checks that no
+process of the job is left. DLAUNCH is the binary, PROGRAMS the folder of tests/programs, SANITIZE the sanitizers of the
+build."""
 import contextlib
 import fcntl
 import os
@@ -23,16 +24,16 @@ from side_by_side import SideBySide
 DLAUNCH = os.environ["DLAUNCH"]
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
 SANITIZED = bool(os.environ.get("SANITIZE"))
-MARKER = "E2E_MARKER"  # in the environment of all that a test starts; unique to the test
+MARKER = "E2E_MARKER"  # in the environment of every process that a test starts; unique per test
 INTERRUPTED_REPORT = re.compile(r"==\S+==Unable to get registers from thread \d+\.\s*")
-REPORTS = PROGRAMS.parent.parent / "sanitizer-reports"  # where cmake/sanitizer_options.cpp has them written
+REPORTS = PROGRAMS.parent.parent / "sanitizer-reports"  # cmake/sanitizer_options.cpp sets this folder
 TIMEOUT = 60 if SANITIZED else 30
-SKIPPED = 77  # ctest shows an entry that ends so as skipped
-NO_SKIP = bool(os.environ.get("NO_SKIP"))  # scripts/test has installed all that a test may need
+SKIPPED = 77  # exit code that ctest shows as skipped
+NO_SKIP = bool(os.environ.get("NO_SKIP"))  # scripts/test has installed everything that a test may need
 
 
 def of_process(pid, file):
-    """A file of /proc/PID; nothing once the process has ended."""
+    """The content of a file in /proc/PID, or b"" if the process has ended."""
     try:
         return pathlib.Path(f"/proc/{pid}/{file}").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -40,17 +41,17 @@ def of_process(pid, file):
 
 
 def program(name):
-    """The path of one of tests/programs."""
+    """The path of a test program (tests/programs)."""
     return str(PROGRAMS / name)
 
 
 def sh(script):
-    """The words that run a shell script as the rank's program."""
+    """The command line that runs a shell script as the rank's program."""
     return ["sh", "-c", script]
 
 
 def open_files(pid):
-    """What its descriptors are; one that it closes meanwhile may be missing."""
+    """The targets of the process's descriptors. Descriptors that the process closes meanwhile may be missing."""
     found = set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
@@ -61,14 +62,14 @@ def open_files(pid):
 class Job(subprocess.Popen):
     def __exit__(self, failure, *rest):
         if failure:
-            self.kill()  # or it would be waited for
+            self.kill()  # else Popen waits for the job
         super().__exit__(failure, *rest)
 
 
 class Case(unittest.TestCase):
-    """One test: a scratch directory as cwd and home, a clean environment, and no process left when it ends."""
+    """One test: a scratch directory as cwd and home, a clean environment, and no process left at the end."""
 
-    leaves = 10  # seconds that the job's processes may take to be gone
+    leaves = 10  # seconds until the job's processes must be gone
 
     def setUp(self):
         self.marker = uuid.uuid4().hex
@@ -83,7 +84,8 @@ class Case(unittest.TestCase):
         self.assert_no_reports()
 
     def run_dlaunch(self, *args, timeout=TIMEOUT, env=None, **options):
-        """Runs to the end; a subprocess.CompletedProcess with bytes. stdin is /dev/null unless `input` or `stdin` is given."""
+        """Runs dlaunch to its end. Returns a subprocess.CompletedProcess with bytes. stdin is /dev/null without `input`
+        and `stdin`."""
         if "input" not in options:
             options.setdefault("stdin", subprocess.DEVNULL)
         for stream in ("stdout", "stderr"):
@@ -94,13 +96,14 @@ class Case(unittest.TestCase):
                 out, err = job.communicate(options.get("input"), timeout)
             except subprocess.TimeoutExpired:
                 job.kill()
-                self.kill_leftovers()  # or they would hold the pipes open
+                self.kill_leftovers()  # else they keep the pipes open
                 out, err = job.communicate()
                 self.fail(f"hung for {timeout} s: dlaunch {args}\nstdout: {out!r}\nstderr: {err!r}")
         return subprocess.CompletedProcess(args, job.returncode, out, err)
 
     def start(self, *args, env=None, before=(), **options):
-        """A running job; it is killed, should it live when the test ends. `before`: words of a command that starts it."""
+        """Starts a job. A job that still runs at the end of the test is killed. `before`: a command line that starts
+        dlaunch."""
         options.setdefault("cwd", self.dir)
         job = Job([*map(str, before), DLAUNCH, *map(str, args)], env=self.env | (env or {}), **options)
         self.addCleanup(lambda: job.poll() is None and (job.kill(), job.wait()))
@@ -110,7 +113,7 @@ class Case(unittest.TestCase):
         self.assertEqual(result.returncode, code, f"{result.args}\nstdout: {result.stdout!r}\nstderr: {result.stderr!r}")
 
     def assert_succeeds(self, *args, **options):
-        """Ends with 0 and says nothing of its own; the ranks' stdout."""
+        """Requires exit code 0 and an empty stderr. Returns stdout."""
         result = self.run_dlaunch(*args, **options)
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr, b"")
@@ -119,7 +122,7 @@ class Case(unittest.TestCase):
     # ---- processes ----
 
     def processes(self):
-        """Of this test: {pid: command line}. Zombies have no environment, so they are not among them."""
+        """The processes of this test: {pid: command line}. Zombies are missing because they have no environment."""
         mark = f"{MARKER}={self.marker}".encode()
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -134,11 +137,11 @@ class Case(unittest.TestCase):
         self.assertEqual(left, {}, "processes of the job are left")
 
     def assert_no_reports(self):
-        """Of the sanitizers. One may be of a test that runs at the same time."""
+        """No report of a sanitizer exists. A report may belong to a test that runs at the same time."""
         found = {report.name: report.read_text(errors="replace") for report in REPORTS.glob("*")}
         for name in found:
             (REPORTS / name).unlink(missing_ok=True)
-        # The leak checker prints this when its process is killed while it runs.
+        # The leak checker prints this text if its process is killed while it runs.
         found = {name: text for name, text in found.items() if not INTERRUPTED_REPORT.fullmatch(text)}
         self.assertEqual(found, {}, "\n".join(found.values()))
 
@@ -148,12 +151,12 @@ class Case(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
 
     def find(self, part):
-        """The pids of this test's processes whose command line contains `part`."""
+        """The pids of the test's processes whose command line contains `part`."""
         return [pid for pid, command in self.processes().items() if part in command]
 
     @contextlib.contextmanager
     def under_pty(self, *args, rows=24, columns=80, env=None):
-        """A job whose three streams are a terminal that it controls: yields a Terminal."""
+        """Runs a job with a controlling terminal for its three streams. Yields a Terminal."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
@@ -187,7 +190,8 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read_until(self, wanted, timeout=TIMEOUT, after=b"", times=1):
-        """All that was shown so far, once `wanted` stands in it so many times behind the last `after`, or the job's side is closed."""
+        """Returns the output so far once `wanted` appears `times` times after the last `after`, or the job has closed
+        its side."""
         deadline = time.monotonic() + timeout
         while wanted is None or self.seen[self.seen.rindex(after) if after else 0:].count(wanted) < times:
             ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
@@ -195,7 +199,7 @@ class Terminal:
                 raise AssertionError(f"no {wanted!r} within {timeout} s, only {self.seen!r}")
             try:
                 data = os.read(self.master, 65536)
-            except OSError:  # EIO: nobody has the other side open
+            except OSError:  # EIO: no process has the other side open
                 data = b""
             if not data:
                 break
@@ -203,16 +207,17 @@ class Terminal:
         return self.seen
 
     def finish(self, timeout=TIMEOUT):
-        """The job's exit code and all that was shown."""
+        """The job's exit code and its complete output."""
         self.read_until(None, timeout)
         return self.job.wait(timeout), self.seen
 
 
-CLEAR = b"\r\x1b[K"  # what erases a status line
+CLEAR = b"\r\x1b[K"  # erases a status line
 
 
 def screen(shown):
-    """The lines that are left to see: what was erased is gone. A busy machine shows a status line where a quiet one does not."""
+    """The lines that remain visible, without erased text. A busy machine shows status lines that a quiet one does not
+    show."""
     return [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.replace(CLEAR, b"\x1b[K").split(b"\r\n")]
 
 
@@ -228,13 +233,13 @@ def cause(stderr):
 
 
 def without_notes(stderr):
-    """Without the note on more ranks than CPUs, which depends on the machine."""
+    """Removes dlaunch's notes, for example on more ranks than CPUs, which depend on the machine."""
     return b"".join(line for line in stderr.splitlines(True) if not line.startswith(b"dlaunch: note: "))
 
 
 def wait_until(condition, timeout=TIMEOUT, every=0.02):
-    """Whether the condition came true in time. One that takes long to ask, as of all processes, is asked less often: what is
-    waited for needs the processors, too."""
+    """Whether the condition became true in time. A slow condition, such as a scan of all processes, is tested less
+    often, because the awaited event needs the processors, too."""
     deadline = time.monotonic() + timeout
     while True:
         asked = time.monotonic()
@@ -247,7 +252,7 @@ def wait_until(condition, timeout=TIMEOUT, every=0.02):
 
 
 def settle(value, still=0.3, timeout=TIMEOUT, every=0.05):
-    """Whether `value` came to rest in time: it has been the same for `still` seconds."""
+    """Whether `value` stayed the same for `still` seconds before the timeout."""
     seen, since, deadline = value(), time.monotonic(), time.monotonic() + timeout
     while time.monotonic() < since + still:
         if time.monotonic() >= deadline:
@@ -259,7 +264,7 @@ def settle(value, still=0.3, timeout=TIMEOUT, every=0.05):
 
 
 def until_there(name):
-    """Shell words, for a rank: wait for a file."""
+    """Shell code for a rank: wait for a file."""
     return f"while [ ! -e {name} ]; do sleep 0.02; done"
 
 
@@ -267,39 +272,40 @@ TELL_PID = "echo $$ >pid.$RANK_ID"
 
 
 def until_ended(rank):
-    """Shell words, for a rank: wait until another one, whose words begin with TELL_PID, has ended and is reaped."""
+    """Shell code for a rank: wait until another rank, whose script begins with TELL_PID, has ended and is reaped."""
     return f"while [ ! -s pid.{rank} ] || kill -0 $(cat pid.{rank}) 2>/dev/null; do sleep 0.02; done"
 
 
 def left_since(before, listed):
-    """What `listed` names, is new since `before`, and stays: some may be of tests that run at the same time, and end."""
+    """The new entries of `listed` since `before` that remain. Tests that run at the same time may add some, which
+    disappear."""
     new = listed() - before
     wait_until(lambda: not new & listed(), 30, every=0.1)
     return new & listed()
 
 
 def kill_together(*pids):
-    """As one blow: none can act on another's end before its own."""
+    """Kills all processes at once: each is stopped first, so that it cannot react to the end of another."""
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError):  # one that was ended because of another's end
+        with contextlib.suppress(ProcessLookupError):  # the end of another process ended it
             os.kill(pid, signal.SIGKILL)
 
 
 def signals_taken(pid):
-    """Whether no signal is left that the process has not seen yet: only then does one more of its kind count."""
+    """Whether the process has no pending signal. A further signal of the same kind counts only then."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return all(int(mask, 16) == 0 for mask in re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", status, re.M))
 
 
 def unread(pipe):
-    """The bytes that lie in a pipe."""
+    """The number of bytes in a pipe."""
     return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
 
 
 def written(pids):
-    """The bytes that processes have written; those that are gone count for none."""
+    """The number of bytes that the processes have written. Ended processes are not counted."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -308,7 +314,7 @@ def written(pids):
 
 
 def resident_bytes(pid):
-    """The resident memory of a process, 0 when it is gone."""
+    """The resident memory of a process in bytes; 0 if it has ended."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -317,7 +323,8 @@ def resident_bytes(pid):
 
 
 def fnv1a64(data):
-    """As tests/programs/stdin_sum prints it; slow, so keep the data small or repeat a block that was summed once."""
+    """The hash that tests/programs/stdin_sum prints. It is slow: keep the data small, or repeat a block whose hash is
+    known."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
@@ -325,8 +332,9 @@ def fnv1a64(data):
 
 
 def main(side_by_side=1):
-    """Runs the file's tests, so many at the same time, which is fewer with sanitizers: these compute. Ends with 77 when
-    every one was skipped, after printing why; with NO_SKIP one is a failure."""
+    """Runs the tests of the file, `side_by_side` at a time (at most 2 with sanitizers, because these use much CPU
+    time). Exits with 77 after printing the reasons if all tests were skipped. With NO_SKIP, a skipped test is a
+    failure."""
     side_by_side = min(side_by_side, 2) if SANITIZED else side_by_side
     runner = SideBySide(side_by_side) if side_by_side > 1 else unittest.TextTestRunner(verbosity=2)
     run = unittest.main(module="__main__", testRunner=runner, exit=False).result

@@ -1,5 +1,5 @@
-"""Ascend devices on several hosts: --rank-table FILE and auto, `ranktable make` over a list of hosts, `check --ascend`. The
-driver's hccn_tool is a stand-in that each host has for itself."""
+"""Tests Ascend devices on several hosts: --rank-table FILE and auto, `ranktable make` over a list of hosts, `check
+--ascend`. Each host has its own stand-in for the driver's hccn_tool."""
 import json
 import os
 import pathlib
@@ -11,8 +11,8 @@ from hosts_case import HostsCase, lines
 from support import wait_until
 
 TOOL = """#!/bin/sh
-# Device $2 of host number HOST has the address 192.168.$2.HOST. What it is told to detect is a Fault when it ends in .99
-# or is in /root/unreachable.
+# Device $2 of host number HOST has the address 192.168.$2.HOST. The net health is Fault if the
+# address of the peer is listed in /root/unreachable.
 case "$#:$1:$3:$4:$5" in
 4:-i:-ip:-g:) [ "$2" -lt 8 ] || exit 9; echo "ipaddr:192.168.$2.HOST"; echo netmask:255.255.255.0 ;;
 6:-i:-netdetect:-s:address) echo "$6" >/root/peer$2 ;;
@@ -43,7 +43,7 @@ class Ascend(HostsCase):
         return ",".join(f"node{n}" + (f":{ranks}" if ranks else "") for n in range(1, self.count + 1))
 
     def table(self, name="table.json", hosts=None, devices=range(8)):
-        """Of the testbed's hosts, as the documents have it."""
+        """Writes a rank table of the testbed's hosts, in the documented format."""
         hosts = hosts or [self.address[f"node{n}"] for n in range(1, self.count + 1)]
         servers, rank = [], 0
         for number, host in enumerate(sorted(hosts), 1):
@@ -58,8 +58,8 @@ class Ascend(HostsCase):
         return table
 
 
-class Job(Ascend):
-    def test_starts_what_the_table_describes(self):
+class RankTableJob(Ascend):
+    def test_rank_table_starts_its_ranks(self):
         table = self.table()
         result = self.run_dlaunch("--rank-table", "table.json", "sh", "-c", SHOW + '; cat "$RANK_TABLE_FILE" >/root/seen',
                                   env={"RANK_TABLE_FILE": "/outer", "DEVICE_NUM": "3"})
@@ -73,14 +73,14 @@ class Job(Ascend):
         self.assertTrue(all(row[6].endswith("/table.json") for row in rows))
         self.assertEqual([row[6] for row in rows if pathlib.Path(row[6]).exists()], [])
 
-    def test_a_list_says_how_to_reach_them(self):
+    def test_hostfile_gives_slots_and_environment(self):
         self.table()
         (self.dir / "hosts").write_text("node2 slots=8 env.MINE=two\nnode1 slots=8\n")
         out = self.assert_succeeds("--rank-table", "table.json", "--hostfile", "hosts", "sh", "-c", "echo $RANK_ID $DLAUNCH_HOST $MINE")
         self.assertEqual(sorted(lines(out), key=lambda line: int(line.split()[0])),
                          [f"{r} node1" if r < 8 else f"{r} node2 two" for r in range(16)])
 
-    def test_a_list_that_disagrees(self):
+    def test_host_list_that_contradicts_the_table_is_rejected(self):
         self.table()
         for options, told in ((["-H", "node1"], "missing host \"node2\" of table.json"),
                               (["-H", "node1,node2,node3"], "unknown host \"node3\": table.json has"),
@@ -89,13 +89,13 @@ class Job(Ascend):
             with self.subTest(options=options):
                 self.assert_told(self.run_dlaunch("--rank-table", "table.json", *options, "true"), 2, told)
 
-    def test_a_broken_table_starts_nothing(self):
+    def test_broken_table_starts_nothing(self):
         self.table(devices=[0, 1, 2])
         result = self.run_dlaunch("--rank-table", "table.json", "true")
         self.assert_told(result, 2, "table.json:7:", "each has 8")
         self.assert_succeeds("--rank-table", "table.json", "--product", "a2", "true")
 
-    def test_auto(self):
+    def test_auto_makes_a_table(self):
         (self.dir / "hosts").write_text("node1 devices=0-7\nnode2 devices=[0,8)\n")
         result = self.run_dlaunch("--rank-table", "auto", "--hostfile", "hosts", "sh", "-c",
                                   SHOW + '; cat "$RANK_TABLE_FILE" >/root/seen')
@@ -109,7 +109,7 @@ class Job(Ascend):
             self.assertEqual(json.loads(self.host(number).sh("cat /root/seen")), expected)
         self.assertEqual([row[6] for row in rows if pathlib.Path(row[6]).exists()], [])
 
-    def test_auto_puts_hosts_into_the_order_that_hccl_wants(self):
+    def test_auto_orders_hosts_by_address(self):
         command = ["--rank-table", "auto", "--fake-devices", "8", "--env-for", "torch", "--display-map", "sh", "-c",
                    'echo "is $RANK_ID $DLAUNCH_HOST $MASTER_ADDR"; cat "$RANK_TABLE_FILE" >/root/seen']
         for hosts in (["-H", "node2:8,node1:8"], ["--hostfile", "hosts"]):
@@ -129,7 +129,7 @@ class Job(Ascend):
         (self.dir / "ranks").write_text("".join(f"rank {r}=node{1 + r // 8} slot=0\n" for r in range(16)))
         self.assert_exit(self.run_dlaunch("-H", "node2:8,node1:8", "--rankfile", "ranks", *command), 0)
 
-    def test_auto_says_what_is_missing(self):
+    def test_auto_reports_missing_addresses_and_devices(self):
         self.host(2).sh("rm /root/bin/hccn_tool")
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "8", "-H", self.names(8), "true")
         self.assert_told(result, 2, "node2: missing address of devices 0-7", "hccn_tool: not found in PATH", "/etc/hccn.conf")
@@ -139,7 +139,7 @@ class Job(Ascend):
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "4", "-H", self.names(4), "true")
         self.assert_told(result, 2, "each has 8")
 
-    def test_the_copy_goes_whatever_ends_the_job(self):
+    def test_copies_of_the_table_are_removed_after_every_end(self):
         self.table()
         for victim in ("launcher", "worker", "guardian"):
             with self.subTest(victim=victim):
@@ -161,8 +161,9 @@ class Job(Ascend):
 class Bind(Ascend):
     count = 1
 
-    def test_near_its_device(self):
-        """The PCI bus is a directory of ours: device 0 is on NUMA node 0, device 1 on none, device 2 on one without CPUs."""
+    def test_rank_is_bound_near_its_device(self):
+        """/sys/bus/pci is a directory of the test. Device 0 is on NUMA node 0, device 1 has no node, the node of device
+        2 has no CPUs."""
         self.host(1).sh("mount -t tmpfs none /sys/bus/pci")
         for device, node in ((0, 0), (1, -1), (2, 4000)):
             address = f"0000:c{device}:00.0"
@@ -186,7 +187,7 @@ class Make(Ascend):
         path = result.stdout.decode().rstrip("\n")
         return path, json.loads((self.dir / path).read_text())
 
-    def test_over_all_hosts_in_one_call(self):
+    def test_make_covers_all_hosts_in_one_call(self):
         (self.dir / "hosts").write_text("node2\nnode1\n")
         path, table = self.make("--hostfile", "hosts")
         self.assertEqual(path, "hccl_2s_16p.json")
@@ -194,7 +195,7 @@ class Make(Ascend):
         self.assert_exit(self.run_dlaunch("ranktable", "check", path), 0)
         self.assertEqual(self.make("-H", "node1,node2", "-o", "again.json")[1], table)
 
-    def test_devices_as_hosts_or_options_say(self):
+    def test_hostfile_and_options_choose_devices(self):
         (self.dir / "hosts").write_text("node1 devices=[4,8)\n")
         path, table = self.make("--hostfile", "hosts")
         self.assertEqual(path, f"hccl_4p_4567_{self.address['node1']}.json")
@@ -203,7 +204,7 @@ class Make(Ascend):
         self.assertEqual(path, f"hccl_2p_01_{self.address['node1']}.json")
         self.assertEqual([device["device_ip"] for device in table["server_list"][0]["device"]], ["192.168.2.1", "192.168.3.1"])
 
-    def test_versions(self):
+    def test_make_writes_versions_1_2_and_2_0(self):
         self.assertEqual(self.make("-H", "node1,node2", "--version", "1.2")[1]["version"], "1.2")
         for number in (1, 2):
             ranks = [{"device_id": d, "local_id": d, "level_list": [
@@ -216,7 +217,7 @@ class Make(Ascend):
         self.assertEqual([(rank["rank_id"], rank["device_id"], rank["level_list"][0]["net_instance_id"])
                           for rank in table["rank_list"]], [(0, 0, "s1"), (1, 1, "s1"), (2, 0, "s2"), (3, 1, "s2")])
 
-    def test_what_is_missing(self):
+    def test_make_reports_missing_addresses(self):
         self.host(1).sh("rm /root/bin/hccn_tool")
         self.host(2).sh("printf '#!/bin/sh\nexit 3\n' >/root/bin/hccn_tool")
         result = self.run_dlaunch("ranktable", "make", "-H", "node1,node2")
@@ -235,7 +236,7 @@ class Check(Ascend):
         self.assertTrue(result.stdout, result)
         return [line.split() for line in lines(result.stdout)[1:]]
 
-    def test_every_device_against_its_peer(self):
+    def test_check_compares_every_device_with_its_peer(self):
         result = self.run_dlaunch("check", "--ascend", "--devices", "0-7", "-H", "node[1-3]")
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr, b"")
@@ -244,7 +245,7 @@ class Check(Ascend):
         peers = [self.host(n).sh("cat /root/peer0 /root/peer7").split() for n in (1, 2, 3)]
         self.assertEqual(peers, [[f"192.168.0.{n}", f"192.168.7.{n}"] for n in (2, 3, 1)])
 
-    def test_faults(self):
+    def test_check_reports_faults(self):
         self.host(2).sh("printf '192.168.3.3\\n192.168.4.3\\n' >/root/unreachable")
         self.host(3).sh("rm /root/bin/hccn_tool")
         (self.dir / "hosts").write_text("node1 devices=0-7\nnode2 devices=0-7\n")
@@ -264,14 +265,14 @@ class Check(Ascend):
                           ("node2", 4, "node3", None), ("node3", 3, "node1", None), ("node3", 4, "node1", None)])
         self.assertIn("not found in PATH", found["devices"][4]["why_not"])
 
-    def test_one_host_is_only_asked(self):
+    def test_check_of_one_host_reads_net_health_only(self):
         self.host(1).sh("echo 192.168.0.9 | tee /root/peer0 >/root/unreachable; echo x >/root/peer1")
         result = self.run_dlaunch("check", "--ascend", "--devices", "0-1", "-H", "node1")
         self.assertEqual(self.rows(result), [["node1", "-", "Fault", "Success"]])
         self.assert_told(result, 1, "node1: device 0: net health: Fault")
         self.assertEqual(self.host(1).sh("cat /root/peer0"), "192.168.0.9\n")
 
-    def test_not_reached_and_no_devices(self):
+    def test_unreachable_host_and_host_without_devices_are_reported(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("check", "--ascend", "--devices", "0", "-H", "node[1-2]")
         self.assert_told(result, 125, "node2", "refused")

@@ -1,4 +1,5 @@
-"""A reader that does not keep up: memory stays bounded, nothing is lost, and the job can still be ended."""
+"""Tests a reader slower than the job's output: memory stays bounded, no byte is lost, and the job can still be ended.
+"""
 import os
 import re
 import signal
@@ -27,12 +28,14 @@ class ReaderCase(Case):
 
 class SlowReader(ReaderCase):
     def ours(self, job):
-        """The launcher and its agents: its children, where the ranks are theirs."""
+        """The pids of the launcher and its agents. Agents are children of the launcher; ranks are children of the
+        agents."""
         children = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, check=False).stdout
         return [job.pid, *map(int, children.split())]
 
     def peak_until_stalled(self, job):
-        """The most memory of launcher and agents until nobody writes any more; who goes on is watched for a while."""
+        """The peak memory of launcher and agents until no rank writes any more. A rank that continues is watched for
+        PAUSE seconds."""
         peak = 0
 
         def watch():
@@ -44,7 +47,7 @@ class SlowReader(ReaderCase):
         return peak
 
     def stalled(self, job):
-        """Once the reader that does not read has brought everybody to a halt."""
+        """Waits until the full pipe has stopped all ranks."""
         self.assertTrue(wait_until(lambda: unread(job.stdout) > 0))
         self.assertTrue(settle(lambda: written(self.processes())))
 
@@ -86,7 +89,7 @@ class SlowReader(ReaderCase):
             self.assertLessEqual(peak, 64 * MEBI)
 
     def test_no_byte_is_lost(self):
-        """100 ranks' lines, numbered by rank, with a pause before the first and in the middle."""
+        """100 ranks print lines numbered per rank. The reader pauses before the first line and in the middle."""
         ranks, lines = (20, 500) if SANITIZED else (100, 5000)
         with self.flood("-n", ranks, *sh(f'exec seq -f "$RANK_ID %.0f ........................................" 1 {lines}')) as job:
             self.stalled(job)
@@ -104,8 +107,8 @@ class SlowReader(ReaderCase):
             self.assertEqual(number, last[rank])
         self.assertEqual(last, [lines] * ranks)
 
-    def test_a_quiet_rank_is_not_starved(self):
-        """While others flood a reader that keeps up slowly, a line of another rank comes through."""
+    def test_quiet_rank_is_not_starved(self):
+        """Other ranks flood a slow reader; the line of a quiet rank still arrives."""
         with self.flood("-n", 4, *sh(f"[ $RANK_ID = 3 ] || exec yes; {until_there('go')}; echo me; exec sleep 100")) as job:
             self.stalled(job)
             (self.dir / "go").touch()
@@ -118,20 +121,20 @@ class SlowReader(ReaderCase):
             job.stdout.read()
             self.assertEqual(job.wait(support.TIMEOUT), 130)
 
-    def test_interrupt_while_the_reader_sleeps(self):
-        """The first ends the ranks; what they wrote is kept for the reader until the second."""
+    def test_second_interrupt_ends_the_wait_for_a_stopped_reader(self):
+        """The first SIGINT ends the ranks. Their output is kept for the reader until the second SIGINT."""
         with self.flood("-n", 4, "yes") as job:
             self.ranks_run("yes", 4)
             self.stalled(job)
             job.send_signal(signal.SIGINT)
             self.assert_ranks_end("yes")
-            time.sleep(0.5)  # time in which one that does not wait would end
+            time.sleep(0.5)  # a launcher that does not wait would end in this time
             self.assertIsNone(job.poll(), "it did not wait for the reader")
             job.send_signal(signal.SIGINT)
             self.assertEqual(job.wait(5), 130)
             self.assertNotIn(b"processes may be left", job.stderr.read())
 
-    def test_interrupt_then_the_reader_wakes(self):
+    def test_output_is_complete_after_an_interrupt(self):
         with self.flood("-n", 4, "yes") as job:
             self.ranks_run("yes", 4)
             self.stalled(job)
@@ -141,7 +144,7 @@ class SlowReader(ReaderCase):
             self.assertEqual(job.wait(5), 130)
         self.assertEqual(set(out.splitlines()), {b"y"})
 
-    def test_a_failure_while_the_reader_sleeps(self):
+    def test_failure_ends_the_ranks_while_the_reader_is_stopped(self):
         with self.flood("-n", 2, *sh(f"[ $RANK_ID = 1 ] || exec yes; {until_there('go')}; exit 3")) as job:
             self.ranks_run("yes", 1)
             self.stalled(job)
@@ -151,8 +154,8 @@ class SlowReader(ReaderCase):
             self.assertIn(b"rank 1", job.stderr.read())
             self.assertEqual(job.wait(5), 3)
 
-    def test_flood_of_stderr_into_one_pipe(self):
-        """`2>&1 |`: both streams of all ranks in one pipe."""
+    def test_flood_of_both_streams_into_one_pipe_is_complete(self):
+        """`2>&1 |`: stdout and stderr of all ranks share one pipe."""
         with self.start("-n", 8, *sh("seq 20000; seq 20000 >&2"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT) as job:
             self.stalled(job)
@@ -164,19 +167,19 @@ class SlowReader(ReaderCase):
 
 
 class SleepingReader(ReaderCase):
-    """Nobody reads stderr, into which dlaunch itself says much."""
+    """dlaunch prints much on stderr, and no process reads it."""
 
     CHATTY = ("-vv", "-n", 100, *sh("seq 20000 >&2; exec sleep 100"))
 
     def start_unread(self, *args, together=True):
-        """Both streams in one pipe, or stdout apart."""
+        """Starts a job with both streams in one pipe, or with stdout in /dev/null."""
         streams = (subprocess.PIPE, subprocess.STDOUT) if together else (subprocess.DEVNULL, subprocess.PIPE)
         job = self.start(*args, stdin=subprocess.DEVNULL, stdout=streams[0], stderr=streams[1])
         self.addCleanup((job.stdout or job.stderr).close)
         return job
 
     def unread_jobs(self, *args):
-        """One a way in which what dlaunch says can meet what the ranks write."""
+        """Starts one job for each way to combine dlaunch's own output with the output of the ranks."""
         return {
             "one pipe": self.start_unread(*args, *self.CHATTY),
             "stderr apart": self.start_unread(*args, *self.CHATTY, together=False),
@@ -187,7 +190,7 @@ class SleepingReader(ReaderCase):
         }
 
     def all_unread(self, jobs):
-        """Once all wait for their readers, with all that they had to say."""
+        """Waits until all jobs wait for their readers and write no more."""
         self.assertTrue(wait_until(lambda: all(unread(job.stdout or job.stderr) > 0 for job in jobs.values())))
         self.assertTrue(settle(lambda: written(self.processes()), every=0.1))
 
@@ -201,17 +204,17 @@ class SleepingReader(ReaderCase):
                 except subprocess.TimeoutExpired:
                     self.fail(f"it waits for the reader for more than {within} s")
 
-    def test_a_time_limit_holds(self):
+    def test_timeout_ends_a_job_without_reader(self):
         self.assert_end(self.unread_jobs("--timeout", 2), 124, 25)
 
-    def test_term_is_obeyed(self):
+    def test_sigterm_ends_a_job_without_reader(self):
         jobs = self.unread_jobs()
         self.all_unread(jobs)
         for job in jobs.values():
             job.terminate()
         self.assert_end(jobs, 143, 25)
 
-    def test_interrupted_twice_it_is_gone(self):
+    def test_second_interrupt_ends_a_job_without_reader(self):
         jobs = self.unread_jobs()
         self.all_unread(jobs)
         for job in jobs.values():
@@ -221,8 +224,8 @@ class SleepingReader(ReaderCase):
             job.send_signal(signal.SIGINT)
         self.assert_end(jobs, 130, 15)
 
-    def test_interrupted_twice_at_one_instant_it_is_gone(self):
-        """The second comes before there is a reader to wait for."""
+    def test_two_interrupts_at_once_end_a_job_without_reader(self):
+        """The second SIGINT arrives before the launcher waits for the reader."""
         jobs = self.unread_jobs()
         self.all_unread(jobs)
         for job in jobs.values():
@@ -232,10 +235,10 @@ class SleepingReader(ReaderCase):
         self.assert_end(jobs, 130, 15)
 
     @takes_long
-    def test_a_healthy_job_goes_on(self):
-        """Longer than agents wait for a sign of life, with more to say than waits for a reader."""
+    def test_job_with_a_late_reader_continues(self):
+        """The reader is late by more than the heartbeat timeout, and the job prints more than the launcher buffers."""
         with self.start_unread("-vv", "-n", 300, *sh("seq 3000; sleep 1; exit 0")) as job:
-            time.sleep(18)  # an agent that hears nothing for 15 s ends its ranks
+            time.sleep(18)  # an agent without messages for 15 s ends its ranks
             out = job.stdout.read()
             self.assertEqual(job.wait(support.TIMEOUT), 0, out[-500:])
         said = [line for line in out.splitlines() if line.startswith(b"dlaunch: ")]

@@ -1,4 +1,5 @@
-"""What lies between two rounds of a job: shared memory that killed ranks left, the wait before the next one, the time limit of all."""
+"""Tests what happens between two rounds of a job: removal of shared memory that killed ranks left, the delay before the
+next round, and the time limit of all rounds."""
 import json
 import os
 import pathlib
@@ -9,9 +10,9 @@ from hosts_case import lines
 from support import Case, TIMEOUT, main, of_process, screen, sh, wait_until
 
 SHARED = pathlib.Path("/dev/shm")
-LIMIT = 3 * TIMEOUT  # seconds of a job, on a machine that does other things, too
+LIMIT = 3 * TIMEOUT  # time limit of a job in seconds, on a busy machine
 
-# A rank that has a file mapped, of which it has closed the descriptor, and says so.
+# A rank with a mapped file whose descriptor is closed. The rank prints "up" when the file is mapped.
 MAPS = """
 import mmap, os, pathlib, signal, sys
 if os.environ["DLAUNCH_ROUND"] != "0":
@@ -36,8 +37,8 @@ class SharedMemory(Case):
     def names(self):
         return sorted(path.name for path in self.there())
 
-    def test_a_segment_with_the_pid_of_a_killed_rank_is_removed(self):
-        """What somebody else made meanwhile, what has the rank's pid and is open, and what only the rank can know of, stay."""
+    def test_segment_with_the_pid_of_a_killed_rank_is_removed(self):
+        """Segments of other processes, open segments, and segments with an unknown name remain."""
         with self.start("-vv", "-n", 2, "--restarts", 1, *sh(
                 f'[ "$DLAUNCH_ROUND" = 0 ] || exit 0; for each in torch_$$_{self.mark} sem.loky-$$-{self.mark} torch_$$_open_{self.mark} ckpt_$$_{self.mark}; do '
                 'echo bytes > /dev/shm/$each; done; echo $$; while [ ! -e go ]; do sleep 0.02; done; kill -9 $$'), cwd=self.dir, stdout=-1, stderr=-1) as job:
@@ -55,11 +56,12 @@ class SharedMemory(Case):
         for pid in pids:
             self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed shared memory of killed ranks: ")[2])
 
-    def test_a_segment_that_a_rank_had_mapped_is_removed(self):
-        """Its name tells nothing of the rank. One that nobody has mapped may be another job's, and is named."""
+    def test_segment_mapped_by_a_killed_rank_is_removed(self):
+        """The name does not contain the rank's pid. A segment that no rank has mapped may belong to another job: it is
+        named, not removed."""
         segment, other = SHARED / f"nccl-{self.mark}", SHARED / f"nccl-other-{self.mark}"
         script = '[ "$DLAUNCH_RANK" = 0 ] && exec python3 -c "$1" "$2"; [ "$DLAUNCH_ROUND" = 0 ] || exit 0; while [ ! -e go ]; do sleep 0.02; done; kill -9 $$'
-        for _ in range(5):  # the look at what ranks have mapped has 0.1 s, which a busy machine may need for itself
+        for _ in range(5):  # the scan of mapped files has 0.1 s, which is too short on a very busy machine
             for path in (segment, other, self.dir / "go"):
                 path.unlink(missing_ok=True)
             with self.start("-vv", "-n", 2, "--restarts", 1, *sh(script), "sh", MAPS, segment, cwd=self.dir, stdout=-1, stderr=-1) as job:
@@ -73,18 +75,18 @@ class SharedMemory(Case):
         self.assertEqual(self.names(), [other.name], err)
         self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; not in use, .*: rm .*{other}")
 
-    def test_what_was_there_before_the_job_stays(self):
+    def test_older_segments_remain(self):
         old = SHARED / f"torch_1_{self.mark}"
         old.write_text("of another job")
         self.assert_exit(self.run_dlaunch("-n", 1, "--restarts", 1, *sh('[ "$DLAUNCH_ROUND" = 1 ] || exit 3')), 0)
         self.assertEqual(self.names(), [old.name])
 
 
-class Waits(Case):
-    # Rounds that never fail in the same way.
+class Delays(Case):
+    # Each round fails in a different way.
     FAILS = sh("exit $((DLAUNCH_ROUND + 3))")
 
-    def test_the_status_line_counts_down_to_the_next_round(self):
+    def test_status_line_counts_down_to_the_next_round(self):
         with self.under_pty("-n", 2, "--restarts", 20, *self.FAILS) as terminal:
             terminal.read_until(b"starting: round ", LIMIT)
             self.assertRegex(terminal.read_until(b" s", LIMIT, after=b"starting: round "), rb"starting: round \d+ in \d+ s")
@@ -93,8 +95,9 @@ class Waits(Case):
         self.assertEqual(code, 143, seen)
         self.assertNotIn(b"starting: round", b"\n".join(screen(seen)), "it is erased")
 
-    def test_the_time_limit_ends_a_wait(self):
-        """Each round is over at once, so no limit of a single one would ever be met. Eight seconds of waiting begin after seven."""
+    def test_time_limit_ends_a_delay_between_rounds(self):
+        """Each round ends at once, so a limit per round would never be reached. A delay of eight seconds begins after
+        seven seconds."""
         result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 11, "--report", "report.json", *self.FAILS, cwd=self.dir)
         told, record = lines(result.stderr), json.loads((self.dir / "report.json").read_text())
         self.assert_exit(result, 124)
@@ -106,9 +109,10 @@ class Waits(Case):
         self.assertEqual([each["cause"] for each in record["earlier_rounds"]], record["round"] * ["rank_failed"])
 
 
-class StandingStill(Case):
-    def test_an_agent_that_stands_still_goes_with_the_job(self):
-        """Both its processes, as on a host without power; here they can be continued, so that they end."""
+class StoppedAgent(Case):
+    def test_stopped_agent_ends_with_the_job(self):
+        """Both processes of the agent are stopped, as on a host without power. Here they can be continued, so that they
+        end."""
         with self.start("--fake-hosts", "2x1", "-n", 2, "--grace", 0.5, *sh('echo "$DLAUNCH_RANK $PPID"; exec sleep 1000'), stdout=-1, stderr=-1) as job:
             worker = dict(job.stdout.readline().split() for _ in range(2))[b"1"].decode()
             agent = [int(pathlib.Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1]), int(worker)]

@@ -1,4 +1,5 @@
-"""dlaunch chaos: each fault meets a job of --fake-hosts, which recovers or names it; what cannot be is refused."""
+"""Tests dlaunch chaos on jobs of --fake-hosts: a job recovers from a fault or names it, and invalid faults are
+rejected."""
 import json
 import pathlib
 import signal
@@ -8,20 +9,20 @@ import xml.etree.ElementTree
 from hosts_case import lines
 from support import Case, TIMEOUT, main, sh, wait_until
 
-# Round 0 waits to be broken, round 1 ends well.
+# Round 0 waits for a fault; round 1 succeeds.
 RECOVERS = sh('echo "round $DLAUNCH_ROUND rank $DLAUNCH_RANK on $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000')
 WAITS = sh('echo "up $DLAUNCH_RANK"; exec sleep 1000')
 
 
 class Chaos(Case):
-    leaves = 30  # an agent whose link is held waits for three heartbeats
+    leaves = 30  # an agent whose link is stopped waits for three heartbeats
 
     def chaos(self, faults, *words, options=()):
         given = [word for fault in faults for word in ("--fault", fault)]
         return self.run_dlaunch("chaos", *given, *options, "--", *words, timeout=2 * TIMEOUT)
 
     def wait_told(self, job, part):
-        """Reads the job's stderr up to a line with that part."""
+        """Reads the job's stderr up to a line that contains `part`."""
         for line in job.stderr:
             if part in line:
                 return
@@ -31,7 +32,7 @@ class Chaos(Case):
         self.assert_exit(result, 0)
         self.assertRegex(result.stderr.decode(), rf"chaos: \d faults?, (\d+) of \1 checks hold; the job ended with {job_code}; seed \d+\n")
 
-    def test_a_killed_rank_and_a_recovery(self):
+    def test_job_recovers_from_a_killed_rank(self):
         result = self.chaos(["kill:rank=3@line:/rank 3/"], "--fake-hosts", "2x2", "--restarts", 1, *RECOVERS,
                             options=["--expect", "restarts=1,code=0,first=3", "--report", "report.json", "--junit", "junit.xml"])
         self.assert_holds(result, 0)
@@ -46,7 +47,7 @@ class Chaos(Case):
         again = self.run_dlaunch("chaos", "--plan", "report.json", "--", "dlaunch", "--fake-hosts", "2x2", "--restarts", 1, *RECOVERS)
         self.assert_holds(again, 0)
 
-    def test_any_rank_is_chosen_by_the_seed(self):
+    def test_seed_chooses_the_rank_of_any(self):
         met = set()
         for _ in range(2):
             result = self.chaos(["kill:rank=any@0s"], "-n", 4, *WAITS, options=["--seed", 7, "--report", "report.json"])
@@ -54,13 +55,13 @@ class Chaos(Case):
             met.add(json.loads((self.dir / "report.json").read_text())["faults"][0]["fault"])
         self.assertEqual(len(met), 1, met)
 
-    def test_a_killed_agent_and_a_spare_host(self):
+    def test_spare_host_replaces_a_killed_agent(self):
         result = self.chaos(["kill:agent=fake2@line:/rank 2/"], "--fake-hosts", "3x2", "-n", 4, "--spares", 1, "--restarts", 1,
                             *RECOVERS, options=["--expect", "restarts=1,code=0"])
         self.assert_holds(result, 0)
         self.assertIn(b"round 1 rank 3 on fake3\n", result.stdout)
 
-    def test_a_stopped_rank_goes_on(self):
+    def test_stopped_rank_is_continued(self):
         script = 'echo "up $DLAUNCH_RANK"; until [ -e told ]; do sleep 0.05; done; echo "done $DLAUNCH_RANK"'
         job = self.start("chaos", "--fault", "stop:rank=1@line:/up 1/+1s", "--", "-n", 2, *sh(script), stdout=-1, stderr=-1)
         with job:
@@ -70,13 +71,13 @@ class Chaos(Case):
         self.assertEqual(job.returncode, 0, err)
         self.assertIn(b"done 1\n", out)
 
-    def test_a_signal_to_the_launcher(self):
+    def test_signal_reaches_the_launcher(self):
         self.assert_holds(self.chaos(["signal:TERM:launcher@line:/up 1/"], "-n", 2, *WAITS), 143)
 
-    def test_a_killed_launcher(self):
+    def test_launcher_is_killed(self):
         self.assert_holds(self.chaos(["kill:launcher@line:/up 1/"], "--fake-hosts", "2x1", *WAITS), 137)
 
-    def test_a_link_that_is_cut_for_a_moment_loses_nothing(self):
+    def test_short_cut_of_a_link_loses_no_output(self):
         script = 'i=0; until [ -e told ]; do i=$((i+1)); echo "$DLAUNCH_RANK line $i"; sleep 0.05; done; echo "$DLAUNCH_RANK wrote $i lines"'
         job = self.start("chaos", "--fault", "cut:fake2@line:/1 line 3$/+2s", "--", "--fake-hosts", "2x1", *sh(script), stdout=-1, stderr=-1)
         with job:
@@ -89,12 +90,12 @@ class Chaos(Case):
             self.assertEqual(wrote, [f"{rank} line {i + 1}" for i in range(len(wrote))])
             self.assertEqual(last, f"{rank} wrote {len(wrote)} lines")
 
-    def test_a_link_that_is_reset_loses_its_host(self):
+    def test_reset_link_loses_its_host(self):
         result = self.chaos(["reset:fake2@line:/up 1/"], "--fake-hosts", "2x1", *WAITS)
         self.assert_holds(result, 125)
         self.assertIn(b"fake2", result.stderr)
 
-    def test_a_slow_link_loses_nothing(self):
+    def test_slow_link_loses_no_output(self):
         script = 'echo up; until [ -e told ]; do sleep 0.05; done; head -c 300000 /dev/zero | tr "\\0" x; echo'
         job = self.start("chaos", "--fault", "slow:fake1=100kB/s@line:/up/", "--report", "report.json", "--", "--fake-hosts", "1x1", *sh(script), stdout=-1, stderr=-1)
         with job:
@@ -106,30 +107,30 @@ class Chaos(Case):
         report = json.loads((self.dir / "report.json").read_text())
         self.assertGreater(report["seconds"], 2.5)
 
-    def test_files_that_are_full(self):
+    def test_full_output_file_fails_the_job(self):
         chatty = sh("while :; do echo 0123456789012345678901234567890123456789; done")
         result = self.chaos(["full:output@64KiB"], "--fake-hosts", "2x1", "--output-filename", "logs:nocopy", *chatty)
         self.assert_holds(result, 1)
         sizes = [path.stat().st_size for path in (self.dir / "logs").rglob("stdout")]
         self.assertEqual((len(sizes), max(sizes)), (2, 65536))
 
-    def test_files_that_never_are_full(self):
+    def test_full_fault_without_a_large_file_fails(self):
         result = self.chaos(["full:output@1MiB"], "--fake-hosts", "2x1", "--output-filename", "logs", "echo", "few")
         self.assert_exit(result, 3)
         self.assertRegex(result.stderr.decode(), r"broken: every planned fault fired: full:output@\w+: no file of the job reached that size\n")
 
-    def test_a_fault_that_meets_nothing_fails(self):
+    def test_fault_that_never_fires_fails(self):
         result = self.chaos(["kill:rank=0@1h"], "-n", 1, "true", options=["--junit", "junit.xml"])
         self.assert_exit(result, 3)
         self.assertIn(b"broken: every planned fault fired: kill:rank=0@3600s: the job ended before", result.stderr)
         self.assertEqual(xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().get("failures"), "1")
 
-    def test_a_broken_expectation_fails(self):
+    def test_broken_expectation_fails(self):
         result = self.chaos(["kill:rank=1@line:/up 1/"], "-n", 2, *WAITS, options=["--expect", "code=0"])
         self.assert_exit(result, 1)
         self.assertIn(b"broken: code is 0: the value is 137", result.stderr)
 
-    def test_what_cannot_be_is_refused_before_the_start(self):
+    def test_impossible_faults_are_rejected_before_the_start(self):
         started = ("touch", "started")
         for words, why in ((["--fault", "cut:fake1@1s", "--", "-n", "1", *started], b"use a proxy"),
                            (["--fault", "kill:rank=0@1s", "--", "-H", "elsewhere", *started], b"processes of other hosts"),
@@ -152,7 +153,7 @@ class Chaos(Case):
             self.assertIn(why, result.stderr)
         self.assertFalse((self.dir / "started").exists())
 
-    def test_all_is_undone_when_chaos_is_killed(self):
+    def test_faults_are_undone_if_chaos_is_killed(self):
         with self.start("chaos", "--fault", "stop:rank=1@line:/up 1/", "--", "--fake-hosts", "2x1", *WAITS, stdout=-1, stderr=subprocess.PIPE,
                         env={"TMPDIR": str(self.dir)}) as job:
             self.wait_told(job, b"stop:rank=1")

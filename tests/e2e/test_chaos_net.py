@@ -1,4 +1,4 @@
-"""dlaunch chaos on a network interface: it is cut and slowed where that is allowed, and is as before when the job is over."""
+"""Tests dlaunch chaos on a network interface: the interface is cut and slowed, and restored at the end of the job."""
 import os
 import signal
 import subprocess
@@ -8,7 +8,8 @@ from support import Case, TIMEOUT, main, sh, wait_until
 
 LINK = "ip link add name vea type veth peer name veb && ip addr add 10.9.0.1/24 dev vea && ip link set dev vea up && ip link set dev veb up && "
 
-# A rank that says that it runs, waits until the condition holds, says so, waits until it holds no more, and says that.
+# The rank prints "up", waits for the condition, prints "broken", waits for the end of the condition, and prints
+# "whole".
 WAITS = 'echo up; until {0}; do sleep 0.02; done; echo broken; while {0}; do sleep 0.02; done; echo whole'
 IS_UP = 'ip -o link show dev vea | grep -q "[<,]UP[,>]"'
 IS_DOWN = "! " + IS_UP
@@ -22,22 +23,22 @@ class Net(Case):
             self.skipTest(WHY_NOT)
 
     def chaos(self, fault, *words, before=LINK, options=()):
-        """dlaunch chaos in a network namespace of its own, with a link in it."""
+        """Runs dlaunch chaos in its own network namespace, with a link in it."""
         shell = ["unshare", "--net", "sh", "-c", before + 'exec "$@"', "sh"]
         return self.run_dlaunch("chaos", "--fault", fault, *options, "--", "-n", 1, *words, before=shell, timeout=3 * TIMEOUT)
 
-    def test_an_interface_is_cut_for_a_time(self):
+    def test_interface_is_cut_for_a_time(self):
         result = self.chaos("cut:net=vea@line:/up/+3s", *sh(WAITS.format(IS_DOWN)), options=["--expect", "code=0"])
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"up\nbroken\nwhole\n", result.stderr)
         self.assertRegex(result.stderr.decode(), r"s: cut:net=vea@line:/up/\+3s \(interface vea\)\n")
 
-    def test_an_interface_is_slowed_for_a_time(self):
+    def test_interface_is_slowed_for_a_time(self):
         result = self.chaos("slow:net=vea=1MB/s@line:/up/+3s", *sh(WAITS.format(IS_SLOW)), options=["--expect", "code=0"])
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"up\nbroken\nwhole\n", result.stderr)
 
-    def test_all_is_undone_at_the_end_of_the_job(self):
+    def test_interface_is_restored_at_the_end_of_the_job(self):
         for fault, broken in (("cut:net=vea@0s", IS_DOWN), ("slow:net=vea=1MB/s@0s", IS_SLOW)):
             after = '"$@" || exit; ip -o link show dev vea; tc qdisc show dev vea; exit; '
             result = self.chaos(fault, *sh(f"until {broken}; do sleep 0.02; done; echo broken"), before=LINK + after)
@@ -46,7 +47,7 @@ class Net(Case):
             self.assertRegex(result.stdout, rb"[<,]UP[,>]")
             self.assertNotIn(b"tbf", result.stdout)
 
-    def test_and_when_dlaunch_chaos_is_killed(self):
+    def test_interface_is_restored_if_chaos_is_killed(self):
         for fault, broken in (("cut:net=vea@0s", IS_DOWN), ("slow:net=vea=1MB/s@0s", IS_SLOW)):
             job = self.start("chaos", "--fault", fault, "--", "-n", 1, *sh(f"until {broken}; do sleep 0.02; done; echo broken; exec sleep 1000"),
                              before=["unshare", "--net", "sh", "-c", LINK + 'exec "$@"', "sh"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -60,8 +61,9 @@ class Net(Case):
     def in_space(self, space, script):
         return subprocess.run(["nsenter", f"--net=/proc/{os.getpid()}/fd/{space.fileno()}", *sh(script)], env=self.env).returncode
 
-    def test_two_on_one_interface_leave_each_others_work(self):
-        """Both are planned while it is whole; the second finds it broken, and breaks and heals nothing."""
+    def test_second_fault_does_not_touch_a_broken_interface(self):
+        """Both faults are planned for an intact interface. The second fault finds the interface broken and changes
+        nothing."""
         for fault, broken, why in (("cut:net=vea@line:/now/", IS_DOWN, b"interface vea is down already"),
                                    ("slow:net=vea=1MB/s@line:/now/", IS_SLOW, b"it already has a queueing discipline")):
             with self.subTest(fault):
@@ -83,7 +85,7 @@ class Net(Case):
                     self.assertEqual(first.wait(TIMEOUT), 0)
                     self.assertNotEqual(self.in_space(space, broken), 0)
 
-    def test_what_cannot_be_done_is_refused(self):
+    def test_faults_without_permission_or_interface_are_rejected(self):
         for fault, before, why in (
                 ("cut:net=eth77@0s", LINK, "there is no interface eth77 in this network namespace"),
                 ("cut:net=vea@0s", LINK + "ip route add default via 10.9.0.2 && ", "interface vea has further routes or IPv6 addresses, which the fault would remove"),
@@ -94,10 +96,11 @@ class Net(Case):
             self.assert_exit(result, 2)
             self.assertIn(why, result.stderr.decode())
 
-    def test_an_interface_with_a_queueing_discipline_of_its_own_keeps_it(self):
+    def test_interface_keeps_its_own_queueing_discipline(self):
         before = LINK + 'tc qdisc add dev vea root pfifo limit 7 && '
         result = self.chaos("slow:net=vea=1MB/s@0s", *sh('trap "tc qdisc show dev vea; exit" USR1; echo up; while :; do sleep 0.05; done'), before=before,
-                            options=["--fault", "signal:USR1:rank=0@line:/up/"])  # the fault before it has been tried by then
+                            # The first fault has been tried by then.
+                            options=["--fault", "signal:USR1:rank=0@line:/up/"])
         self.assert_exit(result, 3)
         self.assertIn(b"pfifo", result.stdout)
         self.assertIn(b"it already has a queueing discipline", result.stderr)

@@ -1,4 +1,4 @@
-"""Hosts asked before the job: slots that nobody said, `dlaunch hosts`, `dlaunch check`."""
+"""Tests the query of hosts before the job: slots that no host list sets, `dlaunch hosts`, `dlaunch check`."""
 import json
 import os
 import signal
@@ -18,7 +18,8 @@ class Query(HostsCase):
         self.cpus = len(os.sched_getaffinity(0))
 
     def narrow(self, number):
-        """What sshd starts there may use one CPU. An sshd calls itself a listener some time after it listens."""
+        """Restricts the processes of a host's sshd to one CPU. An sshd renames itself to listener some time after it
+        listens."""
         listeners = []
         self.assertTrue(wait_until(lambda: listeners.extend(
             pid for pid, line in self.host(number).processes().items() if "[listener]" in line) or listeners))
@@ -33,14 +34,14 @@ class Query(HostsCase):
 
 
 class Slots(Query):
-    def test_each_host_has_its_own_cpus(self):
+    def test_each_host_has_as_many_slots_as_cpus(self):
         self.narrow(2)
         result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", "uname -n")
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["node1"] * self.cpus + ["node2", "node3"])
         self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
 
-    def test_what_the_plan_does_not_use_is_let_go(self):
+    def test_agents_of_unused_hosts_end(self):
         job = self.start("-n", "1", "--hostfile", "hosts", "sh", "-c", f"uname -n; {until_there('go')}",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(job.stdout.readline(), b"node1\n")
@@ -50,16 +51,16 @@ class Slots(Query):
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"")
 
-    def test_list_with_a_star(self):
+    def test_star_stands_for_the_cpus_of_the_host(self):
         self.narrow(1)
         self.assertEqual(self.assert_succeeds("-H", "node1:*", "uname", "-n"), b"node1\n")
 
-    def test_list_with_a_star_of_one_program(self):
+    def test_star_of_one_program_is_resolved(self):
         self.narrow(2)
         out = self.assert_succeeds("-H", "node1:1", "uname", "-n", ":", "-H", "node2:*", "uname", "-n")
         self.assertEqual(sorted(lines(out)), ["node1", "node2"])
 
-    def test_dry_run_asks_and_lets_go(self):
+    def test_dry_run_queries_hosts_and_leaves_no_process(self):
         self.narrow(2)
         result = self.run_dlaunch("--dry-run", "--format", "json", "--hostfile", "hosts", "true")
         self.assert_exit(result, 0)
@@ -67,7 +68,7 @@ class Slots(Query):
         self.assertEqual([host["slots"] for host in plan["hosts"]], [self.cpus, 1, 1])
         self.assert_hosts_clean()
 
-    def test_hosts_prints_them(self):
+    def test_hosts_prints_hosts_and_slots(self):
         self.narrow(2)
         result = self.run_dlaunch("hosts", "--hostfile", "hosts")
         self.assert_exit(result, 0)
@@ -75,13 +76,13 @@ class Slots(Query):
         self.assertEqual([row[:2] for row in rows], [["host", "slots"], ["node1", str(self.cpus)], ["node2", "1"], ["node3", "1"]])
         self.assertIn("hosts:3", rows[3])
 
-    def test_hosts_reaches_nobody_when_all_is_said(self):
+    def test_hosts_connects_to_no_host_if_all_slots_are_known(self):
         result = self.run_dlaunch("hosts", "-H", "node1:4,nowhere:2", "--format", "json")
         self.assert_exit(result, 0)
         self.assertEqual([host["slots"] for host in json.loads(result.stdout)["hosts"]], [4, 2])
         self.assertEqual(self.connections(1), 0)
 
-    def test_all_that_cannot_be_reached_are_told(self):
+    def test_unreachable_hosts_are_named(self):
         (self.dir / "hosts").write_text("node1\nnowhere\nnode2\n")
         self.host(2).kill_sshd()
         result = self.run_dlaunch("--hostfile", "hosts", "true")
@@ -89,7 +90,7 @@ class Slots(Query):
         self.assert_told(result, 125, "nowhere")
         self.assert_told(result, 125, "node2", "refused")
 
-    def test_wait_hosts_waits_for_one_that_boots(self):
+    def test_wait_hosts_waits_for_a_booting_host(self):
         self.host(2).kill_sshd()
         job = self.start("-v", "--wait-hosts", "20", "--hostfile", "hosts", "uname", "-n", stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -99,19 +100,19 @@ class Slots(Query):
         self.assert_exit(result, 0)
         self.assertIn(b"node2\n", result.stdout)
 
-    def test_interrupted(self):
+    def test_interrupt_ends_the_query(self):
         self.cut(2)
         job = self.start("--hostfile", "hosts", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
         self.assertTrue(wait_until(lambda: self.connections(1) == 1 and self.connections(3) == 1))
         interrupt(job)
         result, took = self.finish(job)
-        self.assertLess(took, 6)  # a connection has 10 s
+        self.assertLess(took, 6)  # the timeout of a connection is 10 s
         self.assert_told(result, 130, "SIGINT", "no rank was started")
         self.assertEqual(self.bed.head.find("ssh "), [])
         self.assert_hosts_clean()
 
-    def test_launcher_is_killed(self):
+    def test_killed_launcher_leaves_no_process(self):
         self.cut(2)
         job = self.start("--hostfile", "hosts", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
@@ -122,7 +123,7 @@ class Slots(Query):
 
 
 class Check(Query):
-    def test_all_holds(self):
+    def test_check_succeeds_on_three_hosts(self):
         result = self.run_dlaunch("check", "-H", "node[1-3]", "sh")
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr, b"")
@@ -133,8 +134,8 @@ class Check(Query):
         self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
         self.assert_hosts_clean()
 
-    def test_what_does_not_hold(self):
-        """A directory that is missing on one host, a program on another, a name that one does not know."""
+    def test_check_reports_each_failure(self):
+        """A missing directory on one host, a missing program on another, an unknown name on the third."""
         empty = self.bed.dir / "empty"
         empty.mkdir()
         here = self.dir / "here"
@@ -163,7 +164,7 @@ class Check(Query):
         self.assertEqual(sorted(sum((each["hosts"] for each in found["findings"]), [])), ["node1", "node2", "node3"])
         self.assertLess(abs(hosts["node2"]["clock_offset_s"]) - hosts["node2"]["clock_error_s"], 1)
 
-    def test_each_program_is_looked_for_on_its_own_hosts(self):
+    def test_each_program_is_checked_on_its_own_hosts(self):
         self.host(2).sh("printf '#!/bin/sh\n' >/root/tool; chmod +x /root/tool")
         result = self.run_dlaunch("check", "-H", "node1", "sh", ":", "-H", "node2", "/root/tool")
         self.assert_exit(result, 0)
@@ -171,8 +172,8 @@ class Check(Query):
         self.assertIn("/root/tool", rows["node2"])
         self.assertNotIn("/root/tool", rows["node1"])
 
-    def test_a_script_is_looked_for_on_every_host(self):
-        """One host has another disk where the script would be."""
+    def test_script_is_checked_on_every_host(self):
+        """The directory of the script is empty on one host."""
         (self.dir / "train.py").write_text("")
         empty = self.bed.dir / "empty"
         empty.mkdir()
@@ -190,7 +191,7 @@ class Check(Query):
         result = self.run_dlaunch("check", "-H", "node2", "--wdir", "/", "sh", "etc/passwd")
         self.assert_exit(result, 0)
 
-    def test_a_script_of_ranks_with_their_own_directories(self):
+    def test_script_of_ranks_with_rank_dirs_must_be_staged(self):
         (self.dir / "train.py").write_text("")
         check = ["check", "-H", "node1", "--rank-dir", "run{rank}", "python3"]
         self.assert_told(self.run_dlaunch(*check, "train.py"), 1, "train.py is not in --stage")
@@ -198,12 +199,12 @@ class Check(Query):
         self.assert_told(self.run_dlaunch(*check, "../other.py"), 1, "cannot read other.py")
         self.assert_exit(self.run_dlaunch("check", "--stage", "*.py", *check[1:], "train.py"), 0)
 
-    def test_a_misspelt_variable_is_told(self):
+    def test_misspelt_variable_is_reported(self):
         result = self.run_dlaunch("check", "-H", "node1", env={"DLAUNCH_GRCE": "4"})
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: unknown option; use DLAUNCH_GRACE\n")
 
-    def test_one_is_not_reached(self):
+    def test_unreachable_host_is_reported(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("check", "-H", "node[1-3]")
         self.assert_told(result, 125, "node2", "refused")
@@ -211,13 +212,13 @@ class Check(Query):
         self.assertIn("not reached", rows["node2"])
         self.assertTrue(rows["node1"].endswith("all"), rows)
 
-    def test_two_names_of_one_host(self):
+    def test_two_names_of_one_host_are_reported(self):
         address = self.bed.addresses()["node1"]
         self.bed.head.sh(f"sed -n 's/^node1 /{address} /p' /root/.ssh/known_hosts >>/root/.ssh/known_hosts")
         result = self.run_dlaunch("check", "-H", f"node1,{address}")
         self.assert_told(result, 0, "note:", "node1", address, "names of one host")
 
-    def test_a_program_of_that_name_can_be_run(self):
+    def test_program_named_check_can_be_run(self):
         (self.dir / "check").write_text("#!/bin/sh\necho it ran\n")
         (self.dir / "check").chmod(0o755)
         path = {"PATH": f"{self.dir}:{os.environ['PATH']}"}

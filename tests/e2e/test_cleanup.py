@@ -1,4 +1,4 @@
-"""Whatever dies, and however: nothing of the job outlives it, and nothing that is not the job's is touched."""
+"""Tests that no process of a job outlives it, whichever process dies, and that other processes are not touched."""
 import contextlib
 import functools
 import os
@@ -12,7 +12,7 @@ import time
 import support
 from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, signals_taken, until_there, wait_until
 
-# Ranks with a child in a session of its own, and a daemon that ignores TERM.
+# Each rank has a child in its own session, and a daemon that ignores SIGTERM.
 DAEMONS = '(trap "" HUP TERM INT; setsid sleep 1000 &); setsid sleep 1000 & echo up; '
 LIVES = DAEMONS + "sleep 1000"
 
@@ -25,7 +25,7 @@ def oom_score_adj(pid):
 
 
 def become(user, own):
-    """A preexec_fn: this user, with this oom_score_adj."""
+    """A preexec_fn: sets the user and the oom_score_adj."""
     pathlib.Path("/proc/self/oom_score_adj").write_text(str(own))
     if user != os.geteuid():
         os.setgroups([])
@@ -34,7 +34,7 @@ def become(user, own):
 
 
 def stat_fields(pid):
-    """State and parent of a process; none when it is gone."""
+    """State and parent of a process; None if it has ended."""
     with contextlib.suppress(OSError):
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0], int(fields[1])
@@ -42,14 +42,14 @@ def stat_fields(pid):
 
 
 def children(pid):
-    """{pid: state}, zombies too."""
+    """{pid: state}, including zombies."""
     found = {int(p): stat_fields(p) for p in os.listdir("/proc") if p.isdigit()}
     return {p: facts[0] for p, facts in found.items() if facts and facts[1] == pid}
 
 
 class Cleanup(Case):
     def job(self, *args, ranks=2, wait=True, **options):
-        """A running job whose ranks have said "up", and the pids of its agent: guardian and worker."""
+        """A running job whose ranks have printed "up", and the pids of its agent: guardian and worker."""
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
         job = self.start("-n", ranks, "--grace", 1, *args, **options)
@@ -68,14 +68,14 @@ class Cleanup(Case):
         job.wait(self.leaves)
         self.assertTrue(wait_until(lambda: not any(map(is_agent, pids)), self.leaves), "an agent is left")
 
-    def test_launcher_is_signalled(self):
+    def test_signalled_launcher_leaves_no_process(self):
         for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)):
             with self.subTest(signal=number.name):
                 job, *agents = self.job(*sh(LIVES))
                 job.send_signal(number)
                 self.assert_gone(job, *agents, code=code)
 
-    def test_a_daemon_that_prints_for_ever_does_not_hold_the_job(self):
+    def test_daemon_that_prints_forever_does_not_block_the_job(self):
         for way in ((), ("--exec", "env X={host}", "-H", "elsewhere")):
             with self.subTest(way=way):
                 result = self.run_dlaunch(*way, "-n", 1, *sh('setsid sh -c "while :; do echo more; sleep 0.05; done" & echo mine'))
@@ -83,7 +83,7 @@ class Cleanup(Case):
                 self.assertIn(b"mine\n", result.stdout)
                 self.assert_nothing_left()
 
-    def test_launcher_is_told_twice(self):
+    def test_second_interrupt_kills_the_ranks(self):
         job = self.start("-n", 2, "--grace", 60, *sh('trap "echo told" INT; trap "" TERM; ' + DAEMONS + "while :; do sleep 0.05; done"), stdout=subprocess.PIPE)
         with job:
             self.assertEqual(job.stdout.readline() + job.stdout.readline(), b"up\nup\n")
@@ -94,17 +94,18 @@ class Cleanup(Case):
             self.assertEqual(job.wait(5), 130)
             self.assertEqual(self.processes(), {})
 
-    def test_interrupt_while_daemons_are_ended(self):
-        """The ranks have ended well; who does not wait for the grace of what they left may say so."""
+    def test_interrupt_skips_the_grace_of_daemons(self):
+        """The ranks have succeeded. An interrupt ends the wait for the grace period of the daemons that they left."""
         job = self.start("-n", 1, "--grace", 60, *sh(DAEMONS), stdout=subprocess.PIPE)
         with job:
             self.assertEqual(job.stdout.readline(), b"up\n")
-            self.assertTrue(wait_until(lambda: len(self.processes()) == 2))  # the launcher and who ignores TERM
+            # The launcher and the daemon that ignores SIGTERM
+            self.assertTrue(wait_until(lambda: len(self.processes()) == 2))
             job.send_signal(signal.SIGINT)
             self.assertEqual(job.wait(5), 0)
             self.assertEqual(self.processes(), {})
 
-    def test_agent_that_does_not_answer_is_ended_with_its_ranks(self):
+    def test_agent_that_does_not_answer_ends_with_its_ranks(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(worker, signal.SIGSTOP)
         os.kill(guardian, signal.SIGKILL)
@@ -115,16 +116,16 @@ class Cleanup(Case):
         self.assertEqual(self.processes(), {})
         self.assertFalse(is_agent(worker))
 
-    def test_a_worker_that_stands_still_goes_when_its_guardian_is_told(self):
-        """As by the launcher, once it has given the host up and ends the command that led there."""
+    def test_stopped_worker_ends_if_its_guardian_gets_sigterm(self):
+        """The launcher sends the SIGTERM when it has given up the host and ends the command that led to it."""
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(worker, signal.SIGSTOP)
         self.assertTrue(wait_until(lambda: stat_fields(worker)[0] == "T"))
         os.kill(guardian, signal.SIGTERM)
         self.assert_gone(job, guardian, worker, code=125)
 
-    def test_an_agent_that_is_told_while_it_stands_still_lives_on(self):
-        """As a batch system does: all is stopped, told, and continued."""
+    def test_stopped_agent_survives_sigterm_until_continued(self):
+        """A batch system may do this: it stops, signals and continues all processes."""
         job, guardian, worker = self.job(*sh(LIVES))
         for pid in (worker, guardian):
             os.kill(pid, signal.SIGSTOP)
@@ -134,8 +135,8 @@ class Cleanup(Case):
             os.kill(pid, signal.SIGCONT)
         self.assert_gone(job, guardian, worker, code=143)
 
-    def test_when_memory_runs_out_the_kernel_takes_a_rank_first(self):
-        """All begin with what the user set; whoever descends from a rank is taken as it is."""
+    def test_kernel_kills_a_rank_first_when_memory_runs_out(self):
+        """All processes start with the user's oom_score_adj. Ranks and their descendants get a higher one."""
         for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
             for own, ranks in ((0, 300), (900, 1000)):
                 with self.subTest(user=user, own=own):
@@ -147,50 +148,50 @@ class Cleanup(Case):
                     job.terminate()
                     self.assert_gone(job, guardian, worker, code=143)
 
-    def test_worker_is_killed(self):
+    def test_killed_worker_leaves_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(worker, signal.SIGKILL)
         self.assert_gone(job, guardian, worker, code=125)
 
-    def test_guardian_is_killed(self):
+    def test_killed_guardian_leaves_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(guardian, signal.SIGKILL)
         self.assert_gone(job, guardian, worker, code=125)
 
-    def test_both_are_killed(self):
+    def test_killed_agent_leaves_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         rank, *_ = children(worker)
         job_id = re.search(rb"DLAUNCH_JOB_ID=(\w+)", pathlib.Path(f"/proc/{rank}/environ").read_bytes())[1].decode()
         kill_together(guardian, worker)
         self.assertEqual(job.wait(support.TIMEOUT), 125)
-        self.assertEqual(self.processes(), {})  # the launcher saw to it before it left
+        self.assertEqual(self.processes(), {})  # the launcher has waited for them
         self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"dlaunch-kvs_{job_id}-*")), [])
 
-    def test_launcher_and_guardian_are_killed(self):
+    def test_killed_launcher_and_guardian_leave_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         kill_together(job.pid, guardian)
         self.assert_gone(job, guardian, worker)
 
-    def test_launcher_and_worker_are_killed(self):
+    def test_killed_launcher_and_worker_leave_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         kill_together(job.pid, worker)
         self.assert_gone(job, guardian, worker)
 
-    def test_normal_end_with_daemons(self):
+    def test_successful_job_ends_its_daemons(self):
         job, *agents = self.job(*sh(DAEMONS + until_there("go")))
         (self.dir / "go").touch()
         self.assertEqual(job.wait(support.TIMEOUT), 0)
         self.assertEqual(self.processes(), {})
         self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
 
-    def test_failure_with_daemons(self):
+    def test_failed_job_ends_its_daemons(self):
         job, *agents = self.job(*sh(DAEMONS + '[ "$RANK_ID" = 0 ] || { ' + until_there("go") + '; exit 3; }; sleep 1000'))
         (self.dir / "go").touch()
         self.assertEqual(job.wait(support.TIMEOUT), 3)
         self.assertEqual(self.processes(), {})
         self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
 
-    def test_the_launchers_own_children_are_left_alone(self):
+    def test_children_of_the_launcher_from_before_exec_survive(self):
         for lose_the_agents in (False, True):
             with self.subTest(lose_the_agents=lose_the_agents):
                 rank = "sleep 1000" if lose_the_agents else until_there("go")
@@ -205,7 +206,7 @@ class Cleanup(Case):
                     self.assertEqual(list(self.processes().values()), ["sleep 1234 "])
                     self.kill_leftovers()
 
-    def test_two_jobs_side_by_side(self):
+    def test_killed_job_does_not_touch_another_job(self):
         one, *agents = self.job(*sh(LIVES))
         os.mkfifo(self.dir / "go")
         other, *_ = self.job(*sh("echo up; read word <go; echo alive"))
@@ -218,7 +219,7 @@ class Cleanup(Case):
         self.assertEqual(other.wait(support.TIMEOUT), 0)
         self.assert_gone(one, *agents)
 
-    def test_no_files_are_left(self):
+    def test_job_leaves_no_files(self):
         (self.dir / "tmp").mkdir()
         before = dlaunch_files()
         env = {"TMPDIR": str(self.dir / "tmp")}
@@ -227,13 +228,14 @@ class Cleanup(Case):
         job, *agents = self.job(*sh(LIVES), env=env)
         job.kill()
         self.assert_gone(job, *agents)
-        self.assertEqual(os.listdir(self.dir), ["tmp"])  # it is the home, too
+        self.assertEqual(os.listdir(self.dir), ["tmp"])  # the directory is also the home
         self.assertEqual(os.listdir(self.dir / "tmp"), [])
         self.assertEqual(left_since(before, dlaunch_files), set())
 
 
 class AsPid1(Case):
-    """As in a container without an init. Killing PID 1 would clean up by itself, so these end by TERM."""
+    """dlaunch as PID 1, as in a container without an init. SIGTERM ends the jobs, because the end of PID 1 kills all
+    processes of its namespace."""
 
     def setUp(self):
         super().setUp()
@@ -251,7 +253,7 @@ class AsPid1(Case):
             finally:
                 self.kill_leftovers()
 
-    def test_others_orphans_are_reaped(self):
+    def test_foreign_orphans_are_reaped(self):
         with self.as_pid_1(f'({until_there("go")} &); exec "{DLAUNCH}" -n 1 sh -c "echo up; sleep 1000"') as (job, first):
             self.assertEqual(len(children(first)), 2)
             (self.dir / "go").touch()
@@ -268,7 +270,7 @@ class AsPid1(Case):
             self.assertEqual(job.stdout.readline(), b"term\n")
             self.assertEqual(job.wait(support.TIMEOUT), 143)
 
-    def test_no_zombie_while_ranks_leave_orphans(self):
+    def test_orphans_of_ranks_leave_no_zombies(self):
         with self.as_pid_1(f'exec "{DLAUNCH}" -n 2 sh -c \'for i in 1 2 3; do (setsid sh -c ": >$RANK_ID.$i" &); done; '
                            f'[ $RANK_ID = 1 ] || echo up; sleep 1000\'') as (job, first):
             guardian, = children(first)
@@ -286,7 +288,7 @@ def is_agent(pid):
 
 
 def dlaunch_files():
-    """In the places that all programs share, less those of tests."""
+    """Files of dlaunch in the shared directories, without those of tests."""
     return {str(path) for folder in ("/tmp", "/var/tmp", "/dev/shm") for path in pathlib.Path(folder).glob("*dlaunch*")
             if "dlaunch-e2e-" not in path.name}
 

@@ -1,7 +1,7 @@
-"""Public command lines of other launchers. Each line is planned through a link with the launcher's name, and the plan or
-error is compared with tests/corpus/outcomes.tsv. A refused line also has a reason: its launcher rejects the line too, or
-dlaunch does not support the line. tests/corpus/README.md describes the files and the update after a change. With
-CORPUS=FILE the lines of FILE are planned and counted, without a comparison."""
+"""Tests public command lines of other launchers. Each line is planned through a link with the launcher's name, and the
+plan or error is compared with tests/corpus/outcomes.tsv. A refused line also has a reason: its launcher rejects the
+line too, or dlaunch does not support the line. tests/corpus/README.md describes the files and the update after a
+change. With CORPUS=FILE the lines of FILE are planned and counted, without a comparison."""
 import collections
 import concurrent.futures
 import csv
@@ -18,17 +18,18 @@ import support
 ROOT = pathlib.Path(__file__).parents[2]
 LINES = pathlib.Path(os.environ.get("CORPUS", ROOT / "tests/corpus/lines.tsv"))
 OUTCOMES = ROOT / "tests/corpus/outcomes.tsv"
-SPELLINGS = ROOT / "tests/corpus/spellings.tsv"  # lines in the spellings that their launchers' parsers allow, with what they become
+# Lines in spellings that the parsers of their launchers allow, with the outcomes.
+SPELLINGS = ROOT / "tests/corpus/spellings.tsv"
 PAGE = ROOT / "tests/corpus/README.md"
 UPDATE = bool(os.environ.get("DLAUNCH_UPDATE_GOLDEN"))
 NAMES = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
          "accelerate-launch")
 FAMILIES = (("torchrun", "torch.distributed.run", "torch.distributed.launch"), ("accelerate",), ("msrun", "deepspeed", "horovodrun"),
             ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"), ("srun",))
-# A link cannot stand for a Python module.
+# A link cannot replace a Python module.
 MODULE = re.compile(r"\bpython[\d.]*(?: -u)? -m (torch\.distributed\.(?:run|launch))\b")
 PLAN = {"DLAUNCH_DRY_RUN": "1", "DLAUNCH_FORMAT": "json", "DLAUNCH_OVERSUBSCRIBE": "1"}
-# Of lines by which their launcher starts nothing where they are planned, either.
+# Lines that their own launcher rejects.
 NOTHING = (
     (r"deepspeed --num_nodes", "DeepSpeed finds no hostfile"),
     (r"deepspeed --include=\$", "the variable's value names no host"),
@@ -45,7 +46,7 @@ NOTHING = (
     (r"prterun --rtos donotlaunch .*node0:N", "its letters stand for numbers"),
     (r"accelerate launch --mixed_precison", "the option is misspelt"),
 )
-# Of lines that their launcher starts and dlaunch cannot.
+# Lines that their own launcher starts and dlaunch does not support.
 CANNOT = (
     (r"deepspeed --autotuning", "DeepSpeed's tuner starts many jobs"),
     (r"horovodrun .*--min-np", "hosts would come and go in a job"),
@@ -66,7 +67,7 @@ def rows(path):
 
 
 def folded(numbers):
-    """0-3,8 for 0, 1, 2, 3 and 8."""
+    """Returns "0-3,8" for 0, 1, 2, 3 and 8."""
     text, rest = [], list(numbers)
     while rest:
         last = next(i for i, number in enumerate(rest) if i + 1 == len(rest) or rest[i + 1] != number + 1)
@@ -76,11 +77,11 @@ def folded(numbers):
 
 
 class Needs:
-    """What a line wants to find: variables, files, devices, a resource manager's job."""
+    """The requirements of a line: variables, files, devices, a batch job."""
 
     def __init__(self, text, directory, line):
         self.env = {}
-        self.moved = {}  # absolute names of the line, and where those files are
+        self.moved = {}  # absolute names in the line, and the paths of the test's files
         for name, lines in re.findall(r"file:(\S+?)\(([^)]*)\)", text):
             path = directory / name.lstrip("/")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +94,7 @@ class Needs:
             if word == "slurm-allocation" or word.startswith("hosts-of-allocation"):
                 self.env.update(SLURM)
             elif word == "started-on-every-node" and "rdzv" not in line:
-                self.env["PET_NODE_RANK"] = "0"  # as its operator sets it on the first of them
+                self.env["PET_NODE_RANK"] = "0"  # the operator sets this value on the first node
             elif word.startswith("devices:"):
                 self.env["DLAUNCH_FAKE_DEVICES"] = word.partition(":")[2]
             elif equals and re.fullmatch(r"\w+", name):
@@ -109,14 +110,14 @@ class Corpus(support.Case):
             (self.bin / name).symlink_to(support.DLAUNCH)
 
     def planned(self, number, row):
-        """What becomes of a line, as text."""
+        """The outcome of a line as text."""
         directory = self.dir / str(number)
         directory.mkdir()
         needs = Needs(row["needs"] or "", directory, row["line"])
         line = MODULE.sub(r"dlaunch --as \1", row["line"])
         for name, place in needs.moved.items():
             line = line.replace(name, place)
-        # PATH has nothing else: whatever a line would run beside its launcher is not there.
+        # PATH contains only the links: other programs of a line are not found.
         env = {"PATH": str(self.bin), "HOME": str(self.dir), support.MARKER: self.marker} | PLAN | needs.env
         if support.SANITIZED:
             env["ASAN_OPTIONS"] = "verify_asan_link_order=0"  # for lines that set LD_PRELOAD
@@ -136,7 +137,7 @@ class Corpus(support.Case):
 
     @staticmethod
     def reason(line, outcome):
-        """What it says of a line that is refused."""
+        """The kind of a rejected line, and the reason."""
         for text, reasons in (("starts nothing there", NOTHING), ("cannot be meant here", CANNOT)):
             for pattern, why in reasons:
                 if outcome.startswith("refused") and re.match(pattern, line):
@@ -145,7 +146,8 @@ class Corpus(support.Case):
 
     @staticmethod
     def summary(plan, env):
-        """Hosts and ranks, devices, then the variables that the line adds and the programs, or the line of dlaunch's."""
+        """Hosts and ranks, devices, then the variables that the line adds and the programs, or the equivalent dlaunch
+        line."""
         ranks = plan["ranks"]
         hosts = []
         for index, host in enumerate(plan["hosts"]):
@@ -161,7 +163,7 @@ class Corpus(support.Case):
             text += f" | {app['ranks']} of {shlex.join(app['argv'])}" + (f" with {' '.join(added)}" if added else "")
         return text
 
-    def test_each_line_becomes_what_is_held(self):
+    def test_each_line_has_its_recorded_outcome(self):
         lines = rows(LINES)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(self.planned, range(len(lines)), lines))
@@ -194,10 +196,10 @@ class Corpus(support.Case):
         self.assertEqual([row["line"] for row, outcome in zip(lines, outcomes) if outcome.startswith("refused")], [], "and nobody says why")
         for family in (*FAMILIES, [name for names in FAMILIES for name in names]):
             of_it = sum((counts[name] for name in family), collections.Counter())
-            least = 0.95 if family != ("srun",) else 0.84  # a ninth of its lines starts containers by a plugin
+            least = 0.95 if family != ("srun",) else 0.84  # a ninth of the lines of srun starts containers by a plugin
             self.assertGreaterEqual(of_it["accepted"], least * (of_it["lines"] - of_it["starts nothing there"]), family)
 
-    def test_spellings(self):
+    def test_each_spelling_has_its_recorded_outcome(self):
         lines = rows(SPELLINGS)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(self.planned, range(len(lines)), lines))

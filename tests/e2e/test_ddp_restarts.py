@@ -1,6 +1,6 @@
-"""A training with PyTorch that writes checkpoints is broken in its midst, and ends at the digits of one that nobody disturbed.
-Every kind of fault meets a job of its own. DLAUNCH_SLOW=all in the environment adds the faults after which a
-host falls silent: a cut link and a power-off, each of which takes its half minute."""
+"""Tests restarts of a PyTorch training with checkpoints: after a fault, the loss ends at the same digits as without a
+fault. Each kind of fault has its own job. DLAUNCH_SLOW=all in the environment adds two faults that silence a host, each
+of which takes about 30 s: a cut link and a power-off."""
 import contextlib
 import os
 import pathlib
@@ -13,20 +13,20 @@ import support
 from hosts_case import HostsCase, lines, own_lines
 
 DDP = pathlib.Path(__file__).parents[2] / "examples" / "ddp.py"
-PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is; hosts see it too
+PYTHON = "/usr/bin/python3"  # Debian's Python, for which python3-torch is built; hosts have it too
 NO_TORCH = subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True, text=True, check=False).stderr
 ALL = os.environ.get("DLAUNCH_SLOW") == "all"
 STEPS = 200
 BROKEN_AT = b"step 50 "
 LOSS = re.compile(rf"step (\d+) of {STEPS} on 4 ranks: loss (\d\.\d{{9}})")
-LIMIT = 3 * support.TIMEOUT  # seconds for the starts of PyTorch, on a machine that does other things, too
+LIMIT = 3 * support.TIMEOUT  # seconds for the starts of PyTorch on a busy machine
 FULL = 6  # the first host of the job whose disk gets full
 DISK = 128 << 10  # bytes of the disk that gets full
 
 
 def kill(pids):
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError):  # its other process has ended it
+        with contextlib.suppress(ProcessLookupError):  # the other process of the agent has ended it
             os.kill(pid, signal.SIGKILL)
 
 
@@ -36,7 +36,8 @@ class DdpRestarts(HostsCase):
     def setUp(self):
         if NO_TORCH:
             self.skipTest(f"{PYTHON}: {NO_TORCH.splitlines()[-1]}: scripts/install-packages torch")
-        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="dlaunch-e2e-disk-"))  # hosts see what is mounted before they are made
+        # Hosts see file systems that were mounted before the host was created
+        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="dlaunch-e2e-disk-"))
         self.addCleanup(self.disk.rmdir)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "e2e", self.disk], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
@@ -47,15 +48,15 @@ class DdpRestarts(HostsCase):
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def broken_training(self, first, checkpoint):
-        """On four hosts and a spare one."""
+        """Starts a training on four hosts and a spare host."""
         return self.training(",".join(f"node{number}:1" for number in range(first, first + 5)), checkpoint, "--restarts", 9, "--spares", 1)
 
     def losses(self, out):
-        """Of the last round that told of each step."""
+        """The losses of each step in the last round that printed the step."""
         return dict(LOSS.findall(out.decode()))
 
     def read_to(self, job, part):
-        """What it has written up to a line with that part."""
+        """The output up to a line that contains `part`."""
         read = b""
         for line in job.stdout:
             read += line
@@ -72,7 +73,8 @@ class DdpRestarts(HostsCase):
         self.bed.head.drop_both_ways(self.host(first))
 
     def power_off(self, first):
-        """Nothing on the host has time to say goodbye, and then there is no host."""
+        """The link is cut first, so that no process can send a last message; then all processes of the host are killed.
+        """
         host = self.host(first)
         self.bed.head.drop_both_ways(host)
         kill(host.processes())
@@ -83,7 +85,7 @@ class DdpRestarts(HostsCase):
             while True:
                 file.write(b"x" * 4096)
 
-    def test_the_loss_ends_at_the_same_digits(self):
+    def test_loss_after_a_fault_equals_the_loss_without(self):
         calm, err = self.training("localhost:4", self.dir / "calm").communicate(timeout=LIMIT)
         calm = self.losses(calm)
         self.assertEqual(list(calm), [str(step) for step in range(10, STEPS + 1, 10)], err)
@@ -103,10 +105,11 @@ class DdpRestarts(HostsCase):
                     self.assertIn(f"node{first + 4} takes the ranks of node{first}", self.said)
         if ALL:
             self.bed.head.deliver(self.host(11))
-            kill(pid for pid, line in self.host(11).strangers().items() if line.startswith("sshd: "))  # of a client that is gone
+            # connections of ended clients
+            kill(pid for pid, line in self.host(11).strangers().items() if line.startswith("sshd: "))
 
     def free_disk(self, job):
-        """Once a round has met the full disk."""
+        """Frees the disk after a round has failed on it."""
         said = b""
         while b"; restart 1 of" not in said:
             line = job.stderr.readline()
@@ -121,7 +124,7 @@ class DdpRestarts(HostsCase):
         self.said = "\n".join(own_lines(said + err))
         self.assertEqual(job.returncode, 0, said + err)
         self.assertIn("; restart 1 of 9", self.said)
-        found = self.losses(read + out)  # less what a killed agent had not sent yet
+        found = self.losses(read + out)  # without lines that a killed agent had not sent yet
         self.assertEqual(found, {step: loss for step, loss in calm.items() if step in found})
         self.assertEqual(list(found)[-1], str(STEPS))
         self.assertNotIn("step 10 ", out.decode(), "it began anew")

@@ -1,4 +1,5 @@
-"""Debuggers: gdb in place of one rank, with its input, and gdb on a rank that runs, by the record's pid."""
+"""Tests debuggers: gdb in place of one rank, with its input, and gdb attached to a running rank by the pid in the
+record."""
 import json
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ NO_MPICH = None if shutil.which("mpicc.mpich") else "no mpicc.mpich: scripts/ins
 
 
 def backtrace(pid):
-    """The words that print it."""
+    """The command line that prints the backtrace."""
     return ["gdb", "-nx", "-q", "-p", str(pid), "-batch", "-ex", "bt"]
 
 
@@ -29,14 +30,14 @@ class OneRank(Case):
         ring = program("mpich/mpi_ring")
         return ["--stdin", 3, "-n", 3, ring, ":", "-n", 1, "gdb", "-nx", "-q", ring]
 
-    def test_in_place_of_one_rank_of_an_mpi_job(self):
+    def test_gdb_replaces_one_rank_of_an_mpi_job(self):
         typed = b"set confirm off\nset debuginfod enabled off\nbreak main\nrun\nprint 40 + 2\ncontinue\nquit\n"
         out = self.assert_succeeds(*self.gdb(), input=typed, timeout=120)
         self.assertIn(b"$1 = 42", out)
         self.assertIn(b"exited normally", out)
         self.assertIn(b"sum 6", out)
 
-    def test_on_a_terminal(self):
+    def test_gdb_runs_on_a_terminal(self):
         for own in ([], ["--pty"]):
             with self.subTest(own), self.under_pty(*own, *self.gdb()) as terminal:
                 for shown, typed in ((b"Reading symbols", b"break main\n"), (b"Breakpoint 1 at", b"run\n"),
@@ -48,7 +49,7 @@ class OneRank(Case):
                 code, _ = terminal.finish()
                 self.assertEqual(code, 0)
 
-    def test_attached_by_the_records_pid(self):
+    def test_gdb_attaches_by_the_pid_in_the_record(self):
         job = self.start("-n", 2, "--report", "job.json", *sh("exec sleep 1000"), stderr=subprocess.DEVNULL)
         with job:
             self.assertTrue(wait_until((self.dir / "job.json").exists))
@@ -61,7 +62,7 @@ class OneRank(Case):
 
 
 class OneRankOfOpenMpi(OpenMpiCase):
-    def test_a_batch_in_place_of_one_rank(self):
+    def test_gdb_batch_replaces_one_rank(self):
         if NO_GDB:
             self.skipTest(NO_GDB)
         ring = openmpi("mpi_ring")
@@ -76,7 +77,7 @@ class OneRankOfOpenMpi(OpenMpiCase):
 class OnAnotherHost(HostsCase):
     count = 1
 
-    def test_attached_by_the_records_pid(self):
+    def test_gdb_attaches_by_the_pid_in_the_record(self):
         if NO_GDB:
             self.skipTest(NO_GDB)
         job = self.start("-H", "node1", "--report", self.dir / "job.json", *sh("exec sleep 1000"), stderr=subprocess.DEVNULL)

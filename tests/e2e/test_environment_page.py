@@ -1,4 +1,4 @@
-"""docs/environment.md against the variables that --show-env prints."""
+"""Compares docs/environment.md with the variables that --show-env prints."""
 import pathlib
 import re
 
@@ -37,18 +37,18 @@ class EnvironmentPage(Case):
         self.assert_exit(shown, 0)
         return {line.partition("=")[0] for line in shown.stdout.decode().splitlines()}
 
-    def test_variables_of_every_rank(self):
+    def test_page_lists_the_variables_of_every_rank(self):
         named = {name for row in rows("Variables of every rank") for name in NAME.findall(row[0])}
         self.assertLessEqual(named, self.variables())
         self.assertEqual({name for name in self.variables() if name.startswith(("DLAUNCH_", "RANK_", "DEVICE_"))} - named, set())
 
-    def test_variables_of_frameworks(self):
+    def test_page_lists_the_variables_of_frameworks(self):
         plain = self.variables()
         for framework, named in framework_variables().items():
             with self.subTest(framework):
                 self.assertEqual(self.variables("--env-for", framework) - plain - DEVICES, named)
 
-    def test_every_framework_is_listed(self):
+    def test_page_lists_every_framework(self):
         refused = self.run_dlaunch("-n", 1, "--env-for", "?", "true").stderr.decode()
         for framework in framework_variables():
             self.assertIn(framework, refused)

@@ -1,4 +1,4 @@
-"""The first command of the README does what it says."""
+"""Tests the first command of the README."""
 import re
 
 import support
@@ -11,7 +11,7 @@ class Example(Case):
     def train(self, *options, arguments=()):
         return self.run_dlaunch("-n", 8, "--fake-devices", 8, *options, "python3", TRAIN, *arguments)
 
-    def test_eight_ranks_show_whole_lines_and_leave_logs(self):
+    def test_eight_ranks_print_whole_lines_and_write_logs(self):
         result = self.train("--output-filename", "logs")
         self.assert_exit(result, 0)
         lines = result.stdout.decode().splitlines()

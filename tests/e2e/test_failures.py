@@ -1,4 +1,4 @@
-"""How a job ends when something goes wrong: the code, who is ended, and what the last lines say."""
+"""Tests how a failed job ends: the exit code, the processes that are ended, and the last lines of stderr."""
 import contextlib
 import os
 import pathlib
@@ -55,12 +55,12 @@ class Failures(Case):
         self.assertEqual(len(own), 2, own)
         self.assertEqual(own[1], "dlaunch: stopped the 7 other ranks")
 
-    def test_killed_by_a_signal_is_named(self):
+    def test_signal_of_a_killed_rank_is_named(self):
         result = self.run_dlaunch("-n", 2, *sh('ulimit -c 0; [ "$RANK_ID" != 1 ] || kill -SEGV $$' + REST_SLEEPS))
         self.assert_exit(result, 139)
         self.assertRegex(support.cause(result.stderr), r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
 
-    def test_killed_from_outside(self):
+    def test_rank_killed_from_outside_is_reported(self):
         with self.start("-n", 2, *sh('echo "$RANK_ID $$"' + REST_SLEEPS), stdout=-1, stderr=-1) as job:
             pids = dict(job.stdout.readline().split() for _ in range(2))
             os.kill(int(pids[b"1"]), signal.SIGKILL)
@@ -72,13 +72,13 @@ class Failures(Case):
         self.assertNotIn("out of memory", cause)
         self.assertIn("dlaunch did not send SIGKILL", said[said.index(cause) + 1])
 
-    def test_several_fail_at_once(self):
+    def test_exit_code_is_of_the_reported_rank_if_several_fail(self):
         result = self.run_dlaunch("-n", 8, *sh("exit $((RANK_ID + 10))"))
         self.assertIn(result.returncode, range(10, 18))
         cause = re.search(r"dlaunch: rank (\d+) \(", support.cause(result.stderr))
         self.assertEqual(int(cause[1]) + 10, result.returncode)
 
-    def test_the_first_by_time_counts(self):
+    def test_first_failure_by_time_is_the_cause(self):
         for _ in range(5):
             result = self.run_dlaunch("-n", 3, "--on-failure", "continue", *sh(
                 f'{TELL_PID}; next=$((RANK_ID + 1)); [ $next = 3 ] || {{ {until_ended("$next")}; }}; exit $((RANK_ID + 10))'))
@@ -86,7 +86,7 @@ class Failures(Case):
                 told.unlink()
             self.assert_exit(result, 12)
 
-    def test_continue_lets_the_others_complete(self):
+    def test_on_failure_continue_lets_the_others_complete(self):
         result = self.run_dlaunch("-n", 4, "--on-failure", "continue",
                                   *sh(f'{TELL_PID}; case $RANK_ID in 1) exit 5 ;; 2) {until_ended(1)}; exit 6 ;; *) {until_ended(2)}; echo done ;; esac'))
         self.assert_exit(result, 5)
@@ -94,7 +94,7 @@ class Failures(Case):
         self.assertIn("rank 1", support.cause(result.stderr))
         self.assertIn("dlaunch: 1 other rank failed (exited with code 6): rank 2", lines(result.stderr))
 
-    def test_the_others_are_ended_so_long_after_the_first(self):
+    def test_wait_after_first_ends_the_others_after_its_time(self):
         for code, says in ((0, b"timed out after"), (7, b"exited with code 7")):
             with self.subTest(code=code):
                 begin = time.monotonic()
@@ -118,7 +118,7 @@ class Failures(Case):
 
 class NotStarted(Case):
     def refused(self, code, *args, **options):
-        """The words of the summary of a job that could not start its program."""
+        """The stderr of a job that could not start its program."""
         result = self.run_dlaunch("-n", 2, *args, **options)
         self.assert_exit(result, code)
         self.assertEqual(result.stdout, b"")
@@ -134,49 +134,49 @@ class NotStarted(Case):
         path.chmod(mode)
         return f"./{name}"
 
-    def test_missing(self):
+    def test_missing_program_is_named(self):
         said = self.refused(127, "no-such-program-anywhere")
         self.assertIn(f'program "no-such-program-anywhere": not found on {socket.gethostname()}\n', said)
 
-    def test_missing_here_says_where_it_looked(self):
+    def test_missing_relative_program_names_the_directory(self):
         self.assertIn(str(self.dir), self.refused(127, "./no-such-program"))
 
-    def test_program_in_the_working_directory_without_its_path(self):
+    def test_program_in_the_working_directory_gets_a_hint(self):
         self.file("mine", "#!/bin/sh\n")
         self.assertIn("./mine", self.refused(127, "mine"))
 
-    def test_not_executable(self):
+    def test_file_without_execute_permission_gets_a_hint(self):
         self.assertIn("chmod +x", self.refused(126, self.file("data", "x", 0o644)))
 
-    def test_directory(self):
+    def test_directory_is_not_a_program(self):
         (self.dir / "folder").mkdir()
         self.assertIn("Is a directory", self.refused(126, "./folder"))
 
-    def test_script_without_an_interpreter_line(self):
+    def test_script_without_interpreter_line_gets_a_hint(self):
         self.assertIn("#!", self.refused(126, self.file("script", "echo hello\n")))
 
-    def test_interpreter_that_is_not_there(self):
+    def test_missing_interpreter_is_named(self):
         for first, name in (("#!/no/such/interpreter -x", "/no/such/interpreter"), ("#! no-such", "no-such"), ("#!/bin/sh\r", "/bin/sh\\x0d")):
             said = self.refused(127, self.file("script", first + "\n"))
             self.assertIn(f"cannot execute ./script: missing interpreter {name}", said)
 
-    def test_interpreter_of_a_program_in_path(self):
+    def test_missing_interpreter_of_a_program_in_path_is_named(self):
         self.file("script", "#!/no/such/interpreter\n")
         said = self.refused(127, "script", env={"PATH": f"{self.dir}:{os.environ['PATH']}"})
         self.assertIn("/no/such/interpreter", said)
         self.assertNotIn("PATH", said)
 
-    def test_working_directory_that_is_not_there(self):
+    def test_missing_working_directory_is_named(self):
         said = self.refused(127, "-wdir", "/no/such/place", "true")
         self.assertIn("working directory /no/such/place", said)
         self.assertNotIn("PATH", said)
 
-    def test_working_directory_that_is_a_file(self):
+    def test_file_as_working_directory_is_rejected(self):
         said = self.refused(126, "-wdir", "/etc/passwd", "true")
         self.assertIn("/etc/passwd", said)
         self.assertIn("Not a directory", said)
 
-    def test_working_directory_that_is_gone(self):
+    def test_deleted_working_directory_is_reported(self):
         gone = self.dir / "gone"
         gone.mkdir()
 
@@ -190,24 +190,24 @@ class NotStarted(Case):
         gone.mkdir()
         self.assertEqual(self.assert_succeeds("-n", 1, "-wdir", "/usr", "pwd", preexec_fn=leave), b"/usr\n")
 
-    def test_one_program_of_two(self):
+    def test_missing_program_of_two_fails_the_job(self):
         result = self.run_dlaunch("-n", 2, "sleep", 1000, ":", "-n", 1, "./no-such-program")
         self.assert_exit(result, 127)
         self.assertIn('program "./no-such-program": not found on ', support.cause(result.stderr))
 
 
-class InTime(Case):
-    def test_timeout(self):
+class Timeouts(Case):
+    def test_timeout_ends_the_job(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 3, "--timeout", "0.5", "sleep", "1000")
         self.assertLess(time.monotonic() - start, 5)
         self.assert_exit(result, 124)
         self.assertRegex(support.cause(result.stderr), r"timed out after .*: ranks 0-2 were still running")
 
-    def test_timeout_that_is_not_reached(self):
+    def test_timeout_that_is_not_reached_has_no_effect(self):
         self.assert_succeeds("-n", 2, "--timeout", "20", "true")
 
-    def test_ignored_term_is_killed_after_the_grace(self):
+    def test_rank_that_ignores_sigterm_is_killed_after_the_grace(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 3, "--grace", "1", *sh(
             f'if [ "$RANK_ID" = 0 ]; then {until_there("1.ready")}; {until_there("2.ready")}; exit 3; fi; '
@@ -218,18 +218,18 @@ class InTime(Case):
         self.assertLess(took, 6)
         self.assertIn("stopped the 2 other ranks (2 needed KILL)", result.stderr.decode())
 
-    def test_timeout_tells_who_needed_kill(self):
+    def test_timeout_reports_ranks_that_needed_sigkill(self):
         result = self.run_dlaunch("-n", 1, "--timeout", "0.5", "--grace", "0.3", program("ignore_term"))
         self.assert_exit(result, 124)
         self.assertIn("1 needed KILL", support.cause(result.stderr))
 
-    def test_child_that_holds_the_pipe_does_not_hold_the_job(self):
+    def test_child_that_keeps_the_pipe_open_does_not_block_the_end(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, program("hold_pipe"))
         self.assert_exit(result, 0)
         self.assertLess(time.monotonic() - start, 5)
 
-    def test_child_that_holds_the_pipe_does_not_hold_a_failure(self):
+    def test_child_that_keeps_the_pipe_open_does_not_block_a_failure(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, *sh("sleep 1000 & echo here; exit 3"))
         self.assert_exit(result, 3)
@@ -242,10 +242,10 @@ class InTime(Case):
 
 
 class OutOfMemory(Case):
-    limit = 512 if SANITIZED else 64  # MiB; dlaunch itself must fit
+    limit = 512 if SANITIZED else 64  # MiB; enough for dlaunch itself
 
     def memory_group(self):
-        """A new memory cgroup with that limit, and the file into which a process writes itself to join."""
+        """A new memory cgroup with that limit. Returns the file into which a process writes its pid to join."""
         for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
             group = pathlib.Path(base) / f"dlaunch-e2e-{self.marker}"
             with contextlib.suppress(OSError):
@@ -255,7 +255,7 @@ class OutOfMemory(Case):
                 return group / "cgroup.procs"
         return None
 
-    def test_evidence_is_told(self):
+    def test_out_of_memory_is_reported(self):
         if procs := self.memory_group():
             result = self.run_dlaunch("-n", 1, program("allocate"), 4 * self.limit,
                                       preexec_fn=lambda: procs.write_text(str(os.getpid())))
@@ -267,7 +267,7 @@ class OutOfMemory(Case):
         self.assertIn("out of memory", result.stderr.decode())
 
     def killed_beside_a_counter(self):
-        """Where there is no memory controller: the rank counts its own end where the kernel would."""
+        """For machines without a memory controller: the rank increments the kernel's counter before it kills itself."""
         own = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
         file = f"/sys/fs/cgroup{own['']}/memory.events" if "" in own else f"/sys/fs/cgroup/memory{own['memory']}/memory.oom_control"
         rank = f"echo 'oom_kill 1' >{file}; kill -9 $$"
@@ -283,7 +283,7 @@ def remove_group(group):
 
 
 class DroppedLogin(Case):
-    """OpenSSH's client says so when sshd hangs up on a login without a reason, as a throttled one does."""
+    """sshd drops a login without a reason, as it does above MaxStartups; then OpenSSH's client prints this message."""
 
     def reached(self, said, drops):
         (self.dir / "way").write_text(
@@ -291,12 +291,12 @@ class DroppedLogin(Case):
             f'[ $i -ge {drops} ] || {{ echo "{said}" >&2; exit 255; }}\nexec "$@"\n')
         return self.run_dlaunch("--exec", f"sh {self.dir}/way", "-H", "other:1", "echo", "there")
 
-    def test_is_tried_again(self):
+    def test_dropped_login_is_tried_again(self):
         result = self.reached("Connection closed by 10.77.0.2 port 22", 1)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"there\n")
 
-    def test_another_end_is_not(self):
+    def test_rejected_login_is_not_tried_again(self):
         result = self.reached("Permission denied (publickey).", 1)
         self.assert_exit(result, 125)
         self.assertFalse((self.dir / "try1").exists())

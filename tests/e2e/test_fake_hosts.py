@@ -1,4 +1,4 @@
-"""--fake-hosts: this machine plays hosts, each with an agent of its own that is reached as on another host."""
+"""Tests --fake-hosts: this machine plays several hosts, each with its own agent."""
 import json
 import os
 import signal
@@ -11,11 +11,11 @@ class FakeHosts(Case):
     SLEEPS = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
 
     def agents(self, host):
-        """The pids of the host's agent: guardian and worker. The command's shell has become the agent."""
+        """The pids of the host's agent: guardian and worker. The shell of the command has become the agent."""
         mark = f"DLAUNCH_FAKE_HOST={host}".encode()
         return [pid for pid in self.find("dlaunch-agent") if mark in of_process(pid, "environ").split(b"\0")]
 
-    def test_each_has_a_name_an_agent_and_its_slots(self):
+    def test_each_fake_host_has_a_name_an_agent_and_slots(self):
         result = self.run_dlaunch("--fake-hosts", "2x2", "-v", *sh('echo "$DLAUNCH_RANK $DLAUNCH_HOST $DLAUNCH_FAKE_HOST $DLAUNCH_LOCAL_RANK $PPID"'))
         self.assert_exit(result, 0)
         self.assertNotIn(b"names of the same host", result.stderr)
@@ -30,7 +30,7 @@ class FakeHosts(Case):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["fake1 unset", "fake2 unset"])
 
-    def test_what_is_said_before_a_start(self):
+    def test_queries_without_a_start_accept_fake_hosts(self):
         self.assertRegex(self.assert_succeeds("hosts", "--fake-hosts", "2x4"), rb"fake1 +4 .*\n *fake2 +4 ")
         plan = json.loads(self.assert_succeeds("--dry-run", "--format", "json", "--fake-hosts", "2x8", "--fake-devices", "2", "-n", "devices", "true"))
         self.assertEqual([rank["host"] for rank in plan["ranks"]], [0, 0, 1, 1])
@@ -39,7 +39,7 @@ class FakeHosts(Case):
         check = self.run_dlaunch("check", "--fake-hosts", "2x1")
         self.assert_exit(check, 0)
 
-    def test_what_does_not_go_with_them_is_refused(self):
+    def test_conflicting_options_and_values_are_rejected(self):
         for words in (["-H", "a"], ["--exec", "x"], ["--transport", "ssh"], ["--ssh-port", "22"]):
             result = self.run_dlaunch("--fake-hosts", "2x1", *words, "true")
             self.assert_exit(result, 2)
@@ -49,7 +49,7 @@ class FakeHosts(Case):
             self.assert_exit(result, 2)
             self.assertIn(b"--fake-hosts", result.stderr)
 
-    def test_a_lost_host_is_named_and_its_ranks_are_ended(self):
+    def test_lost_host_is_named_and_its_ranks_end(self):
         with self.start("--fake-hosts", "2x1", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             for _ in range(2):
                 self.assertEqual(job.stdout.readline(), b"up\n")
@@ -59,7 +59,7 @@ class FakeHosts(Case):
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"fake2", err)
 
-    def test_a_spare_takes_the_ranks_of_a_lost_host(self):
+    def test_spare_host_takes_the_ranks_of_a_lost_host(self):
         with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:
             seen = sorted(job.stdout.readline() for _ in range(4))
             self.assertEqual(seen, [b"0 0 fake1\n", b"0 1 fake1\n", b"0 2 fake2\n", b"0 3 fake2\n"])

@@ -1,4 +1,4 @@
-"""--output-filename: Open MPI's layout and templates, what is created when, and what happens when it cannot be."""
+"""Tests --output-filename: Open MPI's layout and templates, when files are created, and errors."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ class Layout(Case):
         base = self.dir / below
         return {str(path.relative_to(base)): path.read_bytes() for path in base.rglob("*") if path.is_file()}
 
-    def test_open_mpis_layout_and_padding(self):
+    def test_layout_and_padding_of_open_mpi(self):
         for ranks, width in ((9, 1), (10, 2), (100, 3)):
             with self.subTest(ranks=ranks):
                 out = self.assert_succeeds("-n", ranks, "--oversubscribe", "--output-filename", f"logs{ranks}",
@@ -24,7 +24,7 @@ class Layout(Case):
                 self.assertEqual(self.tree(f"logs{ranks}"), files)
                 self.assertEqual(sorted(map(int, out.split())), list(range(ranks)))
 
-    def test_directives(self):
+    def test_directives_choose_folder_and_copy(self):
         for directives, where, shown in (("nojobid", "", True), ("nocopy", "1/", False),
                                          ("nojobid,nocopy", "", False), ("nocopy,nojobid", "", False)):
             with self.subTest(directives=directives):
@@ -36,12 +36,12 @@ class Layout(Case):
                                                    for n in (0, 1) for s in ("out", "err")})
                 self.assertEqual((result.stdout, result.stderr), (b"out\n" * 2, b"err\n" * 2) if shown else (b"", b""))
 
-    def test_unknown_directive_is_refused(self):
+    def test_unknown_directive_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", "logs:nocpoy", "true")
         self.assert_exit(result, 2)
         self.assertIn(b"nocpoy", result.stderr)
 
-    def test_template(self):
+    def test_template_names_one_file_per_rank(self):
         host = os.uname().nodename
         self.assert_succeeds("-n", 2, "--output-filename", "logs/{host}/{rank}.log:nocopy", *sh("echo out; echo err >&2"))
         tree = self.tree()
@@ -49,17 +49,17 @@ class Layout(Case):
         for content in tree.values():
             self.assertEqual(sorted(content.splitlines()), [b"err", b"out"])
 
-    def test_template_with_stream(self):
+    def test_template_with_stream_names_one_file_per_stream(self):
         self.assert_succeeds("-n", 2, "--output-filename", "logs/{rank}.{stream}:nocopy", *sh("echo $RANK_ID"))
         self.assertEqual(self.tree(), {"0.stdout": b"0\n", "0.stderr": b"", "1.stdout": b"1\n", "1.stderr": b""})
 
-    def test_one_file_for_two_ranks_is_refused(self):
+    def test_template_with_one_file_for_two_ranks_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", "logs/{host}.log", *sh(": > ran"))
         self.assert_exit(result, 2)
         self.assertIn(b"{rank}", result.stderr)
         self.assertFalse((self.dir / "ran").exists())
 
-    def test_one_streams_file_of_some_ranks_that_keeps_what_it_holds(self):
+    def test_stdout_file_of_one_rank_is_appended(self):
         for _ in range(2):
             out = self.assert_succeeds("-n", 2, "--stdout-file", "logs/{rank}:local=1:append", *sh("echo $RANK_ID"))
             self.assertEqual(out, b"0\n")
@@ -69,7 +69,7 @@ class Layout(Case):
             self.assertEqual(sorted(out.split()), [b"0", b"1"])
         self.assertEqual(self.tree(), {"0": b"0\n0\n", "1": b"1\n1\n1\n1\n"})
 
-    def test_modes(self):
+    def test_modes_of_folders_and_files(self):
         old = os.umask(0o022)
         self.addCleanup(os.umask, old)
         self.assert_succeeds("-n", 2, "--output-filename", "logs", "true")
@@ -77,25 +77,27 @@ class Layout(Case):
             self.assertEqual((self.dir / path).stat().st_mode & 0o777, 0o750, path)
         self.assertEqual((self.dir / "logs/1/rank.1/stdout").stat().st_mode & 0o777, 0o644)
 
-    def test_what_was_there_is_truncated(self):
+    def test_earlier_files_are_truncated(self):
         for options in "logs", "logs:nocopy":
             with self.subTest(options=options):
                 self.run_dlaunch("-n", 3, "--output-filename", options, "seq", 1000)
                 self.assert_succeeds("-n", 2, "--output-filename", options, "echo", "x")
                 self.assertEqual(self.tree()["1/rank.1/stdout"], b"x\n")
-                self.assertEqual(len(self.tree()["1/rank.2/stdout"].split()), 1000)  # as Open MPI leaves it
+                # Open MPI keeps the file of a higher rank, too.
+                self.assertEqual(len(self.tree()["1/rank.2/stdout"].split()), 1000)
 
-    def test_those_of_the_rank_that_failed_reach_the_device(self):
+    def test_files_of_the_failed_rank_are_synced_to_disk(self):
         if not shutil.which("strace"):
             self.skipTest("strace is not installed")
         subprocess.run(["strace", "-ff", "-y", "-o", "calls", "-e", "trace=fdatasync", support.DLAUNCH, "-n", "2",
                         "--output-filename", "logs", *sh("[ $RANK_ID = 1 ] || exec sleep 9; echo why >&2; exit 3")],
                        cwd=self.dir, env=self.env, capture_output=True, check=False)
-        calls = "".join(path.read_text() for path in self.dir.glob("calls.*"))  # one process's each: no call is torn
+        # One file per process, so that no call is split.
+        calls = "".join(path.read_text() for path in self.dir.glob("calls.*"))
         synced = re.findall(r"fdatasync\(\d+<.*/logs/(.*)>\) += 0", calls)
         self.assertEqual(synced, ["1/rank.1/stdout", "1/rank.1/stderr"])
 
-    def test_what_is_overwritten_is_told(self):
+    def test_overwritten_files_are_reported(self):
         self.run_dlaunch("-n", 3, "--output-filename", "logs", "echo", "x")
         result = self.run_dlaunch("-v", "-n", 2, "--output-filename", "logs", "true")
         told = f" overwrote 2 files of an earlier job, such as {self.dir}/logs/1/rank.0/stdout; last written 20".encode()
@@ -109,7 +111,7 @@ class Layout(Case):
         kept = {path.name: (path / "1/rank.0/stdout").read_text() for path in self.dir.glob("logs*")}
         self.assertEqual(kept, {"logs": "5\n", "logs.1": "4\n", "logs.2": "3\n"})
 
-    def test_what_cannot_be_kept_is_not_overwritten(self):
+    def test_logs_that_cannot_be_kept_are_not_overwritten(self):
         (self.dir / "elsewhere").mkdir()
         (self.dir / "elsewhere/mine").write_text("mine")
         (self.dir / "logs").symlink_to("elsewhere")
@@ -133,11 +135,11 @@ class Layout(Case):
                                      *sh("echo a; echo b >&2; echo c"))
                 self.assertEqual(self.tree(name), {f"1/rank.{n}/stdout": b"a\nb\nc\n" for n in (0, 1)})
 
-    def test_a_terminals_output_has_one_file(self):
+    def test_output_of_a_terminal_has_one_file(self):
         self.assert_succeeds("-n", 2, "--pty", "--stdin", "none", "--output-filename", "logs", *sh("echo a; echo b >&2"))
         self.assertEqual(self.tree(), {f"1/rank.{n}/stdout": b"a\nb\n" for n in (0, 1)})
 
-    def test_files_are_exact_and_complete_whatever_the_console_shows(self):
+    def test_files_are_complete_with_labels_on_the_console(self):
         blobs = []
         for rank in range(3):
             blobs.append(os.urandom(2 << 20))
@@ -146,20 +148,20 @@ class Layout(Case):
         for rank in range(3):
             self.assertTrue(self.tree()[f"1/rank.{rank}/stdout"] == blobs[rank], rank)
 
-    def test_tags_go_into_the_files(self):
+    def test_tags_are_written_to_the_files(self):
         self.assert_succeeds("-n", 2, "--tag-output", "--output-filename", "logs:nocopy", *sh("echo a; printf b"))
         self.assertEqual(self.tree()["1/rank.1/stdout"], b"[1,1]<stdout>:a\n[1,1]<stdout>:b")
 
-    def test_labels_do_not(self):
+    def test_labels_are_not_written_to_the_files(self):
         self.assert_succeeds("-n", 2, "--label", "--output-filename", "logs", "echo", "a")
         self.assertEqual(self.tree()["1/rank.1/stdout"], b"a\n")
 
-    def test_relative_to_where_dlaunch_was_started(self):
+    def test_relative_path_starts_where_dlaunch_was_started(self):
         (self.dir / "elsewhere").mkdir()
         self.assert_succeeds("-n", 1, "-wdir", "elsewhere", "--output-filename", "logs:nocopy", "pwd")
         self.assertTrue(self.tree()["1/rank.0/stdout"].endswith(b"/elsewhere\n"))
 
-    def test_last_words_of_a_failing_rank_are_told(self):
+    def test_last_stderr_lines_of_a_failed_rank_are_shown(self):
         for options, name in (["logs"], "stderr"), (["logs:nocopy"], "stderr"), (["logs", "--pty"], "stdout"), (
                 ["logs:nocopy", "--merge-stderr-to-stdout"], "stdout"):
             with self.subTest(options=options):
@@ -171,7 +173,7 @@ class Layout(Case):
                 self.assertIn(b"logs/1/rank.1/" + name.encode(), result.stderr)
 
 
-class Refused(Case):
+class Rejected(Case):
     def check_refused(self, target, *says):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, "--output-filename", target, *sh(": > ran"))
@@ -180,20 +182,20 @@ class Refused(Case):
         self.assertFalse((self.dir / "ran").exists(), "ranks were started")
         for text in says:
             self.assertIn(text, result.stderr)
-        self.assertEqual(result.stderr.count(b"\n"), 2, result.stderr)  # what, and what to do
+        self.assertEqual(result.stderr.count(b"\n"), 2, result.stderr)  # the error and the hint
 
-    def test_file_in_the_way(self):
+    def test_file_in_place_of_a_directory_is_rejected(self):
         (self.dir / "logs").write_text("mine")
         self.check_refused("logs", b"/logs/1/rank.0/stdout", b"Not a directory")
         self.assertEqual((self.dir / "logs").read_text(), "mine")
 
-    def test_no_permission(self):
+    def test_directory_without_permission_is_rejected(self):
         if os.geteuid() != 0:
             (self.dir / "locked").mkdir(mode=0o500)
             return self.check_refused("locked/logs", b"Permission denied")
         self.check_refused("/proc/1/logs", b"/proc/1/logs")
 
-    def test_empty_name(self):
+    def test_empty_name_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", ":nocopy", "true")
         self.assert_exit(result, 2)
 
@@ -209,19 +211,19 @@ class FullDisk(Case):
             self.skipTest(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
 
-    def test_is_said_once_with_the_path(self):
+    def test_full_disk_is_reported_once_with_the_path(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", self.disk / "logs",
                                   *sh("[ $RANK_ID = 1 ] || exec sleep 100; while echo x; do :; done"))
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
         self.assertIn(b"disk/logs/1/rank.1/stdout", result.stderr)
 
-    def test_a_rank_that_writes_the_file_itself_sees_it(self):
+    def test_rank_that_writes_the_file_itself_gets_the_error(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", f"{self.disk}/logs:nocopy",
                                   *sh("[ $RANK_ID = 1 ] || exec sleep 100; while echo x; do :; done; exit 9"))
         self.assertEqual(result.returncode, 9)
 
-    def test_may_be_survived(self):
+    def test_on_output_error_continue_survives_a_full_disk(self):
         result = self.run_dlaunch("-n", 2, "--on-output-error", "continue", "--output-filename", self.disk / "logs",
                                   *sh("[ $RANK_ID = 1 ] && seq 100000; : > done.$RANK_ID"))
         self.assertEqual(sorted(p.name for p in self.dir.glob("done.*")), ["done.0", "done.1"])

@@ -1,5 +1,5 @@
-"""A rank's files are on the machine where dlaunch runs, whatever its host: every way to keep output in files, for ranks of
-this machine, of a host that shares its disk, and of one that does not."""
+"""Tests that a rank's output files are on the launcher's machine, for every option that writes files, and for ranks of
+this machine, of a host that shares its disk, and of a host with its own disk."""
 import json
 import re
 import subprocess
@@ -11,32 +11,32 @@ LINES = 400
 TAGGED = re.compile(rb"^\[1,(\d)\]<std(out|err)>:")
 
 
-class Way:
-    """One way: what is said on the command line, and where each stream goes; none: to the console only."""
+class Options:
+    """Options on the command line, and the file of each stream; None: the console only."""
 
     def __init__(self, options, out=None, err=None, shown=True, merged=False, tagged=False):
         self.options = options
         self.files = {"out": out, "err": out if merged else err}
-        self.shown = shown  # by the console, too
+        self.shown = shown  # also shown on the console
         self.merged = merged
         self.tagged = tagged
 
 
 OPEN_MPI = ("logs/1/rank.{}/stdout", "logs/1/rank.{}/stderr")
-WAYS = {
-    "copied": Way(["--output-filename", "logs"], *OPEN_MPI),
-    "nocopy": Way(["--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False),
-    "nocopy,nojobid": Way(["--output-filename", "logs:nocopy,nojobid"], "logs/rank.{}/stdout", "logs/rank.{}/stderr", shown=False),
-    "stdout-file": Way(["--stdout-file", "logs/{rank}.out"], "logs/{}.out", shown=False),
-    "stderr-file": Way(["--stderr-file", "logs/{rank}.err"], None, "logs/{}.err", shown=False),
-    "both": Way(["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"], "logs/{}.out", "logs/{}.err", shown=False),
-    "one rank shown": Way(["--ranks", "0", "--output-filename", "logs"], *OPEN_MPI),
-    "template": Way(["--output-filename", "logs/{rank}.{stream}:nocopy"], "logs/{}.stdout", "logs/{}.stderr", shown=False),
-    "shared": Way(["--output-filename", "logs/{rank}.log:nocopy"], "logs/{}.log", "logs/{}.log", shown=False),
-    "merged": Way(["--merge-stderr-to-stdout", "--output-filename", "logs:nocopy"], OPEN_MPI[0], merged=True, shown=False),
-    "tagged": Way(["--tag-output", "--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False, tagged=True),
-    "jsonl": Way(["--format", "jsonl", "--stderr-file", "logs/{rank}.err"], None, "logs/{}.err"),
-    "in the ranks' directories": Way(["--rank-dir", "logs/d{rank}", "--output-filename", "logs/d{rank}/{stream}:nocopy"],
+ALL_OPTIONS = {
+    "copied": Options(["--output-filename", "logs"], *OPEN_MPI),
+    "nocopy": Options(["--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False),
+    "nocopy,nojobid": Options(["--output-filename", "logs:nocopy,nojobid"], "logs/rank.{}/stdout", "logs/rank.{}/stderr", shown=False),
+    "stdout-file": Options(["--stdout-file", "logs/{rank}.out"], "logs/{}.out", shown=False),
+    "stderr-file": Options(["--stderr-file", "logs/{rank}.err"], None, "logs/{}.err", shown=False),
+    "both": Options(["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"], "logs/{}.out", "logs/{}.err", shown=False),
+    "one rank shown": Options(["--ranks", "0", "--output-filename", "logs"], *OPEN_MPI),
+    "template": Options(["--output-filename", "logs/{rank}.{stream}:nocopy"], "logs/{}.stdout", "logs/{}.stderr", shown=False),
+    "shared": Options(["--output-filename", "logs/{rank}.log:nocopy"], "logs/{}.log", "logs/{}.log", shown=False),
+    "merged": Options(["--merge-stderr-to-stdout", "--output-filename", "logs:nocopy"], OPEN_MPI[0], merged=True, shown=False),
+    "tagged": Options(["--tag-output", "--output-filename", "logs:nocopy"], *OPEN_MPI, shown=False, tagged=True),
+    "jsonl": Options(["--format", "jsonl", "--stderr-file", "logs/{rank}.err"], None, "logs/{}.err"),
+    "in the ranks' directories": Options(["--rank-dir", "logs/d{rank}", "--output-filename", "logs/d{rank}/{stream}:nocopy"],
                                      "logs/d{}/stdout", "logs/d{}/stderr", shown=False),
 }
 NUMBERED = "seq -f \"$RANK_ID out %g\" {0}; seq -f \"$RANK_ID err %g\" {0} >&2".format(LINES)
@@ -47,13 +47,13 @@ def numbered(rank, stream):
     return [b"%d %s %d" % (rank, stream.encode(), n) for n in range(1, LINES + 1)]
 
 
-class Here(Case):
-    def place(self):
-        """The options that put both ranks there."""
+class ThisMachine(Case):
+    def options_for_hosts(self):
+        """The options that choose the host of both ranks."""
         return ["-n", 2, "--oversubscribe"]
 
-    def test_success(self):
-        for name, way in WAYS.items():
+    def test_files_are_complete_after_success(self):
+        for name, way in ALL_OPTIONS.items():
             with self.subTest(name):
                 result = self.run_way(way, NUMBERED)
                 self.assert_exit(result, 0)
@@ -61,8 +61,8 @@ class Here(Case):
                     self.check_files(way, rank)
                 self.check_console(way, result)
 
-    def test_last_words(self):
-        for name, way in WAYS.items():
+    def test_files_are_complete_after_a_failure(self):
+        for name, way in ALL_OPTIONS.items():
             with self.subTest(name):
                 result = self.run_way(way, FAILS)
                 self.assert_exit(result, 5)
@@ -76,10 +76,10 @@ class Here(Case):
     def run_way(self, way, script):
         subprocess.run(["rm", "-rf", self.dir / "logs"], check=True)
         (self.dir / "logs").mkdir()
-        return self.run_dlaunch(*self.place(), *way.options, *sh(script))
+        return self.run_dlaunch(*self.options_for_hosts(), *way.options, *sh(script))
 
     def check_files(self, way, rank, last_words=()):
-        """Every line that the rank wrote is in its file, in the order of its stream."""
+        """Each line that the rank wrote is in its file, in the order of its stream."""
         for stream, template in way.files.items():
             if template is None:
                 continue
@@ -96,7 +96,7 @@ class Here(Case):
             self.assertEqual(found, wanted, f"rank {rank}, {stream}")
 
     def check_console(self, way, result):
-        """Shows all that goes to no file, and what the way copies."""
+        """The console shows streams without a file, and streams that are copied."""
         shown = {"out": result.stdout, "err": support.without_notes(result.stderr)}
         if "jsonl" in way.options:
             shown["out"] = b"".join(json.loads(line)["text"].encode() + b"\n" for line in result.stdout.splitlines())
@@ -109,13 +109,13 @@ class Here(Case):
             self.assertEqual(sorted(text.splitlines()), wanted, stream)
 
 
-class SharedDisk(Here):
-    def place(self):
+class SharedDisk(ThisMachine):
+    def options_for_hosts(self):
         return ["-H", "other:2", "--exec", "env HOST={host}"]
 
 
-class OwnDisk(Here):
-    """Its host sees another file system where the files are."""
+class OwnDisk(ThisMachine):
+    """The host has another file system in place of the log folder."""
 
     def setUp(self):
         super().setUp()
@@ -126,7 +126,7 @@ class OwnDisk(Here):
         if tried.returncode != 0:
             self.skipTest(f"no mount namespace can be made here: {tried.stderr.decode().strip()}")
 
-    def place(self):
+    def options_for_hosts(self):
         return ["-H", "other:2", "--exec", f"sh {self.shell}"]
 
 

@@ -1,5 +1,5 @@
-"""Logs that take nothing: a FIFO whose reader is stopped, a frozen file system, a full one. Whatever a file does, --timeout,
-signals and the end of the job come in time, and what was not written is told once, with the path."""
+"""Tests log files that cannot be written: a FIFO with a stopped reader, a frozen file system, a full file system.
+--timeout, signals and the end of the job are still prompt, and lost output is reported once, with the path."""
 import os
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ import support
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
-COPIED = ("--output-filename", "{rank}.{stream}")  # what nobody else reads the ranks write themselves
+COPIED = ("--output-filename", "{rank}.{stream}")  # dlaunch writes these files; with :nocopy the ranks would write them
 
 
 class Stuck(Case):
@@ -53,13 +53,13 @@ class Fifo(Stuck):
         job = self.begin(*more, *self.command)
         self.assertTrue(wait_until(lambda: self.taken.exists() and self.taken.stat().st_size > 0))
         os.kill(self.reader.pid, signal.SIGSTOP)
-        fifo = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)  # to look at only
+        fifo = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)  # only to read its fill level
         self.addCleanup(os.close, fifo)
         (self.dir / "stopped").touch()
         self.assertTrue(wait_until(lambda: unread(fifo) > 60000), "the FIFO did not fill up")
         return job
 
-    def test_the_other_files_go_on(self):
+    def test_files_of_running_ranks_are_written(self):
         job = self.stuck()
         other = self.dir / "1.stdout"
         size = other.stat().st_size
@@ -70,13 +70,13 @@ class Fifo(Stuck):
         self.assert_exit(result, 130)
         self.assertNotIn(b"cannot write", result.stderr)
 
-    def test_timeout(self):
+    def test_timeout_ends_the_job(self):
         took, result = self.seconds(self.stuck("--timeout", 3))
         self.assert_exit(result, 124)
         self.assertLess(took, 8)
         self.assert_told_once(result, self.fifo)
 
-    def test_interrupt(self):
+    def test_interrupt_ends_the_job(self):
         job = self.stuck()
         job.send_signal(signal.SIGINT)
         took, result = self.seconds(job)
@@ -84,7 +84,7 @@ class Fifo(Stuck):
         self.assertLess(took, 15)
         self.assert_told_once(result, self.fifo)
 
-    def test_second_signal_waits_no_longer(self):
+    def test_second_signal_ends_the_wait(self):
         job = self.stuck()
         job.send_signal(signal.SIGTERM)
         self.assertTrue(wait_until(lambda: not self.find("yes")))
@@ -94,8 +94,9 @@ class Fifo(Stuck):
         self.assertLess(took, 4)
         self.assert_told_once(result, self.fifo)
 
-    def test_job_that_ends_well_ends(self):
-        # 229 KB: more than the FIFO takes, no more than dlaunch takes beside it, so that the rank ends.
+    def test_successful_job_ends(self):
+        # 229 KB: more than the FIFO takes, but less than the FIFO and dlaunch's buffers take together, so that the rank
+        # can end.
         self.command = (*COPIED, "-n", 1, *sh(f"echo up; {until_there('stopped')}; seq 40000"))
         took, result = self.seconds(self.stuck())
         self.assert_exit(result, 1)
@@ -104,7 +105,7 @@ class Fifo(Stuck):
 
     def test_memory_is_bounded(self):
         job = self.stuck()
-        time.sleep(3)  # in which what is held without bound would grow: rank 1 never switch_counts
+        time.sleep(3)  # an unbounded buffer would grow in this time: rank 1 never stops writing
         self.assertLess(self.resident(), (200 if support.SANITIZED else 40) << 20)
         job.send_signal(signal.SIGKILL)
         job.communicate()
@@ -118,7 +119,7 @@ class Fifo(Stuck):
             with open(self.fifo, "rb", buffering=0) as fifo:
                 while some := fifo.read(1 << 16):
                     taken.append(some)
-                    time.sleep(0.01)  # what makes it slow
+                    time.sleep(0.01)  # makes the reader slow
 
         reader = threading.Thread(target=read_slowly)
         reader.start()
@@ -128,7 +129,7 @@ class Fifo(Stuck):
         reader.join()
         self.assertTrue(b"".join(taken) == b"".join(b"%d\n" % n for n in range(1, lines + 1)))
 
-    def test_reader_that_leaves_is_told(self):
+    def test_closed_reader_is_reported(self):
         job = self.begin(*self.command)
         self.assertTrue(wait_until(lambda: self.taken.exists() and self.taken.stat().st_size > 0))
         self.reader.kill()
@@ -168,22 +169,23 @@ class Frozen(Stuck):
         subprocess.run(["fsfreeze", "-u", self.disk], stderr=subprocess.DEVNULL, check=False)
 
     def frozen(self, *args):
-        """A job that writes to a frozen disk, which the launcher does for it."""
+        """A job whose launcher writes to a frozen disk."""
         shutil.rmtree(self.disk / "logs", ignore_errors=True)
         job = self.begin("-n", 2, "--tag-output", "--output-filename", f"{self.disk}/logs:nocopy", *args, *sh(FLOOD))
         log = self.disk / "logs/1/rank.1/stdout"
         self.assertTrue(wait_until(lambda: log.exists() and log.stat().st_size > 0))
         self.freeze()
-        self.assertTrue(settle(lambda: written(self.find(FLOOD))))  # the ranks wait: all is full on their way to the disk
+        # The ranks wait: all buffers up to the disk are full.
+        self.assertTrue(settle(lambda: written(self.find(FLOOD))))
         return job
 
-    def test_timeout(self):
+    def test_timeout_ends_the_job(self):
         took, result = self.seconds(self.frozen("--timeout", 3))
         self.assert_exit(result, 124)
         self.assertLess(took, 9)
         self.assert_told_once(result, self.disk / "logs/1/rank.")
 
-    def test_terminate(self):
+    def test_sigterm_ends_the_job(self):
         job = self.frozen()
         job.send_signal(signal.SIGTERM)
         took, result = self.seconds(job)
@@ -193,9 +195,9 @@ class Frozen(Stuck):
         self.thaw()
         self.assert_nothing_left()
 
-    def test_memory_and_heartbeats(self):
+    def test_memory_is_bounded_and_heartbeats_continue(self):
         job = self.frozen()
-        time.sleep(18)  # an agent that hears nothing for 15 s ends its ranks
+        time.sleep(18)  # an agent without messages for 15 s ends its ranks
         self.assertIsNone(job.poll())
         self.assertLess(self.resident(), (200 if support.SANITIZED else 40) << 20)
         self.thaw()
@@ -207,14 +209,14 @@ class Frozen(Stuck):
         self.assert_exit(result, 130)
         self.assertNotIn(b"cannot write", result.stderr)
 
-    def test_frozen_from_the_start(self):
+    def test_disk_frozen_before_the_start_is_an_error(self):
         self.freeze()
         took, result = self.seconds(self.begin("-n", 2, "--output-filename", self.disk / "logs", "true"))
         self.assert_exit(result, 2)
         self.assertLess(took, 15)
         self.assertIn(f"cannot create {self.disk}/logs/1/rank.0/stdout".encode(), result.stderr)
 
-    def test_the_record_waits_no_longer(self):
+    def test_frozen_report_file_does_not_block_the_end(self):
         job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(f": > up; {until_there('frozen')}; exit 3"))
         self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
         self.freeze()

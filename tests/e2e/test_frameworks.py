@@ -1,5 +1,5 @@
-"""--env-for: each framework's stand-in finds who it is and meets the others, on this machine and on several hosts; and
---devices with --visible."""
+"""Tests --env-for: the fake start-up code of each framework finds its rank and connects to the others, on this machine and on
+several hosts. Tests --devices with --visible, too."""
 import json
 import pathlib
 import re
@@ -13,9 +13,10 @@ from hosts_case import HostsCase
 from support import Case, TELL_PID, sh, until_ended, until_there
 
 READERS = pathlib.Path(framework_readers.__file__)
-PYTHON = shutil.which("python3", path="/usr/bin:/bin:/usr/local/bin") or sys.executable  # hosts have no home with a pyenv in it
+# Hosts have no home directory with pyenv.
+PYTHON = shutil.which("python3", path="/usr/bin:/bin:/usr/local/bin") or sys.executable
 HELD = re.compile(r"^MASTER_PORT=(\d+)$", re.M)
-# What mpirun, srun, torchrun and msrun leave.
+# Variables that mpirun, srun, torchrun and msrun leave.
 OUTER = {"TORCHELASTIC_RUN_ID": "7", "RANK": "7", "WORLD_SIZE": "9", "LOCAL_RANK": "7", "MASTER_ADDR": "outer", "TORCHELASTIC_USE_AGENT_STORE": "True",
          "OMPI_COMM_WORLD_RANK": "7", "OMPI_COMM_WORLD_SIZE": "9", "OMPI_COMM_WORLD_LOCAL_RANK": "7",
          "OMPI_COMMAND": "python3", "OMPI_MCA_orte_hnp_uri": "1.0;tcp://127.0.0.1:1", "PMIX_RANK": "7",
@@ -24,10 +25,10 @@ OUTER = {"TORCHELASTIC_RUN_ID": "7", "RANK": "7", "WORLD_SIZE": "9", "LOCAL_RANK
 
 
 class Readers:
-    """What the tests of one and of several hosts have in common."""
+    """Shared by the tests of one host and of several hosts."""
 
     def found(self, framework, *args, size, **options):
-        """What each rank's stand-in took itself for, in the order of ranks."""
+        """The values that each rank read from its environment, ordered by rank."""
         result = self.run_dlaunch("--env-for", framework, *args, PYTHON, READERS, framework, **options)
         self.assert_exit(result, 0)
         said = [line for line in result.stdout.decode().splitlines() if not line.startswith("[scheduler] ")]
@@ -38,7 +39,7 @@ class Readers:
 
 
 class OneHost(Readers, Case):
-    def test_every_framework_knows_itself_whatever_an_outer_launcher_left(self):
+    def test_every_framework_ignores_variables_of_an_outer_launcher(self):
         for framework in framework_readers.READERS:
             with self.subTest(framework):
                 ranks = self.found(framework, "-n", 3, size=3, env=OUTER)
@@ -46,27 +47,27 @@ class OneHost(Readers, Case):
                     if name in ranks[0]:
                         self.assertEqual([found[name] for found in ranks], values, name)
 
-    def test_the_port_is_none_that_the_kernel_hands_out(self):
+    def test_port_is_outside_the_ephemeral_range(self):
         shown = self.assert_succeeds("-n", 1, "--env-for", "torch", "--show-env", 0, "true").decode()
         self.assertIn(int(HELD.search(shown)[1]), range(20000, 29400))
 
-    def test_the_held_port_is_free_for_rank_0(self):
+    def test_reserved_port_is_free_for_rank_0(self):
         script = ("import os, socket; s = socket.socket(); s.bind(('', int(os.environ['MASTER_PORT']))); s.listen(); "
-                  "print('mine')")  # without SO_REUSEADDR: dlaunch has let go
+                  "print('mine')")  # without SO_REUSEADDR: dlaunch has closed the port
         self.assertEqual(self.assert_succeeds("-n", 1, "--env-for", "torch", PYTHON, "-c", script), b"mine\n")
 
-    def test_x_wins(self):
+    def test_option_x_overrides_framework_variables(self):
         out = self.assert_succeeds("-n", 1, "--env-for", "torch", "-x", "MASTER_PORT=4", "-x", "RANK", "--show-env", 0, "true",
                                    env={"RANK": "7"}).decode().splitlines()
         self.assertIn("MASTER_PORT=4", out)
         self.assertEqual([line for line in out if line.startswith("RANK=")], ["RANK=7"])
 
-    def test_given_again_they_add_up(self):
+    def test_repeated_options_add_up(self):
         out = self.assert_succeeds("--env-for", "torch", "--env-for", "jax,mpich", "-n", 1, "--show-env", 0, "true")
         for name in (b"MASTER_ADDR=", b"JAX_PROCESS_ID=", b"PMI_RANK="):
             self.assertIn(name, out)
 
-    def test_refusals(self):
+    def test_invalid_options_are_rejected(self):
         for args, said in ((("--env-for", "pytorch"), "did you mean torch?"),
                            (("--env-for", "openmpi,mpich"), "does not go with mpich"),
                            (("--env-for", "mindspore,mindspore-dynamic"), "each says how MindSpore's ranks find each other"),
@@ -79,7 +80,7 @@ class OneHost(Readers, Case):
             self.assertIn(said, result.stderr.decode())
         self.assertFalse((self.dir / "started").exists())
 
-    def test_devices_and_what_ranks_see_of_them(self):
+    def test_visible_chooses_the_devices_that_a_rank_sees(self):
         show = sh("echo $RANK_ID $DLAUNCH_DEVICE $DEVICE_ID $CUDA_VISIBLE_DEVICES $ASCEND_RT_VISIBLE_DEVICES")
         for how, seen in (("rank", ["0 4 0 4 4", "1 5 0 5 5"]), ("host", ["0 4 0 4,5 4,5", "1 5 1 4,5 4,5"]),
                           ("none", ["0 4 4 outer", "1 5 5 outer"])):
@@ -92,12 +93,12 @@ class OneHost(Readers, Case):
 
 
 class Scheduler(Case):
-    """The process that MindSpore's dynamic cluster has beside its ranks."""
+    """The scheduler process of MindSpore's dynamic cluster, which runs next to the ranks."""
 
     def dynamic(self, *args, env=None, program=(PYTHON, READERS, "mindspore-dynamic")):
         return self.run_dlaunch("-n", 2, "--oversubscribe", "--env-for", "mindspore-dynamic", *args, *program, env=env)
 
-    def test_its_output_is_labelled(self):
+    def test_scheduler_output_is_labelled(self):
         for args, line in (((), "[scheduler] scheduler of 2"), (("--label",), "[scheduler] scheduler of 2"),
                            (("--label={rank}@{stream}:",), "scheduler@stdout:scheduler of 2"),
                            (("--tag-output",), "[1,scheduler]<stdout>:scheduler of 2")):
@@ -108,7 +109,7 @@ class Scheduler(Case):
         said, = (record for record in records if record["rank"] is None)
         self.assertEqual((said["process"], said["text"]), ("scheduler", "scheduler of 2"))
 
-    def test_its_output_is_in_the_log_directory(self):
+    def test_scheduler_output_is_in_the_log_directory(self):
         result = self.dynamic("--output-filename", "logs")
         self.assert_exit(result, 0)
         self.assertEqual((self.dir / "logs" / "scheduler.log").read_text(), "scheduler of 2\n")
@@ -117,15 +118,15 @@ class Scheduler(Case):
         self.assert_exit(self.dynamic("--output-filename", "out/{rank}.log:nocopy", "--rank-dir", "d{rank}"), 0)
         self.assertEqual((self.dir / "out" / "scheduler.log").read_text(), "scheduler of 2\n")
 
-    def test_it_ends_with_the_job(self):
+    def test_scheduler_ends_with_the_job(self):
         start = time.monotonic()
         result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && exec sleep 1000; true"))
         self.assert_exit(result, 0)
-        self.assertLess(time.monotonic() - start, 8)  # five seconds to go by itself
+        self.assertLess(time.monotonic() - start, 8)  # the scheduler has five seconds to end by itself
         result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && exec sleep 1000; exit 4"))
         self.assert_exit(result, 4)
 
-    def test_its_failure_ends_the_job(self):
+    def test_scheduler_failure_ends_the_job(self):
         result = self.dynamic("--report", "r.json", program=sh("[ $MS_ROLE = MS_SCHED ] && { echo no port; exit 3; }; exec sleep 1000"))
         self.assert_exit(result, 3)
         said = result.stderr.decode()
@@ -135,18 +136,18 @@ class Scheduler(Case):
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"], len(record["ranks"])), ("companion_failed", 3, 2))
 
-    def test_a_failure_after_the_ranks_is_only_told(self):
+    def test_scheduler_failure_after_the_ranks_is_only_reported(self):
         ends = f"for rank in 0 1; do {until_ended('$rank')}; done; exit 3"
         result = self.dynamic(program=sh(f"[ $MS_ROLE = MS_SCHED ] && {{ {ends}; }}; {TELL_PID}"))
         self.assert_exit(result, 0)
         self.assertIn("exited with code 3", result.stderr.decode())
 
-    def test_it_sees_what_its_ranks_see(self):
+    def test_scheduler_has_no_visible_devices(self):
         out = self.assert_succeeds("-n", 2, "--devices", "4,5", "--fake-devices", 8, "--env-for", "mindspore-dynamic",
                                    *sh("echo $MS_ROLE $RANK_ID $ASCEND_RT_VISIBLE_DEVICES"))
         self.assertEqual(sorted(out.decode().splitlines()), ["MS_WORKER 0 4,5", "MS_WORKER 1 4,5", "[scheduler] MS_SCHED"])
 
-    def test_auto_is_always_the_same(self):
+    def test_auto_sets_a_fixed_list_of_variables(self):
         auto = self.assert_succeeds("-n", 1, "--env-for", "auto", "--mpi", "none", "--show-env", 0, "true")
         for name in (b"MASTER_ADDR=", b"CROSS_RANK=", b"JAX_PROCESS_ID=", b"DEVICE_NUM="):
             self.assertIn(name, auto)
@@ -168,19 +169,19 @@ class SeveralHosts(Readers, HostsCase):
                     if name in ranks[0]:
                         self.assertEqual([found[name] for found in ranks], values, name)
 
-    def test_rank_0_on_another_host(self):
+    def test_rank_0_runs_on_another_host(self):
         self.check("node1:2,node2:2")
 
-    def test_rank_0_here_under_a_name_that_only_we_know(self):
+    def test_rank_0_runs_on_localhost(self):
         self.check("localhost:2,node2:2")
 
-    def test_the_scheduler_is_with_rank_0_and_its_log_here(self):
+    def test_scheduler_runs_with_rank_0_and_its_log_is_local(self):
         result = self.run_dlaunch("-H", "node2:1,node1:1", "--env-for", "mindspore-dynamic", "--output-filename", "logs",
                                   *sh(f"uname -n; [ $MS_ROLE = MS_SCHED ] && : >said || {until_there('said')}"))
         self.assert_exit(result, 0)
         self.assertEqual((self.dir / "logs" / "scheduler.log").read_text(), "node2\n")
 
-    def test_addresses(self):
+    def test_master_address_of_local_and_remote_hosts(self):
         for hosts, expected in (("node1:2,node2:2", "node1"), ("node1:4", "127.0.0.1"), ("localhost:2,node1", r"10\.77\.\S+")):
             out = self.assert_succeeds("-H", hosts, "--env-for", "torch", "--show-env", 1, "true").decode()
             self.assertRegex(out, rf"(?m)^MASTER_ADDR={expected}$")

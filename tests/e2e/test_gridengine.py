@@ -1,4 +1,5 @@
-"""In a real Grid Engine's jobs: agents and ranks are tasks of the job, qrsh's traps harm nobody, and nothing is left."""
+"""Tests jobs of a real Grid Engine: agents and ranks are tasks of the job, defects of qrsh have no effect, and no
+process is left."""
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ SLEEPERS = sh("setsid sleep 1000 & exec sleep 1000")
 
 
 class GridEngineCase(HostsCase):
-    """All tests of a class share a testbed and its Grid Engine, which take seconds to come up, and jobs, which do, too."""
+    """All tests of a class share a testbed, its Grid Engine and its jobs, because each takes seconds to start."""
 
     leaves = clean_within = 60
 
@@ -45,7 +46,7 @@ class GridEngineCase(HostsCase):
         self.assertTrue(wait_until(lambda: not self.engine.tasks(), PATIENCE), f"tasks are left: {self.engine.tasks()}")
 
     def in_job(self, job, *words, by=(), **options):
-        """dlaunch among the children of the job's script, run to its end; `by`: what starts it there."""
+        """Runs dlaunch to its end as a child of the job's script; `by`: a command line that starts dlaunch."""
         return self.run_dlaunch(*words, before=[*job.enter, *by], timeout=PATIENCE, **options)
 
     def start_in_job(self, job, *words):
@@ -71,8 +72,8 @@ class JobCase(GridEngineCase):
 
 
 class InAJob(JobCase):
-    def test_ranks_are_in_the_job_and_nothing_goes_over_ssh(self):
-        """Grid Engine knows all that is in a job or its task on a host by a group of its own."""
+    def test_ranks_are_in_the_job_without_ssh(self):
+        """Grid Engine identifies the processes of a job or task on a host by an additional group."""
         for host in self.bed.hosts.values():
             host.kill_sshd()
         self.addCleanup(lambda: [host.start_sshd() for host in self.bed.hosts.values()])
@@ -81,7 +82,7 @@ class InAJob(JobCase):
         self.assertEqual(done.stderr, b"")
         self.assertEqual(sorted(lines(done.stdout)), [f"[{rank}] 1" for rank in range(4)])
 
-    def test_ranks_see_what_grid_engine_says_of_their_own_node(self):
+    def test_ranks_have_the_variables_of_their_own_node(self):
         show = 'for place in "$SGE_JOB_SPOOL_DIR" "$TMP"; do case $place in */$(hostname)/*) ;; *) echo "not ours: $place" ;; esac; done'
         done = self.in_job(self.job, "--label", *sh(show + '; echo "$JOB_ID $NHOSTS,$NSLOTS ${PE_HOSTFILE-none} $QUEUE"'))
         self.assert_exit(done, 0)
@@ -93,7 +94,7 @@ class InAJob(JobCase):
         self.assert_exit(done, 0)
         self.assertEqual([(host["slots"], host["slots_from"]) for host in json.loads(done.stdout)["hosts"]], [(2, "PE_HOSTFILE")] * 2)
 
-    def test_it_says_which_way_it_takes(self):
+    def test_transport_is_reported(self):
         told = f"Grid Engine job {self.job.number}: 2 nodes × 2, by ".encode()
         self.assertIn(told + b"qrsh", self.in_job(self.job, "hosts").stdout)
         self.assertIn(told + b"qrsh", self.in_job(self.job, "--dry-run", "true").stdout)
@@ -101,20 +102,20 @@ class InAJob(JobCase):
         self.assertIn(told + b"ssh", self.in_job(self.job, "--dry-run", "--transport", "ssh", "true").stdout)
         self.assertIn(told + b"--exec", self.in_job(self.job, "--dry-run", "--exec", "x {host}", "true").stdout)
 
-    def test_insisting_on_qrsh_where_there_is_no_job(self):
+    def test_transport_sge_outside_a_job_is_rejected(self):
         self.assert_told(self.run_dlaunch("--transport", "sge", "true"), 2, "--transport sge", "no job of a parallel environment")
 
-    def test_a_host_file_that_cannot_be_read_is_an_error(self):
+    def test_unreadable_host_file_is_an_error(self):
         done = self.in_job(self.job, "true", by=["env", "PE_HOSTFILE=/no/such"])
         self.assert_told(done, 2, "PE_HOSTFILE", "/no/such")
 
-    def test_a_job_whose_script_counts_as_a_task(self):
-        """There the first host has no slot for a task of qrsh's."""
+    def test_job_whose_script_counts_as_a_task(self):
+        """The first host of the job has no slot for a task of qrsh."""
         done = self.in_job(self.first, "hostname")
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["node1", "node2"])
 
-    def test_what_qrsh_says_is_the_reason(self):
+    def test_error_of_qrsh_is_reported(self):
         done = self.in_job(self.loose, "true")
         self.assert_told(done, 125, "executing task of job", "didn't accept task")
         self.assertIn(b"control_slaves", done.stderr)
@@ -123,12 +124,12 @@ class InAJob(JobCase):
 @takes_long
 class Streams(JobCase):
     def other(self):
-        """The host that is not the job's first."""
+        """The second host of the job."""
         first = self.bed.head.run([*self.job.enter, "hostname"]).stdout.strip()
         return next(host for name, host in self.bed.hosts.items() if name != first)
 
     def test_output_is_whole_with_the_agent_sent_and_kept(self):
-        """What comes right before the end of a task of qrsh's can be lost on the way."""
+        """qrsh can lose output that a task writes right before its end."""
         self.other().sh("rm -rf /root/.cache/dlaunch")
         for _ in range(TIMES):
             done = self.in_job(self.job, "-N", "1", *sh(f"yes 1234567 | head -c {64 * MIB}"))
@@ -136,19 +137,19 @@ class Streams(JobCase):
             self.assertEqual((len(done.stdout), done.stderr), (2 * 64 * MIB, b""))
             self.assertEqual(done.stdout.count(b"1234567\n"), 2 * 8 * MIB)
 
-    def test_output_is_whole_for_a_slow_reader(self):
+    def test_output_is_complete_for_a_slow_reader(self):
         done = self.in_job(self.job, "-N", "1", *sh(f"yes 1234567 | head -c {8 * MIB}"),
                            by=["sh", "-c", '"$@" | (sleep 1; wc -c)', "sh"])
         self.assertEqual(done.stdout.strip(), str(2 * 8 * MIB).encode())
 
-    def test_stdin_is_whole(self):
+    def test_stdin_is_complete(self):
         done = self.in_job(self.job, "--stdin", "3", "sh", "-c", "[ $RANK_ID != 3 ] || wc -c", input=b"x" * 8 * MIB)
         self.assert_exit(done, 0)
         self.assertEqual(done.stdout.strip(), str(8 * MIB).encode())
 
 
 class Ends(GridEngineCase):
-    """A job each, all submitted at once."""
+    """Each test has its own job; all jobs are submitted at once."""
 
     @classmethod
     def setUpClass(cls):
@@ -158,7 +159,7 @@ class Ends(GridEngineCase):
         cls.jobs = [cls.engine.submit(4) for name in dir(cls) if name.startswith("test_")]
 
     def started(self, *words, count=8):
-        """A job of Grid Engine's, and a running one of dlaunch's in it, once so many processes sleep."""
+        """A job of Grid Engine and a running dlaunch job in it, after `count` processes sleep."""
         job = self.jobs.pop()
         started = self.start_in_job(job, *words)
         self.assertTrue(wait_until(lambda: len(self.running("sleep ")) == count, PATIENCE), self.running(""))
@@ -168,12 +169,12 @@ class Ends(GridEngineCase):
         self.assertTrue(wait_until(lambda: not self.running("sleep "), PATIENCE), "sleepers are left")
         self.assert_hosts_clean()
 
-    def test_a_deleted_job_leaves_nothing(self):
+    def test_deleted_job_leaves_no_process(self):
         job, _ = self.started(*SLEEPERS)
         job.delete()
         self.assert_all_gone()
 
-    def test_a_killed_launcher_leaves_nothing_but_the_job(self):
+    def test_killed_launcher_leaves_only_the_job(self):
         job, _ = self.started(*sh("setsid sleep 1000 & sleep 1000 & exec yes"))
         for pid in self.running(DLAUNCH):
             os.kill(pid, signal.SIGKILL)
@@ -181,14 +182,14 @@ class Ends(GridEngineCase):
         self.assertEqual(self.bed.head.run([*job.enter, "echo", "on"]).stdout, "on\n")
         self.assertFalse(job.is_over())
 
-    def test_a_killed_qrsh_leaves_nothing(self):
+    def test_killed_qrsh_leaves_no_process(self):
         self.started(*SLEEPERS)
         for pid in self.running(str(self.engine.dir / "bin")):
             os.kill(pid, signal.SIGKILL)
         self.assert_all_gone()
 
-    def test_what_a_shepherd_started_may_be_killed(self):
-        """Its own child, which our agent is a child of, has nothing more to do."""
+    def test_killed_child_of_a_shepherd_does_not_fail_the_job(self):
+        """The shepherd's child is the parent of the agent. It is not needed any more."""
         end = self.dir / "end"
         _, started = self.started(*sh(f"sleep 1000 & setsid sleep 1000 & until [ -e {end} ]; do /bin/sleep 0.1; done"))
         starter = self.running(f"{self.engine.dir}/utilbin")
@@ -200,20 +201,21 @@ class Ends(GridEngineCase):
         self.assert_all_gone()
 
     def kill_agent(self, which):
-        """Of node2's; the worker is its guardian's child. Grid Engine may end the whole job for it, dlaunch as well."""
+        """Kills a process of node2's agent; the worker is the child of the guardian. Grid Engine or dlaunch may end the
+        whole job."""
         self.started(*SLEEPERS)
         agents = sorted(self.running("/root/.cache/dlaunch"))
         self.assertEqual(len(agents), 2)
         os.kill(agents[which], signal.SIGKILL)
         self.assert_all_gone()
 
-    def test_a_killed_worker_leaves_nothing(self):
+    def test_killed_worker_leaves_no_process(self):
         self.kill_agent(1)
 
-    def test_a_killed_guardian_leaves_nothing(self):
+    def test_killed_guardian_leaves_no_process(self):
         self.kill_agent(0)
 
-    def test_ranks_are_in_the_accounts(self):
+    def test_ranks_are_in_the_accounting(self):
         job = self.jobs.pop()
         self.assert_exit(self.in_job(job, *sh("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done")), 0)
         job.delete()

@@ -1,5 +1,5 @@
-"""The script of examples/requeue in a real Grid Engine: its ranks save their state when the job is to be suspended, and go
-on from there in its next attempt."""
+"""Tests the script of examples/requeue in a real Grid Engine: ranks save their state before the job is suspended, and
+the next attempt continues from it."""
 import json
 import pathlib
 import re
@@ -17,7 +17,7 @@ class Requeue(GridEngineCase):
         super().setUp()
         self.place = self.dir / "job"
         self.place.mkdir()
-        self.script = self.dir / "script"  # Grid Engine gives a job a PATH of its own
+        self.script = self.dir / "script"  # Grid Engine sets its own PATH for a job
         self.script.write_text(SCRIPT.read_text().replace("exec dlaunch", f"exec {DLAUNCH}").replace("python3", PYTHON))
         (self.place / "train.py").write_text(RANK)
 
@@ -36,7 +36,7 @@ class Requeue(GridEngineCase):
     def wait_said(self, text):
         self.assertTrue(wait_until(lambda: re.search(text, self.text()), PATIENCE), f"no {text} in {self.text()}")
 
-    def test_a_job_that_is_to_be_suspended_is_requeued_and_goes_on(self):
+    def test_suspended_job_is_requeued_and_continues(self):
         number = self.submit()
         self.engine.tell("qmod", "-sj", number)
         for rank in (0, 1):
@@ -52,7 +52,7 @@ class Requeue(GridEngineCase):
         self.assertEqual((first["attempt"], first["cause"], first["exit_code"]), (0, "preempted", 99))
         self.assertEqual((second["attempt"], second["cause"], second["exit_code"]), (1, "success", 0))
 
-    def test_a_deleted_job_saves_its_state_and_stays_deleted(self):
+    def test_deleted_job_saves_its_state_and_stays_deleted(self):
         number = self.submit()
         self.engine.tell("qdel", number)
         self.wait_said("preempted by SIGUSR2.* after .*: all ranks exited with 0 within")

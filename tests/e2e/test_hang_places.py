@@ -1,5 +1,6 @@
-"""Each kind of hang, and of what only looks like one, in each place: one host and four, as root and as an ordinary user. The
-jobs of a place run at the same time. HANG_LOOPS repeats every test that often (docs/CONTRIBUTING.md)."""
+"""Tests each kind of hang, and each kind of work that resembles a hang, in each environment: one host and four hosts,
+as root and as an ordinary user. The jobs of an environment run at the same time. HANG_LOOPS is the number of runs of
+each test (docs/CONTRIBUTING.md)."""
 import json
 import os
 import select
@@ -18,26 +19,26 @@ FIRST = 'os.environ["DLAUNCH_RANK"] == "0"'
 
 NO_MEETINGS = subprocess.run([PYTHON, "-c", "import torch.distributed, mpi4py"], capture_output=True, text=True, check=False).stderr
 
-# What hangs, in a function `inner`.
+# Code that hangs, in a function `inner`.
 WAITS = {
     "a sleep": ("import time", "time.sleep(1000)"),
     "a lock taken twice": ("import threading; lock = threading.Lock(); lock.acquire()", "lock.acquire()"),
     "a socket that nobody writes to": ("import socket; a, b = socket.socketpair()", "a.recv(1)"),
 }
-# Rank 0 does not come where the others wait for it.
+# Rank 0 does not take part in a collective call of the other ranks.
 MEETINGS = {
     "a barrier of torch.distributed": ("import time, torch.distributed as d; d.init_process_group('gloo')",
                                        f"time.sleep(1000) if {FIRST} else d.barrier()"),
     "a message of MPI": ("import time; from mpi4py import MPI",
                          f"time.sleep(1000) if {FIRST} else MPI.COMM_WORLD.recv(source=0)"),
 }
-# Rank 0 uses a processor without end, as a computation does; the others wait.
+# Rank 0 uses a processor without end, as a computation does; the other ranks wait.
 SPINS = {
     "C without the GIL": ("import hashlib", "hashlib.pbkdf2_hmac('sha256', b'x', b'y', 2**31 - 1)"),
     "C with the GIL": ("", "sum(range(10**12))"),
     "a regular expression": ("import re", "re.match('(a?){40}a{40}', 'a' * 40)"),
 }
-# What is no hang; `step` is done again and again.
+# Work that is not a hang. `step` is repeated.
 STEPS = {
     "a step of training in one native call": ("import hashlib", "hashlib.pbkdf2_hmac('sha256', b'x', b'y', 200000)"),
     "data that is loaded": ("import time", "open('/dev/zero', 'rb').read(1 << 20); time.sleep(0.3)"),
@@ -61,8 +62,8 @@ def going_on(prepare, step):
     return f"import time\n{prepare}\nend = time.monotonic() + {3 * WINDOW}\ncount = 0\nwhile time.monotonic() < end:\n    count += 1\n    {step}\n"
 
 
-class Places:
-    """What is tried in each place: `ranks` of them by the options `where`."""
+class HangTests:
+    """The tests of each environment: `ranks` ranks with the options `where`."""
     where = ("-n", 2)
     ranks = 2
     before = ()
@@ -71,7 +72,7 @@ class Places:
         report = self.dir / f"{name}.json"
         job = self.start(*self.where, "--hang-after", WINDOW, "--on-hang", "end", "--report", report, *options, PYTHON, "-c", script,
                          before=self.before, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                         bufsize=0)  # what readline() leaves is communicate()'s
+                         bufsize=0)  # unbuffered, so that communicate() returns the output after readline()
         self.addCleanup(job.stderr.close)
         return job, report
 
@@ -83,11 +84,11 @@ class Places:
             with self.subTest(loop=loop):
                 yield
 
-    def test_each_hang_ends(self):
+    def test_each_hang_ends_the_job(self):
         for _ in self.looped():
             self.assert_hangs(self.begun(WAITS, hanging))
 
-    def test_each_hang_in_a_meeting_ends(self):
+    def test_each_hang_in_a_collective_call_ends_the_job(self):
         if NO_MEETINGS:
             self.skipTest(f"{PYTHON}: {NO_MEETINGS.splitlines()[-1]}: scripts/install-packages torch mpi")
         for _ in self.looped():
@@ -104,7 +105,7 @@ class Places:
                 self.assertTrue(record["hangs"][-1]["every_rank"])
                 self.assertIn("      inner (<string>:4)", lines(err))
 
-    def test_a_rank_that_spins_is_running_and_nothing_ends(self):
+    def test_spinning_rank_is_reported_as_running_and_the_job_continues(self):
         for _ in self.looped():
             for name, (job, _) in self.begun(SPINS, spinning).items():
                 with self.subTest(name):
@@ -128,7 +129,7 @@ class Places:
         self.assertFalse([line for line in seen if "no rank makes progress" in line], seen)
         self.assertTrue([line for line in seen if "inner (<string>:5)" in line], seen)
 
-    def test_what_goes_on_is_no_hang(self):
+    def test_repeated_work_is_not_a_hang(self):
         for _ in self.looped():
             for name, (job, report) in self.begun(STEPS, going_on).items():
                 with self.subTest(name):
@@ -137,11 +138,11 @@ class Places:
                     self.assertEqual(json.loads(report.read_text()).get("hangs", []), [])
 
 
-class OneHost(Places, Case):
+class OneHost(HangTests, Case):
     pass
 
 
-class OneHostForAnOrdinaryUser(Places, Case):
+class OneHostForAnOrdinaryUser(HangTests, Case):
     before = NOBODY
 
     def setUp(self):
@@ -157,7 +158,7 @@ class FourFakeHostsForAnOrdinaryUser(OneHostForAnOrdinaryUser):
     ranks = 4
 
 
-class FourHosts(Places, HostsCase):
+class FourHosts(HangTests, HostsCase):
     count = 4
     where = ("-H", "node1,node2,node3,node4", "-N", 1)
     ranks = 4

@@ -1,5 +1,6 @@
-"""A job that hangs is told with what every rank does, and one that does not is left in peace. Windows are short here: what
-makes no progress for them is a hang, what does something in each of their quarters is not."""
+"""Tests the report of a hung job, with the stack of every rank, and that a working job is not reported. The time
+windows are short: a rank without progress for a whole window hangs; a rank with progress in each quarter of the window
+does not."""
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ from support import Case, TIMEOUT, cause, main, sh, wait_until
 PYTHON = "/usr/bin/python3"
 HUNG = "no rank makes progress; stacks of"
 
-# Ranks 0 and 2 wait for a line that never comes, rank 1 for a lock that it holds.
+# Ranks 0 and 2 wait for a message that never arrives, rank 1 for a lock that it already holds.
 STUCK = """
 import os, socket, threading
 def in_lock():
@@ -30,7 +31,7 @@ def in_recv():
 in_lock() if os.environ["DLAUNCH_RANK"] == "1" else in_recv()
 """
 
-# Computes without a word for as long as it is told.
+# Computes without output for sys.argv[1] seconds.
 SILENT = """
 import sys, time
 end = time.monotonic() + float(sys.argv[1])
@@ -40,7 +41,7 @@ while time.monotonic() < end:
 print("done")
 """
 
-# Ranks 0 and 2 wait; once both do, rank 1 crashes.
+# Ranks 0 and 2 wait; then rank 1 crashes.
 CRASHES = """
 import ctypes, os, resource, sys, time
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -65,7 +66,7 @@ class Hangs(Case):
         self.assert_exit(result, 0)
         self.assertNotIn(b"no rank has written", result.stderr)
 
-    def test_every_ranks_stack_is_told_once_and_the_job_goes_on(self):
+    def test_stacks_of_all_ranks_are_printed_once_and_the_job_continues(self):
         with self.start("-n", 3, "--hang-after", 2, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
             seen = b""
             while b"to end a hanging job" not in seen:
@@ -79,7 +80,7 @@ class Hangs(Case):
         title = "dlaunch: no rank has written for 2.0 s and no rank makes progress; stacks of 3 ranks (main thread):"
         self.assertEqual(lines(seen).count(title), 1)
         text = seen.decode()
-        text = text[text.index(title):]  # a rank that started late may have been told of before
+        text = text[text.index(title):]  # a rank that started late may have been in an earlier report
         self.assertRegex(text, r"\n  1 rank: 1 \(.*\) +blocked, .* CPU")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +blocked, .* CPU")
         self.assertLess(text.index("in_lock (<string>:7)"), text.index("in_recv (<string>:11)"), "the smaller group is first")
@@ -87,7 +88,7 @@ class Hangs(Case):
         self.assertNotIn(b"no rank has written", rest)
         self.assertEqual(job.returncode, 143)
 
-    def test_the_job_ends_where_that_is_asked_for(self):
+    def test_on_hang_end_ends_the_job(self):
         result = self.stuck("--hang-after", 2, "--on-hang", "end", "--report", f"{self.dir}/record", "--output-filename", f"{self.dir}/logs")
         self.assert_exit(result, 124)
         self.assertRegex(cause(result.stderr), r"^dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s$")
@@ -100,14 +101,14 @@ class Hangs(Case):
         self.assertIn("== rank 1 (", path.read_text())
         self.assertIn("in_lock", path.read_text())
 
-    def test_a_thousand_ranks_that_sleep_are_one_group(self):
-        """All of their agents share this machine, so a look that costs much would be cut, and never find a hang."""
+    def test_thousand_sleeping_ranks_are_one_group(self):
+        """All agents share this machine, so an expensive sample would time out and never detect the hang."""
         result = self.run_dlaunch("--fake-hosts", "64x16", "--oversubscribe", "--hang-after", 5, "--on-hang", "end", "--timeout", 90,
                                   "sh", "-c", "sleep 1000", timeout=4 * TIMEOUT)
         self.assert_exit(result, 124)
         self.assertRegex(cause(result.stderr), r"^dlaunch: hung after ")
         picture = result.stderr.decode().split("no rank makes progress; stacks of 1024 ranks (main thread):\n")[-1]
-        # A rank that was looked at runs for a moment then: on a busy machine it may be seen so by the next look.
+        # A sample makes its rank run for a moment. On a busy machine, the next sample may see the rank running.
         groups = re.findall(r"(?m)^  (\d+) ranks?: \S+ \(fake\S+\) +(\w+), ", picture)
         self.assertEqual(sum(int(ranks) for ranks, _ in groups), 1024, picture)
         asleep = [int(ranks) for ranks, does in groups if does != "running"]
@@ -115,17 +116,17 @@ class Hangs(Case):
         self.assertRegex(picture, r"(?m)^  \d+ ranks: \S+ \(fake\[1-64\]\) +blocked, ")
         self.assertNotIn("no time", picture)
 
-    def test_or_starts_again(self):
+    def test_on_hang_restart_restarts_the_job(self):
         script = STUCK.replace("import os,", "import os, sys,").replace('in_lock() if', 'os.environ["DLAUNCH_ROUND"] == "1" and sys.exit()\nin_lock() if')
         result = self.run_dlaunch("-n", 3, "--hang-after", 2, "--on-hang", "restart", "--restarts", 1, PYTHON, "-c", script)
         self.assert_exit(result, 0)
         self.assertRegex(result.stderr.decode(), r"dlaunch: hung after .* s: no rank wrote or made progress for 2\.0 s; restart 1 of 1")
 
-    def test_a_restart_needs_restarts(self):
+    def test_on_hang_restart_requires_restarts(self):
         result = self.run_dlaunch("-n", 1, "--on-hang", "restart", "true")
         self.assert_exit(result, 2)
 
-    def test_one_rank_that_moves_is_named_and_nothing_ends(self):
+    def test_running_rank_is_named_and_the_job_continues(self):
         script = 'import os, sys\nif os.environ["DLAUNCH_RANK"] == "2":\n' + "\n".join("    " + line for line in SILENT.splitlines()) + \
             "\n    os._exit(5)\n" + STUCK
         result = self.run_dlaunch("-n", 3, "--hang-after", 2, "--on-hang", "end", PYTHON, "-c", script, "8")
@@ -133,15 +134,15 @@ class Hangs(Case):
         self.assertIn("no rank has written for 2.0 s: ranks 0-1 wait; rank 2 is running; stacks of 3 ranks", result.stderr.decode())
         self.assertNotIn(HUNG.encode(), result.stderr)
 
-    def test_a_silent_computation_is_no_hang(self):
+    def test_silent_computation_is_not_a_hang(self):
         self.assert_quiet(self.run_dlaunch("-n", 2, "--hang-after", 2, "--on-hang", "end", PYTHON, "-c", SILENT, "6"))
 
-    def test_a_child_that_computes_is_no_hang(self):
+    def test_computing_child_process_is_not_a_hang(self):
         script = "import subprocess, sys\nsubprocess.run(sys.argv[1:], check=True)"
         busy = "i=0; end=$(($(date +%s) + 5)); while [ $(date +%s) -lt $end ]; do i=$((i+1)); done"
         self.assert_quiet(self.run_dlaunch("-n", 2, "--hang-after", 2, "--on-hang", "end", PYTHON, "-c", script, "sh", "-c", busy))
 
-    def test_a_stopped_rank_is_no_hang(self):
+    def test_stopped_rank_is_not_a_hang(self):
         with self.start("-n", 2, "--hang-after", 2, "--on-hang", "end", *sh("echo $$; exec sleep 1000"), stdout=-1, stderr=subprocess.PIPE) as job:
             pids = [int(job.stdout.readline()) for _ in range(2)]
             for pid in pids:
@@ -153,7 +154,7 @@ class Hangs(Case):
         self.assertEqual(job.returncode, 143, err)
         self.assertNotIn(HUNG.encode(), err)
 
-    def test_a_reader_that_pauses_is_no_hang(self):
+    def test_paused_reader_is_not_a_hang(self):
         with self.start("-n", 2, "--hang-after", 2, "--on-hang", "end", *sh("yes | head -c 3000000; exec true"), stdout=-1, stderr=subprocess.PIPE) as job:
             time.sleep(6)
             self.assertIsNone(job.poll())
@@ -162,13 +163,13 @@ class Hangs(Case):
         self.assertEqual(len(out), 6000000)
         self.assertNotIn(b"no rank has written", err)
 
-    def test_never(self):
+    def test_hang_after_0_disables_the_check(self):
         result = self.stuck("--hang-after", 0, "--on-hang", "end", "--timeout", 4)
         self.assert_exit(result, 124)
         self.assertNotIn(b"no rank has written", result.stderr)
 
-    def test_the_time_limit_shows_stacks_first(self):
-        for _ in range(5):  # the picture has 2 s, which a busy machine may need for itself
+    def test_timeout_prints_stacks_first(self):
+        for _ in range(5):  # the stack report has 2 s, which is too short on a very busy machine
             result = self.stuck("--timeout", 3)
             self.assert_exit(result, 124)
             text = result.stderr.decode()
@@ -186,17 +187,17 @@ class Hangs(Case):
         self.assertRegex(cause(result.stderr), r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
         return result.stderr.decode()
 
-    def test_a_crash_comes_with_stacks(self):
-        for _ in range(5):  # the picture has 2 s, which a busy machine may need for itself
+    def test_crash_prints_stacks_of_the_others(self):
+        for _ in range(5):  # the stack report has 2 s, which is too short on a very busy machine
             text = self.crash()
             if "waits (<string>:6)" in text:
                 break
         self.assertIn("dlaunch: rank 1 killed by signal 11 (SIGSEGV); stacks of 2 ranks (main thread):\n  2 ranks: 0,2 ", text)
         self.assertIn("      waits (<string>:6)\n      <module> (<string>:10)\n", text)
         self.assertIn("Fatal Python error: Segmentation fault", text)
-        self.assertRegex(text, r"dlaunch:   \|   File .*, line 8 in crashes\n")  # among its last lines
+        self.assertRegex(text, r"dlaunch:   \|   File .*, line 8 in crashes\n")  # in its last stderr lines
 
-    def test_a_crash_that_a_round_follows_waits_for_no_stacks(self):
+    def test_crash_before_a_restart_does_not_wait_for_stacks(self):
         text = self.crash("--restarts", 1, env={"PYTHONFAULTHANDLER": ""})
         self.assertIn("restart 1 of 1", text)
         self.assertNotIn("; stacks of", text.partition("restart 1 of 1")[0])
@@ -216,7 +217,7 @@ int main(int argc, char** argv) {
 }
 """
 
-# Exchanges messages for as long as it is told, and says nothing. Its sum is a variable on the stack.
+# Exchanges messages for 6 s without output. The sum is a variable on the stack.
 MPI_BUSY = """
 #include <mpi.h>
 #include <time.h>
@@ -236,8 +237,8 @@ int main(int argc, char** argv) {
 """
 
 
-class OfMpi(Case):
-    """Libraries poll while they wait: that is told from a computation by the call in which a rank is."""
+class MpiHangs(Case):
+    """MPI libraries poll while they wait. The function that a rank executes distinguishes a wait from a computation."""
 
     def compiled(self, kind, source):
         if not shutil.which(f"mpicc.{kind}"):
@@ -246,7 +247,7 @@ class OfMpi(Case):
         subprocess.run([f"mpicc.{kind}", "-O1", "-o", self.dir / kind, self.dir / "program.c"], check=True, timeout=TIMEOUT)
         return str(self.dir / kind)
 
-    def test_a_message_that_never_comes_is_a_hang(self):
+    def test_missing_message_is_a_hang(self):
         for kind in ("openmpi", "mpich"):
             with self.subTest(kind):
                 program = self.compiled(kind, MPI_STUCK)
@@ -257,7 +258,7 @@ class OfMpi(Case):
                 self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +(polling|blocked).*\n      P?MPI_Recv \(lib")
                 self.assertIn("rank 1 is the odd one out: the other ranks wait in ", text)
 
-    def test_messages_that_go_on_are_none(self):
+    def test_continuous_messages_are_not_a_hang(self):
         for kind in ("openmpi", "mpich"):
             with self.subTest(kind):
                 result = self.run_dlaunch("-n", 2, "--hang-after", 2, "--on-hang", "end", self.compiled(kind, MPI_BUSY))
@@ -265,8 +266,8 @@ class OfMpi(Case):
                 self.assertNotIn(HUNG.encode(), result.stderr)
 
 
-class Asked(Case):
-    def test_a_running_job_is_asked(self):
+class StacksCommand(Case):
+    def test_stacks_command_prints_stacks_of_a_running_job(self):
         with self.start("-n", 3, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
             mine = {job.stdout.readline().decode().strip() for _ in range(3)}
             self.assertEqual(len(mine), 1)
@@ -286,8 +287,8 @@ class Asked(Case):
         self.assert_exit(self.run_dlaunch("stacks", mine), 2)
 
 
-class OverHosts(HostsCase):
-    def test_ranks_of_all_hosts_are_one_picture(self):
+class SeveralHosts(HostsCase):
+    def test_ranks_of_all_hosts_are_in_one_report(self):
         result = self.run_dlaunch("-H", "node1:2,node2:1", "--hang-after", 3, "--on-hang", "end", PYTHON, "-c", STUCK)
         self.assert_exit(result, 124)
         text = result.stderr.decode()

@@ -1,5 +1,6 @@
-"""Peers that lie (tests/hostile): an agent against the launcher, a launcher against the agent. Whatever they do, the job
-ends in time, names the host and why, holds little memory, starts nothing that the plan did not say, and leaves nothing."""
+"""Tests hostile peers (tests/hostile): a hostile agent against the launcher, and a hostile launcher against the agent.
+The job ends in time, names the host and the reason, uses little memory, starts no program that is not in the plan, and
+leaves no process."""
 import concurrent.futures
 import os
 import pathlib
@@ -18,7 +19,7 @@ MEBI = 1 << 20
 MEMORY = 64 * MEBI
 AT_ONCE = 4
 
-# What hostile_agent does, and what is said of its host. With options, where it takes some to get there.
+# Actions of hostile_agent, and the message about its host.
 ACTS = {
     "garbage_before_hello": "bad frame",
     "garbage_after_hello": "bad frame",
@@ -28,59 +29,59 @@ ACTS = {
     "ping_of_16_mib": "bad frame: length 16777216 of type 16",
     "unknown_type": "bad frame: unknown type 200",
     "count_of_4e9": "bad frame: malformed fields of type 42",
-    "list_of_nothing": "bad frame: malformed fields of type 42",
-    "half_a_frame": "lost the connection to the agent",
-    "a_launchers_frame": "which only the other side sends",
-    "another_version": "protocol version 99",
+    "list_of_empty_items": "bad frame: malformed fields of type 42",
+    "incomplete_frame": "lost the connection to the agent",
+    "frame_of_the_launcher": "which only the other side sends",
+    "unknown_version": "protocol version 99",
     "hello_twice": "unexpected message from the agent",
     "started_before_hello": "unexpected message from the agent",
-    "started_unasked": "unexpected message from the agent",
+    "unrequested_started": "unexpected message from the agent",
     "started_of_another_host": "a rank of another host",
-    "ended_of_nobody": "a rank of another host",
-    "clean_unasked": "unexpected message from the agent",
-    "facts_unasked": "unknown type 254",
-    "prepared_unasked": "unexpected message from the agent",
-    "stage_credit_unasked": "granted more of --stage than was sent",
-    "a_stream_that_is_none": "unknown stream",
+    "ended_of_an_unknown_rank": "a rank of another host",
+    "unrequested_clean": "unexpected message from the agent",
+    "unrequested_host_info": "unknown type 254",
+    "unrequested_prepared": "unexpected message from the agent",
+    "unrequested_stage_credit": "granted more of --stage than was sent",
+    "unknown_stream": "unknown stream",
     "descriptors_over_exec": "unexpected descriptors",
     "stdin_credit": "granted more stdin than was sent",
     "output_credit": "unexpected message from the agent",
-    "logs_without_end": "unknown type 254",
-    "spawn_by_a_rank_that_is_none": "a rank of another host",
+    "endless_logs": "unknown type 254",
+    "spawn_by_an_unknown_rank": "a rank of another host",
     "spawn_of_4e9_words": "invalid request from the agent",
     "fence_of_9_mib": "too much data to a fence",
     "fence_twice": "unexpected message from the agent",
-    "fence_of_no_world": "unknown world",
-    "fence_without_others_ranks": "a rank of another host",
+    "fence_of_an_unknown_world": "unknown world",
+    "fence_for_ranks_of_another_host": "a rank of another host",
     "names": "unknown type 254",
-    "a_name_of_4_kib": "invalid request from the agent",
-    "asks_and_does_not_read": "the agent stopped reading",
-    "pmix_unasked": "unexpected message from the agent",
+    "name_of_4_kib": "invalid request from the agent",
+    "requests_without_reading": "the agent stopped reading",
+    "unrequested_pmix": "unexpected message from the agent",
     "pmix_program_twice": "unexpected message from the agent",
     "board": "unknown type 254",
     "collectives": "unknown type 254",
-    "a_modex_that_nobody_wants": "unknown type 254",
-    "an_event_of_another_host": "a rank of another host",
+    "unrequested_modex": "unknown type 254",
+    "event_of_another_host": "a rank of another host",
 }
 SILENT = ["silent_at_once", "silent_after_hello", "silent_before_started", "silent_after_started", "silent_in_a_frame"]
-WITHOUT_MPI = ["spawn", "spawn_at_the_launcher", "abort", "fence", "names", "pmix_unasked"]
+WITHOUT_MPI = ["spawn", "spawn_on_the_launcher_host", "abort", "fence", "names", "unrequested_pmix"]
 QUERIED = {
     "cpus_4e9": "reports 4000000000 CPUs",
-    "a_million_devices": "reports 1000000 devices",
-    "answers_nobody_asked": "unexpected reply from the agent",
+    "million_devices": "reports 1000000 devices",
+    "unrequested_addresses": "unexpected reply from the agent",
 }
 SLOWLY_READ = {
     "over_credit": "sent more output than was granted",
-    "crumbs": "unknown type 254",
+    "output_of_single_bytes": "unknown type 254",
     "output_after_its_end": "unknown type 254",
 }
 
-# What hostile_launcher does. How the agent ends is its own; the ranks end with it.
+# Actions of hostile_launcher. The ranks end with the agent.
 SILENT_LAUNCHERS = ["silence_at_once", "silence_after_setup", "silence_while_a_rank_runs", "silence_in_a_frame", "heartbeat_0"]
 LAUNCHERS = [
-    "goes_at_once", "goes_in_a_frame", "garbage", "garbage_while_a_rank_runs", "length_4e9", "ping_of_16_mib", "stdin_of_16_mib",
-    "count_of_4e9", "an_agents_frame", "setup_twice", "another_version", "over_credit_of_stdin",
-    "over_credit_of_files", "credit_without_end", "ranks_without_a_program", "mpi_that_nobody_asked_for",
+    "closes_at_once", "closes_in_a_frame", "garbage", "garbage_while_a_rank_runs", "length_4e9", "ping_of_16_mib", "stdin_of_16_mib",
+    "count_of_4e9", "frame_of_the_agent", "setup_twice", "unknown_version", "over_credit_of_stdin",
+    "over_credit_of_files", "endless_credit", "ranks_without_a_program", "unrequested_mpi",
 ]
 
 
@@ -95,7 +96,7 @@ class Peers(Case):
         (self.dir / "deaf").write_text(f"evil slots=1 {lying}\ndeaf slots=1 {lying}\n")
 
     def job(self, act, *options, hosts="hosts", stdout=subprocess.DEVNULL):
-        """Runs a job of which a host lies. Its exit code, what it said, and the most memory that it held."""
+        """Runs a job with a hostile host. Returns the exit code, stderr, the peak memory and the seconds."""
         env = self.env | {"HOSTILE": act, "HOSTILE_TARGET": str(self.target)}
         command = [support.DLAUNCH, "--exec", "env HOSTILE_HOST={host}", "--hostfile", self.dir / hosts, *options,
                    "sleep", "1000"]
@@ -127,7 +128,7 @@ class Peers(Case):
             self.assertLessEqual(int(said.split()[-2]) * 1024, MEMORY, said)
 
     def side_by_side(self, at_once, played):
-        """Each is a function of its act."""
+        """Runs each function with its action, `at_once` at a time."""
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             for act, end in [(act, pool.submit(play, act)) for act, play in played]:
                 with self.subTest(act):
@@ -136,13 +137,14 @@ class Peers(Case):
 
 @takes_long
 class Silence(Peers):
-    """Wherever it begins, and on either side, it ends a job in time. All side by side: each takes its three heartbeats."""
+    """A silent agent or launcher ends the job in time, whenever the silence begins. All run in parallel, because each
+    takes three heartbeats."""
 
     def agent(self, act):
         self.assertLess(self.assert_lost(act, "stopped sending heartbeats")[1], 40)
 
     def agent_at_the_end(self, act):
-        """The ranks have all ended well; whether anything is left there nobody knows."""
+        """All ranks have succeeded. dlaunch cannot know whether processes are left on the host."""
         code, said, _, seconds = self.job(act, hosts="alone")
         self.assertEqual(code, 0, said)
         self.assertIn("evil", said)
@@ -154,33 +156,33 @@ class Silence(Peers):
 
 
 class Agents(Peers):
-    def test_a_spawn_without_mpi(self):
+    def test_mpi_request_without_mpi_is_rejected(self):
         for act in WITHOUT_MPI:
             with self.subTest(act):
                 self.assert_lost(act, "does not serve MPI there", "--mpi", "none")
 
-    def test_a_spawn_at_the_launcher(self):
-        """Which is none of the job's hosts."""
-        said, _ = self.assert_lost("spawn_at_the_launcher", "unknown type 254")
+    def test_spawn_on_the_launcher_host_is_rejected(self):
+        """The launcher's machine is not one of the job's hosts."""
+        said, _ = self.assert_lost("spawn_on_the_launcher_host", "unknown type 254")
         self.assertIn("host localhost is not one of the job's", said)
 
-    def test_spawns_that_are_too_much(self):
+    def test_too_large_spawns_are_rejected(self):
         for act, why in {"spawn_of_4e9": "processes at once were asked for", "spawn_of_long_words": "131072 bytes or more"}.items():
             with self.subTest(act):
                 self.assertIn(why, self.assert_lost(act, "unknown type 254")[0])
 
-    def test_a_strange_end(self):
-        code, said, _, _ = self.job("strange_times")
+    def test_invalid_times_do_not_crash_the_launcher(self):
+        code, said, _, _ = self.job("invalid_times")
         self.assertNotEqual(code, 70, said)
 
-    def test_what_it_says_of_itself(self):
+    def test_false_facts_about_the_host_are_rejected(self):
         for act, why in QUERIED.items():
             with self.subTest(act):
                 self.assert_lost(act, why, hosts="queried")
 
     @takes_long
-    def test_more_than_was_granted(self):
-        """While nobody reads, for longer than it would take to send as much as the launcher may hold."""
+    def test_output_above_the_credit_is_rejected(self):
+        """The reader is stopped for longer than it takes to send the maximum that the launcher may buffer."""
         for act, why in SLOWLY_READ.items():
             with self.subTest(act):
                 reader = subprocess.Popen(["sh", "-c", "sleep 3; exec cat >/dev/null"], stdin=subprocess.PIPE, env=self.env)
@@ -188,11 +190,11 @@ class Agents(Peers):
                     self.assert_lost(act, why, stdout=reader.stdin)
                     reader.stdin.close()
 
-    def test_one_that_does_not_read_what_another_tells(self):
+    def test_agent_that_does_not_read_events_is_dropped(self):
         self.assert_lost("events", "the agent stopped reading", host="deaf", hosts="deaf")
 
-    def test_escapes(self):
-        """No byte of them reaches the terminal, and no line looks like one of dlaunch's own."""
+    def test_escape_sequences_are_not_printed(self):
+        """No escape byte reaches the terminal, and no line looks like a line of dlaunch."""
         for act in ("escapes", "escapes_in_a_failure"):
             with self.subTest(act):
                 code, said, _, _ = self.job(act, "-vv")
@@ -212,12 +214,13 @@ for name, reason in ACTS.items():
 
 
 class Nodes(HostsCase):
-    """Agents that connect to the launcher: one proves itself, and then lies."""
+    """Agents that connect to the launcher: one agent authenticates, and then attacks."""
 
     def setUp(self):
         super().setUp()
         self.env |= flux.Flux(self.bed, ["node1", "head", "node2"], cores=1).environment()
-        self.env["FLUX_URI"] = "local:///run/flux/local-1"  # the head's broker; rank 0 is that of the node that lies
+        # The head's broker; rank 0 is the broker of the hostile node.
+        self.env["FLUX_URI"] = "local:///run/flux/local-1"
         self.agent = self.bed.dir / "agent"
         self.agent.write_text(f'#!/bin/sh\n[ "$3" != node1 ] || exec {program("hostile_agent")} "$@"\nexec {AGENT} "$@"\n')
         self.agent.chmod(0o755)
@@ -233,7 +236,7 @@ class Nodes(HostsCase):
         self.assertLess(len(said), MEBI / 4)
 
     @takes_long
-    def test_each_act(self):
+    def test_each_action_ends_the_job(self):
         acts = ACTS | dict.fromkeys(SILENT, "stopped sending heartbeats") | {"silent_at_once": "waiting for the agent"}
         with concurrent.futures.ThreadPoolExecutor(2 * AT_ONCE) as pool:
             for act, end in [(act, pool.submit(self.lost, act, why)) for act, why in acts.items()]:
@@ -243,7 +246,7 @@ class Nodes(HostsCase):
 
 
 class Launchers(Peers):
-    def test_the_agent_ends_with_its_ranks(self):
+    def test_agent_ends_with_its_ranks(self):
         listed = subprocess.run([program("hostile_launcher")], capture_output=True, check=False).stdout.decode().split()
         self.assertEqual(sorted(LAUNCHERS + SILENT_LAUNCHERS), sorted(listed), "every act is played")
         self.side_by_side(AT_ONCE, [(act, self.play) for act in LAUNCHERS])

@@ -1,4 +1,4 @@
-"""Whatever an agent says, dlaunch shows it as printable lines of its own, and not endlessly much of it."""
+"""Tests that dlaunch prints every text of an agent as printable lines of limited length with its own prefix."""
 import json
 import pathlib
 import re
@@ -16,9 +16,9 @@ class HostileWords(Case):
         return ("--exec", f"{sys.executable} -B {AGENT} {what}", "-H", "bad:2")
 
     def assert_printable(self, text, most=64 << 10):
-        """UTF-8 without what moves a cursor or turns lines around."""
+        """The text is UTF-8 without characters that move the cursor or change the direction of a line."""
         self.assertLess(len(text), most)
-        shown = text.decode()  # or it is no UTF-8
+        shown = text.decode()  # raises if the text is not UTF-8
         self.assertIsNone(MOVES.search(shown), ascii(MOVES.search(shown)))
         self.assertNotRegex(shown, r"(?m)^(dlaunch: |dlaunch: note: |\s*)FORGED")
         self.assertNotRegex(shown, r"(?m)^dlaunch: (\d+:\d+:\d+\.\d+ )?dlaunch:")
@@ -32,7 +32,7 @@ class HostileWords(Case):
             self.assertTrue(line.startswith("dlaunch: "), ascii(line))
         return result, shown
 
-    def test_of_a_job(self):
+    def test_texts_of_a_job_are_printable(self):
         for more in ((), ("-v",), ("-vv",), ("--format", "jsonl", "-vv")):
             with self.subTest(options=more):
                 result, shown = self.said(127, *more, "--report", "r.json", *self.way("words"), "-n", 2, "true")
@@ -43,15 +43,15 @@ class HostileWords(Case):
                 record = self.assert_printable((self.dir / "r.json").read_bytes(), 256 << 20)
                 self.assertEqual(json.loads(record)["exit_code"], 127)
 
-    def test_of_a_way_that_fails(self):
+    def test_texts_of_a_failed_connection_are_printable(self):
         for what in ("fail", "stderr"):
             with self.subTest(what):
                 _, shown = self.said(125, "-vv", *self.way(what), "-n", 2, "true")
                 self.assertIn("cannot use a host: ", shown)
 
-    def test_of_hosts_that_are_asked(self):
+    def test_texts_of_queried_hosts_are_printable(self):
         """In tables, findings and JSON."""
-        (self.dir / "hosts").write_text("bad\nworse\n")  # their slots are not said
+        (self.dir / "hosts").write_text("bad\nworse\n")  # without slots
         way = (*self.way("words")[:2], "--hostfile", "hosts")
         for args in (("hosts", *way), ("hosts", "--format", "json", *way), ("--dry-run", *way, "true"),
                      ("--dry-run", "--format", "json", *way, "true"), ("--display-map", *way, "true"),
@@ -65,7 +65,7 @@ class HostileWords(Case):
                 if "json" in args:
                     json.loads(shown)
 
-    def test_on_a_terminal(self):
+    def test_texts_on_a_terminal_are_printable(self):
         with self.under_pty(*self.way("words"), "-n", 2, "true") as terminal:
             code, shown = terminal.finish()
         self.assertEqual(code, 127)

@@ -1,4 +1,4 @@
-"""One job on several hosts, each with a real sshd and an empty home: ranks, output, failures."""
+"""Tests one job on several hosts, each with a real sshd and an empty home: ranks, output, failures."""
 import os
 import pathlib
 import re
@@ -8,7 +8,7 @@ import time
 
 import support
 from hosts_case import AGENTS, HostsCase, interrupt, lines
-import processes  # the testbed's, found by hosts_case
+import processes  # of the testbed, by hosts_case's path
 from support import kill_together, program, wait_until
 
 TRAIN = pathlib.Path(__file__).resolve().parents[2] / "examples" / "train.py"
@@ -17,7 +17,7 @@ TRAIN = pathlib.Path(__file__).resolve().parents[2] / "examples" / "train.py"
 class Ranks(HostsCase):
     count = 4
 
-    def test_numbers_and_names(self):
+    def test_ranks_have_numbers_and_host_names(self):
         result = self.run_dlaunch("-H", "node1:2,node2:1,node3:2", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n) $DLAUNCH_HOST '
                                   '$DLAUNCH_NODE_RANK $DLAUNCH_LOCAL_RANK $DLAUNCH_LOCAL_SIZE $DLAUNCH_SIZE $PWD"')
         self.assert_exit(result, 0)
@@ -26,13 +26,13 @@ class Ranks(HostsCase):
             for rank, host, node, local, size in ((0, "node1", 0, 0, 2), (1, "node1", 0, 1, 2), (2, "node2", 1, 0, 1),
                                                   (3, "node3", 2, 0, 2), (4, "node3", 2, 1, 2))])
 
-    def test_hostfile(self):
+    def test_hostfile_names_the_hosts(self):
         (self.dir / "hosts").write_text("# mine\nnode2 slots=2\nnode[3-4] slots=1\n")
         result = self.run_dlaunch("--hostfile", "hosts", "sh", "-c", 'echo "$DLAUNCH_RANK $(uname -n)"')
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node2", "1 node2", "2 node3", "3 node4"])
 
-    def test_programs_with_hosts_of_their_own(self):
+    def test_programs_have_their_own_hosts(self):
         say = ["sh", "-c", 'echo "$0 $DLAUNCH_RANK $(uname -n)"']
         result = self.run_dlaunch("-H", "node1,node2", *say, "a", ":", "-H", "node3,node1", *say, "b")
         self.assert_exit(result, 0)
@@ -67,20 +67,20 @@ class Ranks(HostsCase):
             self.assertIn(rank, label)
             self.assertEqual(texts, [f"line {i} of {rank}" for i in range(20000)] + [f"no end {rank}"])
 
-    def test_output_files(self):
+    def test_output_files_are_local(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "--output-filename", "logs", "--merge-stderr-to-stdout",
                                   "sh", "-c", 'echo "out $DLAUNCH_RANK"; echo "err $DLAUNCH_RANK" >&2')
         self.assert_exit(result, 0)
         texts = sorted(path.read_text() for path in (self.dir / "logs").rglob("*") if path.is_file())
         self.assertEqual(texts, [f"out {rank}\nerr {rank}\n" for rank in range(4)])
 
-    def test_stdin_goes_to_rank_0(self):
+    def test_stdin_is_sent_to_rank_0(self):
         data = os.urandom(300_000).hex().encode()
         result = self.run_dlaunch("-H", "node1,node2", "sh", "-c", '[ "$DLAUNCH_RANK" != 0 ] || cat', input=data)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, data)
 
-    def test_first_failing_rank_ends_all(self):
+    def test_first_failed_rank_ends_the_job(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "sh", "-c", '[ "$DLAUNCH_RANK" != 3 ] || exit 7; exec sleep 1000')
         self.assert_told(result, 7, "rank 3 (host node2")
 
@@ -91,7 +91,7 @@ class Training(HostsCase):
     def agents_seen(self):
         return [self.host(number).sh(f"find {AGENTS} -type f -printf '%p %i %T@\n'") for number in range(1, 5)]
 
-    def test_on_hosts_with_empty_homes(self):
+    def test_training_runs_on_hosts_with_empty_homes(self):
         (self.dir / "hosts").write_text("node[1-4] slots=4\n")
         (self.dir / "train.py").write_bytes(TRAIN.read_bytes())
         command = ("-n", 16, "--hostfile", "hosts", "--output-filename", "logs", "--merge-stderr-to-stdout",
@@ -108,13 +108,13 @@ class Training(HostsCase):
 
 
 class Exec(HostsCase):
-    """Any command that gives a stream to a shell on the host."""
+    """--exec accepts any command that connects a stream to a shell on the host."""
 
-    def test_ssh_by_the_user(self):
+    def test_exec_runs_the_users_ssh(self):
         out = self.assert_succeeds("--exec", "ssh -o BatchMode=yes {host}", "-H", "node1,node2", "uname", "-n")
         self.assertEqual(sorted(lines(out)), ["node1", "node2"])
 
-    def test_without_any_network(self):
+    def test_exec_works_without_network(self):
         first = " ".join(self.host(1).command([])).replace(str(self.host(1).pid), "$(cat {host}.pid)", 1)
         for host in self.bed.hosts.values():
             (self.dir / f"{host.name}.pid").write_text(f"{host.pid}\n")
@@ -123,7 +123,7 @@ class Exec(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2"])
 
-    def test_command_is_missing(self):
+    def test_missing_exec_command_is_reported(self):
         result = self.run_dlaunch("--exec", "no-such-command {host}", "-H", "node1,node2", "true")
         self.assert_told(result, 125, "node", "no-such-command", "not found")
 
@@ -137,37 +137,38 @@ class Unreachable(HostsCase):
         self.assertLess(time.monotonic() - start, within)
         self.assert_told(result, code, *parts)
 
-    def test_unknown_name(self):
+    def test_unknown_host_name_is_reported(self):
         self.refused("nowhere", "resolve", hosts="node1,nowhere,node3")
 
-    def test_port_closed(self):
+    def test_closed_port_is_reported(self):
         self.host(2).kill_sshd()
         self.refused("node2", "refused")
 
-    def test_key_refused(self):
+    def test_rejected_key_is_reported(self):
         config = self.bed.dir / "none"
         config.write_text("")
         self.host(2).sh(f"mount --bind {config} {self.bed.dir}/authorized_keys")
         self.refused("node2", "Permission denied")
 
-    def test_host_key_changed(self):
+    def test_changed_host_key_is_reported(self):
         self.bed.head.sh("cd /root/.ssh && ssh-keygen -q -t ed25519 -N '' -f other && sed -i '/^node2 /d' known_hosts && "
                          "echo \"node2 $(cut -d' ' -f1,2 other.pub)\" >>known_hosts")
         self.refused("node2", "ost key verification failed")
 
-    def test_host_key_unknown(self):
+    def test_unknown_host_key_is_reported(self):
         self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
         self.refused("node2", "ost key verification failed")
 
-    def test_host_key_unknown_and_accepted(self):
+    def test_unknown_host_key_is_accepted_with_accept_new(self):
         self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
         for _ in range(2):
             result = self.run_dlaunch("--host-key", "accept-new", "-H", "node1,node2", "true")
             self.assert_exit(result, 0)
         self.assertEqual(self.bed.head.run(["ssh-keygen", "-F", "node2"]).returncode, 0)
 
-    def test_interrupted_while_it_connects_to_a_silent_port(self):
-        self.bed.head.sh("echo ' ConnectTimeout 60' >>/root/.ssh/config")  # it is still tried once the others are up
+    def test_interrupt_ends_a_pending_connection(self):
+        # The connection is still pending when the other hosts are connected.
+        self.bed.head.sh("echo ' ConnectTimeout 60' >>/root/.ssh/config")
         self.bed.head.drop_outgoing(self.host(2))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
@@ -179,8 +180,8 @@ class Unreachable(HostsCase):
         self.assert_exit(result, 130)
         self.assertEqual(self.bed.head.find("ssh "), [])
 
-    def test_silent_port_and_silent_sshd_and_powered_off(self):
-        """At once, since each takes the 10 s of a connection, or the kernel's 3 s."""
+    def test_silent_and_powered_off_hosts_are_reported(self):
+        """In parallel, because each takes the 10 s of a connection, or the kernel's 3 s."""
         self.bed.head.drop_outgoing(self.host(2))
         self.host(4).link_down()
         self.host(3).kill_sshd()
@@ -202,7 +203,7 @@ class NotStarted(HostsCase):
     count = 4
     hosts = "node1:2,node2:2,node3:2,node4:2"
 
-    def test_directory_is_missing_on_one_host(self):
+    def test_missing_directory_on_one_host_is_reported(self):
         empty = self.bed.dir / "empty"
         empty.mkdir()
         self.host(3).sh(f"mount --bind {empty} {self.dir}")
@@ -211,7 +212,7 @@ class NotStarted(HostsCase):
         result = self.run_dlaunch("-H", self.hosts, "sleep", "1000", cwd=here)
         self.assert_told(result, 127, "node3", str(here))
 
-    def test_program_is_missing_on_one_host(self):
+    def test_missing_program_on_one_host_is_reported(self):
         program = self.bed.dir / "program"
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
         program.chmod(0o755)
@@ -222,15 +223,15 @@ class NotStarted(HostsCase):
 
 
 class Lost(HostsCase):
-    def test_sshd_is_killed(self):
+    def test_killed_sshd_ends_the_job(self):
         job = self.sleepers(["node1", "node2"])
         self.host(2).kill_sshd()
         result, took = self.finish(job)
         self.assertLess(took, 12)  # a silent host is lost after 15 s
         self.assert_told(result, 125, "node2")
 
-    def test_agent_is_killed(self):
-        """Either process of it, and both."""
+    def test_killed_agent_ends_the_job(self):
+        """Kills either process of the agent, and both."""
         for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
             with self.subTest(killed=killed):
                 job = self.sleepers(["node1", "node2"], ranks=2)
@@ -240,14 +241,14 @@ class Lost(HostsCase):
                 self.assert_told(result, 125, "node2")
                 self.assert_hosts_clean(within=5)
 
-    def test_launcher_is_killed(self):
+    def test_killed_launcher_leaves_no_process(self):
         job = self.sleepers(["node1", "node2"], ranks=2)
         job.kill()
         self.finish(job)
         self.assert_hosts_clean(within=10)
         self.assertEqual(self.bed.head.strangers(), {})
 
-    def test_ranks_that_ignore_signals_do_not_outlive_a_killed_launcher(self):
+    def test_ranks_that_ignore_signals_end_with_a_killed_launcher(self):
         job = self.start("-H", "node1,node2", "sh", "-c", "trap '' TERM INT HUP PIPE; echo up; while :; do sleep 1; done",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual([job.stdout.readline() for _ in range(2)], [b"up\n"] * 2)
@@ -255,7 +256,7 @@ class Lost(HostsCase):
         self.finish(job)
         self.assert_hosts_clean(within=10)
 
-    def test_interrupted(self):
+    def test_interrupt_ends_the_job(self):
         job = self.sleepers(["node1", "node2"], ranks=2)
         interrupt(job)
         result, took = self.finish(job)
@@ -268,12 +269,12 @@ class Suspended(HostsCase):
     count = 4
 
     def states(self):
-        """Of each rank, as ps shows them."""
+        """The state of each rank, as ps prints it."""
         ranks = [pid for number in range(1, self.count + 1) for pid in self.host(number).find("sleep 1000")]
         return [processes.state_of(pid) for pid in ranks]
 
-    def test_all_hosts_stop_and_go_on(self):
-        """The launcher's threads stop with it: what it tells the hosts has left it before."""
+    def test_suspended_job_stops_and_continues_on_all_hosts(self):
+        """The launcher sends the request to the hosts before it stops its own threads."""
         job = self.sleepers([f"node{number}" for number in range(1, self.count + 1)])
         for _ in range(5):
             job.send_signal(signal.SIGTSTP)

@@ -1,5 +1,5 @@
-"""How the agent gets to a host: into an empty home, one that many hosts share, or one that will not have it, past any
-login shell."""
+"""Tests the upload of the agent to a host: into an empty home, a home that several hosts share, or a home that cannot
+store it, and through any login shell."""
 import os
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ RC_FILES = {"bash": ".bashrc", "zsh": ".zshenv", "fish": ".config/fish/config.fi
 
 
 class Homes(HostsCase):
-    def test_arrives_once(self):
+    def test_agent_is_uploaded_once(self):
         self.assert_succeeds("-H", "node1,node2", "true")
         for number in (1, 2):
             [agent] = self.agents(number)
@@ -23,18 +23,18 @@ class Homes(HostsCase):
         self.assertEqual(self.host(1).sh(f"find {AGENTS} -printf '%p %i %T@\n'"), before)
 
     def bind(self, number, path, text):
-        """That file on that host alone is this."""
+        """Replaces a file on one host."""
         shim = self.bed.dir / f"{os.path.basename(path)}.{number}"
         shim.write_text(text)
         shim.chmod(0o755)
         self.host(number).sh(f"mount --bind {shim} {path}")
 
-    def make_machine_another(self, number):
+    def fake_other_machine(self, number):
         self.bind(number, "/usr/bin/uname", "#!/bin/sh\necho riscv64\n")
         if os.path.exists("/proc/sys/kernel/arch"):
             self.bind(number, "/proc/sys/kernel/arch", "riscv64\n")
 
-    def test_one_that_is_not_whole_is_sent_again(self):
+    def test_damaged_agent_is_uploaded_again(self):
         self.run_dlaunch("-H", "node1", "true")
         agent, = self.agents(1)
         for damage in (": >{0}", "truncate -s 100000 {0}", "printf damage | dd of={0} bs=1 seek=5000 conv=notrunc status=none"):
@@ -42,8 +42,8 @@ class Homes(HostsCase):
             self.assert_succeeds("-H", "node1", "true")
         self.assertEqual(self.host(1).sh(f"sha256sum <{agent}").split()[0], os.path.basename(os.path.dirname(agent)))
 
-    def test_one_that_another_user_planted_is_never_run(self):
-        """As root on that host, in a cache that all share and in one that is that user's."""
+    def test_agent_of_another_user_never_runs(self):
+        """As root on the host, in a shared cache and in a cache of the other user."""
         self.assert_succeeds("-H", "node1", "true")
         agent, = self.agents(1)
         self.host(1).sh(f"mv {AGENTS} /run/{os.path.basename(AGENTS)}; mkdir -p /run/planted; cp -r /run/dlaunch /run/planted;"
@@ -59,35 +59,35 @@ class Homes(HostsCase):
         result = self.run_dlaunch("-H", "node1", "sleep", "1000")
         self.assert_told(result, 125, "node1", "/run/planted/dlaunch belongs to user 4321", "--agent-path")
 
-    def test_home_is_read_only(self):
+    def test_read_only_home_is_reported(self):
         self.host(2).sh("mount -o remount,ro /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "read-only", os.path.dirname(AGENTS))
 
-    def test_home_is_full(self):
+    def test_full_home_is_reported(self):
         self.host(2).sh("mount -o remount,size=64k /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "full", AGENTS)
         self.assertEqual(self.agents(2), [])
 
-    def test_home_is_noexec(self):
+    def test_noexec_home_is_reported(self):
         self.host(2).sh("mount -o remount,noexec /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "noexec", AGENTS)
 
-    def test_machine_is_another(self):
-        self.make_machine_another(2)
+    def test_foreign_machine_type_is_reported(self):
+        self.fake_other_machine(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
         self.assertEqual(self.agents(2), [])
 
-    def test_machine_is_another_and_shares_its_home(self):
+    def test_foreign_machine_type_with_shared_home_is_reported(self):
         self.assert_succeeds("-H", "node2", "true")
-        self.make_machine_another(2)
+        self.fake_other_machine(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
 
-    def test_installed_agent_is_started_and_none_is_sent(self):
+    def test_agent_path_starts_the_installed_agent(self):
         self.assert_succeeds("-H", "node1", "true")
         for number in (1, 2):
             shutil.copyfile(f"/proc/{self.host(1).pid}/root{self.agents(1)[0]}",
@@ -101,7 +101,7 @@ class Homes(HostsCase):
         result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
         self.assert_told(result, 125, "node2", "agent not found or not executable: /run/dlaunch-agent")
 
-    def test_agents_that_nobody_used_for_a_month_go(self):
+    def test_agents_unused_for_a_month_are_removed(self):
         self.host(1).sh(f"mkdir -p {AGENTS}/old {AGENTS}/used; echo a >{AGENTS}/old/dlaunch-agent; echo b >{AGENTS}/used/dlaunch-agent;"
                         f" echo half >{AGENTS}/old/new.1; touch -d '40 days ago' {AGENTS}/old/*; touch -d '20 days ago' {AGENTS}/used/*;"
                         f" mkdir {AGENTS}/empty; touch -d '2 days ago' {AGENTS}/empty")
@@ -109,8 +109,8 @@ class Homes(HostsCase):
         self.assertEqual(self.host(1).sh(f"cd {AGENTS}; ls -d old used empty 2>/dev/null; ls old 2>/dev/null; true").split(), ["old", "used"])
         self.assertEqual(len(self.agents(1)), 2)
 
-    def test_many_jobs_at_once_with_one_empty_home(self):
-        """Not by ssh: what 50 jobs cost there is sshd's, and this is about the home."""
+    def test_many_jobs_share_one_empty_home(self):
+        """Without ssh, because 50 logins would test sshd, not the home."""
         home = self.bed.dir / "home"
         home.mkdir()
         for host in self.bed.hosts.values():
@@ -130,7 +130,7 @@ class Homes(HostsCase):
 class OneHome(HostsCase):
     count = 8
 
-    def test_first_starts_side_by_side(self):
+    def test_first_starts_in_parallel_share_one_upload(self):
         home = self.bed.dir / "home"
         home.mkdir()
         for host in self.bed.hosts.values():
@@ -149,11 +149,11 @@ class Shells(HostsCase):
         print("login shells:", *self.there, end=" ", flush=True)
         return self.assert_succeeds("-H", ",".join(self.shells), "sh", "-c", 'echo "$(uname -n) is $DLAUNCH_RANK"')
 
-    def test_any_login_shell(self):
+    def test_every_login_shell_starts_the_agent(self):
         self.assertEqual(sorted(lines(self.run_on_all())), [f"node{rank + 1} is {rank}" for rank in range(self.count)])
 
-    def test_rc_files_that_print(self):
-        """100 kB to each of stdout and stderr."""
+    def test_rc_files_that_print_have_no_effect(self):
+        """Each rc file prints 100 kB to stdout and to stderr."""
         noise = ("sh -c 'head -c 100000 /dev/zero | tr \"\\0\" x; echo; echo dlaunch: hello; "
                  "head -c 100000 /dev/zero | tr \"\\0\" y >&2; echo >/root/was-read'\n")
         noisy = [number for number, shell in enumerate(self.there, start=1) if shell in RC_FILES]

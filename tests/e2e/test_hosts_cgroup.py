@@ -1,5 +1,5 @@
-"""The control group that a job's ranks have on each host where one can be had: what is in it is ended as one, and is found
-by who comes after an agent that was killed, whatever it cleared and whoever asks."""
+"""Tests the control group of a job's ranks on each host: all processes in it are killed together. After an agent was
+killed, its successor finds them, also without the job's environment variables."""
 import os
 import pathlib
 import re
@@ -13,9 +13,9 @@ from side_by_side import takes_long
 from support import kill_together, program, wait_until
 
 NOBODY = 65534
-# None holds the job's id.
+# Processes without the job's id in their environment.
 CLEARED = ["sh", "-c", "env -i setsid sleep 1000 & env -i setsid sh -c 'trap \"\" HUP TERM; sleep 1000; :' & " + LIVES[2]]
-# The directory of this shell's own control group, where another can be made; mounted first where that must be.
+# Prints the directory of this shell's own control group if a group can be created there; mounts cgroup2 if necessary.
 FIND = """
 try() {
   for m in /sys/fs/cgroup /sys/fs/cgroup/unified; do
@@ -27,7 +27,7 @@ try() {
 }
 try 2>/dev/null || { mount -t cgroup2 none /sys/fs/cgroup && try; }
 """
-# A login of NOBODY in a control group of its own, of which he owns the files that are named.
+# A login of NOBODY in its own control group; NOBODY owns the named files of the group.
 LOGIN = """#!/bin/sh
 session={tree}/session-$$
 mkdir $session && cd $session && echo $$ >cgroup.procs || exit 1
@@ -37,7 +37,7 @@ cd / && exec setpriv --reuid={user} --regid={user} --clear-groups env -i HOME={h
 """
 
 
-class Cgroup(LeftCase):
+class ControlGroups(LeftCase):
     count = 2
 
     def setUp(self):
@@ -50,11 +50,11 @@ class Cgroup(LeftCase):
             self.mount[host.name], self.own[host.name] = found.stdout.split()
 
     def groups(self, host, job_id="", below=""):
-        """The directories of the job's control groups there; other jobs' may go while they are looked at."""
+        """The directories of the job's control groups on a host; groups of other jobs may disappear during the scan."""
         return host.sh(f"find {below or self.mount[host.name]} -name 'dlaunch-{job_id}*' 2>/dev/null || true").split()
 
     def tree(self):
-        """A control group of this test's own on head, in which nothing is left when it ends."""
+        """A control group on the head for this test. Cleanup kills its processes and removes it."""
         tree = f"{self.own['head']}/test-{uuid.uuid4().hex}"
         self.bed.head.sh(f"mkdir {tree}")
         self.addCleanup(self.bed.head.run, ["sh", "-c", f"echo 1 >{tree}/cgroup.kill; while grep -q 'populated 1' {tree}/cgroup.events; do sleep 0.02; done; find {tree} -depth -type d -exec rmdir {{}} +"])
@@ -63,7 +63,7 @@ class Cgroup(LeftCase):
     def id_of(self, host, part="sleep 1000"):
         return {environment(pid).get(b"DLAUNCH_JOB_ID", b"").decode() for pid in host.find(part)}.difference({""}).pop()
 
-    def test_ranks_have_one_on_each_host(self):
+    def test_ranks_have_one_cgroup_per_host(self):
         show = ["sh", "-c", "echo $DLAUNCH_JOB_ID $(sed -n s/^0:://p /proc/self/cgroup)"]
         for where, hosts in ((("-n", 2), [self.bed.head]), (("-H", "node1:2,node2:2"), list(self.bed.hosts.values()))):
             with self.subTest(where=where):
@@ -80,20 +80,20 @@ class Cgroup(LeftCase):
     def group_of(self, host):
         return self.own[host.name].removeprefix(self.mount[host.name])
 
-    def test_a_job_inside_a_rank(self):
+    def test_cgroup_of_a_job_inside_a_rank_is_nested(self):
         group = self.assert_succeeds("-n", 1, support.DLAUNCH, "-n", 1, "sed", "-n", "s/^0:://p", "/proc/self/cgroup")
         self.assertRegex(group.decode().strip(), rf"^{self.group_of(self.bed.head)}/dlaunch-\w+-\w+/dlaunch-\w+-\w+$")
         outer, inner = re.findall(r"dlaunch-(\w+)-", group.decode())
         self.assertEqual(self.groups(self.bed.head, outer) + self.groups(self.bed.head, inner), [])
 
-    def test_who_outruns_every_signal(self):
-        """Processes that fork and end and begin each other anew: one look into /proc after another misses some."""
+    def test_cgroup_kill_stops_a_fork_loop(self):
+        """The processes fork, exit and restart each other, so that one scan of /proc after another misses some."""
         result = self.run_dlaunch("-n", 1, "--grace", 0.3, program("hydra"))
         self.assert_exit(result, 0)
         self.assertEqual((result.stdout, result.stderr), (b"up\n", b""))
         self.assertEqual(self.bed.head.find("/hydra"), [])
 
-    def test_who_outruns_every_signal_of_the_guardian(self):
+    def test_guardian_kills_a_fork_loop_by_cgroup(self):
         job = self.job("-H", "node1", "sh", "-c", f"{program('hydra')}; sleep 1000", ranks=1)
         guardian, worker = sorted(self.host(1).find("dlaunch-agent"))
         os.kill(worker, signal.SIGKILL)
@@ -101,16 +101,17 @@ class Cgroup(LeftCase):
         self.assertTrue(wait_until(lambda: not self.host(1).find(""), 8), self.host(1).strangers())
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{guardian}"), 8))
 
-    def test_who_cleared_his_environment_when_both_were_killed(self):
+    def test_processes_without_environment_end_after_a_killed_agent(self):
         job = self.job("-H", "node1,node2", *CLEARED)
         job_id = self.id_of(self.host(2))
-        self.assertEqual(len(self.groups(self.host(2), job_id)), 2)  # each host shows those of all, for all are here
+        # Each host shows the groups of all hosts, because all hosts share this machine.
+        self.assertEqual(len(self.groups(self.host(2), job_id)), 2)
         self.kill_agents(2)
         self.assert_swept(job, "node2")
         self.assertEqual(self.host(2).find("sleep"), [])
         self.assertEqual(self.groups(self.host(2), job_id), [])
 
-    def test_here(self):
+    def test_local_processes_end_after_a_killed_agent(self):
         job = self.job("-n", 1, *CLEARED, ranks=1)
         job_id = self.id_of(self.bed.head)
         kill_together(*self.bed.head.find("dlaunch-agent"))
@@ -120,8 +121,8 @@ class Cgroup(LeftCase):
         self.assertEqual(self.groups(self.bed.head, job_id), [])
 
     @takes_long
-    def test_a_host_that_is_not_reached_again(self):
-        """The command in the last lines ends them, too."""
+    def test_command_for_an_unreachable_host_ends_all_processes(self):
+        """The command in the last lines of stderr ends the processes without environment, too."""
         job = self.job("-H", "node1,node2", *CLEARED)
         job_id = self.id_of(self.host(2))
         self.host(2).link_down()
@@ -131,8 +132,8 @@ class Cgroup(LeftCase):
         self.assert_ended_by_the_command(result, 2)
 
     def test_agents_of_an_ordinary_user(self):
-        """Each login is in a control group of its own. Where that is his, so is one of the job; where it is not, who holds
-        the job's id is found all the same."""
+        """Each login has its own control group. If the user owns the group, the job gets a group. If not, processes
+        with the job's id are still found."""
         for delegated, ranks in ((". cgroup.procs", CLEARED), (".", LIVES), ("", LIVES)):
             with self.subTest(delegated=delegated):
                 tree = self.tree()
@@ -157,13 +158,13 @@ class Cgroup(LeftCase):
         script.chmod(0o755)
         return script
 
-    def test_where_none_can_be_made_nothing_is_said(self):
+    def test_missing_cgroup_is_silent(self):
         self.host(1).sh(f"mount -o remount,bind,ro {self.mount['node1']}")
         group = self.assert_succeeds("-H", "node1", "sed", "-n", "s/^0:://p", "/proc/self/cgroup")
         self.assertEqual(group.decode().strip(), self.group_of(self.host(1)) or "/")
 
-    def test_an_empty_one_goes_with_a_later_job(self):
-        """Launcher and agents killed at once leave the directory, because nobody is left to remove it."""
+    def test_empty_cgroup_is_removed_by_a_later_job(self):
+        """If launcher and agents are killed at once, no process is left to remove the directory."""
         tree = self.tree()
         enter = {"preexec_fn": lambda: pathlib.Path(tree, "cgroup.procs").write_text(str(os.getpid()))}
         job = self.start("-n", 1, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **enter)

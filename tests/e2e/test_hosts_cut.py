@@ -1,6 +1,6 @@
-"""Hosts that fall silent while ranks run: no packet says so, only the heartbeat. And links that are only slow, or away
-for a while: they are no loss. Every kind is tested at the same time, each by a job of its own, since each takes the
-heartbeat's 15 s."""
+"""Tests hosts that fall silent while ranks run, which only the heartbeat detects, and slow or briefly cut links, which
+are not lost. Each kind has its own job, and all jobs run in parallel, because each takes the heartbeat timeout of 15 s.
+"""
 import os
 import pathlib
 import signal
@@ -19,7 +19,7 @@ PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subpr
 
 
 def agent_of(host):
-    """The one that has the ranks; the other looks after it."""
+    """The worker, which has the ranks; the other process is its guardian."""
     return max(host.find("dlaunch-agent"))
 
 
@@ -32,7 +32,7 @@ class Cut(HostsCase):
     count = 24
 
     def cuts(self):
-        """{which job's second host: how it is cut}. `head` is the launcher's machine."""
+        """{number of the job's second host: function that cuts it off}. `head` is the launcher's machine."""
         head = self.bed.head
         return {
             2: lambda host: host.link_down(),
@@ -43,8 +43,9 @@ class Cut(HostsCase):
         }
 
     def start_slow_ones(self):
-        """Those that take a while by themselves, and how many bytes each prints."""
-        self.assert_succeeds("-H", "node19,node20,node23,node24", "true")  # its agents are there, and need not crawl
+        """Jobs that are slow by themselves, and the number of bytes that each job prints."""
+        # Uploads the agents first, which would be slow later.
+        self.assert_succeeds("-H", "node19,node20,node23,node24", "true")
         self.host(23).slow_down("1mbit")
         line = f"/usr/bin/python3 {SLOW_LINE} {RATE} {DELAY} ssh -o BatchMode=yes {{host}}"
         long = RATE * (HEARTBEAT + 1)
@@ -56,7 +57,7 @@ class Cut(HostsCase):
             "nobody reads": (self.start("-H", "node15,node16", *printer(5_000_000), **PIPES), 10_000_000),
         }
 
-    def test_job_ends_and_leaves_nothing(self):
+    def test_silent_host_ends_its_job_and_slow_hosts_do_not(self):
         jobs = {cut: self.sleepers([f"node{cut - 1}", f"node{cut}"], ranks=2) for cut in self.cuts()}
         sound = [self.sleepers([f"node{first}", f"node{first + 1}"]) for first in (9, 13, 21)]
         _, stopped, cut_for_a_while = sound
@@ -75,27 +76,27 @@ class Cut(HostsCase):
         for number, job in jobs.items():
             with self.subTest(cut=f"node{number}"):
                 result, _ = self.finish(job, 30)
-                # Time for the next heartbeat, the attempt to reach it again, and a busy machine.
+                # Time for the next heartbeat, the new connection attempt, and a busy machine.
                 self.assertLess(time.monotonic() - start, HEARTBEAT + 5 + 8 + 10)
                 self.assertGreater(time.monotonic() - start, HEARTBEAT - 6)
                 self.assert_told(result, 125, f"node{number}")
                 self.assertTrue(wait_until(lambda host=number - 1: not self.host(host).strangers(), 3),
                                 self.host(number - 1).strangers())
         self.assertEqual(self.bed.head.find("node2 "), [])
-        self.agents_without_a_launcher_give_up(start)
-        self.a_launcher_stopped_for_long_tells(stopped_for_long)
-        self.sound_jobs_live_on(start, sound, slow)
+        self.agents_without_a_launcher_end(start)
+        self.launcher_stopped_for_long_reports_lost_hosts(stopped_for_long)
+        self.healthy_jobs_continue(start, sound, slow)
 
-    def a_launcher_stopped_for_long_tells(self, job):
+    def launcher_stopped_for_long_reports_lost_hosts(self, job):
         self.assertIsNone(job.poll())
         job.send_signal(signal.SIGCONT)
         result, took = self.finish(job)
         self.assertLess(took, 8)
         self.assert_told(result, 125, "2 hosts were lost")
 
-    def sound_jobs_live_on(self, start, sound, slow):
-        """Though a launcher was stopped or a link was cut for less than the other side's patience, a link is slow, or
-        nobody read what ranks print."""
+    def healthy_jobs_continue(self, start, sound, slow):
+        """Healthy: a launcher or a link was stopped for less than the timeout of the other side, a link is slow, or no
+        process reads the output of the ranks."""
         self.assertGreater(time.monotonic() - start, HEARTBEAT + 1)
         for name, (job, size) in slow.items():
             with self.subTest(slow=name):
@@ -109,14 +110,14 @@ class Cut(HostsCase):
             result, _ = self.finish(job)
             self.assert_exit(result, 143)
 
-    def agents_without_a_launcher_give_up(self, start):
-        """By themselves, as nobody can tell them. One that is stopped is ended by its guardian."""
+    def agents_without_a_launcher_end(self, start):
+        """Agents end by themselves, because no message reaches them. A guardian ends a stopped worker."""
         left = HEARTBEAT + 5 + 8 - (time.monotonic() - start)
         hosts = [self.host(number) for number in (*self.cuts(), 17, 18)]
         ours = lambda: {host.name: found for host in hosts if (found := host.find("dlaunch-agent") + host.find("sleep"))}
         wait_until(lambda: not ours(), left, every=0.1)
         self.assertEqual(ours(), {})
-        for host in hosts:  # their sshd would wait for TCP to give up
+        for host in hosts:  # their sshd would wait for TCP to time out
             host.kill_sshd()
 
 

@@ -1,5 +1,5 @@
-"""What is left on a host when both processes of its agent are killed at once: another agent ends it, or the last
-lines say how."""
+"""Tests the cleanup of a host after both processes of its agent were killed at once: a new agent ends the
+remaining processes, or the last lines print the command to do so."""
 
 import support
 from hosts_case import lines
@@ -7,17 +7,17 @@ from left_case import LIVES, PIPES, LeftCase, environment
 from support import kill_together, wait_until
 
 
-class Left(LeftCase):
+class KilledAgents(LeftCase):
     count = 3
 
     def shared_memory(self, number):
         return set(self.host(number).sh("ls /dev/shm").split())
 
-    def test_nothing_outlives_both(self):
-        """And nothing else on that host is touched: another job of the same user."""
+    def test_killed_agent_leaves_no_process(self):
+        """Another job of the same user on the host is not touched."""
         other = self.job("-H", "node2", *LIVES, ranks=1)
         others, = self.job_ids(2)
-        self.assertTrue(wait_until(lambda: len(self.of_job(2, others)) == 4))  # its last sleep starts after its "up"
+        self.assertTrue(wait_until(lambda: len(self.of_job(2, others)) == 4))  # the last sleep starts after "up"
         before, agents, memory = self.of_job(2, others), self.host(2).find("dlaunch-agent"), self.shared_memory(2)
         for way in ((), ("--exec", "ssh -T -o BatchMode=yes {host}")):
             with self.subTest(way=way):
@@ -33,22 +33,22 @@ class Left(LeftCase):
         other.terminate()
         self.finish(other)
 
-    def test_several_hosts_side_by_side(self):
+    def test_killed_agents_of_several_hosts_leave_no_process(self):
         job = self.job("-H", "node1,node2,node3", *LIVES, ranks=3)
         for number in (1, 2, 3):
             self.kill_agents(number)
         self.assert_swept(job, "node[1-3]")
         self.assertEqual([self.job_ids(number) for number in (1, 2, 3)], [set()] * 3)
 
-    def test_a_job_inside_a_rank(self):
-        """The launcher inside is a process of the outer job and ends its own ranks."""
+    def test_killed_agent_with_a_job_inside_a_rank_leaves_no_process(self):
+        """The inner launcher is a process of the outer job and ends its own ranks."""
         inner = f"{support.DLAUNCH} -n 1 --grace 1 sh -c '{LIVES[2]}'; true"
         job = self.job("-H", "node1,node2:1", "sh", "-c", f'[ "$RANK_ID" = 1 ] || {{ echo up; exec sleep 1000; }}; {inner}')
         self.kill_agents(2, but=[pid for pid in self.host(2).find("dlaunch-agent") if environment(pid).get(b"DLAUNCH_AGENT_OF")])
         self.assert_swept(job, "node2")
         self.assert_hosts_clean(within=10)
 
-    def test_a_host_that_is_not_reached_again_is_named_with_the_command_that_ends_it(self):
+    def test_unreachable_host_is_named_with_a_cleanup_command(self):
         job = self.job("-H", "node1,node2", *LIVES)
         self.host(2).link_down()
         self.kill_agents(2)
@@ -58,7 +58,7 @@ class Left(LeftCase):
         self.assertIn("may still run on node2", said[-2])
         self.assert_ended_by_the_command(result, 2)
 
-    def test_here(self):
+    def test_killed_local_agent_leaves_no_process(self):
         job = self.start("-n", 1, "--grace", 1, *LIVES, **PIPES)
         with job:
             self.assertEqual(job.stdout.readline(), b"up\n")

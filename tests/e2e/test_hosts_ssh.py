@@ -1,5 +1,5 @@
-"""The ways to hosts that have an sshd: names, addresses, keys, agents, other hosts in between, and what is said when one
-does not lead there."""
+"""Tests connections over ssh: names, addresses, keys, ssh agents, jump hosts, and the messages for failed connections.
+"""
 import os
 import signal
 import subprocess
@@ -27,7 +27,7 @@ class Ssh(HostsCase):
         return self.bed.head.sh(script)
 
     def configure(self, text):
-        """In front of what the testbed has there."""
+        """Writes `text` before the testbed's configuration."""
         old = self.on_head(f"cat {CONFIG}")
         self.on_head(f"cat >{CONFIG} <<'END'\n{text}\n{old}\nEND")
 
@@ -56,7 +56,7 @@ class Ssh(HostsCase):
         return result
 
     def listen(self, number, then, backlog=5):
-        """Instead of its sshd."""
+        """Replaces the sshd of a host by a listener."""
         host = self.host(number)
         host.kill_sshd()
         self.assertTrue(wait_until(lambda: LISTENING not in host.sh("cat /proc/net/tcp")))
@@ -73,15 +73,15 @@ class Ssh(HostsCase):
         super().tearDown()
 
     def sshd(self, number, *options):
-        """Another one there on port 2200, besides its first."""
+        """Starts a second sshd on port 2200."""
         host = self.host(number)
         host.sh(f"/usr/sbin/sshd -f {self.bed.dir}/sshd_config -E {host.log} -p 2200 {' '.join(options)}")
         host.wait_for_port(2200)
 
 
 class Bytes(Ssh):
-    def test_much_both_ways(self):
-        """No wait is ever ended by a heartbeat only."""
+    def test_input_and_output_of_2_mb_are_fast(self):
+        """A wait must not end only because of a heartbeat."""
         data = os.urandom(1_000_000).hex().encode()
         for _ in range(4):
             start = time.monotonic()
@@ -93,7 +93,7 @@ class Bytes(Ssh):
 
 
 class Names(Ssh):
-    def test_underscores(self):
+    def test_host_name_with_underscores(self):
         self.name(self.host(1).address, "gpu_node_1", "ci-")
         self.know("gpu_node_1")
         self.assertEqual(self.names_of("-H", "gpu_node_1"), ["node1"])
@@ -110,24 +110,25 @@ class Names(Ssh):
         self.know("[fd77::2]:2200")
         self.assertEqual(self.names_of(*self.hostfile("[fd77::2] port=2200 slots=1", "node1 slots=1")), ["node1", "node2"])
 
-    def test_address_that_is_dead_is_passed_over(self):
+    def test_dead_address_is_skipped(self):
         self.name("10.77.9.9", "two")
         self.name(self.host(3).address, "two")
         self.know("two")
         start = time.monotonic()
         self.assertEqual(self.names_of("-H", "two"), ["node3"])
-        self.assertLess(time.monotonic() - start, 6 * (3 if support.SANITIZED else 1))  # a connection has 10 s
+        # The timeout of a connection is 10 s.
+        self.assertLess(time.monotonic() - start, 6 * (3 if support.SANITIZED else 1))
 
-    def test_configuration(self):
+    def test_ssh_config_sets_host_names(self):
         self.configure(f"Host first\n HostName node1\nHost odd*\n HostName {self.host(2).address}\n HostKeyAlias node2\n"
                        "Match originalhost third user root\n HostName node3")
         self.assertEqual(self.names_of("-H", "first,oddball,third"), ["node1", "node2", "node3"])
 
-    def test_configuration_that_is_wrong(self):
+    def test_invalid_ssh_config_is_reported(self):
         self.configure("Port none")
         self.refused("/root/.ssh/config:1", "port")
 
-    def test_what_is_not_supported_is_said_once(self):
+    def test_unsupported_keyword_is_reported_once(self):
         self.configure("KnownHostsCommand /bin/true")
         result = self.run_dlaunch("-H", "node1,node2", "true")
         self.assert_exit(result, 0)
@@ -135,43 +136,43 @@ class Names(Ssh):
         self.assertEqual(said, [f"dlaunch: note: {CONFIG}:1: not supported: knownhostscommand"])
 
 
-class Between(Ssh):
-    """Hosts that are reached through another."""
+class JumpHosts(Ssh):
+    """Hosts that are reached through another host."""
 
     def came_from(self, number):
         return [line.split(" from ")[1].split()[0] for line in self.host(number).log.read_text().splitlines()
                 if "Accepted publickey" in line]
 
-    def test_jump(self):
+    def test_hostfile_jump_is_used(self):
         self.assertEqual(self.names_of(*self.hostfile("node2 slots=1 jump=node1", "node3 slots=1")), ["node2", "node3"])
         self.assertEqual(self.came_from(2), [self.host(1).address])
         self.assertEqual(self.came_from(3), [self.bed.head.address])
 
-    def test_two_jumps_by_the_configuration(self):
+    def test_two_jumps_of_the_ssh_config_are_used(self):
         self.configure("Host node3\n ProxyJump root@node1:22,node2")
         self.assertEqual(self.names_of("-H", "node3"), ["node3"])
         self.assertEqual(self.came_from(3), [self.host(2).address])
 
-    def test_command(self):
+    def test_proxy_command_is_used(self):
         self.configure("Host node3\n ProxyCommand ssh -W %h:%p node1")
         out = self.assert_succeeds("-H", "node3:2", "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo")
         self.assertEqual(sorted(map(len, lines(out))), [300000, 300000])
         self.assertEqual(self.came_from(3), [self.host(1).address])
 
-    def test_jump_is_down(self):
+    def test_closed_jump_host_is_reported(self):
         self.host(1).kill_sshd()
         self.refused("node2", "cannot connect through the jump host", "connect to host node1 port 22: Connection refused",
                      where=self.hostfile("node2 slots=1 jump=node1", "node3 slots=1"))
 
-    def test_host_behind_the_jump_is_down(self):
+    def test_closed_host_after_the_jump_is_reported(self):
         self.host(2).kill_sshd()
         self.refused("node2", "cannot connect through the jump host", "Connection refused", where=self.hostfile("node2 slots=1 jump=node1"))
 
-    def test_command_fails(self):
+    def test_failed_proxy_command_is_reported(self):
         self.configure("Host node2\n ProxyCommand echo it went wrong >&2; exit 1")
         self.refused("node2", "it went wrong")
 
-    def test_command_that_hangs_is_ended(self):
+    def test_hanging_proxy_command_is_killed(self):
         self.configure("Host node2\n ConnectTimeout 2\n ProxyCommand sh -c 'trap \"\" TERM; sleep 1000'")
         self.refused("node2", "timed out")
         self.assertEqual(self.bed.head.find("sleep"), [])
@@ -179,29 +180,29 @@ class Between(Ssh):
 
 class Keys(Ssh):
     def agent(self, wrong=0):
-        """An ssh-agent with the user's key behind so many others, and no key file."""
+        """Starts an ssh-agent with `wrong` other keys before the user's key, and removes the key file."""
         self.env["SSH_AUTH_SOCK"] = "/root/agent"
         self.on_head("ssh-agent -a /root/agent >/dev/null; cd /root/.ssh; mv id_ed25519 right; "
                      f"for n in $(seq {wrong}); do ssh-keygen -q -t ed25519 -N '' -f wrong$n; done; "
                      "export SSH_AUTH_SOCK=/root/agent; ssh-keygen -y -f right >right.pub; "
                      "ssh-add -q $(ls wrong? 2>/dev/null) right; mv right /root/right")
 
-    def test_agent(self):
+    def test_key_of_the_ssh_agent_is_used(self):
         self.agent()
         self.on_head(f"sed -i /Identit/d {CONFIG}")
         self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
 
-    def test_agent_with_many_keys_and_the_right_one_named(self):
+    def test_agent_with_many_keys_offers_the_configured_key(self):
         self.agent(wrong=8)
-        self.configure("Host *\n IdentityFile ~/.ssh/right\n IdentitiesOnly yes")  # of which only right.pub is there
+        self.configure("Host *\n IdentityFile ~/.ssh/right\n IdentitiesOnly yes")  # only right.pub exists
         self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
 
-    def test_agent_with_many_keys(self):
+    def test_agent_with_too_many_keys_is_reported(self):
         self.agent(wrong=8)
         self.on_head(f"sed -i /Identit/d {CONFIG}")
         self.refused("node", "log in", "Too many authentication failures")
 
-    def test_agent_that_says_nothing(self):
+    def test_silent_agent_does_not_block_the_login(self):
         self.env["SSH_AUTH_SOCK"] = "/root/agent"
         self.on_head(f"sed -i /IdentitiesOnly/d {CONFIG}")
         mute = subprocess.Popen(self.bed.head.command(
@@ -214,63 +215,63 @@ class Keys(Ssh):
         self.assertEqual(self.names_of("-H", "node1,node2,node3"), ["node1", "node2", "node3"])
         self.assertLess(time.monotonic() - start, 14 * (3 if support.SANITIZED else 1))
 
-    def test_key_of_the_hostfile(self):
+    def test_key_of_the_hostfile_is_used(self):
         self.on_head("mv /root/.ssh/id_ed25519 /root/elsewhere")
         self.assertEqual(self.names_of(*self.hostfile("node1 slots=1 identity=~/elsewhere")), ["node1"])
 
-    def test_key_with_a_passphrase(self):
+    def test_key_with_passphrase_is_reported(self):
         self.on_head("ssh-keygen -q -p -N secret -f /root/.ssh/id_ed25519")
         result = self.refused("node", "cannot log in as root: Permission denied")
         self.assertIn(b"/root/.ssh/id_ed25519 (has a passphrase", result.stderr)
 
-    def test_key_does_not_exist(self):
+    def test_missing_key_is_reported(self):
         self.on_head("rm /root/.ssh/id_ed25519")
         result = self.refused("node", "Permission denied")
         self.assertIn(b"/root/.ssh/id_ed25519 (not found)", result.stderr)
 
 
 class HostKeys(Ssh):
-    def test_changed(self):
+    def test_changed_host_key_is_rejected(self):
         self.on_head("cd /root/.ssh && ssh-keygen -q -t ed25519 -N '' -f other && sed -i '/^node2 /d' known_hosts && "
                      "echo \"node2 $(cut -d' ' -f1,2 other.pub)\" >>known_hosts")
         result = self.refused("node2", "host key verification failed", "SHA256:", f"{KNOWN}:3")
         self.assertIn(b"ssh-keygen -f /root/.ssh/known_hosts -R node2", result.stderr)
 
-    def test_revoked(self):
+    def test_revoked_host_key_is_rejected(self):
         self.on_head(f"echo '@revoked * {self.host_key()}' >>{KNOWN}")
         for how in ("strict", "off"):
             self.refused("node", "host key verification failed", "revoked", f"{KNOWN}:4", where=("--host-key", how, "-H", "node2"))
 
-    def test_hashed(self):
+    def test_hashed_host_key_is_found(self):
         self.on_head(f"ssh-keygen -q -H -f {KNOWN} 2>/dev/null")
         self.assertEqual(self.names_of("-H", "node1,node2"), ["node1", "node2"])
 
-    def test_accepted_side_by_side(self):
+    def test_accept_new_writes_all_keys_in_parallel(self):
         key = self.host_key()
         self.on_head(f"rm {KNOWN}*")
         self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2,node3"), ["node1", "node2", "node3"])
         self.assertEqual(sorted(self.on_head(f"cat {KNOWN}").splitlines()), [f"node{n} {key}" for n in (1, 2, 3)])
         self.assertEqual(self.on_head(f"stat -c %a {KNOWN}").strip(), "600")
 
-    def test_accepted_behind_a_line_without_end(self):
+    def test_accept_new_completes_an_unterminated_line(self):
         key = self.host_key()
         self.on_head(f"printf 'node1 {key}' >{KNOWN}")
         self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2"), ["node1", "node2"])
         self.assertEqual(self.on_head(f"cat {KNOWN}"), f"node1 {key}\nnode2 {key}\n")
 
-    def test_accepted_without_names_in_the_clear(self):
+    def test_accept_new_hashes_names(self):
         self.on_head(f"rm {KNOWN}; sed -i '1i HashKnownHosts yes' {CONFIG}")
         self.assertEqual(self.names_of("--host-key", "accept-new", "-H", "node1,node2"), ["node1", "node2"])
         self.assertNotIn("node", self.on_head(f"cat {KNOWN}"))
         self.assertEqual(self.names_of("-H", "node1,node2"), ["node1", "node2"])
 
-    def test_configuration_decides_unless_asked(self):
+    def test_option_host_key_overrides_the_ssh_config(self):
         self.on_head(f"rm {KNOWN}; sed -i s/StrictHostKeyChecking.*/'StrictHostKeyChecking no'/ {CONFIG}")
         self.assertEqual(self.names_of("-H", "node1"), ["node1"])
         self.assertEqual(self.bed.head.run(["test", "-e", KNOWN]).returncode, 1)
         self.refused("node1", "not in known_hosts", where=("--host-key", "strict", "-H", "node1"))
 
-    def test_known_by_another_file_and_type(self):
+    def test_user_known_hosts_file_and_key_type(self):
         self.host(1).sh("ssh-keygen -q -t rsa -b 2048 -N '' -f /root/rsa")
         self.sshd(1, "-o HostKey=/root/rsa")
         rsa = " ".join(self.host(1).sh("cat /root/rsa.pub").split()[:2])
@@ -280,15 +281,16 @@ class HostKeys(Ssh):
 
 
 class Phases(Ssh):
-    """What is said of each phase, and how long it takes."""
+    """The message of each connection phase, and its duration."""
 
-    def test_port_closed(self):
+    def test_closed_port_is_reported(self):
         self.host(2).kill_sshd()
         result = self.refused("node2", "cannot connect to port 22: Connection refused")
         self.assertTrue(own_lines(result.stderr))
 
-    def test_all_that_is_silent(self):
-        """A port, an sshd, a listener whose queue is full: all at once, as each takes its time limit."""
+    def test_silent_hosts_time_out(self):
+        """A silent port, a silent sshd, and a listener with a full queue: in parallel, because each takes its timeout.
+        """
         self.configure("Host *\n ConnectTimeout 2")
         self.bed.head.drop_outgoing(self.host(1))
         self.listen(2, "c=l.accept(); l.accept()")
@@ -301,8 +303,8 @@ class Phases(Ssh):
             self.assertLess(took, 8)
             self.assert_told(result, 125, name, what[name], "timed out")
 
-    def test_sshd_that_closes(self):
-        """It is tried again, which is said with -v."""
+    def test_sshd_that_closes_the_connection_is_tried_again(self):
+        """-v reports the new attempt."""
         self.listen(2, "\nwhile 1: l.accept()[0].close()")
         job = self.start("-v", "-H", "node2", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
@@ -311,7 +313,7 @@ class Phases(Ssh):
         interrupt(job)
         self.assert_exit(self.finish(job)[0], 130)
 
-    def test_sshd_that_turns_most_away(self):
+    def test_sshd_that_drops_most_connections_is_tried_again(self):
         self.sshd(2, "-o MaxStartups=2:90:4")
         names = [f"alias{number}" for number in range(16)]
         self.name(self.host(2).address, *names)
@@ -320,18 +322,18 @@ class Phases(Ssh):
         self.assert_exit(result, 0)
         self.assertEqual(lines(result.stdout), ["node2"] * len(names))
 
-    def test_no_sshd_at_all(self):
+    def test_server_that_is_not_sshd_times_out(self):
         self.listen(2, "c=l.accept()[0]; c.sendall(b'HTTP/1.1 400 Bad Request\\r\\n\\r\\n' * 100); l.accept()")
         self.configure("Host *\n ConnectTimeout 2")
         self.refused("node2", "ssh handshake failed on port 22: timed out", where=("-H", "node2"))
 
-    def test_no_sessions(self):
+    def test_sshd_without_sessions_is_reported(self):
         self.sshd(2, "-o MaxSessions=0")
         self.refused("node2", "cannot start a shell on the host", where=self.hostfile("node2 port=2200 slots=1"))
 
-    def test_interrupted(self):
-        """While a name is looked up, a connection made, a handshake waited for."""
-        self.configure("Host *\n ConnectTimeout 60")  # two are still tried once the third is up
+    def test_interrupt_ends_pending_connections(self):
+        """During a name lookup, a connection attempt, and a handshake."""
+        self.configure("Host *\n ConnectTimeout 60")  # two hosts are still pending when the third is connected
         self.listen(2, "c=l.accept(); l.accept()")
         self.bed.head.drop_outgoing(self.host(3))
         job = self.start("-H", "node1,node2,node3", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -1,5 +1,6 @@
-"""MPIJobs of Kubernetes, as the operator leaves the launcher's pod: v2beta1 by ssh, v1 by kubectl exec. Pods are hosts of
-a testbed. Hostfiles, variables and kubexec.sh are as in kubeflow/mpi-operator, pkg/controller at v0.2.3 and v0.4.0."""
+"""Tests MPIJobs of Kubernetes, with the environment that the operator gives to the launcher's pod: v2beta1 uses ssh, v1
+uses kubectl exec. Pods are hosts of a testbed. Host files, variables and kubexec.sh are those of kubeflow/mpi-operator,
+pkg/controller at v0.2.3 and v0.4.0."""
 import pathlib
 import subprocess
 import textwrap
@@ -54,7 +55,7 @@ class Manifests(unittest.TestCase):
 
 
 class MpiJob(HostsCase):
-    """v2beta1."""
+    """API version v2beta1."""
 
     def setUp(self):
         super().setUp()
@@ -64,18 +65,18 @@ class MpiJob(HostsCase):
                      "NVIDIA_VISIBLE_DEVICES": "", "KUBERNETES_SERVICE_HOST": "10.96.0.1"}
 
     def name_workers(self, numbers):
-        """As the cluster's DNS, which knows a pod once it is there."""
+        """Adds names as the cluster's DNS does once a pod exists."""
         with (self.bed.dir / "hosts").open("a", encoding="ascii") as hosts:
             for number in numbers:
                 hosts.write(f"{self.host(number).address} train-worker-{number - 1}.train.ns.svc\n")
 
-    def test_the_mounted_hostfile_names_the_hosts(self):
+    def test_mounted_hostfile_names_the_hosts(self):
         self.name_workers([1, 2])
         result = self.run_dlaunch("sh", "-c", "echo $RANK_ID $(uname -n)")
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2", "3 node2"])
 
-    def test_the_documented_manifest_runs(self):
+    def test_documented_manifest_runs(self):
         manifest = manifests()["MPIJob"]
         self.assertEqual((manifest["apiVersion"], manifest["metadata"]["name"]), ("kubeflow.org/v2beta1", "train"))
         spec = manifest["spec"]
@@ -91,7 +92,7 @@ class MpiJob(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), [f"{rank} 4 node{1 + rank // 2} train-worker-0.train.ns.svc" for rank in range(4)])
 
-    def test_so_it_does_by_the_variables_of_intel_and_hydra(self):
+    def test_variables_of_intel_mpi_and_hydra_name_the_hostfile(self):
         self.name_workers([1, 2])
         del self.env["OMPI_MCA_orte_default_hostfile"]
         self.hostfile.write_text("train-worker-0.train.ns.svc:1\ntrain-worker-1.train.ns.svc:1\n")
@@ -99,7 +100,7 @@ class MpiJob(HostsCase):
             result = self.run_dlaunch("uname", "-n", env={variable: str(self.hostfile)})
             self.assertEqual(sorted(lines(result.stdout)), ["node1", "node2"], result.stderr)
 
-    def test_workers_whose_names_do_not_resolve_yet_are_waited_for(self):
+    def test_workers_with_unresolved_names_are_waited_for(self):
         self.name_workers([1])
         job = self.start("-v", "uname", "-n", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said = b""
@@ -110,24 +111,24 @@ class MpiJob(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["node1", "node1", "node2", "node2"])
 
-    def test_which_way_is_taken_is_told(self):
+    def test_transport_is_reported(self):
         result = self.run_dlaunch("--dry-run", "-n", "4", "true")
         self.assertIn("MPIJob: 2 nodes × 2, by ssh", (result.stdout + result.stderr).decode())
 
-    def test_a_hostfile_that_is_not_there_is_an_error_and_no_run_on_this_machine(self):
+    def test_missing_hostfile_is_an_error(self):
         del self.env["OMPI_MCA_orte_default_hostfile"]
         result = self.run_dlaunch("-n", "1", "touch", self.dir / "ran", env={"HYDRA_HOST_FILE": "/gone/hostfile"})
         self.assert_told(result, 2, "HYDRA_HOST_FILE", "/gone/hostfile")
         self.assertIn(b"--ignore-resource-manager", result.stderr)
         self.assertFalse((self.dir / "ran").exists())
 
-    def test_a_worker_s_pod_is_this_machine(self):
+    def test_job_in_a_workers_pod_runs_on_this_machine(self):
         result = self.run_dlaunch("-n", "1", "uname", "-n", env={"K_MPI_JOB_ROLE": "worker", "OMPI_MCA_orte_default_hostfile": ""})
         self.assertEqual(result.stdout, b"head\n")
 
 
 class MpiJobV1(HostsCase):
-    """No sshd; pods' names are no DNS names."""
+    """API version v1: pods have no sshd and no DNS names."""
 
     def setUp(self):
         super().setUp()
@@ -146,16 +147,16 @@ class MpiJobV1(HostsCase):
         self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2", "3 node2"])
         self.assertIn("MPIJob: 2 nodes × 2, by kubectl", result.stderr.decode())
 
-    def test_output_comes_whole(self):
+    def test_output_is_complete(self):
         result = self.run_dlaunch("-N", "1", "sh", "-c", "yes 123456789012345 | head -n 1048576")
         self.assert_exit(result, 0)
         self.assertEqual(len(result.stdout), 2 * 16 * 1048576)
 
-    def test_the_first_that_fails_is_named_and_nothing_is_left(self):
+    def test_first_failed_rank_is_named_and_no_process_is_left(self):
         result = self.run_dlaunch("sh", "-c", "[ $RANK_ID = 3 ] && exit 7; sleep 1000")
         self.assert_told(result, 7, "rank 3 (host train-worker-1")
 
-    def test_nothing_is_left_when_the_launcher_or_a_kubectl_is_killed(self):
+    def test_killed_launcher_or_kubectl_leaves_no_process(self):
         for victim in ("launcher", "kubectl"):
             job = self.start("sleep", "1000", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
             self.assertTrue(wait_until(lambda: all(len(self.host(number).find("sleep 1000")) == 2 for number in (1, 2))))
@@ -169,23 +170,24 @@ class MpiJobV1(HostsCase):
                 self.assert_told(result, 125, "train-worker-1")
             self.assert_hosts_clean()
 
-    def test_mpirun_s_spelling_is_not_taken_through_the_script_without_stdin(self):
+    def test_mpirun_does_not_use_the_script_without_stdin(self):
         result = self.run_dlaunch("--personality", "mpirun", "--allow-run-as-root", "uname", "-n")
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["node1", "node1", "node2", "node2"])
 
-    def test_exec_overrides_it(self):
+    def test_option_exec_overrides_kubectl(self):
         result = self.run_dlaunch("--exec", f"{KUBECTL} exec -i {{host}} --", "-N", "1", "uname", "-n")
         self.assertEqual(sorted(lines(result.stdout)), ["node1", "node2"], result.stderr)
 
 
 class RequeuedPod(support.Case):
-    """examples/requeue/job.yaml."""
+    """Tests examples/requeue/job.yaml."""
 
-    def test_its_command_saves_on_term_and_ends_with_a_code_that_its_job_ignores(self):
+    def test_job_command_saves_on_sigterm_and_exits_with_an_ignored_code(self):
         job = yaml.safe_load((ROOT / "examples" / "requeue" / "job.yaml").read_text(encoding="utf-8"))
         pod, rules = job["spec"]["template"]["spec"], job["spec"]["podFailurePolicy"]["rules"]
-        self.assertEqual((job["apiVersion"], job["kind"], pod["restartPolicy"]), ("batch/v1", "Job", "Never"))  # a policy needs Never
+        # A policy requires Never.
+        self.assertEqual((job["apiVersion"], job["kind"], pod["restartPolicy"]), ("batch/v1", "Job", "Never"))
         codes = {code: rule["action"] for rule in rules if "onExitCodes" in rule for code in rule["onExitCodes"]["values"]}
         self.assertEqual(codes, {93: "FailJob", 75: "Ignore"})
         command = pod["containers"][0]["command"]
@@ -202,12 +204,12 @@ class RequeuedPod(support.Case):
 
 
 class SamePods(SameLineCase):
-    """Pods that all run the documented line, with what Kubernetes sets in them."""
+    """Pods that all run the documented command line, with the variables that Kubernetes sets."""
 
     count = 2
 
     def run_pods(self, container, names, variables):
-        """`names`: the first pod's in the cluster's DNS. `variables`: of pod 0 and pod 1."""
+        """`names`: DNS names of the first pod. `variables`: of pod 0 and pod 1."""
         script = self.dir / "train.py"
         script.write_text("import os\nprint(os.environ['RANK'], os.environ['WORLD_SIZE'], os.uname().nodename, 'DLAUNCH_KEY' in os.environ)\n")
         with (self.bed.dir / "hosts").open("a", encoding="ascii") as hosts:
@@ -223,7 +225,7 @@ class SamePods(SameLineCase):
         self.assertEqual(sorted(first[1].splitlines()), [f"{rank} 4 node{1 + rank // 2} False" for rank in range(4)])
         self.assertEqual(second[:2], (0, ""), second)
 
-    def test_an_indexed_job(self):
+    def test_indexed_job_runs(self):
         found = manifests()
         job, service = found["Job"]["spec"], found["Service"]
         self.assertEqual((job["completionMode"], job["completions"], job["parallelism"]), ("Indexed", 2, 2))
@@ -232,14 +234,14 @@ class SamePods(SameLineCase):
         self.run_pods(job["template"]["spec"]["containers"][0], "train-0.train",
                       [{"JOB_COMPLETION_INDEX": str(pod), "KUBERNETES_SERVICE_HOST": "10.96.0.1"} for pod in (0, 1)])
 
-    def test_a_jobset(self):
+    def test_jobset_runs(self):
         jobset = manifests()["JobSet"]
         job = jobset["spec"]["replicatedJobs"][0]
         self.assertEqual((jobset["metadata"]["name"], job["name"], job["replicas"]), ("train", "node", 1))
         self.run_pods(job["template"]["spec"]["template"]["spec"]["containers"][0], "train-node-0-0.train",
                       [{"JOB_COMPLETION_INDEX": str(pod)} for pod in (0, 1)])
 
-    def test_a_trainjob(self):
+    def test_trainjob_runs(self):
         trainer = manifests()["TrainJob"]["spec"]["trainer"]
         self.run_pods(trainer, "train-node-0-0.train",
                       [{"PET_NNODES": str(trainer["numNodes"]), "PET_NPROC_PER_NODE": str(trainer["numProcPerNode"]),

@@ -1,4 +1,5 @@
-"""Lines of accelerate, msrun, deepspeed and horovodrun, by links of their names: what the ranks find, and where their output is."""
+"""Tests command lines of accelerate, msrun, deepspeed and horovodrun, through links with their names: the variables of
+the ranks, and the places of their output."""
 import json
 import os
 import re
@@ -9,12 +10,12 @@ from unittest import mock
 import support
 from hosts_case import HostsCase
 
-# Of a rank: its variables and its arguments, as a line of JSON.
+# Prints the variables and the arguments of a rank as a line of JSON.
 RANK = "import json, os, sys\nprint(json.dumps([dict(os.environ), sys.argv[1:]]), flush=True)\nprint('on stderr', file=sys.stderr)\n"
 
 
 class LauncherLines:
-    """For a support.Case."""
+    """A mixin for a support.Case."""
 
     def setUp(self):
         super().setUp()
@@ -34,13 +35,13 @@ class LauncherLines:
 
     @staticmethod
     def ranks(output, number="RANK"):
-        """[(variables, arguments)] in the order of ranks."""
+        """[(variables, arguments)], ordered by rank."""
         found = [json.loads(line[line.index("[{"):]) for line in output.splitlines() if "[{" in line]
         return sorted(found, key=lambda each: int(each[0].get(number, -1)))
 
 
 class Accelerate(LauncherLines, support.Case):
-    def test_ranks_know_who_they_are_and_what_was_asked_for(self):
+    def test_ranks_get_torch_and_accelerate_variables(self):
         config = self.dir / "c.yaml"
         config.write_text("distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 2\nnum_machines: 1\n")
         result = self.by_link("accelerate", "launch", "--config_file", config, "--dynamo_backend", "inductor", "rank.py", "a", "--", ":")
@@ -53,7 +54,7 @@ class Accelerate(LauncherLines, support.Case):
                         "ACCELERATE_DYNAMO_BACKEND": "INDUCTOR", "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1"}
             self.assertEqual({name: env.get(name) for name in expected}, expected)
 
-    def test_one_process_is_no_job_of_torchs(self):
+    def test_single_process_gets_no_torch_variables(self):
         result = self.by_link("accelerate-launch", "--cpu", "rank.py")
         self.assert_exit(result, 0)
         [(env, _)] = self.ranks(result.stdout.decode())
@@ -61,14 +62,14 @@ class Accelerate(LauncherLines, support.Case):
         for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"):
             self.assertNotIn(name, env)
 
-    def test_other_commands_are_refused(self):
+    def test_unsupported_commands_are_rejected(self):
         result = self.by_link("accelerate", "config")
         self.assert_exit(result, 2)
         self.assertIn(b"dlaunch replaces only accelerate launch", result.stderr)
 
 
 class Msrun(LauncherLines, support.Case):
-    def test_ranks_and_the_scheduler_know_who_they_are(self):
+    def test_ranks_and_scheduler_get_their_variables(self):
         result = self.by_link("msrun", "--worker_num=2", "--local_worker_num", 2, "--master_port=8765", "--log_dir=logs", "--join=True",
                               "rank.py", "a", ":", env={"MS_ROLE": "MS_PSERVER", "MS_TOPO_TIMEOUT": "5"})
         self.assert_exit(result, 0)
@@ -88,27 +89,28 @@ class Msrun(LauncherLines, support.Case):
         [(env, _)] = self.ranks((self.dir / "logs/scheduler.log").read_text())
         self.assertEqual((env["MS_ROLE"], env["MS_SCHED_PORT"], env["MS_WORKER_NUM"]), ("MS_SCHED", "8765", "2"))
 
-    def test_without_join_the_ranks_are_waited_for_and_shown_in_files_alone(self):
+    def test_output_is_only_in_files_without_join(self):
         result = self.by_link("msrun", "--worker_num=2", "--worker_log_name=w", "pytest", env={"PATH": f"{self.pytest()}:{self.env['PATH']}"})
         self.assert_exit(result, 3)
         self.assertEqual(result.stdout, b"")
         self.assertIn(b"dlaunch waits for the ranks", result.stderr)
-        failed = re.search(rb"rank (\d) \(", result.stderr)[1].decode()  # the other may have been ended before it wrote
+        # The other rank may have been ended before it wrote.
+        failed = re.search(rb"rank (\d) \(", result.stderr)[1].decode()
         self.assertEqual((self.dir / f"w_{failed}.log").read_text(), f"{failed}\n")
 
     def pytest(self):
-        """A program of this name, which fails where it is a rank."""
+        """A program named pytest that fails if it is a rank."""
         program = self.bin / "pytest"
         program.write_text("#!/bin/sh\n[ $MS_ROLE = MS_SCHED ] && exec sleep 100\necho $RANK_ID\nexit 3\n")
         program.chmod(0o755)
         return self.bin
 
-    def test_the_ranks_that_are_shown(self):
+    def test_tail_worker_log_chooses_the_shown_ranks(self):
         result = self.by_link("msrun", "--worker_num=3", "--join=True", "--tail_worker_log=1,7", "rank.py")
         self.assert_exit(result, 0)
         self.assertEqual([env["RANK_ID"] for env, _ in self.ranks(result.stdout.decode(), "RANK_ID")], ["1"])
 
-    def test_a_simulation_has_ranks_alone(self):
+    def test_simulation_has_no_scheduler(self):
         result = self.by_link("msrun", "--worker_num=64", "--local_worker_num=64", "--sim_level=1", "--sim_rank_id=9", "--join=True",
                               "rank.py", env={"MS_ROLE": "MS_PSERVER"})
         self.assert_exit(result, 0)
@@ -126,7 +128,7 @@ class Deepspeed(LauncherLines, support.Case):
         self.assert_exit(result, 0)
         return [({name: env.get(name) for name in OF_DEEPSPEED}, args) for env, args in self.ranks(result.stdout.decode())]
 
-    def test_ranks_know_who_they_are(self):
+    def test_ranks_get_deepspeed_variables(self):
         result = self.by_link("deepspeed", "--num_gpus=3", "--master_port", 29777, "rank.py", "--deepspeed", "a b", ":", "--",
                               env={"CUDA_VISIBLE_DEVICES": "5", "LOCAL_RANK": "7"})
         expected = [({"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "3", "LOCAL_SIZE": "3", "CROSS_RANK": "0",
@@ -137,13 +139,13 @@ class Deepspeed(LauncherLines, support.Case):
         self.assertEqual((env["MASTER_ADDR"], env["MASTER_PORT"]), ("127.0.0.1", "29777"))
         self.assertIn(b"CUDA_VISIBLE_DEVICES is ignored", result.stderr)
 
-    def test_devices_that_the_variable_or_an_option_chooses(self):
+    def test_variable_or_option_chooses_the_devices(self):
         for line, env in (([], {"CUDA_VISIBLE_DEVICES": "5,2"}), (["-i", "localhost:5,2"], {})):
             with self.subTest(line):
                 found = self.found(self.by_link("deepspeed", *line, "--no_local_rank", "rank.py", "x", env=env))
                 self.assertEqual([(each["CUDA_VISIBLE_DEVICES"], args) for each, args in found], [("2,5", ["x"])] * 2)
 
-    def test_a_log_for_each_rank_and_the_first_code(self):
+    def test_each_rank_has_a_log_and_the_first_code_is_kept(self):
         result = self.by_link("deepspeed", "--num_gpus=2", "--enable_each_rank_log", "logs", "--no_python", "--no_local_rank",
                               *support.sh("echo out; echo err >&2; [ $RANK = 0 ] || exit 5; sleep 100"))
         self.assert_exit(result, 5)
@@ -159,7 +161,7 @@ class Deepspeed(LauncherLines, support.Case):
 
 
 class DeepspeedHosts(LauncherLines, HostsCase):
-    def test_a_hostfile_is_several_hosts(self):
+    def test_hostfile_starts_ranks_on_several_hosts(self):
         (self.dir / "hosts").write_text("# both\nnode1 slots=2\nnode2 slots=1\n")
         (self.dir / ".deepspeed_env").write_text("OF_THE_FILE=a=b\n")
         (self.dir / "rank.py").write_text(RANK.replace("sys.argv[1:]", "[os.uname().nodename, *sys.argv[1:]]"))
@@ -173,7 +175,7 @@ class DeepspeedHosts(LauncherLines, HostsCase):
                          {("3", "2", "a=b", str(self.dir))})
         self.assertEqual(len({env["MASTER_ADDR"] for env, _ in ranks}), 1)
 
-    def test_filters_and_numbers(self):
+    def test_filters_and_numbers_choose_hosts_and_devices(self):
         (self.dir / "hosts").write_text("node1 slots=4\nnode2 slots=4\n")
         for line, expected in (((["-i", "node2:3,1@node1:0"]), ["node1 0", "node2 1,3", "node2 1,3"]),
                                ((["--num_gpus=1"]), ["node1 0", "node2 0"]),
@@ -185,7 +187,8 @@ class DeepspeedHosts(LauncherLines, HostsCase):
                 self.assertEqual(sorted(result.stdout.decode().splitlines()), expected)
 
 
-# Of a rank of Horovod's: it tells the others its number by the rendezvous server, as Horovod's gloo does, and prints all.
+# A rank of Horovod sends its number to the others through the rendezvous server, as Horovod's gloo does, and prints all
+# numbers.
 MEETS = """
 import json, os, sys, time, urllib.error, urllib.request
 own = {name: value for name, value in os.environ.items() if name.startswith("HOROVOD_")}
@@ -208,7 +211,7 @@ print(json.dumps([own, [os.uname().nodename, *told, *sys.argv[1:]]]), flush=True
 
 
 class Horovodrun(LauncherLines, support.Case):
-    def test_ranks_meet_by_the_rendezvous_server(self):
+    def test_ranks_connect_through_the_rendezvous_server(self):
         (self.dir / "rank.py").write_text(MEETS)
         result = self.by_link("horovodrun", "-np", 3, "--fusion-threshold-mb", 32, "python", "rank.py", "a b", "--",
                               env={"HOROVOD_RANK": "7", "DLAUNCH_LABEL": "false"})
@@ -221,7 +224,7 @@ class Horovodrun(LauncherLines, support.Case):
                         "HOROVOD_CROSS_RANK": "0", "HOROVOD_CROSS_SIZE": "1", "HOROVOD_CONTROLLER": "gloo", "HOROVOD_FUSION_THRESHOLD": str(32 << 20)}
             self.assertEqual({name: env.get(name) for name in expected}, expected)
 
-    def test_it_ends_with_the_ranks_at_once(self):
+    def test_rendezvous_server_ends_with_the_ranks(self):
         result, took = self.timed(lambda: self.by_link("horovodrun", "-np", 2, *support.sh("sleep 0.2; exit $HOROVOD_RANK")))
         self.assert_exit(result, 1)
         self.assertLess(took, 4)
@@ -231,7 +234,7 @@ class Horovodrun(LauncherLines, support.Case):
         start = time.monotonic()
         return run(), time.monotonic() - start
 
-    def test_labels_and_files(self):
+    def test_output_is_labelled_and_in_files(self):
         result = self.by_link("horovodrun", "-np", 2, "--output-filename", "out", *support.sh("echo $HOROVOD_RANK; echo err >&2"))
         self.assert_exit(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"[0]<stdout>:0", b"[1]<stdout>:1"])
@@ -239,7 +242,7 @@ class Horovodrun(LauncherLines, support.Case):
         names = sorted(path.relative_to(self.dir / "out").as_posix() for path in (self.dir / "out").rglob("std*"))
         self.assertEqual(names, [f"rank.{rank}/{stream}" for rank in (0, 1) for stream in ("stderr", "stdout")])
 
-    def test_a_server_that_is_not_there_is_told(self):
+    def test_missing_rendezvous_server_is_reported(self):
         (self.bin / "python3").unlink()
         result = self.by_link("horovodrun", "-np", 1, "/bin/sleep", "60", env={"PATH": str(self.bin)})
         self.assertNotEqual(result.returncode, 0)
@@ -247,7 +250,7 @@ class Horovodrun(LauncherLines, support.Case):
 
 
 class HorovodrunHosts(LauncherLines, HostsCase):
-    def test_a_hostfile_is_several_hosts(self):
+    def test_hostfile_starts_ranks_on_several_hosts(self):
         (self.dir / "hosts").write_text("node1 slots=2\nnode2 slots=4\n")
         (self.dir / "rank.py").write_text(MEETS)
         result = self.by_link("horovodrun", "-np", 4, "-hostfile", "hosts", "-p", 22, "python3", "rank.py")

@@ -1,4 +1,4 @@
-"""In a job of LSF, by a stand-in for its blaunch (tests/testbed/lsf.py)."""
+"""Tests jobs inside an LSF job, with a fake blaunch command (tests/testbed/lsf.py)."""
 import os
 import signal
 import subprocess
@@ -16,18 +16,18 @@ class ByBlaunch(HostsCase):
         for host in self.bed.hosts.values():
             host.kill_sshd()
 
-    def test_ranks_are_where_the_job_has_slots(self):
+    def test_ranks_run_where_the_job_has_slots(self):
         for _ in ("the agent is sent", "it is there"):
             done = self.run_dlaunch("--label", *sh("echo $(hostname) $LSB_JOBID"))
             self.assert_exit(done, 0)
             self.assertEqual(done.stderr, b"")
             self.assertEqual(sorted(lines(done.stdout)), ["[0] head 12", "[1] node1 12", "[2] node1 12", "[3] node2 12"])
 
-    def test_it_says_which_way_it_takes(self):
+    def test_transport_is_reported(self):
         self.assertIn(b"LSF job 12: 3 nodes of 4 slots, by blaunch", self.run_dlaunch("--dry-run", "true").stdout)
         self.assertIn(b"LSF job 12: 3 nodes of 4 slots, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout)
 
-    def test_ranks_are_bound_where_lsf_says(self):
+    def test_ranks_are_bound_as_lsf_requires(self):
         cpus = sorted(os.sched_getaffinity(0))
         affinity = self.bed.dir / "affinity"
         order = (("node1", cpus[-1]), ("head", cpus[0]), ("node1", cpus[0]), ("node2", cpus[-1]))
@@ -52,20 +52,20 @@ class ByBlaunch(HostsCase):
         done = self.run_dlaunch("--label", "-x", "CUDA_VISIBLE_DEVICES=7", *show)
         self.assertEqual(sorted(lines(done.stdout)), [f"[{rank}] 7" for rank in range(4)])
 
-    def test_insisting_on_it_where_there_is_no_job(self):
+    def test_transport_lsf_outside_a_job_is_rejected(self):
         done = self.run_dlaunch("--transport", "lsf", "true", env={"LSB_MCPU_HOSTS": ""})
         self.assert_told(done, 2, "--transport lsf", "no LSF job")
 
-    def test_what_blaunch_says_is_the_reason(self):
+    def test_error_of_blaunch_is_reported(self):
         done = self.run_dlaunch("true", env={"LSB_MCPU_HOSTS": "head 1 node9 1"})
         self.assert_told(done, 125, "node9", "Host is not allocated for this job")
 
-    def test_output_is_whole(self):
+    def test_output_is_complete(self):
         done = self.run_dlaunch("-n", "4", *sh("yes 1234567 | head -c 8388608"))
         self.assert_exit(done, 0)
         self.assertEqual(done.stdout.count(b"1234567\n"), 4 << 20)
 
-    def test_killed_launcher_and_killed_command_leave_nothing(self):
+    def test_killed_launcher_or_blaunch_leaves_no_process(self):
         for victim in ("dlaunch", "blaunch"):
             with self.subTest(victim):
                 job = self.start(*sh("setsid sleep 1000 & exec sleep 1000"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -1,5 +1,5 @@
-"""mpirun's and mpiexec.hydra's command lines: called by their names or not, on one host beside Open MPI and Hydra
-themselves where they are installed, and on several hosts."""
+"""Tests the command lines of mpirun and mpiexec.hydra, through links with these names and without, on one host next to
+the real Open MPI and Hydra if these are installed, and on several hosts."""
 import os
 import re
 import shutil
@@ -20,8 +20,8 @@ def sorted_lines(data):
     return sorted(data.splitlines())
 
 
-class Called:
-    """Mixed into a Case: runs dlaunch by another name."""
+class CalledByName:
+    """A mixin for a Case: runs dlaunch through a link with another name."""
 
     def run_called(self, name, *args, **options):
         link = self.dir / name
@@ -34,8 +34,8 @@ class Called:
         return self.run_called("mpirun", *args, **options)
 
 
-class Names(Called, Case):
-    def test_each_name_keeps_open_mpis_defaults(self):
+class Names(CalledByName, Case):
+    def test_each_name_keeps_the_defaults_of_open_mpi(self):
         for name in ("mpirun", "mpiexec", "orterun"):
             with self.subTest(name):
                 result = self.run_called(name, "-n", 2, *sh('echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE"'))
@@ -47,12 +47,12 @@ class Names(Called, Case):
                 self.assert_exit(too_many, 2)
                 self.assertIn(b"--oversubscribe", too_many.stderr)
 
-    def test_without_n_a_rank_for_each_core(self):
+    def test_default_is_one_rank_per_core(self):
         result = self.mpirun("--use-hwthread-cpus", "echo", "here")
         self.assertEqual(result.stdout.count(b"here"), len(os.sched_getaffinity(0)))
         self.assertEqual(self.mpirun("echo", "here").stdout.count(b"here"), CORES)
 
-    def test_two_ranks_are_bound_to_cores_and_crowded_ones_are_not(self):
+    def test_two_ranks_are_bound_to_cores_and_oversubscribed_ranks_are_not(self):
         whole = str(sorted(os.sched_getaffinity(0))).encode()
         see = ["python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))"]
         one = self.mpirun("-n", 1, *see).stdout.strip()
@@ -61,27 +61,27 @@ class Names(Called, Case):
         self.assertEqual(self.mpirun("-n", 1, "--bind-to", "none", *see).stdout.strip(), whole)
         self.assertEqual(self.run_dlaunch("-n", 1, *see).stdout.strip(), whole)
 
-    def test_it_has_no_verbs(self):
+    def test_mpirun_has_no_subcommands(self):
         program = self.dir / "check"
         program.write_text("#!/bin/sh\necho mine\n")
         program.chmod(0o755)
         result = self.mpirun("check", env={"PATH": f"{self.dir}:{os.environ['PATH']}"})
         self.assertEqual(set(result.stdout.splitlines()), {b"mine"})
 
-    def test_timeout_has_its_code(self):
+    def test_timeout_has_the_code_of_mpirun(self):
         self.assert_exit(self.mpirun("-n", 1, "--timeout", 1, "sleep", 100), 110)
         self.assert_exit(self.mpirun("-n", 1, "sleep", 100, env={"MPIEXEC_TIMEOUT": "1"}), 110)
         self.assert_exit(self.run_dlaunch("-n", 1, "--timeout", 1, "sleep", 100, env={"MPIEXEC_TIMEOUT": "50"}), 124)
 
-    def test_a_programs_variables_are_its_own(self):
+    def test_variables_of_a_program_stay_with_the_program(self):
         show = sh('echo "[$A$B]"')
         args = ["-oversubscribe", "-x", "A=1", "-genv", "B", "2", "-n", 1, *show, ":", "-n", 1, *show]
         self.assertEqual(sorted_lines(self.mpirun(*args).stdout), [b"[12]", b"[2]"])
         self.assertEqual(sorted_lines(self.run_dlaunch(*args).stdout), [b"[12]", b"[12]"])
 
 
-class Options(Called, Case):
-    def test_parameters(self):
+class Options(CalledByName, Case):
+    def test_mca_parameters_reach_the_ranks(self):
         result = self.run_dlaunch("-n", 1, "-mca", "pml", "ob1", "--mca", "made_up", "7", "-mca", "oob_tcp_if_include", "lo",
                                   *sh("env | grep ^OMPI_MCA | grep -v _backing_directory= | sort"))
         self.assert_exit(result, 0)
@@ -90,36 +90,36 @@ class Options(Called, Case):
         self.assertIn(b"note: -mca oob_tcp_if_include changes nothing here", result.stderr)
         self.assertEqual(self.run_dlaunch("-q", "-n", 1, "-mca", "made_up", "7", "true").stderr, b"")
 
-    def test_a_parameter_that_keeps_the_others_going(self):
+    def test_mca_parameter_keeps_the_other_ranks_running(self):
         script = sh(f'{TELL_PID}; [ "$RANK_ID" != 0 ] || exit 3; {until_ended(0)}; echo alive')
         result = self.run_dlaunch("-n", 2, "-mca", "orte_abort_on_non_zero_status", 0, *script)
         self.assert_exit(result, 3)
         self.assertEqual(result.stdout, b"alive\n")
 
-    def test_the_environment_has_parameters_too(self):
+    def test_environment_sets_mca_parameters(self):
         out = self.assert_succeeds("-n", 1, "echo", "hi", env={"OMPI_MCA_orte_tag_output": "1"})
         self.assertEqual(out, b"[1,0]<stdout>:hi\n")
 
-    def test_map_and_allocation_are_shown_and_the_job_runs(self):
+    def test_map_and_allocation_are_printed_and_the_job_runs(self):
         out = self.assert_succeeds("-n", 1, "--display-map", "-display-allocation", "echo", "ran").decode()
         self.assertRegex(out, r"(?s)host +slots.*rank +host +local rank.*\nran\n$")
         planned = self.assert_succeeds("-n", 1, "-do-not-launch", "-display-map", "echo", "ran")
         self.assertNotIn(b"\nran\n", planned)
 
-    def test_the_pid_is_told(self):
+    def test_report_pid_writes_the_pid(self):
         job = self.start("-n", 1, "--report-pid", "pid", "true")
         job.wait(support.TIMEOUT)
         self.assertEqual((self.dir / "pid").read_text(), f"{job.pid}\n")
         self.assertRegex(self.assert_succeeds("-n", 1, "--report-pid", "-", "true"), rb"^\d+\n$")
 
-    def test_prefix_comes_first_in_the_paths(self):
+    def test_prefix_is_first_in_the_paths(self):
         out = self.assert_succeeds("-n", 1, "--prefix", "/opt/m", *sh('echo "$PATH"; echo "$LD_LIBRARY_PATH"'),
                                    env={"LD_LIBRARY_PATH": "/lib"})
         path, library_path = out.decode().splitlines()
         self.assertTrue(path.startswith("/opt/m/bin:"), path)
         self.assertEqual(library_path, "/opt/m/lib:/lib")
 
-    def test_several_cores_for_a_rank(self):
+    def test_rank_gets_several_cores(self):
         see = ["python3", "-c", "import os; print(len(os.sched_getaffinity(0)))"]
         cpus = len(os.sched_getaffinity(0))
         out = self.assert_succeeds("-n", 1, "--map-by", f"slot:PE={CORES}", *see)
@@ -130,13 +130,13 @@ class Options(Called, Case):
         free = self.assert_succeeds("-n", 1, "--map-by", f"slot:PE={CORES + 1}", "--bind-to", "core:if-supported", *see)
         self.assertEqual(int(free), cpus)
 
-    def test_a_list_of_cpus(self):
+    def test_cpu_set_binds_all_ranks(self):
         first = min(os.sched_getaffinity(0))
         out = self.assert_succeeds("-n", 2, "--cpu-set", f"p{first}", "python3", "-c",
                                    "import os; print(sorted(os.sched_getaffinity(0)))")
         self.assertEqual(set(out.splitlines()), {f"[{first}]".encode()})
 
-    def test_hydras_spelling(self):
+    def test_options_of_hydra_are_accepted(self):
         out = self.assert_succeeds("-genv", "A", "1", "-l", "-n", 1, *sh("echo $A"))
         self.assertEqual(out, b"[0] 1\n")
         out = self.assert_succeeds("-env", "A", "2", "-prepend-pattern", "<%r>", "-n", 1, *sh("echo $A"))
@@ -156,9 +156,10 @@ class Options(Called, Case):
         self.assertEqual(chosen, b"eth0\n")
 
 
-class Beside(Called):
-    """The same words for dlaunch and for the launcher `command`, whose name is `name`: the same exit code, and the same
-    lines in any order. What only one of them needs to reach the same hosts is `their_options` or `own_options`."""
+class ComparedWith(CalledByName):
+    """Runs dlaunch and the real launcher `command` (named `name`) with the same arguments and requires the same exit
+    code and the same lines in any order. `their_options` and `own_options` are options of one launcher only, which
+    choose the hosts."""
     their_options = own_options = ()
 
     def theirs(self, *args, env=None, **options):
@@ -176,7 +177,7 @@ class Beside(Called):
                 self.assertEqual(theirs[0], code)
 
 
-class BesideHydra(Beside, Case):
+class ComparedWithHydra(ComparedWith, Case):
     name = "mpiexec.hydra"
     command = (HYDRA,)
     show = sh("echo $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS")
@@ -187,7 +188,7 @@ class BesideHydra(Beside, Case):
         super().setUp()
         self.env = {k: v for k, v in self.env.items() if not k.startswith(("HYDRA_", "PMI", "MPIEXEC_"))}
 
-    def test_who_a_rank_is(self):
+    def test_ranks_get_the_same_variables(self):
         self.assert_same(*self.show, code=0)
         self.assert_same("-n", 5, *self.show, code=0)
         self.assert_same("-ppn", 2, *self.show, code=0)
@@ -195,8 +196,8 @@ class BesideHydra(Beside, Case):
         self.assert_same("-hosts", "localhost:3", *self.show, code=0)
         self.assert_same("-n", 1, *self.show, ":", "-n", 2, *self.show, code=0)
 
-    def test_hosts(self):
-        """Hydra takes this machine for each host under `-launcher fork`, dlaunch by a command that goes nowhere."""
+    def test_hosts_get_the_same_ranks(self):
+        """With `-launcher fork`, Hydra uses this machine for each host; dlaunch does so with --exec."""
         (self.dir / "hosts").write_text("a\n# none\nb:2\n\n")
         self.their_options = ["-launcher", "fork", "-prepend-pattern", "%r@%h "]
         self.own_options = ["--exec", "env", "-prepend-pattern", "%r@%h "]
@@ -207,39 +208,39 @@ class BesideHydra(Beside, Case):
         self.assert_same("-hosts", "a:2,b", "-n", 2, *self.show, ":", *self.show, code=0)
         self.assert_same(*self.show, env={"HYDRA_HOST_FILE": "hosts"}, code=0)
 
-    def test_input_output_and_labels(self):
+    def test_stdin_output_and_labels_are_the_same(self):
         self.assert_same("-n", 2, *sh("[ $PMI_RANK = 1 ] || cat"), input=b"for rank 0\n", code=0)
         self.assert_same("-l", "-n", 2, "echo", "hi", code=0)
         self.assert_same("-n", 3, "-output-from", 1, *sh("echo $PMI_RANK"), code=0)
 
-    def test_environment_directory_and_cpus(self):
+    def test_environment_directory_and_cpus_are_the_same(self):
         show = sh('echo "[$A][$B] $(pwd) $(grep Cpus_allowed_list /proc/self/status)"')
         self.assert_same("-n", 3, *show, env={"B": "from here"}, code=0)
         self.assert_same("-genv", "A", 1, "-env", "B", 2, "-wdir", "/", "-n", 1, *show, ":", "-n", 1, *show, code=0)
         self.assert_same("-genvlist", "A", "-n", 1, *show, env={"A": "x y"}, code=0)
 
-    def test_exit_codes(self):
+    def test_exit_codes_are_the_same(self):
         self.assert_same("-n", 2, *sh("exit 7"), code=7)
         limit = {"MPIEXEC_TIMEOUT": "1"}
         self.assertEqual(self.theirs("-n", 2, "sleep", 50, env=limit)[0], 255)
         self.assert_exit(self.run_called(self.name, "-n", 2, "sleep", 50, env=limit), 255)
         self.assert_exit(self.run_dlaunch("-n", 2, "sleep", 50, env=limit), 124)
 
-    def test_it_has_no_verbs_and_its_own_names(self):
+    def test_hydra_has_no_subcommands_and_other_names(self):
         for name in ("hosts", "check"):
             self.assertEqual(self.run_called(self.name, name).returncode, 127)
         for name in ("mpiexec.mpich", "mpirun.mpich"):
             self.assertEqual(self.run_called(name, *self.show).stdout, b"0 1 0 1\n")
         self.assertEqual(self.run_dlaunch("--personality", "hydra", *self.show).stdout, b"0 1 0 1\n")
 
-    def test_an_mpi_program(self):
+    def test_mpi_program_runs(self):
         ring = support.PROGRAMS / "mpich" / "mpi_ring"
         if not ring.exists():
             self.skipTest("no MPICH to compile with: scripts/install-packages mpi")
         self.assert_same("-n", 4, ring, code=0)
 
 
-class BesideOpenMpi(Beside, Case):
+class ComparedWithOpenMpi(ComparedWith, Case):
     name = "mpirun"
     command = (OPEN_MPI, "--allow-run-as-root")
 
@@ -250,7 +251,7 @@ class BesideOpenMpi(Beside, Case):
         self.env = {k: v for k, v in self.env.items() if not k.startswith(("OMPI_", "PMIX_"))}
         self.env |= {"OMPI_MCA_orte_tmpdir_base": str(self.dir), "OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
-    def test_who_a_rank_is(self):
+    def test_ranks_get_the_same_variables(self):
         names = "OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_LOCAL_SIZE OMPI_UNIVERSE_SIZE"
         show = sh("echo " + " ".join("$" + name for name in names.split()))
         self.assert_same("-np", 1, *show, code=0)
@@ -260,8 +261,9 @@ class BesideOpenMpi(Beside, Case):
         self.assert_same("-H", "localhost:4", "-N", 2, *show, code=0)
         self.assert_same("-H", "localhost:4", "-pernode", *show, code=0)
 
-    def test_cpus_of_a_rank(self):
-        see = sh('echo $OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)')  # one write: theirs mixes lines
+    def test_ranks_get_the_same_cpus(self):
+        # One write, because Open MPI mixes lines.
+        see = sh('echo $OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)')
         self.assert_same("-n", 1, *see, code=0)
         self.assert_same("-H", "localhost:2", "-n", 2, *see, code=0)
         self.assert_same("--oversubscribe", "-n", CORES + 1, *see, code=0)
@@ -270,19 +272,19 @@ class BesideOpenMpi(Beside, Case):
         self.assert_same("-H", "localhost:2", "-n", 2, "--map-by", "socket", *see, code=0)
         self.assert_same("-n", 1, "--map-by", f"slot:PE={CORES}", *see, code=0)
 
-    def test_exit_codes(self):
+    def test_exit_codes_are_the_same(self):
         self.assert_same("-n", 1, *sh("exit 7"), code=7)
         self.assert_same("-n", 1, *sh("kill -9 $$"), code=137)
         self.assert_same("-n", 1, "--timeout", 1, "sleep", 50, code=110)
 
-    def test_variables(self):
+    def test_variables_are_the_same(self):
         show = sh('echo "[$A][$B]"')
         self.assert_same("-n", 1, "-x", "A=b=c", "-x", "B", *show, env={"B": "from here"}, code=0)
         self.assert_same("--oversubscribe", "-x", "A=1", "-n", 1, *show, ":", "-n", 1, *show, code=0)
         self.assert_same("-n", 1, "-mca", "mca_base_env_list", "A=1;B=2", *show, code=0)
         self.assert_same("-n", 1, "-mca", "pml", "ob1", *sh("echo $OMPI_MCA_pml"), code=0)
 
-    def test_output(self):
+    def test_output_is_the_same(self):
         self.assert_same("-n", 1, "-tag-output", "echo", "hi", code=0)
         self.assert_same("-n", 1, "-mca", "orte_tag_output", 1, "echo", "hi", code=0)
         both = sh("echo out; echo err >&2")
@@ -293,18 +295,18 @@ class BesideOpenMpi(Beside, Case):
                                for p in (self.dir / name).rglob("*") if p.is_file()))
         self.assertEqual(kept[0], kept[1])
 
-    def test_both_refuse_what_is_no_job(self):
+    def test_both_launchers_reject_invalid_lines(self):
         for args in (["-n", CORES + 1, "true"], ["-n", "x", "true"], ["--no-such-option", "true"], ["-n", 1]):
             with self.subTest(args):
                 self.assertNotEqual(self.theirs(*args)[0], 0)
                 self.assert_exit(self.mpirun(*args), 2)
 
 
-class SeveralHosts(Called, HostsCase):
+class SeveralHosts(CalledByName, HostsCase):
     count = 2
     show = sh('echo "$DLAUNCH_HOST $OMPI_COMM_WORLD_RANK $OMPI_MCA_pml $OMPI_MCA_btl $OMPI_MCA_orte_launch"')
 
-    def test_parameters_reach_ranks_there(self):
+    def test_mca_parameters_reach_ranks_on_other_hosts(self):
         env = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_orte_launch": "1"}
         result = self.mpirun("-H", "node1,node2", "-mca", "btl", "self,tcp", *self.show, env=env)
         self.assert_exit(result, 0)
@@ -313,14 +315,14 @@ class SeveralHosts(Called, HostsCase):
                                  env=env)
         self.assertEqual(plain.stdout, b"ob1 self\n" * 2)
 
-    def test_hosts_without_slots_have_one_for_each_core(self):
+    def test_hosts_without_slots_have_one_slot_per_core(self):
         (self.dir / "hosts").write_text("node1\nnode2\n")
         result = self.mpirun("--hostfile", "hosts", "--display-map", *sh("echo ran"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout.splitlines().count(b"ran"), 2 * CORES)
         self.assertIn(b"cores of the affinity mask there", result.stdout)
 
-    def test_the_remote_shell_of_a_parameter_reaches_hosts(self):
+    def test_remote_shell_of_an_mca_parameter_is_used(self):
         shell = self.dir / "my-rsh"
         shell.write_text(f'#!/bin/sh\necho "$@" >> {self.dir}/calls\nhost=$2; shift 2\nexec ssh -T -o BatchMode=yes "$host" "$@"\n')
         shell.chmod(0o755)
@@ -330,7 +332,7 @@ class SeveralHosts(Called, HostsCase):
         self.assertEqual(result.stdout, b"there\n" * 2)
         self.assertEqual(sorted_lines((self.dir / "calls").read_bytes()), [b"-q node1 sh", b"-q node2 sh"])
 
-    def test_arguments_of_the_remote_shell_alone(self):
+    def test_arguments_of_the_remote_shell_are_accepted(self):
         result = self.run_dlaunch("-H", "node1", "echo", "there", env={"OMPI_MCA_plm_rsh_args": "-o ConnectTimeout=7"})
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"there\n")

@@ -1,4 +1,4 @@
-"""A name server that never answers: what needs a name ends within 10 s in all, and says which name it was."""
+"""Tests a name server that never answers: all lookups end within 10 s in total, and the message names the host."""
 import pathlib
 import signal
 import socket
@@ -15,10 +15,10 @@ from support import Case  # noqa: E402
 WHY_NOT = testbed.why_not()
 LIMIT = 10
 NAMES = [f"mute{number}" for number in range(1, 6)]
-ELSEWHERE = ("--exec", "env X={host}")  # a shell of this machine stands for that of each host
+ELSEWHERE = ("--exec", "env X={host}")  # a shell on this machine replaces the shell of each host
 
 
-class MuteNameServer(Case):
+class SilentNameServer(Case):
     def setUp(self):
         if WHY_NOT:
             self.skipTest(WHY_NOT)
@@ -28,9 +28,9 @@ class MuteNameServer(Case):
         (self.dir / "hosts").write_text("127.0.0.1 localhost\n192.0.2.7 known\n")
 
     def start(self, *args, **options):
-        return super().start(*args, preexec_fn=self.go_where_names_are_mute, close_fds=False, **options)
+        return super().start(*args, preexec_fn=self.enter_silent_network, close_fds=False, **options)
 
-    def go_where_names_are_mute(self):
+    def enter_silent_network(self):
         namespaces.unshare(namespaces.NEWNS | namespaces.NEWNET)
         namespaces.keep_mounts_private()
         for name in ("resolv.conf", "nsswitch.conf", "hosts"):
@@ -43,21 +43,21 @@ class MuteNameServer(Case):
         mute.set_inheritable(True)
         mute.detach()
 
-    def test_every_wait_for_names_ends(self):
-        """Side by side, as each takes the whole limit."""
+    def test_every_name_lookup_ends(self):
+        """All jobs run in parallel, because each takes the whole limit."""
         (self.dir / "list").write_text("localhost\n" + "\n".join(NAMES) + "\n")
         (self.dir / "one").write_text("localhost\nmute1\nknown\n")
         host = socket.gethostname()
         torch = ("--env-for", "torch")
         start = time.monotonic()
-        # With slots no host is reached before the plan; without, their agents wait meanwhile.
+        # With slots, no host is contacted before the plan. Without slots, the agents wait during the lookups.
         planned = self.job("-H", ",".join(["localhost", *NAMES]), *torch, "true")
         queried = self.job("--hostfile", "list", *torch, "true")
-        # It is heard of after those that stand before it have had their time.
+        # The known name is looked up after the lookups of the names before it have timed out.
         one_known = self.job("--hostfile", "one", "-N", 1, *torch, *support.sh("echo $MASTER_ADDR"))
         maybe_ours = self.job("-H", ",".join(f"{host}.x{number}.example" for number in range(4)), "true")
         interrupted = self.job("--hostfile", "list", *torch, "true")
-        time.sleep(3)  # in the midst of the wait for names, which begins and ends at no event that is seen from here
+        time.sleep(3)  # during the lookups, whose begin and end cause no visible event
         interrupted.send_signal(signal.SIGINT)
         interrupted.communicate(timeout=3)
         self.assertNotEqual(interrupted.returncode, 0)
@@ -75,7 +75,7 @@ class MuteNameServer(Case):
         return self.start(*ELSEWHERE, *args, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def finish(self, job, code, start):
-        rest = 15 if support.SANITIZED else 5  # of the time: five launchers and their agents get ready and end
+        rest = 15 if support.SANITIZED else 5  # seconds for five launchers and their agents to start and end
         printed, said = job.communicate(timeout=max(1, start + LIMIT + rest - time.monotonic()))
         self.assertEqual(job.returncode, code, said)
         return printed, said

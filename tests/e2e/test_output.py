@@ -1,5 +1,5 @@
-"""What reaches the console, and in which form: whole lines, labels, odd bytes, prompts, jsonl, colour, and a stdout that
-cannot be written or is not there."""
+"""Tests the output on the console: whole lines, labels, arbitrary bytes, prompts, jsonl, colour, and a closed or full
+stdout."""
 import base64
 import contextlib
 import errno
@@ -19,7 +19,7 @@ MANY = 2000 if SANITIZED else 20000
 
 class Lines(Case):
     def check_lines(self, *options, prefix=b""):
-        """8 ranks write short lines as fast as they can: every one arrives whole, in its rank's order."""
+        """8 ranks write short lines as fast as possible. Each line arrives complete and in the order of its rank."""
         out = self.assert_succeeds("-n", 8, *options, *sh(f'exec seq -f "line $RANK_ID %.0f end" 1 {MANY}'))
         seen = [0] * 8
         for line in out.splitlines():
@@ -29,17 +29,17 @@ class Lines(Case):
             self.assertEqual(number, seen[rank])
         self.assertEqual(seen, [MANY] * 8)
 
-    def test_no_line_is_damaged(self):
+    def test_lines_are_complete(self):
         self.check_lines()
 
-    def test_no_labelled_line_is_damaged(self):
+    def test_labelled_lines_are_complete(self):
         self.check_lines("--label", prefix=rb"\[[0-7]\] ")
 
-    def test_a_label_is_its_own_ranks(self):
+    def test_label_names_the_rank_of_the_line(self):
         out = self.assert_succeeds("-n", 12, "--label", *sh('echo "I am $RANK_ID"'))
         self.assertEqual(sorted(out.splitlines()), sorted(b"[%2d] I am %d" % (n, n) for n in range(12)))
 
-    def test_label_template(self):
+    def test_label_template_fields_are_replaced(self):
         host = os.uname().nodename.encode()
         label = "{{{rank}/{local_rank}@{host}:{stream}:{device}}} {time} "
         result = self.run_dlaunch("-n", 2, "--fake-devices", 2, f"--label={label}", *sh("echo out; echo err >&2"))
@@ -50,12 +50,12 @@ class Lines(Case):
                 self.assertRegex(line, rb"^\{%d/%d@%s:%s:%d\} %s%s$" %
                                  (rank, rank, re.escape(host), stream, rank, when, stream[3:]))
 
-    def test_unknown_label_field_is_refused(self):
+    def test_unknown_label_field_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--label={rnak}", "true")
         self.assert_exit(result, 2)
         self.assertIn(b"rnak", result.stderr)
 
-    def test_open_mpi_forms(self):
+    def test_tag_and_timestamp_have_open_mpis_format(self):
         date = rb"[A-Z][a-z]{2} [A-Z][a-z]{2} [ 123]\d \d\d:\d\d:\d\d \d{4}"
         for options, form in ((["--tag-output"], rb"\[1,%d\]<%s>:"),
                               (["--timestamp-output"], date + rb"<%s>:"),
@@ -71,7 +71,7 @@ class Lines(Case):
                         self.assertEqual(sorted(found), sorted(lines * (12 if rank is None else 1)))
                     self.assertEqual(len(text.splitlines()), 12 * len(lines))
 
-    def test_stderr_stays_stderr(self):
+    def test_stderr_of_ranks_is_on_stderr(self):
         result = self.run_dlaunch("-n", 4, *sh("echo out $RANK_ID; echo err $RANK_ID >&2"))
         self.assert_exit(result, 0)
         for name, text in (("out", result.stdout), ("err", result.stderr)):
@@ -84,11 +84,11 @@ class Lines(Case):
             mine = [line[4:] for line in out.splitlines() if line.startswith(b"[%d] " % rank)]
             self.assertEqual(mine, [b"%c%d" % (c, n) for n in range(500) for c in b"oe"])
 
-    def test_ranks_chooses_what_is_shown(self):
+    def test_ranks_option_chooses_the_shown_ranks(self):
         out = self.assert_succeeds("-n", 8, "--ranks", "0,3-5", *sh("echo $RANK_ID"))
         self.assertEqual(sorted(out.split()), [b"0", b"3", b"4", b"5"])
 
-    def test_ranks_that_do_not_exist_are_refused(self):
+    def test_unknown_ranks_are_rejected(self):
         result = self.run_dlaunch("-n", 4, "--ranks", "2,7", *sh("echo $RANK_ID"))
         self.assert_exit(result, 2)
         self.assertIn(b"--ranks", result.stderr)
@@ -100,22 +100,22 @@ class Bytes(Case):
         path.write_bytes(os.urandom(size))
         return path
 
-    def test_one_rank_is_byte_exact(self):
+    def test_output_of_a_single_rank_is_byte_exact(self):
         blob = self.blob((2 if SANITIZED else 20) << 20)
         self.assertEqual(self.assert_succeeds("-n", 1, "cat", blob), blob.read_bytes())
 
-    def test_one_shown_rank_is_byte_exact_also_without_newlines(self):
+    def test_output_of_a_single_shown_rank_is_byte_exact(self):
         (self.dir / "odd").write_bytes(b"\r\r\n\0no newline\xff\n\n\x1b[31m\rend")
         out = self.assert_succeeds("-n", 4, "--ranks", "2", "cat", "odd")
         self.assertEqual(out, (self.dir / "odd").read_bytes())
 
-    def test_raw_is_byte_exact(self):
+    def test_raw_output_is_byte_exact(self):
         blob = self.blob(3 << 20)
         out = self.assert_succeeds("-n", 3, "--raw", *sh(f'[ $RANK_ID = 1 ] && exec cat {blob}; exit 0'))
         self.assertEqual(out, blob.read_bytes())
 
-    def test_long_lines(self):
-        """1 MiB lines of several ranks are not mixed, with a label before each."""
+    def test_long_lines_are_not_mixed(self):
+        """Lines of 1 MiB from several ranks are not mixed, and each has its label."""
         write = 'import sys; sys.stdout.write((sys.argv[1] * (1 << 20) + "\\n") * 3)'
         for options, prefix in ([], b""), (["--label"], b"[%d] "):
             with self.subTest(options=options):
@@ -125,24 +125,24 @@ class Bytes(Case):
                 expected = [(prefix % n if prefix else b"") + b"%d" % n * (1 << 20) for n in range(3) for _ in range(3)]
                 self.assertTrue(sorted(lines) == sorted(expected), f"{[(len(l), l[:9], l[-3:]) for l in lines]}")
 
-    def test_odd_bytes_pass_unharmed(self):
+    def test_arbitrary_bytes_are_unchanged(self):
         odd = b"\0nul\0\n\xff\xfe\xc3\n\n  \xe2\x82\n\x1b[31mred\nlast"
         (self.dir / "odd").write_bytes(odd)
         out = self.assert_succeeds("-n", 2, "--label", "cat", "odd")
         lines = [b"[%d] %s" % (n, line) for n in (0, 1) for line in odd.split(b"\n")]
         self.assertEqual(sorted(out.rstrip(b"\n").split(b"\n")), sorted(lines))
 
-    def test_no_final_newline(self):
+    def test_missing_final_newline_is_added(self):
         out = self.assert_succeeds("-n", 3, *sh("printf %s $RANK_ID"))
         self.assertEqual(sorted(out.splitlines()), [b"0", b"1", b"2"])
 
-    def test_carriage_returns_end_a_record(self):
+    def test_carriage_return_ends_a_record(self):
         out = self.assert_succeeds("-n", 2, "--label", *sh(r"printf '10%%\r'; printf '20%%\r'; printf '30%%\n'"))
         for rank in (0, 1):
             mine = re.findall(rb"\[%d\] (\d+%%[\r\n])" % rank, out)
             self.assertEqual(mine, [b"10%\r", b"20%\r", b"30%\n"])
 
-    def test_last_words_of_a_failing_rank_are_not_lost(self):
+    def test_last_output_of_a_failed_rank_is_not_lost(self):
         for _ in range(10):
             result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *sh("seq 5000; printf end; exit 3"))
             self.assert_exit(result, 3)
@@ -151,7 +151,7 @@ class Bytes(Case):
 
 class Prompts(Case):
     def check_prompt(self, *args, shown):
-        """It is shown while its rank waits for the answer, and soon."""
+        """A prompt is shown without delay while its rank waits for the answer."""
         with self.start(*args, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as job:
             os.set_blocking(job.stdout.fileno(), False)
             seen = [b""]
@@ -170,19 +170,19 @@ class Prompts(Case):
         self.assertEqual(job.returncode, 0)
         return late
 
-    def test_prompt(self):
+    def test_prompt_is_shown(self):
         ask = sh('[ $RANK_ID = 0 ] || exit 0; echo ready; read x; printf "name? "; read name')
         late = min(self.check_prompt("-n", 2, "--label", *ask, shown=b"[0] name? ") for _ in range(3))
         self.assertLess(late, 0.5 if SANITIZED else 0.15)
 
-    def test_prompt_of_a_single_rank_does_not_wait(self):
+    def test_prompt_of_a_single_rank_is_shown_at_once(self):
         ask = sh('echo ready; read x; printf "name? "; read name')
         late = min(self.check_prompt("-n", 1, *ask, shown=b"name? ") for _ in range(3))
         self.assertLess(late, 0.5 if SANITIZED else 0.05)
 
 
 class Jsonl(Case):
-    def test_parses_line_by_line_and_gives_each_ranks_bytes_back(self):
+    def test_jsonl_contains_the_bytes_of_each_rank(self):
         content = {}
         for rank in range(3):
             for stream in ("stdout", "stderr"):
@@ -204,26 +204,26 @@ class Jsonl(Case):
 
 
 class Colour(Case):
-    def test_only_on_a_terminal(self):
+    def test_labels_are_coloured_only_on_a_terminal(self):
         self.assertNotIn(ESCAPE, self.assert_succeeds("-n", 2, "--label", "echo", "x"))
         with self.under_pty("-n", 2, "--label", "echo", "x") as terminal:
             code, shown = terminal.finish()
         self.assertEqual(code, 0)
         self.assertEqual(shown.count(b"\x1b[0mx"), 2)
 
-    def test_no_color_turns_it_off(self):
+    def test_no_color_disables_colours(self):
         with self.under_pty("-n", 2, "--label", "echo", "x", env={"NO_COLOR": "1"}) as terminal:
             code, shown = terminal.finish()
         self.assertEqual(sorted(screen(shown)), [b"", b"[0] x", b"[1] x"])
 
-    def test_color_says_when(self):
+    def test_color_option_overrides_the_terminal(self):
         self.assertIn(ESCAPE, self.assert_succeeds("-n", 2, "--label", "--color", "always", "echo", "x"))
         with self.under_pty("-n", 2, "--label", "--color", "never", "echo", "x") as terminal:
             self.assertNotIn(ESCAPE, b"".join(screen(terminal.finish()[1])))
 
 
 class BadStdout(Case):
-    def test_full_disk_is_said_once(self):
+    def test_full_disk_is_reported_once(self):
         for options in ([], ["--label"], ["--raw"], ["--format", "jsonl"]):
             with self.subTest(options=options), open("/dev/full", "wb") as full:
                 result = self.run_dlaunch("-n", 2, *options, *sh("while echo x; do :; done"), stdout=full)
@@ -231,7 +231,7 @@ class BadStdout(Case):
                 self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
                 self.assertIn(b"cannot write stdout", result.stderr)
 
-    def test_full_disk_may_be_survived(self):
+    def test_on_output_error_continue_survives_a_full_disk(self):
         with open("/dev/full", "wb") as full:
             job = self.start("-n", 2, "--on-output-error", "continue",
                              *sh(f"seq 1000; {until_there('full')}; : > done.$RANK_ID"), stdin=subprocess.DEVNULL,
@@ -244,7 +244,7 @@ class BadStdout(Case):
         self.assertNotEqual(job.returncode, 0)  # the output is not complete
         self.assertEqual(said.count(b"No space left on device"), 1, said)
 
-    def test_reader_that_has_seen_enough(self):
+    def test_closed_reader_ends_the_job_silently(self):
         for ranks in (1, 4):
             with self.subTest(ranks=ranks), self.start("-n", ranks, "yes", stdin=subprocess.DEVNULL,
                                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
@@ -256,7 +256,7 @@ class BadStdout(Case):
                 self.assertLess(time.monotonic() - start, 5)
                 self.assert_nothing_left()
 
-    def test_closed_at_start(self):
+    def test_streams_closed_at_the_start_are_ignored(self):
         for closed, out, err in ((">&-", b"", b"err\n"), ("2>&-", b"out\n", b""), ("<&-", b"out\n", b"err\n"),
                                  ("<&- >&- 2>&-", b"", b"")):
             with self.subTest(closed=closed):

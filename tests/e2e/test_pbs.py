@@ -1,4 +1,4 @@
-"""In a job of PBS, by a stand-in for its pbs_tmrsh and pbsdsh (tests/testbed/pbs.py)."""
+"""Tests jobs inside a PBS job, with fake pbs_tmrsh and pbsdsh commands (tests/testbed/pbs.py)."""
 import os
 import re
 import signal
@@ -37,7 +37,7 @@ class PbsCase(HostsCase):
 
 
 class ByPbsTmrsh(PbsCase):
-    def test_ranks_are_where_the_job_has_slots(self):
+    def test_ranks_run_where_the_job_has_slots(self):
         for _ in ("the agent is sent", "it is there"):
             done = self.run_dlaunch("--label", *sh("echo $(hostname) $PBS_JOBID; cat"), input=b"")
             self.assert_exit(done, 0)
@@ -45,13 +45,13 @@ class ByPbsTmrsh(PbsCase):
             self.assertEqual(sorted(lines(done.stdout)),
                              ["[0] head 12.server", "[1] node1 12.server", "[2] node1 12.server", "[3] node2 12.server"])
 
-    def test_hosts_that_share_their_home(self):
-        """All write the agent there at the same time."""
+    def test_hosts_with_a_shared_home_start(self):
+        """All hosts write the agent to the shared home at the same time."""
         for host in self.bed.hosts.values():
             host.sh(f"mkdir -p /root/.cache && mount --bind '{self.pbs.shared}' /root/.cache")
         self.assert_exit(self.run_dlaunch("true"), 0)
 
-    def test_it_says_which_way_it_takes(self):
+    def test_transport_is_reported(self):
         self.assertIn(b"PBS job 12.server: 3 nodes of 4 slots, by pbs_tmrsh", self.run_dlaunch("--dry-run", "true").stdout)
         self.assertIn(b"PBS job 12.server: 3 nodes of 4 slots, by pbs_tmrsh", self.run_dlaunch("hosts").stdout)
         self.assertIn(b"PBS job 12.server: 3 nodes of 4 slots, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout)
@@ -59,42 +59,42 @@ class ByPbsTmrsh(PbsCase):
         self.assert_exit(done, 0)
         self.assertRegex(done.stderr, rb"agents of node\[1-2\] connect to ")
 
-    def test_insisting_on_it_where_it_is_not(self):
+    def test_transport_pbs_outside_a_job_is_rejected(self):
         self.assert_told(self.run_dlaunch("--transport", "pbs", "true", env={"PBS_NODEFILE": ""}), 2, "--transport pbs", "no PBS job")
         self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "there is no aprun")
 
-    def test_what_pbs_says_is_the_reason(self):
+    def test_error_of_pbs_is_reported(self):
         (self.dir / "nodes").write_text("head\nnode1\n")
         program = self.pbs.dir / "pbs_tmrsh"
         program.write_text(program.read_text().replace('open(os.environ["PBS_NODEFILE"])', f'open("{self.dir}/nodes")'))
         self.assert_told(self.run_dlaunch("true"), 125, "node2", 'host "node2" is not a node in job <12.server>')
 
-    def test_a_node_without_the_shared_directory(self):
+    def test_node_without_the_shared_directory_is_reported(self):
         self.bed["node2"].sh(f"mount -t tmpfs none '{self.pbs.shared}'")
         done = self.run_dlaunch("true")
         self.assert_told(done, 125, "node2", "ended without a reply")
         self.assertIn(b"--transport ssh", done.stderr)
 
-    def test_a_directory_that_others_may_write_to(self):
+    def test_directory_writable_by_others_is_rejected(self):
         self.pbs.shared.chmod(0o777)
         self.assert_told(self.run_dlaunch("true"), 125, "other users can write to")
         self.pbs.shared.chmod(0o700)
 
-    def test_a_node_that_cannot_connect(self):
+    def test_node_that_cannot_connect_is_reported(self):
         self.bed["node2"].sh(f"ip rule add ipproto tcp to {self.bed.head.address} unreachable")
         self.assert_told(self.run_dlaunch("true"), 125, "node2", "cannot connect to")
 
-    def test_output_is_whole(self):
+    def test_output_is_complete(self):
         done = self.run_dlaunch("-n", "4", *sh("yes 1234567 | head -c 16777216"))
         self.assert_exit(done, 0)
         self.assertEqual(len(done.stdout), 64 << 20)
         self.assertEqual(done.stdout.count(b"1234567\n"), len(done.stdout) // 8)
 
-    def test_the_first_failure_is_named(self):
+    def test_first_failure_is_named(self):
         self.assert_told(self.run_dlaunch(*sh("[ $RANK_ID != 3 ] || exit 7; exec sleep 1000")), 7, "rank 3", "node2")
 
-    def test_the_key_is_nowhere(self):
-        """It has 64 digits; so has the hash in the agent's path."""
+    def test_key_is_not_in_arguments_environment_or_logs(self):
+        """The key has 64 hexadecimal digits, as the hash in the path of the agent."""
         job = self.start_sleepers("-vv")
         seen = []
         for host in [self.bed.head, *self.bed.hosts.values()]:
@@ -108,13 +108,13 @@ class ByPbsTmrsh(PbsCase):
         agents = {word for text in seen for word in re.findall(rb"dlaunch/([0-9a-f]{64})/dlaunch-agent", text)}
         self.assertEqual(words, agents)
 
-    def test_a_killed_launcher_leaves_nothing(self):
+    def test_killed_launcher_leaves_no_process(self):
         job = self.start_sleepers()
         os.kill(job.pid, signal.SIGKILL)
         job.communicate(timeout=TIMEOUT)
         self.assert_hosts_clean()
 
-    def test_a_launcher_killed_while_it_starts_leaves_its_files_to_a_later_start(self):
+    def test_later_start_removes_files_of_a_killed_start(self):
         program = self.pbs.dir / "pbs_tmrsh"
         real = program.read_text()
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
@@ -122,7 +122,7 @@ class ByPbsTmrsh(PbsCase):
         self.assertTrue(wait_until(lambda: self.bed.head.find("sleep 1000"), TIMEOUT))
         job.kill()
         job.wait(TIMEOUT)
-        for pid in self.bed.head.find("sleep 1000"):  # PBS has what it starts
+        for pid in self.bed.head.find("sleep 1000"):  # their parent is PBS
             os.kill(pid, signal.SIGKILL)
         left, = self.pbs.shared.rglob("start-*")
         self.assertEqual([path for path in (left, *left.rglob("*")) if path.stat().st_mode & 0o077], [], "others may look at it")
@@ -134,8 +134,8 @@ class ByPbsTmrsh(PbsCase):
         self.assert_exit(self.run_dlaunch("true"), 0)
         self.assertFalse(left.exists())
 
-    def test_a_killed_pbs_tmrsh_ends_no_task(self):
-        """As with the real one: MoM has the task."""
+    def test_killed_pbs_tmrsh_ends_no_task(self):
+        """As with the real pbs_tmrsh: the task is a child of MoM."""
         job = self.start_sleepers()
         for pid in self.bed.head.find("pbs_tmrsh"):
             os.kill(pid, signal.SIGKILL)
@@ -146,7 +146,7 @@ class ByPbsTmrsh(PbsCase):
         self.assertEqual(job.returncode, 143)
         self.assert_hosts_clean()
 
-    def test_a_killed_agent_is_named(self):
+    def test_host_of_a_killed_agent_is_named(self):
         job = self.start_sleepers()
         carrier, = [pid for pid, line in self.bed["node2"].strangers().items() if " --dial " in line and "nsenter" not in line]
         os.kill(carrier, signal.SIGKILL)
@@ -156,7 +156,7 @@ class ByPbsTmrsh(PbsCase):
         self.assertNotIn(b"may still run", err)
         self.assert_hosts_clean()
 
-    def test_after_qdel_of_the_tasks_nothing_is_left(self):
+    def test_qdel_of_the_tasks_leaves_no_process(self):
         job = self.start_sleepers()
         self.pbs.qdel()
         _, err = job.communicate(timeout=TIMEOUT)
@@ -165,10 +165,10 @@ class ByPbsTmrsh(PbsCase):
 
 
 class ByPbsdsh(PbsCase):
-    """Torque has no pbs_tmrsh."""
+    """Torque does not have pbs_tmrsh."""
     programs = ("pbsdsh",)
 
-    def test_ranks_are_where_the_job_has_slots(self):
+    def test_ranks_run_where_the_job_has_slots(self):
         done = self.run_dlaunch("--label", "-v", "hostname")
         self.assert_exit(done, 0)
         self.assertIn(b"by pbsdsh", done.stderr)

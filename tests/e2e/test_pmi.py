@@ -1,5 +1,5 @@
-"""PMI as clients of our own speak it: what is answered, over several hosts too, and what becomes of one that breaks it.
-PMI-2 is test_pmi2.py's."""
+"""Tests PMI-1 with the test clients of pmi_client.py: answers, several hosts, and clients that violate the protocol.
+test_pmi2.py tests PMI-2."""
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import PYTHON, client
@@ -24,7 +24,7 @@ finalize()
 
 
 class Answers(Case):
-    def test_facts(self):
+    def test_maxes_appnum_and_universe_size(self):
         out = self.assert_succeeds("-n", 1, "true", ":", "-n", 1, *client("""
 init()
 for command in ("get_maxes", "get_appnum", "get_universe_size"): sys.stdout.write(ask("cmd=" + command))
@@ -33,11 +33,11 @@ finalize()
         self.assertEqual(out[:2], ["cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024", "cmd=appnum appnum=1"])
         self.assertRegex(out[2], r"^cmd=universe_size size=\d+$")
 
-    def test_exchange(self):
+    def test_ranks_exchange_keys(self):
         self.assertEqual(sorted(lines(self.assert_succeeds("-n", 4, *client(EXCHANGE)))),
                          [f"{rank} (vector,(0,1,4))" for rank in range(4)])
 
-    def test_what_is_refused_is_answered(self):
+    def test_invalid_requests_get_an_error(self):
         out = self.assert_succeeds("-n", 1, *client("""
 name = init()
 put = lambda space, key, size: sys.stdout.write(ask(f"cmd=put kvsname={space} key={key} value={'v' * size}"))
@@ -49,27 +49,28 @@ finalize()
                                ("unknown_kvs", "bad_key_length", "value_too_long", "reserved_key")] +
                          ["cmd=put_result rc=0 msg=success", "cmd=get_result rc=-1 msg=key_a_not_found value=unknown"])
 
-    def test_the_connection_is_all_that_is_open(self):
+    def test_rank_has_only_the_pmi_connection_open(self):
         for how, expected in (("auto", b"0 1 2 60"), ("pmi1", b"0 1 2 60"), ("none", b"0 1 2")):
             out = self.assert_succeeds("--mpi", how, "-n", 1, "sh", "-c", "ls /proc/$$/fd; : $RANK_ID")
             self.assertEqual(b" ".join(sorted(out.split(), key=int)), expected, how)
 
-    def test_a_program_that_cannot_use_mpi_gets_none_unless_asked(self):
+    def test_program_without_mpi_gets_no_connection_by_default(self):
         for how, served in (("auto", False), ("pmi1", True)):
             out = self.assert_succeeds("--mpi", how, "-n", 1, support.program("fd_list"))
             self.assertEqual(b"\n60 socket:" in out, served, out)
 
-    def test_a_client_without_mpi_is_not_judged(self):
+    def test_client_that_does_not_use_mpi_succeeds(self):
         self.assert_succeeds("-n", 2, *client("if rank: say('cmd=init pmi_ver')"))
         self.assert_succeeds("-n", 2, PYTHON, "-c", "import os; os.closerange(3, 100)")
 
-    def test_another_version_is_refused(self):
+    def test_unknown_version_is_rejected(self):
         self.assertEqual(self.assert_succeeds("-n", 1, *client("sys.stdout.write(ask('cmd=init pmi_version=9 pmi_subversion=0'))")),
                          b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n")
 
 
 class Hostile(Case):
-    """Each ends only itself: the connection is closed, the rank is named, the others go on."""
+    """A client that violates the protocol ends only itself: the connection is closed, the rank is named, other ranks
+    continue."""
 
     BREACHES = {
         "unknown command": ("say('cmd=make_me_root now=1\\n')", "a command that PMI-1 does not have: \"cmd=make_me_root now=1\""),
@@ -82,7 +83,7 @@ class Hostile(Case):
         "init twice": ("init()", "sent init twice"),
     }
 
-    def test_breaches(self):
+    def test_violations_close_the_connection(self):
         good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
         for name, (breach, told) in self.BREACHES.items():
             with self.subTest(name):
@@ -95,12 +96,12 @@ class Hostile(Case):
                 self.assertIn("rank 0 ", result.stderr.decode())
                 self.assertIn(told, result.stderr.decode())
 
-    def test_before_init(self):
+    def test_request_before_init_is_reported(self):
         result = self.run_dlaunch("-n", 1, *client("assert ask('cmd=get_maxes') == ''"))
         self.assert_exit(result, 0)
         self.assertIn("rank 0 sent a request before init", result.stderr.decode())
 
-    def test_one_that_does_not_read(self):
+    def test_client_that_does_not_read_is_ended(self):
         flood = """
 init()
 try:
@@ -112,7 +113,7 @@ os._exit(3)
         self.assert_exit(result, 3)
         self.assertIn("rank 0 does not read PMI answers", result.stderr.decode())
 
-    def test_one_that_puts_without_end(self):
+    def test_client_that_stores_without_end_reaches_the_limit(self):
         result = self.run_dlaunch("-n", 1, *client("""
 name = init()
 n = 0
@@ -124,14 +125,14 @@ finalize()
         self.assertLess(int(result.stdout), 9000)
         self.assertIn("rank 0 exceeded the limit of MPI's key-value space", result.stderr.decode())
 
-    def test_one_that_leaves_because_it_is_told_to_is_no_cause(self):
+    def test_rank_ended_after_an_abort_is_not_the_cause(self):
         aborts = client("init()\nbarrier()\nask('cmd=abort exitcode=7')\ntime.sleep(60)")
         leaves = client("import signal\nsignal.signal(signal.SIGTERM, lambda *_: os._exit(0))\ninit()\nbarrier()\ntime.sleep(60)")
         result = self.run_dlaunch("-n", 1, *aborts, ":", "-n", 1, *leaves)
         self.assert_exit(result, 7)
         self.assertIn("stopped the other rank", result.stderr.decode())
 
-    def test_one_that_hangs_up_lets_nobody_wait(self):
+    def test_closed_connection_releases_ranks_in_a_barrier(self):
         result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *client("""
 init()
 tell_pid()
@@ -146,12 +147,12 @@ os._exit(4)
 class OverHosts(HostsCase):
     count = 2
 
-    def test_exchange(self):
+    def test_ranks_exchange_keys(self):
         result = self.run_dlaunch("-H", "localhost:2,node1:2,node2:1", *client(EXCHANGE))
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), [f"{rank} (vector,(0,2,2),(2,1,1))" for rank in range(5)])
 
-    def test_much_goes_in_pieces(self):
+    def test_large_exchanges_are_split(self):
         result = self.run_dlaunch("-H", "node1:1,node2:1", *client("""
 name = init()
 value = "v" * 900
@@ -164,7 +165,7 @@ print("all there")
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"all there\nall there\n")
 
-    def test_one_that_dies_in_a_fence_lets_nobody_wait(self):
+    def test_dead_rank_releases_ranks_in_a_barrier(self):
         result = self.run_dlaunch("--on-failure", "continue", "-H", "node1:2,node2:1", *client("""
 init()
 if rank == 2: os._exit(5)

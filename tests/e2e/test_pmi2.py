@@ -1,4 +1,5 @@
-"""PMI-2: Slurm's client library over one host and several, what it is told, what it spawns, and what becomes of a client that breaks it."""
+"""Tests PMI-2 with Slurm's client library and the test clients of pmi_client.py: answers, spawned worlds, several
+hosts, and clients that violate the protocol."""
 import os
 import re
 
@@ -16,23 +17,23 @@ class SlurmsClient(Case):
             self.skipTest(NO_CLIENT)
         super().setUp()
 
-    def test_one_world(self):
+    def test_ranks_share_one_world(self):
         for how in ("auto", "pmi2", "pmi1"):
             with self.subTest(how):
                 out = lines(self.assert_succeeds("--mpi", how, "-n", 4, CLIENT))
                 self.assertEqual([re.sub(r"universe \d+", "universe U", line) for line in sorted(out)],
                                  [f"rank {rank} of 4 app 0 spawned 0 universe U mapping (vector,(0,1,4))" for rank in range(4)])
 
-    def test_programs_are_told_apart(self):
+    def test_programs_have_app_numbers(self):
         out = lines(self.assert_succeeds("-n", 1, CLIENT, ":", "-n", 2, CLIENT))
         self.assertEqual(sorted(line.split(" spawned")[0] for line in out),
                          ["rank 0 of 3 app 0", "rank 1 of 3 app 1", "rank 2 of 3 app 1"])
 
-    def test_none_makes_singletons(self):
+    def test_mpi_none_gives_no_connection(self):
         result = self.run_dlaunch("--mpi", "none", "-n", 2, CLIENT)
         self.assertNotEqual(result.returncode, 0)
 
-    def test_abort_and_leaving_are_failures(self):
+    def test_abort_and_missing_finalize_are_failures(self):
         result = self.run_dlaunch("-n", 3, CLIENT, "abort", 1)
         self.assert_exit(result, 1)
         self.assertRegex(result.stderr.decode(), r"rank 1 \(host \S+, pid \d+\) called MPI_Abort with code 1")
@@ -40,12 +41,13 @@ class SlurmsClient(Case):
         self.assert_exit(result, 1)
         self.assertIn("exited with code 0 after MPI_Init and without MPI_Finalize", result.stderr.decode())
 
-    def test_inside_an_outer_job_of_slurm(self):
+    def test_variables_of_an_outer_slurm_job_are_ignored(self):
         self.assert_succeeds("-n", 2, CLIENT, env={"PMI_FD": "9", "PMI2_CONNECT_TO_SERVER": "1", "PMI_JOBID": "77.0"})
 
 
 class Hostile(Case):
-    """Each ends only itself: the connection is closed, the rank is named, the others go on."""
+    """A client that violates the protocol ends only itself: the connection is closed, the rank is named, other ranks
+    continue."""
 
     BREACHES = {
         "unknown command": ("ask('cmd=make-me-root;')", 'a command that PMI-2 does not have: "cmd=make-me-root;"'),
@@ -65,7 +67,7 @@ class Hostile(Case):
         "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
     }
 
-    def test_breaches(self):
+    def test_violations_close_the_connection(self):
         good = own("init()\nopen('go').read()\nfinalize()\nprint('well')")
         for name, (breach, told) in self.BREACHES.items():
             with self.subTest(name):
@@ -77,10 +79,10 @@ class Hostile(Case):
                 self.assertIn("rank 0 ", result.stderr.decode())
                 self.assertIn(told, result.stderr.decode())
 
-    def test_half_a_frame_is_no_breach(self):
+    def test_incomplete_frame_after_finalize_is_ignored(self):
         self.assert_succeeds("-n", 2, *own("init(); finalize()\nif rank: pmi.sendall(b'999   cmd=')"))
 
-    def test_an_attribute_that_nobody_puts_lets_nobody_wait(self):
+    def test_dead_rank_releases_a_wait_for_a_node_attribute(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *own("""
 init()
 if rank == 1: os._exit(5)
@@ -90,7 +92,7 @@ os._exit(4)
         self.assertIn(result.returncode, (4, 5))
         self.assertIn('an attribute of its node that no rank is left to put: "a"', result.stderr.decode())
 
-    def test_one_that_talks_on_after_its_rank_holds_up_nobody(self):
+    def test_child_that_sends_after_its_rank_does_not_block_the_job(self):
         result = self.run_dlaunch("-n", 1, *own("""
 init()
 if os.fork():
@@ -105,7 +107,7 @@ except OSError: pass
         self.assert_exit(result, 3)
         self.assertIn("exited with code 3", result.stderr.decode())
 
-    def test_half_a_spawn_is_no_breach(self):
+    def test_incomplete_spawn_after_finalize_is_ignored(self):
         self.assert_succeeds("-n", 2, *own("init(); finalize()\nif rank: pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;')[:-9])"))
 
 
@@ -120,7 +122,7 @@ e = os.environ
 print("child", rank, size, port, e["PMI_SPAWNED"], e["DLAUNCH_WORLD"], e["DLAUNCH_HOST"], *sys.argv[2:], flush=True)
 finalize()
 """
-# It speaks the other dialect, PMI-1.
+# A child that uses PMI-1.
 LINES_CHILD = """
 name = init()
 port = ask(f"cmd=get kvsname={name} key=PORT").split("value=")[1].strip()
@@ -132,7 +134,8 @@ SPAWNER = "spawner = sys.argv[1]\n"
 
 
 def parent(*programs, then="finalize()"):
-    """Rank 0 spawns, (count, words, info) each, with the name of its job as their first argument, and says what it was answered."""
+    """Rank 0 spawns `programs`, (count, words, info) each, with the name of its job as their last argument, and prints
+    the answer."""
     return own(f"""
 init()
 if rank == 0:
@@ -150,12 +153,12 @@ class Spawn(Case):
         self.assertRegex(result.stderr.decode(), "cmd=spawn-response;thrid=0x12;" + (r"jobid=kvs_\S+_2;nerrs=0;rc=0;" if ok else "rc=14;errmsg=spawn_failed;"))
         return result
 
-    def test_a_world_of_its_own(self):
+    def test_spawned_ranks_are_a_new_world(self):
         out = self.spawned("-n", 2, "--label", *parent((2, own(SPAWNER + CHILD), []), (1, own(SPAWNER + CHILD), []), then="ask('cmd=kvs-fence;')\nfinalize()"))
         rows = sorted(line.split() for line in lines(out.stdout))
         self.assertEqual([row[:7] for row in rows], [[f"[2/{rank}]", "child", str(rank), "3", "tag#0$;x", "1", "2"] for rank in range(3)])
 
-    def test_either_dialect_spawns_the_other(self):
+    def test_pmi1_and_pmi2_clients_spawn_each_other(self):
         out = self.spawned("-n", 1, *parent((2, client(LINES_CHILD), [])))
         self.assertEqual(sorted(lines(out.stdout)), [f"child {rank} 2 tag#0$;x 1 2" for rank in range(2)])
         result = self.run_dlaunch("-n", 1, *client(f"""
@@ -167,12 +170,12 @@ finalize()
         self.assertEqual([line.split()[:6] for line in sorted(lines(result.stdout)) if line.startswith("child")],
                          [["child", str(rank), "2", "tag", "1", "2"] for rank in range(2)])
 
-    def test_a_spawned_rank_spawns(self):
+    def test_spawned_rank_spawns_another_world(self):
         inner = own(f"init(sys.argv[1])\njob = value('cmd=job-getid;', 'jobid')\nassert 'rc=0' in spawn((1, {own(SPAWNER + CHILD)!r} + [job], []), preput=[('PORT', 'deep')])\nfinalize()\n")
         out = self.spawned("-n", 1, "--label", *parent((1, inner, [])))
         self.assertTrue(out.stdout.startswith(b"[3/0] child 0 1 deep 1 3 "), out.stdout)
 
-    def test_info(self):
+    def test_spawn_info_is_applied(self):
         tool = self.dir / "bin" / "told"
         tool.parent.mkdir()
         tool.write_text("#!/bin/sh\necho $PWD $COLOUR \"$1\"\n")
@@ -180,11 +183,11 @@ finalize()
         info = [("wdir", "/"), ("path", str(tool.parent)), ("env", "COLOUR=red;blue"), ("soft", "1:2")]
         self.assertEqual(self.spawned("-n", 1, *parent((1, ["told", "x;y"], info))).stdout, b"/ red;blue x;y\n")
 
-    def test_a_long_one(self):
+    def test_long_spawn_request_is_accepted(self):
         out = self.spawned("-n", 1, *own("init()\nsys.stderr.write(spawn((1, ['sh', '-c', 'echo $# ${#1}', 'sh'] + ['w' * 1000] * 900, [])))\nfinalize()"))
         self.assertEqual(out.stdout, b"900 1000\n")
 
-    def test_a_refused_one_is_answered_and_the_job_goes_on(self):
+    def test_rejected_spawn_gets_an_error_and_the_job_continues(self):
         for count, words, info, told in ((0, ["x"], [], "0 processes were asked for"), (4097, ["x"], [], "4096 are the most"),
                                          (1, ["x"], [("host", "nowhere")], "host nowhere is not one of the job's"), (1, [""], [], "no program was named")):
             result = self.spawned("-n", 2, *parent((count, words, info), then="ask('cmd=kvs-fence;')\nfinalize()\nprint('on')"), ok=False)
@@ -192,7 +195,7 @@ finalize()
             self.assertIn("rank 0 cannot spawn: ", result.stderr.decode())
             self.assertIn(told, result.stderr.decode())
 
-    def test_how_the_job_ends(self):
+    def test_failed_spawned_rank_ends_the_job(self):
         stuck = "ask('cmd=kvs-fence;')\ntime.sleep(60)"
         result = self.run_dlaunch("-n", 2, *parent((2, ["sh", "-c", "[ $PMI_RANK = 0 ] || exit 7; sleep 60"], []), then=stuck))
         self.assert_exit(result, 7)
@@ -204,7 +207,7 @@ finalize()
         self.assert_exit(result, 127)
         self.assertRegex(result.stderr.decode(), r'dlaunch: program "/no/such/program": not found on ')
 
-    def test_slurms_client(self):
+    def test_client_of_slurm_spawns(self):
         if NO_CLIENT:
             self.skipTest(NO_CLIENT)
         out = lines(self.assert_succeeds("-n", 2, "--label", CLIENT, "spawn", 2, "wdir=/"))
@@ -220,7 +223,7 @@ finalize()
 class OverHosts(HostsCase):
     count = 3
 
-    def test_one_world(self):
+    def test_ranks_of_several_hosts_share_one_world(self):
         if NO_CLIENT:
             self.skipTest(NO_CLIENT)
         result = self.run_dlaunch("-H", "node1:2,node2:2,node3:1", CLIENT)
@@ -228,7 +231,7 @@ class OverHosts(HostsCase):
         self.assertEqual(sorted(lines(result.stdout)), [
             f"rank {rank} of 5 app 0 spawned 0 universe 5 mapping (vector,(0,2,2),(2,1,1))" for rank in range(5)])
 
-    def test_an_attribute_is_the_nodes_own(self):
+    def test_node_attribute_is_visible_on_its_node_only(self):
         result = self.run_dlaunch("-H", "node1:2,node2:1", *own("""
 init()
 local = int(os.environ["MPI_LOCALRANKID"])
@@ -247,7 +250,7 @@ finalize()
         self.assertEqual(sorted(lines(result.stdout)), ["1 cmd=info-getnodeattr-response;found=TRUE;value=here;rc=0;",
                                                         "2 cmd=info-getnodeattr-response;found=FALSE;rc=0;"])
 
-    def test_one_that_dies_in_a_fence_lets_nobody_wait(self):
+    def test_dead_rank_releases_ranks_in_a_fence(self):
         result = self.run_dlaunch("--on-failure", "continue", "-H", "node1:2,node2:1", *own("""
 init()
 if rank == 2: os._exit(5)
@@ -257,7 +260,7 @@ os._exit(4)
         self.assert_exit(result, 5)
         self.assertIn("rank 2 has left MPI, or never entered it", result.stderr.decode())
 
-    def test_worlds_over_hosts(self):
+    def test_spawned_world_spans_several_hosts(self):
         result = self.run_dlaunch("--label", "-n", 2, "-N", 1, "-H", "node1:1,node2:2,node3:1",
                                   *parent((4, own(SPAWNER + CHILD), []), (1, own(SPAWNER + CHILD), [("host", "node2")]), then="ask('cmd=kvs-fence;')\nfinalize()"))
         self.assert_exit(result, 0)
@@ -265,7 +268,7 @@ os._exit(4)
         self.assertEqual([row[:7] for row in rows], [[f"[2/{rank}]", "child", str(rank), "5", "tag#0$;x", "1", "2"] for rank in range(5)])
         self.assertEqual([row[7] for row in rows], ["node2", "node3", "node1", "node2", "node2"])
 
-    def test_slurms_client_spawns_on_another_host(self):
+    def test_client_of_slurm_spawns_on_another_host(self):
         if NO_CLIENT:
             self.skipTest(NO_CLIENT)
         result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:1,node2:1", CLIENT, "spawn", 2, "host=node2")

@@ -1,5 +1,5 @@
-"""Real programs of Open MPI, unmodified, served by PMIx: one world on one host and over several, how it ends
-(mpi_case.py), and that what needs none pays nothing."""
+"""Tests unmodified programs of Open MPI with PMIx on one host and several hosts (mpi_case.py), and that programs
+without MPI start no server."""
 import contextlib
 import os
 import pathlib
@@ -25,18 +25,18 @@ if world.rank == 0:
 """
 
 
-def told_of_event(ranks):
-    """By pmix_event, from the rank after them."""
+def expected_events(ranks):
+    """The lines that pmix_event prints; the last rank sends the event."""
     return [f"rank {rank}: the event from rank {ranks}: hello" for rank in range(ranks)]
 
 
-def told_of_groups(ranks):
-    """By pmix_group: what the last of all put, and what the last of its half."""
+def expected_groups(ranks):
+    """The lines that pmix_group prints: the numbers that the last rank, and the last rank of the same half, stored."""
     return [f"rank {rank}: two numbers, {99 + ranks}, {99 + ranks - (ranks - 1 - rank) % 2}" for rank in range(ranks)]
 
 
 def descendants(pid):
-    """(pid, name) of all of them."""
+    """(pid, name) of all descendants."""
     rows = [line.split(None, 2) for line in subprocess.check_output(["ps", "-e", "-o", "pid=,ppid=,comm="], text=True).splitlines()]
     found, parents = [], {pid}
     while parents:
@@ -47,30 +47,30 @@ def descendants(pid):
 
 
 class World(mpi_case.OneHost, OpenMpiCase):
-    def test_one_program_after_the_other(self):
+    def test_rank_runs_two_mpi_programs_in_sequence(self):
         out = self.assert_succeeds("-n", 2, "sh", "-c", '"$0" && "$0"', openmpi("mpi_ring"))
         self.assertEqual(out, b"sum 1\nsum 1\n")
 
-    def test_called_as_mpirun(self):
+    def test_personality_ompi_runs_open_mpi_programs(self):
         out = self.assert_succeeds("--personality", "ompi", "--oversubscribe", "-n", 2, openmpi("mpi_ring"))
         self.assertEqual(out, b"sum 1\n")
 
-    def test_open_mpis_own_mpirun_inside(self):
+    def test_mpirun_of_open_mpi_runs_inside_a_rank(self):
         command = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", 2, openmpi("mpi_ring"))
         self.assertEqual(self.assert_succeeds("-n", 1, *command), b"sum 1\n")
 
-    def test_how_it_is_chosen(self):
+    def test_mpi_option_chooses_pmix(self):
         self.assertEqual(self.assert_succeeds("--mpi", "pmix", "-n", 2, openmpi("mpi_ring")), b"sum 1\n")
         out = self.assert_succeeds("--mpi", "pmi1", "-n", 2, openmpi("mpi_split"))
         self.assertEqual(out, b"rank 0: 0\nrank 0: 0\n")
 
-    def test_events_go_from_rank_to_rank(self):
-        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_event")))), told_of_event(2))
+    def test_events_are_sent_between_ranks(self):
+        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_event")))), expected_events(2))
 
-    def test_groups(self):
-        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_group")))), told_of_groups(3))
+    def test_groups_exchange_values(self):
+        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 3, program("pmix_group")))), expected_groups(3))
 
-    def test_mpi4py(self):
+    def test_mpi4py_reduces(self):
         if not MPI4PY:
             self.skipTest("no mpi4py: scripts/install-packages mpi")
         out = self.assert_succeeds("-n", 3, PYTHON, "-c", REDUCE)
@@ -82,7 +82,7 @@ class Environment(OpenMpiCase):
         text = self.assert_succeeds(*args).decode()
         return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
-    def test_a_script_gets_both_and_what_tells_mpich_which(self):
+    def test_script_gets_pmi_and_pmix_variables(self):
         env = self.environment("-n", 1, "sh", "-c", "env")
         for name in ("PMI_FD", "PMI_RANK", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI41", "JSM_JSRUN_PORT"):
             self.assertIn(name, env)
@@ -90,23 +90,23 @@ class Environment(OpenMpiCase):
         for name in ("OMPI_COMMAND", "OMPI_COMM_WORLD_RANK"):
             self.assertNotIn(name, env)
 
-    def test_what_the_user_chose_stays(self):
+    def test_variables_of_the_user_are_kept(self):
         env = self.environment("-n", 1, "-x", "PMIX_RANK=9", "-x", "JSM_JSRUN_PORT=7", "sh", "-c", "env")
         self.assertEqual((env["PMIX_RANK"], env["JSM_JSRUN_PORT"]), ("9", "7"))
 
-    def test_none_and_pmi1_have_none_of_it(self):
+    def test_mpi_none_and_pmi1_set_no_pmix_variables(self):
         for how in ("none", "pmi1"):
             env = self.environment("--mpi", how, "-n", 1, "sh", "-c", "env")
             self.assertFalse([name for name in env if name.startswith(("PMIX_", "OMPI_", "JSM_"))], how)
 
-    def test_pmix_has_all_of_open_mpis_and_nothing_of_pmi1(self):
+    def test_mpi_pmix_sets_no_pmi1_variables(self):
         env = self.environment("--mpi", "pmix", "-n", 1, "sh", "-c", "env")
         self.assertEqual(env["OMPI_COMM_WORLD_SIZE"], "1")
         self.assertIn("OMPI_COMMAND", env)
         self.assertNotIn("PMI_RANK", env)
 
-    def test_a_program_without_mpi_starts_no_server(self):
-        # Time in which a server would be started, if there were a reason.
+    def test_program_without_mpi_starts_no_server(self):
+        # A server would start within this time.
         for command in (("sh", "-c", "sleep 0.3; echo up; sleep 1000"),
                         (PYTHON, "-c", "import time; time.sleep(0.3); print('up', flush=True); time.sleep(1000)")):
             with self.subTest(command), self.start("-n", 2, *command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as job:
@@ -118,8 +118,8 @@ class Environment(OpenMpiCase):
                 self.assertNotIn("dlaunch-pmix", names)
 
 
-class End(mpi_case.HowItEnds, OpenMpiCase):
-    def test_a_server_that_is_killed_is_told(self):
+class End(mpi_case.Endings, OpenMpiCase):
+    def test_killed_server_is_reported(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
         for _ in range(2):
@@ -131,7 +131,7 @@ class End(mpi_case.HowItEnds, OpenMpiCase):
         self.assertEqual(job.returncode, 125)
         self.assertRegex(err.decode(), r"PMIx is not available: dlaunch-pmix killed by signal 9")
 
-    def test_kill_of_the_launcher_leaves_nothing(self):
+    def test_killed_launcher_leaves_no_files(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
         for _ in range(2):
@@ -142,7 +142,7 @@ class End(mpi_case.HowItEnds, OpenMpiCase):
 
 
 class Missing(OpenMpiCase):
-    """dlaunch with another dlaunch-pmix beside it, or none."""
+    """A copy of dlaunch with a broken or missing dlaunch-pmix."""
 
     def run_copy(self, *args, bridge=None):
         copy = self.dir / "bin" / "dlaunch"
@@ -154,37 +154,37 @@ class Missing(OpenMpiCase):
         with mock.patch("support.DLAUNCH", str(copy)):
             return self.run_dlaunch(*args)
 
-    def test_a_host_without_libpmix(self):
+    def test_missing_libpmix_is_reported(self):
         words = "dlaunch-pmix: error while loading shared libraries: libpmix.so.2: cannot open shared object file"
         result = self.run_copy("-n", 2, openmpi("mpi_hello"), bridge=f"#!/bin/sh\necho '{words}' >&2\nexit 127\n")
         self.assert_exit(result, 125)
         self.assertIn("PMIx is not available: dlaunch-pmix exited with code 127: " + words, result.stderr.decode())
         self.assertIn("install libpmix", result.stderr.decode())
 
-    def test_how_a_rank_failed_waits_for_a_server_that_starts_but_for_no_end(self):
+    def test_end_of_a_rank_does_not_wait_for_a_hanging_server(self):
         self.assert_exit(self.run_dlaunch("-n", 1, openmpi("mpi_leave")), 99)
         begun = time.monotonic()
         result = self.run_copy("--timeout", 1, "-n", 1, openmpi("mpi_leave"), bridge="#!/bin/sh\nexec sleep 1000\n")
         self.assert_exit(result, 124)
         self.assertLess(time.monotonic() - begun, 6)
 
-    def test_a_script_without_mpi_does_not_need_it(self):
+    def test_script_without_mpi_runs_without_server(self):
         result = self.run_copy("-n", 1, "sh", "-c", "echo here", bridge="#!/bin/sh\nexit 127\n")
         self.assertEqual((result.returncode, result.stdout), (0, b"here\n"))
 
-    def test_a_build_without_it(self):
+    def test_build_without_pmix_runs_singletons(self):
         result = self.run_copy("-n", 2, openmpi("mpi_split"))
         self.assertEqual((result.returncode, result.stdout), (0, b"rank 0: 0\nrank 0: 0\n"))
         self.assertIn("this build of dlaunch lacks", result.stderr.decode())
 
-    def test_a_build_without_it_refuses_what_needs_it(self):
+    def test_build_without_pmix_rejects_mpi_pmix(self):
         result = self.run_copy("--mpi", "pmix", "-n", 2, "true")
         self.assert_exit(result, 2)
         self.assertIn("this build of dlaunch has no PMIx", result.stderr.decode())
 
 
 def ports_of_pmix(job):
-    """Where its dlaunch-pmix listens."""
+    """The ports on which the job's dlaunch-pmix listens."""
     found = []
     for pid in [pid for pid, name in descendants(job.pid) if name == "dlaunch-pmix"]:
         sockets = open_files(pid)
@@ -196,8 +196,8 @@ def ports_of_pmix(job):
 
 
 class Strangers(OpenMpiCase):
-    def test_hostile_bytes_at_the_port(self):
-        """They reach nobody, and the job is not touched."""
+    def test_hostile_bytes_at_the_port_are_ignored(self):
+        """The bytes reach no rank, and the job succeeds."""
         job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; ' + until_there("go") + '; exec "$0" 3',
                          openmpi("mpi_ring"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         port = int(job.stdout.readline().rsplit(b":", 1)[1])
@@ -209,7 +209,7 @@ class Strangers(OpenMpiCase):
             try:
                 stranger.sendall(said)
             except OSError:
-                pass  # hung up on, which is what it should be
+                pass  # dlaunch closed the connection, as it should
         (self.dir / "go").touch()
         out, err = job.communicate(timeout=60)
         for stranger in strangers:
@@ -217,13 +217,13 @@ class Strangers(OpenMpiCase):
         self.assertEqual((job.returncode, out), (0, b"sum 3\n"), err)
 
 
-    def test_nobody_but_the_shuttle_reaches_libpmix(self):
-        """Its own port, too, is closed to strangers at once, whatever they know."""
+    def test_inner_port_of_libpmix_rejects_strangers(self):
+        """The inner port of libpmix closes every connection of a stranger at once, even with the right name."""
         job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; ' + until_there("go") + '; exec "$0" 3',
                          openmpi("mpi_ring"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         uri = job.stdout.readline().decode()
         outer = int(uri.rsplit(":", 1)[1])
-        knock = socket.create_connection(("127.0.0.1", outer))  # by which dlaunch-pmix is started
+        knock = socket.create_connection(("127.0.0.1", outer))  # this connection starts dlaunch-pmix
         self.addCleanup(knock.close)
         self.assertTrue(wait_until(lambda: set(ports_of_pmix(job)) - {outer}), "libpmix listens nowhere")
         inner = (set(ports_of_pmix(job)) - {outer}).pop()
@@ -233,14 +233,14 @@ class Strangers(OpenMpiCase):
                 stranger.settimeout(2)
                 with contextlib.suppress(OSError):
                     stranger.sendall(said)
-                self.assertEqual(self.heard(stranger), b"")
+                self.assertEqual(self.received(stranger), b"")
         (self.dir / "go").touch()
         out, err = job.communicate(timeout=60)
         self.assertEqual((job.returncode, out), (0, b"sum 3\n"), err)
 
     @staticmethod
-    def heard(stranger):
-        """What comes before it is hung up on; an error when that does not happen in time."""
+    def received(stranger):
+        """The bytes before the connection is closed; raises if the connection stays open."""
         try:
             return stranger.recv(1)
         except ConnectionError:
@@ -256,17 +256,17 @@ class Hosts(OpenMpi, mpi_case.SeveralHosts, HostsCase):
         self.assertTrue(complete(out), out)
         return out
 
-    def test_a_direct_modex(self):
+    def test_direct_modex_between_hosts(self):
         self.run_world("-H", "node1,node2:2", "-x", "OMPI_MCA_pmix_base_collect_data=0", openmpi("mpi_ring"), 2,
                        complete=lambda out: out == b"sum 6\n")
 
-    def test_events_go_between_hosts(self):
+    def test_events_are_sent_between_hosts(self):
         self.run_world("-n", 4, "-H", "node1:2,node2:1,node3:1", program("pmix_event"),
-                       complete=lambda out: sorted(lines(out)) == told_of_event(3))
+                       complete=lambda out: sorted(lines(out)) == expected_events(3))
 
-    def test_groups_of_several_hosts(self):
+    def test_groups_span_several_hosts(self):
         self.run_world("-n", 5, "-H", "node1:2,node2:2,node3:1", program("pmix_group"),
-                       complete=lambda out: sorted(lines(out)) == told_of_groups(5))
+                       complete=lambda out: sorted(lines(out)) == expected_groups(5))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Worlds that ranks spawn through PMIx (MPI_Comm_spawn of Open MPI): who they are, where they run, how the job ends."""
+"""Tests worlds that ranks spawn through PMIx (MPI_Comm_spawn of Open MPI): their ranks, their hosts, and the end of the
+job."""
 import json
 import re
 import subprocess
@@ -22,13 +23,14 @@ else:
 said = both.allgather((both.rank, world.rank, parent != MPI.COMM_NULL))
 if both.rank == 0:
     print(said)
-both.Free()  # two ways to disconnect from the same ranks let Open MPI 4.1 hang, whatever starts it
+both.Free()  # a second disconnect from the same ranks hangs in Open MPI 4.1, with any launcher
 (children if parent == MPI.COMM_NULL else parent).Disconnect()
 """
 
 
 def met(stdout):
-    """Of mpi_spawn: {(who, rank): (size, app, host, wdir, its rank in both, their size, words)}; every sum was right."""
+    """Parses the output of mpi_spawn: {(who, rank): (size, app, host, wdir, rank in both, size of both, words)}. Every
+    sum must be right."""
     found = {}
     for label, who, rank, size, app, host, wdir, both, of_both, sum_is, words in MET.findall(stdout.decode()):
         assert sum_is == "right", stdout
@@ -37,43 +39,43 @@ def met(stdout):
 
 
 class Spawn(OpenMpiCase):
-    def test_a_world_of_its_own_that_meets_the_first(self):
+    def test_spawned_world_merges_with_its_parent(self):
         seen = met(self.assert_succeeds("-n", 2, openmpi("mpi_spawn"), 3))
         self.assertEqual(sorted(seen), [("child", rank) for rank in range(3)] + [("parent", rank) for rank in range(2)])
         self.assertEqual({rank: all_of[4] for (_, rank), all_of in seen.items() if all_of[4] > 1}, {0: 2, 1: 3, 2: 4})
         self.assertEqual({all_of[5] for all_of in seen.values()}, {5})
 
-    def test_several_programs_are_one_world(self):
+    def test_several_spawned_programs_are_one_world(self):
         seen = met(self.assert_succeeds("-n", 1, openmpi("mpi_spawn"), "1+2"))
         self.assertEqual({rank: (all_of[0], all_of[1], all_of[6]) for (who, rank), all_of in seen.items() if who == "child"},
                          {0: (3, 0, "[program 0]"), 1: (3, 1, "[program 1]"), 2: (3, 1, "[program 1]")})
 
-    def test_each_spawn_is_the_next_world(self):
+    def test_each_spawn_makes_a_new_world(self):
         seen = met(self.assert_succeeds("-n", 1, "--label", openmpi("mpi_spawn"), 2, "times=2"))
         self.assertEqual(sorted(label for label, _ in seen), ["0", "2/0", "2/1", "3/0", "3/1"])
 
-    def test_info(self):
+    def test_spawn_info_sets_the_working_directory(self):
         seen = met(self.assert_succeeds("-n", 1, openmpi("mpi_spawn"), 1, f"wdir={self.dir}"))
         self.assertEqual(seen[("child", 0)][3], str(self.dir))
 
-    def test_what_cannot_be_is_told_and_ends_nothing(self):
+    def test_impossible_spawn_is_reported_and_the_job_continues(self):
         result = self.run_dlaunch("-n", 1, openmpi("mpi_spawn"), 2, "host=nowhere")
-        self.assert_exit(result, 3)  # the program's own
+        self.assert_exit(result, 3)  # the program's own code
         self.assertIn(b"no spawn: MPI_ERR_SPAWN", result.stdout)
         self.assertIn("rank 0 cannot spawn: host nowhere is not one of the job's", result.stderr.decode())
 
-    def test_a_program_that_there_is_not(self):
+    def test_missing_spawned_program_fails_the_job(self):
         result = self.run_dlaunch("-n", 1, openmpi("mpi_spawn"), 1, "command=/no/such")
         self.assert_exit(result, 127)
         self.assertIn("rank 2/0 (host", result.stderr.decode())
 
-    def test_a_spawned_ranks_code_is_the_jobs(self):
+    def test_failed_spawned_rank_fails_the_job(self):
         result = self.run_dlaunch("-n", 1, "--report", "r.json", openmpi("mpi_spawn"), 2, "command=" + openmpi("mpi_leave"))
         self.assertNotEqual(result.returncode, 0)
         worlds = [rank.get("world", 1) for rank in json.loads((self.dir / "r.json").read_text())["ranks"]]
         self.assertEqual(worlds, [1, 2, 2])
 
-    def test_mpi4py(self):
+    def test_mpi4py_spawns(self):
         if not MPI4PY:
             self.skipTest("no mpi4py: scripts/install-packages mpi")
         (self.dir / "spawner.py").write_text(SPAWNER)
@@ -84,19 +86,19 @@ class Spawn(OpenMpiCase):
 class Hosts(OpenMpi, HostsCase):
     count = 3
 
-    def test_over_hosts(self):
+    def test_spawned_world_spans_several_hosts(self):
         seen = met(self.assert_succeeds("-n", 3, "-H", "node1:2,node2:2,node3:2", "--map-by", "node", openmpi("mpi_spawn"), 3))
         self.assertEqual(sorted((who, all_of[2]) for (who, _), all_of in seen.items()),
                          [(who, f"node{host}") for who in ("child", "parent") for host in (1, 2, 3)])
         self.assertEqual({all_of[5] for all_of in seen.values()}, {6})
 
-    def test_on_hosts_that_had_no_rank(self):
+    def test_spawned_ranks_use_hosts_without_ranks(self):
         seen = met(self.assert_succeeds("-n", 1, "--label", "-H", "node1:1,node2:2,node3:2", openmpi("mpi_spawn"), 3, "times=2"))
         self.assertEqual([seen[f"2/{rank}", rank][2] for rank in range(3)], ["node2", "node2", "node3"])
         self.assertEqual({all_of[5] for all_of in seen.values()}, {4})
         self.assertEqual(len(seen), 7)
 
-    def test_on_a_host_that_is_named(self):
+    def test_spawn_info_chooses_the_host(self):
         seen = met(self.assert_succeeds("-n", 2, "-H", "node1:2,node2:2", "--map-by", "node", openmpi("mpi_spawn"), 2, "host=node2", "times=2"))
         self.assertEqual({all_of[2] for (who, _), all_of in seen.items() if who == "child"}, {"node2"})
 

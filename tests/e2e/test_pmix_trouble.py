@@ -1,5 +1,5 @@
-"""PMIx when things go wrong: clients that break it or leave in its midst, a server that dies or cannot start, on this
-host and on others, and jobs of Open MPI over several hosts that are ended from outside."""
+"""Tests failures with PMIx: clients that violate the protocol or exit early, a server that dies or cannot start, and
+jobs of Open MPI over several hosts that are ended from outside."""
 import os
 import re
 import signal
@@ -13,8 +13,8 @@ from support import program
 CLIENT = program("pmix_client")
 LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2"
 
-# Rank 1 learns from an honest client how one begins, says that to the server with what `saying` makes of it, keeps the
-# connection, and is an honest client, as the others are, from then on, or another program.
+# Rank 1 records the greeting of an honest client, sends bytes made by `saying` to the server, and keeps the connection.
+# Then it runs another program: the honest client, as the other ranks do, or `then`.
 HOSTILE = r"""
 import os, random, socket, struct, subprocess, sys, time
 client = sys.argv[1:]
@@ -56,7 +56,7 @@ class Clients(OpenMpiCase):
         script = HOSTILE.replace("{saying}", saying).replace("{then}", then)
         return self.run_dlaunch("--timeout", 20, *options, "-n", 3, PYTHON, "-c", script, CLIENT, "fence", 64)
 
-    def test_one_that_says_less_or_other_than_a_greeting_keeps_nobody_waiting(self):
+    def test_invalid_greeting_does_not_block_the_job(self):
         for saying in ("server.sendall(greeting[:-10])", "server.sendall(greeting[:8] + struct.pack('=Q', 1 << 40) + greeting[16:])",
                        "server.sendall(name + noise(5000))", "server.sendall(greeting[:16] + name + noise(5000))",
                        "server.sendall(struct.pack('=iIQ', -1, 2**32 - 1, 0) + name)"):
@@ -65,8 +65,8 @@ class Clients(OpenMpiCase):
                 self.assert_exit(result, 0)
                 self.assertEqual(sorted(lines(result.stdout)), [f"rank {rank}: fence: SUCCESS" for rank in range(3)])
 
-    def test_junk_after_a_greeting_ends_nothing_or_the_job_with_a_reason(self):
-        """What libpmix makes of it is its own; that of all others goes on or ends, soon, and it is said why."""
+    def test_junk_after_a_greeting_ends_the_job_only_with_a_reason(self):
+        """libpmix decides what the junk means. The job continues or ends soon with a reason."""
         for saying in ("noise(5000)", "frame(0, b'x' * 100, 2**32 - 1)", "frame(1, bytes(1 << 20))",
                        "b''.join(frame(n % 4 * 33, noise(n)) for n in range(200))",
                        "b''.join(frame(100 + n, bytes([n % 40]) + noise(n)) for n in range(200))"):
@@ -76,21 +76,21 @@ class Clients(OpenMpiCase):
                 if result.returncode:
                     self.assertRegex(support.cause(result.stderr), r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
 
-    def test_a_length_that_is_far_too_large_takes_no_memory(self):
-        # A second, in which it would take the memory: nothing tells that libpmix has read the length.
+    def test_huge_length_allocates_no_memory(self):
+        # The allocation would happen within this second. No event shows that libpmix has read the length.
         result = self.hostile("server.sendall(greeting); server.recv(4); server.sendall(frame(0, b'', 3 << 30)); time.sleep(1);"
                               "print('MiB', servers_memory(), flush=True)", "--on-failure", "continue", then="['true']")
         self.assertNotEqual(result.returncode, 124, result)
         self.assertLess(int(re.search(rb"MiB (\d+)", result.stdout)[1]), 300, result)
 
-    def test_one_that_leaves_in_the_middle_of_a_fence(self):
+    def test_rank_that_exits_in_a_fence_fails_the_job(self):
         for code, said in ((0, "exited with code 0 after MPI_Init and without MPI_Finalize"), (3, "exited with code 3")):
             with self.subTest(code):
                 result = self.run_dlaunch("--timeout", 20, "-n", 3, CLIENT, "early", 1, code)
                 self.assert_exit(result, code or 1)
                 self.assertRegex(support.cause(result.stderr), rf"^dlaunch: rank 1 \(host \S+, pid \d+\) {said}")
 
-    def test_nobody_waits_for_it_where_failures_do_not_end_the_job(self):
+    def test_rank_that_exits_in_a_fence_releases_the_others(self):
         result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-n", 3, CLIENT, "early", 1, 3)
         self.assert_exit(result, 3)
         self.assertEqual(len(re.findall(rb"^rank [02]: fence: ", result.stdout, re.M)), 2, result)
@@ -100,7 +100,7 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
     count = 2
     shares_files = True
 
-    def test_a_fence_that_carries_too_much(self):
+    def test_fence_above_the_size_limit_fails(self):
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 4096)
         self.assert_exit(result, 0)
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 9000)
@@ -108,12 +108,12 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         self.assertRegex(result.stderr.decode(), r"node\d: the ranks here put 9\d{6} bytes before an MPI fence; a host may put 8 MiB")
         self.assertRegex(result.stdout.decode(), r"rank \d: fence: NO-MEM")
 
-    def test_one_that_leaves_in_the_middle_of_a_fence(self):
+    def test_rank_that_exits_in_a_fence_releases_other_hosts(self):
         result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-H", "node1,node2:2", CLIENT, "early", 1, 3)
         self.assert_exit(result, 3)
         self.assertEqual(len(re.findall(rb"^rank [02]: fence: ", result.stdout, re.M)), 2, result)
 
-    def test_a_server_that_is_killed_on_another_host(self):
+    def test_killed_server_on_a_host_ends_the_job(self):
         job = self.staying()
         server, = self.host(2).find("dlaunch-pmix")
         os.kill(server, signal.SIGKILL)
@@ -122,7 +122,7 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         self.assertRegex(support.cause(result.stderr), r"^dlaunch: a host was lost .*node2: PMIx is not available: dlaunch-pmix killed by signal 9")
         self.assertLess(seconds, 10)
 
-    def test_another_host_without_libpmix(self):
+    def test_host_without_libpmix_is_reported(self):
         self.host(2).sh(f"mount -t tmpfs none {LIBRARY}")
         result = self.run_dlaunch("-H", "node1,node2", openmpi("mpi_hello"))
         self.assert_exit(result, 125)

@@ -1,4 +1,5 @@
-"""--checkpoint-signal: when the hosts are taken back, the ranks save their state first, and the job asks to be requeued."""
+"""Tests --checkpoint-signal: when the hosts are taken back, ranks save their state first, and the exit code requests a
+requeue."""
 import json
 import os
 import signal
@@ -7,14 +8,14 @@ import time
 from hosts_case import HostsCase, lines
 from support import Case, SANITIZED, TIMEOUT, cause, main, sh
 
-# Says that it is ready to be told; on USR2 it saves for a while, says so, and ends well.
+# Prints "up"; on SIGUSR2, saves for a while, prints "saved" and succeeds.
 SAVES = 'trap "sleep 0.2; echo saved $DLAUNCH_RANK; exit 0" USR2; echo up; while :; do sleep 0.05; done'
 DEAF = "echo up; exec sleep 1000"
 
 
 class PreemptedCase:
     def preempt(self, ranks, *words, by=signal.SIGUSR1, options=(), then=None):
-        """The job is told to save its state once `ranks` of them have said "up"."""
+        """Sends the notice after `ranks` ranks have printed "up"."""
         with self.start(*options, "--checkpoint-signal", "USR2", *words, stdout=-1, stderr=-1) as job:
             for _ in range(ranks):
                 self.assertEqual(job.stdout.readline(), b"up\n", words)
@@ -26,7 +27,7 @@ class PreemptedCase:
 
 
 class OnOneHost(PreemptedCase, Case):
-    def test_ranks_that_have_saved_ask_for_a_requeue(self):
+    def test_saved_ranks_request_a_requeue(self):
         for by in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
             with self.subTest(by.name):
                 code, out, err = self.preempt(3, "-n", 3, *sh(SAVES), by=by)
@@ -36,10 +37,10 @@ class OnOneHost(PreemptedCase, Case):
                 self.assertRegex(err, rf"dlaunch: preempted by {by.name}.* after .* s: all ranks exited with 0 within .* s\n$")
                 self.assertNotIn("does not catch", err)
 
-    def test_the_code_is_chosen(self):
+    def test_preempted_code_sets_the_exit_code(self):
         self.assertEqual(self.preempt(1, "-n", 1, "--preempted-code", 99, *sh(SAVES))[0], 99)
 
-    def test_a_rank_that_does_not_catch_the_signal_runs_on_to_the_deadline(self):
+    def test_rank_without_handler_runs_until_the_deadline(self):
         script = f'[ $DLAUNCH_RANK = 1 ] || {{ {SAVES}; }}; {DEAF}'
         code, out, err = self.preempt(3, "-n", 3, "--preempt-grace", 2, "--report", "r.json", *sh(script))
         self.assertEqual(code, 143, err)
@@ -52,8 +53,8 @@ class OnOneHost(PreemptedCase, Case):
         self.assertGreaterEqual(record["preempted"]["used_s"], 2)
         self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [False, True, False])
 
-    def test_a_rank_that_still_starts_gets_it_once_it_has_a_handler(self):
-        """Another rank is signalled once, and not again with it."""
+    def test_starting_rank_gets_the_signal_after_it_has_a_handler(self):
+        """The other rank gets the signal once only."""
         late = "until [ -e told ]; do sleep 0.05; done; trap 'echo saved 1; exit 0' USR2; while :; do sleep 0.05; done"
         first = "n=0; trap 'n=$((n+1))' USR2; echo up; until [ $n != 0 ]; do sleep 0.05; done; until [ -e over ]; do sleep 0.05; done; echo told $n"
 
@@ -68,19 +69,19 @@ class OnOneHost(PreemptedCase, Case):
         code, out, err = self.preempt(1, "-n", 2, *sh(f"if [ $DLAUNCH_RANK = 1 ]; then {late}; else {first}; fi"), then=then)
         self.assertEqual((code, out), (75, ["told 1"]), err)
 
-    def test_a_rank_that_hangs_while_it_saves_is_no_hang(self):
+    def test_rank_that_saves_is_not_a_hang(self):
         script = "trap 'sleep 3; exit 0' USR2; echo up; while :; do sleep 0.05; done"
         options = ("--hang-after", "1", "--on-hang", "end")
         code, _, err = self.preempt(2, "-n", 2, *sh(script), options=options)
         self.assertEqual(code, 75, err)
 
-    def test_it_goes_to_what_a_shell_waits_for_and_not_below(self):
-        """A forked worker has its parent's handlers, and would save once more."""
+    def test_signal_is_sent_to_the_child_of_a_shell_only(self):
+        """A forked worker inherits the handlers of its parent and would save a second time."""
         worker = f'trap "echo worker; exit" USR2; while :; do sleep 0.05; done'
         code, out, err = self.preempt(1, "-n", 1, *sh(f"(trap 'echo saved; kill $!; exit 0' USR2; ({worker}) & echo up; while :; do sleep 0.05; done); exit $?"))
         self.assertEqual((code, out), (75, ["saved"]), err)
 
-    def test_a_rank_that_fails_meanwhile_ends_no_other(self):
+    def test_rank_that_fails_during_the_save_ends_no_other_rank(self):
         fails = 'trap "> failed; exit 7" USR2; echo up; while :; do sleep 0.05; done'
         script = f'[ $DLAUNCH_RANK = 0 ] || {{ {fails}; }}; {SAVES.replace("sleep 0.2", "until [ -e failed ]; do sleep 0.02; done; sleep 0.5")}'
         code, out, err = self.preempt(2, "-n", 2, *sh(script))
@@ -88,10 +89,10 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(out, ["saved 0"])
         self.assertIn("rank 1", cause(err.encode()))
 
-    def test_another_term_shortens_the_time_and_kills_nothing(self):
+    def test_second_sigterm_shortens_the_time_and_kills_nothing(self):
         def later(job):
             self.assertIn(b"preempted", job.stderr.readline())
-            time.sleep(2.1)  # sooner, it would be the same notice
+            time.sleep(2.1)  # an earlier SIGTERM would belong to the same notice
             job.send_signal(signal.SIGCONT)
             job.send_signal(signal.SIGTERM)
         script = 'trap "" USR2; trap "sleep 1; echo ended; exit 0" TERM; echo up; while :; do sleep 0.05; done'
@@ -100,7 +101,7 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual((code, out), (75, ["ended"]), err)
         self.assertGreaterEqual(time.monotonic() - start, 5)
 
-    def test_a_persons_second_interrupt_kills(self):
+    def test_second_interrupt_of_a_user_kills_the_ranks(self):
         def interrupt(job):
             self.assertIn(b"preempted", job.stderr.readline())
             job.send_signal(signal.SIGINT)
@@ -109,7 +110,7 @@ class OnOneHost(PreemptedCase, Case):
         code, _, err = self.preempt(1, "-n", 1, "--grace", 1000, *sh('trap "echo told" INT; trap : USR2; echo up; while :; do sleep 0.05; done'), then=interrupt)
         self.assertEqual(code, 130, err)
 
-    def test_no_round_follows_and_a_wait_for_one_ends(self):
+    def test_preemption_starts_no_round_and_ends_the_delay(self):
         code, out, err = self.preempt(2, "-n", 2, "--restarts", 5, *sh(SAVES.replace("exit 0", "exit 3")))
         self.assertEqual(code, 3, err)
         self.assertNotIn("restart", err)
@@ -121,7 +122,7 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(job.returncode, 75, err)
         self.assertIn(b"no rank had started", err)
 
-    def test_rounds_that_fail_alike_are_not_to_be_requeued(self):
+    def test_repeated_equal_failures_are_not_requeued(self):
         failing = ("-n", 2, "--restarts", 9, *sh("[ $DLAUNCH_RANK = 0 ] || exit 3; exec sleep 1000"))
         for options, code in ((["--checkpoint-signal", "USR2"], 93), ([], 3)):
             result = self.run_dlaunch(*options, *failing)
@@ -133,7 +134,7 @@ class OnOneHost(PreemptedCase, Case):
                                   *sh("echo $DLAUNCH_ATTEMPT; exit $DLAUNCH_ATTEMPT"), env=variables)
         self.assert_exit(result, code)
 
-    def test_a_later_attempt_overwrites_nothing(self):
+    def test_later_attempt_overwrites_nothing(self):
         for number in (0, 1, 2):
             self.attempt({"DLAUNCH_ATTEMPT": str(number)}, code=number)
         logs = self.dir / "logs" / "1"
@@ -144,18 +145,18 @@ class OnOneHost(PreemptedCase, Case):
             self.assertEqual((record["attempt"], record["exit_code"]), (number, number))
         self.assertFalse((self.dir / "logs.1").exists())
 
-    def test_a_manager_that_does_not_count_its_attempts(self):
+    def test_attempts_are_counted_without_a_counter_of_the_batch_system(self):
         for restarted, number in ((0, 0), (1, 1), (1, 2)):
             self.attempt({"SGE_ROOT": "/sge", "JOB_ID": "5", "RESTARTED": str(restarted)}, code=number)
         self.assertEqual(sorted(place.name for place in (self.dir / "logs" / "1").iterdir()), ["attempt.1", "attempt.2", "rank.0"])
 
-    def test_such_a_manager_and_files_by_stream(self):
-        """They are in no directory of their own that would tell which attempts there were."""
+    def test_attempts_are_counted_with_files_per_stream(self):
+        """Without a log folder, nothing shows which attempts precede."""
         self.env |= {"SGE_ROOT": "/sge", "JOB_ID": "5", "RESTARTED": "1"}
         for files in (["--stdout-file", "out"], ["--stderr-file", "err.{rank}"]):
             self.assertEqual(self.run_dlaunch("-n", 1, *files, *sh("exit $DLAUNCH_ATTEMPT")).returncode, 1)
 
-    def test_such_a_manager_and_files_and_records_of_three_attempts(self):
+    def test_attempts_are_counted_with_files_and_reports(self):
         self.env |= {"SGE_ROOT": "/sge", "JOB_ID": "5"}
         for files, kept in ((["--stdout-file", "{host}.{rank}"], "*.0*"), (["--output-filename", "logs/{attempt}/{rank}"], "logs/*/0"),
                             (["--stderr-file", "err", "--report", "r.json"], "r.json*")):
@@ -168,13 +169,13 @@ class OnOneHost(PreemptedCase, Case):
                 self.assertEqual(numbers, [0, 1, 2])
                 self.assertEqual(len(list(self.dir.glob(kept))), 3)
 
-    def test_without_a_manager_there_are_no_attempts(self):
+    def test_attempt_is_not_set_without_a_batch_system(self):
         result = self.run_dlaunch("-n", 1, "--report", "r.json", *sh("echo ${DLAUNCH_ATTEMPT-none}"))
         self.assertEqual(result.stdout, b"none\n")
         self.assertNotIn("attempt", json.loads((self.dir / "r.json").read_text()))
 
-    def test_ranks_of_many_hosts_hear_of_it_at_once(self):
-        """16 hosts, each with an agent of its own. With much other work on two cores it takes 80 ms."""
+    def test_signal_reaches_ranks_of_16_hosts_at_once(self):
+        """Each of the 16 hosts has its own agent. On two busy cores, the signal takes 80 ms."""
         (self.dir / "rank.py").write_text(
             "import signal, sys, time\n"
             "signal.signal(signal.SIGUSR2, lambda *_: sys.exit(print('told', time.time(), flush=True)))\n"
@@ -191,14 +192,14 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(len(heard), 16, out)
         self.assertLess(max(heard), float(os.environ.get("TOLD_WITHIN", "5" if SANITIZED else "1.5")))
 
-    def test_without_it_the_signals_are_passed_on(self):
+    def test_signals_are_forwarded_without_checkpoint_signal(self):
         with self.start("-n", 1, *sh('trap "echo got; exit 0" USR1; echo up; while :; do sleep 0.05; done'), stdout=-1) as job:
             self.assertEqual(job.stdout.readline(), b"up\n")
             job.send_signal(signal.SIGUSR1)
             self.assertEqual(job.communicate(timeout=TIMEOUT)[0], b"got\n")
         self.assertEqual(job.returncode, 0)
 
-    def test_options_that_go_together(self):
+    def test_invalid_options_are_rejected(self):
         for words, said in ((["--preempt-grace", 5], "add --checkpoint-signal"), (["--checkpoint-signal", "KILL"], "not a signal that a program catches")):
             result = self.run_dlaunch(*words, "true")
             self.assert_exit(result, 2)
@@ -211,8 +212,9 @@ class OverHosts(PreemptedCase, HostsCase):
         self.assertEqual(code, 75, err)
         self.assertEqual(sorted(out), [f"saved {rank}" for rank in range(4)])
 
-    def test_a_host_that_is_taken_away_preempts_the_job(self):
-        """Its agent is told to end, as by a container's end: it tells, and its ranks save like all others."""
+    def test_sigterm_to_an_agent_preempts_the_job(self):
+        """The agent gets SIGTERM, as at the end of a container. It notifies the launcher, and its ranks save like all
+        others."""
         with self.start("-H", "node1,node2", "--checkpoint-signal", "USR2", *sh(SAVES.replace("sleep 0.2", "sleep 3")), stdout=-1, stderr=-1) as job:
             for _ in range(2):
                 self.assertEqual(job.stdout.readline(), b"up\n")
@@ -223,30 +225,30 @@ class OverHosts(PreemptedCase, HostsCase):
         self.assertEqual(sorted(lines(out)), ["saved 0", "saved 1"])
         self.assertRegex(err.decode(), "preempted by SIGTERM to an agent")
 
-    def tell_agents(self, number, signal_number):
+    def signal_agents(self, number, signal_number):
         for pid in self.host(number).find("dlaunch-agent"):
             os.kill(pid, signal_number)
 
-    def test_an_agent_tells_of_each_term(self):
-        """The second one says that the time is over."""
+    def test_agent_reports_each_sigterm(self):
+        """The second SIGTERM means that the deadline has passed."""
         script = 'trap "" USR2; trap "sleep 1; echo ended; exit 0" TERM; echo up; while :; do sleep 0.05; done'
         with self.start("-H", "node1,node2", "--checkpoint-signal", "USR2", "--grace", 3, "--preempt-grace", 1000, *sh(script), stdout=-1, stderr=-1) as job:
             for _ in range(2):
                 self.assertEqual(job.stdout.readline(), b"up\n")
-            self.tell_agents(2, signal.SIGTERM)
+            self.signal_agents(2, signal.SIGTERM)
             self.assertIn(b"preempted by SIGTERM to an agent", job.stderr.readline())
-            time.sleep(2.2)  # sooner, it would be the same notice
-            self.tell_agents(2, signal.SIGTERM)
+            time.sleep(2.2)  # an earlier SIGTERM would belong to the same notice
+            self.signal_agents(2, signal.SIGTERM)
             out, err = job.communicate(timeout=TIMEOUT)
         self.assertEqual((job.returncode, out), (75, b"ended\nended\n"), err)
 
-    def test_usr1_to_an_agent_announces_an_end_and_else_does_nothing(self):
+    def test_sigusr1_to_an_agent_only_announces_an_end(self):
         for options, code in ((["--checkpoint-signal", "USR2"], 75), ([], 0)):
             script = SAVES if options else "echo up; sleep 6"
             with self.start("-H", "node1,node2", *options, *sh(script), stdout=-1, stderr=-1) as job:
                 for _ in range(2):
                     self.assertEqual(job.stdout.readline(), b"up\n")
-                self.tell_agents(2, signal.SIGUSR1)
+                self.signal_agents(2, signal.SIGUSR1)
                 _, err = job.communicate(timeout=TIMEOUT)
             self.assertEqual(job.returncode, code, err)
             self.assertEqual(b"SIGUSR1 to an agent" in err, code == 75, err)

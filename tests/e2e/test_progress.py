@@ -1,5 +1,5 @@
-"""--progress: how far the ranks are by the numbers that they write, in the record, in the pictures of stacks and on the
-terminal; a rank that is far behind is told of once. --stacks-on: a signal shows what the ranks do."""
+"""Tests --progress: the steps that ranks print appear in the report, in stack reports and on the terminal, and a
+lagging rank is reported once. Tests --stacks-on: a signal prints the stacks of the ranks."""
 import json
 import pathlib
 import re
@@ -11,7 +11,8 @@ from support import CLEAR, Case, TIMEOUT, main, of_process, sh, without_notes
 
 PATTERN = r"step (\d+)"
 BEHIND = re.compile(rb"dlaunch: note: (ranks? [^\n]*lags?: [^\n]*)\n")
-# Ranks go on to 30, rank 3 stays at 2 until all other ranks' lines are there and dlaunch has told of it.
+# Ranks continue to step 30. Rank 3 stays at step 2 until all lines of the other ranks exist and dlaunch has reported
+# the lag.
 ONE_BEHIND = """
 for i in $(seq 30); do
     [ $DLAUNCH_RANK = 3 ] && [ $i = 3 ] && break
@@ -26,7 +27,7 @@ TWO_ROUNDS = 'echo step $((50 - 40 * DLAUNCH_ROUND + DLAUNCH_RANK)); [ $DLAUNCH_
 
 class Progress(Case):
     def run_recorded(self, *args, **options):
-        """The run's result, and its record."""
+        """The result of the run, and its report."""
         result = self.run_dlaunch("--progress", PATTERN, "--report", f"{self.dir}/record", *args, **options)
         return result, json.loads((self.dir / "record").read_text())
 
@@ -34,38 +35,38 @@ class Progress(Case):
     def of_ranks(record):
         return [rank.get("progress") for rank in record["ranks"]]
 
-    def test_the_last_number_of_each_rank_is_in_the_record(self):
+    def test_report_contains_the_last_number_of_each_rank(self):
         lines = {0: r"step 1\nstep 2\nother\n", 1: r"step 3\rstep 7\r", 2: r"a step 4, step 5", 3: r"no number\n"}
         script = "case $DLAUNCH_RANK in " + " ".join(f"{rank}) printf '{text}';;" for rank, text in lines.items()) + " esac"
         result, record = self.run_recorded("-n", 4, *sh(script))
         self.assert_exit(result, 0)
         self.assertEqual(self.of_ranks(record), [2, 7, 5, None])
 
-    def test_stderr_counts_as_well_and_what_hosts_write(self):
+    def test_numbers_on_stderr_and_of_other_hosts_count(self):
         result, record = self.run_recorded("--fake-hosts", "2x2", *sh("echo step $((DLAUNCH_RANK + 10)) >&2"))
         self.assert_exit(result, 0)
         self.assertEqual(self.of_ranks(record), [10, 11, 12, 13])
 
-    def test_files_without_the_console(self):
+    def test_numbers_in_files_count(self):
         result, record = self.run_recorded("-n", 2, "--output-filename", f"{self.dir}/logs:nocopy", *sh("echo step $DLAUNCH_RANK"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"")
         self.assertEqual(self.of_ranks(record), [0, 1])
         self.assertEqual([(self.dir / f"logs/1/rank.{rank}/stdout").read_bytes() for rank in range(2)], [b"step 0\n", b"step 1\n"])
 
-    def test_that_nothing_was_found_is_told_of_a_job_that_succeeds(self):
+    def test_missing_number_is_reported_for_a_successful_job(self):
         for script, code, found in (("echo 5", 0, False), ("echo step 1", 0, True), ("echo 5; exit 3", 3, True)):
             result, record = self.run_recorded("-n", 2, *sh(script))
             self.assert_exit(result, code)
             self.assertEqual(b"note: --progress: number not found in the output of the ranks" not in result.stderr, found, script)
 
-    def test_numbers_that_are_none(self):
+    def test_invalid_numbers_are_ignored(self):
         lines = ("step 9007199254740993", "step 99999999999999999999999", "step -1", "step x", "step")
         result, record = self.run_recorded("-n", len(lines), *sh(f"set -- {' '.join(map(repr, lines))}; shift $DLAUNCH_RANK; echo \"$1\""))
         self.assert_exit(result, 0)
         self.assertEqual(self.of_ranks(record), [None] * len(lines))
 
-    def test_a_round_begins_anew(self):
+    def test_progress_starts_again_in_each_round(self):
         result, record = self.run_recorded("-n", 2, "--restarts", 1, *sh(TWO_ROUNDS))
         self.assert_exit(result, 0)
         self.assertEqual(self.of_ranks(record), [10, 11])
@@ -73,12 +74,12 @@ class Progress(Case):
         self.assertIn(progress["least"], (50, 51))  # a rank may have been ended before it wrote
         self.assertGreaterEqual(progress["most"], progress["least"])
 
-    def test_without_the_option_there_is_none(self):
+    def test_report_has_no_progress_without_the_option(self):
         result = self.run_dlaunch("-n", 1, "--report", f"{self.dir}/record", *sh("echo step 5"))
         self.assert_exit(result, 0)
         self.assertEqual(self.of_ranks(json.loads((self.dir / "record").read_text())), [None])
 
-    def test_a_rank_far_behind_is_told_of_once(self):
+    def test_lagging_rank_is_reported_once(self):
         with self.start("--fake-hosts", "2x2", "--progress", PATTERN, "--progress-lag", 10, "--report", f"{self.dir}/record",
                         *sh(ONE_BEHIND), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
             seen = b""
@@ -93,7 +94,7 @@ class Progress(Case):
         self.assertIsNone(BEHIND.search(rest))
         self.assertEqual(self.of_ranks(json.loads((self.dir / "record").read_text())), [30] * 4)
 
-    def test_the_terminal_shows_it_while_ranks_run(self):
+    def test_terminal_shows_the_progress(self):
         script = "echo step $((DLAUNCH_RANK + 5)) >&2; while ! [ -e go ]; do sleep 0.02; done"
         with self.under_pty("-n", 2, "--progress", PATTERN, *sh(script), env={"DLAUNCH_QUIET": "true"}) as terminal:
             terminal.read_until(CLEAR + b"running: progress 5 (rank 0) to 6")
@@ -102,7 +103,7 @@ class Progress(Case):
         self.assertEqual(code, 0, shown)
         self.assertTrue(shown.endswith(CLEAR), shown)
 
-    def test_a_line_without_end_takes_no_memory(self):
+    def test_endless_line_uses_no_memory(self):
         script = "head -c 30000000 /dev/zero | tr '\\0' x; printf '\\nstep 5\\n'; touch done; while ! [ -e go ]; do sleep 0.02; done"
         peak = {}
         for options in ((), ("--progress", PATTERN)):
@@ -121,9 +122,9 @@ class Progress(Case):
         without, with_it = peak.values()
         self.assertLess(with_it, without + 10000, "KB")
 
-    def test_ranks_that_write_without_progress_are_told_of_and_not_ended(self):
+    def test_ranks_without_progress_are_reported_and_not_ended(self):
         script = "import time\nprint('step 1', flush=True)\n" \
-            "while True:\n    print('alive', flush=True)\n    time.sleep(0.2)\n"  # no local variable tells that it moves
+            "while True:\n    print('alive', flush=True)\n    time.sleep(0.2)\n"  # no local variable shows progress
         with self.start("-n", 2, "--progress", PATTERN, "--hang-after", 4, "--on-hang", "end", "python3", "-c", script,
                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
             seen = b""
@@ -144,7 +145,7 @@ class Progress(Case):
         self.assert_exit(result, 124)
         self.assertEqual((record["cause"], self.of_ranks(record)), ("hung", [1, 1]))
 
-    def test_a_pattern_that_cannot_be_is_refused(self):
+    def test_invalid_pattern_is_rejected(self):
         result = self.run_dlaunch("-n", 1, "--progress", "step (", *sh("touch started"))
         self.assert_exit(result, 2)
         self.assertIn(b"missing )", result.stderr)
@@ -152,7 +153,7 @@ class Progress(Case):
 
 
 class StacksOn(Case):
-    def picture(self, *args, by=signal.SIGUSR1):
+    def stacks_report(self, *args, by=signal.SIGUSR1):
         script = f"echo step $DLAUNCH_RANK; while ! [ -e {self.dir}/go ]; do sleep 0.02; done"
         with self.start(*args, "--progress", PATTERN, *sh(script), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             for _ in range(4):
@@ -169,18 +170,18 @@ class StacksOn(Case):
         self.assertEqual((job.returncode, without_notes(rest)), (0, b""), "the job goes on")
         return without_notes(seen).decode()
 
-    def test_a_signal_shows_the_stacks(self):
-        seen = self.picture("-n", 4, "--stacks-on", "USR1")
+    def test_signal_prints_stacks(self):
+        seen = self.stacks_report("-n", 4, "--stacks-on", "USR1")
         self.assertRegex(seen, r"^dlaunch: job \w+; stacks of 4 ranks \(main thread\):\n")
         self.assertRegex(seen, r"progress \d(-\d)?\n")
 
-    def test_of_several_hosts_and_into_a_file(self):
-        seen = self.picture("--fake-hosts", "2x2", "--stacks-on", "QUIT", "--report", f"{self.dir}/record", by=signal.SIGQUIT)
+    def test_stacks_of_several_hosts_are_in_a_file(self):
+        seen = self.stacks_report("--fake-hosts", "2x2", "--stacks-on", "QUIT", "--report", f"{self.dir}/record", by=signal.SIGQUIT)
         self.assertIn("fake", seen)
         self.assertIn("== rank 3 (", pathlib.Path(re.search(r"all threads: (\S+)", seen)[1]).read_text())
 
-    def test_the_signal_ends_no_job_at_any_moment(self):
-        """Ignored by who starts it, for it may come before dlaunch has read its command line."""
+    def test_signal_never_ends_the_job(self):
+        """The parent ignores the signal, because the signal may arrive before dlaunch has read its command line."""
         for by in (signal.SIGUSR1, signal.SIGQUIT):
             for args in (["-n", 1], ["--fake-hosts", "2x1"]):
                 said = self.dir / "said"
@@ -190,10 +191,10 @@ class StacksOn(Case):
                     while job.poll() is None and time.monotonic() < until:
                         job.send_signal(by)
                         time.sleep(0.001)
-                    job.kill()  # where it has not ended
+                    job.kill()  # if the job has not ended
                 self.assertEqual(job.returncode, 0, said.read_bytes())
 
-    def test_another_meaning_of_the_signal_is_refused(self):
+    def test_signal_with_another_use_is_rejected(self):
         for args in (["--stacks-on", "KILL"], ["--stacks-on", "USR1", "--checkpoint-signal", "USR2"]):
             result = self.run_dlaunch("-n", 1, *args, "true")
             self.assert_exit(result, 2)

@@ -1,4 +1,4 @@
-"""--rank-dir, --stage and --save-env: a directory for each rank, on this machine and on hosts that lack the files."""
+"""Tests --rank-dir, --stage and --save-env: one directory per rank, on this machine and on hosts without the files."""
 import os
 import pathlib
 import subprocess
@@ -17,18 +17,18 @@ class OneHost(Case):
     def files(self, name):
         return sorted(file.name for file in (self.dir / name).iterdir())
 
-    def test_ranks_run_in_them(self):
+    def test_ranks_run_in_their_directories(self):
         result = self.run_in_dirs(*sh("echo $RANK_ID $(pwd) $PWD; touch mine"))
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), [f"{n} {self.dir}/device{n} {self.dir}/device{n}" for n in range(2)])
         self.assertEqual(self.files("device1"), [MARKER, "mine"])
 
-    def test_they_are_made_afresh(self):
+    def test_directories_are_emptied_before_each_job(self):
         for name in ("first", "second"):
             self.assert_exit(self.run_in_dirs("touch", name), 0)
         self.assertEqual(self.files("device0"), [MARKER, "second"])
 
-    def test_a_directory_of_the_users_stays(self):
+    def test_directory_of_the_user_is_kept(self):
         (self.dir / "device1").mkdir()
         (self.dir / "device1" / "model.ckpt").write_text("precious")
         result = self.run_in_dirs("true")
@@ -38,7 +38,7 @@ class OneHost(Case):
         self.assertEqual((self.dir / "device1" / "model.ckpt").read_text(), "precious")
         self.assertFalse((self.dir / "device0").exists())
 
-    def test_a_running_jobs_directory_stays(self):
+    def test_directory_of_a_running_job_is_kept(self):
         job = self.start("--rank-dir", "device{rank}", "-n", 1, *sh("echo up; touch mine; exec sleep 1000"), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE)
         self.assertEqual(job.stdout.readline(), b"up\n")
@@ -50,7 +50,7 @@ class OneHost(Case):
         job.terminate()
         job.communicate(timeout=support.TIMEOUT)
 
-    def test_logs_in_them(self):
+    def test_logs_in_rank_directories(self):
         for word in ("first", "second"):
             result = self.run_in_dirs("--output-filename", "device{rank}/train.log{rank}", "--merge-stderr-to-stdout",
                                       *sh(f"echo {word} $RANK_ID; touch old"))
@@ -61,7 +61,7 @@ class OneHost(Case):
         self.assertEqual(self.files("device0"), [MARKER, "logs"])
         self.assertEqual((self.dir / "device0" / "logs" / "0").read_text(), "third\n")
 
-    def test_staged_files(self):
+    def test_stage_copies_files(self):
         script = self.dir / "go.sh"
         script.write_text("#!/bin/sh\ncat conf/a.yaml link\n")
         script.chmod(0o755)
@@ -86,13 +86,13 @@ class OneHost(Case):
         self.assert_exit(result, 2)
         self.assertIn("more than 256 MiB in total", result.stderr.decode())
 
-    def test_what_is_not_staged_is_not_there(self):
+    def test_files_that_are_not_staged_are_missing(self):
         (self.dir / "go.sh").write_text("#!/bin/sh\n")
         result = self.run_in_dirs("./go.sh")
         self.assert_exit(result, 127)
         self.assertIn("--stage copies a file into it", result.stderr.decode())
 
-    def test_saved_environment(self):
+    def test_save_env_writes_the_environment(self):
         result = self.run_in_dirs("--save-env", "-x", "SECRET=hush", "env")
         self.assert_exit(result, 0)
         saved = self.dir / "device1" / "env.log"
@@ -102,7 +102,7 @@ class OneHost(Case):
         both = (self.dir / "device0" / "env.log").read_text().splitlines() + saved.read_text().splitlines()
         self.assertEqual(sorted(lines(result.stdout)), sorted(both))
 
-    def test_refusals(self):
+    def test_invalid_options_are_rejected(self):
         for args, said in ((("--stage", "x"), "add --rank-dir"), (("--save-env",), "add --rank-dir"),
                            (("--rank-dir", "d"), "add {rank} to the template"), (("--rank-dir", "{rnk}"), "did you mean {rank}?"),
                            (("--rank-dir", ""), "names no directory")):
@@ -112,9 +112,9 @@ class OneHost(Case):
 
 
 class SeveralHosts(HostsCase):
-    """Each host has a /root of its own."""
+    """Each host has its own /root."""
 
-    def test_files_reach_hosts_that_lack_them(self):
+    def test_staged_files_reach_other_hosts(self):
         (self.dir / "go.sh").write_text('#!/bin/sh\necho "$RANK_ID $(uname -n) $(pwd) $(wc -c < data)"; echo kept > result\n')
         (self.dir / "go.sh").chmod(0o755)
         (self.dir / "data").write_bytes(os.urandom(5 << 20))
@@ -130,13 +130,13 @@ class SeveralHosts(HostsCase):
         self.assertEqual(int(self.host(2).sh("stat -c %s /root/run/2/data")), len(data))
         self.assertFalse(pathlib.Path("/root/run").exists())
 
-    def test_check_looks_for_what_can_be_there(self):
+    def test_check_ignores_programs_in_rank_directories(self):
         result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "./go.sh")
         self.assert_exit(result, 0)
         result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "nosuchprogram")
         self.assert_exit(result, 1)
 
-    def test_a_host_that_cannot(self):
+    def test_host_without_a_usable_directory_is_reported(self):
         self.host(2).sh("mkdir -p /root/run/1; touch /root/run/1/theirs")
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "run/{rank}", "touch", "/root/started")
         self.assert_told(result, 125, "node2: /root/run/1 is not empty, and --rank-dir did not create it")
@@ -144,7 +144,7 @@ class SeveralHosts(HostsCase):
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root/nowhere", "--rank-dir", "{rank}", "true")
         self.assert_told(result, 125, "directory /root/nowhere: No such file or directory")
 
-    def test_interrupted_while_files_are_sent(self):
+    def test_sigterm_ends_the_transfer_of_files(self):
         with open(self.dir / "large", "wb") as large:
             large.truncate(200 << 20)
         job = self.start("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "{rank}", "--stage", "large", "true",

@@ -1,4 +1,4 @@
-"""dlaunch ranktable make, check and merge, with a stand-in for the driver's hccn_tool."""
+"""Tests dlaunch ranktable make, check and merge, with a fake hccn_tool."""
 import json
 import os
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 import support
 from support import Case
 
-ADDRESSES = [f"192.168.10{n % 4}.{101 if n < 4 else 100}" for n in range(8)]  # as in the documents
+ADDRESSES = [f"192.168.10{n % 4}.{101 if n < 4 else 100}" for n in range(8)]  # the addresses of the documentation
 
 
 def rooted():
@@ -25,13 +25,13 @@ class Ranktable(Case):
         self.env["PATH"] = f"{self.bin}:{self.env['PATH']}"
 
     def tool(self, *lines):
-        """hccn_tool is a script of these lines; $2 is the device."""
+        """Writes hccn_tool as a script with these lines; $2 is the device."""
         path = self.bin / "hccn_tool"
         path.write_text("\n".join(("#!/bin/sh", *lines)) + "\n")
         path.chmod(0o755)
 
     def usual_tool(self):
-        """Knows the documents' addresses, and refuses what the driver's would not understand."""
+        """Prints the addresses of the documentation, and rejects arguments that the driver's tool would reject."""
         self.tool('[ "$#:$1:$3:$4" = "4:-i:-ip:-g" ] || exit 9',
                   f'set -- "$2" {" ".join(ADDRESSES)}', 'shift "$(($1 + 1))"',
                   'echo "ipaddr:$1"', 'echo netmask:255.255.255.0')
@@ -46,7 +46,7 @@ class Ranktable(Case):
         return result.stderr.decode()
 
     def make(self, *args):
-        """Makes a table; its path as printed, and what is in it."""
+        """Makes a table. Returns the printed path and the content."""
         result = self.ranktable("make", *args)
         self.assert_exit(result, 0)
         path = result.stdout.decode().rstrip("\n")
@@ -60,7 +60,7 @@ class Ranktable(Case):
 
 
 class Make(Ranktable):
-    def test_the_documents_commands(self):
+    def test_documented_make_commands(self):
         self.usual_tool()
         for options, name, first in ((["--device_num", "[0,8)"], "hccl_8p_01234567_127.0.0.1.json", 0),
                                      (["--device_num", "[4,8)"], "hccl_4p_4567_127.0.0.1.json", 4),
@@ -76,40 +76,40 @@ class Make(Ranktable):
                 self.assert_exit(checked, 0)
                 self.assertIn(f"{path}: valid: version 1.0, 1 server, {8 - first} ranks".encode(), checked.stdout)
 
-    def test_visible_devices(self):
+    def test_visible_devices_are_renumbered(self):
         self.usual_tool()
         path, table = self.make("--server_ip", "10.0.0.1", "--visible_devices", "4,5,6,7", "--device_num", "[0,2)")
-        self.assertEqual(path, "hccl_2p_01_10.0.0.1.json")  # as hccl_tools.py names it
+        self.assertEqual(path, "hccl_2p_01_10.0.0.1.json")  # the name that hccl_tools.py gives
         self.assertEqual(self.devices(table), [("4", ADDRESSES[4], "0"), ("5", ADDRESSES[5], "1")])
         self.assertIn("--visible_devices 4,5,6,7",
                       self.refused(2, "make", "--visible_devices", "4,5,6,7", "--device_num", "[4,8)"))
 
-    def test_devices_that_the_tool_does_not_know_come_from_the_file(self):
+    def test_hccn_conf_has_addresses_that_the_tool_lacks(self):
         self.tool('[ "$2" = 1 ] && { echo "no such device"; exit 1; }', 'echo "ipaddr:10.1.0.$2"')
         (self.work / "conf").write_text("address_0=10.2.0.0\naddress_1=10.2.0.1\n")
         _, table = self.make("--server_ip", "10.0.0.1", "--device_num", "[0,2)", "--hccn-conf", "conf")
         self.assertEqual([ip for _, ip, _ in self.devices(table)], ["10.1.0.0", "10.2.0.1"])
 
-    def test_no_address_is_an_error_that_names_devices_and_both_sources(self):
+    def test_missing_address_names_devices_and_both_sources(self):
         self.tool('[ "$2" = 1 ] || exit 3', 'echo "ipaddr:10.1.0.$2"')
         said = self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,4)", "--hccn-conf", "absent")
         self.assertIn("devices 0,2-3: hccn_tool: exited with 3; absent: cannot be read", said)
         self.assertEqual(self.files(), [])
 
-    def test_no_tool(self):
+    def test_missing_tool_is_reported(self):
         self.env["PATH"] = str(self.bin)
         (self.work / "conf").write_text("address_1=10.2.0.1\n")
         said = self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,1)", "--hccn-conf", "conf")
         self.assertIn("hccn_tool: not found in PATH; conf: has no address_0", said)
 
-    def test_a_tool_that_hangs_is_left_after_its_time(self):
+    def test_hanging_tool_times_out(self):
         self.tool('[ "$2" = 0 ] || exec sleep 1000', 'echo "ipaddr:10.1.0.$2"')
         start = time.monotonic()
         said = self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,8)", "--hccn-conf", "absent")
         self.assertIn("devices 1-7: hccn_tool: gave no answer in time", said)
-        self.assertLess(time.monotonic() - start, 18)  # all devices are asked side by side
+        self.assertLess(time.monotonic() - start, 18)  # all devices are queried in parallel
 
-    def test_what_breaks_a_rule_is_not_made(self):
+    def test_tables_that_violate_a_rule_are_not_written(self):
         self.usual_tool()
         self.assertIn("3-4", self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[3,5)"))
         self.assertIn("1, 2, 4 or 8", self.refused(2, "make", "--server_ip", "10.0.0.1", "--device_num", "[0,3)"))
@@ -118,7 +118,7 @@ class Make(Ranktable):
         _, table = self.make("--server_ip", "10.0.0.1", "--device_num", "[0,3)", "--product", "a2")
         self.assertEqual(len(self.devices(table)), 3)
 
-    def test_output(self):
+    def test_output_option_chooses_the_path(self):
         self.usual_tool()
         (self.work / "there").mkdir()
         base = ["make", "--server_ip", "10.0.0.1", "--device_num", "[0,1)", "-o"]
@@ -132,9 +132,9 @@ class Make(Ranktable):
         self.assertEqual(printed.stdout, (self.work / "mine.json").read_bytes())
         self.assertIn("end in .json", self.refused(2, *base, "mine.txt"))
         self.assertIn("cannot write", self.refused(1, *base, "absent/mine.json"))
-        self.assertEqual(self.files(), ["mine.json", "there"])  # and no temporary file
+        self.assertEqual(self.files(), ["mine.json", "there"])  # no temporary file is left
 
-    def test_version_1_2(self):
+    def test_version_1_2_has_super_pods(self):
         self.usual_tool()
         path, table = self.make("--version", "1.2", "--server_ip", "10.0.0.1", "--device_num", "[0,2)",
                                 "--super_pod_id", "7", "--super_device_ids", "100,101")
@@ -145,7 +145,7 @@ class Make(Ranktable):
                             "--super_device_ids", "1,2")
         self.assertIn("2 IDs for 8 devices", said)
 
-    def test_version_2_0(self):
+    def test_version_2_0_uses_rootinfo(self):
         ranks = [{"device_id": n, "local_id": n, "level_list": [
             {"net_layer": 0, "net_instance_id": "pod", "net_type": "TOPO_FILE_DESC", "net_attr": "",
              "rank_addr_list": [{"addr_type": "EID", "addr": f"{n:032x}", "ports": ["0/1"], "plane_id": "0"}]}]}
@@ -161,7 +161,7 @@ class Make(Ranktable):
 
 @unittest.skipUnless(rooted(), "needs root for a network namespace of its own")
 class ServerIp(Ranktable):
-    """Without --server_ip, in a namespace whose addresses are known."""
+    """Without --server_ip, in a network namespace with known addresses."""
 
     def make_there(self, *setup):
         self.usual_tool()
@@ -169,12 +169,12 @@ class ServerIp(Ranktable):
         return subprocess.run(["unshare", "-n", "sh", "-c", script], cwd=self.work, env=self.env,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=support.TIMEOUT)
 
-    def test_no_interface(self):
+    def test_missing_interface_is_reported(self):
         result = self.make_there("ip link set lo up")
         self.assert_exit(result, 2)
         self.assertIn(b"no address reachable from other hosts", result.stderr)
 
-    def test_first_that_others_reach(self):
+    def test_first_reachable_address_is_chosen(self):
         interface = "ip link add {0} type veth peer name p{0} && ip addr add {1} dev {0} && ip link set {0} up"
         result = self.make_there("ip link set lo up", interface.format("docker0", "172.17.0.1/16"),
                                  interface.format("lan0", "10.9.8.7/24"), interface.format("lan1", "10.9.9.7/24"))
@@ -191,7 +191,7 @@ class CheckAndMerge(Ranktable):
         (self.work / name).write_text(json.dumps(table, indent=4))
         return table
 
-    def test_check_says_every_broken_rule(self):
+    def test_check_reports_every_broken_rule(self):
         table = self.table("t.json", "127.0.0.1", 1, 3, status="initializing")
         table["server_list"][0]["device"][1]["rank_id"] = 1
         (self.work / "t.json").write_text(json.dumps(table, indent=4))
@@ -223,7 +223,7 @@ class CheckAndMerge(Ranktable):
                 self.assert_exit(result, code)
                 self.assertIn(said, result.stdout)
 
-    def test_merge(self):
+    def test_merge_orders_servers_and_ranks(self):
         self.table("b.json", "10.0.0.9", 1)
         self.table("a.json", "10.0.0.10", 2)
         result = self.ranktable("merge", "b.json", "a.json")
@@ -239,15 +239,15 @@ class CheckAndMerge(Ranktable):
         self.assertEqual((self.work / "hccl_2s_16p.json").read_bytes(), before)
         self.assertEqual(self.files(), ["a.json", "b.json", "hccl_2s_16p.json"])
 
-    def test_merge_refuses_what_is_no_table(self):
+    def test_merge_rejects_invalid_files(self):
         self.table("a.json", "10.0.0.1", 1)
         (self.work / "bad.json").write_text("{")
         self.assertIn("bad.json:1:2: ", self.refused(2, "merge", "a.json", "bad.json"))
         self.assertIn("absent.json", self.refused(2, "merge", "a.json", "absent.json"))
 
 
-class Job(Ranktable):
-    """--rank-table on this machine; test_ascend.py has other hosts."""
+class RankTableJob(Ranktable):
+    """Tests --rank-table on this machine; test_ascend.py tests it on other hosts."""
 
     SHOW = 'echo $RANK_ID $RANK_SIZE $DEVICE_ID $DEVICE_NUM $RANK_TABLE_FILE'
 
@@ -256,7 +256,7 @@ class Job(Ranktable):
         self.assert_exit(result, 0)
         return sorted(line.split() for line in result.stdout.decode().splitlines())
 
-    def test_the_documents_tables(self):
+    def test_documented_tables_start_ranks(self):
         self.usual_tool()
         for options, first, count in (([], 0, 8), (["--device_num", "[4,8)"], 4, 4)):
             path, _ = self.make("--server_ip", "127.0.0.1", *options)
@@ -264,7 +264,7 @@ class Job(Ranktable):
             self.assertEqual(rows, [[str(r), str(count), str(r + first), str(count), str(self.work / path)] for r in range(count)])
         self.assertEqual(self.rows(path, "-x", "DEVICE_NUM=8", "-n", 4, "sh", "-c", self.SHOW)[3][3], "8")
 
-    def test_auto(self):
+    def test_auto_makes_a_table(self):
         self.usual_tool()
         rows = self.rows("auto", "--fake-devices", 8, "--devices", "[4,8)", "sh", "-c",
                          self.SHOW + '; cp "$RANK_TABLE_FILE" table$RANK_ID.json')
@@ -275,7 +275,7 @@ class Job(Ranktable):
         self.assertRegex(rows[0][4], r"/dlaunch-[0-9a-f]{16}-[0-9a-f]{16}/hccl_4p_4567_[0-9a-f.:]+\.json$")
         self.assertFalse(os.path.exists(os.path.dirname(rows[0][4])))
 
-    def test_rules_hold_before_anybody_is_asked(self):
+    def test_rules_are_checked_before_the_tool_runs(self):
         for devices, said in (("3", "has 3 devices: a server of Ascend 910 has 1, 2, 4 or 8"),
                               ("6", "has 6 devices: a server of Ascend 910 has 1, 2, 4 or 8")):
             result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", devices, "true")
@@ -289,7 +289,7 @@ class Job(Ranktable):
         self.assertIn(b"rank table  auto", result.stdout)
 
     @unittest.skipUnless(rooted(), "needs root, to have devices in a /dev of its own")
-    def test_ascend_devices_that_are_found(self):
+    def test_ascend_devices_are_detected(self):
         devices = "mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; mkdir /dev/shm; for n in 0 1 2 3 4 5 6 7; do : >/dev/davinci$n; done; "
         run = lambda *args: subprocess.run(["unshare", "-m", "sh", "-c", devices + 'exec "$@"', "sh", support.DLAUNCH, *args],
                                            env=self.env, cwd=self.work, capture_output=True, timeout=support.TIMEOUT)
@@ -307,13 +307,13 @@ class Job(Ranktable):
 
 
 class Help(Ranktable):
-    def test_help(self):
+    def test_help_names_commands_and_options(self):
         result = self.ranktable("--help")
         self.assert_exit(result, 0)
         for word in (b"make", b"check", b"merge", b"--device_num", b"--visible_devices", b"--server_ip", b"--version"):
             self.assertIn(word, result.stdout)
 
-    def test_a_program_of_this_name(self):
+    def test_program_named_ranktable_can_be_run(self):
         (self.bin / "ranktable").write_text("#!/bin/sh\necho mine\n")
         (self.bin / "ranktable").chmod(0o755)
         self.assertEqual(self.assert_succeeds("-n", 1, "ranktable"), b"mine\n")

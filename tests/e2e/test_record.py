@@ -1,4 +1,4 @@
-"""--report: the job's record is complete JSON however the job ended."""
+"""Tests --report: the report of a job is complete JSON, however the job ended."""
 import datetime
 import json
 import os
@@ -30,7 +30,7 @@ class Record(Case):
         self.assertEqual(record["exit_code"], code)
         return record
 
-    def test_success(self):
+    def test_report_of_a_successful_job(self):
         record = self.run_recorded(0, "-n", 3, "--fake-devices", 4, "--output-filename", "logs", *sh('printf "%s" "$RANK_ID" ; echo ab >&2'))
         self.assertEqual((record["cause"], record["first_failure"], record["signal"], record["leftovers"]), ("success", None, None, []))
         self.assertEqual(record["command"], [sh('printf "%s" "$RANK_ID" ; echo ab >&2')])
@@ -42,7 +42,7 @@ class Record(Case):
             self.assertLessEqual(moment(rank["start"]), moment(rank["end"]))
             self.assertFalse(rank["ended_by_us"] or rank["needed_kill"])
 
-    def test_failure(self):
+    def test_report_of_a_failed_job(self):
         record = self.run_recorded(3, "-n", 3, *sh(
             f': >up.$RANK_ID; [ "$RANK_ID" != 1 ] || {{ {until_there("up.0")}; {until_there("up.2")}; exit 3; }}; exec sleep 1000'))
         self.assertEqual(record["cause"], "rank_failed")
@@ -53,12 +53,12 @@ class Record(Case):
         self.assertEqual(record["ranks"][0]["status"]["name"], "SIGTERM")
         self.assertEqual(record["ranks"][0]["shell_code"], 143)
 
-    def test_killed_by_a_signal(self):
+    def test_report_of_a_rank_killed_by_a_signal(self):
         record = self.run_recorded(139, "-n", 1, program("die_by"), 11)
         self.assertEqual(record["first_failure"]["status"] | {"core": False},
                          {"kind": "signaled", "signal": 11, "name": "SIGSEGV", "core": False, "out_of_memory": False})
 
-    def test_not_started(self):
+    def test_report_of_a_program_that_did_not_start(self):
         record = self.run_recorded(127, "-n", 2, "./no-such-program")
         self.assertEqual(record["cause"], "rank_failed")
         for rank in record["ranks"]:
@@ -66,13 +66,13 @@ class Record(Case):
             self.assertIsNone(rank["start"])
             self.assertEqual((rank["status"]["kind"], rank["status"]["errno"]), ("not_started", 2))
 
-    def test_timeout(self):
+    def test_report_of_a_timeout(self):
         record = self.run_recorded(124, "-n", 2, "--timeout", "0.4", "--grace", "0.3", program("ignore_term"))
         self.assertEqual((record["cause"], record["first_failure"]), ("timeout", None))
         for rank in record["ranks"]:
             self.assertEqual((rank["ended_by_us"], rank["needed_kill"], rank["status"]["name"]), (True, True, "SIGKILL"))
 
-    def test_interrupted(self):
+    def test_report_of_an_interrupted_job(self):
         job = self.start("-n", 2, "--report", "job.json", *sh("echo up; exec sleep 1000"), stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
         with job:
@@ -83,7 +83,7 @@ class Record(Case):
         self.assertEqual((record["cause"], record["signal"], record["exit_code"]), ("interrupted", "SIGINT", 130))
         self.assertEqual([rank["status"]["name"] for rank in record["ranks"]], ["SIGINT", "SIGINT"])
 
-    def test_while_the_job_runs(self):
+    def test_report_of_a_running_job(self):
         job = self.start("-n", 2, "--report", "job.json", *sh("exec sleep 1000"), stderr=subprocess.DEVNULL)
         with job:
             self.assertTrue(wait_until((self.dir / "job.json").exists))
@@ -92,12 +92,13 @@ class Record(Case):
             for rank in record["ranks"]:
                 self.assertIsNone(rank["status"])
                 words = pathlib.Path(f"/proc/{rank['pid']}/cmdline")
-                self.assertTrue(wait_until(lambda: b"1000" in words.read_bytes()))  # nothing is there while it execs
+                # The command line is empty during exec.
+                self.assertTrue(wait_until(lambda: b"1000" in words.read_bytes()))
             job.terminate()
             job.wait(support.TIMEOUT)
         self.assertEqual(self.record()["cause"], "interrupted")
 
-    def test_is_for_its_owner_alone_unless_it_was_there(self):
+    def test_new_report_is_readable_by_its_owner_only(self):
         record = self.dir / "mine.json"
         old = os.umask(0)
         self.addCleanup(os.umask, old)
@@ -108,7 +109,7 @@ class Record(Case):
         self.assert_succeeds("--report", record, "-n", 1, "true")
         self.assertEqual(mode(), 0o640)
 
-    def test_is_on_the_device_before_the_job_has_ended(self):
+    def test_report_is_on_disk_before_the_job_ends(self):
         calls = self.dir / "calls"
         if not shutil.which("strace"):
             self.skipTest("strace is not installed")
@@ -117,16 +118,16 @@ class Record(Case):
         made = re.findall(r"(fsync|rename)\(", calls.read_text())
         self.assertEqual(made[-3:], ["fsync", "rename", "fsync"], "the file, its name, its directory")
 
-    def test_an_older_record_is_replaced(self):
+    def test_older_report_is_replaced(self):
         (self.dir / "job.json").write_text("older" * 10000)
         self.assertEqual(self.run_recorded(0, "-n", 1, "true")["exit_code"], 0)
 
-    def test_no_values_of_variables(self):
+    def test_report_contains_no_values_of_variables(self):
         result = self.run_dlaunch("--report", "job.json", "-n", 2, "-x", "TOKEN=secret-1", *sh("exit 3"), env={"OTHER": "secret-2"})
         self.assert_exit(result, 3)
         self.assertNotIn("secret-", (self.dir / "job.json").read_text())
 
-    def test_what_is_no_text_stays_valid(self):
+    def test_report_with_invalid_utf8_is_valid_json(self):
         (self.dir / "prog").write_text("#!/bin/sh\n")
         (self.dir / "prog").chmod(0o755)
         job = subprocess.run([support.DLAUNCH.encode(), b"--report", b"job.json", b"-n", b"1", b"./prog", b"\xff\xfe\x01"],
@@ -134,7 +135,7 @@ class Record(Case):
         self.assertEqual(job.returncode, 0)
         self.assertEqual(self.record()["command"][0][0], "./prog")
 
-    def test_a_place_that_cannot_be_written_is_said(self):
+    def test_unwritable_report_path_is_reported(self):
         for place, code, started in (("/no/such/folder/job.json", 2, b""), (".", 2, b""), ("/dev/full", 1, b"here\n")):
             with self.subTest(place):
                 result = self.run_dlaunch("--report", place, "-n", 1, "echo", "here")
@@ -142,11 +143,11 @@ class Record(Case):
                 self.assertEqual(result.stdout, started)
                 self.assertIn("cannot write", result.stderr.decode())
 
-    def test_beside_the_logs_of_the_same_job(self):
+    def test_report_next_to_the_logs_of_the_job(self):
         self.assert_succeeds("--report", "logs/job.json", "--output-filename", "logs", "-n", 1, "true")
         self.assertEqual(json.loads((self.dir / "logs/job.json").read_text())["cause"], "success")
 
-    def test_a_failure_keeps_its_code_when_the_record_cannot_be_written(self):
+    def test_failed_job_keeps_its_code_without_a_report(self):
         result = self.run_dlaunch("--report", "/dev/full", "-n", 1, *sh("exit 3"))
         self.assert_exit(result, 3)
         self.assertIn("/dev/full", result.stderr.decode())

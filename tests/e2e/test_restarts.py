@@ -1,4 +1,5 @@
-"""--restarts: a failure ends all ranks everywhere, then all start again on the same agents, with the same numbers."""
+"""Tests --restarts: a failure ends all ranks on all hosts; then all ranks start again on the same agents, with the same
+numbers."""
 import contextlib
 import json
 import os
@@ -11,17 +12,17 @@ from hosts_case import HostsCase, lines, own_lines
 from side_by_side import takes_long
 from support import Case, SANITIZED, TIMEOUT, cause, main, program, sh, wait_until
 
-LIMIT = 3 * TIMEOUT  # seconds of a job, on a machine that does other things, too
+LIMIT = 3 * TIMEOUT  # time limit of a job in seconds, on a busy machine
 
-# Rank 1 fails in round 0, with its peers asleep; in round 1 all end well.
+# Rank 1 fails in round 0 while the others sleep; in round 1 all ranks succeed.
 ONCE = '[ "$DLAUNCH_ROUND" = 0 ] || exit 0; [ "$DLAUNCH_RANK" != 1 ] || exit 3; exec sleep 1000'
 
-# The same where rank 0 of two has said all that it has to say before.
+# The same for two ranks, after rank 0 has printed its output.
 ONCE_BOTH_SAID = '> "up.$DLAUNCH_RANK"; [ "$DLAUNCH_RANK" = 0 ] || until [ -e up.0 ]; do sleep 0.02; done; ' + ONCE
 
 
 class Rounds(Case):
-    def test_all_ranks_start_again_with_the_same_numbers(self):
+    def test_ranks_start_again_with_the_same_numbers(self):
         result = self.run_dlaunch("-n", 3, "--restarts", 2, "--env-for", "torchrun", *sh(
             'echo "$DLAUNCH_ROUND $RANK $LOCAL_RANK $TORCHELASTIC_RESTART_COUNT/$TORCHELASTIC_MAX_RESTARTS $MASTER_PORT $PPID"; ' + ONCE))
         self.assert_exit(result, 0)
@@ -36,21 +37,21 @@ class Rounds(Case):
         self.assertEqual(len(told), 1, told)
         self.assertRegex(told[0], r"^dlaunch: rank 1 \(host .*, pid \d+\) exited with code 3 after .* s; restart 1 of 2$")
 
-    def test_the_last_round_decides(self):
+    def test_last_round_decides_the_exit_code(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 1, *sh("exit $((DLAUNCH_ROUND * 10 + 1))"))
         self.assert_exit(result, 11)
         self.assertIn("exited with code 11", cause(result.stderr))
 
-    def test_without_restarts_there_is_no_round(self):
+    def test_round_variable_is_unset_without_restarts(self):
         result = self.run_dlaunch("-n", 1, *sh('echo "[$DLAUNCH_ROUND]"'), env={"DLAUNCH_ROUND": "7"})
         self.assertEqual(result.stdout, b"[]\n", result.stderr)
 
-    def test_what_the_user_set_stays(self):
+    def test_round_variable_of_the_user_is_kept(self):
         result = self.run_dlaunch("-n", 1, "--restarts", 1, "-x", "DLAUNCH_ROUND=mine", *sh('echo "$DLAUNCH_ROUND"'))
         self.assertEqual(result.stdout, b"mine\n", result.stderr)
 
-    def test_no_rank_of_two_rounds_is_alive_at_once(self):
-        """Each rank holds a lock for as long as it, or a daemon of it, lives."""
+    def test_ranks_of_two_rounds_never_overlap(self):
+        """Each rank holds a lock until the rank and its daemons have ended."""
         result = self.run_dlaunch("-n", 4, "--restarts", 3, "--grace", 1, *sh(
             f'exec 9>"{self.dir}/lock.$DLAUNCH_RANK"; flock -n 9 || {{ echo "still held"; exit 5; }}; '
             'setsid sleep 1000 & trap "" TERM; [ "$DLAUNCH_ROUND" -lt 2 ] || { kill -9 $!; exit 0; }; '
@@ -58,30 +59,30 @@ class Rounds(Case):
         self.assert_exit(result, 0)
         self.assertNotIn(b"still held", result.stdout)
 
-    def test_a_restart_is_fast(self):
-        """From the death of a rank to the first line of the next round, peers included."""
+    def test_restart_takes_less_than_100_ms(self):
+        """From the end of a rank to the first line of the next round, including the end of the other ranks."""
         limit, times = 1 if SANITIZED else 0.1, []
-        while len(times) < 30 and min(times, default=limit) >= limit:  # other work makes one slow, and not all
+        while len(times) < 30 and min(times, default=limit) >= limit:  # other work makes some runs slow, but not all
             result = self.run_dlaunch("-n", 4, "--restarts", 1, *sh("date +%s%N; " + ONCE))
             self.assert_exit(result, 0)
             stamps = sorted(int(line) for line in lines(result.stdout))
             times.append((stamps[-4] - stamps[-5]) / 1e9)
         self.assertLess(min(times), limit, times)
 
-    def test_alike_three_times_is_the_end(self):
+    def test_three_equal_failures_end_the_job(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 9, *sh('echo "$DLAUNCH_ROUND"; [ "$DLAUNCH_RANK" = 1 ] && exit 4; exec sleep 1000'))
         self.assert_exit(result, 4)
         self.assertEqual(sorted(set(lines(result.stdout))), ["0", "1", "2"])
         self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: the job failed in the same way 3 times")
 
-    def test_codes_that_no_restart_mends(self):
+    def test_exit_codes_without_restart(self):
         for words, code in ((["sh", "-c", "exit 93"], 93), (["sh", "-c", "exit 2"], 2), (["/does/not/exist"], 127),
                             (["--no-restart-codes", "7,8", "sh", "-c", "exit 8"], 8)):
             result = self.run_dlaunch("-n", 2, "--restarts", 3, *words)
             self.assert_exit(result, code)
             self.assertNotIn(b"; restart", result.stderr)
 
-    def test_a_signal_of_the_user_is_the_end(self):
+    def test_signal_of_the_user_ends_the_job(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.start("-n", 2, "--restarts", 5, *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
                 self.assertEqual(job.stdout.readline(), b"up\n")
@@ -90,7 +91,7 @@ class Rounds(Case):
             self.assertEqual(job.returncode, 128 + number, err)
             self.assertNotIn(b"; restart", err)
 
-    def test_a_signal_ends_the_wait_before_a_round(self):
+    def test_signal_ends_the_delay_before_a_round(self):
         with self.start("-n", 2, "--restarts", 50, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
             said = b""
             while b"in 4 s" not in said:
@@ -102,8 +103,8 @@ class Rounds(Case):
         self.assertLess(time.monotonic() - start, 3)
         self.assertRegex(err, rb"interrupted by SIGINT after (?:\d+ min|\d\d|[3-9]).*: no rank was running\n.*2 ranks were not started again for restart \d\n")
 
-    def test_signals_at_any_moment_are_never_lost(self):
-        """Rounds of some milliseconds, so that signals come between two of them, too."""
+    def test_signals_at_any_time_end_the_job(self):
+        """The rounds take some milliseconds, so that signals arrive between two rounds, too."""
         for after in range(0, 60, 4):
             with self.start("-n", 2, "--restarts", 100000, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
                 job.stderr.readline()
@@ -113,8 +114,8 @@ class Rounds(Case):
             self.assertIn(job.returncode, (143, 3, 4), err)
             self.assertNotEqual(job.returncode, -signal.SIGTERM)
 
-    def test_an_agent_that_is_killed_at_any_moment_is_missed(self):
-        """Also between two rounds, when no rank of it is alive."""
+    def test_agent_killed_at_any_time_is_reported(self):
+        """Also between two rounds, when the agent has no running rank."""
         for after in range(0, 60, 4):
             with self.start("-n", 2, "--restarts", 100000, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
                 job.stderr.readline()
@@ -128,17 +129,17 @@ class Rounds(Case):
             self.assertNotIn(b"after -", err)
 
     def agents_of(self, launcher):
-        """Both processes of the agent on this machine, whose environment says nothing of this test."""
+        """Both processes of the local agent. Their environment does not contain the marker of this test."""
         guardian, = pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
         return [int(guardian), *map(int, pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split())]
 
-    def test_the_time_limit_is_that_of_all_rounds(self):
+    def test_timeout_covers_all_rounds(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 2, *sh('[ "$DLAUNCH_ROUND" = 2 ] || exit $((DLAUNCH_ROUND + 3)); exec sleep 1000'))
         self.assert_exit(result, 124)
         self.assertLess(time.monotonic() - start, 10)
 
-    def test_mpi_programs_get_a_world_in_each_round(self):
+    def test_mpi_programs_get_a_new_world_in_each_round(self):
         for library in ("mpich", "openmpi"):
             with self.subTest(library):
                 hello = program(f"{library}/mpi_hello")
@@ -147,14 +148,14 @@ class Rounds(Case):
                 self.assert_exit(result, 0)
                 self.assertEqual(len({line for line in lines(result.stdout)}), 3, result.stdout)
 
-    def test_directories_of_ranks_keep_what_is_in_them(self):
+    def test_rank_directories_keep_their_files(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 1, "--rank-dir", f"{self.dir}/d{{rank}}", *sh(
             '[ "$DLAUNCH_ROUND" = 0 ] || exec cat checkpoint; echo step > checkpoint; [ "$DLAUNCH_RANK" = 1 ] || exec sleep 1000; '
             'until [ -s ../d0/checkpoint ]; do sleep 0.02; done; exit 3'))
         self.assert_exit(result, 0)
         self.assertEqual(lines(result.stdout), ["step", "step"])
 
-    def test_a_terminal(self):
+    def test_ranks_have_a_terminal_in_each_round(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 1, "--pty", *sh('[ -t 1 ] || exit 9; ' + ONCE))
         self.assert_exit(result, 0)
 
@@ -163,7 +164,7 @@ class Files(Case):
     def files(self):
         return {str(path.relative_to(self.dir)): path.read_text() for path in self.dir.rglob("*") if path.is_file() and path.parent != self.dir}
 
-    def test_the_first_round_stays_where_it_is(self):
+    def test_files_of_the_first_round_have_the_usual_paths(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--output-filename", f"{self.dir}/logs", *sh('echo "$DLAUNCH_ROUND"; ' + ONCE_BOTH_SAID))
         self.assert_exit(result, 0)
         files = self.files()
@@ -171,7 +172,7 @@ class Files(Case):
             self.assertEqual(files[f"logs/1/rank.{rank}/stdout"], "0\n")
             self.assertEqual(files[f"logs/1/round.1/rank.{rank}/stdout"], "1\n")
 
-    def test_templates(self):
+    def test_templates_with_and_without_round(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--stdout-file", f"{self.dir}/a/{{round}}/{{rank}}",
                                   "--stderr-file", f"{self.dir}/b/{{rank}}.err", *sh('echo "$DLAUNCH_ROUND"; echo "$DLAUNCH_ROUND" >&2; ' + ONCE_BOTH_SAID))
         self.assert_exit(result, 0)
@@ -179,7 +180,7 @@ class Files(Case):
             for name, text in ((f"a/0/{rank}", "0\n"), (f"a/1/{rank}", "1\n"), (f"b/{rank}.err", "0\n"), (f"b/{rank}.err.round.1", "1\n")):
                 self.assertEqual(self.files()[name], text, name)
 
-    def test_records_of_lines_and_of_the_job(self):
+    def test_jsonl_and_report_contain_the_rounds(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--format", "jsonl", "--report", f"{self.dir}/report", *sh("echo up; " + ONCE))
         self.assert_exit(result, 0)
         self.assertEqual({(line["round"], line["rank"]) for line in map(json.loads, lines(result.stdout))} >= {(0, 1), (1, 0), (1, 1)}, True)
@@ -190,8 +191,8 @@ class Files(Case):
         self.assertRegex(earlier["text"], "exited with code 3")
 
 
-    def test_a_round_that_cannot_begin_is_in_the_record(self):
-        """The next round's files have no place: the job ends with the round before as its last one."""
+    def test_round_that_cannot_begin_is_in_the_report(self):
+        """The folder of the next round cannot be created, so the job ends with the previous round as its last."""
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--output-filename", f"{self.dir}/logs", "--report", f"{self.dir}/report", *sh(
             f'> {self.dir}/logs/1/round.1; ' + ONCE))
         self.assert_exit(result, 2)
@@ -203,12 +204,12 @@ class Files(Case):
 class Agents(HostsCase):
     def kill_agents(self, number):
         for pid in self.host(number).find("dlaunch-agent"):
-            with contextlib.suppress(ProcessLookupError):  # its other process has ended it
+            with contextlib.suppress(ProcessLookupError):  # the other process of the agent has ended it
                 os.kill(pid, signal.SIGKILL)
 
 
 class OverHosts(Agents):
-    def test_agents_and_links_stay(self):
+    def test_agents_and_links_are_kept(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "-v", "--restarts", 2, *sh(
             'echo "$DLAUNCH_ROUND $DLAUNCH_HOST $PPID"; setsid sleep 1000 & ' + ONCE.replace("exit 0", "kill $!; exit 0")))
         self.assert_exit(result, 0)
@@ -218,7 +219,7 @@ class OverHosts(Agents):
             agents.setdefault(host, set()).add(agent)
         self.assertEqual({host: len(pids) for host, pids in agents.items()}, {"node1": 1, "node2": 1})
 
-    def test_a_killed_rank_of_another_host(self):
+    def test_killed_rank_on_another_host_restarts_the_job(self):
         with self.start("-H", "node1,node2", "--restarts", 2, *sh(
                 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'), stdout=-1, stderr=-1) as job:
             seen = sorted(job.stdout.readline() for _ in range(2))
@@ -231,7 +232,7 @@ class OverHosts(Agents):
         told, = own_lines(err)
         self.assertRegex(told, r"^dlaunch: rank 1 \(host node2, pid \d+\) killed by signal 9 \(SIGKILL\) after .*; restart 1 of 2$")
 
-    def test_a_lost_host_is_the_end(self):
+    def test_lost_host_without_spare_ends_the_job(self):
         with self.start("-H", "node1,node2", "--restarts", 2, *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             for _ in range(2):
                 self.assertEqual(job.stdout.readline(), b"up\n")
@@ -249,32 +250,32 @@ class Spares(Agents):
         job = self.start(*hosts, "--restarts", 2, *words, *sh(self.SLEEPS), stdout=-1, stderr=-1)
         seen = sorted(job.stdout.readline() for _ in range(4))
         self.assertEqual(seen, [b"0 0 node1\n", b"0 1 node1\n", b"0 2 node2\n", b"0 3 node2\n"])
-        # The ranks do not wait for a spare host, whose agent has a worker once it is connected.
+        # The ranks do not wait for the spare host. Its agent has a worker once it is connected.
         self.assertTrue(wait_until(lambda: len(self.host(3).find("dlaunch-agent")) == 2, TIMEOUT), "the spare host has no agent")
         return job
 
-    def goes_on_on_the_spare(self, job, timeout=LIMIT):
+    def assert_spare_continues(self, job, timeout=LIMIT):
         out, err = job.communicate(timeout=timeout)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(sorted(lines(out)), ["1 0 node1", "1 1 node1", "1 2 node3", "1 3 node3"], err)
         self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(err))
         return err
 
-    def test_the_ranks_of_a_host_whose_agent_was_killed(self):
+    def test_spare_takes_the_ranks_of_a_killed_agent(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.kill_agents(2)
-            err = self.goes_on_on_the_spare(job)
+            err = self.assert_spare_continues(job)
         self.assertNotIn(b"may still run", err)
 
-    def test_a_host_that_the_hostfile_calls_spare(self):
+    def test_spare_of_the_hostfile_is_used(self):
         (self.dir / "hosts").write_text("node3 slots=2 spare\nnode1 slots=2\nnode2 slots=2\n")
         with self.started(hosts=("--hostfile", "hosts")) as job:
             self.kill_agents(2)
-            self.goes_on_on_the_spare(job)
+            self.assert_spare_continues(job)
         out = self.assert_succeeds("--hostfile", "hosts", *sh("echo $DLAUNCH_HOST")).decode()
         self.assertEqual(sorted(out.split()), ["node1", "node1", "node2", "node2"])
 
-    def test_a_host_with_two_failures_of_its_own_is_replaced(self):
+    def test_host_with_two_own_failures_is_replaced(self):
         script = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" -lt 2 ] || exit 0; '
         script += '[ "$DLAUNCH_RANK" != "$DLAUNCH_ROUND" ] && exec sleep 1000; kill -BUS $$'
         result = self.run_dlaunch("-H", "node2:2,node1:2,node3:2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(script))
@@ -285,18 +286,18 @@ class Spares(Agents):
         self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(result.stderr))
 
     @takes_long
-    def test_the_ranks_of_a_host_that_was_cut_off(self):
+    def test_spare_takes_the_ranks_of_a_cut_off_host(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.bed.head.drop_both_ways(self.host(2))
-            err = self.goes_on_on_the_spare(job, timeout=100)
+            err = self.assert_spare_continues(job, timeout=100)
             self.assertFalse([line for line in self.host(2).strangers().values() if line == "sleep 1000"], "two rounds were alive at once")
         self.assertIn(b"may still run on node2", err)
         self.bed.head.deliver(self.host(2))
-        for pid, line in self.host(2).strangers().items():  # the session that knows nothing of its client's end
+        for pid, line in self.host(2).strangers().items():  # the session does not know that its client has ended
             if line.startswith("sshd: "):
                 os.kill(pid, signal.SIGKILL)
 
-    def test_without_a_spare_the_job_goes_on_with_fewer_ranks(self):
+    def test_shrink_continues_with_fewer_ranks(self):
         script = 'echo "$DLAUNCH_ROUND $RANK/$WORLD_SIZE $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
         with self.start("-H", "node1:1,node2:2,node3:2", "-n", 5, "--restarts", 2, "--shrink", "--env-for", "torch",
                         *sh(script), stdout=-1, stderr=-1) as job:
@@ -308,7 +309,7 @@ class Spares(Agents):
         self.assertEqual(sorted(lines(out)), ["1 0/3 node1", "1 1/3 node3", "1 2/3 node3"], err)
         self.assertIn("dlaunch: the job continues without node2, with 3 ranks on 2 hosts", own_lines(err))
 
-    def test_no_host_is_left_to_shrink_to(self):
+    def test_shrink_without_remaining_hosts_ends_the_job(self):
         with self.start("-H", "node2:1", "--restarts", 2, "--shrink", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             job.stdout.readline()
             self.kill_agents(2)
@@ -316,7 +317,7 @@ class Spares(Agents):
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"--shrink: no host is left", err)
 
-    def test_a_spare_that_is_lost_is_a_note(self):
+    def test_lost_spare_is_a_note(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.kill_agents(3)
             self.assertIn(b"note: lost spare host node3", job.stderr.readline())
@@ -325,7 +326,7 @@ class Spares(Agents):
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"no restart: node2 is lost, and there is no spare host", err)
 
-    def test_too_many_are_refused(self):
+    def test_too_many_spares_are_rejected(self):
         result = self.run_dlaunch("-H", "node1,node2", "--spares", 2, "--restarts", 1, "true")
         self.assert_exit(result, 2)
         self.assertIn(b"the job has 2 hosts", result.stderr)

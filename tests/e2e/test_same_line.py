@@ -1,4 +1,5 @@
-"""The same line on every node: hosts without sshd that may only open connections to the first, in any order of start."""
+"""Tests --same-line: the same command line runs on every node. The hosts have no sshd, may only connect to the first
+host, and start in any order."""
 import contextlib
 import hashlib
 import os
@@ -18,7 +19,7 @@ PORT = 29400
 
 
 class SameLineCase(HostsCase):
-    """Node i of a job is host i + 1 of the testbed. None of them runs an sshd."""
+    """Node i of a job is host i + 1 of the testbed. The hosts have no sshd."""
 
     count = 3
 
@@ -36,7 +37,7 @@ class SameLineCase(HostsCase):
                 str(self.key_file), "--wait-hosts", "60", *map(str, words)]
 
     def on(self, node, words, env=None, before=(DLAUNCH,), stdin=subprocess.DEVNULL):
-        """Starts dlaunch with these words on a node, or what `before` says."""
+        """Starts dlaunch with `words` on a node; `before` may replace the start of the command line."""
         job = subprocess.Popen(self.host(node + 1).command([*before, *map(str, words)]), env=self.env | {MARKER: self.marker} | (env or {}),
                                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
         self.addCleanup(lambda: (job.poll() is None and job.kill(), job.wait(), job.stdout.close(), job.stderr.close()))
@@ -77,7 +78,7 @@ class SameLineCase(HostsCase):
         return bool(self.host(1).sh(f"ss -Htln sport = :{PORT}"))
 
     def await_nodes(self, count):
-        """Waits until that many other nodes are in: connected, and each handshake at rest."""
+        """Waits until `count` other nodes are connected and their handshakes have ended."""
         received = lambda: re.findall(r"bytes_received:\d+", self.host(1).sh(f"ss -Htni state established sport = :{PORT}"))
         self.assertTrue(wait_until(lambda: len(received()) == count, TIMEOUT), "a node is missing")
         self.assertTrue(settle(received), "the handshake did not end")
@@ -89,8 +90,8 @@ class SameLineCase(HostsCase):
 class Torchrun(SameLineCase):
     count = 2
 
-    def test_its_line_of_several_nodes_is_one_job(self):
-        """As its users write it: one line a node, with the key that torchrun has none of."""
+    def test_torchrun_line_of_several_nodes_is_one_job(self):
+        """Users write one line per node. dlaunch requires a key in addition, which torchrun does not have."""
         script = self.dir / "train.py"
         script.write_text("import os\nprint(*(os.environ[n] for n in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'WORLD_SIZE')), os.uname().nodename)\n")
         by_endpoint = ["--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d", f"--rdzv_endpoint=node1:{PORT}"]
@@ -106,8 +107,8 @@ class Torchrun(SameLineCase):
                                  [f"{rank} {rank % 2} {rank // 2} 4 node{1 + rank // 2}" for rank in range(4)])
                 self.assertEqual(second[:2], (0, ""), second)
 
-    def test_two_nodes_of_one_machine(self):
-        """As in the examples of a laptop: the one that comes first is node 0."""
+    def test_two_nodes_on_one_machine(self):
+        """As in examples for a laptop: the first node to start is node 0."""
         words = ["--as", "torchrun", "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_endpoint=localhost:29511",
                  "--no-python", "sh", "-c", "echo $RANK of $WORLD_SIZE"]
         for copy in (0, 1):
@@ -117,16 +118,16 @@ class Torchrun(SameLineCase):
         self.assertEqual([end[0] for end in ends], [0, 0], ends)
         self.assertEqual(sorted("".join(end[1] for end in ends).splitlines()), ["0 of 2", "1 of 2"])
 
-    def test_without_a_key_it_says_what_to_set(self):
+    def test_missing_key_is_reported_with_a_hint(self):
         job = self.on(0, ["--as", "torchrun", "--nnodes=2", "--master-addr=node1", "--node-rank=0", "t.py"])
         _, err = job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 2)
         self.assertIn(b"DLAUNCH_KEY", err)
 
 
-class Unnumbered(SameLineCase):
-    def test_nodes_that_nothing_numbers(self):
-        """Node 0 is where the rendezvous is; the others are numbered by their names, whoever comes first."""
+class NodesWithoutNumbers(SameLineCase):
+    def test_nodes_without_numbers_are_numbered_by_name(self):
+        """Node 0 is the host of the rendezvous; the other nodes are numbered by name, in any order of start."""
         words = [*self.line("-v"), "-N", "1", *sh("echo $DLAUNCH_RANK $(uname -n)")]
         for order in ((2, 1, 0), (0, 1, 2)):
             with self.subTest(order=order):
@@ -136,7 +137,7 @@ class Unnumbered(SameLineCase):
                 self.assertEqual([end[0] for end in ends], [0, 0, 0], ends)
                 self.assertEqual(sorted(ends[0][1].splitlines()), ["0 node1", "1 node2", "2 node3"])
 
-    def test_numbers_that_are_said_are_kept(self):
+    def test_given_node_numbers_are_kept(self):
         words = [*self.line("-v"), "-N", "1", *sh("echo $DLAUNCH_RANK $(uname -n)")]
         for node, number in ((1, []), (2, ["--node-rank", 1]), (0, [])):
             self.on(node, [words[0], *number, *words[1:]])
@@ -144,14 +145,14 @@ class Unnumbered(SameLineCase):
         self.assertEqual((first[0], sorted(first[1].splitlines())), (0, ["0 node1", "1 node3", "2 node2"]), first[2])
 
 
-class Ranges(SameLineCase):
-    """--nodes MIN:MAX, by torchrun's words."""
+class NodeRanges(SameLineCase):
+    """--nodes MIN:MAX, with options of torchrun."""
 
     def range(self, nodes, last_call):
         return ["--as", "torchrun", f"--nnodes={nodes}", "--nproc_per_node=1", "--rdzv_backend=c10d", f"--rdzv_endpoint=node1:{PORT}",
                 f"--rdzv_conf=last_call_timeout={last_call}", "--no-python", "sh", "-c", "echo $RANK of $WORLD_SIZE: $(uname -n)"]
 
-    def test_as_many_as_come(self):
+    def test_job_starts_with_the_nodes_that_have_connected(self):
         for come, wait, out in (((0,), 2, ["0 of 1: node1"]), ((0, 2), 10, ["0 of 2: node1", "1 of 2: node3"])):
             with self.subTest(come=come):
                 self.jobs.clear()
@@ -162,13 +163,13 @@ class Ranges(SameLineCase):
                 self.assertEqual(sorted(ends[0][1].splitlines()), out, ends)
                 self.assertIn("the number of nodes does not change after the start", ends[0][2])
 
-    def test_with_the_most_it_starts_at_once(self):
+    def test_job_starts_at_once_with_the_maximum(self):
         for node in (1, 0):
             self.on(node, self.range("1:2", 1000), env={"DLAUNCH_KEY": KEY})
         ends = self.ends()
         self.assertEqual(([end[0] for end in ends], sorted(ends[0][1].splitlines())), ([0, 0], ["0 of 2: node1", "1 of 2: node2"]), ends)
 
-    def test_fewer_than_the_least_are_waited_for(self):
+    def test_job_waits_for_the_minimum(self):
         words = ["--as", "torchrun", "--wait-hosts", 3] + self.range("2:3", 0)[2:]
         self.on(0, words, env={"DLAUNCH_KEY": KEY})
         (code, _, err), = self.ends()
@@ -179,7 +180,7 @@ class Ranges(SameLineCase):
 class OtherLaunchers(SameLineCase):
     count = 2
 
-    def test_lines_that_are_started_on_each_node_are_one_job(self):
+    def test_lines_of_msrun_and_deepspeed_are_one_job(self):
         (self.dir / "hosts").write_text("node1 slots=2\nnode2 slots=2\n")
         msrun = ["msrun", "--worker_num=4", "--local_worker_num=2", "--master_addr=node1", f"--master_port={PORT}", "--join=True",
                  f"--log_dir={self.dir}/logs"]
@@ -201,7 +202,7 @@ class OtherLaunchers(SameLineCase):
 
 
 class OneJob(SameLineCase):
-    def test_in_any_order(self):
+    def test_nodes_start_in_any_order(self):
         for order in ((0, 1, 2), (2, 1, 0)):
             with self.subTest(order=order):
                 self.start_all("-N", 2, "--label", *sh("echo $RANK_ID of $RANK_SIZE on $(hostname)"), order=order)
@@ -213,14 +214,14 @@ class OneJob(SameLineCase):
                 self.assertEqual(others, [(0, "", "")] * 2)
                 self.assertFalse(self.listens())
 
-    def test_the_jobs_code_is_every_nodes(self):
+    def test_exit_code_is_the_same_on_every_node(self):
         self.start_all("-N", 1, *sh("[ $RANK_ID = 2 ] && exit 7; sleep 100"))
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [7, 7, 7])
         self.assertIn("rank 2 (host node3", ends[0][2])
         self.assertEqual([end[1:] for end in ends[1:]], [("", "")] * 2)
 
-    def test_nodes_need_no_way_but_to_the_first_and_nothing_listens_while_it_runs(self):
+    def test_nodes_connect_to_the_first_only_and_no_port_stays_open(self):
         addresses = self.bed.addresses()
         for node, other in ((2, 3), (3, 2)):
             self.host(node).sh(f"ip route add unreachable {addresses[f'node{other}']}")
@@ -231,8 +232,8 @@ class OneJob(SameLineCase):
         self.kill(0, signal.SIGTERM)
         self.assertEqual([end[0] for end in self.ends()], [143] * 3)
 
-    def test_the_port_is_at_one_address(self):
-        """The one by which the others know node 0."""
+    def test_port_is_open_at_one_address(self):
+        """The address is the one by which the other nodes know node 0."""
         self.node(0, "true")
         self.assertTrue(wait_until(self.listens, TIMEOUT), "no port is open")
         places = [line.split()[3] for line in self.host(1).sh(f"ss -Htln sport = :{PORT}").splitlines()]
@@ -240,21 +241,21 @@ class OneJob(SameLineCase):
         self.kill(0, signal.SIGTERM)
         self.ends()
 
-    def test_slots_are_each_nodes_own(self):
+    def test_each_node_sets_its_own_slots(self):
         self.start_all("--fake-devices", 2, *sh("echo $RANK_ID $DEVICE_ID"))
         self.assertEqual(len(self.ends()[0][1].splitlines()), 6)
 
-    def test_much_output_is_whole(self):
+    def test_large_output_is_complete(self):
         self.start_all("-N", 1, "head", "-c", "8388608", "/dev/zero")
         first = self.ends()[0]
         self.assertEqual((first[0], first[1].count("\0"), first[2]), (0, 3 * 8388608, ""))
 
-    def test_ranks_of_torch_meet_at_node_0s_address(self):
+    def test_master_address_is_the_address_of_node_0(self):
         self.start_all("-N", 1, "--env-for", "torch", *sh("echo $MASTER_ADDR $RANK"))
         self.assertEqual(sorted(self.ends()[0][1].splitlines()), [f"{self.bed.addresses()['node1']} {rank}" for rank in range(3)])
 
-    def test_an_mpi_program(self):
-        """PMI's fences go over these links as over ssh's."""
+    def test_mpi_program_runs(self):
+        """PMI fences use these links in the same way as links over ssh."""
         body = """
 space = init()
 ask(f"cmd=put kvsname={space} key=host{rank} value={os.uname().nodename}")
@@ -268,38 +269,38 @@ finalize()
 
 
 class Ends(SameLineCase):
-    def assert_all_over(self, killed):
+    def assert_all_ended(self, killed):
         ends = self.ends()
         self.assertTrue(wait_until(lambda: not self.bed.left(), 10), self.bed.left())
         return [end for node, end in enumerate(ends) if node != killed]
 
-    def test_a_node_that_is_killed_is_named_and_all_end(self):
+    def test_killed_node_is_named_and_all_nodes_end(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
         self.kill(1)
-        first, other = self.assert_all_over(1)
+        first, other = self.assert_all_ended(1)
         self.assertEqual(first[0], 125, first)
         self.assertIn("node2: the connection closed", first[2])
         self.assertEqual(other[0], 125)
 
-    def test_an_agent_that_is_killed_leaves_nothing(self):
+    def test_killed_agent_leaves_no_process(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
         kill_together(*self.host(2).find("dlaunch-agent"))
-        first, *_ = self.assert_all_over(None)
+        first, *_ = self.assert_all_ended(None)
         self.assertEqual(first[0], 125, first)
         self.assertIn("node2", first[2])
         self.assertIn("no process of the job is left on node2", first[2])
 
-    def test_the_launcher_killed_leaves_nothing(self):
+    def test_killed_launcher_leaves_no_process(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
         self.kill(0)
-        for code, out, err in self.assert_all_over(0):
+        for code, out, err in self.assert_all_ended(0):
             self.assertEqual((code, out), (125, ""))
             self.assertIn("lost node 0", err)
 
-    def test_a_node_told_to_end_says_so(self):
+    def test_node_that_gets_sigterm_is_named(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
         self.kill(2, signal.SIGTERM)
@@ -308,7 +309,7 @@ class Ends(SameLineCase):
         self.assertIn("node3 received a termination signal", ends[0][2])
         self.assertIn("interrupted by SIGTERM", ends[0][2])
 
-    def test_a_node_told_twice_does_not_wait_for_the_launcher(self):
+    def test_second_sigterm_to_a_node_does_not_wait_for_the_launcher(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
         self.kill(0, signal.SIGSTOP)
@@ -320,14 +321,14 @@ class Ends(SameLineCase):
         self.assertEqual(self.jobs[2].wait(TIMEOUT), 143)
         self.assertEqual(self.sleepers(2), [])
         self.kill(0, signal.SIGCONT)
-        self.jobs[0].send_signal(signal.SIGCONT)  # nsenter stops with what it starts
+        self.jobs[0].send_signal(signal.SIGCONT)  # a stopped child stops nsenter, too
         self.assertEqual([end[0] for end in self.ends()], [143] * 3)
 
-    def test_a_node_told_to_end_preempts_the_job_and_may_be_told_again(self):
+    def test_repeated_sigterm_to_a_node_preempts_the_job(self):
         script = 'trap "sleep 3; echo saved $DLAUNCH_RANK; exit 0" USR2; sleep 1000 & while :; do wait; done'
         self.start_all("-N", 1, "--checkpoint-signal", "USR2", "--grace", 20, "sh", "-c", script)
         self.await_sleepers()
-        self.kill(2, signal.SIGUSR1)  # as a step's signal; the agent, which gets it then, is not told here
+        self.kill(2, signal.SIGUSR1)  # the signal of a step; here the agent does not get it
         for _ in range(2):
             self.kill(2, signal.SIGTERM)
             time.sleep(0.3)
@@ -337,8 +338,8 @@ class Ends(SameLineCase):
         self.assertIn("preempted by SIGTERM to an agent", ends[0][2])
 
     @takes_long
-    def test_a_cut_link_ends_both_sides(self):
-        """Also one that has much to carry: what it does not take any more must not hide that the agent has ended."""
+    def test_cut_link_ends_both_sides(self):
+        """Also a link with much output: a full link must not hide that the agent has ended."""
         writes = "[ $NODE_RANK != 1 ] || while :; do head -c 100000 /dev/zero | tr '\\0' x; sleep 0.05; done"
         self.start_all("-N", 8, "--oversubscribe", "--env-for", "torch", *sh(f"sleep 1000 & {writes}; wait"))
         self.await_sleepers()
@@ -347,7 +348,7 @@ class Ends(SameLineCase):
         self.assertEqual([end[0] for end in ends], [125] * 3, ends)
         self.assertIn("node2: the agent stopped sending heartbeats", ends[0][2])
 
-    def test_interrupted_before_all_are_in(self):
+    def test_interrupt_ends_the_wait_for_nodes(self):
         self.node(0, "true")
         self.node(1, "true")
         self.await_nodes(1)
@@ -357,24 +358,24 @@ class Ends(SameLineCase):
         self.assertIn("interrupted by SIGTERM", ends[1][2])
 
 
-class Refusals(SameLineCase):
+class Rejections(SameLineCase):
     count = 2
 
-    def refused(self, node_words, first_words=(), first_line=None):
-        """What node 0 and node 1 say, which are started with different words."""
+    def rejected(self, node_words, first_words=(), first_line=None):
+        """Starts node 0 and node 1 with different command lines. Returns their ends."""
         self.on(0, [*(first_line or self.line()), "--node-rank", "0", *(first_words or ("true",))])
         self.on(1, node_words)
         return self.ends()
 
-    def test_another_program_line(self):
-        first, second = self.refused([*self.line(), "--node-rank", "1", "false"])
+    def test_different_program_is_rejected(self):
+        first, second = self.rejected([*self.line(), "--node-rank", "1", "false"])
         self.assertEqual((first[0], second[0]), (2, 2))
         for said in (first[2], second[2]):
             self.assertIn('different command lines: "false" on the node, "true" on node 0', said)
             self.assertIn("node 1 (node2, 10.77.0.3)", said)
 
-    def test_another_dlaunch(self):
-        """Of another build: its agent is another one."""
+    def test_different_build_of_dlaunch_is_rejected(self):
+        """Another build has another agent."""
         other = self.dir / "dlaunch"
         agent = hashlib.sha256(pathlib.Path(DLAUNCH).with_name("dlaunch-agent").read_bytes()).hexdigest()
         program = pathlib.Path(DLAUNCH).read_bytes()
@@ -390,30 +391,31 @@ class Refusals(SameLineCase):
                                    rf"dlaunch \S+, agent {agent[:12]} on node 0")
             self.assertIn("node 1 (node2, 10.77.0.3)", said)
 
-    def test_another_count(self):
-        first, second = self.refused([*self.line(nodes=3), "--node-rank", "1", "true"])
+    def test_different_number_of_nodes_is_rejected(self):
+        first, second = self.rejected([*self.line(nodes=3), "--node-rank", "1", "true"])
         self.assertEqual((first[0], second[0]), (2, 2))
         for said in (first[2], second[2]):
             self.assertIn("different numbers of nodes: 3 on the node, 2 on node 0", said)
 
-    def test_an_index_twice(self):
-        """The second is refused on both sides; the job goes on with those that are in, two of them on one host."""
+    def test_duplicate_node_number_is_rejected(self):
+        """Both sides reject the second node. The job continues with the connected nodes, two of which are on one host.
+        """
         def start(node, index):
             return self.on(node, [*self.line(nodes=3), "--node-rank", str(index), "-N", "1", *sh("echo $DLAUNCH_HOST")])
 
         first = start(0, 0)
         twins = [start(1, 1), start(1, 1)]
         self.assertTrue(wait_until(lambda: any(twin.poll() is not None for twin in twins), TIMEOUT))
-        refused, admitted = sorted(twins, key=lambda twin: twin.poll() is None)
-        self.assertEqual(refused.wait(), 2)
-        self.assertIn("duplicate node number 1: already connected: node 1 (node2, 10.77.0.3)", refused.stderr.read().decode())
+        rejected, admitted = sorted(twins, key=lambda twin: twin.poll() is None)
+        self.assertEqual(rejected.wait(), 2)
+        self.assertIn("duplicate node number 1: already connected: node 1 (node2, 10.77.0.3)", rejected.stderr.read().decode())
         last = start(1, 2)
         out, err = first.communicate(timeout=TIMEOUT)
         self.assertEqual((first.returncode, sorted(lines(out))), (0, ["10.77.0.3-1", "10.77.0.3-2", "node1"]), err)
         self.assertIn(b"was refused: duplicate node number 1", err)
         self.assertEqual((admitted.wait(), last.wait()), (0, 0))
 
-    def test_another_key(self):
+    def test_different_key_is_rejected(self):
         other = self.dir / "other"
         other.write_text("another key, which is long enough")
         other.chmod(0o600)
@@ -425,7 +427,7 @@ class Refusals(SameLineCase):
         self.assertIn("node 0 has a different key", second[2])
         self.assertIn("1 connection without the job's key (from 10.77.0.3)", first[2])
 
-    def test_a_node_that_never_comes(self):
+    def test_missing_node_times_out(self):
         start = time.monotonic()
         self.on(0, [*self.line("--wait-hosts", 2), "--node-rank", "0", "true"])
         (code, _, said), = self.ends()
@@ -433,13 +435,13 @@ class Refusals(SameLineCase):
         self.assertIn("timed out waiting for node 1 at 10.77.0.2:29400", said)
         self.assertLess(time.monotonic() - start, 6)
 
-    def test_a_launcher_that_never_comes(self):
+    def test_missing_launcher_times_out(self):
         self.on(1, [*self.line("--wait-hosts", 2), "--node-rank", "1", "true"])
         (code, _, said), = self.ends()
         self.assertEqual(code, 125)
         self.assertIn(f"node1:{PORT}", said)
 
-    def test_a_way_that_is_shut(self):
+    def test_dropped_packets_time_out(self):
         """Packets to node 0 are lost without an answer, as a firewall drops them."""
         self.bed.head.drop_both_ways(self.host(2))
         for node in range(2):
@@ -449,7 +451,7 @@ class Refusals(SameLineCase):
         self.assertIn("timed out waiting for node 1 at 10.77.0.2:29400", first[2])
         self.assertIn(f"check the connection to node1:{PORT}", second[2])
 
-    def test_what_is_missing_is_named(self):
+    def test_missing_options_are_named(self):
         for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "--node-rank I"),
                             (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "node 2 of 2 nodes"),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
@@ -461,16 +463,17 @@ class Refusals(SameLineCase):
                 self.assert_exit(done, 2)
                 self.assertIn(told, done.stderr.decode())
 
-    def test_a_key_that_others_may_read(self):
+    def test_key_file_readable_by_others_is_rejected(self):
         self.key_file.chmod(0o644)
         done = self.run_dlaunch(*self.line(), "--node-rank", "0", "true")
         self.assert_exit(done, 2)
         self.assertIn("other users can read or write the file", done.stderr.decode())
 
 
-class TheKey(SameLineCase):
-    def test_is_nowhere(self):
-        """In no argv, environment of a rank or of dlaunch, report, plan or log, and in no file that others may read."""
+class KeySecrecy(SameLineCase):
+    def test_key_is_not_visible_to_others(self):
+        """The key is not in arguments, environments of ranks and of dlaunch, reports, plans and logs, and not in files
+        that others may read."""
         report, begun = self.dir / "report.json", self.dir / "begun"
         begun.touch()
         words = [word for word in self.line("-vv", "--report", report, "-x", "DLAUNCH_*", "-N", 1, *sh("env; exec sleep 1000"))
@@ -482,7 +485,7 @@ class TheKey(SameLineCase):
         looked_at = []
         for host in list(self.bed.hosts.values()):
             for pid, line in host.strangers().items():
-                if line.startswith("nsenter "):  # this test's way to start it there
+                if line.startswith("nsenter "):  # starts dlaunch on a host of the testbed
                     continue
                 self.assertNotIn(KEY, line)
                 environment = of_process(pid, "environ")
@@ -501,7 +504,7 @@ class TheKey(SameLineCase):
         self.assert_exit(dry, 0)
         self.assertNotIn(key, dry.stdout + dry.stderr)
 
-    def test_without_the_mode_ranks_do_not_have_it_either(self):
+    def test_key_is_removed_from_the_environment_without_same_line(self):
         done = self.assert_succeeds("-n", 1, "env", env={"DLAUNCH_KEY": KEY})
         self.assertNotIn(b"DLAUNCH_KEY", done)
 
@@ -514,9 +517,9 @@ class Strangers(SameLineCase):
         with open(f"/proc/{pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
-    def test_cost_little_and_are_told_once(self):
-        """Idle ones, garbage, HTTP, TLS, half a hello, a hello and a wrong proof: then the node comes."""
-        alone = self.time_of_a_job()
+    def test_connections_of_strangers_cost_little_and_are_reported_once(self):
+        """Idle connections, garbage, HTTP, TLS, half a hello, and a hello with a wrong proof precede the node."""
+        alone = self.seconds_of_a_job()
         self.node(0, "-v", "true")
         self.assertTrue(wait_until(self.listens, TIMEOUT))
         before = self.memory()
@@ -549,12 +552,12 @@ sys.stdin.read()
 """
         with subprocess.Popen(self.host(2).command(["python3", "-c", script]), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as noise:
             self.assertEqual(noise.stdout.readline(), b"said\n")
-            if not SANITIZED:  # asan keeps what is freed
+            if not SANITIZED:  # asan keeps freed memory
                 self.assertLess(self.memory() - before, 1024)
-            self.the_node_comes(alone)
+            self.assert_node_connects(alone)
 
-    def time_of_a_job(self):
-        """Seconds that two nodes take which nobody else calls."""
+    def seconds_of_a_job(self):
+        """The seconds that two nodes take without strangers."""
         self.node(0, "true")
         self.assertTrue(wait_until(self.listens, TIMEOUT))
         start = time.monotonic()
@@ -562,8 +565,8 @@ sys.stdin.read()
         self.assertEqual([code for code, _, _ in self.ends()], [0, 0])
         return time.monotonic() - start
 
-    def the_node_comes(self, alone):
-        """And the job runs as if nobody else had called."""
+    def assert_node_connects(self, alone):
+        """The job runs as fast as without strangers."""
         start = time.monotonic()
         self.node(1, "-v", "true")
         first, second = self.ends()
@@ -574,15 +577,15 @@ sys.stdin.read()
         self.assertIn("(from 10.77.0.3)", told[0])
 
 
-class Places(SameLineCase):
+class Environments(SameLineCase):
     count = 2
 
-    def test_one_node_is_a_job_like_any_other(self):
+    def test_single_node_is_a_normal_job(self):
         self.on(0, ["--same-line", "-n", "1", "echo", "here"], env={"PET_NNODES": "1", "PET_NODE_RANK": "0"})
         self.assertEqual(self.ends(), [(0, "here\n", "")])
 
-    def test_a_copy_on_each_node_without_the_mode_is_refused(self):
-        """Where the place says that there are several nodes, each copy would run the whole job."""
+    def test_copies_without_same_line_are_rejected(self):
+        """If the environment shows several nodes, each copy would run the whole job."""
         for env, said in (({"PET_NNODES": "2", "PET_NODE_RANK": "1", "PET_MASTER_ADDR": "node1"}, "PET_NNODES=2: this is one of 2 copies"),
                           ({"AWS_BATCH_JOB_NUM_NODES": "3", "AWS_BATCH_JOB_NODE_INDEX": "0"}, "AWS_BATCH_JOB_NUM_NODES=3: this is one of 3 copies")):
             with self.subTest(said):
@@ -594,7 +597,7 @@ class Places(SameLineCase):
                 nested = self.assert_succeeds("--ignore-resource-manager", "-n", 1, DLAUNCH, "-n", 1, "echo", "nested", env=env)
                 self.assertEqual(nested, b"nested\n")
 
-    def test_ranks_see_their_own_nodes_index(self):
+    def test_ranks_have_the_index_of_their_own_node(self):
         words = [*self.line(), "-N", "1", *sh("echo $DLAUNCH_RANK $JOB_COMPLETION_INDEX $AWS_BATCH_JOB_NODE_INDEX")]
         for node in (1, 0):
             self.on(node, [*words[:1], "--node-rank", node, *words[1:]],
@@ -602,21 +605,21 @@ class Places(SameLineCase):
         first, _ = self.ends()
         self.assertEqual((first[0], sorted(first[1].splitlines())), (0, ["0 0 5", "1 1 6"]), first[2])
 
-    def test_a_plan_waits_for_nobody(self):
+    def test_dry_run_does_not_wait_for_nodes(self):
         self.on(0, ["--same-line", "--nodes", "2", "--node-rank", "1", "-N", "2", "--dry-run", "true"])
         (code, plan, said), = self.ends()
         self.assertEqual((code, said), (0, ""))
         self.assertIn("the other nodes have not connected", plan)
 
-    def test_torchruns_variables(self):
+    def test_variables_of_torchrun_number_the_nodes(self):
         words = ["--same-line", "--key-file", str(self.key_file), "-N", "1", *sh("echo $RANK_ID")]
         for node in (1, 0):
             self.on(node, words, env={"PET_NNODES": "2", "PET_NODE_RANK": str(node), "PET_MASTER_ADDR": "node1", "PET_MASTER_PORT": "29500"})
         first, second = self.ends()
         self.assertEqual((first[0], sorted(first[1].split()), second[0]), (0, ["0", "1"], 0), first[2])
 
-    def test_aws_batchs_variables(self):
-        """The main node is no other's index 0, and its address is told to the others alone."""
+    def test_variables_of_aws_batch_number_the_nodes(self):
+        """The index of the main node may differ from 0, and only the other nodes know its address."""
         words = ["--same-line", "--key-file", str(self.key_file), "-N", "1", *sh("echo $RANK_ID $(hostname) $AWS_BATCH_JOB_NODE_INDEX")]
         batch = {"AWS_BATCH_JOB_NUM_NODES": "2", "AWS_BATCH_JOB_MAIN_NODE_INDEX": "1"}
         address = {"AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": self.bed.addresses()["node1"]}
@@ -626,9 +629,9 @@ class Places(SameLineCase):
         self.assertEqual((first[0], sorted(first[1].splitlines()), second[0]), (0, ["0 node1 1", "1 node2 0"], 0), first[2])
 
 
-class BelowSrun(HostsCase):
-    def test_torchruns_line_in_tasks_of_srun(self):
-        """One torchrun on each node, as batch scripts have it. Which node it is on tells what ranks of srun's lines find."""
+class InsideSrun(HostsCase):
+    def test_torchrun_line_in_tasks_of_srun_is_one_job(self):
+        """Batch scripts start one torchrun per node. The variables of srun number the nodes."""
         link, key, program = self.dir / "torchrun", self.dir / "key", self.dir / "t.py"
         link.symlink_to(DLAUNCH)
         key.touch(0o600)

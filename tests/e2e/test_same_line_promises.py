@@ -1,4 +1,4 @@
-"""The five promises over nodes that connect to the first by themselves: each failure on each node, in any order of start."""
+"""Tests the five promises (docs/design.md) with --same-line: each failure on each node, in any order of start."""
 import hashlib
 import os
 import pathlib
@@ -16,11 +16,11 @@ from test_torch import DDP, PYTHON, NO_TORCH
 
 class Promises(SameLineCase):
     def in_shell(self, script, *words, **options):
-        """Node 0, by a shell's line in which "$@" is dlaunch's."""
+        """Starts node 0 by a shell script, in which "$@" is the command line of dlaunch."""
         return self.node(0, *words, before=["sh", "-c", script, "sh", DLAUNCH], **options)
 
     def assert_codes(self, code):
-        """All nodes end with it, and only the first says why: returned."""
+        """All nodes exit with `code`, and only the first node prints a reason. Returns the end of the first node."""
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [code] * self.count, ends)
         self.assertEqual([end[1:] for end in ends[1:]], [("", "")] * (self.count - 1))
@@ -28,8 +28,8 @@ class Promises(SameLineCase):
         return ends[0]
 
 
-class WhoFails(Promises):
-    def test_a_rank_on_each_node(self):
+class Failures(Promises):
+    def test_failed_rank_on_each_node_is_named(self):
         for node in range(self.count):
             with self.subTest(node=node):
                 self.start_all("-N", 1, *sh(f"[ $RANK_ID != {node} ] || {{ echo last words >&2; kill -SEGV $$; }}; setsid sleep 1000 & wait"),
@@ -38,7 +38,7 @@ class WhoFails(Promises):
                 self.assertIn("| last words", said)
                 self.assertIn(f"rank {node} (host node{node + 1}", said)
 
-    def test_each_process_of_each_agent(self):
+    def test_killed_agent_process_on_each_node_is_named(self):
         for node in range(self.count):
             for which in ("guardian", "worker"):
                 with self.subTest(node=node, which=which):
@@ -50,7 +50,7 @@ class WhoFails(Promises):
                     self.assertIn(f"no process of the job is left on node{node + 1}", said)
                     self.assertIn(f"node{node + 1}: lost the connection to the agent", said)
 
-    def test_ctrl_c_on_each_node(self):
+    def test_interrupt_on_each_node_ends_the_job(self):
         for node, number in ((0, signal.SIGINT), (1, signal.SIGINT), (2, signal.SIGINT), (1, signal.SIGHUP)):
             with self.subTest(node=node, signal=number.name):
                 self.start_all("-N", 1, "sleep", "1000")
@@ -62,18 +62,18 @@ class WhoFails(Promises):
                 if node != 0:
                     self.assertIn(f"node{node + 1} received a termination signal", said)
 
-    def test_timeout(self):
+    def test_timeout_names_running_ranks(self):
         self.start_all("-N", 1, "--timeout", 1, "sleep", "1000")
         self.assertIn("ranks 0-2 were still running", self.assert_codes(124)[2])
 
 
-class StandingStill(Promises):
-    """Nodes that are stopped and never continued: no packet says so, only the 15 s of three missed heartbeats."""
+class StoppedNodes(Promises):
+    """Stopped nodes that are not continued: only three missed heartbeats (15 s) reveal them."""
 
     count = 4
 
-    def test_nodes_that_are_stopped_are_named_and_go_once_they_are_continued(self):
-        """The dlaunch of one, and on another its agent as well, all at the same time."""
+    def test_stopped_nodes_are_named_and_end_once_continued(self):
+        """On one node dlaunch is stopped, on another node dlaunch and its agent, at the same time."""
         self.start_all("-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
         self.await_sleepers()
         stopped = self.launchers(1) + self.launchers(2) + self.host(3).find("dlaunch-agent")
@@ -86,19 +86,19 @@ class StandingStill(Promises):
         for name in ("node2", "node3"):
             self.assertRegex(said.decode(), rf"processes may be left: {name}")
         self.assertTrue(wait_until(lambda: not self.host(1).strangers() and not self.host(4).strangers(), TIMEOUT), self.bed.left())
-        # An agent that runs ends its ranks when it has heard nothing for as long.
+        # A running agent ends its ranks after the same time without messages.
         self.assertTrue(wait_until(lambda: not self.sleepers(1) and not self.host(2).find("dlaunch-agent"), TIMEOUT), self.bed.left())
         self.assertEqual(len(self.sleepers(2)), 2, "what is stopped ends nothing")
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
         for node in (1, 2):
-            self.jobs[node].send_signal(signal.SIGCONT)  # nsenter stops with what it starts
+            self.jobs[node].send_signal(signal.SIGCONT)  # a stopped child stops nsenter, too
             self.assertEqual((self.jobs[node].wait(TIMEOUT), self.jobs[node].stdout.read(), self.jobs[node].stderr.read()), (125, b"", b""))
         self.assert_hosts_clean()
 
 
 class Streams(Promises):
-    def test_64_mib_of_one_node_are_whole(self):
+    def test_64_mib_from_one_node_are_complete(self):
         self.start_all("-N", 1, *sh("[ $RANK_ID != 1 ] || yes 0123456789abcdef | head -c 67108864"), order=(1, 2, 0))
         out, err = self.jobs[0].communicate(timeout=120)
         self.assertEqual(len(out), 64 << 20, err)
@@ -114,7 +114,7 @@ class Streams(Promises):
         out, err = self.jobs[0].communicate(data, timeout=30)
         self.assertEqual(lines(out), [f"{hashlib.sha256(data).hexdigest()}  -"] * 3, err)
 
-    def test_a_reader_that_goes_away(self):
+    def test_closed_reader_ends_the_job(self):
         self.in_shell('{ "$@"; echo code $? >&2; } | head -2', "-N", 1, "yes")
         for node in (1, 2):
             self.node(node, "-N", 1, "yes")
@@ -122,15 +122,15 @@ class Streams(Promises):
         self.assertEqual(first, (0, "y\ny\n", "code 141\n"))
         self.assertEqual([end[0] for end in others], [141, 141])
 
-    def test_a_full_disk(self):
+    def test_full_disk_ends_the_job(self):
         self.in_shell('"$@" >/dev/full', "-N", 1, "yes")
         for node in (1, 2):
             self.node(node, "-N", 1, "yes")
         self.assertIn("cannot write stdout: No space left on device", self.assert_codes(1)[2])
 
 
-class Places(Promises):
-    def test_ipv6(self):
+class Environments(Promises):
+    def test_ipv6_addresses_work(self):
         for number in (1, 2, 3):
             self.host(number).sh(f"ip addr add fd00:77::{number}/64 dev eth0 nodad")
         for order, at in (((0, 1, 2), f"[fd00:77::1]:{PORT}"), ((2, 1, 0), "fd00:77::1")):
@@ -140,8 +140,8 @@ class Places(Promises):
                 _, out, said = self.assert_codes(0)
                 self.assertEqual((sorted(out.splitlines()), said), ([f"{rank} fd00:77::1" for rank in range(3)], ""))
 
-    def test_an_ordinary_user(self):
-        """Without a home, and with what a rank leaves in a session of its own."""
+    def test_ordinary_user_without_home(self):
+        """The ranks leave a process in another session."""
         nobody = pwd.getpwnam("nobody")
         os.chown(self.key_file, nobody.pw_uid, nobody.pw_gid)
         self.dir.chmod(0o755)
@@ -158,7 +158,7 @@ class Programs(Promises):
             with self.subTest(library):
                 if not shutil.which(f"mpicc.{library}"):
                     self.skipTest(f"no mpicc.{library}: scripts/install-packages mpi")
-                for _ in range(4):  # MPICH over UCX hangs now and then in MPI_Finalize, under any launcher (docs/mpi.md)
+                for _ in range(4):  # MPICH over UCX sometimes hangs in MPI_Finalize, under any launcher (docs/mpi.md)
                     self.start_all("-N", 2, "--timeout", 15, "-x", "UCX_TCP_PUT_ENABLE=n", program(f"{library}/mpi_hello"))
                     code, out, said = self.ends()[0]
                     if code != 124:
@@ -167,7 +167,7 @@ class Programs(Promises):
                 self.assertEqual({rank: found[:2] for rank, found in hellos(out.encode()).items()},
                                  {rank: (6, f"node{rank // 2 + 1}") for rank in range(6)})
 
-    def test_a_training_by_a_link_named_torchrun(self):
+    def test_training_runs_through_a_link_named_torchrun(self):
         if NO_TORCH:
             self.skipTest(f"{PYTHON}: {NO_TORCH.splitlines()[-1]}: scripts/install-packages torch")
         link = pathlib.Path(self.dir, "torchrun")

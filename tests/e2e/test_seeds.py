@@ -1,6 +1,7 @@
-"""Every launch command of the documents that dlaunch was made from runs: mpirun's unchanged but for made-up names, by a link
-of mpirun's name; the scripts as examples/mindspore has them. seeds/commands.txt lists each with its document and the test
-that runs it; where the documents are (DLAUNCH_SEEDS, ../shared/seeds), a command that the list lacks fails."""
+"""Tests every launch command of the documents for which dlaunch was made: commands of mpirun run unchanged, except for
+invented names, through a link named mpirun; scripts run as in examples/mindspore. seeds/commands.txt lists each command
+with its document and its test. If the documents exist (DLAUNCH_SEEDS, ../shared/seeds), a command missing in the list
+fails."""
 import os
 import pathlib
 import re
@@ -23,7 +24,7 @@ LIST = HERE / "seeds" / "commands.txt"
 DOCUMENTS = pathlib.Path(os.environ.get("DLAUNCH_SEEDS") or HERE.parents[2] / "shared" / "seeds")
 EXAMPLES = HERE.parents[1] / "examples" / "mindspore"
 DBNET = "--config configs/det/dbnet/db_r50_icdar15.yaml"
-# What python, pytest and the like are here: they say what they were given, and fail as FAILING says.
+# Replaces python, pytest and similar programs: prints its arguments, and fails if its rank is FAILING.
 STAND_IN = r"""#!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-$RANK_ID}
 echo "$rank of ${OMPI_COMM_WORLD_SIZE:-$RANK_SIZE} on $(uname -n): ${0##*/} $*; data $DATA_PATH, sees $CUDA_VISIBLE_DEVICES"
@@ -43,30 +44,30 @@ def listed():
 
 
 class Documents:
-    """They are no part of the repository; where they are, the list must have all that they have."""
+    """The documents are not part of the repository. If they exist, the list must contain all their commands."""
 
-    def test_the_documents_have_no_other(self):
+    def test_list_contains_every_command_of_the_documents(self):
         found = [(file.stem.split("_")[0], command) for file in sorted(DOCUMENTS.glob("*.txt"))
                  for command in extract.commands(file.read_text())]
         self.assertTrue(found)
         rows = listed()
         for document, command in found:
             with self.subTest(document=document):
-                # Prose may go on after a command.
+                # Prose may follow a command.
                 self.assertTrue(any(document == row[0] and command.startswith(row[2]) for row in rows), command)
         for document, _, command in rows:
             self.assertTrue(any(document == other[0] and other[1].startswith(command) for other in found), command)
 
 
 class List(*([Documents] if DOCUMENTS.is_dir() else []), unittest.TestCase):
-    def test_each_has_a_test(self):
+    def test_each_command_has_a_test(self):
         tests = {name for case in (OneHost, SeveralHosts, Network) for name in dir(case)}
         for _, test, command in listed():
             self.assertIn("test_" + test, tests, command)
 
 
 class Shell:
-    """Mixed into a Case: a shell whose mpirun and dlaunch are the binary under test."""
+    """A mixin for a Case: a shell whose mpirun and dlaunch are the tested binary."""
 
     def setUp(self):
         super().setUp()
@@ -78,14 +79,14 @@ class Shell:
             self.script(name, STAND_IN)
         self.script("hccn_tool", HCCN_TOOL)
         self.env["PATH"] = f"{self.bin}:/usr/bin:/bin:/usr/sbin:/sbin"
-        self.env["DLAUNCH_OVERSUBSCRIBE"] = "true"  # wherever the tests run
+        self.env["DLAUNCH_OVERSUBSCRIBE"] = "true"  # the machine may have few cores
 
     def script(self, name, text):
         (self.bin / name).write_text(text)
         (self.bin / name).chmod(0o755)
 
     def shell(self, command, code=0, **options):
-        """The command, awaited where the document leaves it in the background."""
+        """Runs the command in the foreground, also if the document runs it in the background."""
         with mock.patch("support.DLAUNCH", "/bin/sh"):
             result = self.run_dlaunch("-c", re.sub(r"&$", "", command), **options)
         self.assert_exit(result, code)
@@ -113,7 +114,7 @@ class OneHost(Shell, Case):
     def test_mpirun_two(self):
         command = f"mpirun --allow-run-as-root -n 2 python tools/train.py {DBNET}"
         self.expect(command, 2, f"python tools/train.py {DBNET}")
-        failed = self.shell(command, 3, env={"FAILING": "1"})  # which ends rank 0, before it said a word maybe
+        failed = self.shell(command, 3, env={"FAILING": "1"})  # rank 0 is ended, perhaps before its first line
         self.assertIn(b"rank 1 (host", failed.stderr)
         self.expect("CUDA_VISIBLE_DEVICES=2,3 " + command, 2, f"python tools/train.py {DBNET}", sees="2,3")
 
@@ -141,7 +142,7 @@ class OneHost(Shell, Case):
         self.assertIn("python3 train-cpu.py;", result.stdout.decode())
 
     def table(self, devices, name=None):
-        """Of hccl_tools.py --device_num `devices`; its file's name."""
+        """Makes the table of hccl_tools.py --device_num `devices`. Returns the name of the file."""
         made = self.shell(f'dlaunch ranktable make --device_num "{devices}" --server_ip 127.0.0.1').stdout.decode().strip()
         if name:
             (self.dir / made).rename(self.dir / name)
@@ -195,7 +196,7 @@ class SeveralHosts(Shell, HostsCase):
 
     def setUp(self):
         super().setUp()
-        self.env["DLAUNCH_HOST_KEY"] = "accept-new"  # an address has no known key, and names have
+        self.env["DLAUNCH_HOST_KEY"] = "accept-new"  # known_hosts contains names, not addresses
         self.address = self.bed.addresses()
 
     def node(self, rank):
@@ -208,7 +209,7 @@ class SeveralHosts(Shell, HostsCase):
         (self.dir / "hostfile").write_text(self.addressed("node1 slots=8\nDEVICE2_IP slots=8\n"))
 
     def logs(self, root="log_output"):
-        """The ranks' stdout files, in order."""
+        """The stdout files of the ranks, in order."""
         return [(self.dir / root / "1" / f"rank.{rank:02}" / "stdout").read_text().splitlines() for rank in range(16)]
 
     def check_logs(self, words, data=""):

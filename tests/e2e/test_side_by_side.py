@@ -1,4 +1,5 @@
-"""Tests that run side by side: what each says is told, and none that fails, dies or is skipped is taken for one that passes."""
+"""Tests side_by_side.py: the output of each test is printed, and a test that fails, dies or is skipped does not count
+as passed."""
 import os
 import pathlib
 import subprocess
@@ -71,12 +72,12 @@ class SideBySide(unittest.TestCase):
         return subprocess.run([sys.executable, "-B", file, pathlib.Path(__file__).resolve().parent, *names], cwd=place,
                               env=os.environ | {"NO_SKIP": skips}, capture_output=True, text=True, timeout=60, check=False)
 
-    def test_they_run_at_the_same_time(self):
+    def test_tests_run_in_parallel(self):
         done = self.run_tests("Meeting", "Fixture")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("4 tests, up to 2 at a time", done.stderr)
 
-    def test_each_failure_is_one(self):
+    def test_each_failure_is_counted(self):
         for name, said in (("fails", "that is wrong"), ("fails_in_a_part", "that part is wrong"), ("dies", "its process ended"),
                            ("is_killed", "its process ended"), ("raises", "SystemExit: 0")):
             with self.subTest(name):
@@ -86,7 +87,7 @@ class SideBySide(unittest.TestCase):
                 self.assertIn(f"test_{name}", done.stderr)
                 self.assertIn("FAILED", done.stderr)
 
-    def test_what_is_skipped_is_told(self):
+    def test_skipped_tests_are_reported(self):
         self.assertEqual(self.run_tests("Skipped").returncode, support.SKIPPED)
         self.assertEqual(self.run_tests("Skipped", "Meeting").returncode, 0)
         done = self.run_tests("Skipped", "Meeting", skips="1")
@@ -94,7 +95,7 @@ class SideBySide(unittest.TestCase):
         self.assertIn("test_skipped (__main__.Skipped", done.stderr)
         self.assertIn("nothing is here", done.stderr)
 
-    def test_what_takes_long_begins(self):
+    def test_long_tests_start_first(self):
         said = self.run_tests("Order").stderr
         self.assertLess(said.index("test c"), said.index("test b"), said)
 

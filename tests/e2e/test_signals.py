@@ -1,4 +1,4 @@
-"""What is sent to the launcher: which of it the ranks get, how often, and what becomes of the job."""
+"""Tests signals to the launcher: which signals the ranks get, how often, and how the job ends."""
 import os
 import pathlib
 import signal
@@ -14,7 +14,7 @@ def state(pid):
 
 
 def ignoring(*numbers):
-    """A preexec_fn, as nohup or a script's `dlaunch … &` would leave it."""
+    """A preexec_fn that ignores signals, as nohup or `dlaunch … &` in a script does."""
     return lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers]
 
 
@@ -31,11 +31,11 @@ class Signals(Case):
         return job
 
     def heard(self, job, count=None):
-        """So many lines, each without its newline, sorted."""
+        """`count` lines without newlines, sorted."""
         return sorted(job.stdout.readline().decode().rstrip("\n") for _ in range(self.ranks if count is None else count))
 
     def echo(self, **options):
-        """A job of signal_echo whose ranks are all up; with their pids."""
+        """Starts a job of signal_echo. Returns the job and the pids of the running ranks."""
         job = self.job(program("signal_echo"), **options)
         return job, [int(line.removeprefix("ready ")) for line in self.heard(job)]
 
@@ -44,23 +44,23 @@ class Signals(Case):
         self.assertEqual(job.wait(support.TIMEOUT), code)
         return out
 
-    def test_each_reaches_every_rank_once(self):
+    def test_each_signal_reaches_every_rank_once(self):
         job, _ = self.echo()
         for number, name in ((signal.SIGUSR1, "USR1"), (signal.SIGUSR2, "USR2"), (signal.SIGCONT, "CONT"), (signal.SIGUSR1, "USR1")):
             job.send_signal(number)
             self.assertEqual(self.heard(job), [name] * self.ranks)
-        job.terminate()  # one that came twice would come before it
+        job.terminate()  # a repeated signal would arrive before SIGTERM
         self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
-    def test_interrupt_is_passed_on_as_such(self):
+    def test_interrupt_and_hangup_are_forwarded(self):
         for number, name in ((signal.SIGINT, "INT"), (signal.SIGHUP, "HUP")):
             with self.subTest(name):
                 job, _ = self.echo()
                 job.send_signal(number)
                 self.assertEqual(self.heard(job, 2 * self.ranks), ["CONT"] * self.ranks + [name] * self.ranks)
-                job.kill()  # signal_echo does not end by these
+                job.kill()  # signal_echo does not end on these signals
 
-    def test_codes_of_what_ends_a_job(self):
+    def test_exit_codes_of_ending_signals(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)):
             with self.subTest(number.name):
                 job = self.job(*sh("ulimit -c 0; echo up; exec sleep 1000"))
@@ -69,7 +69,7 @@ class Signals(Case):
                 self.assertEqual(self.rest(job, code), [])
                 self.assertIn(f"interrupted by {number.name}", support.cause(job.stderr.read()))
 
-    def test_second_interrupt_is_at_once(self):
+    def test_second_interrupt_kills_at_once(self):
         job = self.job("--grace", 60, *sh('trap "echo told" INT; trap "" TERM; echo up; while :; do sleep 0.05; done'))
         self.heard(job)
         job.send_signal(signal.SIGINT)
@@ -81,22 +81,23 @@ class Signals(Case):
         self.assertLess(time.monotonic() - start, 3)
         self.assertIn("3 needed KILL", job.stderr.read().decode())
 
-    def test_interrupt_while_starting(self):
+    def test_interrupt_during_the_start_ends_the_job(self):
         for run in range(30):
             job = self.job("--grace", 60, "sleep", 1000, ranks=32)
-            time.sleep(run * 0.002)  # another moment in each run
+            time.sleep(run * 0.002)  # a different time in each run
             job.send_signal(signal.SIGINT)
-            # -2: before it had come to handle signals. A rank that missed its signal would take the grace.
+            # -2: SIGINT arrived before dlaunch handled signals. A rank that missed its signal would wait for the grace
+            # period.
             self.assertIn(job.wait(10), (130, -2), f"run {run}")
         self.assert_nothing_left()
 
-    def test_handled_signals_let_the_job_end_by_itself(self):
+    def test_ranks_handle_signals_before_the_end(self):
         job = self.job(*sh('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done'))
         self.heard(job)
         job.terminate()
         self.assertEqual(self.rest(job, 143), ["bye"] * self.ranks)
 
-    def test_ignored_at_the_start_stays_ignored(self):
+    def test_signals_ignored_at_the_start_stay_ignored(self):
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
             with self.subTest(number.name):
                 job, _ = self.echo(preexec_fn=ignoring(number))
@@ -105,14 +106,14 @@ class Signals(Case):
                 job.terminate()
                 self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
-    def test_ranks_start_with_signals_as_they_are_by_default(self):
+    def test_ranks_start_with_default_signal_handling(self):
         job = self.job("cat", "/proc/self/status", ranks=1,
                        preexec_fn=ignoring(signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGPIPE))
         status = self.rest(job, 0)
         masks = {name: int(status[status.index(name) + 1], 16) & 0x7FFFFFFF for name in ("SigIgn:", "SigBlk:")}
         self.assertEqual(masks, {"SigIgn:": 0, "SigBlk:": 0})
 
-    def test_stop_and_continue(self):
+    def test_stop_and_continue_are_forwarded(self):
         job, ranks = self.echo()
         job.send_signal(signal.SIGTSTP)
         self.assertTrue(wait_until(lambda: [state(pid) for pid in [job.pid, *ranks]] == ["T"] * 4, 5))
@@ -122,13 +123,13 @@ class Signals(Case):
         job.terminate()
         self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
-    def test_a_stopped_rank_can_be_ended(self):
+    def test_stopped_rank_can_be_ended(self):
         job, ranks = self.echo()
         os.kill(ranks[0], signal.SIGSTOP)
         job.terminate()
         self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
-    def test_keys_of_a_terminal_reach_the_ranks_once(self):
+    def test_terminal_interrupt_reaches_each_rank_once(self):
         with self.under_pty("-n", 2, *sh('trap "echo got-int; exit 1" INT; echo up; while :; do sleep 0.05; done')) as terminal:
             terminal.read_until(b"up\r\n", times=2)
             terminal.type(b"\x03")

@@ -1,5 +1,6 @@
-"""What is slow, stands still, or jumps: an sshd that says no more after any byte, a clock that jumps an hour, packets that are
-lost, processes that are suspended. DLAUNCH_SLOW=all in the environment runs every byte, and a whole minute of suspension."""
+"""Tests slow, stopped and time-shifted systems: an sshd that stalls after any byte, a clock that jumps by an hour, lost
+packets, suspended processes. DLAUNCH_SLOW=all in the environment tests every byte, and a suspension of a whole minute.
+"""
 import contextlib
 import os
 import pathlib
@@ -13,14 +14,14 @@ import support
 from hosts_case import HostsCase
 from side_by_side import takes_long
 from support import TIMEOUT, Case, wait_until
-from test_hosts_cut import Cut  # noqa: F401: it measures time, too, and waits as these do
+from test_hosts_cut import Cut  # measures time, too, and waits like these tests
 
 ALL = os.environ.get("DLAUNCH_SLOW") == "all"
 LINE = pathlib.Path(__file__).resolve().parent.parent / "testbed" / "stalling_line.py"
-CONNECT = 2  # ConnectTimeout, seconds for each step to a host
-ANSWER = 30  # seconds for an agent to answer, then
-SILENT = 20  # for a host that says nothing any more
-STANDS = 60 if ALL else 17  # seconds; longer than the 15 that make a silent host a lost one
+CONNECT = 2  # ConnectTimeout, seconds for each step of a connection
+ANSWER = 30  # seconds for an agent to answer after the connection
+SILENT = 20  # seconds until a silent host is lost
+STANDS = 60 if ALL else 17  # seconds; longer than the 15 s after which a silent host is lost
 JUMP = """\
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -44,27 +45,27 @@ class StallingSshd(HostsCase):
     count = 1
 
     def name_lines(self, points):
-        """On the head, after{K} is a name of node1 whose answers stop after K bytes."""
+        """Adds names of node1 on the head: answers to the name after{K} stop after K bytes."""
         config = pathlib.Path(f"/proc/{self.bed.head.pid}/root/root/.ssh/config")
         text = "".join(f"Host after{point}\n  HostName node1\n  HostKeyAlias node1\n  ConnectTimeout {CONNECT}\n"
                        f"  ProxyCommand python3 -B {LINE} {point} {self.dir}/passed{point} %h %p\n" for point in points)
         config.write_text(text + config.read_text().removeprefix(text))
 
     def run_stalled(self, after):
-        """(CompletedProcess, seconds) of a job whose sshd says no more than `after` bytes."""
+        """(CompletedProcess, seconds) of a job whose sshd stalls after `after` bytes."""
         with self.start("-H", f"after{after}", "sh", "-c", "echo here; sleep 0.2; echo there", stdin=subprocess.DEVNULL,
                         stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             return self.finish(job, CONNECT * 4 + ANSWER + SILENT)
 
     def passed_whole(self):
-        """Bytes from sshd in a job that nothing stops, where the agent is kept already."""
+        """The number of bytes from sshd in an undisturbed job, with the agent already installed."""
         self.name_lines([1 << 30])
         for _ in range(2):
             result, _ = self.run_stalled(1 << 30)
             self.assert_exit(result, 0)
         return int((self.dir / f"passed{1 << 30}").read_text())
 
-    def test_after_every_byte(self):
+    def test_sshd_that_stalls_after_any_byte(self):
         total = self.passed_whole()
         points = range(total - 200) if ALL else sorted({0, 1, 20, *range(45, total - 200, total // 10)})
         self.name_lines(points)
@@ -81,7 +82,8 @@ class StallingSshd(HostsCase):
         for after in points:
             with self.subTest(after=after):
                 result, seconds = results[after]
-                if result.returncode == 0:  # the ranks' end came through; what the agent says behind it may be missing
+                # The end of the ranks has arrived; later messages of the agent may be missing.
+                if result.returncode == 0:
                     self.assertEqual(result.stdout, b"here\nthere\n")
                     self.assertRegex(result.stderr, rf"^(dlaunch: processes may be left: after{after}: .*\n)?$".encode())
                 else:
@@ -96,14 +98,14 @@ class Clock(Case):
             self.skipTest("a clock that jumps needs a C compiler")
 
     def jumping(self, hours):
-        """The environment of a launcher whose CLOCK_REALTIME jumps in its second second."""
+        """The environment of a launcher whose CLOCK_REALTIME jumps after one second."""
         library = self.dir / f"jump{hours}.so"
         source = self.dir / "jump.c"
         source.write_text(JUMP.replace("HOURS", str(hours)))
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
         return {"LD_PRELOAD": str(library)}
 
-    def test_it_jumps_an_hour(self):
+    def test_clock_jump_does_not_disturb_a_job(self):
         for hours in (1, -1):
             for way in ((), ("--exec", f"env X={{host}} XDG_CACHE_HOME={self.dir}/cache", "-H", "far:2")):
                 with self.subTest(hours=hours, way=way):
@@ -114,7 +116,7 @@ class Clock(Case):
                     self.assertEqual(sorted(line.split()[1] for line in result.stdout.splitlines()), [b"a", b"a", b"b", b"b"])
                     self.assertLess(time.monotonic() - start, TIMEOUT - 10)
 
-    def test_time_limits_do_not_jump(self):
+    def test_clock_jump_does_not_change_timeouts(self):
         for hours in (1, -1):
             with self.subTest(hours=hours):
                 start = time.monotonic()
@@ -127,8 +129,9 @@ class Clock(Case):
 class LostPackets(HostsCase):
     count = 2
 
-    def test_none_of_the_bytes_is_lost(self):
-        """Once the hosts are connected: before, a neighbour whose address is asked for in vain is no host."""
+    def test_output_is_complete_despite_lost_packets(self):
+        """Packets are lost only after the hosts are connected: an unanswered ARP request would make a host unreachable.
+        """
         job = self.start("-H", "node1,node2", "sh", "-c", "touch up.$RANK_ID; for i in $(seq 200); do echo $RANK_ID $i; sleep 0.02; done",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertTrue(wait_until(lambda: len(list(self.dir.glob("up.*"))) == 2, TIMEOUT))
@@ -142,7 +145,7 @@ class LostPackets(HostsCase):
             self.assertEqual(own, [str(number) for number in range(1, 201)])
 
     def lose_packets(self):
-        """In every other of short times."""
+        """Drops packets half of the time, in short intervals."""
         for _ in range(12):
             for host in (self.host(1), self.host(2)):
                 self.bed.head.drop_both_ways(host)
@@ -155,7 +158,7 @@ class LostPackets(HostsCase):
 class Suspended(HostsCase):
     count = 2
 
-    def all_there(self):
+    def processes_of_hosts(self):
         """Ranks, agents and sshd's sessions of the hosts."""
         return [pid for pids in self.bed.left().values() for pid in pids]
 
@@ -176,27 +179,27 @@ class Suspended(HostsCase):
             self.assertEqual(job.stdout.readline(), b"up\n")
         return job
 
-    def test_all_of_it(self):
-        """A machine that was suspended, with all that ran on it: the job goes on."""
+    def test_suspended_machine_continues_the_job(self):
+        """The launcher, agents and ranks are all suspended."""
         job = self.job()
-        with self.stopped([job.pid, *self.all_there()]):
+        with self.stopped([job.pid, *self.processes_of_hosts()]):
             time.sleep(STANDS)
         result, _ = self.finish(job)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"on\n" * 4)
 
-    def test_the_hosts_for_a_while(self):
+    def test_briefly_suspended_hosts_continue(self):
         job = self.job()
-        with self.stopped(self.all_there()):
-            time.sleep(8)  # less than the 15 s
+        with self.stopped(self.processes_of_hosts()):
+            time.sleep(8)  # less than the heartbeat timeout of 15 s
         result, _ = self.finish(job)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"on\n" * 4)
 
-    def test_the_hosts_for_too_long(self):
-        """They are lost and named; and when they go on, nothing is left on them."""
+    def test_hosts_suspended_for_too_long_are_lost(self):
+        """The hosts are lost and named. When they continue, no process is left."""
         job = self.job()
-        with self.stopped(self.all_there()):
+        with self.stopped(self.processes_of_hosts()):
             result, seconds = self.finish(job, SILENT + 25)
         self.assert_told(result, 125, "node")
         self.assertLess(seconds, SILENT + 10)

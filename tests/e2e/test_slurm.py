@@ -1,4 +1,5 @@
-"""In a real Slurm's allocations: agents and ranks are in steps of the job, and what Slurm says holds."""
+"""Tests jobs in allocations of a real Slurm: agents and ranks run in steps of the job, and the settings of Slurm apply.
+"""
 import json
 import os
 import pathlib
@@ -39,7 +40,8 @@ class SlurmCase(HostsCase):
         super().tearDown()
 
     def in_job(self, options, *words, by=()):
-        """dlaunch in an allocation with these options of salloc, run to its end; `by`: what starts it there."""
+        """Runs dlaunch to its end in an allocation with these options of salloc; `by`: a command line that starts
+        dlaunch."""
         return self.run_dlaunch(*words, before=["salloc", "-Q", *options, *by], timeout=PATIENCE)
 
     def start_in_job(self, options, *words):
@@ -57,8 +59,8 @@ class SlurmCase(HostsCase):
 
 
 class InAnAllocation(SlurmCase):
-    def test_ranks_are_in_a_step_and_nothing_goes_over_ssh(self):
-        """Slurm itself names each rank among a step's processes."""
+    def test_ranks_are_in_a_step_without_ssh(self):
+        """Slurm lists each rank as a process of a step."""
         for host in self.bed.hosts.values():
             host.kill_sshd()
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "--label", *sh("scontrol listpids $SLURM_JOB_ID | grep -w $$"))
@@ -68,30 +70,30 @@ class InAnAllocation(SlurmCase):
         self.assertEqual([row[0] for row in found], ["[0]", "[1]", "[2]", "[3]"])
         self.assertTrue(all(row[3].isdigit() for row in found), found)  # a step's number, not "batch" or "extern"
 
-    def test_ranks_see_what_slurm_says_of_their_own_node(self):
+    def test_ranks_have_the_variables_of_their_own_node(self):
         show = 'echo $SLURM_NODEID $SLURMD_NODENAME $SLURM_JOB_NODELIST $CUDA_VISIBLE_DEVICES; env | grep -E "^SLURM_(PROCID|LOCALID|STEP_ID|STEP_NUM|NTASKS|TASKS)"; true'
         done = self.in_job(["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], *sh(show))
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["0 node1 node[1-2] 0,1"] * 2 + ["1 node2 node[1-2] 0,1"] * 2)
 
-    def test_ranks_as_tasks_of_slurm_for_programs_that_read_it(self):
+    def test_env_for_slurm_sets_task_variables(self):
         show = "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $(env | grep -c SLURM_NODEID)"
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "--env-for", "slurm", *sh(show))
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["0 0 0 4 1", "1 1 0 4 1", "2 0 1 4 1", "3 1 1 4 1"])
 
-    def test_a_step_of_one_task_is_a_place_for_the_launcher(self):
+    def test_launcher_runs_in_a_step_of_one_task(self):
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "--label", "hostname", by=["srun", "-N1", "-n1"])
         self.assert_exit(done, 0)
         self.assertEqual(done.stderr, b"")
         self.assertEqual(sorted(lines(done.stdout)), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
 
-    def test_copies_are_refused(self):
+    def test_copies_are_rejected(self):
         done = self.in_job(["-N2"], "true", by=["srun", "-n2"])
         self.assert_exit(done, 2)
         self.assertEqual(sum("2 copies" in line for line in own_lines(done.stderr)), 2)
 
-    def test_copies_with_the_same_line_are_one_job(self):
+    def test_copies_with_same_line_are_one_job(self):
         key = self.dir / "key"
         key.write_text("a key of this test's only")
         key.chmod(0o600)
@@ -101,7 +103,7 @@ class InAnAllocation(SlurmCase):
         self.assertEqual(done.stderr, b"")
         self.assertEqual(sorted(lines(done.stdout)), ["0 node1", "1 node2"])
 
-    def test_slots_are_what_the_options_mean(self):
+    def test_slots_follow_the_options_of_slurm(self):
         for options, slots in ((["-N2", "--exclusive"], "8 8"), (["-N2", "--ntasks-per-node=3"], "3 3"), (["-N2", "--ntasks-per-node=1"], "1 1"),
                                (["-N2", "--ntasks-per-node=1", "--gpus-per-node=3"], "3 3"),
                                (["-N2", "--ntasks=5", "--gpus-per-task=1"], "4 1")):
@@ -111,14 +113,14 @@ class InAnAllocation(SlurmCase):
                 hosts = json.loads(done.stdout)["hosts"]
                 self.assertEqual(" ".join(str(host["slots"]) for host in hosts), slots)
 
-    def test_one_task_a_node_lets_a_number_of_ranks_be_asked(self):
+    def test_more_ranks_than_tasks_per_node_are_accepted(self):
         done = self.in_job(["-N2", "--ntasks-per-node=1", "-c4"], "-N", "4", "hostname")
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["node1"] * 4 + ["node2"] * 4)
         self.assert_exit(self.in_job(["-N2", "--ntasks-per-node=1", "-c4"], "-N", "5", "hostname"), 2)
 
-    def test_it_says_which_way_it_takes(self):
-        """The plan, the list of hosts, -v and the record."""
+    def test_transport_is_reported(self):
+        """In the plan, the list of hosts, -v and the report."""
         report, options = self.dir / "report.json", ["-N2", "--ntasks-per-node=3"]
         done = self.in_job(options, "-v", "--report", report, "true")
         self.assert_exit(done, 0)
@@ -130,7 +132,7 @@ class InAnAllocation(SlurmCase):
             with self.subTest(words):
                 self.assertRegex(self.in_job(options, *words).stdout.decode(), rf"Slurm job \d+: 2 nodes × 3, {way}")
 
-    def test_it_says_what_chose_another_way(self):
+    def test_options_that_override_slurm_are_reported(self):
         (self.dir / "hosts").write_text("localhost slots=2\n")
         for words, way in ((["--transport", "ssh"], r": 2 nodes × 3, by ssh \(--transport ssh\)"),
                            (["--transport", "slurm"], r": 2 nodes × 3, by srun \(--transport slurm\)"),
@@ -142,19 +144,19 @@ class InAnAllocation(SlurmCase):
         done = self.in_job(["-N2", "--ntasks-per-node=3"], "-v", "-H", "localhost", "true")
         self.assertRegex(done.stderr.decode(), r"(?m)^dlaunch: Slurm job \d+ is not used \(-H\): 1 node × 1, this machine$")
 
-    def test_it_says_the_slots_that_only_the_nodes_know(self):
-        """One task a node and GPUs there: each node is asked."""
+    def test_slots_known_to_the_nodes_only_are_reported(self):
+        """With one task per node and GPUs, dlaunch queries each node."""
         options = ["-N2", "--ntasks-per-node=1", "--gpus-per-node=3"]
         for words in (["hosts"], ["--dry-run", "true"]):
             self.assertRegex(self.in_job(options, *words).stdout.decode(), r"Slurm job \d+: 2 nodes × 3, by srun\n")
 
-    def test_whole_nodes_with_all_of_their_memory(self):
+    def test_exclusive_nodes_with_all_memory(self):
         done = self.in_job(["-N2", "--exclusive", "--mem=0"], "-N", 2, "hostname")
         self.assert_exit(done, 0)
         self.assertEqual((sorted(lines(done.stdout)), done.stderr), (["node1"] * 2 + ["node2"] * 2, b""))
 
     def test_each_agent_has_all_gpus_of_its_node(self):
-        """However a job's GPUs are spread, which only scontrol tells; and none of it goes by ssh."""
+        """GPUs may be distributed unevenly, which only scontrol shows. No connection uses ssh."""
         for host in self.bed.hosts.values():
             host.kill_sshd()
         for options in (["-N2", "--gpus=6"], ["-N2", "--ntasks=8", "--gpus-per-task=1"], ["-N2", "--ntasks=5", "--gpus-per-task=1"]):
@@ -166,7 +168,7 @@ class InAnAllocation(SlurmCase):
                 seen = dict(line.split() for line in lines(done.stdout))
                 self.assertEqual({node: len(devices.split(",")) for node, devices in seen.items()}, job)
 
-    def test_the_rule_is_named_in_a_step_of_one_task(self):
+    def test_source_of_slots_is_named_in_a_step_of_one_task(self):
         for options, rule, slots in ((["-N2", "--ntasks-per-node=3"], "SLURM_NTASKS_PER_NODE", [3, 3]),
                                      (["-N1", "--ntasks=4"], "SLURM_JOB_CPUS_PER_NODE", [4]),
                                      (["-N2", "--exclusive"], "SLURM_JOB_CPUS_PER_NODE", [8, 8])):
@@ -176,7 +178,7 @@ class InAnAllocation(SlurmCase):
                 hosts = json.loads(done.stdout)["hosts"]
                 self.assertEqual([(host["slots"], host["slots_from"]) for host in hosts], [(each, rule) for each in slots])
 
-    def test_a_batch_script(self):
+    def test_batch_script_runs_jobs(self):
         script = self.dir / "script"
         script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=2\n{DLAUNCH} --label hostname; {DLAUNCH} sh -c 'exit 7'; echo code $?\n")
         self.bed.head.run(["sbatch", "-W", "-o", self.dir / "out", script], env=self.env)
@@ -184,12 +186,12 @@ class InAnAllocation(SlurmCase):
         self.assertEqual(sorted(line for line in said if line.startswith("[")), ["[0] node1", "[1] node1", "[2] node2", "[3] node2"])
         self.assertEqual(said[-1], "code 7", said)
 
-    def test_mpi_programs_are_one_world_over_the_nodes(self):
+    def test_mpi_programs_are_one_world(self):
         for library in ("mpich", "openmpi"):
             with self.subTest(library):
                 if not shutil.which(f"mpicc.{library}"):
                     self.skipTest(f"no mpicc.{library}: scripts/install-packages mpi")
-                for _ in range(4):  # MPICH over UCX hangs now and then in MPI_Finalize, under any launcher (docs/mpi.md)
+                for _ in range(4):  # MPICH over UCX sometimes hangs in MPI_Finalize, under any launcher (docs/mpi.md)
                     done = self.in_job(["-N2", "--ntasks-per-node=2"], "--timeout", 30, "-x", "UCX_TCP_PUT_ENABLE=n",
                                        "--transport", "slurm", program(f"{library}/mpi_hello"))
                     if done.returncode != 124:
@@ -200,10 +202,10 @@ class InAnAllocation(SlurmCase):
 
 
 class GpusOfAJob(SlurmCase):
-    """Which of a node's GPUs the job has is known to Slurm, and each node is asked for them where a plan can use them."""
+    """Only Slurm knows which GPUs of a node belong to the job. dlaunch queries each node if the plan can use GPUs."""
 
     def in_batch(self, options, *lines):
-        """What a batch script of these lines prints in a job with these options of sbatch."""
+        """The output of a batch script of these lines in a job with these options of sbatch."""
         script, said = self.dir / "script", self.dir / "said"
         script.write_text("\n".join(("#!/bin/sh", *lines, "echo the end", "")))
         self.bed.head.run(["sbatch", *options, "-o", said, script], env=self.env)
@@ -215,7 +217,7 @@ class GpusOfAJob(SlurmCase):
         self.assert_exit(done, 0)
         return json.loads(done.stdout)["hosts"]
 
-    def test_devices_are_known_where_a_task_is_a_rank(self):
+    def test_devices_are_known_if_a_task_is_a_rank(self):
         options = ["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"]
         self.assertEqual([(host["slots"], host["devices"]) for host in self.hosts_in_job(options)], [(2, [0, 1])] * 2)
         show = sh("echo $DLAUNCH_LOCAL_RANK $CUDA_VISIBLE_DEVICES $DEVICE_ID")
@@ -225,8 +227,8 @@ class GpusOfAJob(SlurmCase):
                 self.assert_exit(done, 0)
                 self.assertEqual(sorted(lines(done.stdout)), sorted(seen * 2))
 
-    def test_a_rank_has_a_device_of_its_node(self):
-        """Three and one, however many tasks there are; tasks share devices, and are no fewer for that."""
+    def test_each_rank_has_a_device_of_its_node(self):
+        """The GPUs may be divided into three and one. Tasks share devices, and the number of ranks stays the same."""
         for options, words, ranks in ((["-N2", "--gpus=4", "--ntasks-per-node=2"], (), 4),
                                       (["-N2", "--ntasks=4", "--gpus-per-task=1"], (), 4),
                                       (["-N2", "--gpus-per-node=2", "--ntasks-per-node=1"], ("-N", 4), 8)):
@@ -237,20 +239,20 @@ class GpusOfAJob(SlurmCase):
                 self.assertEqual(len(said), ranks)
                 self.assertEqual([line for line in said if line[0] not in line[1].split(",")], [])
 
-    def test_exclusive_nodes_give_ranks_the_gpus_that_the_script_sees(self):
+    def test_ranks_on_exclusive_nodes_have_the_gpus_of_the_script(self):
         for options in (["-N2", "--exclusive"], ["-N2", "--exclusive", "--mem=0"]):
             with self.subTest(options):
                 said = self.in_batch(options, "echo $CUDA_VISIBLE_DEVICES", f"{DLAUNCH} -N 1 sh -c 'echo $CUDA_VISIBLE_DEVICES'")
                 self.assertEqual(said, ["0,1,2,3"] * 3)
                 (self.dir / "said").unlink()
 
-    def test_a_job_without_gpus_has_none_of_the_machine(self):
+    def test_job_without_gpus_has_no_devices(self):
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "--visible", "rank", "true")
         self.assert_exit(done, 2)
         self.assertIn(b"the devices of node1 are not known", done.stderr)
 
-    def test_nodes_are_asked_nothing_where_nothing_needs_it(self):
-        """The plan is made without a node: its srun is one that starts nothing."""
+    def test_nodes_are_not_queried_without_need(self):
+        """The plan is made without a node: the srun in PATH always fails."""
         here = self.dir / "bin"
         here.mkdir()
         (here / "srun").write_text("#!/bin/sh\nexit 1\n")
@@ -262,13 +264,13 @@ class GpusOfAJob(SlurmCase):
 
 
 class AgentsThatConnect(SlurmCase):
-    """One srun starts all agents, and each connects to the launcher."""
+    """One srun starts all agents, and each agent connects to the launcher."""
     more = ("SrunPortRange=50000-50099",)
 
     def connected_to(self, err):
         return [line.rsplit(b" ", 1)[1].decode() for line in err.splitlines() if b" connect to " in line]
 
-    def test_there_is_one_srun_and_the_port_is_of_its_range(self):
+    def test_agents_start_with_a_single_srun_and_a_port_of_its_range(self):
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", *sh("scontrol listpids $SLURM_JOB_ID | grep -w $$ | { read pid job step rest; echo $step; }"))
         self.assert_exit(done, 0)
         self.assertEqual(lines(done.stdout), ["0"] * 4)
@@ -276,20 +278,21 @@ class AgentsThatConnect(SlurmCase):
         self.assertEqual(address, self.bed.addresses()["head"])
         self.assertIn(int(port), range(50000, 50100))
 
-    def test_nothing_listens_once_all_are_in(self):
+    def test_no_port_is_open_once_all_agents_are_connected(self):
         job = self.start_in_job(["-N2"], "-v", "-N", 1, *sh("exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
         pid, = self.launchers()
         with open(f"/proc/{pid}/net/tcp") as table:
             rows = [line.split() for line in table.readlines()[1:]]
-        # salloc's own socket, which listens on all addresses, is open in what it starts.
+        # salloc's own socket, which listens on all addresses, is open in its child processes.
         listening = {row[9] for row in rows if row[3] == "0A" and not row[1].startswith("00000000:")}
         self.assertEqual([inode for inode in listening if f"socket:[{inode}]" in open_files(pid)], [])
         os.kill(pid, signal.SIGTERM)
         job.communicate(timeout=PATIENCE)
 
-    def test_the_key_is_nowhere(self):
-        """In no argv, environment, log, record or plan. It has 64 digits; so has the hash in the agent's path."""
+    def test_key_is_not_visible_to_others(self):
+        """The key is not in arguments, environments, logs, reports and plans. It has 64 digits, as the hash in the path
+        of the agent."""
         report = self.dir / "report.json"
         job = self.start_in_job(["-N2"], "-vv", "--report", report, "-N", 1, *sh("env; exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 2, PATIENCE))
@@ -307,8 +310,9 @@ class AgentsThatConnect(SlurmCase):
         self.assertEqual(len(agents), 1)
         self.assertEqual(words, agents)
 
-    def test_the_port_is_at_one_address_and_the_key_in_no_file_of_others(self):
-        """The srun here keeps what it is told, and begins when it may. Before that the port is open, and nobody is in."""
+    def test_port_is_open_at_one_address_and_the_key_is_in_no_file(self):
+        """The srun in PATH records its input and waits for a file. Until then, the port is open and no agent is
+        connected."""
         said, go, wrapper, real = self.dir / "said", self.dir / "go", self.dir / "bin" / "srun", shutil.which("srun")
         wrapper.parent.mkdir()
         wrapper.write_text(f'#!/bin/sh\numask 077\nuntil [ -e "{go}" ]; do sleep 0.05; done\ntee -a "{said}" | {real} "$@"\n')
@@ -333,15 +337,15 @@ class AgentsThatConnect(SlurmCase):
 
     @staticmethod
     def opened_by(pid):
-        """ADDRESS:PORT of each TCP socket that it listens at, without those that it has from the salloc that started it."""
+        """ADDRESS:PORT of each TCP socket on which the process listens, without sockets inherited from salloc."""
         parent = next(line.split()[1] for line in open(f"/proc/{pid}/status") if line.startswith("PPid:"))
         own = open_files(pid) - open_files(parent)
         rows = [line.split() for table in pathlib.Path(f"/proc/{pid}/net").glob("tcp*") for line in table.read_text().splitlines()[1:]]
         places = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
         return [f"{'.'.join(str(byte) for byte in reversed(bytes.fromhex(address)))}:{int(port, 16)}" for address, port in places]
 
-    def test_a_node_that_cannot_connect_has_an_srun_of_its_own(self):
-        """The ports that Slurm's programs use are open on it, this one is not."""
+    def test_node_that_cannot_connect_gets_its_own_srun(self):
+        """The node allows the ports of Slurm's programs, but not the port of the launcher."""
         self.bed.hosts["node2"].sh("ip rule add ipproto tcp dport 40001 unreachable")
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", "--port", 40001, "--label", "hostname")
         self.assert_exit(done, 0)
@@ -351,7 +355,7 @@ class AgentsThatConnect(SlurmCase):
         self.assertIn(b"node2: started by a separate command", done.stderr)
         self.assertNotIn(b"node1: started by a separate", done.stderr)
 
-    def test_a_node_without_the_agent_gets_it_while_the_others_connect(self):
+    def test_missing_agent_is_sent_to_a_node(self):
         for host in self.bed.hosts.values():
             host.sh("mkdir -p /root/.cache && mount -t tmpfs none /root/.cache")
         self.assert_exit(self.in_job(["-w", "node1"], "true"), 0)
@@ -360,30 +364,30 @@ class AgentsThatConnect(SlurmCase):
         self.assertEqual(sorted(name for name in lines(done.stdout) if name.startswith("node")), ["node1", "node2"])
         self.assertEqual(done.stdout.count(b"/dlaunch-agent"), 2)
 
-    def test_variables_that_srun_would_not_export_are_there(self):
+    def test_slurm_export_env_none_keeps_the_environment(self):
         done = self.in_job(["-N2"], "-N", 1, *sh("echo $HOME"), by=["env", "SLURM_EXPORT_ENV=NONE"])
         self.assert_exit(done, 0)
         self.assertEqual(lines(done.stdout), ["/root"] * 2)
 
-    def test_what_a_user_has_set_for_steps_of_his_own_is_not_the_agents(self):
+    def test_users_settings_for_steps_do_not_apply_to_agents(self):
         own = ["SLURM_DEBUG=3", "SLURM_NO_KILL=1", "SLURM_STDINMODE=none", "SLURM_LABELIO=1", "SLURM_GRES=gpu:9", "SLURM_TIMELIMIT=1"]
-        for options in (["-N2"], ["-N2", "--gpus=2"]):  # one srun for all, and one each
+        for options in (["-N2"], ["-N2", "--gpus=2"]):  # one srun for all nodes, and one srun per node
             with self.subTest(options):
                 self.assert_exit(self.in_job(options, "-N", 1, "true", by=["env", *own]), 0)
 
-    def test_without_a_PATH(self):
+    def test_missing_path_variable_is_accepted(self):
         for unset in (["-u", "PATH"], ["PATH="]):
             with self.subTest(unset):
                 self.assert_exit(self.in_job(["-N2"], "-N", 1, "/bin/true", by=["env", *unset]), 0)
 
-    def test_output_of_all_nodes_is_whole(self):
+    def test_output_of_all_nodes_is_complete(self):
         size = 64 << 20
         done = self.in_job(["-N2"], "-N", 1, *sh(f"yes 0123456 | head -c {size}"))
         self.assert_exit(done, 0)
         self.assertEqual(len(done.stdout), 2 * size)
 
-    def test_one_lost_agent_is_named_and_ends_the_job(self):
-        """The process that carries its link is killed; its ranks end, and the node is looked at once more."""
+    def test_lost_agent_is_named_and_ends_the_job(self):
+        """The process that carries the agent's link is killed. Its ranks end, and the node is checked once more."""
         job = self.start_in_job(["-N2"], "-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
         carrier, = [pid for pid, line in self.bed.hosts["node2"].strangers().items() if " --dial " in line]
@@ -396,13 +400,13 @@ class AgentsThatConnect(SlurmCase):
 
 
 class InAnInteractiveStep(SlurmCase):
-    """salloc starts a user's shell on the job's first node, in a step that is no srun's."""
+    """salloc starts a user's shell on the first node of the job, in a step without srun."""
 
     @property
     def more(self):
         return ("LaunchParameters=use_interactive_step", f'InteractiveStepOptions="--interactive --preserve-env {self.dir}/shell"')
 
-    def test_it_is_a_place_for_the_launcher(self):
+    def test_launcher_runs_in_an_interactive_step(self):
         shell = self.dir / "shell"
         shell.write_text(f"#!/bin/sh\nhostname\necho step $SLURM_STEP_ID\nexec {DLAUNCH} --label hostname\n")
         shell.chmod(0o755)
@@ -439,7 +443,7 @@ class InAHeterogeneousJob(SlurmCase):
 
 
 class Ends(SlurmCase):
-    def test_a_killed_launcher_leaves_nothing(self):
+    def test_killed_launcher_leaves_no_process(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
         for pid in self.launchers():
@@ -447,7 +451,7 @@ class Ends(SlurmCase):
         job.wait(PATIENCE)
         self.assert_hosts_clean()
 
-    def test_a_cancelled_job_ends_and_says_so(self):
+    def test_cancelled_job_ends_with_a_reason(self):
         for program in (sh("setsid sleep 1000 & yes; exec sleep 1000"), ["sleep", "1000"], ["sleep", "1000"]):
             with self.subTest(program):
                 job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *program)
@@ -459,7 +463,8 @@ class Ends(SlurmCase):
                 self.assert_cancelled(number, job.returncode, err.decode())
 
     def assert_cancelled(self, number, code, said):
-        """Whether ranks, agents or dlaunch itself heard Slurm's TERM first: it is told alike, and no rank is blamed."""
+        """The message is the same whether ranks, agents or dlaunch get Slurm's SIGTERM first, and no rank is named as
+        the cause."""
         self.assertEqual(code, 143, said)
         self.assertRegex(said, rf"(?m)^dlaunch:   Slurm job {number} was cancelled or reached its time limit")
         self.assertIn("interrupted by SIGTERM after", said)
@@ -467,8 +472,8 @@ class Ends(SlurmCase):
         for wrong in ("rank 0", "failed", "lost", "may still run"):
             self.assertNotIn(wrong, said)
 
-    def test_a_cancelled_step_ends_the_job_and_says_so(self):
-        """Slurm kills it at once, and no agent hears of it before."""
+    def test_cancelled_step_ends_the_job_with_a_reason(self):
+        """Slurm kills the step at once; no agent gets a signal before."""
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "sleep", "1000")
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
         step, = self.slurm.steps()
@@ -479,7 +484,7 @@ class Ends(SlurmCase):
         self.assertNotIn(b"rank 0", err)
         self.assert_hosts_clean()
 
-    def test_a_cancelled_batch_script_says_so(self):
+    def test_cancelled_batch_script_reports_the_reason(self):
         for attempt in range(3):
             script, said = self.dir / "script", self.dir / f"said{attempt}"
             script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=2\nexec {DLAUNCH} sleep 1000\n")
@@ -491,10 +496,11 @@ class Ends(SlurmCase):
             self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
             self.assert_cancelled(number, 143, said.read_text())
 
-    def test_ranks_of_a_cancelled_job_have_the_grace(self):
-        """Also where dlaunch is signalled, too, after its agents: that is no second signal, which would kill at once."""
+    def test_ranks_of_a_cancelled_job_have_the_grace_period(self):
+        """dlaunch may get the signal after its agents. Such a signal does not count as a second one, which would kill
+        at once."""
         script, said = self.dir / "script", self.dir / "said"
-        # Slurm signals process by process: a shell whose child it ends first must not end before its own signal.
+        # Slurm signals one process after the other. A shell must not end because its child was signalled first.
         ranks = "trap 'trap : TERM; sleep 1; echo saved; exit' TERM; while :; do sleep 1000 & wait; done"
         script.write_text(f"#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=1\nexec {DLAUNCH} -n 2 sh -c \"{ranks}\"\n")
         self.bed.head.run(["sbatch", "-o", said, script], env=self.env)
@@ -503,7 +509,7 @@ class Ends(SlurmCase):
         self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
         self.assertEqual(said.read_text().count("saved"), 2, said.read_text())
 
-    def test_a_job_that_is_cancelled_while_it_writes_has_whole_lines_in_order(self):
+    def test_output_of_a_cancelled_job_has_whole_lines_in_order(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "--label",
                                 *sh("i=0; while :; do i=$((i+1)); echo $i; [ $((i % 1000)) != 0 ] || sleep 0.01; done"))
         first = job.stdout.read1()
@@ -520,8 +526,8 @@ class Ends(SlurmCase):
             self.assertEqual(of_rank, [b"%d" % number for number in range(1, len(of_rank) + 1)])
         self.assert_hosts_clean()
 
-    def test_killed_sruns_leave_nothing(self):
-        """srun, the child by which it would cancel its step, and both."""
+    def test_killed_srun_leaves_no_process(self):
+        """Kills srun, its child (which would cancel the step), and both."""
         for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
             with self.subTest(killed):
                 job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
@@ -530,19 +536,20 @@ class Ends(SlurmCase):
                 self.assertEqual(len(sruns), 2)
                 for pid in sruns[killed]:
                     os.kill(pid, signal.SIGKILL)
-                if killed == slice(1, 2):  # nothing depends on the child alone
+                if killed == slice(1, 2):  # the job does not depend on the child
                     os.kill(self.launchers()[0], signal.SIGTERM)
                 _, err = job.communicate(timeout=PATIENCE)
-                if b"(SIGKILL)" in err:  # Slurm kills what is in the step one by one, and came to a rank before its agent
+                # Slurm kills the processes of the step one by one, and killed a rank before its agent.
+                if b"(SIGKILL)" in err:
                     self.assertIn(b"dlaunch did not send it", err)
                     self.assertEqual(job.returncode, 137, err)
                 else:
                     self.assertEqual(job.returncode, 143 if killed == slice(1, 2) else 125, err)
-                self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is no reason
+                self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is not a reason
                 self.assert_hosts_clean()
 
     @takes_long
-    def test_a_time_limit_ends_the_job_and_is_told(self):
+    def test_time_limit_ends_the_job_with_a_reason(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2", "-t", "0:01"], *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
         self.slurm.update(1, "EndTime=now+2")

@@ -1,5 +1,5 @@
-"""In a real Slurm's jobs: what announces a job's end reaches the ranks, which save their state, and the next attempt of
-the requeued job goes on from there."""
+"""Tests jobs of a real Slurm: the notice before a job's end reaches the ranks, the ranks save their state, and the next
+attempt of the requeued job continues from it."""
 import json
 import pathlib
 import re
@@ -11,10 +11,10 @@ from side_by_side import takes_long
 from support import DLAUNCH, main, wait_until
 from test_slurm import SlurmCase
 
-PYTHON = "/usr/bin/python3"  # of the hosts: ours may be in a home
+PYTHON = "/usr/bin/python3"  # on the hosts; this interpreter may be in a home directory
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "requeue"
-# Counts what it is told, and saves its step a while after the first signal: another one would come meanwhile. Where
-# there is a state, it goes on from there, and is done.
+# Counts its signals, and saves its step some time after the first signal, so that a second signal would arrive before.
+# If a state exists, the rank continues from it and succeeds.
 RANK = '''
 import os, signal, sys, time
 place, told = (*sys.argv[1:2], ".")[0], []
@@ -38,7 +38,7 @@ print(f"rank {rank} was told {'+'.join(told)}", flush=True)
 
 
 class PreemptionCase(SlurmCase):
-    kill_wait = 20  # ranks save their state within that, also on a busy machine
+    kill_wait = 20  # ranks must save their state within this time, also on a busy machine
 
     def setUp(self):
         super().setUp()
@@ -46,7 +46,8 @@ class PreemptionCase(SlurmCase):
         self.rank.write_text(RANK)
 
     def submit(self, *options, place, words=(), script=None):
-        """The number of a job of two nodes, with a rank on each, once they run; its output goes to place/said."""
+        """Submits a job of two nodes with one rank per node. Returns its number. The output is written to place/said.
+        """
         place.mkdir(exist_ok=True)
         text = script or f"#!/bin/sh\nexec {DLAUNCH} {' '.join(map(str, words))}\n"
         (place / "script").write_text(text)
@@ -70,8 +71,8 @@ class PreemptionCase(SlurmCase):
                         f"no {text} in:\n{self.text(place)}\n{self.slurm.told()}")
 
     def start_again(self, number):
-        """Slurm lets two minutes pass before a requeued job starts again. In the second in which it ended the job, its nodes
-        would take the next attempt for the one that was ended, and drop it without a word."""
+        """Starts a requeued job without Slurm's delay of two minutes. The new start must be in a later second than the
+        end, because nodes would take the new attempt for the ended one and drop it silently."""
         self.assertTrue(wait_until(lambda: "PENDING" in self.slurm.tell("squeue", "-h", "-j", number, "-o", "%T"), PATIENCE), self.slurm.told())
         ended = int(time.time())
         self.assertTrue(wait_until(lambda: int(time.time()) > ended))
@@ -86,8 +87,8 @@ class PreemptionCase(SlurmCase):
 
 
 class Preemption(PreemptionCase):
-    def test_the_batch_shell_alone_is_signalled(self):
-        """As by --signal=B:USR1@…, which Slurm looks at twice a minute."""
+    def test_signal_to_the_batch_shell_preempts_the_job(self):
+        """Slurm sends such a signal for --signal=B:USR1@…, which it checks twice a minute."""
         place = self.dir / "job"
         number = self.submit("--time=10", place=place, words=self.words(place))
         self.wait_up(place)
@@ -97,7 +98,7 @@ class Preemption(PreemptionCase):
         left = int(re.search(r"which have (\d+) s to save", self.text(place))[1])
         self.assertTrue(90 < left <= 600, f"not the job's end: {left} s")
 
-    def test_all_that_ranks_write_after_the_signal_is_there(self):
+    def test_output_after_the_signal_is_complete(self):
         place = self.dir / "job"
         self.env["AFTER"] = "100000"
         number = self.submit(place=place, words=self.words(place))
@@ -108,8 +109,8 @@ class Preemption(PreemptionCase):
             found = re.findall(rf"(?m)^rank {rank} line (\d+)$", self.text(place))
             self.assertEqual(found, [str(number) for number in range(100000)])
 
-    def test_the_steps_alone_are_signalled(self):
-        """As by --signal=USR1@…: agents and ranks get it from Slurm, dlaunch does not."""
+    def test_signal_to_the_steps_preempts_the_job(self):
+        """Slurm sends such a signal for --signal=USR1@…: agents and ranks get it, dlaunch does not."""
         place = self.dir / "job"
         number = self.submit(place=place, words=self.words(place))
         self.wait_up(place)
@@ -117,8 +118,8 @@ class Preemption(PreemptionCase):
         self.wait_said(place, "preempted by .* after")
         self.assert_saved(place, by="SIGUSR1 to an agent")
 
-    def test_a_signal_to_the_steps_of_another_job_changes_nothing(self):
-        """Without --checkpoint-signal it is the ranks' affair."""
+    def test_signal_to_the_steps_is_left_to_ranks_without_the_option(self):
+        """Without --checkpoint-signal, only the ranks handle the signal."""
         place = self.dir / "job"
         number = self.submit(place=place, words=[PYTHON, self.rank, place, "SIGUSR1"])
         self.wait_up(place)
@@ -127,8 +128,8 @@ class Preemption(PreemptionCase):
         self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
         self.assertNotIn("dlaunch: ", self.text(place))
 
-    def test_a_cancelled_job_saves_its_state(self):
-        """Slurm sends TERM to all that is in the job, and KILL after KillWait."""
+    def test_cancelled_job_saves_its_state(self):
+        """Slurm sends SIGTERM to all processes of the job, and SIGKILL after KillWait."""
         place = self.dir / "job"
         number = self.submit(place=place, words=["--preempt-grace", 15, *self.words(place, "SIGTERM")])
         self.wait_up(place)
@@ -136,7 +137,7 @@ class Preemption(PreemptionCase):
         self.wait_said(place, "preempted by .* after")
         self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
 
-    def test_so_it_does_with_TERM_as_the_signal_which_comes_once(self):
+    def test_sigterm_as_checkpoint_signal_is_sent_once(self):
         place = self.dir / "job"
         words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
         number = self.submit(place=place, words=words)
@@ -147,7 +148,7 @@ class Preemption(PreemptionCase):
 
 
 class RequeueCase(PreemptionCase):
-    """The script of examples/requeue."""
+    """Tests the script of examples/requeue."""
 
     def setUp(self):
         super().setUp()
@@ -165,18 +166,18 @@ class RequeueCase(PreemptionCase):
         self.wait_up(self.place)
         return number
 
-    def assert_goes_on(self):
+    def assert_continues(self):
         for rank in (0, 1):
             self.wait_said(self.place, rf"rank {rank} attempt 1 goes on from step 7")
         self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
 
 
 class Requeue(RequeueCase):
-    def test_the_next_attempt_goes_on_with_files_of_its_own(self):
+    def test_next_attempt_continues_with_its_own_files(self):
         number = self.submit_example()
         self.slurm.tell("scancel", "-b", "-s", "USR1", number)
         self.start_again(number)
-        self.assert_goes_on()
+        self.assert_continues()
         self.assert_saved(self.place)
         logs, begun = self.place / "logs" / "1", "rank 1 attempt 0 begins\nrank 1 was told SIGUSR1\n"
         self.assertEqual((logs / "rank.1" / "stdout").read_text(), begun)
@@ -185,37 +186,37 @@ class Requeue(RequeueCase):
         self.assertEqual((first["attempt"], first["cause"], first["exit_code"]), (0, "preempted", 75))
         self.assertEqual((second["attempt"], second["cause"], second["exit_code"]), (1, "success", 0))
 
-    def test_a_cancelled_job_stays_cancelled(self):
+    def test_cancelled_job_stays_cancelled(self):
         number = self.submit_example()
         self.slurm.tell("scancel", number)
         self.wait_said(self.place, "preempted by .* after")
         self.assert_saved(self.place, told=r"(?:SIGUSR1\+)?SIGTERM(?:\+SIGUSR1)?", by="SIGTERM.*")
         self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
 
-    def test_a_job_that_slurm_requeues_goes_on(self):
+    def test_job_requeued_by_slurm_continues(self):
         number = self.submit_example()
         self.slurm.tell("scontrol", "requeue", number)
         self.start_again(number)
-        self.assert_goes_on()
+        self.assert_continues()
 
 
 class ByPriority(RequeueCase):
-    """A job of a partition of higher priority needs the nodes; the other has time to save its state."""
+    """A job in a partition of higher priority needs the nodes; the preempted job has time to save its state."""
     more = ("PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
             "PartitionName=low Nodes=ALL PriorityTier=1 GraceTime=25", "PartitionName=high Nodes=ALL PriorityTier=10")
 
-    def test_it_goes_on_afterwards(self):
+    def test_preempted_job_continues_afterwards(self):
         number = self.submit_example("-p", "low")
         self.bed.head.run(["sbatch", "-p", "high", "-N2", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1"], env=self.env)
         self.start_again(number)
-        self.assert_goes_on()
+        self.assert_continues()
         self.assertRegex(self.text(self.place), "preempted by SIGTERM to an agent")
 
 
 @takes_long
 class TimeLimits(PreemptionCase):
-    def test_time_limits_that_are_near_and_over(self):
-        """Side by side, because Slurm looks at time limits only twice a minute."""
+    def test_time_limits_that_are_near_or_reached(self):
+        """In parallel, because Slurm checks time limits only twice a minute."""
         places = {name: self.dir / name for name in ("shell", "steps", "over")}
         number = {}
         for name, options in (("shell", ["--signal=B:USR1@70"]), ("steps", ["--signal=USR1@70"]), ("over", [])):

@@ -1,4 +1,4 @@
-"""Worlds of ranks that ranks spawn (MPI_Comm_spawn), through PMI-1: who they are, where they run, how the job ends."""
+"""Tests worlds that ranks spawn (MPI_Comm_spawn) through PMI-1: their ranks, their hosts, and the end of the job."""
 import json
 import os
 import signal
@@ -27,7 +27,7 @@ finalize()
 
 
 def parent(*programs, then="finalize()", before=""):
-    """Rank 0 spawns, (count, script or words, info) each, and says what it was answered."""
+    """Rank 0 spawns `programs`, (count, script or words, info) each, and prints the answer."""
     words = [(count, one_line(what) if isinstance(what, str) else what, info) for count, what, info in programs]
     return client(f"init()\n{before}\nif rank == 0:\n"
                   f"    sys.stderr.write(spawn(*{words!r}, preput=[('PORT', 'tag#0$x')]))\n    sys.stderr.flush()\n{then}\n")
@@ -40,18 +40,18 @@ class Spawn(Case):
         self.assertIn("spawn_result rc=0 jobid=kvs_" if ok else "spawn_result rc=-1 ", result.stderr.decode())
         return result
 
-    def test_a_world_of_its_own(self):
+    def test_spawned_ranks_are_a_new_world(self):
         result = self.spawned("-n", 2, *parent((3, CHILD, []), then="if rank == 0: assert lookup('up') == 'tag#0$x'\nbarrier()\nfinalize()"))
         self.assertEqual(sorted(" ".join(line.split()[:6]) for line in lines(result.stdout)),
                          [f"child {rank} 3 0 tag#0$x 1" for rank in range(3)])
 
-    def test_several_programs_are_one_world(self):
+    def test_several_spawned_programs_are_one_world(self):
         words = one_line(CHILD) + ["a word", "k=v"]
         result = self.spawned("-n", 1, *parent((2, CHILD, []), (1, words, [])))
         self.assertEqual([line.split()[1:4] for line in sorted(lines(result.stdout))], [["0", "3", "0"], ["1", "3", "0"], ["2", "3", "1"]])
         self.assertTrue(sorted(lines(result.stdout))[2].endswith(" a word k=v"))
 
-    def test_info(self):
+    def test_spawn_info_is_applied(self):
         tool = self.dir / "bin" / "told"
         tool.parent.mkdir()
         tool.write_text("#!/bin/sh\necho $PWD $(pwd) $COLOUR \"$1\"\n")
@@ -63,18 +63,18 @@ class Spawn(Case):
                                                                   ("soft", "1:2")])))
         self.assertEqual(out.stdout, b"/ / red = blue x y\n")
 
-    def test_each_spawn_is_the_next_world(self):
+    def test_each_spawn_makes_a_new_world(self):
         twice = f"spawn((1, {one_line(CHILD)!r}, []), preput=[('PORT', 'second')])\nfinalize()"
         out = self.spawned("-n", 1, "--label", *parent((1, CHILD, []), then=twice)).stdout.decode()
         self.assertIn("[2/0] child 0 1 0 tag#0$x 1 2 ", out)
         self.assertIn("[3/0] child 0 1 0 second 1 3 ", out)
 
-    def test_a_spawned_rank_spawns(self):
+    def test_spawned_rank_spawns_another_world(self):
         inner = f"init()\nassert 'rc=0' in spawn((2, {one_line(CHILD)!r}, []), preput=[('PORT', 'deep')])\nfinalize()\n"
         out = self.spawned("-n", 1, "--tag-output", *parent((1, inner, []))).stdout.decode()
         self.assertEqual(sorted(line.split("<")[0] for line in out.splitlines()), ["[3,0]", "[3,1]"])
 
-    def test_files(self):
+    def test_spawned_ranks_have_output_files(self):
         result = self.run_dlaunch("-n", 1, "--output-filename", "out:nocopy", *parent((11, ["sh", "-c", "echo $PMI_RANK; echo $PMI_SIZE >&2"], [])))
         self.assert_exit(result, 0)
         for rank in range(11):
@@ -82,7 +82,7 @@ class Spawn(Case):
             self.assertEqual((self.dir / f"out/2/rank.{rank:02}/stderr").read_text(), "11\n")
         self.assertIn("rc=0", (self.dir / "out/1/rank.0/stderr").read_text())
 
-    def test_file_templates(self):
+    def test_file_templates_name_spawned_ranks(self):
         echo = ["sh", "-c", "echo $PMI_RANK"]
         result = self.run_dlaunch("-n", 1, "--output-filename", "t/{rank}.{stream}", *parent((2, echo, [])))
         self.assert_exit(result, 0)
@@ -91,7 +91,7 @@ class Spawn(Case):
         self.assert_exit(result, 0)
         self.assertIn("rank 0 cannot spawn: ranks 0 and 2/0 would both write", result.stderr.decode())
 
-    def test_jsonl_and_record(self):
+    def test_jsonl_and_report_contain_spawned_ranks(self):
         result = self.run_dlaunch("-n", 1, "--format", "jsonl", "--report", "r.json", *parent((2, ["echo", "hi"], [])))
         self.assert_exit(result, 0)
         hi = [json.loads(line) for line in lines(result.stdout) if '"hi"' in line]
@@ -102,14 +102,14 @@ class Spawn(Case):
         self.assertEqual(len(record["command"]), 1)
         self.assertEqual(record["plan"]["apps"][1]["argv"], ["echo", "hi"])
 
-    def test_the_console_of_one_rank_alone_becomes_lines(self):
-        """The pauses are as long as a half line waits for its end before it is shown."""
+    def test_console_prints_whole_lines_after_a_spawn(self):
+        """The pauses are longer than dlaunch waits for the rest of a partial line."""
         out = self.spawned("-n", 1, *parent((2, ["sh", "-c", "printf a; sleep 0.3; echo b"], []), before="sys.stdout.write('no newline'); sys.stdout.flush()",
                                             then="time.sleep(1); print(' at all'); finalize()")).stdout.decode()
         self.assertEqual(sorted(out.replace("\n", "")), sorted("no newlineabab at all"))
         self.assertTrue(out.startswith("no newline\na"), out)
 
-    def test_they_get_no_stdin_and_no_binding(self):
+    def test_spawned_ranks_get_no_stdin_and_no_binding(self):
         out = self.spawned("-n", 1, "--stdin", "all", "--bind-to", "core", *parent((1, ["sh", "-c", "cat; nproc"], [])))
         self.assertEqual(out.stdout.decode().strip(), str(len(os.sched_getaffinity(0))))
 
@@ -117,7 +117,7 @@ class Spawn(Case):
 class Ends(Case):
     STUCK = "barrier()\ntime.sleep(60)"
 
-    def test_the_first_failure_names_its_world(self):
+    def test_first_failure_names_its_world(self):
         fails = ["sh", "-c", "[ $PMI_RANK = 0 ] || { echo why >&2; exit 7; }; sleep 60"]
         result = self.run_dlaunch("--report", "r.json", "-n", 2, *parent((2, fails, []), then=self.STUCK))
         self.assert_exit(result, 7)
@@ -128,28 +128,28 @@ class Ends(Case):
         failure = json.loads((self.dir / "r.json").read_text())["first_failure"]
         self.assertEqual((failure["world"], failure["rank"]), (2, 1))
 
-    def test_one_that_cannot_start(self):
+    def test_missing_spawned_program_fails_the_job(self):
         result = self.run_dlaunch("-n", 1, *parent((1, ["/no/such/program"], []), then=self.STUCK))
         self.assert_exit(result, 127)
         self.assertRegex(result.stderr.decode(), r'dlaunch: program "/no/such/program": not found on ')
 
-    def test_abort_ends_all(self):
+    def test_abort_of_a_spawned_rank_ends_the_job(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *parent((2, "init()\nif rank: ask('cmd=abort exitcode=9')\ntime.sleep(60)", []), then=self.STUCK))
         self.assert_exit(result, 9)
         self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/1 \(host \S+, pid \d+\) called MPI_Abort")
 
-    def test_one_that_never_comes_lets_its_world_down(self):
+    def test_spawned_rank_that_exits_releases_its_world(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 1,
                                   *parent((2, "init()\ntell_pid()\nif rank: os._exit(0)\nassert barrier() == ''\nos._exit(4)", []), then="until_ended(0, 1)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
         self.assertIn(result.returncode, (1, 4))
         self.assertIn("rank 2/1 has left MPI, or never entered it", result.stderr.decode())
 
-    def test_the_job_lasts_as_long_as_they_do(self):
+    def test_job_waits_for_spawned_ranks(self):
         result = self.run_dlaunch("-n", 1, *parent((1, ["sh", "-c", f"{until_ended(0)}; echo late"], []), before="tell_pid()"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"late\n")
 
-    def test_signals_reach_them(self):
+    def test_signals_reach_spawned_ranks(self):
         process = self.start("-n", 1, *parent((2, ["sh", "-c", "trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done"], []), then=self.STUCK), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         out = [process.stdout.readline() for _ in range(2)]
         process.send_signal(signal.SIGTERM)
@@ -158,7 +158,7 @@ class Ends(Case):
         self.assertEqual(process.returncode, 143)
         self.assertIn(b"stopped 3 ranks", err)
 
-    def test_kill_of_the_launcher_ends_them(self):
+    def test_killed_launcher_ends_spawned_ranks(self):
         process = self.start("-n", 1, *parent((2, ["sh", "-c", "echo $$; exec sleep 60"], []), then=self.STUCK), stdout=subprocess.PIPE)
         pids = [int(process.stdout.readline()) for _ in range(2)]
         process.kill()
@@ -168,7 +168,7 @@ class Ends(Case):
 
 
 class Hostile(Case):
-    """Each ends only itself."""
+    """A client that violates the protocol ends only itself."""
 
     BREACHES = {
         "too many": ("say('mcmd=spawn\\nnprocs=1000000000\\nexecname=x\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)",
@@ -184,7 +184,7 @@ class Hostile(Case):
         "no patience": ("say('mcmd=spawn\\nnprocs=0\\nexecname=x\\nendcmd\\ncmd=get_maxes\\n')", "sent a request before the last answer"),
     }
 
-    def test_breaches(self):
+    def test_violations_close_the_connection(self):
         good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
         (self.dir / "go").write_text("")
         for name, (breach, told) in self.BREACHES.items():
@@ -195,20 +195,20 @@ class Hostile(Case):
                 self.assertEqual(result.stdout, b"well\n")
                 self.assertIn(told, result.stderr.decode())
 
-    def test_one_that_tries_for_ever(self):
+    def test_repeated_invalid_spawns_are_reported_five_times(self):
         result = self.run_dlaunch("-n", 1, *client("init()\nfor n in range(200): assert 'rc=-1' in spawn((0, ['x'], []))\nfinalize()"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr.decode().count("cannot spawn: 0 processes were asked for"), 5)
         self.assertIn("further refusals are not shown", result.stderr.decode())
 
-    def test_before_init(self):
+    def test_spawn_before_init_is_reported(self):
         result = self.run_dlaunch("-n", 1, *client("assert ask('mcmd=spawn') == ''"))
         self.assert_exit(result, 0)
         self.assertIn("rank 0 asked before it said init", result.stderr.decode())
 
 
 class Silent(Case):
-    def test_ctrl_c_while_a_host_is_met(self):
+    def test_interrupt_ends_a_connection_to_a_new_host(self):
         way = self.dir / "way"
         way.write_text('#!/bin/sh\nhost=$1; shift\n[ $host = here ] || { touch met; exec sleep 1000; }\nexec "$@"\n')
         way.chmod(0o755)
@@ -223,7 +223,7 @@ class Silent(Case):
 class OverHosts(HostsCase):
     count = 2
 
-    def test_free_slots_first_and_a_fence_over_hosts(self):
+    def test_spawned_ranks_use_free_slots_first(self):
         result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:2,node2:3", *parent((4, CHILD, []), then="if rank == 0: lookup('up')\nbarrier()\nfinalize()"))
         self.assert_exit(result, 0)
         rows = sorted(line.split()[1:] for line in lines(result.stdout))
@@ -231,7 +231,7 @@ class OverHosts(HostsCase):
                          [("0", "node1", "0"), ("1", "node2", "0"), ("2", "node2", "1"), ("3", "node1", "1")])
         self.assertEqual({row[8] for row in rows}, {"(vector,(0,1,1),(1,1,2))"})
 
-    def test_on_a_named_host_that_the_asker_is_not_on(self):
+    def test_spawn_info_chooses_another_host(self):
         result = self.run_dlaunch("-n", 2, "-N", 1, "-H", "node1:1,node2:1", *parent((3, CHILD, [("host", "node2")]), then="if rank == 0: lookup('up')\nbarrier()\nfinalize()"))
         self.assert_exit(result, 0)
         self.assertEqual({line.split()[7] for line in lines(result.stdout)}, {"node2"})
@@ -239,7 +239,7 @@ class OverHosts(HostsCase):
         self.assert_exit(result, 0)
         self.assertIn("rank 0 cannot spawn: host node9 is not one of the job's", result.stderr.decode())
 
-    def test_on_hosts_that_had_no_rank(self):
+    def test_spawned_ranks_use_hosts_without_ranks(self):
         result = self.run_dlaunch("--report", "job.json", "-n", 1, "-H", "node1:1,node2:2", *parent(
             (2, CHILD, []), (1, CHILD, [("host", "node1")]), before="assert ask('cmd=get_universe_size').endswith('size=3\\n')",
             then="lookup('up')\nfinalize()"))
@@ -249,19 +249,19 @@ class OverHosts(HostsCase):
         self.assertEqual([rank["host"] for rank in json.loads((self.dir / "job.json").read_text())["ranks"]],
                          ["node1", "node2", "node2", "node1"])
 
-    def test_on_a_host_that_cannot_be_reached(self):
+    def test_unreachable_host_rejects_the_spawn(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("-n", 1, "-H", "node1:2,node2:1", *parent((1, CHILD, [("host", "node2")])))
         self.assert_exit(result, 0)
         self.assertRegex(result.stderr.decode(), r"rank 0 cannot spawn: node2: .*[Rr]efused")
         self.assertIn("spawn_result rc=-1 ", result.stderr.decode())
 
-    def test_a_failure_on_a_host_that_came_late_ends_all(self):
+    def test_failure_on_a_late_host_ends_the_job(self):
         result = self.run_dlaunch("-n", 1, "-H", "node1:1,node2:1", *parent((1, ["sh", "-c", "exit 7"], []), then="time.sleep(1000)"))
         self.assert_exit(result, 7)
         self.assertRegex(support.cause(result.stderr), r"rank 2/0 \(host node2, .*\) exited with code 7")
 
-    def test_one_that_dies_lets_nobody_of_its_world_wait(self):
+    def test_dead_spawned_rank_releases_its_world(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, "-N", 1, "-H", "node1:2,node2:2",
                                   *parent((2, "init()\ntell_pid()\nif rank: os._exit(5)\nassert barrier() == ''\nos._exit(5)", []), then="until_ended(0, 1)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
         self.assert_exit(result, 5)

@@ -1,4 +1,5 @@
-"""dlaunch stacks PID: what a process is doing, by its state and Python's frames, without its help and without harm to it."""
+"""Tests dlaunch stacks PID: the report shows the state and the Python frames of a process, without its help and without
+harm."""
 import glob
 import os
 import re
@@ -12,7 +13,7 @@ RELEASES = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 NO_MPI4PY = subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, text=True, check=False).stderr
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
-# What hangs, in a function `inner` that `step` calls, and what the picture says of it.
+# Code that hangs, in a function `inner` called by `step`, and the state in the stack report.
 HANGS = {
     "a sleep": ("import time", "time.sleep(1000)", "blocked"),
     "a lock taken twice": ("import threading; lock = threading.Lock(); lock.acquire()", "lock.acquire()", "blocked"),
@@ -23,7 +24,7 @@ HANGS = {
 }
 
 
-# Three threads in a lock; the main one in a recursion, below a generator, in lines that are far apart and go back.
+# Three threads wait for a lock. The main thread is in a recursion, below a generator, in lines with large distances.
 SEVERAL = """import threading, time
 lock = threading.Lock()
 lock.acquire()
@@ -47,7 +48,7 @@ for number in numbers():
 
 
 def pythons(release):
-    """The interpreters of a release that this machine has: pyenv's, and what tests/newer/make made."""
+    """The installed interpreters of a release: from pyenv and from tests/newer/make."""
     places = [f"/root/.pyenv/versions/{release}.*/bin/python3"]
     if os.geteuid() == 0:  # for its chroot
         places.append(f"/tmp/python{release}/python3")
@@ -59,7 +60,7 @@ def hanging(prepare, hang):
 
 
 def frames(text):
-    """The function and line of each of Python's frames of the first thread in the picture."""
+    """The functions and lines of the Python frames of the first thread in the report."""
     lines = text.splitlines()
     first = next((i for i, line in enumerate(lines) if line.startswith("  thread main")), len(lines))
     found = []
@@ -81,7 +82,7 @@ class Stacks(Case):
         for process in self.targets:
             process.kill()
             process.wait()
-        self.kill_leftovers()  # children of theirs
+        self.kill_leftovers()  # child processes of the targets
         super().tearDown()
 
     def target(self, command, **options):
@@ -93,7 +94,7 @@ class Stacks(Case):
         name.write_text(script)
         return self.target([*before, *python, str(name)], **options)
 
-    def picture(self, pid, *options, before=()):
+    def report(self, pid, *options, before=()):
         result = self.run_dlaunch("stacks", pid, *options, before=before)
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr, b"")
@@ -105,9 +106,9 @@ class Stacks(Case):
         return subprocess.run([*before, DLAUNCH, *map(str, args)], env=self.env, capture_output=True, timeout=TIMEOUT, check=False)
 
     def until_seen(self, pid, wanted, *options, before=()):
-        """The first picture that is as wanted."""
+        """Repeats the report until wanted(report) is true. Returns the report."""
         seen = []
-        wait_until(lambda: seen.append(self.picture(pid, *options, before=before)) or wanted(seen[-1]), every=0.1)
+        wait_until(lambda: seen.append(self.report(pid, *options, before=before)) or wanted(seen[-1]), every=0.1)
         self.assertTrue(wanted(seen[-1]), seen[-1])
         return seen[-1]
 
@@ -122,22 +123,22 @@ class Stacks(Case):
                 self.assertNotIn("cannot be read", told)
                 self.assertIsNone(process.poll())
 
-    def test_each_hang(self):
+    def test_each_hang_is_shown(self):
         self.assert_hangs_are_seen([PYTHON])
 
-    def test_each_hang_as_an_ordinary_user(self):
+    def test_each_hang_is_shown_to_an_ordinary_user(self):
         if os.geteuid() != 0:
             self.skipTest("this test is an ordinary user's already, as the one before")
         self.dir.chmod(0o755)
         self.assert_hangs_are_seen([PYTHON], NOBODY)
 
-    def test_without_the_environment_and_in_a_virtual_one(self):
+    def test_isolated_and_virtual_environments_are_shown(self):
         self.assert_hangs_are_seen([PYTHON, "-I", "-S"], hangs=["a sleep"])
         subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(self.dir / "venv")], check=True, timeout=TIMEOUT)
         self.assert_hangs_are_seen([str(self.dir / "venv/bin/python")], hangs=["a sleep"])
 
-    def test_other_releases(self):
-        """Those that this machine has: Debian 12 itself has one."""
+    def test_installed_python_releases_are_shown(self):
+        """The releases on this machine; Debian 12 itself has one."""
         for release in RELEASES:
             found = pythons(release)
             if not found:
@@ -151,14 +152,14 @@ class Stacks(Case):
         process = self.run_python(SEVERAL, [python])
         wanted = [("down", "script.py", "8"), ("down", "script.py", "7"), ("numbers", "script.py", "313"),
                   ("<module>", "script.py", "317")]
-        # Threads of one name stand together; 3.14 names each.
+        # Threads with one name form a group; Python 3.14 gives each thread a name.
         waiting = r"\n  (3 threads|thread).*\n    wait \(\S+:5\)\n"
         told = self.until_seen(process.pid, lambda text: frames(text) == wanted and
                                re.findall(waiting, text) in (["3 threads"], ["thread"] * 3), "--all")
         self.assertRegex(told, r"\n    down \(\S+:7\) x 9\n")
 
-    def test_variables_tell_of_each_release_that_it_goes_on(self):
-        """Hardly a CPU is used, no byte written, and the stack is the same whenever it is looked at."""
+    def test_local_variables_show_progress_in_each_release(self):
+        """The process uses little CPU time and writes no output, and its stack is the same in each sample."""
         loop = "end = time.monotonic() + 5\nstep = 1000\nwhile time.monotonic() < end:\n    step += 1\n    time.sleep(0.1)\n"
         main = "def main():\n" + "".join(f"    {line}\n" for line in loop.splitlines()) + "main()\n"
         closure = main.replace("step = 1000", "step = 1000; tell = lambda: step")
@@ -171,7 +172,7 @@ class Stacks(Case):
                 _, err = job.communicate(timeout=TIMEOUT)
                 self.assertEqual((job.returncode, err), (0, b""))
 
-    def test_all_threads_stand_together_where_they_are_alike(self):
+    def test_equal_threads_are_one_group(self):
         process = self.run_python(
             "import threading\nlock = threading.Lock()\nlock.acquire()\ndef wait():\n    lock.acquire()\n"
             "for _ in range(5):\n    threading.Thread(target=wait, daemon=True).start()\nlock.acquire()\n")
@@ -179,24 +180,24 @@ class Stacks(Case):
                                "--all")
         self.assertIn("    wait (", told.split("5 threads")[1])
 
-    def test_names_that_are_not_ascii(self):
+    def test_names_with_non_ascii_letters(self):
         process = self.run_python("import time\ndef größe_日本_𝔘():\n    time.sleep(1000)\ngröße_日本_𝔘()\n")
         wanted = ("größe_日本_U", "script.py", "3")  # Python normalises 𝔘
         self.until_seen(process.pid, lambda text: wanted in frames(text))
 
-    def test_a_deep_recursion_is_told_in_two_lines(self):
+    def test_deep_recursion_is_two_lines(self):
         process = self.run_python("import sys, time\nsys.setrecursionlimit(5000)\ndef down(n):\n    down(n - 1) if n else time.sleep(1000)\n"
                                   "down(3000)\n")
         self.until_seen(process.pid, lambda text: re.search(r"    down \(\S+:4\) x 256\n", text))
 
-    def test_the_python_of_a_shell_is_told_with_it(self):
+    def test_shell_and_its_python_child_are_both_shown(self):
         script = self.dir / "script.py"
         script.write_text(hanging(*HANGS["a sleep"][:2]))
         shell = self.target(["sh", "-c", f"{PYTHON} {script}; true"])
         told = self.until_seen(shell.pid, lambda text: "inner (" in text)
         self.assertEqual(told.count("pid "), 2, told)
 
-    def test_a_program_without_python_has_a_state(self):
+    def test_program_without_python_has_a_state(self):
         process = self.target(["sleep", "1000"])
         self.assertRegex(self.until_seen(process.pid, lambda text: "sleep 1000" in text),
                          rf"^pid {process.pid}: sleep 1000, \d+\.\d s CPU\n  thread main, blocked")
@@ -207,7 +208,8 @@ class Stacks(Case):
         return self.target([str(self.dir / "program")])
 
     def test_native_frames_of_a_program(self):
-        """With the frame pointer as base and without it, linked with -static, blocked and running, of a program that was removed."""
+        """With and without a frame pointer, with -static, blocked and running, and after the program file was removed.
+        """
         source = "#include <poll.h>\nvolatile int go = 1;\nvoid inner(void) {{ {}; }}\nvoid outer(void) {{ inner(); go = 2; }}\n" \
             "int main(void) {{ outer(); return go; }}\n"
         self.dir.chmod(0o755)
@@ -230,27 +232,27 @@ class Stacks(Case):
         told = self.until_seen(process.pid, lambda text: "nanosleep (" in text, before=NOBODY)
         self.assertIn("/usr/bin/sleep)", told)
 
-    def test_what_may_not_be_looked_into_says_why(self):
+    def test_unreadable_process_names_the_reason(self):
         if os.geteuid() != 0:
             self.skipTest("it takes root to have processes of two users")
         process = self.run_python(hanging(*HANGS["a sleep"][:2]))
-        told = self.picture(process.pid, before=NOBODY)
+        told = self.report(process.pid, before=NOBODY)
         self.assertIn("cannot be read: the process belongs to user 0: run this command as that user or as root", told)
         self.dir.chmod(0o755)
         closed = self.run_python("import ctypes, time\nctypes.CDLL(None).prctl(4, 0)\nprint(flush=True)\ntime.sleep(1000)\n",
                                  before=NOBODY, stdout=subprocess.PIPE)
         closed.stdout.readline()
         closed.stdout.close()
-        self.assertIn("cannot be read:", self.picture(closed.pid, before=NOBODY))
+        self.assertIn("cannot be read:", self.report(closed.pid, before=NOBODY))
 
-    def test_what_is_no_process_is_refused(self):
+    def test_missing_process_is_rejected(self):
         result = self.run_dlaunch("stacks", 1 << 29)
         self.assert_exit(result, 1)
         self.assertIn(b"not found", result.stderr)
         self.assert_exit(self.run_dlaunch("stacks", "train.py"), 2)
 
-    def test_exec_exit_and_fork_in_the_midst(self):
-        """Whatever it meets, it ends and says what it saw."""
+    def test_exec_exit_and_fork_during_a_sample(self):
+        """The command succeeds whatever the processes do."""
         shell = self.target(["sh", "-c", f"while :; do {PYTHON} -I -S -c 'import os; os.fork()' & "
                              f"sh -c 'exec {PYTHON} -I -S -c pass'; wait; done"])
         for _ in range(3):
@@ -258,7 +260,7 @@ class Stacks(Case):
             self.assert_exit(result, 0)
         self.assertIsNone(shell.poll())
 
-    def test_a_busy_program_loses_nothing(self):
+    def test_sampling_a_busy_program_loses_no_output(self):
         lines = 200_000
         out = self.dir / "out"
         with open(out, "wb") as file:
@@ -271,7 +273,7 @@ class Stacks(Case):
             self.assertEqual(process.wait(TIMEOUT), 0)
         self.assertEqual(out.read_bytes(), b"".join(b"%d\n" % i for i in range(lines)))
 
-    def test_a_message_of_mpi_that_never_comes(self):
+    def test_missing_mpi_message_is_shown(self):
         if NO_MPI4PY:
             self.skipTest("no mpi4py: scripts/install-packages mpi")
         script = self.dir / "recv.py"

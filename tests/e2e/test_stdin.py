@@ -1,4 +1,5 @@
-"""The launcher's stdin: who gets it, byte for byte, and how little is done to it."""
+"""Tests the launcher's stdin: which ranks get it, that every byte is forwarded, and that the file itself is left
+unchanged."""
 import contextlib
 import fcntl
 import os
@@ -16,7 +17,7 @@ BIG = (4 if SANITIZED else 100) << 20
 
 
 def state_of(pid):
-    """R, S, T, ... of a process; empty when it is gone."""
+    """The state of a process (R, S, T, …); empty if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rsplit(b")", 1)[1].split()[0].decode()
@@ -24,24 +25,24 @@ def state_of(pid):
         return ""
 
 
-class Who(Case):
+class Receivers(Case):
     def who_read(self, *options):
         out = self.assert_succeeds("-n", 3, *options, *sh('echo "$RANK_ID $(cat)"'), input=b"word\n")
         return sorted(out.decode().splitlines())
 
-    def test_rank_0_by_default(self):
+    def test_rank_0_gets_stdin_by_default(self):
         self.assertEqual(self.who_read(), ["0 word", "1 ", "2 "])
 
-    def test_none(self):
+    def test_stdin_none_is_empty(self):
         self.assertEqual(self.who_read("--stdin", "none"), ["0 ", "1 ", "2 "])
 
-    def test_one(self):
+    def test_stdin_of_a_given_rank(self):
         self.assertEqual(self.who_read("--stdin", "1"), ["0 ", "1 word", "2 "])
 
-    def test_all(self):
+    def test_stdin_all_reaches_every_rank(self):
         self.assertEqual(self.who_read("--stdin", "all"), ["0 word", "1 word", "2 word"])
 
-    def test_nobody_of_that_number_is_refused(self):
+    def test_unknown_rank_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--stdin", "7", "cat")
         self.assert_exit(result, 2)
         self.assertIn(b"--stdin", result.stderr)
@@ -63,8 +64,8 @@ class Bytes(Case):
         print(f"{BIG >> 20} MiB in {time.monotonic() - start:.2f} s", end=" ", file=sys.stderr)
         self.assertEqual(subprocess.run(["cmp", path, self.dir / "copy"], check=False).returncode, 0)
 
-    def test_all_ranks_get_every_byte(self):
-        """A block that repeats, so that the sum is known without summing all of it here."""
+    def test_every_rank_gets_every_byte(self):
+        """The test program computes the expected sum, because this is slow in Python."""
         path = self.random_file(4 << 20)
         content = path.read_bytes()
         with open(path, "rb") as source:
@@ -76,13 +77,13 @@ class Bytes(Case):
                 out = self.assert_succeeds("-n", 3, "--stdin", "all", program("stdin_sum"), **options)
                 self.assertEqual(out, expected * 3)
 
-    def test_a_slow_rank_among_all_loses_nothing(self):
+    def test_slow_rank_of_several_loses_nothing(self):
         content = os.urandom(2 << 20)
         (self.dir / "input").write_bytes(content)
         with open(self.dir / "input", "rb", buffering=0) as source:
             with self.start("-n", 3, "--stdin", "all", *sh(f"[ $RANK_ID = 1 ] && {until_there('go')}; exec {program('stdin_sum')}"),
                             stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
-                self.assertTrue(wait_until(lambda: source.tell() > 0))  # where the job is in it, too
+                self.assertTrue(wait_until(lambda: source.tell() > 0))  # the offset of the job in the file, too
                 self.assertTrue(settle(source.tell))
                 (self.dir / "go").touch()
                 out, said = job.communicate(timeout=support.TIMEOUT)
@@ -97,11 +98,12 @@ class Bytes(Case):
 
 
 class End(Case):
-    def test_end_of_file_is_passed_on(self):
+    def test_end_of_file_is_forwarded(self):
         self.assertEqual(self.assert_succeeds("-n", 1, program("stdin_sum"), input=b""), b"0 cbf29ce484222325\n")
 
-    def test_rank_that_reads_little(self):
-        """It closes its stdin and lives on for a while, or ends: the rest is for nobody and the writer sees the pipe closed."""
+    def test_rank_that_reads_little_does_not_block_the_writer(self):
+        """The rank closes its stdin and continues for a while, or exits: the rest is discarded, and the writer gets a
+        closed pipe."""
         for script in ("exec head -c 5", "exec 0<&-; sleep 0.3; echo done", "exit 0"):
             with self.subTest(script=script):
                 with open("/dev/zero", "rb") as endless:
@@ -112,23 +114,23 @@ class End(Case):
         out = subprocess.run(["bash", "-c", line], capture_output=True, env=self.env, timeout=10, check=False)
         self.assertEqual((out.stdout, out.stderr), (b"y\n141 0\n", b""))
 
-    def test_one_of_all_that_never_starts_does_not_stop_the_others(self):
+    def test_rank_that_never_starts_does_not_stop_the_others(self):
         result = self.run_dlaunch("--on-failure", "continue", "--stdin", "all", "-n", 1, "./no-such-program", ":", "-n", 1, "cat",
                                   input=b"all of it")
         self.assert_exit(result, 127)
         self.assertEqual(result.stdout, b"all of it")
 
-    def test_one_of_all_that_ends_early_does_not_stop_the_others(self):
+    def test_rank_that_ends_early_does_not_stop_the_others(self):
         content = os.urandom(1 << 20)
         out = self.assert_succeeds("-n", 3, "--stdin", "all",
                                    *sh(f"[ $RANK_ID != 1 ] || exit 0; exec {program('stdin_sum')}"), input=content)
         self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [len(content)] * 2)
 
-    def test_rank_that_ignores_its_stdin_does_not_hang_the_job(self):
+    def test_rank_that_ignores_its_stdin_does_not_block_the_job(self):
         with open("/dev/zero", "rb") as endless:
             self.assert_succeeds("-n", 1, "sleep", "0.5", stdin=endless, timeout=10)
 
-    def test_writer_that_never_ends(self):
+    def test_writer_that_never_ends_does_not_block_the_job(self):
         """The job ends with its ranks, not with its input."""
         read, write = os.pipe()
         self.addCleanup(os.close, write)
@@ -141,21 +143,21 @@ class Shells(Case):
         return subprocess.run(["bash", "-c", line, support.DLAUNCH], env=self.env, cwd=self.dir, capture_output=True,
                               timeout=support.TIMEOUT, check=False, **options)
 
-    def test_loop_over_a_list(self):
+    def test_shell_loop_over_a_list(self):
         (self.dir / "list").write_text("one\ntwo\nthree\n")
         result = self.shell('while read h; do "$0" -n 2 --stdin none echo $h; done < list')
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"one\n" * 2 + b"two\n" * 2 + b"three\n" * 2, b""))
 
-    def test_nothing_is_read_that_nobody_asked_for(self):
-        """With --stdin none what is in the pipe is still there for the next."""
+    def test_stdin_none_reads_nothing(self):
+        """With --stdin none, the next program still gets the bytes in the pipe."""
         result = self.shell('"$0" -n 1 --stdin none true; cat', input=b"mine\n")
         self.assertEqual(result.stdout, b"mine\n")
 
-    def test_a_refused_job_reads_nothing(self):
+    def test_failed_job_reads_nothing(self):
         result = self.shell('"$0" -n 1 ./no-such-program; cat', input=b"mine\n")
         self.assertEqual(result.stdout, b"mine\n")
 
-    def test_any_kind_of_input(self):
+    def test_every_kind_of_redirection(self):
         (self.dir / "file").write_text("x\n")
         for redirection, seen in (("< file", b"x\n"), ("< /dev/null", b""), ("<&-", b""), ("<<< here", b"here\n"),
                                   ("< <(echo piped)", b"piped\n"), ("0<>file", b"x\n")):
@@ -163,15 +165,15 @@ class Shells(Case):
                 result = self.shell(f'"$0" -n 2 cat {redirection}', stdin=subprocess.DEVNULL)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, seen, b""))
 
-    def test_directory_as_input_is_no_hang(self):
+    def test_directory_as_input_ends_the_job(self):
         self.assertEqual(self.shell('"$0" -n 1 cat < /').returncode, 0)
 
 
-class Untouched(Case):
-    """O_NONBLOCK is the open file's, so the shell's too."""
+class StreamFlags(Case):
+    """O_NONBLOCK belongs to the open file, which the shell shares."""
 
     def check_flags(self, fds, **options):
-        """Looked at while the job runs, which is for a while."""
+        """Checks the flags repeatedly while the job runs."""
         before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds]
         with self.start("-n", 2, *sh("echo x; sleep 0.2; seq 1000"), stdin=fds[0], stdout=fds[1], stderr=fds[2],
                         **options) as job:
@@ -190,13 +192,13 @@ class Untouched(Case):
         self.assertEqual([fcntl.fcntl(fd, fcntl.F_GETFL) for fd in fds[:3]], before[:3])
         self.assertEqual(while_running, {tuple(before[:3])})
 
-    def test_pipes(self):
+    def test_flags_of_pipes_are_unchanged(self):
         pairs = [os.pipe() for _ in range(3)]
         for fd in sum(map(list, pairs), []):
             self.addCleanup(os.close, fd)
         self.check_flags([pairs[0][0], pairs[1][1], pairs[2][1], pairs[1][0], pairs[2][0]])
 
-    def test_terminal(self):
+    def test_flags_of_a_terminal_are_unchanged(self):
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
@@ -208,7 +210,7 @@ class Untouched(Case):
                 self.assertEqual(termios.tcgetattr(slave), before)
 
     def test_non_blocking_streams_lose_nothing(self):
-        """A parent that left them so: ssh, node, some shells."""
+        """Some parents leave streams non-blocking: ssh, node, some shells."""
         read, write = os.pipe()
         os.set_blocking(write, False)
         with self.start("-n", 2, *sh("seq 100000"), stdin=subprocess.DEVNULL, stdout=write,
@@ -222,14 +224,14 @@ class Untouched(Case):
 
 
 class Background(Case):
-    def test_a_background_job_is_not_stopped_by_its_terminal(self):
+    def test_background_job_is_not_stopped_by_its_terminal(self):
         self.check_background_then_foreground("os.killpg(job.pid, signal.SIGCONT)")
 
-    def test_a_job_that_ran_in_the_background_is_told_of_the_foreground_by_no_signal(self):
+    def test_background_job_notices_the_foreground_without_a_signal(self):
         self.check_background_then_foreground("pass  # bash's fg continues only what was stopped")
 
     def check_background_then_foreground(self, continue_it):
-        """As `dlaunch … &` from a shell with job control, then `fg`."""
+        """Runs `dlaunch … &` from a shell with job control, then `fg`."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         script = """
@@ -256,7 +258,7 @@ print("code", code, flush=True)
         terminal.read_until(b"begun")
         pid = int(terminal.seen.split(b"started ")[1].split()[0])
         terminal.type(b"typed\n")
-        time.sleep(0.5)  # time in which it would be stopped
+        time.sleep(0.5)  # a job that reads would be stopped in this time
         self.assertNotEqual(state_of(pid), "T")
         self.assertNotIn(b"got", terminal.seen)
         (self.dir / "to-foreground").touch()

@@ -1,4 +1,4 @@
-"""Programs that not even SIGKILL ends, since the disk that they wait for does not answer: nothing waits for them."""
+"""Tests programs that not even SIGKILL ends, because their disk does not answer: no process waits for them."""
 import contextlib
 import os
 import pathlib
@@ -50,11 +50,12 @@ class Stuck(Case):
         start = time.monotonic()
         return self.run_dlaunch(*args, **options), time.monotonic() - start
 
-    def test_the_command_of_exec(self):
-        """The host is never reached: the signal ends the job, whatever becomes of the command."""
+    def test_command_of_exec_does_not_block_the_end(self):
+        """The host is never reached. The signal ends the job, although the command does not end."""
         job = self.start("--exec", f"sh -c '{self.stuck}' {{host}}", "-H", "node1", "true", stderr=subprocess.PIPE)
         with job:
-            # Not dlaunch itself, whose line has this with a quote, and which may wait for a disk while it starts.
+            # Not dlaunch itself, whose command line contains this text with a quote, and which may wait for a disk at
+            # its start.
             self.assertTrue(wait_until(lambda: self.states(f"sh -c {self.stuck}").count("D") == 1))
             start = time.monotonic()
             job.send_signal(signal.SIGTERM)
@@ -63,7 +64,7 @@ class Stuck(Case):
             self.assertEqual(job.returncode, 143, said)
             self.assertRegex(said, rb"node1: the transport's command, pid \d+, did not end after SIGKILL")
 
-    def test_the_proxy_command_of_ssh(self):
+    def test_proxy_command_does_not_block_the_end(self):
         home = self.dir / "home"
         (home / ".ssh").mkdir(parents=True)
         (home / ".ssh" / "config").write_text(f"Host *\n  ProxyCommand {self.stuck}\n  ConnectTimeout 2\n")
@@ -78,7 +79,7 @@ class Stuck(Case):
         self.assertLess(took, 8)
         self.assertRegex(result.stderr, rb"the proxy command, pid \d+, did not end after SIGKILL")
 
-    def test_a_tool_that_is_asked(self):
+    def test_hanging_tool_does_not_block_ranktable(self):
         tools = self.dir / "bin"
         tools.mkdir()
         (tools / "hccn_tool").write_text(f"#!/bin/sh\n{self.stuck}\n")
@@ -89,15 +90,15 @@ class Stuck(Case):
         self.assertIn(b"hccn_tool: gave no answer in time", result.stderr)
         self.assertLess(took, 20)
 
-    def test_a_rank(self):
-        """It is given up and named; the agent goes when the disk answers."""
+    def test_hanging_rank_does_not_block_the_end(self):
+        """The rank is given up and named. The agent ends when the disk answers."""
         result, took = self.timed("-n", 2, "--grace", 1, "--timeout", 1, *support.sh(self.stuck))
         self.assert_exit(result, 124)
         self.assertLess(took, 25)
         self.assertIn(b"did not end after SIGKILL", result.stderr)
 
     def states(self, part):
-        """Of this test's processes whose command line has `part`, as ps shows them."""
+        """The states of this test's processes whose command line contains `part`, as ps prints them."""
         found = []
         for pid in self.find(part):
             with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as stat:

@@ -1,4 +1,4 @@
-"""On a terminal: --pty, window sizes, the status line, Ctrl-C and Ctrl-Z, and a terminal that goes away."""
+"""Tests jobs on a terminal: --pty, window sizes, the status line, Ctrl-C and Ctrl-Z, and a terminal that is closed."""
 import fcntl
 import os
 import pathlib
@@ -11,7 +11,7 @@ import time
 import support
 from support import CLEAR, Case, program, screen, sh, until_there, wait_until
 
-STOPPED = {"T", "D"}  # D: a shell within vfork(), whose child was stopped before its exec
+STOPPED = {"T", "D"}  # D: a shell in vfork() whose child was stopped before its exec
 PATIENCE = 0.3  # seconds: a shorter start or end shows no status line
 
 
@@ -21,20 +21,20 @@ class Pty(Case):
             code, shown = terminal.finish()
         self.assertEqual((code, screen(shown)), (0, [b"tty 0 0 0", b""]))
 
-    def test_pty_gives_them_one(self):
+    def test_pty_gives_ranks_a_terminal(self):
         self.assertEqual(self.assert_succeeds("-n", 2, "--pty", "--stdin", "none", program("tty_info")).count(b"tty 0 1 1"), 2)
 
-    def test_window_size_is_passed_on(self):
+    def test_window_size_is_forwarded(self):
         with self.under_pty("-n", 1, "--pty", program("tty_info"), rows=41, columns=123) as terminal:
             code, shown = terminal.finish()
         self.assertEqual((code, screen(shown)), (0, [b"tty 1 1 1", b"size 41 123", b""]))
 
-    def test_window_size_changes_are_passed_on(self):
+    def test_window_size_changes_are_forwarded(self):
         script = "trap 'stty size <&1' WINCH; echo ready; while :; do sleep 0.05; done"
         with self.under_pty("-n", 2, "--pty", "--label", "--color", "never", *sh(script)) as terminal:
             for rank in b"01":
                 terminal.read_until(b"[%c] ready" % rank)
-            terminal.resize(50, 150)  # the kernel tells the foreground group
+            terminal.resize(50, 150)  # the kernel signals the foreground group
             for rank in b"01":
                 terminal.read_until(b"[%c] 50 150" % rank)
             terminal.type(b"\x03")
@@ -45,17 +45,17 @@ class Pty(Case):
         (self.dir / "data").write_bytes(data)
         self.assertEqual(self.assert_succeeds("-n", 1, "--pty", "cat", "data"), data)
 
-    def test_last_words_are_not_lost(self):
+    def test_last_output_is_not_lost(self):
         for _ in range(10):
             result = self.run_dlaunch("-n", 1, "--pty", *sh("seq 2000; printf end; exit 3"))
             self.assert_exit(result, 3)
             self.assertTrue(result.stdout.endswith(b"2000\nend"), result.stdout[-50:])
 
-    def test_input_and_its_end_are_passed_on(self):
+    def test_input_and_its_end_are_forwarded(self):
         out = self.assert_succeeds("-n", 1, "--pty", *sh("cat; echo over"), input=b"one\ntwo\n")
         self.assertEqual(out, b"one\ntwo\nover\n")
 
-    def test_typing(self):
+    def test_typed_input_reaches_the_rank(self):
         with self.under_pty("-n", 1, "--pty", *sh('printf "name? "; read name; echo "hello $name"')) as terminal:
             terminal.read_until(b"name? ")
             terminal.type(b"you\n")
@@ -64,7 +64,7 @@ class Pty(Case):
 
 
 class Keys(Case):
-    def test_interrupt(self):
+    def test_interrupt_ends_the_job(self):
         for options in [], ["--pty"]:
             with self.subTest(options=options), self.under_pty("-n", 2, *options, *sh("echo ready; exec sleep 100")) as terminal:
                 terminal.read_until(b"ready", times=2)
@@ -74,7 +74,7 @@ class Keys(Case):
                 self.assertIn(b"interrupted by SIGINT", shown)
                 self.assert_nothing_left()
 
-    def test_interrupt_twice_when_a_rank_ignores_it(self):
+    def test_second_interrupt_kills_a_rank_that_ignores_the_first(self):
         with self.under_pty("-n", 1, "--grace", "60", *sh("trap '' INT TERM; echo ready; while :; do sleep 1; done")) as terminal:
             terminal.read_until(b"ready")
             terminal.type(b"\x03")
@@ -82,13 +82,13 @@ class Keys(Case):
             terminal.type(b"\x03")
             self.assertEqual(terminal.finish(10)[0], 130)
 
-    def test_quit(self):
+    def test_quit_ends_the_job(self):
         with self.under_pty("-n", 1, *sh("echo ready; exec sleep 100")) as terminal:
             terminal.read_until(b"ready")
             terminal.type(b"\x1c")
             self.assertEqual(terminal.finish(10)[0], 131)
 
-    def test_stop_and_go_on(self):
+    def test_stop_key_stops_launcher_and_ranks(self):
         with self.under_pty("-n", 2, *sh('echo ready; while [ ! -e go ]; do sleep 0.02; done; echo "over $RANK_ID"')) as terminal:
             terminal.read_until(b"ready", times=2)
             terminal.type(b"\x1a")
@@ -97,7 +97,7 @@ class Keys(Case):
             wait_until(lambda: self.states_of_ranks(launcher) <= STOPPED)
             self.assertLessEqual(self.states_of_ranks(launcher), STOPPED)
             (self.dir / "go").touch()
-            time.sleep(0.3)  # time in which one that is not stopped would go on
+            time.sleep(0.3)  # a rank that is not stopped would continue in this time
             self.assertNotIn(b"over", terminal.seen)
             os.kill(launcher, signal.SIGCONT)
             terminal.read_until(b"over 0")
@@ -112,8 +112,8 @@ class Keys(Case):
 
 
 class StatusLine(Case):
-    def test_a_quick_job_says_nothing(self):
-        """On a busy machine it may take several goes until one is quick."""
+    def test_quick_job_shows_no_status_line(self):
+        """On a busy machine, several attempts may be necessary until a job is quick."""
         for _ in range(20):
             began = time.monotonic()
             with self.under_pty("-n", 2, "echo", "x") as terminal:
@@ -123,13 +123,13 @@ class StatusLine(Case):
                 self.assertEqual(shown, b"x\r\nx\r\n")
                 break
 
-    def test_a_long_job_says_nothing_while_it_runs(self):
+    def test_running_job_shows_no_status_line(self):
         with self.under_pty("-n", 1, *sh("echo up; sleep 1; echo over")) as terminal:
             code, shown = terminal.finish()
         self.assertEqual(code, 0)
         self.assertIn(b"up\r\nover\r\n", shown)
 
-    def test_a_slow_end_is_told_and_erased(self):
+    def test_slow_end_shows_and_erases_the_status_line(self):
         script = f"trap '{until_there('told')}; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.under_pty("-n", 1, *sh(script)) as terminal:
             terminal.read_until(b"ready")
@@ -142,8 +142,8 @@ class StatusLine(Case):
         self.assertIn(b"ending: waiting for 1 rank (INT sent, KILL in ", status)
         self.assertTrue(after.startswith(b"dlaunch: interrupted by SIGINT"), after)
 
-    def test_output_does_not_run_into_it(self):
-        """What a rank says while it is shown stands on a line of its own and stays."""
+    def test_output_is_not_mixed_with_the_status_line(self):
+        """Output of a rank during the status line is on its own line and remains."""
         script = (f"trap '{until_there('told')}; echo $RANK_ID last words; {until_there('told-again')}; exit 0' TERM INT; echo ready; "
                   "while :; do sleep 0.05; done")
         with self.under_pty("-n", 2, *sh(script)) as terminal:
@@ -161,8 +161,8 @@ class StatusLine(Case):
         self.assertEqual(sum(line.endswith(b"last words") for line in screen(shown)), 2, shown)
         self.assertEqual([line for line in screen(shown) if b"ending:" in line], [], shown)
 
-    def test_not_without_a_terminal(self):
-        # A second, in which a terminal would show the status line.
+    def test_status_line_needs_a_terminal(self):
+        # A terminal would show the status line within a second.
         script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.start("-n", 1, *sh(script), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             job.stdout.readline()
@@ -173,8 +173,8 @@ class StatusLine(Case):
         self.assertNotIn(b"ending", said)
 
 
-class MidLine(Case):
-    def test_the_summary_begins_a_line(self):
+class UnterminatedLine(Case):
+    def test_summary_begins_on_a_new_line(self):
         for ranks, options in ((1, []), (2, []), (2, ["--label"]), (1, ["--raw"])):
             with self.subTest(ranks=ranks, options=options):
                 with self.under_pty("-n", ranks, *options, *sh('printf "half a line"; exit 3')) as terminal:
@@ -185,26 +185,26 @@ class MidLine(Case):
                 self.assertTrue(all(line.startswith((b"dlaunch: ", b"[", b"\x1b", b"half")) or not line for line in lines), shown)
                 self.assertTrue(any(line.startswith(b"dlaunch: rank ") for line in lines), shown)
 
-    def test_in_one_pipe_too(self):
+    def test_summary_in_the_same_pipe_begins_on_a_new_line(self):
         result = self.run_dlaunch("-n", 1, *sh('printf "half a line"; exit 3'), stderr=subprocess.STDOUT)
         self.assertTrue(result.stdout.startswith(b"half a line\ndlaunch: rank 0 "), result.stdout)
 
-    def test_nothing_is_added_to_stdout_alone(self):
+    def test_stdout_alone_gets_no_newline(self):
         self.assertEqual(self.run_dlaunch("-n", 1, *sh('printf "half a line"; exit 3')).stdout, b"half a line")
 
 
-class Gone(Case):
+class ClosedTerminal(Case):
     def sleepers(self, command):
         return [pid for pid, line in self.processes().items() if line.startswith(command)]
 
-    def test_a_hang_up_ends_the_ranks(self):
+    def test_hangup_ends_the_ranks(self):
         with self.under_pty("-n", 2, *sh("trap '' HUP; echo ready; exec sleep 100")) as terminal:
             terminal.read_until(b"ready", times=2)
             os.close(terminal.master)
-            terminal.master = os.open("/dev/null", os.O_RDWR)  # for under_pty to close
+            terminal.master = os.open("/dev/null", os.O_RDWR)  # under_pty closes it
             self.assertTrue(wait_until(lambda: not self.processes(), 15), self.processes())
 
-    def test_a_closed_tmux_pane_ends_the_ranks(self):
+    def test_closed_tmux_pane_ends_the_ranks(self):
         if not shutil.which("tmux"):
             self.skipTest("there is no tmux here")
         tmux = ["tmux", "-S", str(self.dir / "tmux"), "-f", "/dev/null"]
@@ -220,7 +220,7 @@ class Gone(Case):
 
 
 def state_of(pid):
-    """R, S, T, ... of a process; empty when it is gone."""
+    """The state of a process (R, S, T, …); empty if it has ended."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[0].decode()
     except OSError:

@@ -1,4 +1,5 @@
-"""A real framework: PyTorch's DistributedDataParallel over gloo learns the same on one host and on several."""
+"""Tests a real framework: a training with PyTorch's DistributedDataParallel over gloo has the same result on one host
+and on several."""
 import pathlib
 import re
 import subprocess
@@ -7,7 +8,7 @@ import support
 from hosts_case import HostsCase
 
 DDP = pathlib.Path(__file__).parents[2] / "examples" / "ddp.py"
-PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is; hosts see it too
+PYTHON = "/usr/bin/python3"  # Debian's Python, for which python3-torch is built; hosts have it too
 NO_TORCH = subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True, text=True, check=False).stderr
 LOSS = re.compile(r"step (\d+) of 50 on 4 ranks: loss (\d\.\d{9})")
 
@@ -27,7 +28,7 @@ class Ddp(HostsCase):
         self.assertEqual([step for step, _ in found], ["10", "20", "30", "40", "50"], result)
         return [loss for _, loss in found]
 
-    def test_the_loss_is_the_same_to_the_digit(self):
+    def test_loss_on_several_hosts_equals_the_loss_on_one(self):
         one_host = self.losses("localhost:4")
         self.assertLess(float(one_host[-1]), float(one_host[0]) / 2)
         for hosts in ("node1:2,node2:2", "node1,node2,node3,node4", "localhost:2,node3:2"):

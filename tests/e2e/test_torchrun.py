@@ -1,5 +1,5 @@
-"""torchrun's lines, by a link of its name; and the real torchrun of Debian's PyTorch beside it on the same programs: the ranks'
-variables, the tree of files, the error file and whether the exit code is 0."""
+"""Tests command lines of torchrun through a link named torchrun, and compares dlaunch with the real torchrun of
+Debian's PyTorch: variables of ranks, files, the error file, and whether the exit code is 0."""
 import json
 import pathlib
 import re
@@ -11,11 +11,11 @@ from unittest import mock
 import support
 
 ROOT = pathlib.Path(__file__).parents[2]
-PYTHON = "/usr/bin/python3"  # Debian's, for which python3-torch is
+PYTHON = "/usr/bin/python3"  # Debian's Python, for which python3-torch is built
 NO_TORCH = subprocess.run([PYTHON, "-c", "import torch.distributed.run"], capture_output=True, text=True, check=False).stderr
-# PyTorch 1.13 under Python 3.11 knows no other streams than 1 and 2, and not their absence.
+# PyTorch 1.13 with Python 3.11 accepts only the streams 1 and 2, and requires both.
 STREAMS = ("-t", "1", "-r", "2")
-# Of a rank: its variables, and its arguments, as a line of JSON. Argument 1 says how it ends.
+# Prints the variables and the arguments of a rank as a line of JSON. Argument 1 chooses how the rank ends.
 RANK = """
 import json, os, sys
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -33,7 +33,7 @@ main()
 """
 PLAIN = "import json, os, sys; print(json.dumps([dict(os.environ), sys.argv[1:]]), flush=True)"
 OF_TORCHRUN = re.compile(r"RANK$|^LOCAL_|^GROUP_|^ROLE_|WORLD_SIZE$|^MASTER_|^TORCHELASTIC_|^OMP_|NCCL")
-# Where dlaunch means to differ (docs/migrate/torchrun.md): a free port, an id of the job's own, rank 0 opens the store.
+# Intended differences (docs/torchrun.md): dlaunch chooses a free port and its own job id, and rank 0 opens the store.
 DIFFER = {"MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE"}
 
 
@@ -54,12 +54,12 @@ class TorchrunCase(support.Case):
 
     @staticmethod
     def ranks(output):
-        """[(variables, arguments)] in the order of ranks, whatever stands before a line's '['."""
+        """[(variables, arguments)], ordered by rank. Text before the '[' of a line is ignored."""
         found = [json.loads(line[line.index("[{"):]) for line in output.splitlines() if "[{" in line]
         return sorted(found, key=lambda each: int(each[0]["RANK"]))
 
     def tree(self, logs):
-        """The files below, with XXXXXXXX for the random part of the one directory."""
+        """The files below `logs`, with XXXXXXXX in place of the random part of the directory name."""
         names = [path.relative_to(logs).as_posix() for path in logs.rglob("*") if path.is_file()]
         return sorted(re.sub(r"^([^/]+_)[0-9a-z_]{8}/", r"\1XXXXXXXX/", name) for name in names)
 
@@ -69,7 +69,7 @@ class Lines(TorchrunCase):
         super().setUp()
         self.script.write_text(PLAIN)
 
-    def test_ranks_know_their_places(self):
+    def test_ranks_get_torchrun_variables(self):
         result = self.torchrun("--nproc_per_node=3", "rank.py", "a", "--", ":", "-n")
         self.assert_exit(result, 0)
         ranks = self.ranks(result.stdout.decode())
@@ -83,7 +83,7 @@ class Lines(TorchrunCase):
         self.assertEqual(len(ranks), 3)
         self.assertEqual(result.stderr.count(b"OMP_NUM_THREADS=1"), 1)
 
-    def test_the_old_launcher_gives_the_local_rank_first(self):
+    def test_torch_distributed_launch_adds_the_local_rank_argument(self):
         result = self.run_dlaunch("--as", "torch.distributed.launch", "--nproc_per_node=2", "rank.py", "--a", "b c",
                                   env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"})
         self.assert_exit(result, 0)
@@ -91,19 +91,19 @@ class Lines(TorchrunCase):
                          [["--local_rank=0", "--a", "b c"], ["--local_rank=1", "--a", "b c"]])
         self.assertEqual(result.stderr, b"")
 
-    def test_the_local_rank_in_arguments(self):
+    def test_local_rank_placeholder_is_replaced(self):
         for words in (["--no-python", "echo"], ["say.py"]):
             (self.dir / "say.py").write_text("import sys\nprint(*sys.argv[1:])\n")
             done = self.torchrun("--nproc-per-node=2", *words, "<${local_rank}>", "a  'b'", "$$x", env={"OMP_NUM_THREADS": "1"})
             self.assert_exit(done, 0)
             self.assertEqual(sorted(done.stdout.splitlines()), [b"<0> a  'b' $x", b"<1> a  'b' $x"])
 
-    def test_a_module_and_a_program_that_is_no_python(self):
+    def test_module_and_non_python_program_run(self):
         self.assert_exit(self.torchrun("-m", "rank", "x"), 0)
         result = self.torchrun("--no-python", "sh", "-c", "exit $((LOCAL_RANK + 4))")
         self.assert_exit(result, 4)
 
-    def test_files_and_labels(self):
+    def test_files_and_labels_are_those_of_torchrun(self):
         result = self.torchrun("--nproc-per-node", 2, "--log-dir", "logs", "-t", 1, "-r", 2, "--role", "r", "--rdzv-id", "7",
                                "--no-python", *support.sh("echo out; echo err >&2"), env={"OMP_NUM_THREADS": "1"})
         self.assert_exit(result, 0)
@@ -113,14 +113,14 @@ class Lines(TorchrunCase):
                          [f"7_XXXXXXXX/attempt_0/{rank}/{name}.log" for rank in (0, 1) for name in ("stderr", "stdout")])
         self.assertEqual({path.read_text() for path in (self.dir / "logs").rglob("stderr.log")}, {"err\n"})
 
-    def test_local_ranks_choose_what_is_shown(self):
+    def test_local_ranks_filter_chooses_the_shown_ranks(self):
         result = self.torchrun("--nproc-per-node", 3, "--local-ranks-filter", "0,2", "--no-python", *support.sh("echo $RANK"),
                                env={"OMP_NUM_THREADS": "1"})
         self.assert_exit(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"0", b"2"])
         self.assertIn(b"unknown local rank 5", self.run_dlaunch("--local-ranks", 5, "true").stderr)
 
-    def test_a_variable_plans_any_line(self):
+    def test_dry_run_variable_plans_every_line(self):
         ran = self.dir / "ran"
         for words in ((), ("--as", "torchrun"), ("--as", "ompi"), ("--as", "hydra")):
             with self.subTest(words):
@@ -129,7 +129,7 @@ class Lines(TorchrunCase):
                 self.assertEqual(json.loads(result.stdout)["apps"][0]["argv"][-1], str(ran))
                 self.assertFalse(ran.exists())
 
-    def test_the_line_that_it_is_the_same_as_does_the_same(self):
+    def test_equivalent_dlaunch_line_does_the_same(self):
         plan = self.torchrun("--nproc-per-node", 2, "--master_port=29555", "--role=x y", "rank.py", "a b",
                              env={"DLAUNCH_DRY_RUN": "1"}).stdout.decode()
         line = re.search(r"is the same as: dlaunch (.*)", plan)[1]
@@ -140,7 +140,7 @@ class Lines(TorchrunCase):
 
 
 class ErrorFile(TorchrunCase):
-    def test_its_traceback_is_told_and_an_old_one_is_not(self):
+    def test_traceback_is_reported_and_an_old_one_is_not(self):
         write = 'test $RANK = 1 && cat > "$TORCHELASTIC_ERROR_FILE" <<E\n{"message": "ValueError: no", "extraInfo": ' \
                 '{"py_callstack": "Traceback\\\\n  in main\\\\nValueError: no"}}\nE\ntest $RANK = 0 && sleep 60; exit 3'
         line = ("-n", 2, "--oversubscribe", "--env-for", "torchrun", "--error-file", "errors/{rank}.json")
@@ -152,8 +152,9 @@ class ErrorFile(TorchrunCase):
         self.assertNotIn(b"ValueError", again.stderr)
         self.assertIn(b"  | plain\n", again.stderr)
 
-    def test_ranks_have_one_without_the_option(self):
-        """In a directory of the job, which is gone with it; both forms are read, and what is in it is data."""
+    def test_ranks_have_an_error_file_without_the_option(self):
+        """The error file is in a directory of the job and removed with it. Both formats are accepted, and control
+        characters are escaped."""
         new = '{"message": {"message": "ValueError: new", "extraInfo": {"py_callstack": "Traceback\\nValueError: new", "timestamp": "1"}}}'
         (self.dir / "new").write_text(new)
         (self.dir / "old").write_text(json.dumps({"message": "ValueError: \x1b[31mold", "timestamp": 1}))
@@ -170,11 +171,11 @@ class ErrorFile(TorchrunCase):
                 self.assertEqual(len(paths), 2 if "--restarts" in options else 1)
                 self.assertEqual([path for path in paths if pathlib.Path(path).parent.exists()], [])
 
-    def test_the_users_own_stays(self):
+    def test_error_file_of_the_user_is_kept(self):
         result = self.run_dlaunch("-n", 1, "--restarts", 1, "-x", "TORCHELASTIC_ERROR_FILE=mine", *support.sh("echo $TORCHELASTIC_ERROR_FILE"))
         self.assertEqual(result.stdout, b"mine\n", result.stderr)
 
-    def test_what_is_too_long_or_no_file_is_not_told(self):
+    def test_invalid_error_files_are_ignored(self):
         for write in ('head -c 200000 /dev/zero > "$TORCHELASTIC_ERROR_FILE"', 'mkfifo "$TORCHELASTIC_ERROR_FILE"', 'ln -s /etc/passwd "$TORCHELASTIC_ERROR_FILE"',
                       'mkdir "$TORCHELASTIC_ERROR_FILE"', 'echo "{" > "$TORCHELASTIC_ERROR_FILE"'):
             with self.subTest(write):
@@ -182,25 +183,25 @@ class ErrorFile(TorchrunCase):
                 self.assert_exit(result, 3)
                 self.assertIn(b"  | plain\n", result.stderr)
 
-    def test_one_for_two_ranks_is_refused(self):
+    def test_error_file_for_two_ranks_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--oversubscribe", "--error-file", "e.json", "true")
         self.assert_exit(result, 2)
         self.assertIn(b"--error-file: ranks 0 and 1 would both write", result.stderr)
 
-    def test_without_a_rank_here_it_is_refused(self):
+    def test_error_file_without_local_ranks_is_rejected(self):
         for where in (("--fake-hosts", "2x1"), ("--exec", "env X={host}", "-H", "a:1,b:1")):
             result = self.run_dlaunch(*where, "--error-file", "{rank}.json", "true")
             self.assert_exit(result, 2)
             self.assertIn(b"--error-file: no rank is on this machine", result.stderr)
 
-    def test_what_is_no_file_of_the_ranks_does_not_hold_the_job(self):
+    def test_fifo_as_error_file_does_not_block_the_job(self):
         script = 'rm -f "$TORCHELASTIC_ERROR_FILE"; mkfifo "$TORCHELASTIC_ERROR_FILE"; echo plain >&2; exit 3'
         result = self.run_dlaunch("-n", 1, "--error-file", "{rank}.json", *support.sh(script))
         self.assert_exit(result, 3)
         self.assertIn(b"  | plain\n", result.stderr)
 
 
-class BesideTorchrun(TorchrunCase):
+class ComparedWithTorchrun(TorchrunCase):
     def setUp(self):
         if NO_TORCH:
             self.skipTest(f"{PYTHON}: {NO_TORCH.splitlines()[-1]}: scripts/install-packages torch")
@@ -208,7 +209,7 @@ class BesideTorchrun(TorchrunCase):
         self.script.write_text(RANK)
 
     def both(self, *args):
-        """The results of torchrun and of dlaunch by its name, and their directories of files."""
+        """The results of torchrun and of dlaunch, and their log directories."""
         env = {"PYTHON_EXEC": PYTHON}
         words = [*map(str, args)]
         real = subprocess.run([PYTHON, "-m", "torch.distributed.run", "--log_dir", "real", *words], cwd=self.dir, capture_output=True,
@@ -216,7 +217,7 @@ class BesideTorchrun(TorchrunCase):
         ours = self.torchrun("--log_dir", "ours", *words, env=env, timeout=4 * support.TIMEOUT)
         return real, ours, self.dir / "real", self.dir / "ours"
 
-    def test_variables_arguments_and_files(self):
+    def test_variables_arguments_and_files_are_the_same(self):
         real, ours, real_logs, our_logs = self.both("--nproc_per_node=2", "--role", "r", *STREAMS, "rank.py", "go", "--", "x")
         self.assertEqual((real.returncode, ours.returncode), (0, 0), (real.stderr, ours.stderr))
         theirs, mine = self.ranks(real.stdout.decode()), self.ranks(ours.stdout.decode())
@@ -233,7 +234,7 @@ class BesideTorchrun(TorchrunCase):
         prefixes = [sorted(re.findall(rb"^\[r\d\]:", each.stdout, re.MULTILINE)) for each in (real, ours)]
         self.assertEqual(prefixes, [[b"[r0]:", b"[r1]:"]] * 2)
 
-    def test_a_failure_and_its_error_file(self):
+    def test_failure_and_its_error_file_are_the_same(self):
         real, ours, real_logs, our_logs = self.both("--nproc_per_node=2", *STREAMS, "rank.py", "raise")
         self.assertEqual((real.returncode, ours.returncode), (1, 1), (real.stderr, ours.stderr))
         self.assertEqual(self.tree(our_logs), self.tree(real_logs))
@@ -244,13 +245,13 @@ class BesideTorchrun(TorchrunCase):
         self.assertIn(b"error file of rank 1 (", ours.stderr)
         self.assertIn(b"  | ValueError: rank 1 says no\n", ours.stderr)
 
-    def test_exit_codes(self):
+    def test_exit_codes_are_the_same(self):
         for words, codes in ((("rank.py", "exit"), (1, 3)), (("--nproc_per_node=2",), (2, 2)), (("--bogus", "rank.py"), (2, 2))):
             with self.subTest(words):
                 real, ours, *_ = self.both("--nproc_per_node=2", *STREAMS, *words)
                 self.assertEqual((real.returncode, ours.returncode), codes, (real.stderr, ours.stderr))
 
-    def test_the_example(self):
+    def test_example_runs(self):
         result = self.torchrun("--nproc-per-node", 2, ROOT / "examples/ddp.py", "--steps", 10, env={"PYTHON_EXEC": PYTHON},
                                timeout=4 * support.TIMEOUT)
         self.assert_exit(result, 0)

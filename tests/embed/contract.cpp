@@ -1,4 +1,4 @@
-// Tests each promise of run() to the program around it (dlaunch/run.h), and prints those that are broken.
+// Tests each promise of run() to its caller (dlaunch/run.h), and prints the broken promises.
 #include <dlaunch/hostfile.h>
 #include <dlaunch/run.h>
 #include <sys/prctl.h>
@@ -20,7 +20,7 @@ int broken = 0;
 void check(bool holds, const char* what) {
   if (holds) return;
   ++broken;
-  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::fprintf(stderr, "broken: %s\n", what);
 }
 
 plan::Plan plan_of(std::vector<std::string> argv, int ranks = 2) {
@@ -38,7 +38,7 @@ bool is_gone(int pid) {
 
 void own_handler(int) {}
 
-void the_process_is_as_before() {
+void process_state_is_restored() {
   struct sigaction mine{};
   mine.sa_handler = own_handler;
   ::sigaction(SIGTERM, &mine, nullptr);
@@ -51,20 +51,20 @@ void the_process_is_as_before() {
   Listener listener;
   for (int i = 0; i < 2; ++i) {
     const auto outcome = run(plan, {}, listener);
-    check(outcome && outcome->cause == job::Cause::success, "a job runs, and another one after it");
+    check(outcome && outcome->cause == job::Cause::success, "two jobs run, one after the other");
   }
   struct sigaction now{};
   ::sigaction(SIGTERM, nullptr, &now);
-  check(now.sa_handler == own_handler, "a handler of the program's is there again");
+  check(now.sa_handler == own_handler, "the handler of the program is restored");
   ::sigaction(SIGPIPE, nullptr, &now);
-  check(now.sa_handler == SIG_DFL, "a closed pipe does what it did");
+  check(now.sa_handler == SIG_DFL, "the action of SIGPIPE is restored");
   ::sigaction(SIGCHLD, nullptr, &now);
-  check(now.sa_handler == SIG_DFL, "SIGCHLD does what it did");
+  check(now.sa_handler == SIG_DFL, "the action of SIGCHLD is restored");
   int subreaper = 1;
   ::prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
-  check(subreaper == 0, "the process adopts no orphans any more");
+  check(subreaper == 0, "the process is not a subreaper any more");
   ::getrlimit(RLIMIT_NOFILE, &files);
-  check(files.rlim_cur == 500, "the limit of open files is as it was");
+  check(files.rlim_cur == 500, "the limit of open files is restored");
 }
 
 struct Thrower : Listener {
@@ -77,7 +77,7 @@ struct Thrower : Listener {
   void line(int, output::Stream, std::string_view) override { late += pids.empty() ? 0 : 1; }
 };
 
-void what_a_listener_throws_ends_the_job() {
+void exception_of_a_listener_ends_the_job() {
   plan::Plan plan = plan_of({"sleep", "1000"});
   Thrower thrower;
   std::string what;
@@ -86,9 +86,10 @@ void what_a_listener_throws_ends_the_job() {
   } catch (const std::runtime_error& error) {
     what = error.what();
   }
-  check(what == "enough", "what a listener throws comes out of run()");
-  check(thrower.pids.size() == 2 && is_gone(thrower.pids[0]) && is_gone(thrower.pids[1]), "and the ranks are ended");
-  check(thrower.late == 0, "a listener that threw hears nothing more");
+  check(what == "enough", "run() throws the exception of a listener");
+  check(thrower.pids.size() == 2 && is_gone(thrower.pids[0]) && is_gone(thrower.pids[1]),
+        "an exception of a listener ends the ranks");
+  check(thrower.late == 0, "a listener is not called after its exception");
 }
 
 struct Nested : Listener {
@@ -101,10 +102,10 @@ struct Nested : Listener {
   }
 };
 
-void one_at_a_time() {
+void second_job_is_rejected() {
   plan::Plan plan = plan_of({"sleep", "0.2"});
   Nested nested;
-  check(run(plan, {}, nested)->exit_code == 0 && nested.refused, "a second job meanwhile is refused");
+  check(run(plan, {}, nested)->exit_code == 0 && nested.refused, "a second job at the same time is rejected");
 }
 
 struct Interrupter : Listener {
@@ -114,7 +115,7 @@ struct Interrupter : Listener {
   }
 };
 
-void another_thread_may_end_it() {
+void signal_from_a_thread_ends_the_job() {
   plan::Plan plan = plan_of({"sleep", "1000"});
   Interrupter interrupter;
   const auto outcome = run(plan, {}, interrupter);
@@ -122,7 +123,7 @@ void another_thread_may_end_it() {
   check(outcome->cause == job::Cause::interrupted && outcome->signal == SIGTERM, "a signal from a thread ends the job");
 }
 
-void stdin_is_the_programs() {
+void stdin_is_left_to_the_program() {
   int ends[2];
   if (::pipe(ends) != 0 || ::dup2(ends[0], 0) != 0 || ::write(ends[1], "x", 1) != 1) return check(false, "a pipe");
   ::close(ends[1]);
@@ -130,7 +131,7 @@ void stdin_is_the_programs() {
   Listener listener;
   check(run(plan, {}, listener)->exit_code == 0, "ranks have an empty stdin");
   char byte = 0;
-  check(::read(0, &byte, 1) == 1 && byte == 'x', "stdin is read by nobody");
+  check(::read(0, &byte, 1) == 1 && byte == 'x', "run() does not read stdin");
 }
 
 struct Teller : Listener {
@@ -140,24 +141,24 @@ struct Teller : Listener {
   }
 };
 
-void a_failure_is_told_to_the_listener() {
+void failure_is_reported_to_the_listener() {
   plan::Plan plan = plan_of({"sh", "-c", "echo broken >&2; exit 3"}, 1);
   Teller teller;
-  check(run(plan, {}, teller)->exit_code == 3, "the code of the first rank that failed");
-  check(teller.text.find("exited with code 3") != std::string::npos, "a failure is told in words");
+  check(run(plan, {}, teller)->exit_code == 3, "the exit code is the code of the first failed rank");
+  check(teller.text.find("exited with code 3") != std::string::npos, "a failure is reported to the listener");
   JobOptions options;
   options.report_file = "/nowhere/job.json";
-  check(!run(plan, options, teller), "what cannot be done is an Error before anything starts");
+  check(!run(plan, options, teller), "an unusable option is an Error before the start");
 }
 
 }  // namespace
 
 int main() {
-  the_process_is_as_before();
-  what_a_listener_throws_ends_the_job();
-  one_at_a_time();
-  another_thread_may_end_it();
-  stdin_is_the_programs();
-  a_failure_is_told_to_the_listener();
+  process_state_is_restored();
+  exception_of_a_listener_ends_the_job();
+  second_job_is_rejected();
+  signal_from_a_thread_ends_the_job();
+  stdin_is_left_to_the_program();
+  failure_is_reported_to_the_listener();
   return broken;
 }

@@ -1,4 +1,4 @@
-"""The installed library: examples/embed.cpp and docs/library.md as another program's author meets them."""
+"""Tests the installed library as its users do: examples/embed.cpp and docs/library.md."""
 import json
 import os
 import pathlib
@@ -20,7 +20,7 @@ def run(*command, code=0, **more):
 
 
 def block(language, having):
-    """The page's example of a language that has these words."""
+    """The only example of a language on the page that contains `having`."""
     found = [text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if having in text]
     assert len(found) == 1, (language, having, found)
     return found[0]
@@ -32,13 +32,13 @@ class Embed(unittest.TestCase):
         cls.directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.directory.cleanup)
         cls.root = pathlib.Path(cls.directory.name)
-        # Where CMake installs is not where it was configured to: what is installed can be moved.
+        # The install prefix differs from the configured one: an installation can be moved.
         cls.prefix = cls.root / "somewhere"
         run(CMAKE, "--install", BUILD, "--prefix", cls.prefix, "--component", "devel")
         project = cls.root / "project"
         project.mkdir()
         (project / "embed.cpp").write_text((SOURCE / "examples/embed.cpp").read_text())
-        # A second program, by the same lines.
+        # A second program, with the same lines.
         (project / "contract.cpp").write_text((SOURCE / "tests/embed/contract.cpp").read_text())
         lines = block("cmake", "find_package(dlaunch")
         (project / "CMakeLists.txt").write_text(lines + "".join(
@@ -60,38 +60,38 @@ class Embed(unittest.TestCase):
         self.assertRegex(done.stderr, r"^dlaunch: rank 1 \(host localhost, pid \d+\) exited with code 3 after .*\n$")
         self.assertEqual(json.loads((work / "job.json").read_text())["exit_code"], 3)
 
-    def test_by_the_cmake_package(self):
+    def test_example_builds_with_the_cmake_package(self):
         self.check_job(*self.job(self.program))
 
-    def test_the_contract_of_run(self):
+    def test_run_keeps_its_contract(self):
         done = run(self.program.with_name("contract"), stdin=subprocess.DEVNULL)
         self.assertEqual((done.stdout, done.stderr), ("", ""))
 
-    def test_by_pkg_config(self):
+    def test_example_builds_with_pkg_config(self):
         flags = run("pkg-config", "--cflags", "--libs", "dlaunch",
                     env={**os.environ, "PKG_CONFIG_PATH": str(next(self.prefix.rglob("pkgconfig")))}).stdout.split()
         program = self.root / "by_pkg_config"
         run(CXX, "-std=c++20", "-O0", SOURCE / "examples/embed.cpp", "-o", program, *flags)
         self.check_job(*self.job(program))
 
-    def test_a_hostfile_with_a_mistake_is_an_error_with_its_place(self):
+    def test_mistake_in_a_hostfile_is_reported_with_its_line(self):
         work = pathlib.Path(tempfile.mkdtemp(dir=self.root))
         (work / "hosts").write_text("localhost slots=many\n")
         self.assertIn("dlaunch: hosts:1:", run(self.program, "hosts", code=2, cwd=work).stderr)
 
-    def test_a_rank_table_is_checked(self):
+    def test_rank_table_is_checked(self):
         table = (SOURCE / "tests/golden/ranktable/documents-4p.json").read_text()
         path = self.root / "table.json"
         path.write_text(table.replace('"rank_id": "2"', '"rank_id": "7"'))
         self.assertRegex(self.job(self.program, path)[1].stdout, r"table.json:\d+: \$.server_list\[0\].device\[2\]")
 
-    def test_each_header_can_be_included_alone(self):
+    def test_each_header_compiles_alone(self):
         includes = self.prefix / "include"
         for header in sorted(includes.rglob("*.h")):
             run(CXX, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", includes, "-x", "c++", "-",
                 input=f"#include <{header.relative_to(includes)}>\n")
 
-    def test_the_page_shows_what_the_example_prints(self):
+    def test_page_shows_the_output_of_the_example(self):
         def without_what_differs(text):
             return re.sub(r"(?m)^(job|directory)( +).*|pid \d+|[\d.]+ s$", r"\1\2", text)
 

@@ -1,6 +1,6 @@
-// Feeds the agent any sequence of messages from the launcher, without those on which it starts processes or opens given
-// paths (Spawn, Prepare, Stage, RunCommands, QueryHost, PmixProgram). The agent must end when its link does, hold at
-// most kMostMemory, and answer in frames. The kernel refuses exec to the process.
+// Sends the agent any sequence of messages from the launcher, except messages that start processes or open given paths
+// (Spawn, Prepare, Stage, RunCommands, QueryHost, PmixProgram). The agent must end with its link, use at most
+// kMostMemory, and answer in frames. The kernel rejects exec in this process.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -34,7 +34,7 @@ using fuzz::Input;
 using fuzz::require;
 
 constexpr size_t kMostMemory = 64u << 20;
-constexpr int kTurns = 4;  // of the loop, in which everything happens that a message causes
+constexpr int kTurns = 4;  // turns of the event loop for all effects of a message
 
 /// The messages that may be sent. Names of files and of shared memory are texts without '/' and '.' (Input).
 using Harmless =
@@ -80,7 +80,7 @@ class Run {
     std::string frame;
     try {
       wire::encode(message, frame);
-    } catch (const std::length_error&) {  // it exceeds the limit of its type, so a launcher cannot send it
+    } catch (const std::length_error&) {  // longer than the limit of its type, so a launcher cannot send it
       return;
     }
     const ssize_t took = ::send(link_.get(), frame.data(), frame.size(), MSG_NOSIGNAL);

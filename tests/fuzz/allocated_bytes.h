@@ -1,4 +1,4 @@
-// How many bytes of the heap are in use, by the allocator that the build has: a sanitizer's or glibc's.
+// The number of used bytes of the heap, from the allocator of the build: a sanitizer or glibc.
 #pragma once
 
 #include <malloc.h>

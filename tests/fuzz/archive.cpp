@@ -1,6 +1,6 @@
-// Reads any bytes as an archive of --stage. The result is an Error, or items whose names stay below the directory that
-// they are unpacked in, each with exactly its content. It must not depend on where the bytes are cut, which the first
-// byte of the input says. The items, written again, must be an archive.
+// Reads any bytes as an archive of --stage. The result must be an Error, or items whose names stay below the target
+// directory, each with exactly its content. The result must not depend on the pieces in which the bytes arrive; the
+// first byte of the input chooses the size of the pieces. The items, written again, must be an archive.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

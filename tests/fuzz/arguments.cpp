@@ -1,8 +1,8 @@
-// Parses any command line, environment and files. The result must be Options (with programs, where the verb starts
-// any), a text, or an Error with exit code 2.
+// Parses any command line, environment and files. The result must be Options (with programs, if the subcommand starts
+// programs), a text, or an Error with exit code 2.
 //
-// The input is text with one word of the command line on each line. A line that begins with '%' names what follows, up
-// to the next such line: %config, %app or %env (the file of that name) or %environment (NAME=VALUE lines).
+// The input is text with one word of the command line per line. A line that begins with '%' names the following lines,
+// up to the next such line: %config, %app or %env (the file of this name) or %environment (NAME=VALUE lines).
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -64,7 +64,7 @@ void check_app(const Input& input, const plan::AppRequest& app) {
   // The words of a program, parsed again, must be the same words.
   Words again{"--"};
   for (const std::string& word : app.argv) {
-    if (word == ":") return;  // it came from a line of an --app file
+    if (word == ":") return;  // the word is from a line of an --app file
     again.push_back(word);
   }
   const auto command = parse({.args = {}, .environment = {}, .files = input.files}, again);

@@ -1,5 +1,5 @@
-// Reads any bytes as the greeting of a PMIx client. A name must begin with the job's and be part of the bytes. A longer
-// greeting without a name must be invalid. A complete greeting must stay complete, whatever follows.
+// Reads any bytes as the greeting of a PMIx client. A name must begin with the name of the job and be part of the
+// bytes. A longer greeting without a name must be invalid. A complete greeting must stay complete, whatever follows.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

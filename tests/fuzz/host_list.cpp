@@ -1,5 +1,5 @@
-// Reads any text as -H, and as --include and --exclude of an allocation. The result must be what the headers promise,
-// or an Error.
+// Reads any text as -H, and as --include and --exclude of an allocation. The result must keep the contract of the
+// headers, or be an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Reads any text as a hostfile and as a rankfile. The result must be entries that keep what their headers promise, or
-// an Error that says where. A hostfile's entries must become an allocation or an Error.
+// Reads any text as a host file and as a rankfile. The result must be entries that keep the contract of their headers,
+// or an Error with a line number. The entries of a host file must become an allocation or an Error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,9 +1,9 @@
-// Feeds the launcher any sequence of messages from the agents of a job's hosts. The launcher must end, hold at most
-// kMostMemory for them, connect only to hosts of its plan, and start ranks only where the plan has them. Nothing is
+// Sends the launcher any sequence of messages from the agents of a job's hosts. The launcher must end, use at most
+// kMostMemory for them, connect only to hosts of its plan, and start ranks only as the plan requires. No program is
 // executed: the agents are sockets that the fuzzer reads and writes.
 //
-// The first byte says how many hosts there are, which MPI is served, and which hosts send Hello by themselves. Then
-// each message has a byte for its host, a byte for its type, and its fields.
+// The first byte chooses the number of hosts, the served MPI, and the hosts that send Hello by themselves. Each message
+// has a byte for its host, a byte for its type, and its fields.
 #include <fcntl.h>
 #include <spdlog/logger.h>
 #include <sys/socket.h>
@@ -32,7 +32,7 @@ using fuzz::require;
 
 constexpr size_t kMostMemory = 64u << 20;
 constexpr int kRanksOfHost = 2;
-constexpr int kTurns = 6;  // of the loop, in which everything happens that a message causes
+constexpr int kTurns = 6;  // turns of the event loop for all effects of a message
 constexpr const char* kSpare = "spare";
 
 plan::Plan plan_of(int hosts, plan::Mpi mpi) {
@@ -75,7 +75,7 @@ class Agents : public transport::Transport {
     std::string frame;
     try {
       wire::encode(message, frame);
-    } catch (const std::length_error&) {  // it exceeds the limit of its type, which `encode` refuses
+    } catch (const std::length_error&) {  // longer than the limit of its type; `encode` rejects it
       return;
     }
     sys::Fd& link = agents_[number].link;
@@ -170,7 +170,7 @@ class Run {
 
   void greet(Agents& agents) {
     const size_t host = greeted_++;
-    if ((greet_ >> host % 4) % 2 != 0) return;  // then the input may contain the Hello, or not
+    if ((greet_ >> host % 4) % 2 != 0) return;  // the input may contain the Hello
     agents.send(host, wire::Hello{wire::kVersion, "n" + std::to_string(host), "x86_64", 1, 1, std::to_string(host)});
   }
 

@@ -1,4 +1,5 @@
-// Reads a fuzzer's input as a sequence of messages: a byte chooses the type of each, and the next bytes its fields.
+// Reads a fuzzer's input as a sequence of messages: a byte chooses the type of each message, and the next bytes its
+// fields.
 #pragma once
 
 #include <algorithm>

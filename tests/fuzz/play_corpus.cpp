@@ -1,5 +1,5 @@
-// A fuzzer without libFuzzer: gives it each file of a folder as an input, in the order of their names. An input that
-// breaks it ends the program, whose last line is then that file's name.
+// Replaces libFuzzer: runs the fuzz target on each file of a folder, ordered by name. If an input crashes the program,
+// the last line of output is the name of the file.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Feeds the PMI server any bytes of a host's ranks, of which the last one uses PMI-2. Answers must be lines or frames,
-// a disconnected rank must get none, and the key-value space must stay within its limits.
+// Sends the PMI server any bytes of a host's ranks; the last rank uses PMI-2. Answers must be lines or frames, a
+// disconnected rank must get no answer, and the key-value space must stay within its limits.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -90,7 +90,7 @@ class Host {
       require(!program.argv.empty());
       for (const std::string& word : program.argv) bytes += word.size();
     }
-    require(bytes <= 2 * pmi::kMaxSpawn);  // the name may have its directory before it
+    require(bytes <= 2 * pmi::kMaxSpawn);  // the directory may precede the name
     take(server_.spawn_answered(ask.rank, ask.programs[0].ranks % 2 == 0, "kvs_2"));
   }
   void end_fence(const pmi::Gather& gather) {
@@ -105,8 +105,8 @@ class Host {
 
 }  // namespace
 
-/// A byte of 0 to 2 chooses the rank that sends the bytes behind it, one of 3 to 5 lets a rank leave, and 6 makes the
-/// next bytes one frame.
+/// A byte of 0 to 2 chooses the rank that sends the following bytes, a byte of 3 to 5 disconnects a rank, and 6 makes
+/// the next bytes a single frame.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   Host host(size % 2 == 0, size % 3 == 0 ? kRanks - 1 : size % 3 == 1 ? 0 : kRanks);

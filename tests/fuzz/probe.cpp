@@ -1,4 +1,4 @@
-// Reads any bytes as an executable. There must be an answer, and no byte beyond the file may be read for it.
+// Reads any bytes as an executable. The probe must return a result and read no byte after the end of the file.
 #include <cstdint>
 #include <string_view>
 

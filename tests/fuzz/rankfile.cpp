@@ -1,5 +1,5 @@
-// Reads any text as a rankfile, and its slots as CPUs of a machine with eight. The CPUs must be within the machine and
-// in order, or there must be an Error that says where.
+// Reads any text as a rankfile, and its slots as CPUs of a machine with eight CPUs. The CPUs must exist on the machine
+// and be in order; otherwise the result must be an Error with a line number.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

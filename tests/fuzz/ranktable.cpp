@@ -1,5 +1,5 @@
-// Reads any text as a rank table. JSON, written and read again, must be the same value; findings and Errors must say
-// where; a table must never merge with itself, and a valid one must merge alone.
+// Reads any text as a rank table. JSON, written and read again, must be the same value; findings and Errors must name
+// the place; a table must never merge with itself, and a valid table must merge alone.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -19,7 +19,7 @@ void require(bool holds) {
 
 void check_error(const Error& error) { require(!error.what.empty() && !error.where.empty()); }
 
-/// The text, and what is written of it, must be the same value.
+/// The text must be the same value after it is written and read again.
 void check_round_trip(const ranktable::Json& json) {
   const std::string text = to_text(json);
   const auto again = ranktable::parse_json(text, "f");

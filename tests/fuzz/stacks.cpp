@@ -1,6 +1,6 @@
-// Any bytes as the memory of a process: an ELF file at its beginning with its table for exceptions, call frame
-// instructions and expressions. It ends, with bounded memory, and no frame is its own caller. The first eight bytes of
-// the input are an address.
+// Reads any bytes as the memory of a process: an ELF file at its beginning, with its exception table, call frame
+// instructions and expressions. The functions must return, with bounded memory. The first eight bytes of the input are
+// an address.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,6 @@
-// Decodes any bytes of a link. The result must be messages or an Error, and must not depend on where the bytes are cut,
-// which the first byte of the input says. Messages, encoded and decoded again, must be the same.
+// Decodes any bytes of a link. The result must be messages or an Error, and must not depend on the pieces in which the
+// bytes arrive. The first byte of the input chooses the size of the pieces. Messages, encoded and decoded again, must
+// be the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

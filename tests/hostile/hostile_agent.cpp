@@ -1,5 +1,5 @@
-// A hostile agent. `dlaunch --exec` starts it in place of a real one (`agent=` in a hostfile), and HOSTILE names what
-// it does against docs/wire.md. It ends when the launcher has closed the link.
+// A hostile agent. `dlaunch --exec` starts it in place of a real agent (`agent=` in a host file), and the variable
+// HOSTILE names its violation of docs/wire.md. It ends when the launcher has closed the link.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ string u32(std::uint32_t value) {
   return bytes;
 }
 
-/// Text that must never reach a terminal: a title, a cleared screen, a line that looks like one of dlaunch's.
+/// Text that must never reach a terminal: a title, a cleared screen, a line that imitates a line of dlaunch.
 const string kEscapes =
     "\x1b]0;owned\x07\x1b[2J\ndlaunch: forged \x1b[31m\r\x9b"
     "1m\xff";
@@ -48,7 +48,7 @@ std::uint32_t begin(Peer& link) {
   return rank;
 }
 
-/// The same, and asks for dlaunch-pmix. Returns the rank, and PMIx's name of the job.
+/// Like begin, and requests dlaunch-pmix. Returns the rank, and PMIx's name of the job.
 std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
   hello(link);
   const string space = link.expect<wire::MpiWorld>().pmix_space;
@@ -58,7 +58,7 @@ std::pair<std::uint32_t, string> begin_pmix(Peer& link) {
   return {rank, space};
 }
 
-/// Ends the rank when the launcher says so.
+/// Ends the rank on the signal of the launcher.
 void end_well(Peer& link, std::uint32_t rank) {
   link.expect<wire::Signal>();
   for (const std::uint8_t stream : kStreams) link.send(wire::OutputData{rank, stream, 1, {}});
@@ -68,7 +68,7 @@ void end_well(Peer& link, std::uint32_t rank) {
   link.until_gone();
 }
 
-/// Breaks the link at the end, so that the launcher loses the host and says so.
+/// Breaks the link at the end, so that the launcher loses the host and reports the loss.
 [[noreturn]] void finale(Peer& link) {
   link.send_raw(254, "the finale");
   link.until_gone();
@@ -129,10 +129,10 @@ const std::map<string, Act>& acts() {
        [](Peer& l) { hello(l), l.send_raw(16 * kMebi, 16, string(15 * kMebi, 'x')), l.until_gone(); }},
       {"unknown_type", [](Peer& l) { hello(l), l.send_raw(200, "what"), l.until_gone(); }},
       {"count_of_4e9", [](Peer& l) { begin(l), l.send_raw(42, u32(1) + u32(kHuge)), l.until_gone(); }},
-      {"list_of_nothing",
+      {"list_of_empty_items",
        [](Peer& l) { begin(l), l.send_raw(42, u32(1) + u32(1000000) + string(4000000, '\0')), l.until_gone(); }},
-      {"half_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 38, "half"); }},
-      {"a_launchers_frame", [](Peer& l) { begin(l), l.send(wire::Spawn{}), l.until_gone(); }},
+      {"incomplete_frame", [](Peer& l) { begin(l), l.send_raw(1000, 38, "half"); }},
+      {"frame_of_the_launcher", [](Peer& l) { begin(l), l.send(wire::Spawn{}), l.until_gone(); }},
       // ---- silence ----
       {"silent_at_once", [](Peer& l) { l.until_gone(); }},
       {"silent_after_hello", [](Peer& l) { hello(l), l.until_gone(); }},
@@ -147,21 +147,21 @@ const std::map<string, Act>& acts() {
          l.until_gone();
        }},
       // ---- order ----
-      {"another_version",
+      {"unknown_version",
        [](Peer& l) { l.expect<wire::Setup>(), l.send(wire::Hello{99, "evil", "x", 1, 5, {}}), l.until_gone(); }},
       {"hello_twice", [](Peer& l) { hello(l), l.send(wire::Hello{}), l.until_gone(); }},
       {"started_before_hello", [](Peer& l) { l.send(wire::Started{}), l.until_gone(); }},
-      {"started_unasked", [](Peer& l) { begin(l), l.send(wire::Started{0, 1, 1, 0, {}}), l.until_gone(); }},
+      {"unrequested_started", [](Peer& l) { begin(l), l.send(wire::Started{0, 1, 1, 0, {}}), l.until_gone(); }},
       {"started_of_another_host", [](Peer& l) { begin(l), l.send(wire::Started{1, 1, 1, 0, {}}), l.until_gone(); }},
-      {"ended_of_nobody", [](Peer& l) { begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone(); }},
-      {"clean_unasked", [](Peer& l) { begin(l), l.send(wire::Clean{}), l.until_gone(); }},
-      {"facts_unasked", [](Peer& l) { begin(l), l.send(wire::HostInfo{}), finale(l); }},
-      {"prepared_unasked", [](Peer& l) { begin(l), l.send(wire::Prepared{}), l.until_gone(); }},
-      {"stage_credit_unasked", [](Peer& l) { begin(l), l.send(wire::StageCredit{kHuge}), l.until_gone(); }},
-      {"a_stream_that_is_none", [](Peer& l) { l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone(); }},
+      {"ended_of_an_unknown_rank", [](Peer& l) { begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone(); }},
+      {"unrequested_clean", [](Peer& l) { begin(l), l.send(wire::Clean{}), l.until_gone(); }},
+      {"unrequested_host_info", [](Peer& l) { begin(l), l.send(wire::HostInfo{}), finale(l); }},
+      {"unrequested_prepared", [](Peer& l) { begin(l), l.send(wire::Prepared{}), l.until_gone(); }},
+      {"unrequested_stage_credit", [](Peer& l) { begin(l), l.send(wire::StageCredit{kHuge}), l.until_gone(); }},
+      {"unknown_stream", [](Peer& l) { l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone(); }},
       {"descriptors_over_exec",
        [](Peer& l) { hello(l), l.send(wire::Started{l.expect<wire::Spawn>().rank, 1, 1, 3, {}}), l.until_gone(); }},
-      {"strange_times",
+      {"invalid_times",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          l.send(wire::OutputData{rank, 1, std::numeric_limits<std::int64_t>::min(), "x\n"});
@@ -172,7 +172,7 @@ const std::map<string, Act>& acts() {
        }},
       // ---- credit ----
       {"over_credit", [](Peer& l) { flood_output(l, wire::kMaxOutput, 200 * kMebi); }},
-      {"crumbs", [](Peer& l) { flood_output(l, 1, kMebi); }},
+      {"output_of_single_bytes", [](Peer& l) { flood_output(l, 1, kMebi); }},
       {"output_after_its_end",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
@@ -184,10 +184,10 @@ const std::map<string, Act>& acts() {
       {"output_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone(); }},
       // ---- what it says about its host ----
       {"cpus_4e9", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
-      {"a_million_devices",
+      {"million_devices",
        [](Peer& l) { query(l, [](wire::HostInfo& f) { f.device_kind = 1, f.devices.resize(1000000); }); }},
-      {"answers_nobody_asked", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
-      {"logs_without_end",
+      {"unrequested_addresses", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.addresses.resize(100000); }); }},
+      {"endless_logs",
        [](Peer& l) {
          begin(l);
          for (int i = 0; i < 100000; ++i) l.send(wire::Log{wire::Log::kWarning, "line " + std::to_string(i)});
@@ -210,8 +210,8 @@ const std::map<string, Act>& acts() {
        }},
       // ---- spawns ----
       {"spawn", [](Peer& l) { l.send(spawn(begin(l), 1, "")), l.until_gone(); }},
-      {"spawn_at_the_launcher", [](Peer& l) { ask_and_hear(l, spawn(begin(l), 1, "localhost")), finale(l); }},
-      {"spawn_by_a_rank_that_is_none", [](Peer& l) { begin(l), l.send(spawn(kHuge, 1, "")), l.until_gone(); }},
+      {"spawn_on_the_launcher_host", [](Peer& l) { ask_and_hear(l, spawn(begin(l), 1, "localhost")), finale(l); }},
+      {"spawn_by_an_unknown_rank", [](Peer& l) { begin(l), l.send(spawn(kHuge, 1, "")), l.until_gone(); }},
       {"spawn_of_4e9", [](Peer& l) { ask_and_hear(l, spawn(begin(l), kHuge, "")), finale(l); }},
       {"spawn_of_4e9_words",
        [](Peer& l) {
@@ -235,23 +235,23 @@ const std::map<string, Act>& acts() {
          begin(l), l.send(wire::FenceIn{1, {"k", string(8 * kMebi + kMebi / 2, 'x')}, {}}), l.until_gone();
        }},
       {"fence_twice", [](Peer& l) { begin(l), l.send(wire::FenceIn{}), l.send(wire::FenceIn{}), l.until_gone(); }},
-      {"fence_of_no_world", [](Peer& l) { begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone(); }},
-      {"fence_without_others_ranks", [](Peer& l) { begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone(); }},
+      {"fence_of_an_unknown_world", [](Peer& l) { begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone(); }},
+      {"fence_for_ranks_of_another_host", [](Peer& l) { begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone(); }},
       {"names",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          for (int i = 0; i < 30000; ++i) ask_and_hear(l, wire::NameAsk{rank, 0, std::to_string(i), string(1000, 'x')});
          finale(l);
        }},
-      {"a_name_of_4_kib", [](Peer& l) { l.send(wire::NameAsk{begin(l), 0, "s", string(4096, 'x')}), l.until_gone(); }},
-      {"asks_and_does_not_read",
+      {"name_of_4_kib", [](Peer& l) { l.send(wire::NameAsk{begin(l), 0, "s", string(4096, 'x')}), l.until_gone(); }},
+      {"requests_without_reading",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          l.send(wire::NameAsk{rank, 0, "s", string(1000, 'x')});
          for (int i = 0; i < 100000; ++i) l.send(wire::NameAsk{rank, 1, "s", {}});
          l.deaf_until_gone();
        }},
-      {"pmix_unasked", [](Peer& l) { begin(l), l.send(wire::PmixWant{1, "s", 0}), l.until_gone(); }},
+      {"unrequested_pmix", [](Peer& l) { begin(l), l.send(wire::PmixWant{1, "s", 0}), l.until_gone(); }},
       {"pmix_program_twice", [](Peer& l) { begin_pmix(l), l.send(wire::PmixProgramAsk{"x"}), l.until_gone(); }},
       {"board",
        [](Peer& l) {
@@ -272,9 +272,9 @@ const std::map<string, Act>& acts() {
          }
          finale(l);
        }},
-      {"a_modex_that_nobody_wants",
+      {"unrequested_modex",
        [](Peer& l) { begin_pmix(l), l.send(wire::PmixModex{1, 0, string(kMebi, 'x')}), finale(l); }},
-      {"an_event_of_another_host",
+      {"event_of_another_host",
        [](Peer& l) {
          const auto [rank, space] = begin_pmix(l);
          l.send(wire::PmixEvent{-1, space, 1 - rank, 0, {}});
@@ -295,7 +295,7 @@ const std::map<string, Act>& acts() {
 }  // namespace
 }  // namespace dlaunch::hostile
 
-/// With `--dial` it connects to its launcher as an agent does, and lies once it has proved itself.
+/// With `--dial` the agent connects to its launcher, and attacks after its authentication.
 int main(int argc, char** argv) {
   using namespace dlaunch::hostile;
   if (argc > 1 && std::string_view(argv[1]) == "--dial") return dlaunch::agent::dial_in_main(argc, argv);
@@ -304,10 +304,10 @@ int main(int argc, char** argv) {
   const char* name = host && std::string(host) == "deaf" ? "deaf" : std::getenv("HOSTILE");
   const auto act = acts().find(name ? name : "");
   if (act == acts().end()) {
-    std::fprintf(stderr, "hostile_agent: HOSTILE names no act\n");
+    std::fprintf(stderr, "hostile_agent: unknown action in HOSTILE\n");
     return 2;
   }
-  // Each act happens once: when the launcher reaches the lost host again, to end what is left there, it exits.
+  // Each action happens once: if the launcher reaches the lost host again for the cleanup, the agent exits.
   const char* target = std::getenv("HOSTILE_TARGET");
   const std::string met = std::string(target ? target : "") + '.' + name + '.' + (host ? host : "");
   const int fd = target ? ::open(met.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;

@@ -1,5 +1,5 @@
-// A hostile launcher: hostile_launcher AGENT ACT starts that agent and does what ACT names. It exits with 0 when the
-// agent and its ranks have ended by themselves in time, and prints the agent's exit code and its peak memory.
+// A hostile launcher: hostile_launcher AGENT ACT starts AGENT and performs the action ACT. Exits with 0 if the agent
+// and its ranks have ended by themselves in time, and prints the agent's exit code and its peak memory.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ namespace {
 using std::string;
 constexpr std::uint32_t kHuge = 4'000'000'000;
 constexpr size_t kMebi = 1u << 20;
-constexpr unsigned kPatience = 50;  // seconds; an agent waits 15 for the first word
+constexpr unsigned kPatience = 50;  // seconds; an agent waits 15 s for the first message
 
 void setup(Peer& link, std::uint32_t heartbeat_ms = 300) {
   wire::Setup setup;
@@ -54,8 +54,8 @@ const std::map<string, Act>& acts() {
       {"silence_after_setup", [](Peer& l) { setup(l), l.until_gone(); }},
       {"silence_while_a_rank_runs", [](Peer& l) { begin(l), l.until_gone(); }},
       {"silence_in_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 4, "half"), l.until_gone(); }},
-      {"goes_at_once", [](Peer&) {}},
-      {"goes_in_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 4, "half"); }},
+      {"closes_at_once", [](Peer&) {}},
+      {"closes_in_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 4, "half"); }},
       {"garbage", [](Peer& l) { l.send_bytes("GET / HTTP/1.1\r\n\r\n"), l.until_gone(); }},
       {"garbage_while_a_rank_runs", [](Peer& l) { begin(l), l.send_bytes(string(4096, '\xff')), l.until_gone(); }},
       {"length_4e9", [](Peer& l) { begin(l), l.send_raw(kHuge, 4, "x"), l.until_gone(); }},
@@ -64,9 +64,9 @@ const std::map<string, Act>& acts() {
       {"stdin_of_16_mib",
        [](Peer& l) { begin(l, 60000), l.send(wire::Stdin{0, string(15 * kMebi, 'x'), false}), l.until_gone(); }},
       {"count_of_4e9", [](Peer& l) { begin(l), l.send_raw(2, string(4, '\0') + "\xff\xff\xff\xff"), l.until_gone(); }},
-      {"an_agents_frame", [](Peer& l) { begin(l, 60000), l.send(wire::Hello{}), l.until_gone(); }},
+      {"frame_of_the_agent", [](Peer& l) { begin(l, 60000), l.send(wire::Hello{}), l.until_gone(); }},
       {"setup_twice", [](Peer& l) { begin(l, 60000), l.send(wire::Setup{}), l.until_gone(); }},
-      {"another_version", [](Peer& l) { l.send(wire::Setup{99, "hostile", 60000, 100, false}), l.until_gone(); }},
+      {"unknown_version", [](Peer& l) { l.send(wire::Setup{99, "hostile", 60000, 100, false}), l.until_gone(); }},
       {"heartbeat_0", [](Peer& l) { begin(l, 0), l.until_gone(); }},
       {"over_credit_of_stdin",
        [](Peer& l) {
@@ -80,11 +80,11 @@ const std::map<string, Act>& acts() {
          l.send(wire::Prepare{{"/proc/nonexistent/dir"}, {"/"}, {}, true});
          for (int i = 0; i < 1000; ++i) l.send(wire::Stage{string(wire::kMaxOutput, 'x'), false});
        }},
-      {"credit_without_end",
+      {"endless_credit",
        [](Peer& l) {
          begin(l, 60000, "exec cat /dev/zero");
          for (int i = 0; i < 1000; ++i) l.send(wire::Credit{0, 1, 0xffffffff});
-         ::sleep(2);  // in that time the agent would use more and more memory
+         ::sleep(2);  // the memory of the agent would grow in this time
        }},
       {"ranks_without_a_program",
        [](Peer& l) {
@@ -97,7 +97,7 @@ const std::map<string, Act>& acts() {
            l.drain();
          }
        }},
-      {"mpi_that_nobody_asked_for",
+      {"unrequested_mpi",
        [](Peer& l) {
          begin(l, 60000);
          l.send(wire::FenceOut{kHuge, {"k", "v"}, true, false});

@@ -1,5 +1,5 @@
-// One side of a link, for a test that sends valid frames of src/wire and also bytes that it would never send. Each call
-// throws Gone once the other side has closed the link.
+// One side of a link, for a test that sends valid frames of src/wire and also invalid bytes. Each call throws Gone once
+// the other side has closed the link.
 #pragma once
 
 #include <poll.h>
@@ -36,7 +36,7 @@ class Peer {
       bytes.remove_prefix(static_cast<size_t>(size));
     }
   }
-  /// Sends a frame whose length says `length`, with only `fields` behind its type.
+  /// Sends a frame with the length field `length`, but only `fields` after its type.
   void send_raw(std::uint32_t length, std::uint8_t type, std::string_view fields) {
     std::string bytes;
     for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xff);

@@ -1,4 +1,4 @@
-// affinity: prints the CPUs that it may run on, as /proc/self/status lists them: "0-3,8".
+// affinity: prints the CPUs that the process may use, as /proc/self/status lists them: "0-3,8".
 #include <fstream>
 #include <iostream>
 #include <string>

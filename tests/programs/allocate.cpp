@@ -1,4 +1,4 @@
-// allocate MEGABYTES: allocates and writes that much memory, prints "allocated" and exits with 0.
+// allocate MEGABYTES: allocates and writes MEGABYTES of memory, prints "allocated" and exits with 0.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// daemonize [SECONDS]: starts a daemon that sleeps (double fork, its own session, none of this process's streams),
-// prints the daemon's pid, and sleeps for the same time.
+// daemonize [SECONDS]: starts a daemon that sleeps for SECONDS (double fork, its own session, its own streams), prints
+// the daemon's pid, and sleeps for the same time.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// die_by SIGNAL: dies of that signal (a number) by its default action, and dumps no core.
+// die_by SIGNAL: ends itself by the default action of the signal (a number), without a core dump.
 #include <sys/resource.h>
 
 #include <csignal>

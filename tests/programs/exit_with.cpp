@@ -1,4 +1,4 @@
-// exit_with CODE: exits with that code.
+// exit_with CODE: exits with CODE.
 #include <cstdlib>
 
 int main(int argc, char** argv) { return argc > 1 ? std::atoi(argv[1]) : 0; }

@@ -1,8 +1,8 @@
-// fail_call NOTES ROLE CALL N ERROR PROGRAM [ARGUMENT...]: runs the program, a launcher, and makes the N-th CALL of one
-// of the job's processes fail with ERROR (a number; 0: read or write only half of the bytes). ROLE is launcher (with
-// its threads), starter (its child until that calls exec), guardian, worker, or rank (the first one, until it calls
-// exec). With N 0 nothing fails. NOTES gets "hit PID" when the call was made to fail, and at the end "count NAME N" for
-// each call of that process.
+// fail_call NOTES ROLE CALL N ERROR PROGRAM [ARGUMENT...]: runs PROGRAM, a launcher, and makes the N-th CALL of one
+// process of the job fail with ERROR (a number; 0: read or write only half of the bytes). ROLE is launcher (with its
+// threads), starter (its child until the exec), guardian, worker, or rank (the first one, until its exec). With N 0 no
+// call fails. The file NOTES gets "hit PID" when the call fails, and at the end "count NAME N" for each call name of
+// the process.
 //
 // Calls count from the beginning of main; those of the dynamic loader and the C library before it do not. The tracer is
 // not a relative of the launcher, which keeps its parent, its descriptors and its exit status.
@@ -70,7 +70,8 @@ constexpr Call kCalls[] = {CALL(openat),         CALL(read),
 enum class Role { launcher, starter, guardian, worker, rank, other };
 constexpr const char* kRoles[] = {"launcher", "starter", "guardian", "worker", "rank"};
 
-/// Bytes that a pipe or an eventfd takes whole or not at all; an event loop wakes itself with them.
+/// A pipe or an eventfd accepts this number of bytes completely or not at all. An event loop wakes itself with such a
+/// write.
 constexpr unsigned long kWhole = 8;
 
 const char* plain_name(unsigned long number) {
@@ -89,8 +90,8 @@ bool is_file(pid_t pid, unsigned long fd) {
          std::string(target, static_cast<size_t>(length)).rfind("/dev/", 0) != 0;
 }
 
-/// The name under which the call is counted; null for one that cannot fail with a job's arguments. The errors of pipes
-/// and sockets differ from those of files.
+/// The name under which the call is counted; null if the call cannot fail with the arguments of a job. The errors of
+/// pipes and sockets differ from those of files.
 const char* name_of(pid_t pid, const __ptrace_syscall_info& info) {
   const auto& args = info.entry.args;
   switch (info.entry.nr) {
@@ -130,7 +131,7 @@ long status_field(pid_t pid, const std::string& field) {
   return at == std::string::npos ? 0 : std::atol(status.c_str() + at + field.size() + 3);
 }
 
-/// Whether the process executes the agent now, by the first word of its command line.
+/// Whether the process now executes the agent, by the first word of its command line.
 bool is_agent(pid_t pid) {
   const std::string words = contents("/proc/" + std::to_string(pid) + "/cmdline");
   return std::string(words.c_str()).find("dlaunch-agent") != std::string::npos;
@@ -262,7 +263,8 @@ class Tracer {
   std::map<std::string, int> counts_;
 };
 
-/// Runs in a process whose parent has exited. It closes the launcher's descriptors, so that their ends can be seen.
+/// Runs in a process without a parent. Closes the launcher's descriptors, so that their other ends see the launcher's
+/// end.
 [[noreturn]] void trace(pid_t launcher, const char* notes, Tracer (*make)(int, char**), char** argv, int ready) {
   setsid();
   const int file = open(notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -1,4 +1,4 @@
-// fd_list: prints the descriptors that it was started with, in order, one "FD TARGET" on each line.
+// fd_list: prints its inherited descriptors in order, one "FD TARGET" per line.
 #include <dirent.h>
 #include <unistd.h>
 

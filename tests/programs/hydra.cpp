@@ -1,6 +1,6 @@
-// hydra [SECONDS]: prints "up", and leaves processes that signals to pids cannot end. Each forks and exits again and
-// again, and restarts its neighbour when that has stopped. They have their own session and no streams, ignore every
-// signal that can be ignored, and exit after SECONDS.
+// hydra [SECONDS]: prints "up" and leaves processes that signals to pids cannot end. Each one forks and exits
+// repeatedly, and restarts its neighbour if that has ended. The processes have their own session and no streams, ignore
+// every signal that can be ignored, and exit after SECONDS.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ long now_ns() {
   return now.tv_sec * 1'000'000'000L + now.tv_nsec;
 }
 
-/// In the child, `self` and `owner` are those of the neighbour.
+/// In the child, `self` and `owner` are the values of the neighbour.
 void begin_neighbour(Head* heads, int& self, int& owner) {
   const int other = (self + 1) % kHeads;
   int seen = heads[other].owner;

@@ -1,4 +1,4 @@
-// ignore_term: ignores TERM, prints "ready" and sleeps until it is killed.
+// ignore_term: ignores SIGTERM, prints "ready" and sleeps until it is killed.
 #include <unistd.h>
 
 #include <csignal>

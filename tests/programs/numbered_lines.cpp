@@ -1,8 +1,8 @@
-// numbered_lines DIR LINES MICROSECONDS LENGTH [CODE [FIRST]]: writes LINES numbered lines to stdout and as many to
+// numbered_lines DIR LINES MICROSECONDS LENGTH [CODE [FIRST]]: writes LINES numbered lines to stdout and LINES to
 // stderr, with a pause of MICROSECONDS after each pair, and exits with CODE. A line is "RANK:o:NUMBER:" (e for stderr)
-// and at most LENGTH letters that follow from RANK and NUMBER, so that a lost, torn or mixed line shows. NUMBER begins
-// behind FIRST. The file DIR/RANK says what the program did, whatever happens to the lines: "begin PID HOST JOB", and
-// right before its exit "end CODE NANOSECONDS", with CODE 3 where a line could not be written.
+// and at most LENGTH letters, which follow from RANK and NUMBER, so that lost, torn or mixed lines are detected. The
+// first NUMBER is FIRST + 1. The file DIR/RANK records the program's actions: "begin PID HOST JOB", and right before
+// its exit "end CODE NANOSECONDS", with CODE 3 if a line could not be written.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// print_env NAME...: prints the value of each variable and a newline; nothing for one that is not set.
+// print_env NAME...: prints the value of each variable and a newline. Prints nothing for an unset variable.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

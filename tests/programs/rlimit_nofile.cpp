@@ -1,4 +1,4 @@
-// rlimit_nofile: prints "SOFT HARD", its limits on open files.
+// rlimit_nofile: prints "SOFT HARD", the limits of open files.
 #include <sys/resource.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// signal_echo: prints "ready PID", then the name of each of USR1 USR2 CONT WINCH INT HUP TERM that it receives, and
-// exits with 0 on TERM. A signal that came while its parent had it blocked is printed too.
+// signal_echo: prints "ready PID", then the name of each received signal (USR1 USR2 CONT WINCH INT HUP TERM), and exits
+// with 0 on TERM. Also prints a signal that arrived while the parent had it blocked.
 #include <unistd.h>
 
 #include <csignal>

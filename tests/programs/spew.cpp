@@ -1,6 +1,6 @@
-// spew BYTES [LINE_LENGTH]: writes that many bytes to stdout in large writes, as lines of LINE_LENGTH (80) bytes with
-// the newline; the last line may be shorter. A line is its number, padded with letters, so that a lost or torn line
-// shows.
+// spew BYTES [LINE_LENGTH]: writes BYTES to stdout in large writes, as lines of LINE_LENGTH (80) bytes with the
+// newline; the last line may be shorter. A line is its number, padded with letters, so that lost or torn lines are
+// detected.
 #include <unistd.h>
 
 #include <algorithm>

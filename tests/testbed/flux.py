@@ -1,8 +1,8 @@
-"""A stand-in for Flux on a testbed: an instance whose first broker is on the head, with flux kvs get resource.R, flux getattr
-and flux exec. It obeys flux-exec(1), flux-environment(7) and RFC 20 as far as they go: -r IDSET picks brokers, "-d DIR" their
-directory; stdin is broadcast; stdout and stderr come by lines; the caller's environment with a FLUX_URI of the broker's own; the
-code is the largest, 128+n for a signal, 68 where there is no such rank; TERM and INT are passed on; when it is killed, the
-broker kills what it started.
+"""A fake Flux for a testbed: an instance whose first broker is on the head, with flux kvs get resource.R, flux getattr
+and flux exec. It follows flux-exec(1), flux-environment(7) and RFC 20 in these points: -r IDSET chooses brokers, "-d
+DIR" their directory; stdin is broadcast; stdout and stderr are forwarded line by line; each task gets the caller's
+environment and the FLUX_URI of its own broker; the exit code is the largest one, 128+n for a signal, 68 for an unknown
+rank; SIGTERM and SIGINT are forwarded; if flux exec is killed, the broker kills its tasks.
 
     with Testbed(2) as bed:
         flux = Flux(bed, ["head", "node1", "node2"], cores=2)

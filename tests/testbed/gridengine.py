@@ -1,11 +1,11 @@
-"""A real Grid Engine on a testbed: its qmaster on the head, an execd on each host, all in the testbed's namespaces. They
-end with their hosts' processes, so nothing is left however a test ends.
+"""A real Grid Engine on a testbed: its qmaster on the head, an execd on each host, all in the testbed's namespaces. The
+daemons end with the processes of their hosts, so no process is left, however a test ends.
 
     with Testbed(2) as bed, GridEngine(bed) as engine, engine.submit(slots=4) as job:
         bed.head.run([*job.enter, "env"])
 
-A job's script runs what it is asked to: `job.enter` are words of a command on the head that run other words as children of
-the script, on the job's first host, with the caller's own descriptors 0, 1 and 2."""
+The script of a job runs commands on request: `job.enter` is a command line on the head that runs further words as
+children of the script, on the first host of the job, with the caller's descriptors 0, 1 and 2."""
 import array
 import contextlib
 import json
@@ -41,11 +41,12 @@ accounting_summary FALSE
 qsort_args         NONE
 """
 MASTER, WORKER = "sge_qmaster", "sge_execd"
-PYTHON = ("/usr/bin/env", "python3", "-B", os.path.abspath(__file__))  # of the host: ours may be in a home
+# The host's Python; this interpreter may be in a home directory.
+PYTHON = ("/usr/bin/env", "python3", "-B", os.path.abspath(__file__))
 
 
 def why_not():
-    """Why no Grid Engine can be had here, or None."""
+    """The reason why Grid Engine cannot run here, or None."""
     missing = [tool for tool in (MASTER, WORKER, "qrsh", "spoolinit") if not (PROGRAMS / tool).exists()]
     packages = "apt-get install gridengine-master gridengine-exec gridengine-client"
     return f"no {', '.join(missing)} ({packages})" if missing else None
@@ -72,7 +73,7 @@ class GridEngine:
         self.close()
 
     def close(self):
-        """May be called twice. Its jobs and daemons end at once, with all processes of their hosts."""
+        """May be called twice. Jobs and daemons end at once, with all processes of their hosts."""
         for host in [*self.bed.hosts.values(), self.bed.head]:
             for pid, line in host.processes().items():
                 if any(words in line for words in host.daemons):
@@ -83,27 +84,27 @@ class GridEngine:
         self.daemons = []
 
     def environment(self):
-        """What commands of users need to find it."""
+        """The variables that user commands of Grid Engine require."""
         return {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "SGE_ROOT": str(self.dir), "SGE_CELL": "default",
                 "SGE_QMASTER_PORT": "16444", "SGE_EXECD_PORT": "16445"}
 
     def tell(self, *words):
-        """A command of Grid Engine's on the head; its stdout."""
+        """Runs a command of Grid Engine on the head. Returns its stdout."""
         return self.bed.head.run(words, env=self.environment()).stdout
 
     def submit(self, slots, parallel="orte"):
-        """A job of so many slots. Its script may not run yet."""
+        """Submits a job with `slots` slots. Its script may start later."""
         return Job(self, slots, parallel)
 
     def jobs(self):
         return [line.split()[0] for line in self.tell("qstat").splitlines()[2:]]
 
     def tasks(self):
-        """What qrsh has started in jobs, and has not ended: directories of execds."""
+        """The running tasks that qrsh has started in jobs, as directories of execds."""
         return [str(place) for place in self.dir.glob("spool/execd/*/active_jobs/*/*.*") if place.is_dir()]
 
     def _make_root(self):
-        """An SGE_ROOT with all that can be written before there is a qmaster."""
+        """Makes SGE_ROOT, with all files that can be written before the qmaster runs."""
         common, spool = self.dir / "default/common", self.dir / "spool"
         for place in (common, spool / "qmaster/job_scripts", spool / "execd", *(self.dir / name for name in ("bin", "lib", "utilbin"))):
             place.mkdir(parents=True)
@@ -137,8 +138,8 @@ class GridEngine:
         self._add_queue()
 
     def _add_queue(self):
-        """Of qconf's own template, which it gives to an editor. A tmpdir for each host: they share /tmp, and the first task
-        that ends would remove the others'."""
+        """Edits the template that qconf gives to an editor. Each host has its own tmpdir: hosts share /tmp, and the
+        first task to end would remove the directory of the others."""
         for name in self.bed.names:
             (self.dir / "tmp" / name).mkdir(parents=True)
         places = "".join(f",[{name}={self.dir}/tmp/{name}]" for name in self.bed.names)
@@ -151,7 +152,7 @@ class GridEngine:
         self._must("qconf", "-aq", "all.q", more={"EDITOR": str(editor)})
 
     def _give(self, option, text):
-        """A command of qconf's that reads its object from a file."""
+        """Runs a command of qconf that reads an object from a file."""
         place = self.dir / "given"
         place.write_text(text)
         self._must("qconf", option, str(place))
@@ -181,14 +182,14 @@ class GridEngine:
 
 
 def changed(text, values):
-    """Lines `NAME VALUE`, these with other values."""
+    """Replaces the values in lines `NAME VALUE`."""
     for name, value in values.items():
         text = re.sub(rf"^{name}(\s+).*$", lambda found, name=name, value=value: f"{name}{found[1]}{value}", text, flags=re.MULTILINE)
     return text
 
 
 class Job:
-    """Its script is this file: it serves a socket until the job ends."""
+    """A job whose script is this file: it serves a socket until the job ends."""
 
     def __init__(self, engine, slots, parallel):
         self.engine = engine
@@ -200,7 +201,7 @@ class Job:
 
     @property
     def enter(self):
-        """Once the script runs."""
+        """The command line that runs words in the job. Waits until the script runs."""
         self.engine.until(self.socket.exists, f"job {self.number} does not start")
         return [*PYTHON, "--in", str(self.socket)]
 
@@ -211,7 +212,7 @@ class Job:
         self.delete()
 
     def delete(self):
-        """Returns before it has ended. May be called twice."""
+        """Returns before the job has ended. May be called twice."""
         self.engine.tell("qdel", self.number)
 
     def is_over(self):
@@ -221,7 +222,8 @@ class Job:
 # ---- in a job ----
 
 def serve(path):
-    """A child for each caller, with its words, variables (the job's come first), directory and descriptors."""
+    """Starts a child for each caller, with the caller's words, variables (the job's variables override them), directory
+    and descriptors."""
     def run(caller):
         with caller:
             request, fds = receive(caller)
@@ -249,7 +251,7 @@ def receive(caller):
 
 
 def enter(path, words):
-    """The exit code of these words, run in the job."""
+    """Runs the words in the job. Returns their exit code."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(path)
         request = json.dumps({"words": words, "env": dict(os.environ), "cwd": os.getcwd()}).encode() + b"\n"
@@ -257,7 +259,7 @@ def enter(path, words):
         sent = server.sendmsg([request], fds)
         server.sendall(request[sent:])
         answer = server.makefile().readline()
-    code = int(answer) if answer else 254  # the job has ended, and all of it
+    code = int(answer) if answer else 254  # the whole job has ended
     return code if code >= 0 else 128 - code
 
 

@@ -1,4 +1,4 @@
-"""One host of a testbed: process 1, which holds the namespaces and reaps, and sshd below it. Owned by a Testbed."""
+"""One host of a testbed: process 1, which owns the namespaces and reaps, and sshd below it. A Testbed owns the host."""
 import contextlib
 import os
 import pathlib
@@ -25,7 +25,8 @@ def ip_batch(lines, tool="ip"):
 
 
 def start_all(hosts, before_network=None):
-    """Side by side: each host makes its namespaces, then gets its cable, then configures it and starts its services."""
+    """Starts all hosts in parallel: each host makes its namespaces, gets its cable, configures it, and starts its
+    services."""
     hosts = list(hosts)
     for host in hosts:
         host.fork()
@@ -46,8 +47,8 @@ class Host:
     def __init__(self, name, address, shared, shell=None):
         self.name, self.address, self.shared, self.shell = name, address, shared, shell
         self.log = shared / f"{name}.sshd.log"
-        self.daemons = []  # words that stand in the command lines of what was started there to stay
-        self.pid = None  # of process 1, outside
+        self.daemons = []  # words in the command lines of long-running daemons
+        self.pid = None  # of process 1, in the outer process namespace
         self.namespace = None
         self.sshd = None
         self._fds = {}
@@ -84,7 +85,7 @@ class Host:
     # ---- coming up: process 1 ----
 
     def _be_first(self, said, go):
-        """Never returns. Runs no code of the parent's (such as its atexit)."""
+        """Never returns. Does not run the parent's code (such as atexit handlers)."""
         try:
             namespaces.die_with_parent()
             os.setsid()
@@ -128,7 +129,7 @@ class Host:
         ip_batch(["link set lo up", f"addr add {self.address}/16 dev eth0", "link set eth0 up"])
 
     def _start_services(self):
-        """Answers once sshd listens."""
+        """Returns once sshd listens."""
         if os.fork() == 0:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -164,28 +165,28 @@ class Host:
     # ---- on the host ----
 
     def run(self, words, **options):
-        """Runs a command there to its end; a subprocess.CompletedProcess with text."""
+        """Runs a command on the host to its end. Returns a subprocess.CompletedProcess with text."""
         options = {"capture_output": True, "text": True, "check": False} | options
         return subprocess.run(self.command(words), **options)
 
     def sh(self, script):
-        """Runs a shell script there that must succeed; its stdout."""
+        """Runs a shell script on the host, which must succeed. Returns its stdout."""
         done = self.run(["sh", "-c", script])
         if done.returncode != 0:
             raise RuntimeError(f"testbed: {self.name}: {script}: {done.stderr}")
         return done.stdout
 
     def command(self, words):
-        """The words that run `words` on this host from the machine that the testbed is on."""
+        """The command line that runs `words` on this host from the outer machine."""
         enter = ["nsenter", "-t", str(self.pid), "-n", "-u", "-i", "-m", *(["-p"] if self.own_processes else [])]
         return [*enter, "env", "HOME=/root", *words]
 
     def processes(self):
-        """All in its network namespace: {pid outside: command line}."""
+        """All processes in the host's network namespace: {outer pid: command line}."""
         return processes.of_namespaces([self.namespace])[self.namespace]
 
     def strangers(self, found=None):
-        """Less process 1, the sshd that listens and the daemons."""
+        """The processes without process 1, the listening sshd and the daemons."""
         found = self.processes() if found is None else found
         own = ["[listener]", *self.daemons]
         return {pid: line for pid, line in found.items() if pid != self.pid and not any(words in line for words in own)}
@@ -194,7 +195,8 @@ class Host:
         return [pid for pid, line in self.strangers().items() if part in line]
 
     def kill_sshd(self):
-        """As a machine whose sshd crashes: the listener and all its sessions' processes at once. They are gone after it."""
+        """Simulates a crash of sshd: kills the listener and all processes of its sessions at once, and waits for their
+        end."""
         killed = [pid for pid, line in self.processes().items() if line.startswith(("sshd:", SSHD))]
         for pid in killed:
             with contextlib.suppress(ProcessLookupError):
@@ -202,12 +204,12 @@ class Host:
         self._until(lambda: not self.processes().keys() & killed, "its sshd has not ended")
 
     def start_sshd(self, *lines):
-        """After kill_sshd(), with these lines in place of those that its configuration has for the same keywords."""
+        """Starts sshd after kill_sshd(). `lines` replace the lines of its configuration with the same keywords."""
         keywords = tuple(line.split()[0] for line in lines)
         usual = (self.shared / "sshd_config").read_text().splitlines()
         own = self.shared / f"{self.name}.sshd_config"
         own.write_text("\n".join([*lines, *(line for line in usual if not line.startswith(keywords))]) + "\n")
-        self.sh(f"{SSHD} -f {own} -E {self.log}")  # which returns before it listens
+        self.sh(f"{SSHD} -f {own} -E {self.log}")  # returns before sshd listens
         self.wait_for_port(22)
 
     def wait_for_port(self, port):
@@ -223,14 +225,14 @@ class Host:
     # ---- its cable ----
 
     def link_down(self):
-        """Pulls the cable at the host; its neighbours see no difference to a power cut."""
+        """Removes the cable at the host; for other hosts this equals a power cut."""
         self.sh("ip link set eth0 down")
 
     def link_up(self):
         self.sh("ip link set eth0 up")
 
     def drop_outgoing(self, to):
-        """What it sends to that host is lost silently; what comes from there arrives. Until lose_nothing()."""
+        """Drops the packets that this host sends to `to`, silently and in this direction only. Until lose_nothing()."""
         self.sh(f"ip neigh replace {to.address} lladdr {NOWHERE} nud permanent dev eth0")
 
     def lose_nothing(self, to):
@@ -241,8 +243,8 @@ class Host:
 
 
 class Head(Host):
-    """Where the launcher runs. Its processes are numbered as those outside, so that what is started on it can be waited
-    for and killed as any child."""
+    """The host of the launcher. Its processes have the same pids as outside, so that a test can wait for them and kill
+    them as its own children."""
 
     own_processes = False
 
@@ -258,10 +260,10 @@ class Head(Host):
                   f"link set {BRIDGE} up"])
 
     def _start_services(self):
-        """None: the launcher's machine need not have any."""
+        """The launcher's machine needs no services."""
 
     def plug(self, hosts):
-        """A cable from the bridge to each host."""
+        """Adds a cable from the bridge to each host."""
         lines = []
         for host in hosts:
             lines += [f"link add {host.name} type veth peer name eth0 netns {host.pid}", f"link set {host.name} master {BRIDGE} up"]
@@ -270,7 +272,7 @@ class Head(Host):
             raise RuntimeError(f"testbed: cables: {done.stderr}")
 
     def enter(self, cwd=None):
-        """For Popen's preexec_fn: the child is on this host."""
+        """For Popen's preexec_fn: the child runs on this host."""
         fds = list(self._fds.values())
 
         def there():
@@ -281,7 +283,7 @@ class Head(Host):
         return there
 
     def drop_both_ways(self, host):
-        """Neither side sees its cable go; all packets of this host are lost. Until deliver()."""
+        """Drops all packets of a host, without a visible change of its link. Until deliver()."""
         self.sh(f"bridge link set dev {host.name} state 0")
 
     def deliver(self, host):

@@ -1,8 +1,8 @@
-"""The keys of one testbed: the user's, and one that all its hosts share, as made for this run only."""
+"""The keys of a testbed, made for each run: the user's key, and one host key for all hosts."""
 import pathlib
 import subprocess
 
-# What sshd has per host differs by name only in its log.
+# The configuration of sshd is the same on each host; only the log differs.
 SSHD_CONFIG = """\
 ListenAddress 0.0.0.0
 HostKey {dir}/host_key
@@ -36,7 +36,7 @@ def _generate(path):
 
 
 def make(directory, names):
-    """Everything in `directory` that Host and Head bind or copy."""
+    """Makes everything in `directory` that Host and Head bind or copy."""
     host_key = " ".join(_generate(directory / "host_key").split()[:2])
     (directory / "authorized_keys").write_text(_generate(directory / "user_key"))
     (directory / "known_hosts").write_text("".join(f"{name} {host_key}\n" for name in names))

@@ -1,7 +1,8 @@
-"""A stand-in for LSF's blaunch on a testbed, whose head is the job's first host. It obeys blaunch(8) of LSF 10.1 and Spectrum
-LSF's notes on its job environment, as far as they go: rsh's arguments, no other option than -n; only the job's hosts; the
-words joined with blanks for a shell there; the caller's environment; stdin passed on but with -n; stdout and stderr apart;
-the code of what it ran. Of GPUs a host's tasks have those of that host in their environment. It relays the streams. TERM to it is passed on; KILL is not, and the streams end.
+"""A fake blaunch of LSF for a testbed, whose head is the first host of the job. It follows blaunch(8) of LSF 10.1 and
+the notes on the job environment of Spectrum LSF in these points: the arguments of rsh, with -n as the only option; only
+hosts of the job; the words, joined with blanks, run in a shell there; the caller's environment; stdin is forwarded
+except with -n; stdout and stderr are separate; the exit code of the command. The tasks of a host have the GPU variables
+of that host. blaunch relays the streams. SIGTERM is forwarded; SIGKILL is not, and then the streams end.
 
     with Testbed(2) as bed:
         lsf = Lsf(bed, {"head": 1, "node1": 2})

@@ -1,5 +1,5 @@
-"""The few system calls of Linux namespaces that Python 3.9 does not have. A Host's process is in namespaces of its own
-before anything of the host runs; no other module of the testbed calls libc."""
+"""The system calls of Linux namespaces that Python 3.9 lacks. A Host's process enters its own namespaces before it
+starts anything; no other module of the testbed calls libc."""
 import ctypes
 import os
 import pathlib
@@ -67,7 +67,7 @@ def bind(source, target):
 
 
 def fork_first_process():
-    """As os.fork(); the child is process 1 of a new process namespace, the parent stays where it is."""
+    """Like os.fork(), but the child is process 1 of a new process namespace. The parent stays in its own namespace."""
     ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     unshare(NEWPID)
     try:

@@ -1,12 +1,14 @@
-"""A stand-in for PBS on a testbed, whose head is the job's first host: pbs_tmrsh, pbsdsh, and PALS' aprun.
+"""A fake PBS for a testbed, whose head is the first host of the job: pbs_tmrsh, pbsdsh, and aprun of PALS.
 
-It obeys openpbs' pbs_tmrsh.c, pbsdsh.c and start_exec.c (commit cd7ab5ed) as far as they go: a host is a line of PBS_NODEFILE, or
-else "is not a node in job" and 255; the words are a task's as they are, without a shell; its stdin is /dev/null, its stdout and
-stderr are the job's own output, its environment is the job's and not the caller's, its directory the home. MoM starts it, so it
-outlives who asked for it, and tells the exit code. qdel ends its session by TERM, then by KILL. pbsdsh -n counts lines.
+It follows pbs_tmrsh.c, pbsdsh.c and start_exec.c of openpbs (commit cd7ab5ed) in these points: a host is a line of
+PBS_NODEFILE, otherwise the error is "is not a node in job" and the code 255; a task runs the words unchanged, without a
+shell; its stdin is /dev/null, its stdout and stderr are the output of the job, its environment is that of the job, not
+of the caller, and its directory is the home. MoM starts the task, so the task outlives its caller, and reports the exit
+code. qdel ends the session of a task by SIGTERM, then by SIGKILL. pbsdsh -n counts lines.
 
-aprun obeys PRRTE's plm_pals (commit 52d5e4bb): -n N -N 1 --cc none -L n1,n2; a task's stdin is aprun's for the first and empty
-for others, its stdout and stderr come through aprun, PALS_NODEID counts the hosts of the list, and they end with aprun.
+aprun follows plm_pals of PRRTE (commit 52d5e4bb): -n N -N 1 --cc none -L n1,n2. The first task gets the stdin of aprun,
+the others an empty one; stdout and stderr go through aprun; PALS_NODEID numbers the hosts of the list; tasks end with
+aprun.
 
     with Testbed(2) as bed, Pbs(bed, ["head", "node1", "node2"]) as pbs:
         bed.head.run(["pbs_tmrsh", "node1", "hostname"], env=pbs.environment())"""
@@ -75,12 +77,12 @@ signal.signal(signal.SIGTERM, lambda *_: [task.terminate() for task in tasks])
 sys.exit(max(task.wait() if task.wait() >= 0 else 128 - task.returncode for task in tasks))
 """
 
-# What runs in a host's namespaces, and ends when who started it does.
+# Runs a command in the namespaces of a host; the command ends with its parent.
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
 
 class Pbs:
-    """`lines`: the names of PBS_NODEFILE. `programs`: which of pbs_tmrsh, pbsdsh and aprun are there."""
+    """`lines`: the names in PBS_NODEFILE. `programs`: the available programs of pbs_tmrsh, pbsdsh and aprun."""
 
     def __init__(self, bed, lines, programs=("pbs_tmrsh",)):
         self.bed, self.lines, self.programs = bed, lines, programs
@@ -119,12 +121,12 @@ class Pbs:
         self._listening.close()
 
     def environment(self):
-        """Of the job's script."""
+        """The environment of the job's script."""
         return {"PBS_ENVIRONMENT": "PBS_BATCH", "PBS_JOBID": "12.server", "PBS_NODEFILE": str(self.dir / "nodes"), "PBS_NODENUM": "0",
                 "PBS_TASKNUM": "1", "PBS_JOBCOOKIE": "5EC7E7", "PATH": f"{self.dir}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(self.shared)}
 
     def qdel(self):
-        """Of the tasks; their sessions first get TERM."""
+        """Ends the tasks; their sessions get SIGTERM first."""
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + 5
         while any(task.poll() is None for task in self.tasks) and time.monotonic() < deadline:
@@ -142,7 +144,7 @@ class Pbs:
                 self._thread(self._serve, self._listening.accept()[0])
 
     def _serve(self, client):
-        """MoM's part of a task."""
+        """Does MoM's part of a task."""
         with client, self.output.open("ab") as output, contextlib.suppress(OSError):
             line, name, words = json.loads(client.makefile().readline())
             own = {"PBS_ENVIRONMENT": "PBS_BATCH", "PBS_JOBID": "12.server", "PBS_NODEFILE": f"/var/spool/pbs/aux/{name}",
@@ -154,7 +156,7 @@ class Pbs:
             client.sendall(f"{code if code >= 0 else 128 - code}\n".encode())
 
     def _signal(self, number):
-        """To each process of the tasks' sessions."""
+        """Signals each process of the tasks' sessions."""
         sessions = {task.pid for task in self.tasks if task.poll() is None}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(ProcessLookupError):

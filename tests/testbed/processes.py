@@ -1,12 +1,12 @@
-"""Which processes are on a host: those in its network namespace. They are seen from outside, so a host that nobody can
-reach is counted too."""
+"""Finds the processes of a host: those in its network namespace. They are visible from outside, so an unreachable host
+is covered, too."""
 import contextlib
 import os
 import pathlib
 
 
 def namespace_of(pid, kind="net"):
-    """None when the process is gone."""
+    """The namespace of a process; None if it has ended."""
     with contextlib.suppress(OSError):
         return os.readlink(f"/proc/{pid}/ns/{kind}")
     return None
@@ -20,14 +20,14 @@ def command_line(pid):
 
 
 def state_of(pid):
-    """As ps shows it: S, T, Z, ...; None when it is gone."""
+    """The state as ps prints it (S, T, Z, …); None if the process has ended."""
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return None
 
 
 def of_namespaces(wanted):
-    """{namespace: {pid: command line}} of all that live; a zombie has no namespace."""
+    """{namespace: {pid: command line}} of all running processes; a zombie has no namespace."""
     found = {namespace: {} for namespace in wanted}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         namespace = namespace_of(pid)

@@ -1,7 +1,7 @@
-"""A command behind a slow, long line: slow_line.py BYTES_PER_SECOND SECONDS COMMAND…
+"""Runs a command through a slow connection with a long delay: slow_line.py BYTES_PER_SECOND SECONDS COMMAND…
 
-Each way carries so many bytes a second, and each byte arrives so much later. For `--exec`, where the kernel has no
-netem: to the launcher and the agent it is the same as a slow link, since only the stream between them is seen."""
+Each direction carries BYTES_PER_SECOND, and each byte is delayed by SECONDS. For `--exec`, if the kernel lacks netem:
+launcher and agent use only the stream between them, so the effect is that of a slow link."""
 import os
 import queue
 import subprocess
@@ -10,11 +10,11 @@ import threading
 import time
 
 CHUNK = 1400
-LATE = 0.05  # of a sleep on a busy machine, made good by the next
+LATE = 0.05  # seconds by which a sleep may be late on a busy machine; the next sleep is shorter
 
 
 def carry(source, target, rate, delay):
-    """Takes no more off `source` than the line carries, so that its writer feels the line. Ends at end of file."""
+    """Reads no more from `source` than the line can carry, so that the writer is slowed down. Ends at end of file."""
     on_the_way = queue.Queue()
 
     def arrive():
@@ -24,7 +24,7 @@ def carry(source, target, rate, delay):
             try:
                 while data:
                     data = data[os.write(target, data):]
-            except OSError:  # nobody reads there; the line goes on
+            except OSError:  # the reader has closed its side; the line continues
                 pass
         os.close(target)
 

@@ -1,10 +1,10 @@
 """A real Slurm on a testbed: slurmctld and munged on its head, a slurmd on each host, all in the testbed's namespaces.
-They end with their hosts' processes and with this one, so nothing is left however a test ends.
+The daemons end with the processes of their hosts and with this process, so no process is left, however a test ends.
 
     with Testbed(2) as bed, Slurm(bed) as slurm:
         bed.head.run(["srun", "-N2", "hostname"], env=slurm.environment())
 
-Each node claims CPUS processors and GPUS devices, whatever the machine has."""
+Each node has CPUS processors and GPUS devices, regardless of the machine."""
 import os
 import re
 import shutil
@@ -52,7 +52,7 @@ PartitionName=p Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 
 
 def why_not():
-    """Why no Slurm can be had here, or None."""
+    """The reason why Slurm cannot run here, or None."""
     missing = [tool for tool in ("slurmctld", "slurmd", "munged", "srun", "salloc") if not shutil.which(tool)]
     return f"no {', '.join(missing)} (apt-get install slurmd slurmctld slurm-client munge)" if missing else None
 
@@ -84,7 +84,7 @@ class Slurm:
         self.close()
 
     def close(self):
-        """May be called twice. Ends its jobs; then its daemons, which the hosts' own first process would end anyway."""
+        """May be called twice. Ends the jobs, then the daemons, which process 1 of their hosts would end anyway."""
         if not self.daemons:
             return
         self.tell("scancel", "-u", "root")
@@ -92,7 +92,7 @@ class Slurm:
         ours = {daemon.pid for daemon in self.daemons}
         for host in [*self.bed.hosts.values(), self.bed.head]:
             for pid, line in host.processes().items():
-                is_nsenter = host.own_processes and pid in ours  # which ends with its daemon, and has reaped it then
+                is_nsenter = host.own_processes and pid in ours  # nsenter ends with its daemon and reaps it
                 if any(words in line for words in host.daemons) and not is_nsenter:
                     os.kill(pid, signal.SIGKILL)
             host.daemons = []
@@ -101,21 +101,21 @@ class Slurm:
         self.daemons = []
 
     def environment(self):
-        """What commands of users need to find it."""
+        """The variables that user commands of Slurm require."""
         return {"PATH": os.environ["PATH"], "SLURM_CONF": str(self.dir / "slurm.conf")}
 
     def tell(self, *words):
-        """A command of Slurm's on the head; its stdout."""
+        """Runs a command of Slurm on the head. Returns its stdout."""
         return self.bed.head.run(words, env=self.environment()).stdout
 
     def update(self, number, setting):
-        """A job's. An EndTime must not have passed when slurmctld hears of it: now+2 is the soonest that it surely takes."""
+        """Updates a job. An EndTime must be in the future when slurmctld gets it: now+2 is the earliest safe value."""
         done = self.bed.head.run(["scontrol", "update", f"JobId={number}", setting], env=self.environment())
         if done.returncode != 0:
             raise RuntimeError(f"testbed: scontrol update {setting}: {done.stderr}")
 
     def told(self, lines=40):
-        """What it says of its jobs, and last wrote to its logs: for a test's failure."""
+        """Slurm's report on its jobs, and the ends of its logs, for the message of a failed test."""
         logs = [f"--- {log.name}\n" + "".join(log.read_text(errors="replace").splitlines(True)[-lines:])
                 for log in sorted((self.dir / "log").glob("*"))]
         return self.tell("scontrol", "show", "job") + "\n".join(logs)
@@ -133,11 +133,11 @@ class Slurm:
         return found
 
     def steps(self):
-        """Those that ranks and agents can be in: without the shells of allocations."""
+        """The steps of ranks and agents, without the shells of allocations."""
         return [step for step in self.tell("squeue", "-h", "-s", "-o", "%i").split() if not step.endswith(("batch", "extern"))]
 
     def _add_devices(self, host):
-        """Character devices with the names of GPUs, in a /dev of the host's own."""
+        """Makes character devices with the names of GPUs, in a /dev of the host."""
         place = self.dir / f"{host.name}.dev"
         place.mkdir()
         made = " && ".join(f"mknod {place}/nvidia{number} c 1 3" for number in range(GPUS))

@@ -1,6 +1,6 @@
-"""A line to a host that stalls: stalling_line.py BYTES NOTES HOST PORT carries what is said to the host, and of what it
-answers only so many bytes; then nothing more comes, and nothing ends. For ssh's ProxyCommand. NOTES holds the number of bytes
-that came through."""
+"""A connection to a host that stalls, for ssh's ProxyCommand: stalling_line.py BYTES NOTES HOST PORT forwards all input
+to the host, but only the first BYTES of its answers. After that no byte arrives, and the connection stays open. The
+file NOTES contains the number of bytes that were forwarded from the host."""
 import os
 import select
 import socket

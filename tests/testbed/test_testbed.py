@@ -1,4 +1,4 @@
-"""The testbed does what it says: hosts that are apart, ways that break and mend, nothing left."""
+"""Tests the testbed: hosts are separate, links can be cut and restored, and nothing is left."""
 import os
 import pathlib
 import socket
@@ -24,11 +24,11 @@ class OneBed(unittest.TestCase):
         self.addCleanup(self.bed.close)
 
     def answers(self, name):
-        """TCP to its sshd."""
+        """Whether a TCP connection to sshd of the host works."""
         script = "import socket,sys; s = socket.create_connection((sys.argv[1], 22), 1); s.settimeout(1); print(s.recv(4))"
         return self.bed.head.run(["/usr/bin/python3", "-c", script, name]).returncode == 0
 
-    def test_ssh_works_without_words(self):
+    def test_ssh_works_without_output_of_its_own(self):
         done = self.bed.head.run(["ssh", "-o", "BatchMode=yes", "node2", "uname -n; ls -A ~; echo $0"])
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("node2\ndash\n", "", 0))
 
@@ -36,7 +36,7 @@ class OneBed(unittest.TestCase):
         self.assertIn("sshd", self.bed["node1"].sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '"))
         self.assertLess(len(self.bed["node1"].sh("ls -d /proc/[0-9]*").split()), 6)
 
-    def test_strangers_are_found(self):
+    def test_processes_of_a_test_are_found(self):
         host = self.bed["node1"]
         self.assertEqual(self.bed.left(), {})
         with subprocess.Popen(host.command(["sleep", "1000"])) as started:
@@ -48,7 +48,7 @@ class OneBed(unittest.TestCase):
                 os.kill(pid, 9)
             started.wait()
 
-    def test_ways_break_and_mend(self):
+    def test_links_are_cut_and_restored(self):
         head, host = self.bed.head, self.bed["node1"]
         ways = {"link": (host.link_down, host.link_up),
                 "both ways": (lambda: head.drop_both_ways(host), lambda: head.deliver(host)),
@@ -63,18 +63,18 @@ class OneBed(unittest.TestCase):
                 mend()
                 self.assertTrue(self.answers("node1"))
 
-    def test_killed_sshd_refuses(self):
+    def test_host_without_sshd_refuses_connections(self):
         self.bed["node1"].kill_sshd()
         self.assertFalse(self.answers("node1"))
 
-    def test_machine_is_left_alone(self):
+    def test_machine_is_unchanged(self):
         host_name, before = socket.gethostname(), links()
         self.bed.close()
         self.assertEqual((socket.gethostname(), links()), (host_name, before))
 
 
 class Ends(unittest.TestCase):
-    def test_nothing_is_left_though_the_test_is_killed(self):
+    def test_killed_test_leaves_no_process(self):
         script = ("import os, sys; sys.path.insert(0, sys.argv[1]); import testbed\n"
                   "with testbed.Testbed(2) as bed:\n"
                   "    print(*(h.pid for h in [bed.head, *bed.hosts.values()]), bed.dir, flush=True); os.kill(os.getpid(), 9)")
@@ -92,7 +92,7 @@ class Ends(unittest.TestCase):
             time.sleep(0.02)
         self.assertEqual(alive, [])
 
-    def test_many_hosts(self):
+    def test_64_hosts_start(self):
         with Testbed(64) as bed:
             self.assertEqual(bed.head.run(["ssh", "node64", "uname -n"]).stdout, "node64\n")
 

@@ -1,14 +1,14 @@
-"""Real hosts on one machine: each a set of namespaces (network, host name, mounts, processes, IPC) with an empty home,
-an /etc/hosts that names all and an sshd of its own; `head`, where the launcher runs, has the bridge between them and a
-home from which `ssh node1` works with strict host keys and no password.
+"""Real hosts on one machine. Each host is a set of namespaces (network, host name, mounts, processes, IPC) with an
+empty home, an /etc/hosts with all names, and its own sshd. The launcher runs on `head`, which has the bridge between
+the hosts and a home from which `ssh node1` works with strict host keys and without a password.
 
     with Testbed(4) as bed:
         bed.head.run(["ssh", "node1", "hostname"])
 
-All traffic stays in these namespaces; the machine's own network is not touched. Each host's process 1 dies with this
-process and its host with it, so nothing is left however a test ends, but for a directory in /tmp when it is killed.
+All traffic stays in these namespaces; the machine's own network is not touched. Process 1 of each host dies with this
+process, and the host with it, so nothing is left, however a test ends. Only a killed test leaves a directory in /tmp.
 
-Ways are cut with iproute2 alone: by link, by bridge port, and one way by a neighbour's address that nobody has.
+Links are cut with iproute2 only: by link, by bridge port, and in one direction by an unused address of a neighbour.
 
 As a command: testbed.py N runs a shell on `head` with N hosts."""
 import os
@@ -29,7 +29,7 @@ SUBNET = "10.77"
 
 
 def why_not():
-    """Why no testbed can be had here, or None."""
+    """The reason why no testbed can run here, or None."""
     if os.geteuid() != 0:
         return "a testbed of network namespaces needs root"
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
@@ -82,14 +82,14 @@ class Testbed:
         return {name: f"{SUBNET}.{number >> 8}.{number & 255}" for number, name in enumerate(["head", *self.names], start=1)}
 
     def left(self):
-        """What runs on hosts and is not theirs: {host: {pid: command line}}, those with nothing left out."""
+        """The remaining processes of tests on hosts: {host: {pid: command line}}, without empty hosts."""
         everyone = self.hosts.values()
         found = processes.of_namespaces([host.namespace for host in everyone])
         left = {host.name: host.strangers(found[host.namespace]) for host in everyone}
         return {name: pids for name, pids in left.items() if pids}
 
     def left_after(self, seconds):
-        """The same once nothing is left, or the time is over."""
+        """Waits until no process is left, or the time is over. Returns the rest."""
         deadline = time.monotonic() + seconds
         while (left := self.left()) and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The launch commands of the documents that dlaunch was made from: what a shell would be given there, wherever it stands."""
+"""Extracts the launch commands of the documents for which dlaunch was made, as a shell would get them."""
 import re
 
 VARIABLES = r"(?:[A-Z_]+=\S+[ \t]+)*"
@@ -11,7 +11,7 @@ LAUNCHES = re.compile(
 
 
 def commands(text):
-    """In the order of the text, each once, blanks made one."""
+    """The commands in the order of the text, without duplicates and with single blanks."""
     found = []
     for match in LAUNCHES.finditer(text):
         line = text[text.rfind("\n", 0, match.start()) + 1:match.start()]

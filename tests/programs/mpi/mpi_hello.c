@@ -1,4 +1,5 @@
-// mpi_hello: prints what MPI says of the world: rank, size, host, the number of the rank's program, the universe.
+// mpi_hello: prints the rank, the size, the host, the number of the rank's program and the universe size, as MPI
+// reports them.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-// mpi_leave HOW RANK [CODE]: after MPI_Init the rank leaves by HOW: it calls MPI_Abort with CODE, exits with CODE
-// without MPI_Finalize, or kills itself. The others wait for it in a barrier. With `stay` it prints "up" and stays.
-// `all` as RANK means every rank.
+// mpi_leave HOW RANK [CODE]: after MPI_Init, RANK calls MPI_Abort with CODE, exits with CODE without MPI_Finalize, or
+// kills itself, as HOW requires. The other ranks wait for it in a barrier. With HOW `stay`, RANK prints "up" and stays.
+// RANK `all` means every rank.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// mpi_names: rank 0 publishes a name, and the last rank looks it up and prints it. Then the name is unpublished and
-// looked up again.
+// mpi_names: rank 0 publishes a name, and the last rank looks the name up and prints it. Then the name is unpublished
+// and looked up again.
 #include <mpi.h>
 #include <stdio.h>
 

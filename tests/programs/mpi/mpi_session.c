@@ -1,5 +1,5 @@
-// mpi_session: uses MPI 4's sessions without MPI_Init: it prints the process sets, makes a communicator from the set of
-// all ranks and one of every second rank, and sums over both.
+// mpi_session: uses the sessions of MPI 4 without MPI_Init. Prints the process sets, makes a communicator of all ranks
+// and another of every second rank, and sums over both.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 // mpi_spawn COUNT[+COUNT...] [KEY=VALUE...]: the world spawns COUNT ranks of the same program (several counts: one
-// program for each, by MPI_Comm_spawn_multiple), merges with them, and disconnects. KEY=VALUE is info for the spawn,
-// with two exceptions: command=PROGRAM is spawned instead and need not use MPI, and times=COUNT makes that many spawns,
-// one after the other. Each rank prints its world, its place in the merged one, and whether a sum over that is right.
-// Rank 0 prints the error class of a spawn that fails.
+// program per count, by MPI_Comm_spawn_multiple), merges with them, and disconnects. KEY=VALUE is info for the spawn,
+// with two exceptions: command=PROGRAM is spawned instead and need not use MPI, and times=COUNT spawns COUNT times, one
+// after the other. Each rank prints its world, its rank in the merged world, and whether a sum over the merged world is
+// right. Rank 0 prints the error class of a failed spawn.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { kPrograms = 8, kProcesses = 256 };
 
 static int world_rank, world_size;
 
-// Merges both worlds, with the spawning one first, and prints what this rank sees.
+// Merges both worlds, the spawning one first, and prints the result of this rank.
 static void show_merged(MPI_Comm other, int spawned, const char* words) {
   MPI_Comm all;
   int rank, size, sum, length, found;

@@ -1,5 +1,5 @@
-// pmi2_client: a rank that uses only PMI-2, by Slurm's client library. It prints what it was told, exchanges keys with
-// all other ranks, and exchanges an attribute with the ranks of its node.
+// pmi2_client: a rank that uses only PMI-2, through Slurm's client library. Prints the received facts, exchanges keys
+// with all other ranks, and exchanges an attribute with the ranks of its node.
 //   pmi2_client abort RANK   RANK aborts the job
 //   pmi2_client leave        it exits without finalize
 //   pmi2_client spawn COUNT [KEY=VALUE]...   the first rank spawns COUNT ranks and one more, with that info
@@ -58,7 +58,7 @@ static void names(int rank, int size) {
   }
 }
 
-/// Spawns COUNT ranks of "child a;b c", with the info, and one of "child".
+/// Spawns COUNT ranks of "child a;b c", with the info, and a single rank of "child".
 static void spawn(const char* program, int count, int pairs, char** info) {
   const char* programs[] = {program, program};
   const char* words[] = {"child", "a;b c"};

@@ -1,4 +1,4 @@
-// pmix_client HOW …: a rank that uses only PMIx. It prints the result of each step, and exits with 1 when one failed.
+// pmix_client HOW …: a rank that uses only PMIx. Prints the result of each step, and exits with 1 after a failed step.
 //   fence KIB           puts KIB KiB, enters a fence with all others, and gets what the next rank put
 //   early RANK CODE     enters a fence that rank 0 enters late, and in which RANK exits with CODE
 //   hello               calls PMIx_Init and PMIx_Finalize
@@ -48,7 +48,7 @@ static void put(int kib) {
   if (status != PMIX_SUCCESS) exit(tell("commit", status));
 }
 
-/// True when the last piece of the next rank has the value that was put.
+/// Whether the last piece of the next rank has the stored value.
 static int found_next(int kib) {
   pmix_proc_t next;
   pmix_value_t* value = NULL;

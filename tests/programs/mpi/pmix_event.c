@@ -1,4 +1,4 @@
-// pmix_event: the last rank notifies all others of an event with a text, and each prints the text and its source.
+// pmix_event: the last rank notifies all other ranks of an event with a text, and each prints the text and its source.
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

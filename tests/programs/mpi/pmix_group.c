@@ -1,6 +1,6 @@
 // pmix_group: all ranks construct one group; then the even and the odd ranks construct a group each, at the same time.
-// Each rank prints whether the numbers of its two groups differ, and what the last rank and the last rank of its half
-// put and never fenced.
+// Each rank prints whether the numbers of its two groups differ, and the values that the last rank and the last rank of
+// its half stored without a fence.
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// MPICH 4.0.2 on UCX over TCP may hang in MPI_Finalize, under any launcher, when ranks leave while connections are
-// still being made (docs/mpi.md). A test of something else connects all and lets them settle first.
+// MPICH 4.0.2 on UCX over TCP may hang in MPI_Finalize, under any launcher, if ranks exit while connections are still
+// being made (docs/mpi.md). A test of something else makes all connections first and waits until they are stable.
 #include <mpi.h>
 #include <unistd.h>
 
