@@ -18,7 +18,7 @@ using Devices = std::vector<int>;
 
 struct Choice {
   bool named = false;
-  std::optional<Devices> devices;  ///< none: the whole host
+  std::optional<Devices> devices;  ///< nullopt: the whole host
 };
 
 tl::unexpected<Error> wrong(std::string what, std::string hint) {
@@ -49,7 +49,7 @@ Result<void> check_there(const plan::Host& host, const Devices& wanted) {
   return {};
 }
 
-/// The hosts of an allocation by their names.
+/// Finds the hosts of an allocation by name.
 class HostIndex {
  public:
   HostIndex(const plan::Allocation& allocation, const MeansHere& means_here) : means_here_(means_here) {
@@ -77,7 +77,7 @@ class HostIndex {
   std::optional<size_t> here_;
 };
 
-/// What the text says of each host of the allocation.
+/// The part of the text for each host of the allocation.
 Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std::string_view text,
                                          const MeansHere& means_here) {
   const HostIndex index(allocation, means_here);
@@ -125,7 +125,7 @@ Result<void> apply(plan::Host& host, Filter filter, const Devices& named) {
   return {};
 }
 
-/// `places` is the new index of each host, -1 for one that was removed.
+/// `places` has the new index of each host, -1 for a removed host.
 void keep_in_pool(plan::Pool& pool, const std::vector<int>& places) {
   plan::Pool kept;
   for (size_t i = 0; i < pool.hosts.size(); ++i) {

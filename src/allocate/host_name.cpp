@@ -13,20 +13,21 @@ namespace {
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 constexpr std::string_view kUserCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+@";
-constexpr size_t kLongestName = 253;  // DNS's limit, which also keeps errors readable
+constexpr size_t kLongestName = 253;  // the limit of DNS, also keeps errors readable
 constexpr long kLastNumber = 999'999'999;
 
 bool only(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-tl::unexpected<Error> wrong(std::string_view text, std::string_view what, std::string hint = {}) {
-  std::string message = "\"";
-  message.append(text.substr(0, kLongestName)).append("\" ").append(what);
+tl::unexpected<Error> wrong(std::string_view what, std::string_view text, std::string_view rule = {},
+                            std::string hint = {}) {
+  std::string message(what);
+  message.append(" \"").append(text.substr(0, kLongestName)).append("\"").append(rule);
   return fail({.where = "", .what = std::move(message), .why = "", .hint = std::move(hint)});
 }
 
-/// The texts that one bracket's content, such as "01-16,20", stands for.
+/// The texts for the content of a bracket, such as "01-16,20".
 Result<std::vector<std::string>> expand_range(std::string_view inside, std::string_view pattern) {
   std::vector<std::string> texts;
   for (const std::string& part : split(inside, ',')) {
@@ -37,10 +38,10 @@ Result<std::vector<std::string>> expand_range(std::string_view inside, std::stri
     const long from = only(first, kDigits) ? parse_int(first, 0, kLastNumber).value_or(kNone) : kNone;
     const long to = only(last, kDigits) ? parse_int(last, 0, kLastNumber).value_or(kNone) : kNone;
     if (from == kNone || to == kNone || from > to) {
-      return wrong(pattern, "has a range that is none: " + part, "write ranges as node[01-16,20]");
+      return wrong("invalid range \"" + part + "\" in", pattern, "", "write ranges as node[01-16,20]");
     }
     if (to - from >= static_cast<long>(kMostHosts - std::min(kMostHosts, texts.size()))) {
-      return wrong(pattern, "names more than " + std::to_string(kMostHosts) + " hosts");
+      return wrong("invalid host names", pattern, ": expected at most " + std::to_string(kMostHosts) + " hosts");
     }
     for (long number = from; number <= to; ++number) {
       std::string text = std::to_string(number);
@@ -51,10 +52,10 @@ Result<std::vector<std::string>> expand_range(std::string_view inside, std::stri
   return texts;
 }
 
-/// Reads the count after the host; nothing may follow it.
+/// Reads the count after the host; any other text is an error.
 Result<void> take_count(std::string_view rest, std::string_view word, HostWord& host) {
   if (rest.empty()) return {};
-  if (rest.front() != ':') return wrong(word, "is no host name", "write an IPv6 address with slots as [::1]:4");
+  if (rest.front() != ':') return wrong("invalid host name", word, "", "write an IPv6 address with slots as [::1]:4");
   host.has_count = true;
   host.count = rest.substr(1);
   return {};
@@ -65,14 +66,14 @@ Result<void> take_count(std::string_view rest, std::string_view word, HostWord& 
 Result<void> check_host_name(std::string_view name) {
   if (is_ipv6(name)) return {};
   if (!only(name, kNameCharacters) || name.front() == '-' || name.front() == '.' || name.size() > kLongestName) {
-    return wrong(name, "is no host name", "a name has letters, digits, '.', '-' and '_', with no '-' first");
+    return wrong("invalid host name", name, "", "use letters, digits, '.', '-' and '_', without '-' at the start");
   }
   return {};
 }
 
 Result<void> check_user(std::string_view user) {
   if (only(user, kUserCharacters) && user.front() != '-' && user.size() <= kLongestName) return {};
-  return wrong(user, "is no user name", "a name has letters, digits, '.', '-', '_' and '+', with no '-' first");
+  return wrong("invalid user name", user, "", "use letters, digits, '.', '-', '_' and '+', without '-' at the start");
 }
 
 Result<std::vector<std::string>> expand_names(std::string_view pattern) {
@@ -83,10 +84,10 @@ Result<std::vector<std::string>> expand_names(std::string_view pattern) {
     for (std::string& name : names) name += rest.substr(0, open);
     if (open == rest.size()) break;
     const size_t close = rest.find(']', open);
-    if (close == std::string_view::npos) return wrong(pattern, "has a '[' without its ']'");
+    if (close == std::string_view::npos) return wrong("invalid host name", pattern, ": missing ']'");
     const auto texts = TRY(expand_range(rest.substr(open + 1, close - open - 1), pattern));
     if (names.size() * texts.size() > kMostHosts) {
-      return wrong(pattern, "names more than " + std::to_string(kMostHosts) + " hosts");
+      return wrong("invalid host names", pattern, ": expected at most " + std::to_string(kMostHosts) + " hosts");
     }
     std::vector<std::string> longer;
     longer.reserve(names.size() * texts.size());

@@ -92,7 +92,7 @@ Result<void> set_jump(HostEntry& entry, const std::string& value) {
 struct Key {
   string_view name;
   Setter set;
-  bool is_path = false;  ///< in a path no comment begins within a word, and it may be quoted
+  bool is_path = false;  ///< a path may be quoted, and a comment cannot start within a word
 };
 
 constexpr std::array<Key, 23> kKeys{{
@@ -124,7 +124,7 @@ Error second_host(string_view word) {
   return wrong("a second word " + quoted(word) + " that is no key=value", "write one host a line");
 }
 
-/// Parses one line: its host word and keys. The scanner is at the word.
+/// Parses one line: its host word and keys. The scanner must be at the word.
 class LineParser {
  public:
   explicit LineParser(Scanner& scanner) : scanner_(scanner) { entry_.from = scanner.line(); }
@@ -196,7 +196,7 @@ class LineParser {
     return {};
   }
 
-  /// The value begins right after the '=' and may be empty. No error shows it, because it may be a secret.
+  /// The value starts right after the '=' and may be empty. Errors never contain the value: it may be a secret.
   Result<void> take_variable(const std::string& name, const std::string& place) {
     const auto value = TRY(scanner_.take_value());
     const auto at_key = [&](Error error) {

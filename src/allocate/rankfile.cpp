@@ -14,14 +14,14 @@ tl::unexpected<Error> wrong(const Scanner& scanner, std::string what, std::strin
   return fail({.where = scanner.word_place(), .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-/// Takes `word` and then '='; false when the text differs.
+/// Reads `word` and then '='; false if the text differs.
 Result<bool> take_key(Scanner& scanner, std::string_view word) {
   TRY(scanner.skip_blanks());
   if (scanner.take_word() != word) return false;
   return scanner.take_equals();
 }
 
-/// The slots; `*` is the same as none.
+/// The slots; `*` is the same as no slots.
 Result<std::string> read_slot(const Scanner& scanner, std::string_view text) {
   if (text == "*") return std::string();
   if (const auto ranges = plan::parse_slot_list(text); !ranges) {
@@ -31,11 +31,11 @@ Result<std::string> read_slot(const Scanner& scanner, std::string_view text) {
   return std::string(text);
 }
 
-/// Parses the line at whose first word the scanner is.
+/// Parses a line; the scanner must be at its first word.
 Result<plan::RankPlace> parse_line(Scanner& scanner) {
   plan::RankPlace place;
   place.from = scanner.line();
-  const auto malformed = [&] { return wrong(scanner, "not a line of a rankfile", "write: rank 0=node1 slot=0-3"); };
+  const auto malformed = [&] { return wrong(scanner, "invalid line", "write lines as rank 0=node1 slot=0-3"); };
   if (scanner.take_word() != "rank") return malformed();
   TRY(scanner.skip_blanks());
   const auto rank = parse_int(scanner.take_word(), 0, kMostSlots - 1);
@@ -48,7 +48,8 @@ Result<plan::RankPlace> parse_line(Scanner& scanner) {
   if (!place.host.starts_with("+n")) {
     const auto word = parse_host_word(place.host);
     if (!word) return wrong(scanner, word.error().what, word.error().hint);
-    if (word->names.size() != 1 || word->has_count) return wrong(scanner, "a rank goes to one host", "name one host");
+    if (word->names.size() != 1 || word->has_count)
+      return wrong(scanner, "invalid host \"" + place.host + "\": expected one host per rank", "write one host name");
     place.host = word->names.front();
   }
   TRY(scanner.skip_blanks());
@@ -77,7 +78,8 @@ Result<std::vector<plan::RankPlace>> parse_rankfile(std::string_view text, const
     places.push_back(std::move(place));
   }
   if (!places.empty()) return places;
-  return fail({.where = name, .what = "places no rank", .why = "", .hint = "write a line a rank: rank 0=node1 slot=*"});
+  return fail(
+      {.where = name, .what = "missing ranks", .why = "", .hint = "write one line per rank: rank 0=node1 slot=*"});
 }
 
 }  // namespace dlaunch::allocate

@@ -32,7 +32,7 @@ Result<void> Scanner::skip_blanks() {
     } else if (text_.substr(at_).starts_with("/*")) {
       const size_t close = text_.find("*/", at_ + 2);
       if (close == std::string_view::npos) {
-        return fail({.where = here(), .what = "a comment /* is not closed", .why = "", .hint = ""});
+        return fail({.where = here(), .what = "missing */ of a comment", .why = "", .hint = ""});
       }
       for (; at_ < close; ++at_) {
         if (text_[at_] != '\n') continue;
@@ -76,7 +76,7 @@ Result<std::string> Scanner::take_value() {
     }
     value += text_[at_];
   }
-  return fail({.where = word_place(), .what = "a quote \" is not closed on its line", .why = "", .hint = ""});
+  return fail({.where = word_place(), .what = "missing closing \" on the line", .why = "", .hint = ""});
 }
 
 Result<bool> Scanner::take_equals() {

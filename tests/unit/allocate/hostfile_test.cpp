@@ -82,11 +82,11 @@ TEST(Hostfile, ErrorsNameLineColumnAndWord) {
   EXPECT_THAT(error("a slots=\n"), HasSubstr("hosts:1:3: slots has no value"));
   EXPECT_THAT(error("a b\n"), HasSubstr("hosts:1:3: a second word \"b\""));
   EXPECT_THAT(error("a slots=2 b\n"), HasSubstr("write one host a line"));
-  EXPECT_THAT(error("  a,b\n"), HasSubstr("hosts:1:3: \"a,b\" is no host name"));
-  EXPECT_THAT(error("/* x */ -a\n"), HasSubstr("hosts:1:9: \"-a\" is no host name"));
-  EXPECT_THAT(error("^a\n"), HasSubstr("\"^a\" is no host name"));
-  EXPECT_THAT(error("a;reboot\n"), HasSubstr("no host name"));
-  EXPECT_THAT(error("a user=-oX\n"), HasSubstr("no user name"));
+  EXPECT_THAT(error("  a,b\n"), HasSubstr("hosts:1:3: invalid host name \"a,b\""));
+  EXPECT_THAT(error("/* x */ -a\n"), HasSubstr("hosts:1:9: invalid host name \"-a\""));
+  EXPECT_THAT(error("^a\n"), HasSubstr("invalid host name \"^a\""));
+  EXPECT_THAT(error("a;reboot\n"), HasSubstr("invalid host name"));
+  EXPECT_THAT(error("a user=-oX\n"), HasSubstr("invalid user name"));
   EXPECT_THAT(error("a jump=-oX\n"), HasSubstr("no host to jump over"));
   EXPECT_THAT(error("a jump=$(x)\n"), HasSubstr("no host to jump over"));
   EXPECT_THAT(error("a port=0\n"), HasSubstr("1 to 65535"));
@@ -99,8 +99,8 @@ TEST(Hostfile, ErrorsNameLineColumnAndWord) {
   EXPECT_THAT(error("u@a user=v\n"), HasSubstr("another user"));
   EXPECT_THAT(error("a slots=3 max_slots=2\n"), HasSubstr("more than max_slots=2"));
   EXPECT_THAT(error("a =3\n"), HasSubstr("'=' without a key"));
-  EXPECT_THAT(error("a wdir=\"/x\n"), HasSubstr("not closed"));
-  EXPECT_THAT(error("a /* x\n"), HasSubstr("hosts:1:3: a comment"));
+  EXPECT_THAT(error("a wdir=\"/x\n"), HasSubstr("missing closing \""));
+  EXPECT_THAT(error("a /* x\n"), HasSubstr("hosts:1:3: missing */ of a comment"));
   EXPECT_THAT(error("a:x\n"), HasSubstr("\"x\" is not a number"));
 }
 

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--map-by", "ppr:0:node", "p"}, {"--map-by: \"0\""}},
         Refusal{{"--map-by", "dist", "p"}, {"--map-by: \"dist\"", "slot, core", "ppr:N:node"}},
         Refusal{{"-H", "", "p"}, {"-H: names no host"}}, Refusal{{"--host=a:x", "p"}, {"--host: \"a:x\""}},
-        Refusal{{"-H", "-oX", "p"}, {"-H: \"-oX\" is no host name"}},
+        Refusal{{"-H", "-oX", "p"}, {"-H: invalid host name \"-oX\""}},
         Refusal{{"--hostfile", "none", "p"}, {"/cwd/none: cannot read the file"}},
         Refusal{{"-N", "0", "p"}, {"-N: \"0\""}}, Refusal{{"--max-slots", "0", "p"}, {"--max-slots: \"0\""}},
         Refusal{{"--include=", "p"}, {"--include: names no host"}},
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"-N", "2", "--map-by", "ppr:2:node", "p"}, {"-N", "ppr:2:node"}},
                     Refusal{{"a", ":", "--timeout", "3", "p"}, {"--timeout", "holds for the whole job"}},
                     Refusal{{"a", ":", "-H", "b", "p"}, {"a: has no -H", "another program has"}},
-                    Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H", "no host name"}},
+                    Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H", "invalid host name"}},
                     Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
 TEST(Errors, NeverHoldAVariablesValue) {
@@ -147,7 +147,7 @@ TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
   fixture.files["/cwd/h"] = "# nobody\n";
   EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("h: names no host"));
   fixture.files["/cwd/r"] = "rank 0 a\n";
-  EXPECT_THAT(fixture.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: not a line of a rankfile"));
+  EXPECT_THAT(fixture.error({"--rankfile", "r", "p"}), HasSubstr("r:1:6: invalid line"));
   fixture.files["/cwd/r"] = "rank 0=a\n";
   EXPECT_THAT(fixture.error({"--rankfile", "r", "--map-by", "node", "p"}), HasSubstr("--rankfile: does not go with"));
   EXPECT_THAT(fixture.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile: does not go with"));
