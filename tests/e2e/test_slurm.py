@@ -247,7 +247,7 @@ class GpusOfAJob(SlurmCase):
     def test_a_job_without_gpus_has_none_of_the_machine(self):
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "--visible", "rank", "true")
         self.assert_exit(done, 2)
-        self.assertIn(b"the devices of node1 are not known", done.stderr)
+        self.assertIn(b"unknown devices of node1", done.stderr)
 
     def test_nodes_are_asked_nothing_where_nothing_needs_it(self):
         """The plan is made without a node: its srun is one that starts nothing."""
