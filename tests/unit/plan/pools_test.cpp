@@ -51,7 +51,7 @@ TEST(Pools, FillsItsOwnHostsWithoutN) {
               HasSubstr("missing -n of 2 of 3 programs"));
 }
 
-TEST(Pools, OtherPlacementsApplyPerPool) {
+TEST(Pools, AppliesOtherPlacementsPerPool) {
   Request asked = programs({in_pool(0), in_pool(1)});
   asked.in_sequence = true;
   EXPECT_EQ(places(make_plan(asked, two_pools())), "0n1.0 0n0.0 1n2.0 1n1.1 1n2.1 ");
