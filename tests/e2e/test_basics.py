@@ -114,7 +114,7 @@ class SeenJobs(Case):
                 done = self.run_dlaunch("-n", 1, "echo", "here", env=env)
                 self.assert_exit(done, 2)
                 self.assertEqual(done.stdout, b"")
-                self.assertIn(variable + b": is not set: ", done.stderr)
+                self.assertIn(variable + b": not set: ", done.stderr)
                 self.assertIn(b"--ignore-resource-manager", done.stderr)
                 nested = ["--ignore-resource-manager", "-n", 1, support.DLAUNCH, "-n", 1, "echo", "here"]
                 self.assertEqual(self.assert_succeeds(*nested, env=env), b"here\n")

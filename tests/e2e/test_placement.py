@@ -105,7 +105,7 @@ class Binding(Case):
         result = self.run_dlaunch("-n", len(CPUS) + 1, "--bind-to", "core", "true")
         self.assert_exit(result, 126)
         last = support.cause(result.stderr)
-        self.assertRegex(last, r"ranks? \d+.* did not start: cannot bind each rank to a core of its own: .*--oversubscribe")
+        self.assertRegex(last, r"ranks? \d+.* did not start: cannot bind each rank to a separate core: .*--oversubscribe")
         self.assertNotIn("Invalid argument", last)
 
     @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
