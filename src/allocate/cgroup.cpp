@@ -18,8 +18,8 @@ std::optional<int> in_cpus(std::string_view quota, std::string_view period) {
   return static_cast<int>(std::min((*used - 1) / *of + 1, static_cast<long>(INT_MAX)));
 }
 
-/// A cgroup's path and every path above it, ending in "". In a container without a cgroup namespace the path is the
-/// host's and does not exist: what is mounted as the root is then this container's own.
+/// The path of a cgroup and all parent paths, ending with "". In a container without a cgroup namespace, the path
+/// belongs to the host and does not exist here; the mounted root is then the container's own cgroup.
 std::vector<std::string> upwards(std::string path) {
   std::vector<std::string> paths;
   while (!path.empty() && path != "/") {
@@ -64,13 +64,13 @@ std::optional<CpuQuota> read_cpu_quota(const std::string& root) {
   const std::string mounts = root + "/sys/fs/cgroup";
   std::optional<CpuQuota> smallest;
   for (const std::string& path : paths.v1_cpu ? upwards(*paths.v1_cpu) : std::vector<std::string>{}) {
-    const std::string directory = mounts + "/cpu" + path;  // "cpu" is a link where cpu and cpuacct share a mount
+    const std::string directory = mounts + "/cpu" + path;  // "cpu" is a link if cpu and cpuacct share a mount
     const auto quota = sys::read_file(directory + "/cpu.cfs_quota_us");
     if (!quota) continue;
     const auto period = sys::read_file(directory + "/cpu.cfs_period_us");
     keep_smaller(smallest, parse_cfs(*quota, period.value_or("")), "cgroup cpu.cfs_quota_us");
   }
-  if (paths.v1_cpu) return smallest;  // a controller is in one hierarchy only
+  if (paths.v1_cpu) return smallest;  // each controller belongs to a single hierarchy
   for (const std::string& path : paths.v2 ? upwards(*paths.v2) : std::vector<std::string>{}) {
     keep_smaller(smallest, parse_cpu_max(sys::read_file(mounts + path + "/cpu.max").value_or("")), "cgroup cpu.max");
   }

@@ -16,7 +16,7 @@
 namespace dlaunch::allocate {
 namespace {
 
-/// The entries that apply; none when only this machine is meant.
+/// The entries that apply; empty if only this machine is used.
 Result<Named> named_hosts(const HostRequest& request, const std::vector<std::string>& environment,
                           const ReadText& read_file) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
@@ -32,15 +32,15 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }
 
-/// Reads a hostfile as Hydra does: a line without a number adds a slot.
-void say_one_slot(Named& named) {
+/// Reads a hostfile as Hydra does: a line without a number adds one slot.
+void set_one_slot(Named& named) {
   named.repeated = Repeated::slots_add_up;
   for (HostEntry& entry : named.entries) {
     if (!entry.slots_automatic) entry.slots = entry.slots.value_or(1);
   }
 }
 
-/// --fake-devices applies to every host, except one whose devices the user named.
+/// --fake-devices applies to every host without devices from the user.
 void fake_devices(plan::Allocation& allocation, int devices) {
   for (plan::Host& host : allocation.hosts) {
     if (host.local || !host.devices.empty() || devices == 0) continue;
@@ -82,12 +82,12 @@ Result<void> leave_out_local(plan::Allocation& allocation) {
   for (const plan::Host& host : allocation.hosts) keep.push_back(!host.local);
   if (keep_only(allocation, keep)) return {};
   return fail({.where = "--nolocal",
-               .what = "leaves no host to run on",
-               .why = "this machine is the only one",
-               .hint = "name others with -H or --hostfile"});
+               .what = "missing hosts",
+               .why = "this machine is the only host",
+               .hint = "add hosts with -H or --hostfile"});
 }
 
-/// How hosts are reached that say nothing else of it.
+/// Sets the connection options of hosts without their own options.
 void set_reach(plan::Allocation& allocation, const HostRequest& request) {
   for (plan::Host& host : allocation.hosts) {
     if (host.local) continue;
@@ -119,15 +119,15 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   NameResolver names;
   const Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
   auto named = TRY(named_hosts(request, environment, read_file));
-  if (request.one_slot_each) say_one_slot(named);
+  if (request.one_slot_each) set_one_slot(named);
   if (named.entries.empty() && request.one_slot_each) {
     allocation->hosts.front().slots = 1;
-    allocation->hosts.front().slots_from = "nobody names more";
+    allocation->hosts.front().slots_from = "default of one slot";
   }
   if (!named.entries.empty()) {
     const OwnNames own = own_names(environment);
     const auto is_here = [&](const std::string& name) { return is_this_machine(name, own, resolve); };
-    // Where this machine is the only host the job's shell is in a step of its own already.
+    // If this machine is the only host, the job's shell is already in a step on it.
     const bool by_manager =
         named.manager && request.by_manager && !std::ranges::all_of(named.entries, is_here, &HostEntry::name);
     const bool none_here = request.fake || (by_manager && starts_here_too(named.manager->kind));
@@ -140,7 +140,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   if (request.slots_are_limits) allocation->slots_are_limits = true;
   if (request.fake_devices) fake_devices(*allocation, *request.fake_devices);
   if (!request.list.empty() && !request.hostfile.empty()) {
-    allocation->notes.emplace_back("-H was given too, so the hostfile is not used");
+    allocation->notes.emplace_back("the hostfile is not used: -H replaces the hostfile");
   }
   if (request.no_local) {
     TRY(leave_out_local(*allocation));

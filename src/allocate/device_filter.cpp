@@ -53,7 +53,7 @@ Result<void> check_there(const plan::Host& host, const Devices& wanted) {
   return {};
 }
 
-/// The hosts of an allocation by their names.
+/// Finds the hosts of an allocation by name.
 class HostIndex {
  public:
   HostIndex(const plan::Allocation& allocation, const MeansHere& means_here) : means_here_(means_here) {

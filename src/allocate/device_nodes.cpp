@@ -34,7 +34,7 @@ std::optional<long> value_of(const std::string& text, std::string_view key) {
 
 Addresses nvidia(const std::string& root) {
   const std::string gpus = root + "/proc/driver/nvidia/gpus/";
-  const auto there = entries_of(root + "/dev");  // a container may have only some
+  const auto there = entries_of(root + "/dev");  // a container may have only some of them
   Addresses found;
   for (const std::string& address : entries_of(gpus)) {
     const auto text = sys::read_file(gpus + address + "/information");
@@ -63,7 +63,7 @@ std::string pci_address(long domain, long location) {
   return text.data();
 }
 
-/// Nodes in the order of their numbers, as HIP counts them; CPUs have the gpu_id 0.
+/// Nodes in the order of their numbers, as in HIP; CPUs have the gpu_id 0.
 Addresses amd(const std::string& root) {
   const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes/";
   std::map<long, std::string> by_number;

@@ -1,8 +1,8 @@
-// Which NUMA node each device of this machine is near, by the kernel's knowledge of the PCI bus.
+// Finds the NUMA node near each device of this machine, from the kernel's data about the PCI bus.
 //
-// NVIDIA: /proc/driver/nvidia/gpus has a directory for each PCI address, with the device's minor number; CUDA counts
-// the devices in the order of addresses (with CUDA_DEVICE_ORDER=PCI_BUS_ID, or devices of one model). Ascend: the
-// driver's dev_id is beside each PCI address. AMD: domain and location_id of the kfd's nodes.
+// NVIDIA: /proc/driver/nvidia/gpus has a directory per PCI address, with the minor number of the device. CUDA numbers
+// devices in the order of addresses (with CUDA_DEVICE_ORDER=PCI_BUS_ID, or if all devices have the same model). Ascend:
+// the driver's dev_id is next to each PCI address. AMD: domain and location_id of the kfd nodes.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace dlaunch::allocate {
 
-/// The node of each of `devices`, which are physical ids; none where it is unknown, as on a machine without NUMA
-/// (numa_node is -1). For the kind `named`, the devices are of the kind that is there. `root` is "" for this machine.
+/// The node of each of `devices` (physical ids); nullopt if unknown, such as on a machine without NUMA (numa_node is
+/// -1). For the kind `named`, uses the kind of the existing devices. `root` is "" for this machine.
 std::vector<std::optional<int>> device_nodes(const std::string& root, plan::DeviceKind kind,
                                              const std::vector<int>& devices);
 

@@ -1,4 +1,4 @@
-// Hosts of --fake-hosts: this machine plays each of them, with an agent of its own behind a shell of its own. PURE.
+// Defines the hosts of --fake-hosts. This machine simulates each of them, with a separate agent and shell. Pure.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace dlaunch::allocate {
 
-/// In the environment of a fake host's agent and of its ranks: the host's name. It tells what belongs to the host from
-/// what belongs to the others that this machine plays.
+/// The name of the fake host in the environment of its agent and ranks. Separates its processes from the processes of
+/// other fake hosts on this machine.
 inline constexpr std::string_view kFakeHostVariable = "DLAUNCH_FAKE_HOST";
 
-/// "2x4": fake1 and fake2, of 4 slots each; "2" is "2x1". Ranks know fakeN by 127.0.0.N, which only this machine
-/// reaches. An Error has no `where`.
+/// "2x4": fake1 and fake2, with 4 slots each; "2" means "2x1". Ranks connect to fakeN at 127.0.0.N, an address of this
+/// machine only. An Error has no `where`.
 Result<std::vector<HostEntry>> parse_fake_hosts(std::string_view text);
 
-/// The command that reaches them, as of --exec.
+/// The command to start their agents, in the form of --exec.
 std::string fake_host_command();
 
 }  // namespace dlaunch::allocate

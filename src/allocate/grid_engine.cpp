@@ -22,7 +22,7 @@ Result<std::vector<HostEntry>> read_grid_engine(const std::vector<std::string>& 
     const std::vector<std::string> words = blank_separated(line);
     if (words.empty()) continue;
     const auto slots = words.size() > 1 ? parse_int(words[1], 0, kMostSlots) : std::nullopt;
-    if (!slots) return wrong_list("PE_HOSTFILE", "cannot be understood", "a line has no number of slots");
+    if (!slots) return wrong_list("PE_HOSTFILE", "missing number of slots in a line");
     hosts.push_back({words[0], static_cast<int>(*slots)});
   }
   return listed_entries(hosts, "PE_HOSTFILE");

@@ -1,4 +1,4 @@
-// A Grid Engine job as its variables and its PE_HOSTFILE tell of it (8.1.9 was looked at). Pure but for `read_file`.
+// Reads a Grid Engine job from its variables and its PE_HOSTFILE (tested with 8.1.9). Pure, except for `read_file`.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace dlaunch::allocate {
 
-/// The number of the job of a parallel environment that this process is in, "5", of an array's task "5.2".
+/// The number of the parallel job around this process, "5", or "5.2" for an array task.
 std::optional<std::string> grid_engine_job(const std::vector<std::string>& environment);
 
-/// A line for each queue that gives slots on a host, which may be several: "host slots queue processors".
+/// Reads "host slots queue processors" lines: one line per queue with slots on a host; a host may have several.
 Result<std::vector<HostEntry>> read_grid_engine(const std::vector<std::string>& environment, const ReadText& read_file);
 
 }  // namespace dlaunch::allocate

@@ -58,7 +58,7 @@ Result<std::vector<std::string>> expand_range(std::string_view inside, std::stri
   return texts;
 }
 
-/// Reads the count after the host; nothing may follow it.
+/// Reads the count after the host; any other text is an error.
 Result<void> take_count(std::string_view rest, std::string_view word, HostWord& host) {
   if (rest.empty()) return {};
   if (rest.front() != ':') return invalid("host name", word, "[::1]:4 for an IPv6 address with slots");

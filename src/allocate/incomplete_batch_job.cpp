@@ -13,12 +13,12 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Variables that prove a job together, and the list of hosts that is missing then.
+/// Variables that together prove a job, and the missing list of hosts.
 struct JobSign {
   std::string_view manager;
-  std::string_view number;                 ///< of the job
-  std::string_view other_number;           ///< an older name of it, or none
-  std::array<std::string_view, 3> proofs;  ///< one of them is set, too; none: the number is enough
+  std::string_view number;                 ///< the variable with the job's number
+  std::string_view other_number;           ///< an older name of the variable, or empty
+  std::array<std::string_view, 3> proofs;  ///< one of these must also be set; empty: the number is enough
   std::string_view list;
 };
 
@@ -47,24 +47,24 @@ std::optional<Error> unlisted(const Texts& environment, const JobSign& sign) {
   const auto* const proof =
       std::ranges::find_if(sign.proofs, [&](std::string_view name) { return is_set(environment, name); });
   if (!enough && proof == sign.proofs.end()) return std::nullopt;
-  const std::string signs = enough ? " tells" : " and " + std::string(*proof) + " tell";
-  return wrong_list(sign.list, "is not set",
-                    std::string(number) + signs + " of a job of " + std::string(sign.manager) + ", and of no host")
+  const std::string signs = enough ? " shows" : " and " + std::string(*proof) + " show";
+  return wrong_list(sign.list, "not set",
+                    std::string(number) + signs + " a job of " + std::string(sign.manager) + " but no host list")
       .value();
 }
 
 std::optional<Error> unlisted_grid_engine(const Texts& environment) {
   const bool listed = is_set(environment, "PE_HOSTFILE");
   if (listed && !is_set(environment, "SGE_ROOT")) {
-    return wrong_list("SGE_ROOT", "is not set",
-                      "PE_HOSTFILE tells of a job of Grid Engine, whose programs are found by SGE_ROOT")
+    return wrong_list("SGE_ROOT", "not set",
+                      "PE_HOSTFILE shows a job of Grid Engine; dlaunch finds its programs through SGE_ROOT")
         .value();
   }
   if (listed || !is_set(environment, "SGE_ROOT") || !is_set(environment, "JOB_ID")) return std::nullopt;
   const auto hosts = parse_int(filled_variable(environment, "NHOSTS").value_or(""), 2, kMostSlots);
   if (!hosts) return std::nullopt;
-  return wrong_list("PE_HOSTFILE", "is not set",
-                    "JOB_ID and NHOSTS=" + std::to_string(*hosts) + " tell of a job of Grid Engine, and of no host")
+  return wrong_list("PE_HOSTFILE", "not set",
+                    "JOB_ID and NHOSTS=" + std::to_string(*hosts) + " show a job of Grid Engine but no host list")
       .value();
 }
 

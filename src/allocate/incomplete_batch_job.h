@@ -1,4 +1,4 @@
-// A resource manager's job that is seen in the environment without the list of its hosts. PURE.
+// Detects a batch job without a list of its hosts in the environment. Pure.
 //
 //   Slurm  SLURM_JOB_ID with a number of nodes or tasks; SLURM_JOB_ID alone is also what a user sets for srun
 //   Grid Engine  PE_HOSTFILE without SGE_ROOT; JOB_ID, SGE_ROOT and NHOSTS above 1 without PE_HOSTFILE. SGE_ROOT alone
@@ -15,8 +15,8 @@
 
 namespace dlaunch::allocate {
 
-/// Its Error, where manager_of() knows no manager: never a silent local run. None in a rank of dlaunch's, which has a
-/// part of these variables.
+/// The Error for such a job if manager_of() finds no manager: never a silent local run. nullopt in a rank of dlaunch,
+/// because a rank has some of these variables.
 std::optional<Error> refuse_incomplete_batch_job(const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

@@ -17,12 +17,12 @@ constexpr std::array<std::string_view, 6> kOfSlurm = {"SLURM_GPUS_ON_NODE", "SLU
 constexpr std::array<std::string_view, 3> kLists = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES",
                                                     "ROCR_VISIBLE_DEVICES"};
 
-/// A heterogeneous job's variable has the number of a group behind its name.
+/// In a heterogeneous job, the number of a group follows the name of the variable.
 bool is_named(std::string_view name, std::string_view wanted) {
   return name == wanted || (name.starts_with(wanted) && name.substr(wanted.size()).starts_with("_HET_GROUP_"));
 }
 
-/// Whether one of these is set to something.
+/// Whether one of these has a value.
 bool any_filled(const std::vector<std::string>& environment, std::span<const std::string_view> wanted) {
   return std::ranges::any_of(environment, [&](const std::string& entry) {
     const std::string_view name = variable_name(entry);

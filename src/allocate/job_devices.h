@@ -1,5 +1,4 @@
-// Whether a resource manager's job has devices, as far as its variables tell. Which ones a node has, the node says.
-// Pure.
+// Detects devices of a batch job from its variables. Each node reports its devices later. Pure.
 #pragma once
 
 #include <string>
@@ -9,18 +8,18 @@
 
 namespace dlaunch::allocate {
 
-/// Whether the variables of the job say that it has devices. Flux's resources name them, so they say nothing of it.
+/// Whether the variables of the job show devices. False in Flux: its resource list has the devices.
 bool says_devices(const plan::Manager& manager, const std::vector<std::string>& environment);
 
-/// Whether a Slurm job's GPUs may be spread unevenly (--gpus, --gpus-per-task). A step gets all of its node's only
-/// where it names their number.
+/// Whether a Slurm job's GPUs may be spread unevenly (--gpus, --gpus-per-task). A step gets all GPUs of its node only
+/// if the step requests their number.
 bool gpus_may_differ(const std::vector<std::string>& environment);
 
-/// Whether a Slurm job's script has GPUs and its variables do not say that it asked for them, as with --exclusive: then
-/// a step has none unless it asks.
+/// Whether the script of a Slurm job has GPUs but its variables do not show a request for them, such as with
+/// --exclusive. In such a job a step gets GPUs only if it requests them.
 bool gpus_may_be_unasked(const std::vector<std::string>& environment);
 
-/// Whether `scontrol show job -d` says that the job was asked for with GPUs: then its steps have them.
+/// Whether `scontrol show job -d` shows a request for GPUs; in such a job every step has GPUs.
 bool asks_for_gpus(const std::string& shown);
 
 }  // namespace dlaunch::allocate

@@ -1,4 +1,4 @@
-// When a resource manager ends the job that this process is in, and whether it has queued it again before. Pure.
+// Reads the end time of this process's batch job, and how often the job was requeued. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace dlaunch::allocate {
 
-/// When the manager ends the job, in seconds since the epoch: SLURM_JOB_END_TIME.
+/// The end of the job, in seconds since the epoch: SLURM_JOB_END_TIME.
 std::optional<std::int64_t> job_end(const std::vector<std::string>& environment);
 
-/// How often a job ran before.
+/// The number of earlier runs of the job.
 struct Attempt {
   int number = 0;
-  bool counted = true;  ///< else `number` is 1 however often it was
+  bool counted = true;  ///< false: `number` is 1 for any number of earlier runs
   bool operator==(const Attempt&) const = default;
 };
 
-/// DLAUNCH_ATTEMPT, which the user gives where no manager does; Slurm's SLURM_RESTART_COUNT; Grid Engine's RESTARTED
-/// and LSF's LSB_RESTART, which do not count. None: no manager says it.
+/// Reads DLAUNCH_ATTEMPT (from the user, for batch systems without such a variable); Slurm's SLURM_RESTART_COUNT; Grid
+/// Engine's RESTARTED and LSF's LSB_RESTART, without a count. nullopt: unknown.
 std::optional<Attempt> attempt_of(const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

@@ -26,7 +26,7 @@ void narrow_by(Devices& devices, const std::vector<std::string>& environment, st
   const bool by_uuid = !visible.uuids.empty();
   if (by_uuid) devices.uuids = std::move(visible.uuids);
   devices.narrowed = true;
-  devices.from = std::string(name) + (by_uuid ? ", by UUID: numbered by place" : "");
+  devices.from = std::string(name) + (by_uuid ? ", by UUID: numbered by position" : "");
 }
 
 Devices nvidia(const MachineFacts& facts, const std::vector<std::string>& environment) {
@@ -41,20 +41,21 @@ Devices ascend(const MachineFacts& facts, const std::vector<std::string>& enviro
   return devices;
 }
 
-/// ROCr hides devices first, and HIP counts the rest from 0. The ids remain the machine's.
+/// ROCr hides devices first, and HIP numbers the remaining devices from 0. The result has the ids of the machine.
 Devices amd(const MachineFacts& facts, const std::vector<std::string>& environment) {
   Devices devices{.kind = DeviceKind::amd, .ids = facts.amd, .uuids = {}, .from = "/sys/class/kfd"};
   narrow_by(devices, environment, "ROCR_VISIBLE_DEVICES");
   Devices left = devices;
   for (size_t i = 0; i < left.ids.size(); ++i) left.ids[i] = static_cast<int>(i);
   const bool hip = variable(environment, "HIP_VISIBLE_DEVICES").has_value();
-  narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");  // HIP reads CUDA's variable, too
-  if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());       // more UUIDs than devices
+  // HIP reads CUDA_VISIBLE_DEVICES, too
+  narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");
+  if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());  // more UUIDs than devices
   for (int& id : left.ids) id = at_index(devices.ids, id);
   return left;
 }
 
-/// Of lists only numbers count: a UUID, or no device of these, means real ones.
+/// Of the lists, only those with numbers of these devices apply: a UUID or an unknown number means real devices.
 Devices fake(int count, const std::vector<std::string>& environment) {
   Devices devices{.kind = DeviceKind::fake, .ids = {}, .uuids = {}, .from = "--fake-devices"};
   for (int id = 0; id < count; ++id) devices.ids.push_back(id);

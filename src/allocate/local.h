@@ -1,4 +1,4 @@
-// This machine as an allocation: its name, usable CPUs, and devices without those that the user hid.
+// Makes an allocation from this machine: its name, usable CPUs, and devices except those hidden by the user.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace dlaunch::allocate {
 
-/// What slots are where nobody gives them: CPUs, which are hardware threads, or their cores.
+/// The default for slots: CPUs (hardware threads), or their cores.
 enum class Count { cpus, cores };
 
-/// Pure. `environment` has NAME=VALUE entries, of which *_VISIBLE_DEVICES are read. `fake_devices` (--fake-devices)
-/// replaces all real devices, and only a list of their numbers hides any of them; with 0 the machine has none.
+/// Pure. Reads *_VISIBLE_DEVICES of `environment` (NAME=VALUE entries). `fake_devices` (--fake-devices) replaces all
+/// real devices; only a list of their numbers hides some of them; with 0 the machine has no devices.
 plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<std::string>& environment,
                                  std::optional<int> fake_devices);
 
-/// Looks at this machine and makes its allocation.
+/// Reads this machine's facts and makes its allocation.
 Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment, std::optional<int> fake_devices,
                                           Count count = Count::cpus);
 

@@ -19,10 +19,10 @@ Result<std::vector<HostEntry>> hosts_with_slots(const std::string& text) {
   std::vector<ListedHost> hosts;
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
     const auto slots = parse_int(words[i + 1], 0, kMostSlots);
-    if (!slots) return wrong_list("LSB_MCPU_HOSTS", "cannot be understood: \"" + words[i + 1] + "\" is no number");
+    if (!slots) return wrong_list("LSB_MCPU_HOSTS", "invalid number of slots \"" + words[i + 1] + "\"");
     hosts.push_back({words[i], static_cast<int>(*slots)});
   }
-  if (words.size() % 2 != 0) return wrong_list("LSB_MCPU_HOSTS", "cannot be understood", "a host without its slots");
+  if (words.size() % 2 != 0) return wrong_list("LSB_MCPU_HOSTS", "missing number of slots of the last host");
   return listed_entries(hosts, "LSB_MCPU_HOSTS");
 }
 
@@ -67,8 +67,8 @@ Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::stri
     plan::RankPlace place{.rank = static_cast<int>(places.size()), .host = words[0], .from = kLsfAffinity};
     if (words.size() > 1) {
       const auto cpus = parse_int_list(words[1], kMostCpu);
-      if (!cpus) return wrong_list(kLsfAffinity, "cannot be understood: \"" + escaped(line) + '"');
-      place.slots = "p" + fold_ints(*cpus);  // the kernel's numbers
+      if (!cpus) return wrong_list(kLsfAffinity, "invalid line \"" + escaped(line) + '"');
+      place.slots = "p" + fold_ints(*cpus);  // in the kernel's numbering
     }
     all = all && !place.slots.empty();
     places.push_back(std::move(place));

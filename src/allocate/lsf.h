@@ -1,9 +1,9 @@
-// A job of LSF as its variables and files tell of it. Pure but for `read_file`. The first of these that says something:
+// Reads an LSF job from its variables and files. Pure, except for `read_file`. The first of these with content applies:
 //
-//   LSB_AFFINITY_HOSTFILE  a line for each rank: "host cpus", and two columns more where memory is bound
+//   LSB_AFFINITY_HOSTFILE  one line per rank: "host cpus", and two more columns for memory binding
 //   LSB_MCPU_HOSTS         "host slots host slots …"
-//   LSB_DJOB_HOSTFILE      a name for each slot
-//   LSB_HOSTS              the same in the variable; big jobs have none
+//   LSB_DJOB_HOSTFILE      one name per slot
+//   LSB_HOSTS              the same names in the variable; unset in large jobs
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ namespace dlaunch::allocate {
 
 inline constexpr const char* kLsfAffinity = "LSB_AFFINITY_HOSTFILE";
 
-/// The number of the LSF job that this process is in.
+/// The number of the LSF job around this process.
 std::optional<std::string> lsf_job(const std::vector<std::string>& environment);
 
 Result<std::vector<HostEntry>> read_lsf(const std::vector<std::string>& environment, const ReadText& read_file);
 
-/// The host and the CPUs of each rank as LSB_AFFINITY_HOSTFILE has them, in the order of its lines. None where there is
-/// no such file, or a line has no CPUs. Memory policies are left to LSF.
+/// The host and the CPUs of each rank in LSB_AFFINITY_HOSTFILE, in the order of its lines. Empty if the variable
+/// is not set, or if a line has no CPUs. Ignores memory policies; LSF applies them.
 Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::string>& environment,
                                                      const ReadText& read_file);
 

@@ -35,8 +35,8 @@ void number_from_zero(std::vector<int>& devices, size_t count) {
   for (size_t i = 0; i < count; ++i) devices.push_back(static_cast<int>(i));
 }
 
-/// Counts GPUs of the kfd driver: topology nodes with a readable gpu_id other than 0, which is the CPU's. A container
-/// cannot read those that it was not given. Where sysfs is hidden, its render nodes are counted.
+/// Counts the GPUs of the kfd driver: topology nodes with a readable gpu_id other than 0 (0 means CPU). A container
+/// cannot read GPUs outside its devices. If sysfs is hidden, counts the render nodes of this machine.
 size_t count_amd(const std::string& root) {
   const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes";
   const auto names = sys::entries_of(nodes);

@@ -11,7 +11,7 @@ tl::unexpected<Error> wrong_list(std::string_view where, std::string what, std::
   return fail({.where = std::string(where),
                .what = std::move(what),
                .why = std::move(why),
-               .hint = "name the hosts with -H or --hostfile, or add --ignore-resource-manager"});
+               .hint = "set the hosts with -H or --hostfile, or add --ignore-resource-manager"});
 }
 
 std::vector<std::string> blank_separated(std::string_view text) {
@@ -36,12 +36,12 @@ std::vector<ListedHost> one_slot_each(const std::vector<std::string>& names) {
 }
 
 Result<std::vector<HostEntry>> listed_entries(const std::vector<ListedHost>& hosts, const std::string& from) {
-  if (hosts.empty()) return wrong_list(from, "names no host");
-  if (hosts.size() > kMostSlots) return wrong_list(from, "names too many hosts");
+  if (hosts.empty()) return wrong_list(from, "missing hosts");
+  if (hosts.size() > kMostSlots) return wrong_list(from, "too many hosts");
   std::vector<HostEntry> entries(hosts.size());
   for (size_t i = 0; i < hosts.size(); ++i) {
     if (auto ok = check_host_name(hosts[i].name); !ok) {
-      return wrong_list(from, "cannot be understood", ok.error().what);
+      return wrong_list(from, "invalid list", ok.error().what);
     }
     entries[i].name = hosts[i].name;
     entries[i].slots = hosts[i].slots;
@@ -53,7 +53,7 @@ Result<std::vector<HostEntry>> listed_entries(const std::vector<ListedHost>& hos
 Result<std::string> read_named_file(const std::string& variable, const std::vector<std::string>& environment,
                                     const ReadText& read_file) {
   auto text = read_file(filled_variable(environment, variable).value_or(""));
-  if (!text) return wrong_list(variable, "cannot be read", text.error().where + ": " + text.error().why);
+  if (!text) return wrong_list(variable, "cannot read " + text.error().where, text.error().why);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// What the readers of resource managers' host lists share. Pure.
+// Functions for all readers of host lists of resource managers. Pure.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace dlaunch::allocate {
 
-/// The Error of a list that cannot be read or understood: never a silent local run. `where`: the variable.
+/// The Error for an unreadable or invalid list: never a silent local run. `where`: the variable.
 tl::unexpected<Error> wrong_list(std::string_view where, std::string what, std::string why = {});
 
-/// Between blanks, tabs and line ends of any kind.
+/// Splits at blanks, tabs and line ends of any kind.
 std::vector<std::string> blank_separated(std::string_view text);
 
 /// A host of a manager's list, with its slots.
@@ -22,13 +22,13 @@ struct ListedHost {
   int slots = 1;
 };
 
-/// Each name is a slot.
+/// Each name counts as one slot.
 std::vector<ListedHost> one_slot_each(const std::vector<std::string>& names);
 
-/// `from`: the variable, which also stands in the entries. A name that cannot be one, too many and none are Errors.
+/// `from`: the variable, also stored in the entries. An invalid name, too many hosts and an empty list are Errors.
 Result<std::vector<HostEntry>> listed_entries(const std::vector<ListedHost>& hosts, const std::string& from);
 
-/// The text of the file that this variable names.
+/// Reads the file whose path is in this variable.
 Result<std::string> read_named_file(const std::string& variable, const std::vector<std::string>& environment,
                                     const ReadText& read_file);
 

@@ -9,12 +9,12 @@
 namespace dlaunch::allocate {
 namespace {
 
-/// Open MPI's, Intel MPI's and Hydra's.
+/// From Open MPI, Intel MPI and Hydra.
 constexpr std::array<const char*, 3> kHostfileVariables = {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE",
                                                            "HYDRA_HOST_FILE"};
 constexpr const char* kMounted = "/etc/mpi/hostfile";
 
-/// Of a shell's command, without their quotes.
+/// The words of a shell command, without their quotes.
 std::vector<std::string> words_of(std::string_view command) {
   std::vector<std::string> words;
   for (const std::string& word : split(command, ' ')) {

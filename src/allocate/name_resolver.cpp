@@ -33,7 +33,8 @@ std::vector<std::string> NameResolver::addresses(const std::string& name) {
 std::string NameResolver::trouble() const {
   if (unanswered_.empty()) return {};
   const auto seconds = std::chrono::round<std::chrono::seconds>(limit_).count();
-  return "no name server answered for " + fold_names(unanswered_) + " within " + std::to_string(seconds) + " s";
+  return "timed out after " + std::to_string(seconds) + " s (waiting for a name server for " + fold_names(unanswered_) +
+         ")";
 }
 
 }  // namespace dlaunch::allocate

@@ -1,5 +1,5 @@
-// Resolves names side by side, with one time limit for all: name servers that do not answer cost the job no more,
-// however many names there are.
+// Resolves names in parallel, with one time limit for all of them. Name servers without an answer delay the job by at
+// most this limit, for any number of names.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,20 @@ namespace dlaunch::allocate {
 
 class NameResolver {
  public:
-  /// A function that returns when the descriptor is readable, or at the deadline.
+  /// Returns when the descriptor is readable, or at the deadline.
   using Wait = std::function<void(const sys::Fd& answered, Time deadline)>;
 
-  static constexpr std::chrono::seconds kLimit{10};  ///< for all names together, from the first one on
+  static constexpr std::chrono::seconds kLimit{10};  ///< for all names together, from the first lookup
 
-  /// `wait` is for a caller that has other work meanwhile.
+  /// `wait` lets the caller do other work meanwhile.
   explicit NameResolver(Wait wait = sys::wait_readable, std::chrono::milliseconds limit = kLimit)
       : wait_(std::move(wait)), limit_(limit) {}
 
   /// Starts a lookup and does not wait.
   void ask(const std::string& name);
-  /// The addresses as inet_ntop writes them; none when the name does not resolve, or is not answered in time.
+  /// The addresses in the form of inet_ntop; empty if the name does not resolve or the time limit passes.
   std::vector<std::string> addresses(const std::string& name);
-  /// Why names for which addresses() waited in vain have no address; empty when there are none.
+  /// The reason for names without an answer in time; empty if all names have an answer.
   std::string trouble() const;
 
  private:

@@ -33,10 +33,10 @@ class Gatherer {
     for (const plan::Host& host : allocation_.hosts) {
       if (!host.max_slots || host.slots <= *host.max_slots) continue;
       return fail({.where = host.from,
-                   .what = host.name + " has " + std::to_string(host.slots) +
-                           " slots, more than its max_slots=" + std::to_string(*host.max_slots),
+                   .what = "invalid number of slots \"" + std::to_string(host.slots) + "\" of " + host.name +
+                           ": expected at most max_slots=" + std::to_string(*host.max_slots),
                    .why = "",
-                   .hint = "raise max_slots or lower slots"});
+                   .hint = "set a larger max_slots, or fewer slots"});
     }
     settle_pools();
     return std::move(allocation_);
@@ -45,7 +45,7 @@ class Gatherer {
  private:
   struct PoolLines {
     plan::Pool pool;
-    std::unordered_map<int, size_t> places;  // index of each host within it
+    std::unordered_map<int, size_t> places;  // index in `pool` of each host
     std::vector<bool> automatic;             // by host
   };
 
@@ -105,18 +105,18 @@ class Gatherer {
     Lines& lines = lines_[place];
     const auto refuse = [&](const std::string& what, std::string hint) {
       return fail({.where = entry.from,
-                   .what = entry.name + " " + what,
-                   .why = host.name == entry.name ? "first in " + host.from
-                                                  : "it is the same host as " + host.name + " in " + host.from,
+                   .what = "duplicate host \"" + entry.name + "\"" + what,
+                   .why = host.name == entry.name ? "first entry in " + host.from
+                                                  : "same host as " + host.name + " in " + host.from,
                    .hint = std::move(hint)});
     };
     if (repeated_ == Repeated::one_slot_each && (lines.named_slots || entry.slots)) {
-      return refuse("stands in the list again, and its slots were named", "write the host once, with all its slots");
+      return refuse(" with slots", "write the host once, with all its slots");
     }
-    const bool says_more = entry.devices || !entry.env.empty() || !entry.wdir.empty() || entry.max_slots ||
-                           entry.replacement || host.replacement || !entry.reach.identity.empty() ||
-                           !entry.reach.agent.empty();
-    if (says_more) return refuse("stands in the list again with settings", "give them where it stands first");
+    const bool has_settings = entry.devices || !entry.env.empty() || !entry.wdir.empty() || entry.max_slots ||
+                              entry.replacement || host.replacement || !entry.reach.identity.empty() ||
+                              !entry.reach.agent.empty();
+    if (has_settings) return refuse(" with settings", "write the settings into the first entry");
     if (host.name != entry.name && std::ranges::find(host.other_names, entry.name) == host.other_names.end()) {
       host.other_names.push_back(entry.name);
     }
@@ -143,7 +143,7 @@ class Gatherer {
     pool.pool.sequence.push_back(host);
   }
 
-  /// Where a list gives no number of slots, the host's own applies.
+  /// If a list has no number of slots, the host's number applies.
   void settle_pools() {
     if (pools_.size() < 2) return;
     for (PoolLines& pool : pools_) {

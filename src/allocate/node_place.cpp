@@ -17,22 +17,22 @@ using Variables = std::vector<std::string>;
 
 constexpr long kMostNodes = 100'000;
 constexpr long kFirstSlurmPort = 29400;
-constexpr long kMostOfSlurm = 0xffffffff;  // of a job's and of a step's number
-constexpr long kSlurmPorts = 600;          // of which a step has one, so that two on a node do not meet
+constexpr long kMostOfSlurm = 0xffffffff;  // for job and step numbers
+constexpr long kSlurmPorts = 600;          // one port per step, so that two steps on a node use different ports
 
-tl::unexpected<Error> not_meant(std::string_view name, const std::string& value, std::string why) {
+tl::unexpected<Error> invalid(std::string_view name, const std::string& value, std::string why) {
   return fail({.where = std::string(name) + '=' + value,
-               .what = "does not say which node this is",
+               .what = "cannot find the number of this node",
                .why = std::move(why),
-               .hint = "say it by --nodes, --node-rank and --rendezvous"});
+               .hint = "set --nodes, --node-rank and --rendezvous"});
 }
 
-/// None where the variable is not set.
+/// nullopt if the variable is not set.
 Result<std::optional<int>> number_in(const Variables& environment, std::string_view name) {
   const auto text = filled_variable(environment, name);
   if (!text) return std::nullopt;
   const auto number = parse_int(trim(*text), 0, kMostNodes);
-  if (!number) return not_meant(name, *text, "it is no number of nodes");
+  if (!number) return invalid(name, *text, "expected a number from 0 to " + std::to_string(kMostNodes));
   return static_cast<int>(*number);
 }
 
@@ -42,7 +42,7 @@ Result<NodePlace> place_by_torchrun(const Variables& environment) {
   const size_t colon = nodes.find(':');
   const auto least = parse_int(std::string_view(nodes).substr(0, colon), 1, kMostNodes);
   const auto most = colon == std::string::npos ? least : parse_int(nodes.substr(colon + 1), 1, kMostNodes);
-  if (!least || !most || *least > *most) return not_meant("PET_NNODES", nodes, "it is no number of nodes");
+  if (!least || !most || *least > *most) return invalid("PET_NNODES", nodes, "expected a number of nodes, or MIN:MAX");
   place.least = static_cast<int>(*least);
   place.nodes = static_cast<int>(*most);
   place.node = TRY(number_in(environment, "PET_NODE_RANK"));
@@ -54,7 +54,7 @@ Result<NodePlace> place_by_torchrun(const Variables& environment) {
   return place;
 }
 
-/// The main node is node 0 here, and those before it are one up.
+/// The main node becomes node 0; the nodes before it get the next higher number.
 Result<NodePlace> place_by_aws_batch(const Variables& environment) {
   NodePlace place;
   place.nodes = TRY(number_in(environment, "AWS_BATCH_JOB_NUM_NODES"));
@@ -72,8 +72,8 @@ Result<NodePlace> place_by_slurm(const Variables& environment) {
   place.node = TRY(number_in(environment, "SLURM_PROCID"));
   const auto hosts = TRY(number_in(environment, "SLURM_STEP_NUM_NODES"));
   if (hosts && place.nodes != hosts) {
-    return not_meant("SLURM_STEP_NUM_TASKS", std::to_string(place.nodes.value_or(0)),
-                     "the step has " + count(*hosts, "node") + ", and needs one task on each: --ntasks-per-node=1");
+    return invalid("SLURM_STEP_NUM_TASKS", std::to_string(place.nodes.value_or(0)),
+                   "the step has " + count(*hosts, "node") + " and requires one task per node: --ntasks-per-node=1");
   }
   const std::string list = filled_variable(environment, "SLURM_STEP_NODELIST").value_or("");
   auto names = expand_names(split_outside_brackets(list, ',').front());
@@ -104,27 +104,26 @@ Result<NodePlace> place_of_node(const Variables& environment) {
 
 namespace {
 
-/// Of mpirun, of Hydra or of PALS, which count their copies, and of PALS and pbsdsh where they do not.
+/// Rejects copies started by mpirun, Hydra or PALS with a count, and by PALS and pbsdsh without a count.
 std::optional<Error> refuse_task_of_launcher(const Variables& environment) {
   const auto refused = [](std::string_view name, const std::string& value, const std::string& copies,
                           const std::string& by) {
     return Error{.where = std::string(name) + '=' + value,
-                 .what = "this " + copies + " of dlaunch, and each would run the whole job",
+                 .what = by + " " + copies + " of dlaunch: each copy would run the whole job",
                  .why = "",
-                 .hint = "start it without " + by +
-                         ", for it starts the ranks itself; with --ignore-resource-manager each copy runs one job"};
+                 .hint = "start dlaunch without " + by + ", or add --ignore-resource-manager to run one job per copy"};
   };
   bool counted = false;
   for (const auto& [name, by] : {std::pair("OMPI_COMM_WORLD_SIZE", "mpirun"), std::pair("PMI_SIZE", "mpiexec")}) {
-    const auto said = filled_variable(environment, name);
-    const auto copies = said ? parse_int(*said, 1, kMostNodes) : std::nullopt;
-    if (copies && *copies > 1) return refused(name, *said, "is one of " + std::to_string(*copies) + " copies", by);
+    const auto given = filled_variable(environment, name);
+    const auto copies = given ? parse_int(*given, 1, kMostNodes) : std::nullopt;
+    if (copies && *copies > 1) return refused(name, *given, "started " + std::to_string(*copies) + " copies", by);
     counted = counted || copies.has_value();
   }
-  constexpr const char* kUncounted = "may be one of several copies";
+  constexpr const char* kUncounted = "may have started several copies";
   const auto pals = filled_variable(environment, "PALS_RANKID");
   if (pals && !counted) return refused("PALS_RANKID", *pals, kUncounted, "mpiexec or aprun");
-  const auto task = filled_variable(environment, "PBS_TASKNUM");  // 1: the job's script
+  const auto task = filled_variable(environment, "PBS_TASKNUM");  // 1 means the job's script
   if (task && *task != "1" && !counted) return refused("PBS_TASKNUM", *task, kUncounted, "pbsdsh or pbs_tmrsh");
   return std::nullopt;
 }
@@ -136,17 +135,17 @@ std::optional<Error> refuse_copy_on_node(const Variables& environment) {
     if (filled_variable(environment, of_rank)) return std::nullopt;
   }
   for (const std::string_view name : {"PET_NNODES", "AWS_BATCH_JOB_NUM_NODES"}) {
-    const auto said = filled_variable(environment, name);
-    if (!said) continue;
+    const auto given = filled_variable(environment, name);
+    if (!given) continue;
     const auto place = place_of_node(environment);
     if (!place || place->nodes.value_or(1) == 1) return std::nullopt;
-    return Error{.where = std::string(name) + '=' + *said,
-                 .what = "this is one of " + std::to_string(*place->nodes) +
-                         " copies of dlaunch, and each would run the whole job",
-                 .why = "",
-                 .hint =
-                     "add --same-line, and a key by --key-file or DLAUNCH_KEY: then the copies run one job together; "
-                     "with --ignore-resource-manager each runs one"};
+    return Error{
+        .where = std::string(name) + '=' + *given,
+        .what = std::to_string(*place->nodes) + " nodes start copies of dlaunch: each copy would run the whole job",
+        .why = "",
+        .hint =
+            "add --same-line, and a key with --key-file or DLAUNCH_KEY, to run one job with all copies; "
+            "add --ignore-resource-manager to run one job per copy"};
   }
   return refuse_task_of_launcher(environment);
 }

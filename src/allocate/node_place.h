@@ -1,4 +1,5 @@
-// Which of the nodes that run the same line this one is, as the place tells it that started the line everywhere. Pure.
+// Finds the number of this node among the nodes with the same command line, from the variables of the system that
+// started them. Pure.
 //
 //   torchrun, Kubeflow Trainer  PET_NNODES, PET_NODE_RANK; PET_RDZV_ENDPOINT, or PET_MASTER_ADDR and PET_MASTER_PORT
 //   AWS Batch, multi-node       AWS_BATCH_JOB_NUM_NODES, …_NODE_INDEX, …_MAIN_NODE_INDEX; the main node's address is
@@ -16,17 +17,18 @@
 namespace dlaunch::allocate {
 
 struct NodePlace {
-  std::optional<int> least = {};  ///< of the nodes; empty: all
+  std::optional<int> least = {};  ///< number of nodes; empty: all
   std::optional<int> nodes = {};
   std::optional<int> node = {};
-  std::string rendezvous = {};  ///< HOST or HOST:PORT of node 0, as the other nodes know it; empty: not said
+  std::string rendezvous = {};  ///< HOST or HOST:PORT of node 0 for the other nodes; empty: not given
 };
 
-/// Nothing is filled in where no such place is seen. What is said and cannot be meant is an Error.
+/// Returns empty fields outside such a system. Contradictory values are an Error.
 Result<NodePlace> place_of_node(const std::vector<std::string>& environment);
 
-/// The Error of a process that is one of several nodes' by PET_* or AWS_BATCH_*, each of which would run the whole job.
-/// A rank of a launcher there is none. Of an Indexed Job nothing says whether its pods are one job.
+/// The Error for a process that is one of several nodes according to PET_* or AWS_BATCH_*: each copy would run the
+/// whole job. nullopt for a rank of a launcher there. Indexed Jobs are not checked: no variable shows if their pods
+/// form one job.
 std::optional<Error> refuse_copy_on_node(const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

@@ -28,9 +28,9 @@ Result<std::string> address_for_others(const std::string& own_name, const std::v
     }
   }
   return fail({.where = "",
-               .what = "by which address other hosts reach this machine is not known",
-               .why = "its name in the host list, " + own_name + ", is none that they could use",
-               .hint = "name this machine in -H or the hostfile as they know it"});
+               .what = "unknown address of this machine for other hosts",
+               .why = "other hosts cannot use its name in the host list, " + own_name,
+               .hint = "write this machine in -H or the hostfile with a name that other hosts can resolve"});
 }
 
 std::optional<std::string> source_towards(const std::string& address) {

@@ -14,7 +14,7 @@ tl::unexpected<Error> wrong(const Scanner& scanner, std::string what, std::strin
   return fail({.where = scanner.word_place(), .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-/// Takes `word` and then '='; false when the text differs.
+/// Reads `word` and then '='; false if the text differs.
 Result<bool> take_key(Scanner& scanner, std::string_view word) {
   TRY(scanner.skip_blanks());
   if (scanner.take_word() != word) return false;

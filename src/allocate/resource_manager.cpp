@@ -24,14 +24,14 @@ using Entries = std::vector<HostEntry>;
 using Environment = std::vector<std::string>;
 using Kind = plan::Manager::Kind;
 
-/// A name for each slot, or "name:slots"; a name may come again, next to itself or not.
+/// One name per slot, or "name:slots"; names may repeat, also with other names between.
 Result<Entries> node_file(const std::string& variable, const Environment& environment, const ReadText& read_file) {
   const std::string text = TRY(read_named_file(variable, environment, read_file));
   std::vector<ListedHost> hosts;
   for (const std::string& word : blank_separated(text)) {
     const size_t colon = word.find(':');
     const auto slots = colon == word.npos ? 1 : parse_int(std::string_view(word).substr(colon + 1), 0, kMostSlots);
-    if (!slots) return wrong_list(variable, "cannot be understood: \"" + word + '"');
+    if (!slots) return wrong_list(variable, "invalid entry \"" + word + '"');
     hosts.push_back({word.substr(0, colon), static_cast<int>(*slots)});
   }
   Entries entries = TRY(listed_entries(hosts, variable));
@@ -39,16 +39,16 @@ Result<Entries> node_file(const std::string& variable, const Environment& enviro
   return entries;
 }
 
-/// What PBS_GPUFILE of Torque says, a line "HOST-gpuN" for each device of the job, goes to the first entry of each
-/// host. A file that is empty or not there says nothing: the variable is set in jobs without GPUs, too. Any other that
-/// cannot be read is an Error.
+/// Adds the devices of Torque's PBS_GPUFILE (one line "HOST-gpuN" per device of the job) to the first entry of each
+/// host. An empty or missing file is ignored: the variable is also set in jobs without GPUs. Any other unreadable file
+/// is an Error.
 Result<Entries> with_gpus(Entries entries, const Environment& environment, const ReadText& read_file) {
   constexpr const char* kVariable = "PBS_GPUFILE";
   constexpr std::string_view kMark = "-gpu";
   const auto file = filled_variable(environment, kVariable);
   const auto text = file ? read_file(*file) : std::string();
   const bool missing = !text && text.error().why == std::strerror(ENOENT);
-  if (!text && !missing) return wrong_list(kVariable, "cannot be read", text.error().where + ": " + text.error().why);
+  if (!text && !missing) return wrong_list(kVariable, "cannot read " + text.error().where, text.error().why);
   const std::vector<std::string> words = blank_separated(text ? *text : "");
   if (words.empty()) return entries;
   std::map<std::string, HostEntry*, std::less<>> hosts;
@@ -60,8 +60,9 @@ Result<Entries> with_gpus(Entries entries, const Environment& environment, const
     const size_t mark = word.rfind(kMark);
     const auto device = mark == word.npos ? std::nullopt : parse_int(word.substr(mark + kMark.size()), 0, kMostSlots);
     const auto host = hosts.find(word.substr(0, mark));
-    if (!device) return wrong_list(kVariable, "cannot be understood: \"" + escaped(word) + '"');
-    if (host == hosts.end()) return wrong_list(kVariable, "names \"" + escaped(word) + "\" of no host of PBS_NODEFILE");
+    if (!device) return wrong_list(kVariable, "invalid entry \"" + escaped(word) + '"');
+    if (host == hosts.end())
+      return wrong_list(kVariable, "unknown host in \"" + escaped(word) + "\": not in PBS_NODEFILE");
     host->second->devices->push_back(static_cast<int>(*device));
   }
   for (const auto& [name, entry] : hosts) std::ranges::sort(*entry->devices);
@@ -70,11 +71,11 @@ Result<Entries> with_gpus(Entries entries, const Environment& environment, const
 
 Result<Entries> kubernetes(const MpiJob& job, const ReadText& read_file) {
   const auto text = read_file(job.hostfile);
-  if (!text) return wrong_list(job.from, "cannot be read", text.error().where + ": " + text.error().why);
+  if (!text) return wrong_list(job.from, "cannot read " + text.error().where, text.error().why);
   return parse_hostfile(*text, job.hostfile);
 }
 
-/// How many tasks the job of `flux run` has in which this process is one.
+/// The number of tasks in the `flux run` job around this process.
 int flux_copies(const Environment& environment) {
   if (!filled_variable(environment, "FLUX_TASK_RANK")) return 1;
   return static_cast<int>(
@@ -120,7 +121,7 @@ Result<Entries> read_resource_manager(const plan::Manager& manager, const Enviro
       if (const auto job = mpi_job(environment)) return kubernetes(*job, read_file);
       break;
     case Kind::flux:
-      return wrong_list("FLUX_URI", "names a Flux instance that was not asked");
+      return wrong_list("FLUX_URI", "dlaunch has not read the hosts of this Flux instance");
   }
   return Entries{};
 }
@@ -134,11 +135,11 @@ std::optional<Error> refuse_copies(const plan::Manager& manager, const Environme
   const std::string by = in_flux ? "flux run" : "srun";
   return Error{
       .where = plan::to_string(manager),
-      .what = by + " started " + std::to_string(copies) + " copies of dlaunch, and each would run the whole job",
+      .what = by + " started " + std::to_string(copies) + " copies of dlaunch: each copy would run the whole job",
       .why = "",
-      .hint = "start it without " + by + ", or by " + by +
-              " -n 1; with --same-line the copies run one job together, with "
-              "--ignore-resource-manager each runs one"};
+      .hint = "start dlaunch without " + by + ", or with " + by +
+              " -n 1; add --same-line to run one job with all copies, or "
+              "--ignore-resource-manager to run one job per copy"};
 }
 
 }  // namespace dlaunch::allocate

@@ -1,4 +1,4 @@
-// The hosts that a resource manager gave this job, from the environment. Pure but for `read_file`.
+// Reads the hosts of this job from a resource manager's variables. Pure, except for `read_file`.
 //
 //   Slurm  slurm.h
 //   Grid Engine  grid_engine.h
@@ -17,19 +17,19 @@
 
 namespace dlaunch::allocate {
 
-/// The one in whose job this process is, and which names hosts.
+/// The manager of the job around this process, if it lists hosts.
 std::optional<plan::Manager> manager_of(const std::vector<std::string>& environment);
 
-/// Its hosts. What it says but cannot be understood is an Error, never a silent local run.
+/// The hosts of the job. Invalid values are an Error: never a silent local run.
 Result<std::vector<HostEntry>> read_resource_manager(const plan::Manager& manager,
                                                      const std::vector<std::string>& environment,
                                                      const ReadText& read_file);
 
-/// Whether this machine's agent, too, is to be started by the manager's command, as in a step of Slurm's. The script of
-/// a job of the other managers is in the job already, and may have no slot to spare there.
+/// Whether the manager's command must also start the agent of this machine, as in a Slurm step. With other managers,
+/// the script is already in the job, and may have no free slot there.
 bool starts_here_too(plan::Manager::Kind kind);
 
-/// The Error of a process that is one of several copies, each of which would run the whole job.
+/// The Error for a process that is one of several copies: each copy would run the whole job.
 std::optional<Error> refuse_copies(const plan::Manager& manager, const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::allocate

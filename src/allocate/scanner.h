@@ -1,4 +1,4 @@
-// Reads words of a hostfile or rankfile and knows their places. Pure. The text must outlive the scanner.
+// Reads words of a hostfile or rankfile with their positions. Pure. The text must outlive the scanner.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@ namespace dlaunch::allocate {
 
 class Scanner {
  public:
-  /// `name` is the file's, for where().
+  /// `name` is the file name, for where().
   Scanner(std::string_view text, std::string name);
 
-  /// Skips blanks and comments, but not the line's end. An Error when a comment is not closed.
+  /// Skips blanks and comments, but not the end of the line. An Error for a comment without its end.
   Result<void> skip_blanks();
 
   bool at_end() const { return at_ == text_.size(); }
   bool at_line_end() const;
   void next_line();
 
-  /// Takes the text up to a blank, a '=' or a comment.
+  /// Reads the text up to a blank, a '=' or a comment.
   std::string_view take_word();
 
-  /// Takes the text up to a blank, or the content of "…". An Error when the quote is not closed on its line.
+  /// Reads the text up to a blank, or the content of "…". An Error for a quote without its end on the line.
   Result<std::string> take_value();
 
-  /// Skips blanks and takes a '='; false when none follows.
+  /// Skips blanks and reads a '='; false without a '='.
   Result<bool> take_equals();
 
   std::string line() const { return name_ + ":" + std::to_string(line_); }
   std::string here() const { return place(at_); }
 
-  /// "name:line:column" of the word that was taken last.
+  /// "name:line:column" of the last word.
   std::string word_place() const { return place(word_); }
 
  private:
@@ -43,8 +43,8 @@ class Scanner {
   std::string_view text_;
   std::string name_;
   size_t at_ = 0;
-  size_t word_ = 0;        // where the last word began
-  size_t line_start_ = 0;  // where line_ begins
+  size_t word_ = 0;        // start of the last word
+  size_t line_start_ = 0;  // start of line_
   int line_ = 1;
 };
 

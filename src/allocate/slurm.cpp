@@ -19,7 +19,7 @@ constexpr long kFirstSpecialStep =
     0xfffffff0;                    // batch, extern and interactive steps (slurm.h, SLURM_MAX_NORMAL_STEP_ID)
 constexpr long kMostGroups = 128;  // of a heterogeneous job (slurm.h, MAX_HET_JOB_COMPS)
 
-/// "2(x3),1" is 2, 2, 2, 1.
+/// "2(x3),1" means 2, 2, 2, 1.
 Result<Counts> expand_counts(std::string_view name, const std::string& text) {
   Counts counts;
   for (const std::string& part : split(text, ',')) {
@@ -28,12 +28,12 @@ Result<Counts> expand_counts(std::string_view name, const std::string& text) {
     if (open != std::string::npos) {
       const auto read =
           part.ends_with(')') ? parse_int(part.substr(open + 2, part.size() - open - 3), 1, kMostHosts) : std::nullopt;
-      if (!read) return wrong_list(name, "cannot be understood: \"" + text + "\"");
+      if (!read) return wrong_list(name, "invalid list of numbers \"" + text + "\"");
       times = *read;
     }
     const auto slots = parse_int(std::string_view(part).substr(0, open), 0, kMostSlots);
     if (!slots || counts.size() + static_cast<size_t>(times) > kMostHosts) {
-      return wrong_list(name, "cannot be understood: \"" + text + "\"");
+      return wrong_list(name, "invalid list of numbers \"" + text + "\"");
     }
     counts.insert(counts.end(), static_cast<size_t>(times), static_cast<int>(*slots));
   }
@@ -44,19 +44,20 @@ Result<std::vector<std::string>> expand_node_list(std::string_view name, const s
   std::vector<std::string> hosts;
   for (const std::string& part : split_outside_brackets(text, ',')) {
     auto names = expand_names(part);
-    if (!names) return wrong_list(name, "cannot be understood", names.error().what);
+    if (!names) return wrong_list(name, "invalid list", names.error().what);
     hosts.insert(hosts.end(), names->begin(), names->end());
-    if (hosts.size() > kMostHosts) return wrong_list(name, "more than " + std::to_string(kMostHosts) + " hosts");
+    if (hosts.size() > kMostHosts)
+      return wrong_list(name, "too many hosts: expected at most " + std::to_string(kMostHosts));
   }
   return hosts;
 }
 
-/// Whether srun started this process; the shells of salloc and sbatch are in special steps or in none.
+/// Whether srun started this process. The shells of salloc and sbatch run in special steps or outside steps.
 bool is_in_step(const Environment& environment) {
   return parse_int(filled_variable(environment, "SLURM_STEP_ID").value_or(""), 0, kFirstSpecialStep - 1).has_value();
 }
 
-/// Of one group of a heterogeneous job, "_HET_GROUP_1", or of a plain job, "".
+/// A group of a heterogeneous job ("_HET_GROUP_1"), or a plain job ("").
 class Group {
  public:
   Group(const Environment& environment, std::string suffix) : environment_(environment), suffix_(std::move(suffix)) {}
@@ -67,15 +68,14 @@ class Group {
   bool any(std::initializer_list<const char*> names) const {
     return std::ranges::any_of(names, [&](const char* name) { return filled(name).has_value(); });
   }
-  /// A number a node; none where the variable is not set.
+  /// One number per node; empty if the variable is not set.
   Result<Counts> counts(const std::string& name, size_t nodes) const {
     const auto text = filled(name);
     if (!text) return Counts{};
     auto counts = TRY(expand_counts(name + suffix_, *text));
     if (counts.size() == nodes) return counts;
     return wrong_list(name + suffix_,
-                      "has " + std::to_string(counts.size()) + " numbers for " + std::to_string(nodes) + " nodes",
-                      *text);
+                      "invalid list: " + count(counts.size(), "number") + " for " + count(nodes, "node"), *text);
   }
   Result<std::vector<std::string>> names() const;
   Result<Counts> cpus() const;
@@ -84,11 +84,11 @@ class Group {
  private:
   struct Slots {
     std::string from;
-    Counts slots = {};  // empty: the nodes are asked
-    Counts most = {};   // ranks that are no oversubscription; empty: the slots
+    Counts slots = {};  // empty: dlaunch asks the nodes
+    Counts most = {};   // number of ranks without oversubscription; empty: the slots
   };
-  /// Each node's tasks, as far as variables tell them that srun leaves alone: in a step SLURM_TASKS_PER_NODE and
-  /// SLURM_NTASKS tell of the step.
+  /// The tasks of each node from variables that srun does not change: in a step, SLURM_TASKS_PER_NODE and SLURM_NTASKS
+  /// describe the step.
   Slots slots_of_job(const Counts& cpus) const;
   Result<Slots> slots(size_t nodes) const;
 
@@ -125,7 +125,7 @@ Result<Group::Slots> Group::slots(size_t nodes) const {
   const auto text = filled("SLURM_CPUS_ON_NODE");
   const auto each = text ? parse_int(*text, 1, kMostSlots) : std::nullopt;
   if (each) return Slots{"SLURM_CPUS_ON_NODE", Counts(nodes, static_cast<int>(*each))};
-  return wrong_list("Slurm", "does not say how many tasks a node has", "SLURM_TASKS_PER_NODE is not set");
+  return wrong_list("Slurm", "unknown number of tasks per node", "SLURM_TASKS_PER_NODE is not set");
 }
 
 Result<std::vector<std::string>> Group::names() const {
@@ -155,7 +155,7 @@ bool is_plain(const Group& job) { return job.any({"SLURM_JOB_NODELIST", "SLURM_N
 
 Result<long> groups_of(const Group& job) {
   if (const auto groups = parse_int(job.filled("SLURM_HET_SIZE").value_or(""), 1, kMostGroups)) return *groups;
-  return wrong_list("SLURM_HET_SIZE", "cannot be understood");
+  return wrong_list("SLURM_HET_SIZE", "invalid number of groups");
 }
 
 Group group_of(const Environment& environment, long number) {
@@ -191,7 +191,7 @@ Result<std::vector<HostEntry>> read_slurm(const Environment& environment) {
   for (long number = 0; number < groups; ++number) {
     auto entries = TRY(group_of(environment, number).entries());
     for (HostEntry& entry : entries) entry.reach.step = "--het-group=" + std::to_string(number);
-    if (entries.empty()) return wrong_list("SLURM_JOB_NODELIST_HET_GROUP_" + std::to_string(number), "names no node");
+    if (entries.empty()) return wrong_list("SLURM_JOB_NODELIST_HET_GROUP_" + std::to_string(number), "missing nodes");
     all.insert(all.end(), entries.begin(), entries.end());
   }
   return all;
@@ -199,10 +199,10 @@ Result<std::vector<HostEntry>> read_slurm(const Environment& environment) {
 
 namespace {
 
-/// "gpu:a100:4(IDX:0-3),craynetwork:1" is 4.
+/// "gpu:a100:4(IDX:0-3),craynetwork:1" means 4.
 std::optional<long> gpus_in(std::string_view gres) {
   long sum = 0;
-  for (const std::string& part : split(gres, ',')) {  // also within (IDX:0,2-3)
+  for (const std::string& part : split(gres, ',')) {  // also splits within (IDX:0,2-3)
     if (!part.starts_with("gpu:")) continue;
     const std::string_view counted = std::string_view(part).substr(0, part.find('('));
     const auto number = parse_int(counted.substr(counted.rfind(':') + 1), 0, kMostSlots);
@@ -223,7 +223,7 @@ Result<std::map<std::string, int>> slurm_gpus(const std::string& shown) {
     if (!words.starts_with("Nodes=") || gres == std::string_view::npos) continue;
     const std::string nodes(words.substr(6, words.find(' ') - 6));
     const auto count = gpus_in(words.substr(gres + 6));
-    if (!count) return wrong_list(kCommand, "cannot be understood", std::string(words));
+    if (!count) return wrong_list(kCommand, "invalid line", std::string(words));
     const auto names = TRY(expand_node_list(kCommand, nodes));
     for (const std::string& name : names) {
       if (*count > 0) gpus[name] = static_cast<int>(*count);

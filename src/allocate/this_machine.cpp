@@ -22,7 +22,7 @@ bool same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// The canonical spelling of an address, without its IPv6 zone; nullopt for what is none.
+/// The canonical spelling of an address, without its IPv6 zone; nullopt for other text.
 std::optional<std::string> canonical(std::string_view text) {
   const std::string address(text.substr(0, text.find('%')));
   char spelled[INET6_ADDRSTRLEN];
@@ -74,7 +74,7 @@ OwnNames own_names(const std::vector<std::string>& environment) {
   if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') own.names.emplace_back(name);
   if (auto node = filled_variable(environment, "SLURMD_NODENAME")) own.names.push_back(*std::move(node));
   ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return own;  // without interfaces, the names still count
+  if (::getifaddrs(&list) != 0) return own;  // without interfaces, the names still apply
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
   for (const ifaddrs* at = list; at; at = at->ifa_next) {
     if (auto address = numeric_address(at->ifa_addr)) own.addresses.push_back(*std::move(address));

@@ -23,7 +23,7 @@ VisibleDevices by_uuid(const std::vector<std::string>& entries) {
   return visible;
 }
 
-/// The numbers of one entry; none when it is malformed.
+/// The numbers of one entry; empty for a malformed entry.
 std::vector<int> numbers(std::string_view entry, bool ranges) {
   const size_t dash = ranges ? entry.find('-', 1) : std::string_view::npos;
   const auto first = parse_int(trim(entry.substr(0, dash)), 0, INT_MAX);

@@ -50,7 +50,7 @@ std::string line_of(const std::string& file, const TableFinding& finding) {
   std::string line = file;
   if (finding.line > 0) line += ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column);
   line += finding.note ? ": note: " : ": ";
-  return line + (finding.path.empty() ? "" : finding.path + " ") + finding.what + '\n';
+  return line + (finding.path.empty() ? "" : finding.path + ": ") + finding.what + '\n';
 }
 
 std::string verdict(const std::string& file, const ranktable::CheckedTable& checked) {

@@ -65,7 +65,7 @@ Result<TableAssignment> read_assignment(const Options& options) {
     const std::string place =
         broken->line > 0 ? ":" + std::to_string(broken->line) + ":" + std::to_string(broken->column) : "";
     return fail({.where = request.name + place,
-                 .what = broken->path.empty() ? broken->what : broken->path + " " + broken->what,
+                 .what = broken->path.empty() ? broken->what : broken->path + ": " + broken->what,
                  .why = "",
                  .hint = "run dlaunch ranktable check " + shell_quote(request.name) + " for all errors"});
   }

@@ -17,29 +17,29 @@ namespace dlaunch::plan {
 
 namespace {
 
-constexpr long kMostRanks = 1'000'000;  // more is a typing error, and would only exhaust the machine's memory
+constexpr long kMostRanks = 1'000'000;  // more ranks are a typing error and would exhaust the machine's memory
 
 Error refused(std::string where, std::string what, std::string why = {}, std::string hint = {}) {
   return Error{.where = std::move(where), .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
 }
 
-/// How many ranks each app gets: -n, or the slots that the others leave; with Hydra's placement, all slots.
-Result<std::vector<int>> ranks_of_apps(const Request& request, long room) {
+/// The number of ranks of each app: -n, or the slots without a rank; with Hydra's placement, all slots.
+Result<std::vector<int>> ranks_of_apps(const Request& request, long available) {
   long named = 0;
   for (const AppRequest& app : request.apps) named += app.ranks.value_or(0);
   std::vector<int> ranks;
   long total = 0;
   for (const AppRequest& app : request.apps) {
-    const long mine = app.ranks ? *app.ranks : request.in_rounds ? room : room - named;
-    if (mine < 1 && room == 0) {
-      return fail(refused(escaped(app.argv.front()), "the hosts have no slots", {},
-                          "write their number behind a host's name: -H node1:8, or slots=8 in a hostfile"));
+    const long mine = app.ranks ? *app.ranks : request.in_rounds ? available : available - named;
+    if (mine < 1 && available == 0) {
+      return fail(refused(escaped(app.argv.front()), "the hosts have 0 slots", {},
+                          "add the number after the host name: -H node1:8, or slots=8 in a hostfile"));
     }
     if (mine < 1) {
       return fail(refused(escaped(app.argv.front()),
-                          "no slots are left for a program without -n: " + std::to_string(room) + " in all, " +
-                              std::to_string(named) + " taken",
-                          {}, "give it a -n"));
+                          "not enough slots for a program without -n: the hosts have " + std::to_string(available) +
+                              ", the other programs use " + std::to_string(named),
+                          {}, "set -n for this program"));
     }
     total += mine;
     if (total > kMostRanks) return fail(refused({}, "more than " + std::to_string(kMostRanks) + " ranks"));
@@ -58,8 +58,8 @@ std::optional<Error> refuse_unknown_slots(const Allocation& allocation) {
   const auto more = std::ranges::count_if(allocation.hosts, unknown) - 1;
   std::string why = escaped(first->name);
   if (more > 0) why += " and " + std::to_string(more) + " more";
-  return refused(escaped(first->from), "how many slots a host has is not known before it is reached", why,
-                 "write slots=N after the host's name, or ask for N ranks a host with -N");
+  return refused(escaped(first->from), "unknown number of slots before dlaunch connects", why,
+                 "add slots=N after the host name, or start N ranks per host with -N");
 }
 
 std::vector<int> max_slots(const Allocation& allocation) {
@@ -72,7 +72,7 @@ std::vector<int> max_slots(const Allocation& allocation) {
   return most;
 }
 
-/// The capacity of each host under -N; a host to which the user gave no slots takes none.
+/// The capacity of each host under -N. A host with 0 slots from the user gets no ranks.
 std::vector<int> equal_capacities(const Allocation& allocation, int each) {
   std::vector<int> capacity;
   capacity.reserve(allocation.hosts.size());
@@ -83,7 +83,7 @@ std::vector<int> equal_capacities(const Allocation& allocation, int each) {
   return capacity;
 }
 
-/// Counts the ranks of each host once all are placed, and checks them against max_slots.
+/// Counts the ranks of each host after the placement, and checks the counts against max_slots.
 Result<Assignment> counted(Assignment made, const Allocation& allocation) {
   made.ranks_per_host.assign(allocation.hosts.size(), 0);
   for (const int host : made.host_of_rank) ++at_index(made.ranks_per_host, host);
@@ -101,15 +101,15 @@ Result<Assignment> by_capacity(const Request& request, const Allocation& allocat
   }
   const std::vector<int> capacity =
       each ? equal_capacities(allocation, *each) : capacities(allocation, open && devices);
-  const long room = total_of(capacity);
-  auto ranks = TRY(ranks_of_apps(request, room));
+  const long available = total_of(capacity);
+  auto ranks = TRY(ranks_of_apps(request, available));
   const long total = total_of(ranks);
-  const bool in_rounds = request.in_rounds && request.binding.map_by != MapBy::node && room > 0;
-  if (each && total > room && !in_rounds) {
+  const bool in_rounds = request.in_rounds && request.binding.map_by != MapBy::node && available > 0;
+  if (each && total > available && !in_rounds) {
     return fail(refused({}, "more ranks than -N allows",
-                        std::to_string(total) + " ranks asked, " + std::to_string(*each) + " a host on " +
-                            std::to_string(allocation.hosts.size()) + " hosts are " + std::to_string(room),
-                        "raise -N, name more hosts, or ask for fewer ranks"));
+                        count(total, "rank") + " requested, " + std::to_string(*each) + " per host on " +
+                            count(allocation.hosts.size(), "host") + " allows " + std::to_string(available),
+                        "set a larger -N, add hosts, or start fewer ranks"));
   }
   Assignment made{.ranks_of_app = std::move(ranks), .host_of_rank = {}, .ranks_per_host = {}};
   if (in_rounds) {
@@ -135,8 +135,9 @@ Result<Assignment> by_sequence(const Request& request, const Allocation& allocat
   const long total = total_of(ranks);
   if (total > static_cast<long>(hosts.size())) {
     return fail(refused("--map-by seq", "more ranks than entries in the host list",
-                        std::to_string(total) + " ranks asked, " + std::to_string(hosts.size()) + " entries",
-                        "name a host for each rank, or leave out --map-by seq"));
+                        count(total, "rank") + " requested, " +
+                            (hosts.size() == 1 ? "1 entry" : std::to_string(hosts.size()) + " entries"),
+                        "add a host for each rank, or remove --map-by seq"));
   }
   hosts.resize(static_cast<size_t>(total));
   return counted({.ranks_of_app = std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
@@ -145,7 +146,7 @@ Result<Assignment> by_sequence(const Request& request, const Allocation& allocat
 
 using HostIndex = std::unordered_map<std::string_view, int>;
 
-/// This machine's names include localhost, whatever name the list or the machine itself gives.
+/// This machine's names include localhost, with any name in the list or of the machine.
 HostIndex index_of_names(const Allocation& allocation) {
   HostIndex index;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
@@ -163,12 +164,12 @@ Result<int> host_of(const RankPlace& place, const HostIndex& index, const Alloca
     if (const auto number = parse_int(std::string_view(place.host).substr(2), 0, hosts - 1)) {
       return static_cast<int>(*number);
     }
-    return fail(refused(place.from, "there is no host " + escaped(place.host),
-                        "the hosts are +n0 to +n" + std::to_string(hosts - 1)));
+    return fail(refused(place.from, "unknown host \"" + escaped(place.host) + "\"",
+                        "expected +n0 to +n" + std::to_string(hosts - 1)));
   }
   if (const auto found = index.find(place.host); found != index.end()) return found->second;
-  return fail(refused(place.from, "\"" + escaped(place.host) + "\" is none of the hosts", {},
-                      "name the host as in the hostfile or -H"));
+  return fail(refused(place.from, "unknown host \"" + escaped(place.host) + "\"", {},
+                      "write the host as in the hostfile or -H"));
 }
 
 Result<Assignment> by_rankfile(const Request& request, const Allocation& allocation) {
@@ -177,19 +178,19 @@ Result<Assignment> by_rankfile(const Request& request, const Allocation& allocat
   std::vector<int> hosts(static_cast<size_t>(total), -1);
   const HostIndex index = index_of_names(allocation);
   for (const RankPlace& place : request.rank_places) {
-    const std::string rank = "rank " + std::to_string(place.rank);
+    const std::string rank = "rank \"" + std::to_string(place.rank) + "\"";
     if (place.rank < 0 || place.rank >= total) {
-      return fail(refused(place.from, rank + " is none of the job's", "it has " + std::to_string(total) + " ranks",
-                          "leave the line out, or start more ranks with -n"));
+      return fail(refused(place.from, "unknown " + rank, "the job has " + count(total, "rank"),
+                          "remove the line, or start more ranks with -n"));
     }
     int& mine = at_index(hosts, place.rank);
-    if (mine >= 0) return fail(refused(place.from, rank + " is placed twice"));
+    if (mine >= 0) return fail(refused(place.from, "duplicate " + rank));
     const auto host = TRY(host_of(place, index, allocation));
     mine = host;
   }
   if (const auto missing = std::ranges::find(hosts, -1); missing != hosts.end()) {
-    return fail(refused("--rankfile", "no line places rank " + std::to_string(missing - hosts.begin()), {},
-                        "give a line to each rank"));
+    return fail(refused("--rankfile", "missing rank " + std::to_string(missing - hosts.begin()), {},
+                        "add a line for each rank"));
   }
   return counted({.ranks_of_app = std::move(ranks), .host_of_rank = std::move(hosts), .ranks_per_host = {}},
                  allocation);
@@ -217,7 +218,7 @@ Request request_of(const Request& request, int pool) {
   return own;
 }
 
-/// The pool's hosts alone, with the slots that its list gives them.
+/// The hosts of the pool, with the slots of the pool's list.
 Allocation allocation_of(const Allocation& allocation, const Pool& pool) {
   Allocation own{.hosts = {}, .slots_are_limits = allocation.slots_are_limits};
   std::vector<int> places(allocation.hosts.size(), -1);
@@ -236,7 +237,7 @@ tl::unexpected<Error> refused(const Request& request, int pool, std::string what
   return fail({.where = escaped(app->argv.front()), .what = std::move(what), .why = {}, .hint = std::move(hint)});
 }
 
-/// Each pool's assignment; an empty one where no program uses the pool.
+/// The assignment of each pool; empty for a pool without programs.
 Result<std::vector<Assignment>> assign_each(const Request& request, const Allocation& allocation) {
   std::vector<Assignment> made(allocation.pools.size());
   for (size_t i = 0; i < made.size(); ++i) {
@@ -244,7 +245,7 @@ Result<std::vector<Assignment>> assign_each(const Request& request, const Alloca
     const Request own = request_of(request, pool);
     if (own.apps.empty()) continue;
     if (allocation.pools[i].hosts.empty()) {
-      return refused(request, pool, "none of the hosts in its list can be used", "name others with its -H");
+      return refused(request, pool, "all hosts in the -H of this program are unusable", "add other hosts to this -H");
     }
     auto assigned = TRY(assign(own, allocation_of(allocation, allocation.pools[i])));
     made[i] = std::move(assigned);
@@ -256,10 +257,10 @@ Result<std::vector<Assignment>> assign_each(const Request& request, const Alloca
 
 Result<Assignment> assign_in_pools(const Request& request, const Allocation& allocation) {
   if (!request.rank_places.empty()) {
-    return fail({.where = "--rankfile",
-                 .what = "does not go with a -H of one program",
-                 .why = "both decide where ranks go",
-                 .hint = "name all hosts before the first program"});
+    return fail({.where = "",
+                 .what = "--rankfile conflicts with -H of a single program",
+                 .why = "both place the ranks",
+                 .hint = "write all hosts before the first program"});
   }
   const auto made = TRY(assign_each(request, allocation));
   Assignment whole{.ranks_of_app = {}, .host_of_rank = {}, .ranks_per_host = {}};

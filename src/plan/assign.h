@@ -1,5 +1,5 @@
-// Which rank goes to which host of the allocation, for every way of asking: by slot or node, N on each host (-N), one
-// for each entry of the list (seq), or a rankfile. Pure; linear in hosts + ranks.
+// Assigns each rank to a host of the allocation: by slot or node, N per host (-N), one per entry of the list (seq), or
+// by a rankfile. Pure; linear in hosts + ranks.
 #pragma once
 
 #include <vector>
@@ -11,18 +11,17 @@
 namespace dlaunch::plan {
 
 struct Assignment {
-  std::vector<int> ranks_of_app;    ///< how many ranks each of request.apps gets
+  std::vector<int> ranks_of_app;    ///< number of ranks of each of request.apps
   std::vector<int> host_of_rank;    ///< index into Allocation::hosts
-  std::vector<int> ranks_per_host;  ///< one for each of Allocation::hosts
+  std::vector<int> ranks_per_host;  ///< by index of Allocation::hosts
 };
 
-/// Refuses what cannot be placed as asked. Crowded hosts or devices are left to plan/overload.h, unless a host's
-/// max_slots forbids them.
+/// Rejects a request that cannot be placed. Does not check for crowded hosts or devices (plan/overload.h does), except
+/// for a host's max_slots.
 Result<Assignment> assign(const Request& request, const Allocation& allocation);
 
-/// assign() for an allocation with pools, which programs with host lists of their own make (`a -H x : -H y b`). Each
-/// pool is placed on its own list as if it were a job, and ranks are numbered in the order of the programs. A rankfile
-/// is refused.
+/// assign() for an allocation with pools: programs with separate host lists (`a -H x : -H y b`). Places each pool on
+/// its own list like a job. Ranks are numbered in the order of the programs. Rejects a rankfile.
 Result<Assignment> assign_in_pools(const Request& request, const Allocation& allocation);
 
 }  // namespace dlaunch::plan

@@ -4,13 +4,15 @@
 #include <map>
 #include <optional>
 
+#include "base/text.h"
+
 namespace dlaunch::plan {
 namespace {
 
 using Place = size_t;  // index into Topology::pus
 using Places = std::vector<Place>;
 
-/// Deals out one place of each group in turn, with the groups in the order of their first place.
+/// Takes one place of each group in turn, with the groups in the order of their first place.
 Places deal_by_group(const Topology& topology, const Places& places, int Pu::* group) {
   std::vector<Places> groups;
   std::map<int, size_t> group_of_id;
@@ -46,7 +48,8 @@ Places cores(const Topology& topology) {
   return places;
 }
 
-/// Joins `size` consecutive places, of one group where `group` is given, to a bundle known by its first place.
+/// Joins `size` consecutive places into bundles, within one group if `group` is given. The first place identifies a
+/// bundle.
 class Bundles {
  public:
   Bundles(const Topology& topology, const Places& places, size_t size, int Pu::* group) {
@@ -80,7 +83,7 @@ Bundles bundles(const Topology& topology, const BindingRequest& request) {
   return {topology, places, static_cast<size_t>(std::max(request.cores_per_rank, 1)), group};
 }
 
-/// The places where ranks may be put, in map_by's order. Threads count one by one only where a rank may have just one.
+/// The places for ranks, in map_by's order. Single threads are places only if a rank may have a single thread.
 Places mapped_places(const Topology& topology, const BindingRequest& request, Places places) {
   if (request.bind_to == BindTo::hwthread && request.map_by == MapBy::hwthread) return places;
   switch (request.map_by) {
@@ -119,14 +122,14 @@ std::vector<std::uint32_t> cpus_of(const Topology& topology, BindTo bind_to, con
   return cpus;
 }
 
-Error too_few(const BindingRequest& request, int ranks, size_t there) {
+Error too_few(const BindingRequest& request, int ranks, size_t available) {
   const std::string thing = request.bind_to == BindTo::core ? "core" : "hardware thread";
   const int each = request.cores_per_rank;
   Error error;
-  error.what = "cannot bind each rank to " + (each > 1 ? std::to_string(each) + " " + thing + "s" : "a " + thing) +
-               " of its own";
-  error.why = std::to_string(ranks) + " ranks asked, " + std::to_string(there) + " " + thing + "s may be used here";
-  error.hint = "add --oversubscribe to let ranks share " + thing + "s, or leave out --bind-to";
+  error.what = "cannot bind each rank to " +
+               (each > 1 ? std::to_string(each) + " separate " + thing + "s" : "a separate " + thing);
+  error.why = count(ranks, "rank") + " requested, " + count(available, thing) + " available";
+  error.hint = "add --oversubscribe to let ranks share " + thing + "s, or remove --bind-to";
   return error;
 }
 
@@ -138,7 +141,7 @@ BindingRequest with_equal_share(const Topology& topology, BindingRequest request
   return request;
 }
 
-/// The part of a host by which ranks are mapped; none where they are mapped by hosts.
+/// The part of a host for mapping; nullptr if ranks are mapped by hosts.
 std::optional<BindTo> unit_of(MapBy map_by) {
   switch (map_by) {
     case MapBy::core:
@@ -229,7 +232,7 @@ Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topol
   std::vector<std::vector<std::uint32_t>> masks(ranks);
   if (request.bind_to == BindTo::none) return masks;
   if (topology.pus.empty())
-    return fail({.where = {}, .what = "cannot bind ranks", .why = "no CPU may be used here", .hint = {}});
+    return fail({.where = {}, .what = "cannot bind ranks", .why = "this process may not use any CPU", .hint = {}});
   const Bundles units = bundles(topology, request);
   const Places there = mapped_places(topology, request, units.firsts());
   const bool own = request.bind_to == BindTo::core || request.bind_to == BindTo::hwthread;

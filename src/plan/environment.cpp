@@ -17,10 +17,10 @@
 namespace dlaunch::plan {
 namespace {
 
-// Of Grid Engine. A launcher that a rank starts would take the whole job's hosts for its own, and start it by qrsh.
+// From Grid Engine. A launcher started by a rank would use all hosts of the job, and start itself by qrsh.
 constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
 
-// Variables that describe this machine, this terminal, this login or the job in which dlaunch was started.
+// Variables about this machine, this terminal, this login or the job around dlaunch.
 constexpr std::array<std::string_view, 34> kWithheld = {"HOSTNAME",      "HOST",
                                                         "PWD",           "OLDPWD",
                                                         "SHLVL",         "_",
@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, 25> kOfNode = {
 
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
 
-/// Whether no rank inherits the variable and no pattern of -x brings it.
+/// Whether ranks do not inherit the variable, and patterns of -x do not match it.
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_rank_variable(name) || name == kRoundVariable || name == kAttemptVariable) return true;
   if (name == "PWD" && !request.rank_dir.empty()) return true;
@@ -73,7 +73,7 @@ bool is_no_heritage(const Request& request, std::string_view name) {
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 
-/// Variables in the order in which they were first set. Not copyable: the index refers to the entries' names.
+/// Variables in the order of their first setting. Not copyable: the index refers to the names of the entries.
 class Variables {
  public:
   void set(std::string_view name, std::string_view value) {
@@ -105,7 +105,7 @@ void for_each_variable(const std::vector<std::string>& environment, Visit visit)
   }
 }
 
-/// -x VAR and -x 'PREFIX_*'. False when the launcher has no such variable.
+/// -x VAR and -x 'PREFIX_*'. Returns false if the launcher has no such variable.
 bool copy_from_launcher(const Request& request, std::string_view name, Variables& variables,
                         std::vector<std::string>& chosen) {
   const bool pattern = name.ends_with('*');
@@ -139,9 +139,9 @@ std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
   for (const std::string& entry : host.env) {
     if (!own.contains(variable_name(entry))) continue;
     return Error{.where = escaped(host.from),
-                 .what = "env." + std::string(variable_name(entry)) + ": each rank gets a value of its own",
-                 .why = "",
-                 .hint = "leave it out, or set one value for all ranks with -x"};
+                 .what = "not supported: env." + std::string(variable_name(entry)),
+                 .why = "each rank has its own value",
+                 .hint = "remove the entry, or set one value for all ranks with -x"};
   }
   return std::nullopt;
 }
@@ -149,7 +149,7 @@ std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
 }  // namespace
 
 bool withheld_elsewhere(std::string_view name) {
-  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // of a library, by the user
+  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // library settings by the user
   if (setting && !left_by_outer_job(name)) return false;
   return std::ranges::find(kWithheld, name) != kWithheld.end() ||
          std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -182,7 +182,7 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
       variables.set(setting.name, *setting.value);
       made.chosen.push_back(setting.name);
     } else if (!copy_from_launcher(request, setting.name, variables, made.chosen)) {
-      made.notes.push_back("-x " + setting.name + ": no such variable here, so the ranks do not get it");
+      made.notes.push_back("-x " + setting.name + ": not found in the environment of dlaunch");
     }
   }
   made.entries = variables.take();

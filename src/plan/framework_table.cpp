@@ -23,7 +23,7 @@ void torch_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("NODE_RANK", rank.host);
 }
 
-/// What torchrun sets beyond that. Never TORCHELASTIC_USE_AGENT_STORE: rank 0 opens the store itself.
+/// The other variables of torchrun. Never TORCHELASTIC_USE_AGENT_STORE: rank 0 opens the store.
 void torchrun_shared(const FrameworkJob& job, Entries& set) {
   torch_shared(job, set);
   set.set("ROLE_NAME", "default");
@@ -32,7 +32,7 @@ void torchrun_shared(const FrameworkJob& job, Entries& set) {
   set.set("TORCHELASTIC_RESTART_COUNT", job.round);
   set.set("TORCHELASTIC_MAX_RESTARTS", job.restarts);
   if (job.most_local > 1) set.set_if_unset("OMP_NUM_THREADS", "1");
-  set.set_if_unset("NCCL_ASYNC_ERROR_HANDLING", "1");  // PyTorch before 2.2 knows this name alone
+  set.set_if_unset("NCCL_ASYNC_ERROR_HANDLING", "1");  // PyTorch before 2.2 requires this name
   set.set_if_unset("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
 }
 
@@ -41,7 +41,7 @@ void torchrun_own(const FrameworkJob& job, const FrameworkRank& rank, Entries& s
   set.set("ROLE_RANK", rank.rank);
 }
 
-/// DeepSpeed wants all five of the first names, else it looks for MPI.
+/// DeepSpeed requires all of the first five names; otherwise it looks for MPI.
 void deepspeed_shared(const FrameworkJob& job, Entries& set) {
   set.set("WORLD_SIZE", job.size);
   set.set("MASTER_ADDR", job.address);
@@ -81,13 +81,13 @@ void tensorflow_own(const FrameworkJob& job, const FrameworkRank& rank, Entries&
   set.set("TF_CONFIG", config);
 }
 
-/// With a rank table. Every rank has RANK_ID, RANK_SIZE and DEVICE_ID anyway.
+/// For a rank table. Every rank has RANK_ID, RANK_SIZE and DEVICE_ID already.
 void mindspore_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("DEVICE_NUM", rank.local_size);
 }
 
-/// With a scheduler that assigns ranks. MindSpore takes its own count for the device's number, whatever DEVICE_ID says,
-/// so the ranks of a host must see its devices in that order.
+/// For a scheduler that assigns ranks. MindSpore uses its own counter as device number and ignores DEVICE_ID. The ranks
+/// of a host must therefore see its devices in the order of local ranks.
 void mindspore_dynamic_shared(const FrameworkJob& job, Entries& set) {
   set.set("MS_SCHED_HOST", job.address);
   set.set("MS_SCHED_PORT", job.scheduler_port);
@@ -99,7 +99,7 @@ void mindspore_dynamic_own(const FrameworkJob&, const FrameworkRank& rank, Entri
   set.set("MS_NODE_ID", rank.rank);
 }
 
-/// Without RANK_ID: a script that does something as rank 0 would do it twice.
+/// Without RANK_ID: otherwise a script would run its code for rank 0 twice.
 void mindspore_scheduler(Entries& set) { set.set("MS_ROLE", "MS_SCHED"); }
 
 void horovod_shared(const FrameworkJob& job, Entries& set) {
@@ -119,8 +119,8 @@ void horovod_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("HOROVOD_CROSS_SIZE", rank.cross_size);
 }
 
-/// Horovod's rendezvous: PUT and GET of /SCOPE/KEY over HTTP, 404 until a key is there, as its gloo client asks. It
-/// listens where the ranks were told, on this machine's own address where all are there.
+/// Horovod's rendezvous: PUT and GET of /SCOPE/KEY over HTTP, 404 until the key exists, as Horovod's gloo client
+/// expects. The server listens on the address given to the ranks, or on this machine only if all ranks are here.
 constexpr std::string_view kHorovodServer[] = {"python3", "-c", R"(
 import http.server, os
 
@@ -153,7 +153,7 @@ place = (address if address.startswith("127.") else "", int(os.environ["HOROVOD_
 http.server.ThreadingHTTPServer(place, Keys).serve_forever()
 )"};
 
-/// Never sets OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would look for an mpirun that is not there.
+/// Never sets OMPI_COMMAND or PMIX_*: MPI libraries and MindSpore would search for an mpirun process.
 void openmpi_shared(const FrameworkJob& job, Entries& set) {
   set.set("OMPI_COMM_WORLD_SIZE", job.size);
   set.set("OMPI_UNIVERSE_SIZE", job.slots);

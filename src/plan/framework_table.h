@@ -1,5 +1,5 @@
-// A framework, with its name and the variables that it reads. framework_table.cpp has a row for each and is the one
-// place to add one. The values are static.
+// Describes frameworks: their names and the variables for their ranks. To add a framework, add a row to
+// framework_table.cpp. The values are static.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace dlaunch::plan {
 
-/// The ports on a host that a job may need: one of each of the first four on rank 0's, and one for each local rank.
+/// The ports of a job on a host: the first four on rank 0's host, one of each; the last one per local rank.
 enum class Port { master, jax, horovod, scheduler, first_of_ranks };
 
-/// What is the same for all ranks.
+/// The values for all ranks.
 struct FrameworkJob {
   int size = 1;
   int hosts = 1;
-  int slots = 1;                    ///< in all hosts together
-  int most_local = 1;               ///< ranks on the host that has most
-  std::string id = {};              ///< the job's
-  std::string address = {};         ///< of rank 0's host, as all ranks reach it
-  std::string master_port = {};     ///< on rank 0's host, as the next three
+  int slots = 1;                    ///< total of all hosts
+  int most_local = 1;               ///< ranks on the host with most ranks
+  std::string id = {};              ///< id of the job
+  std::string address = {};         ///< address of rank 0's host for all ranks
+  std::string master_port = {};     ///< port on rank 0's host
   std::string jax_address = {};     ///< host:port
-  std::string horovod_port = {};    ///< there
-  std::string scheduler_port = {};  ///< there
-  std::string addresses = {};       ///< of each host, separated by commas, rank 0's first
-  std::string workers = {};         ///< of each rank, "host:port", separated by commas
+  std::string horovod_port = {};    ///< port on rank 0's host
+  std::string scheduler_port = {};  ///< port on rank 0's host
+  std::string addresses = {};       ///< one per host, separated by commas, rank 0's host first
+  std::string workers = {};         ///< one "host:port" per rank, separated by commas
   std::string number = {};          ///< the job's id as a number
   int round = 0;
   int restarts = 0;
@@ -39,7 +39,7 @@ struct FrameworkRank {
   int local_rank = 0;
   int local_size = 1;
   int host = 0;          ///< index among the hosts in the order of their first rank
-  int device_index = 0;  ///< the device's number for a program that takes its local rank for it
+  int device_index = 0;  ///< the device number for programs that use the local rank as device number
   int cross_rank = 0;    ///< index among the ranks with this local rank
   int cross_size = 1;    ///< number of these ranks
   std::string host_name = {};
@@ -50,7 +50,7 @@ class Entries {
  public:
   void set(std::string_view name, std::string_view value);
   void set(std::string_view name, int value) { set(name, std::to_string(value)); }
-  /// Where the program's environment has no such variable.
+  /// Sets the variable only if the program's environment does not have it.
   void set_if_unset(std::string_view name, std::string_view value) {
     defaults_.push_back(std::string(name).append("=").append(value));
   }
@@ -58,21 +58,21 @@ class Entries {
   const std::vector<std::string>& defaults() const { return defaults_; }
 
  private:
-  std::vector<std::string> list_;  // NAME=VALUE, no name twice
+  std::vector<std::string> list_;  // NAME=VALUE, unique names
   std::vector<std::string> defaults_;
 };
 
 struct FrameworkSpec {
   Framework framework;
   std::string_view name;
-  void (*shared)(const FrameworkJob&, Entries&);                     ///< the same for all ranks
-  void (*own)(const FrameworkJob&, const FrameworkRank&, Entries&);  ///< for one rank alone
-  bool rendezvous = false;                                           ///< ranks rendezvous at rank 0's host
-  bool names_all_hosts = false;                                      ///< tells each rank the address of every host
-  std::string_view sidecar = {};                                     ///< name of its process beside the ranks
-  void (*beside)(Entries&) = nullptr;  ///< what the sidecar has in place of a rank's own variables
+  void (*shared)(const FrameworkJob&, Entries&);                     ///< variables with the same value for all ranks
+  void (*own)(const FrameworkJob&, const FrameworkRank&, Entries&);  ///< variables of one rank
+  bool rendezvous = false;                                           ///< ranks connect to rank 0's host first
+  bool names_all_hosts = false;                                      ///< each rank gets the addresses of all hosts
+  std::string_view sidecar = {};                                     ///< name of its additional process
+  void (*beside)(Entries&) = nullptr;  ///< sets the sidecar's variables instead of a rank's variables
   std::span<const std::string_view> server =
-      {};  ///< argv of a sidecar that is a server; empty: it runs the ranks' program
+      {};  ///< argv of a server sidecar; empty: the sidecar runs the program of the ranks
 };
 
 std::span<const FrameworkSpec> framework_table();

@@ -17,7 +17,8 @@ namespace dlaunch::plan {
 namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
-constexpr int kFirstPort = 20000;  // below what Linux hands out by itself (32768), and below torchrun's 29400 and 29500
+// below the ephemeral ports of Linux (from 32768), and below torchrun's 29400 and 29500
+constexpr int kFirstPort = 20000;
 constexpr int kPorts = 9400;
 constexpr size_t kLongestEntry = 128U << 10U;  // execve(2), MAX_ARG_STRLEN
 
@@ -27,26 +28,26 @@ struct Harmful {
   std::string_view why;
 };
 
-constexpr std::string_view kTwoLibraries = "a program that finds both takes itself for a rank of either library";
-constexpr std::string_view kNoMpi = "Horovod takes them for a real MPI, which is not there";
+constexpr std::string_view kTwoLibraries = "a program cannot choose between the variables of two libraries";
+constexpr std::string_view kNoMpi = "Horovod would use MPI, which is not available with these variables";
 
 constexpr Harmful kHarmful[] = {
     {Framework::openmpi, Framework::mpich, kTwoLibraries},
-    {Framework::mindspore, Framework::mindspore_dynamic, "each says how MindSpore's ranks find each other"},
+    {Framework::mindspore, Framework::mindspore_dynamic, "both choose how MindSpore's ranks connect"},
     {Framework::mindspore_dynamic, Framework::openmpi, "MindSpore sets its RANK_ID to OMPI_COMM_WORLD_RANK"},
     {Framework::mindspore, Framework::openmpi, "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
     {Framework::horovod, Framework::openmpi, kNoMpi},
     {Framework::horovod, Framework::mpich, kNoMpi},
-    {Framework::jax, Framework::slurm, "JAX takes coordinator and devices from Slurm's variables instead"},
+    {Framework::jax, Framework::slurm, "JAX would read coordinator and devices from Slurm's variables"},
 };
 
 constexpr std::string_view kOneThread =
-    "each rank has OMP_NUM_THREADS=1, as torchrun sets it; your own value of it stays";
+    "each rank has OMP_NUM_THREADS=1, as with torchrun; set OMP_NUM_THREADS to change the value";
 
-/// The meaning of --env-for auto: none of these takes another's variables for its own, and none costs anything.
+/// The meaning of --env-for auto: frameworks that ignore the variables of the others, without extra cost.
 constexpr Framework kAuto[] = {Framework::torch, Framework::deepspeed, Framework::jax, Framework::mindspore};
 
-/// Frameworks that use the local rank for more than a device's number, so that it cannot be 0 for all.
+/// Frameworks that use the local rank not only as device number, so that the local rank cannot be 0 for all ranks.
 constexpr Framework kNeedAllDevices[] = {Framework::mindspore_dynamic, Framework::horovod, Framework::openmpi,
                                          Framework::mpich};
 
@@ -56,8 +57,8 @@ std::uint64_t fnv1a(std::string_view text) {
   return hash.value();
 }
 
-bool any(const Plan& plan, bool FrameworkSpec::* wish) {
-  return std::ranges::any_of(plan.frameworks, [&](Framework framework) { return spec_of(framework).*wish; });
+bool any(const Plan& plan, bool FrameworkSpec::* flag) {
+  return std::ranges::any_of(plan.frameworks, [&](Framework framework) { return spec_of(framework).*flag; });
 }
 
 const PlannedHost& first_host(const Plan& plan) { return plan.host(plan.ranks.front().host); }
@@ -72,7 +73,7 @@ std::string with_port(const std::string& address, const std::string& port) {
   return (ipv6 ? "[" + address + "]" : address) + ":" + port;
 }
 
-/// Reads from the plan what the rows of the table need.
+/// Reads the values for the table's rows from the plan.
 class Facts {
  public:
   Facts(const Plan& plan, const Rendezvous& rendezvous) : plan_(plan), rendezvous_(rendezvous) {
@@ -173,13 +174,13 @@ class Facts {
   std::vector<int> cross_size_;     // of each local rank
 };
 
-/// Entries replace those of the same name, except names that -x set.
+/// Entries replace entries of the same name, except for names set by -x.
 void add(std::vector<std::string>& environment, const std::vector<std::string>& chosen,
          const std::vector<std::string>& entries) {
   for (const std::string& entry : entries) set_variable(environment, chosen, entry);
 }
 
-/// Adds the entries whose names are not there yet, and returns these names.
+/// Adds the entries with new names, and returns these names.
 std::vector<std::string> add_unset(std::vector<std::string>& environment, const std::vector<std::string>& entries) {
   std::vector<std::string> names;
   for (const std::string& entry : entries) {
@@ -194,11 +195,11 @@ std::vector<std::string> add_unset(std::vector<std::string>& environment, const 
 std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
   const auto longest = std::ranges::max_element(entries, {}, &std::string::size);
   if (longest == entries.end() || longest->size() < kLongestEntry) return std::nullopt;
-  return Error{
-      .where = "--env-for",
-      .what = std::string(variable_name(*longest)) + " would have " + std::to_string(longest->size()) + " bytes",
-      .why = "Linux gives a program at most " + std::to_string(kLongestEntry) + " in a variable",
-      .hint = "start fewer ranks, or name shorter hosts"};
+  return Error{.where = "--env-for",
+               .what = "variable " + std::string(variable_name(*longest)) +
+                       " too long: " + std::to_string(longest->size()) + " bytes",
+               .why = "Linux allows at most " + std::to_string(kLongestEntry) + " bytes per variable",
+               .hint = "start fewer ranks, or use shorter host names"};
 }
 
 void add_sidecar(Plan& plan) {
@@ -214,7 +215,7 @@ void add_sidecar(Plan& plan) {
                   .dir = first.dir,
                   .argv = {spec_of(*framework).server.begin(), spec_of(*framework).server.end()},
                   .serves = !spec_of(*framework).server.empty()};
-  constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // the sidecar gets these of rank 0's own variables
+  constexpr std::string_view kTaken[] = {"DLAUNCH_JOB_ID", "PWD"};  // the sidecar gets these variables of rank 0
   for (const std::string& entry : first.env) {
     if (std::ranges::find(kTaken, variable_name(entry)) != std::end(kTaken)) sidecar.env.push_back(entry);
   }
@@ -246,9 +247,9 @@ Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
       for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
       const auto near = nearest(name, known);
       return fail({.where = "",
-                   .what = "\"" + escaped(name) + "\" is not known here",
+                   .what = "unknown framework \"" + escaped(name) + "\"",
                    .why = "",
-                   .hint = near ? "did you mean " + *near + "?" : "it takes some of " + list});
+                   .hint = near ? "did you mean " + *near + "?" : "use one or more of " + list});
     }
     if (is_new(found->framework)) frameworks.push_back(found->framework);
   }
@@ -259,17 +260,18 @@ std::optional<Error> refuse_combination(const std::vector<Framework>& frameworks
   const auto wanted = [&](Framework framework) { return std::ranges::find(frameworks, framework) != frameworks.end(); };
   for (const Harmful& row : kHarmful) {
     if (!wanted(row.one) || !wanted(row.other)) continue;
-    return Error{.where = "--env-for " + std::string(to_string(row.one)),
-                 .what = "does not go with " + std::string(to_string(row.other)),
-                 .why = std::string(row.why),
-                 .hint = "leave one of them out"};
+    return Error{
+        .where = "",
+        .what = "--env-for " + std::string(to_string(row.one)) + " conflicts with " + std::string(to_string(row.other)),
+        .why = std::string(row.why),
+        .hint = "remove one of them"};
   }
   if (visible != Visible::rank) return std::nullopt;
   for (const Framework framework : kNeedAllDevices) {
     if (!wanted(framework)) continue;
-    return Error{.where = "--env-for " + std::string(to_string(framework)),
-                 .what = "does not go with --visible rank",
-                 .why = "programs take its local rank for the number of their device, and only device 0 would be there",
+    return Error{.where = "",
+                 .what = "--env-for " + std::string(to_string(framework)) + " conflicts with --visible rank",
+                 .why = "programs use the local rank as device number, but each rank would see only device 0",
                  .hint = "use --visible host"};
   }
   return std::nullopt;

@@ -28,7 +28,7 @@ Json app_json(const Plan& plan, const App& app) {
   return json;
 }
 
-/// Adds what only a host that the user described has.
+/// Adds the values of a host that the user described.
 void add_given(Json& json, const Host& host) {
   const auto add = [&](const char* name, const std::string& text) {
     if (!text.empty()) json[name] = text;
@@ -59,7 +59,7 @@ Json host_json(const Host& host, const std::vector<int>* ranks) {
   return json;
 }
 
-/// A rank's world is written only where it is not the first.
+/// The first world is omitted.
 Json rank_json(const Plan& plan, size_t id) {
   const Rank& rank = plan.ranks[id];
   const int world = plan.worlds.place(static_cast<int>(id)).world;

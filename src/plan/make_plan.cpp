@@ -19,7 +19,8 @@
 namespace dlaunch::plan {
 namespace {
 
-constexpr size_t kMostArguments = 6U << 20U;  // execve(2): three quarters of the standard stack, whatever the rlimit
+// execve(2): three quarters of the default stack, independent of the rlimit
+constexpr size_t kMostArguments = 6U << 20U;
 constexpr size_t kNameColumns = 100;
 
 Error refused(std::string where, std::string what, std::string hint = {}) {
@@ -30,39 +31,41 @@ bool has_nul(std::string_view text) { return text.find('\0') != std::string_view
 
 std::optional<Error> check_app(const AppRequest& app) {
   if (app.argv.empty() || app.argv.front().empty()) {
-    return refused({}, "no program to run", "name the program after the options: dlaunch -n 2 PROGRAM");
+    return refused({}, "missing program", "put the program after the options: dlaunch -n 2 PROGRAM");
   }
   const std::string where = escaped(app.argv.front());
-  if (app.ranks && *app.ranks < 1) return refused(where, "-n " + std::to_string(*app.ranks) + " is not 1 or more");
+  if (app.ranks && *app.ranks < 1)
+    return refused(where, "-n: invalid number \"" + std::to_string(*app.ranks) + "\": expected 1 or more");
   if (std::ranges::any_of(app.argv, has_nul) || has_nul(app.wdir)) {
-    return refused(where, "a NUL byte in an argument or directory, which no program can be given");
+    return refused(where, "invalid NUL byte in an argument or directory");
   }
   for (const EnvSetting& setting : app.env) {
     if (setting.name.empty() || setting.name.find('=') != std::string::npos || has_nul(setting.name)) {
-      return refused(where, "-x " + escaped(setting.name) + ": not a name for a variable");
+      return refused(where, "-x: invalid variable name \"" + escaped(setting.name) + "\"");
     }
     if (setting.value && has_nul(*setting.value))
-      return refused(where, "-x " + setting.name + ": a NUL byte in the value");
+      return refused(where, "-x " + setting.name + ": invalid NUL byte in the value");
   }
   return std::nullopt;
 }
 
-/// With a rank table every program's device is the table's.
+/// With a rank table, all programs get their devices from the table.
 std::optional<Error> refuse_beside_table(const Request& request) {
   const auto& frameworks = request.frameworks;
   if (!request.rank_table || std::ranges::find(frameworks, Framework::openmpi) == frameworks.end()) return std::nullopt;
-  return Error{.where = "--rank-table",
-               .what = "does not go with --env-for openmpi",
-               .why = "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK, whatever the table says",
-               .hint = "leave one of them out"};
+  return Error{.where = "",
+               .what = "--rank-table conflicts with --env-for openmpi",
+               .why = "MindSpore would set DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK, not to the value of the table",
+               .hint = "remove one of them"};
 }
 
 std::optional<Error> check(const Request& request, const Allocation& allocation) {
-  if (request.apps.empty()) return refused({}, "no program to run");
+  if (request.apps.empty()) return refused({}, "missing program");
   for (const AppRequest& app : request.apps) {
     if (auto error = check_app(app)) return error;
     if (app.wdir.empty() && request.cwd.empty()) {
-      return refused({}, "the working directory is gone", "cd to a directory that exists, or name one with -wdir");
+      return refused({}, "the working directory does not exist",
+                     "run dlaunch in an existing directory, or set a directory with -wdir");
     }
   }
   int pools = 0;
@@ -71,22 +74,23 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
     const auto open =
         std::ranges::count_if(request.apps, [&](const AppRequest& app) { return !app.ranks && app.pool == pool; });
     if (open <= 1 || request.in_rounds) continue;
-    return refused({}, std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs have no -n",
-                   "give -n to each program; one at most may go without and takes what is left");
+    return refused({},
+                   "missing -n of " + std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs",
+                   "set -n for each program; one program without -n uses the remaining slots");
   }
-  if (allocation.hosts.empty()) return refused({}, "no host to run on");
+  if (allocation.hosts.empty()) return refused({}, "missing host");
   if (auto error = refuse_combination(request.frameworks, request.visible)) return error;
   return refuse_beside_table(request);
 }
 
-/// -n devices is no leave to take CPUs instead. Other launchers' lines mean it, too, and have other names for it.
+/// -n devices must not fall back to CPUs. Other launchers' lines mean the same with other options.
 std::optional<Error> refuse_without_devices(const Request& request, const Allocation& allocation) {
   if (std::ranges::none_of(request.apps, &AppRequest::for_devices)) return std::nullopt;
   const auto without = std::ranges::find_if(allocation.hosts, [](const Host& host) { return host.devices.empty(); });
   if (without == allocation.hosts.end()) return std::nullopt;
-  return refused("devices", "none was found on " + escaped(without->name) + ", and there is to be a rank for each",
-                 "give the number of ranks, with -n N or as the launcher of this line has it; "
-                 "DLAUNCH_FAKE_DEVICES=N acts as if there were N");
+  return refused("devices", "not found on " + escaped(without->name) + ": this command starts one rank per device",
+                 "set the number of ranks with -n N or with the option of this launcher; "
+                 "DLAUNCH_FAKE_DEVICES=N adds N fake devices");
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {
@@ -95,7 +99,7 @@ size_t bytes_of(const std::vector<std::string>& words) {
   return bytes;
 }
 
-/// Refuses what no Linux executes before anything starts, and long before a frame is too small for it.
+/// Rejects arguments above the limit of Linux before a rank starts. The limit is far below the size of a frame.
 std::optional<Error> refuse_too_long(const Plan& plan) {
   size_t most_of_host = 0;
   for (const PlannedHost& host : plan.hosts) most_of_host = std::max(most_of_host, bytes_of(host.host.env));
@@ -104,9 +108,9 @@ std::optional<Error> refuse_too_long(const Plan& plan) {
     const size_t bytes = bytes_of(app.argv) + bytes_of(app.env) + app.wdir.size() + most_of_host;
     if (bytes <= kMostArguments) continue;
     const auto longest = std::ranges::max_element(app.env, {}, &std::string::size);
-    std::string what = "its arguments and environment are " + std::to_string(bytes) + " bytes, more than the " +
-                       std::to_string(kMostArguments) + " that Linux gives a program";
-    std::string hint = "hand large data over in a file";
+    std::string what = "arguments and environment too large: " + std::to_string(bytes) +
+                       " bytes, the limit of Linux is " + std::to_string(kMostArguments);
+    std::string hint = "put large data into a file";
     if (longest != app.env.end()) hint += "; the longest variable is " + escaped(variable_name(*longest));
     return refused(shorten(escaped(app.argv.front()), kNameColumns), std::move(what), std::move(hint));
   }
@@ -139,7 +143,7 @@ void add_apps(Plan& plan, const Request& request, const Allocation& allocation, 
   }
 }
 
-/// Adds the hosts that get ranks. Returns the index there of each of the allocation's hosts, or -1.
+/// Adds the hosts with ranks. Returns the new index of each host of the allocation, or -1.
 std::vector<int> add_hosts(Plan& plan, const Allocation& allocation, const std::vector<int>& ranks_per_host) {
   std::vector<int> places(ranks_per_host.size(), -1);
   for (size_t i = 0; i < ranks_per_host.size(); ++i) {
@@ -157,7 +161,7 @@ void add_spare(Plan& plan, const Allocation& allocation, const std::vector<int>&
     const bool closed = host.max_slots == 0 || (host.slots == 0 && !host.slots_unknown && host.devices.empty());
     if (ranks_per_host[i] > 0 || closed) continue;
     plan.spare.push_back(host);
-    if (host.slots_unknown) plan.spare.back().slots = 1;  // a spare host is not asked for its slots
+    if (host.slots_unknown) plan.spare.back().slots = 1;  // dlaunch does not ask a spare host for its slots
   }
 }
 
@@ -186,7 +190,7 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
-/// A dynamic cluster counts its ranks' devices by itself, so the planned ones must be all devices of the host.
+/// A dynamic cluster counts its ranks' devices by itself, so the planned devices must be all devices of the host.
 bool means_devices_of_host(const Request& request, const Allocation& allocation) {
   return request.visible == Visible::unchanged &&
          std::ranges::find(request.frameworks, Framework::mindspore_dynamic) != request.frameworks.end() &&

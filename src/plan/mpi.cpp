@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 5> kNames = {"MPI_LOCALRANKID", "MPI_LOCA
                                                     "MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "PMI2_CONNECT_TO_SERVER",
                                                     "PMI2_SUN_PATH"};
 
-/// Sets the variable unless -x did: that value is the user's.
+/// Sets the variable unless -x did: -x has priority.
 void set(std::vector<std::string>& environment, const App& app, std::string_view name, int value) {
   if (std::ranges::find(app.chosen, name) != app.chosen.end()) return;
   environment.push_back(std::string(name) + '=' + std::to_string(value));
@@ -30,9 +30,9 @@ void set_own(Rank& rank, const App& app, int here) {
 
 }  // namespace
 
-/// Horovod would take these variables for a real MPI to use, where --env-for sets it up to do without one. Whoever
-/// asked for the variables of one library's launcher gets none of the other's: a program that finds both takes itself
-/// for a rank of either, or of none.
+/// With Horovod, serves no MPI unless requested: Horovod would use these variables to run on MPI, but --env-for
+/// configures Horovod without MPI. With the variables of one MPI library, serves only this library: a program with both
+/// sets could join the wrong one, or neither.
 Mpi chosen_mpi(const Request& request) {
   const auto asked_for = [&](Framework one) {
     return std::ranges::find(request.frameworks, one) != request.frameworks.end();
@@ -53,7 +53,7 @@ void add_mpi(Plan& plan, Mpi mpi) {
   if (mpi == Mpi::none || mpi == Mpi::pmix) return;
   for (App& app : plan.apps) {
     for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
-      if (environment->empty()) continue;  // none of its ranks is on another host
+      if (environment->empty()) continue;  // all its ranks are on this host
       set(*environment, app, "PMI_FD", kPmiFd);
       set(*environment, app, "PMI_SIZE", static_cast<int>(plan.ranks.size()));
     }

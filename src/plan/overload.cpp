@@ -10,7 +10,7 @@
 namespace dlaunch::plan {
 namespace {
 
-constexpr size_t kMostRows = 16;  // a refusal must be readable at a glance even with a thousand hosts
+constexpr size_t kMostRows = 16;  // the message must stay short with a thousand hosts
 
 int devices(const Host& host) { return static_cast<int>(host.devices.size()); }
 bool crowds_devices(const Host& host, int ranks) { return devices(host) > 0 && ranks > devices(host); }
@@ -18,7 +18,7 @@ bool crowds_slots(const Host& host, int ranks) {
   return !host.slots_unknown && ranks > std::max(host.slots, host.cpus);
 }
 
-/// -N puts ranks on hosts whose slots nobody gave, and a resource manager's tasks may share devices.
+/// -N also places ranks on hosts without slots from the user; tasks of a resource manager may share devices.
 bool lacks_devices(const Host& host, int ranks) {
   const bool shared = host.cpus > 0 && host.slots > devices(host);
   return crowds_devices(host, ranks) && !host.slots_unknown && !shared;
@@ -36,7 +36,7 @@ std::vector<size_t> crowded_hosts(const Allocation& allocation, const std::vecto
 
 std::string table(const Allocation& allocation, const std::vector<size_t>& hosts, const std::vector<int>& ranks) {
   std::vector<std::vector<std::string>> rows = {
-      {"host", allocation.slots_are_limits ? "slots" : "cpus", "from", "devices", "from", "asked"}};
+      {"host", allocation.slots_are_limits ? "slots" : "cpus", "from", "devices", "from", "requested"}};
   for (const size_t i : hosts) {
     if (rows.size() > kMostRows) break;
     const Host& host = allocation.hosts[i];
@@ -53,23 +53,24 @@ std::string table(const Allocation& allocation, const std::vector<size_t>& hosts
 }
 
 Error refusal(const Allocation& allocation, const std::vector<int>& ranks, Crowds crowds, std::string_view thing) {
-  const auto asked = std::accumulate(ranks.begin(), ranks.end(), 0L);
-  long there = 0;
-  for (const Host& host : allocation.hosts) there += crowds == lacks_devices ? devices(host) : host.slots;
+  const auto requested = std::accumulate(ranks.begin(), ranks.end(), 0L);
+  long available = 0;
+  for (const Host& host : allocation.hosts) available += crowds == lacks_devices ? devices(host) : host.slots;
   Error error;
   error.what = "more ranks than " + std::string(thing) + "s";
-  error.why = count(asked, "rank") + " asked, " + count(there, thing) + " there" +
+  error.why = count(requested, "rank") + " requested, " + count(available, thing) + " available" +
               table(allocation, crowded_hosts(allocation, ranks, crowds), ranks);
   error.hint = "add --oversubscribe to let ranks share " + std::string(thing) + "s";
   return error;
 }
 
-/// "8 ranks on 2 CPUs (affinity mask)" for one host; the first host's text and their number for several.
+/// "8 ranks on 2 CPUs (affinity mask)" for one host; for several hosts, the text of the first host and the number of
+/// the others.
 std::string describe(const std::vector<size_t>& hosts, const Allocation& allocation,
                      const std::function<std::string(size_t)>& one) {
   if (allocation.hosts.size() == 1) return one(0);
   std::string text = escaped(allocation.hosts[hosts.front()].name) + ": " + one(hosts.front());
-  if (hosts.size() > 1) text += ", and likewise on " + count(static_cast<long>(hosts.size()) - 1, "more host");
+  if (hosts.size() > 1) text += ", also on " + count(static_cast<long>(hosts.size()) - 1, "more host");
   return text;
 }
 
@@ -77,7 +78,7 @@ std::string describe(const std::vector<size_t>& hosts, const Allocation& allocat
 
 std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const std::vector<int>& ranks_per_host,
                                            long ranks) {
-  std::vector<std::vector<std::string>> rows = {{"host", "max_slots", "from", "asked"}};
+  std::vector<std::vector<std::string>> rows = {{"host", "max_slots", "from", "requested"}};
   long placed = 0;
   for (size_t i = 0; i < ranks_per_host.size(); ++i) {
     placed += ranks_per_host[i];
@@ -91,11 +92,11 @@ std::optional<Error> refuse_over_max_slots(const Allocation& allocation, const s
   if (rows.size() == 1 && placed == ranks) return std::nullopt;
   Error error;
   error.what = "more ranks than max_slots allows";
-  error.why = count(ranks, "rank") + " asked";
-  if (placed < ranks) error.why += ", " + std::to_string(placed) + " fit";
+  error.why = count(ranks, "rank") + " requested";
+  if (placed < ranks) error.why += ", " + std::to_string(placed) + " placed";
   if (rows.size() > 1) error.why += "\n" + aligned(rows, "  ");
   if (error.why.ends_with('\n')) error.why.pop_back();
-  error.hint = "ask for fewer ranks, name more hosts, or raise max_slots";
+  error.hint = "start fewer ranks, add hosts, or set a larger max_slots";
   return error;
 }
 
@@ -120,7 +121,7 @@ std::vector<std::string> overload_remarks(const Allocation& allocation, const st
     remarks.push_back(
         describe(hosts, allocation,
                  [&](size_t i) { return rank_count(i) + " on " + count(devices(allocation.hosts[i]), "device"); }) +
-        ": they will share devices");
+        ": ranks share devices");
   }
   if (const auto hosts = crowded_hosts(allocation, ranks_per_host, crowds_slots);
       !hosts.empty() && !allocation.slots_are_limits) {
@@ -130,7 +131,7 @@ std::vector<std::string> overload_remarks(const Allocation& allocation, const st
                                  return rank_count(i) + " on " + count(host.slots, "CPU") + " (" +
                                         escaped(host.slots_from) + ")";
                                }) +
-                      ": they will share cores");
+                      ": ranks share cores");
   }
   return remarks;
 }

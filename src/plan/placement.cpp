@@ -7,7 +7,8 @@
 namespace dlaunch::plan {
 namespace {
 
-/// Deals out at most `ranks` ranks one by one and returns their hosts, each of which gets no more than its count.
+/// Places at most `ranks` ranks one by one on the hosts in turn, and returns their hosts. A host gets at most its
+/// count.
 std::vector<int> deal(std::vector<int> counts, int ranks) {
   std::vector<int> order;
   std::vector<size_t> open;
@@ -25,21 +26,21 @@ std::vector<int> deal(std::vector<int> counts, int ranks) {
   return order;
 }
 
-/// Adds `extra` ranks in rounds: each host gets an equal part, the first ones the remainder; full hosts drop out.
+/// Adds `extra` ranks in rounds: all hosts get an equal part, the first hosts the remainder; full hosts get no more.
 void add_evenly(std::vector<int>& counts, const std::vector<int>& capacity, int extra, const std::vector<int>& most) {
   const bool all = std::ranges::all_of(capacity, [](int c) { return c == 0; });
   std::vector<size_t> takers;
   for (size_t host = 0; host < capacity.size(); ++host) {
     if (all || capacity[host] > 0) takers.push_back(host);
   }
-  const auto room = [&](size_t host) { return most.empty() ? extra : std::max(0, most[host] - counts[host]); };
+  const auto available = [&](size_t host) { return most.empty() ? extra : std::max(0, most[host] - counts[host]); };
   while (extra > 0) {
-    std::erase_if(takers, [&](size_t host) { return room(host) == 0; });
+    std::erase_if(takers, [&](size_t host) { return available(host) == 0; });
     if (takers.empty()) return;
     const int each = extra / static_cast<int>(takers.size());
     const size_t remainder = static_cast<size_t>(extra % static_cast<int>(takers.size()));
     for (size_t i = 0; i < takers.size(); ++i) {
-      const int mine = std::min(room(takers[i]), each + (i < remainder ? 1 : 0));
+      const int mine = std::min(available(takers[i]), each + (i < remainder ? 1 : 0));
       counts[takers[i]] += mine;
       extra -= mine;
     }
@@ -54,26 +55,26 @@ std::vector<int> capacities(const Allocation& allocation, bool only_devices) {
   for (const Host& host : allocation.hosts) {
     const int devices = static_cast<int>(host.devices.size());
     const bool limited = allocation.slots_are_limits && !host.slots_unknown;
-    int room = devices;
+    int available = devices;
     if (devices == 0) {
-      room = only_devices ? 0 : std::max(host.slots, 0);
+      available = only_devices ? 0 : std::max(host.slots, 0);
     } else if (limited && host.cpus > 0) {
-      room = std::max(host.slots, 0);  // a resource manager's, and its tasks may share devices
+      available = std::max(host.slots, 0);  // from a resource manager, and its tasks may share devices
     } else if (limited) {
-      room = std::clamp(host.slots, 0, devices);
+      available = std::clamp(host.slots, 0, devices);
     }
-    capacity.push_back(std::min(room, host.max_slots.value_or(room)));
+    capacity.push_back(std::min(available, host.max_slots.value_or(available)));
   }
   return capacity;
 }
 
 std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, int ranks,
                                 const std::vector<int>& most) {
-  const long room = std::accumulate(capacity.begin(), capacity.end(), 0L);
+  const long available = std::accumulate(capacity.begin(), capacity.end(), 0L);
   std::vector<int> counts(capacity.size(), 0);
-  if (ranks >= room) {
+  if (ranks >= available) {
     counts = capacity;
-    if (ranks > room) add_evenly(counts, capacity, static_cast<int>(ranks - room), most);
+    if (ranks > available) add_evenly(counts, capacity, static_cast<int>(ranks - available), most);
   } else if (map_by == MapBy::node) {
     for (const int host : deal(capacity, ranks)) ++at_index(counts, host);
   } else {
@@ -88,8 +89,8 @@ std::vector<int> ranks_per_host(MapBy map_by, const std::vector<int>& capacity, 
 std::vector<int> hosts_in_rounds(const std::vector<int>& capacity, int ranks) {
   std::vector<int> hosts;
   for (size_t host = 0; hosts.size() < static_cast<size_t>(ranks); host = (host + 1) % capacity.size()) {
-    const size_t room = static_cast<size_t>(ranks) - hosts.size();
-    hosts.insert(hosts.end(), std::min(room, static_cast<size_t>(capacity[host])), static_cast<int>(host));
+    const size_t available = static_cast<size_t>(ranks) - hosts.size();
+    hosts.insert(hosts.end(), std::min(available, static_cast<size_t>(capacity[host])), static_cast<int>(host));
   }
   return hosts;
 }

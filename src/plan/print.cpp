@@ -22,12 +22,13 @@ std::string program(const std::vector<std::string>& argv) {
   for (const std::string& word : argv) {
     if (!text.empty()) text += ' ';
     text += shell_quote(word);
-    if (text.size() > 8 * kProgramColumns) break;  // enough to fill the columns, however many megabytes follow
+    // enough to fill the columns; limits the work for arguments of many megabytes
+    if (text.size() > 8 * kProgramColumns) break;
   }
   return shorten(escaped(text), kProgramColumns);
 }
 
-/// The devices in the order of use: as ranges where that is ascending, else one by one.
+/// The devices in the order of use: as ranges if ascending, else one by one.
 std::string device_list(const std::vector<int>& devices) {
   if (std::ranges::is_sorted(devices)) return fold_ints({devices.begin(), devices.end()});
   std::string text;
@@ -37,7 +38,7 @@ std::string device_list(const std::vector<int>& devices) {
 
 std::string host_line(const Host& host) {
   std::string text = escaped(host.name) + ": ";
-  text += host.slots_unknown ? "slots not known yet" : count(static_cast<size_t>(std::max(host.slots, 0)), "slot");
+  text += host.slots_unknown ? "unknown slots" : count(static_cast<size_t>(std::max(host.slots, 0)), "slot");
   if (!host.slots_from.empty()) text += " (" + escaped(host.slots_from) + ")";
   if (host.devices.empty()) return text + ", no devices";
   return text + ", " + std::string(to_string(host.device_kind)) + " " +
@@ -49,8 +50,8 @@ std::string binding_line(const BindingRequest& binding) {
   if (binding.bind_to == BindTo::device) return "to the cores near its device";
   return "to " + std::string(to_string(binding.bind_to)) + ", mapped by " + std::string(to_string(binding.map_by)) +
          ", ranked by " + std::string(to_string(binding.rank_by)) +
-         (binding.cores_per_rank == kEqualShare ? ", an equal share of the cores a rank" : "") +
-         (binding.cores_per_rank > 1 ? ", " + std::to_string(binding.cores_per_rank) + " cores a rank" : "");
+         (binding.cores_per_rank == kEqualShare ? ", an equal share of the cores per rank" : "") +
+         (binding.cores_per_rank > 1 ? ", " + std::to_string(binding.cores_per_rank) + " cores per rank" : "");
 }
 
 bool one_directory(const Plan& plan) {
@@ -70,7 +71,7 @@ std::string header(const Plan& plan) {
     rows.push_back({"binding", binding_line(plan.binding)});
   if (plan.sidecar) {
     const Host& host = plan.host(plan.sidecar->host).host;
-    rows.push_back({"beside", "a " + plan.sidecar->name + " on " + escaped(host.name)});
+    rows.push_back({"sidecar", "a " + plan.sidecar->name + " on " + escaped(host.name)});
   }
   if (plan.rank_table) rows.push_back({"rank table", escaped(plan.rank_table->name)});
   std::string title = "notes";
@@ -134,8 +135,8 @@ std::string variables(const Plan& plan) {
     if (both == last) continue;
     const std::string whose =
         plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank) + " on";
-    text += "\nvariables of " + whose + ", a value for each:\n" + wrapped(own, "  ", kTextColumns);
-    text += "variables of " + whose + ", the same for all:\n" + wrapped(mine, "  ", kTextColumns);
+    text += "\nvariables of " + whose + ", one value per rank:\n" + wrapped(own, "  ", kTextColumns);
+    text += "variables of " + whose + ", same value for all ranks:\n" + wrapped(mine, "  ", kTextColumns);
     std::vector<std::string> withheld;
     if (!app.env_elsewhere.empty()) {
       std::ranges::set_difference(sorted(mine), sorted(names(app.env_elsewhere)), std::back_inserter(withheld));

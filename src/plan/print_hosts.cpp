@@ -20,7 +20,7 @@ std::string devices_text(const Host& host) {
          escaped(host.devices_from) + ")";
 }
 
-/// What the user said about reaching the host; the ssh configuration decides the rest.
+/// The user's settings for the connection to the host; the ssh configuration adds the others.
 std::string way_text(const Host& host) {
   if (host.local) return "this machine";
   const Reach& reach = host.reach;

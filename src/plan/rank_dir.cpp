@@ -30,7 +30,7 @@ std::string rendered(const std::vector<Piece>& pieces, const Rank& rank, const H
   return name;
 }
 
-/// Absolute, without ".", ".." and a final slash, because dlaunch's own files there are found by their names.
+/// Absolute, without ".", ".." and a final slash: dlaunch finds its own files there by name.
 std::string directory(const std::string& base, const std::string& name) {
   std::string path = (std::filesystem::path(base) / name).lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -40,18 +40,18 @@ std::string directory(const std::string& base, const std::string& name) {
 Error shared(int one, const Rank& other, const std::string& path, const std::vector<Piece>& pieces) {
   const bool by_host = has_field(pieces, "local_rank") && !has_field(pieces, "host");
   return {.where = std::string(kOption),
-          .what = "ranks " + std::to_string(one) + " and " + std::to_string(other.rank) + " would both run in " +
-                  escaped(path),
+          .what = "duplicate directory \"" + escaped(path) + "\": ranks " + std::to_string(one) + " and " +
+                  std::to_string(other.rank),
           .why = "",
           .hint = by_host ? "add {host} to the template" : "add {rank} to the template"};
 }
 
-/// The directory would be emptied with the working directory in it.
+/// dlaunch would remove the content of the directory, including the working directory.
 Error too_high(const std::string& path) {
   return {.where = std::string(kOption),
-          .what = escaped(path) + " is the working directory, or has it in it",
-          .why = "a rank's directory is emptied when the next job starts",
-          .hint = "name one below it: 'device{rank}'"};
+          .what = escaped(path) + " is the working directory or contains the working directory",
+          .why = "the next job removes the content of this directory",
+          .hint = "use a subdirectory: 'device{rank}'"};
 }
 
 bool holds(const std::string& dir, const std::string& base) {
@@ -66,7 +66,7 @@ void add_directory_variable(const App& app, Rank& rank) {
 
 Result<void> check_rank_dir(std::string_view text) {
   if (text.empty() || text.find('\0') != std::string_view::npos) {
-    return fail({.where = "", .what = "names no directory", .why = "", .hint = "write --rank-dir 'device{rank}'"});
+    return fail({.where = "", .what = "missing directory", .why = "", .hint = "write --rank-dir 'device{rank}'"});
   }
   return parse(text).map([](const auto&) {});
 }

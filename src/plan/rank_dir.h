@@ -1,4 +1,4 @@
-// A directory of its own for each rank (--rank-dir). Pure: names only; agent/rank_dirs.h makes the directories.
+// Names a directory for each rank (--rank-dir). Pure; agent/rank_dirs.h makes the directories.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace dlaunch::plan {
 
-/// Checks the template for cli.
+/// Checks the template of the command line.
 Result<void> check_rank_dir(std::string_view text);
 
-/// Sets every rank's Rank::dir, and PWD, from the template, below its program's directory. An Error when two ranks
-/// would share one, even on two hosts, whose home may be the same.
+/// Sets Rank::dir and PWD of every rank from the template, below the directory of the rank's program. An Error if two
+/// ranks would share a directory, even on two hosts: their home may be the same.
 std::optional<Error> add_rank_dirs(Plan& plan, std::string_view text);
 
 }  // namespace dlaunch::plan

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHostVariable = "DLAUNCH_HOST";
 
-/// Forgets the list's entries that name hosts which are not there any more.
+/// Removes the entries for hosts that are no longer in the allocation.
 void drop_from(std::vector<int>& hosts, size_t count) {
   std::erase_if(hosts, [&](int host) { return static_cast<size_t>(host) >= count; });
 }
@@ -32,15 +32,19 @@ bool has_replacements(const Request& request, const Allocation& allocation) {
 
 Result<std::vector<Host>> take_replacements(const Request& request, Allocation& allocation) {
   const auto spares = std::max(static_cast<size_t>(request.spares), marked(allocation));
-  const auto refuse = [&](std::string why, std::string hint) {
+  const auto refuse = [&](std::string what, std::string why, std::string hint) {
     return fail({.where = request.spares > 0 ? "--spares " + std::to_string(request.spares) : "spare hosts",
-                 .what = "cannot be had",
+                 .what = std::move(what),
                  .why = std::move(why),
                  .hint = std::move(hint)});
   };
-  if (!allocation.pools.empty()) return refuse("each program has hosts of its own", "name the hosts once, for all");
+  if (!allocation.pools.empty())
+    return refuse("not supported", "each program has its own hosts", "write the hosts once, for all programs");
   if (allocation.hosts.size() <= spares) {
-    return refuse("the job has " + count(allocation.hosts.size(), "host"), "name more hosts, or ask for fewer spares");
+    return refuse(
+        "not enough hosts",
+        "the job has " + count(allocation.hosts.size(), "host") + " and needs at least " + std::to_string(spares + 1),
+        "add hosts, or set fewer spares");
   }
   const auto first = allocation.hosts.end() - static_cast<std::ptrdiff_t>(spares);
   std::vector<Host> taken(std::make_move_iterator(first), std::make_move_iterator(allocation.hosts.end()));

@@ -1,5 +1,4 @@
-// Spare hosts, those of --spares and those that a hostfile calls so: which they are, and how one takes a lost host's
-// ranks. PURE.
+// Chooses spare hosts (--spares and `spare` in a hostfile), and moves the ranks of a lost host to a spare host. Pure.
 #pragma once
 
 #include <optional>
@@ -12,16 +11,16 @@
 
 namespace dlaunch::plan {
 
-/// Whether hosts of the allocation are to be kept free.
+/// Whether the job keeps hosts of the allocation free.
 bool has_replacements(const Request& request, const Allocation& allocation);
 
-/// Takes the spare hosts out of the allocation: the last `request.spares`, and at least those that the hostfile calls
-/// spare, which are the last ones. An Error where too few are left, or where each program has hosts of its own.
+/// Removes the spare hosts from the allocation and returns them: the last `request.spares` hosts, or more if the
+/// hostfile marks more (marked hosts are last). An Error if too few hosts remain, or if programs have separate hosts.
 Result<std::vector<Host>> take_replacements(const Request& request, Allocation& allocation);
 
-/// Gives the ranks of a host to the first of the plan's replacements that has the same devices, and is `usable` by its
-/// index: they keep all that they have but the host's name. Returns that index, which the later ones move down to; none
-/// where no replacement fits.
+/// Moves the ranks of a host to the first of the plan's replacements with the same devices and `usable[index]`. The
+/// ranks keep all values except the name of the host. Returns the former index of the replacement; later
+/// indices decrease by one. nullopt without a matching replacement.
 std::optional<int> replace_host(Plan& plan, int host, int round, const std::vector<bool>& usable);
 
 }  // namespace dlaunch::plan

@@ -17,7 +17,7 @@ using Of = SlotRange::Of;
 using Cpus = std::set<std::uint32_t>;
 
 constexpr long kLast = (1L << 16) - 1;
-constexpr size_t kMostLetters = 4096;  // it is sent to the host as it is
+constexpr size_t kMostLetters = 4096;  // dlaunch sends the text to the host unchanged
 
 std::optional<std::pair<int, int>> parse_range(std::string_view word) {
   const size_t dash = word.find('-');
@@ -27,7 +27,7 @@ std::optional<std::pair<int, int>> parse_range(std::string_view word) {
   return std::pair{static_cast<int>(*first), static_cast<int>(*last)};
 }
 
-/// Reads one word between commas; a word without a socket continues with that of the word before.
+/// Reads one word between commas. A word without a socket uses the socket of the word before.
 class Words {
  public:
   bool take(std::string_view word) {
@@ -71,7 +71,7 @@ class Words {
 
 std::string numbers(const Cpus& cpus) { return fold_ints({cpus.begin(), cpus.end()}); }
 
-/// Cores of a socket or of the host, each with its threads, in the order of the hardware.
+/// Cores of a socket or of the host, each with its threads, in hardware order.
 using Cores = std::vector<Cpus>;
 
 Cores cores_of(const Topology& whole, std::optional<int> socket) {
@@ -90,16 +90,17 @@ class Lookup {
  public:
   Lookup(const Topology& whole, const Cpus& allowed) : whole_(whole), allowed_(allowed) {}
 
-  /// Adds the range to `found`, or returns why it cannot.
+  /// Adds the range to `found`, or returns the reason for an error.
   std::optional<std::string> add(const SlotRange& range) {
     if (range.of == Of::threads) return add_threads(range);
     const bool of_socket = range.of == Of::socket;
     const std::string where = of_socket ? " of socket " + std::to_string(range.socket) : "";
     const Cores cores = cores_of(whole_, of_socket ? std::optional(range.socket) : std::nullopt);
-    if (cores.empty()) return "there is no socket " + std::to_string(range.socket) + ": " + sockets();
+    if (cores.empty()) return "unknown socket \"" + std::to_string(range.socket) + "\": the host has " + sockets();
     const int last = range.last == kAllCores ? static_cast<int>(cores.size()) - 1 : range.last;
     if (static_cast<size_t>(last) >= cores.size()) {
-      return "there is no core " + std::to_string(last) + where + ": it has " + std::to_string(cores.size());
+      return "unknown core \"" + std::to_string(last) + "\"" + where + ": the " + (of_socket ? "socket" : "host") +
+             " has " + count(cores.size(), "core");
     }
     for (int core = range.first; core <= last; ++core) {
       if (!take(at_index(cores, core))) return not_allowed("core " + std::to_string(core) + where);
@@ -111,11 +112,12 @@ class Lookup {
 
  private:
   std::optional<std::string> add_threads(const SlotRange& range) {
-    Cpus there;
-    for (const Pu& pu : whole_.pus) there.insert(pu.os_index);
+    Cpus all;
+    for (const Pu& pu : whole_.pus) all.insert(pu.os_index);
     for (int thread = range.first; thread <= range.last; ++thread) {
       const auto cpu = static_cast<std::uint32_t>(thread);
-      if (!there.contains(cpu)) return "there is no CPU " + std::to_string(thread) + ": it has " + numbers(there);
+      if (!all.contains(cpu))
+        return "unknown CPU \"" + std::to_string(thread) + "\": the host has CPUs " + numbers(all);
       if (!take({cpu})) return not_allowed("CPU " + std::to_string(thread));
     }
     return std::nullopt;
@@ -132,13 +134,13 @@ class Lookup {
   }
 
   std::string not_allowed(const std::string& thing) const {
-    return thing + " may not be used: " + (allowed_.empty() ? "no CPU may" : "CPUs " + numbers(allowed_) + " may");
+    return thing + " is not allowed (allowed CPUs: " + (allowed_.empty() ? "none" : numbers(allowed_)) + ")";
   }
 
   std::string sockets() const {
     std::set<int> ids;
     for (const Pu& pu : whole_.pus) ids.insert(pu.socket);
-    return "it has " + std::to_string(ids.size());
+    return count(ids.size(), "socket");
   }
 
   const Topology& whole_;
@@ -149,7 +151,7 @@ class Lookup {
 
 Result<std::vector<SlotRange>> parse_slot_list(std::string_view text) {
   if (text.size() > kMostLetters) {
-    return fail({.where = {}, .what = "the list of CPUs is too long", .why = {}, .hint = "write ranges: slot=0-127"});
+    return fail({.where = {}, .what = "list of CPUs too long", .why = {}, .hint = "write ranges: slot=0-127"});
   }
   Words words;
   for (size_t start = 0; start <= text.size();) {
@@ -157,8 +159,8 @@ Result<std::vector<SlotRange>> parse_slot_list(std::string_view text) {
     const std::string_view word = text.substr(start, end - start);
     if (!words.take(word)) {
       return fail({.where = {},
-                   .what = "\"" + std::string(text) + "\" names no CPUs",
-                   .why = word == text ? "" : "\"" + std::string(word) + "\" is none of its forms",
+                   .what = "invalid CPU list \"" + std::string(text) + "\"",
+                   .why = word == text ? "" : "invalid part \"" + std::string(word) + "\"",
                    .hint = "write slot=0-3 for cores, slot=1:0-2 for cores of socket 1, or slot=*"});
     }
     start = end + 1;
@@ -173,9 +175,9 @@ Result<std::vector<std::uint32_t>> cpus_of_slots(const Topology& whole, const st
   for (const SlotRange& range : ranges) {
     if (auto why = lookup.add(range)) {
       return fail({.where = {},
-                   .what = "cannot bind it to slot=" + std::string(slots),
+                   .what = "cannot bind the rank to slot=" + std::string(slots),
                    .why = *std::move(why),
-                   .hint = "correct its line of the rankfile"});
+                   .hint = "check the line of the rankfile"});
     }
   }
   return std::vector<std::uint32_t>(lookup.found.begin(), lookup.found.end());

@@ -27,28 +27,30 @@ bool is_too_long(std::string_view text) { return text.size() >= kLongestWord; }
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 std::optional<Error> check_app(const SpawnApp& app) {
-  if (app.argv.empty() || app.argv.front().empty()) return refused("no program was named");
-  if (app.ranks < 1) return refused(std::to_string(app.ranks) + " processes were asked for");
+  if (app.argv.empty() || app.argv.front().empty()) return refused("missing program");
+  if (app.ranks < 1)
+    return refused("invalid number of processes \"" + std::to_string(app.ranks) + "\"", "expected 1 or more");
   if (std::ranges::any_of(app.argv, has_nul) || has_nul(app.wdir) || std::ranges::any_of(app.env, has_nul)) {
-    return refused("a NUL byte in an argument, directory or variable");
+    return refused("invalid NUL byte in an argument, directory or variable");
   }
   if (std::ranges::any_of(app.argv, is_too_long) || is_too_long(app.wdir) ||
       std::ranges::any_of(app.env, is_too_long)) {
-    return refused("an argument, directory or variable of " + std::to_string(kLongestWord) + " bytes or more");
+    return refused("argument, directory or variable too long: " + std::to_string(kLongestWord) + " bytes or more");
   }
   for (const std::string& entry : app.env) {
     const size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0) return refused("env " + escaped(entry) + " is not NAME=VALUE");
+    if (equals == std::string::npos || equals == 0)
+      return refused("invalid variable \"" + escaped(entry) + "\"", "expected NAME=VALUE");
   }
   return std::nullopt;
 }
 
 std::optional<Error> check(const Plan& plan, const SpawnRequest& request) {
-  if (request.apps.empty()) return refused("no program was named");
-  if (plan.sidecar) return refused("a job with a " + plan.sidecar->name + " beside its ranks cannot grow");
+  if (request.apps.empty()) return refused("missing program");
+  if (plan.sidecar) return refused("not supported: new processes in a job with a " + plan.sidecar->name);
   if (request.apps.size() > kMostPrograms) {
-    return refused(std::to_string(request.apps.size()) + " programs at once were asked for",
-                   std::to_string(kMostPrograms) + " are the most");
+    return refused("invalid number of programs \"" + std::to_string(request.apps.size()) + "\"",
+                   "expected at most " + std::to_string(kMostPrograms));
   }
   long total = 0;
   for (const SpawnApp& app : request.apps) {
@@ -56,13 +58,12 @@ std::optional<Error> check(const Plan& plan, const SpawnRequest& request) {
     total += app.ranks;
   }
   if (total > kMostSpawned) {
-    return refused(std::to_string(total) + " processes at once were asked for",
-                   std::to_string(kMostSpawned) + " are the most");
+    return refused("invalid number of processes \"" + std::to_string(total) + "\"",
+                   "expected at most " + std::to_string(kMostSpawned));
   }
   const int first = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
   if (static_cast<long>(plan.ranks.size()) - first + total > kMostEverSpawned) {
-    return refused("the job has spawned " + std::to_string(kMostEverSpawned) + " processes already, or would",
-                   "that is the limit");
+    return refused("too many spawned processes", "the limit is " + std::to_string(kMostEverSpawned) + " per job");
   }
   return std::nullopt;
 }
@@ -73,14 +74,14 @@ bool is_named(const Host& host, std::string_view name) {
 
 bool is_usable(const Plan& plan, size_t host) { return host >= plan.hosts.size() || !plan.hosts[host].unreachable; }
 
-/// The hosts that an app may run on, as indices for host_at().
+/// The hosts for an app, as indices for host_at().
 Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app) {
   std::vector<int> hosts;
   for (const std::string& name : app.hosts) {
     size_t host = 0;
     while (host < host_count(plan) && !is_named(host_at(plan, host), name)) ++host;
-    if (host == host_count(plan)) return fail(refused("host " + escaped(name) + " is not one of the job's"));
-    if (!is_usable(plan, host)) return fail(refused("host " + escaped(name) + " could not be reached"));
+    if (host == host_count(plan)) return fail(refused("unknown host \"" + escaped(name) + "\""));
+    if (!is_usable(plan, host)) return fail(refused("cannot connect to " + escaped(name)));
   }
   for (size_t host = 0; host < host_count(plan); ++host) {
     const auto wanted = [&](const std::string& name) { return is_named(host_at(plan, host), name); };
@@ -90,13 +91,13 @@ Result<std::vector<int>> hosts_for(const Plan& plan, const SpawnApp& app) {
   return hosts;
 }
 
-/// The host of the next rank: the one that exceeds its slots least.
+/// The host of the next rank: the host that exceeds its slots least.
 int place(const Plan& plan, const std::vector<int>& hosts, const std::vector<int>& running) {
   const auto beyond = [&](int host) {
     const auto at = static_cast<size_t>(host);
     return std::max(-1, running[at] - host_at(plan, at).slots);
   };
-  return *std::ranges::min_element(hosts, {}, beyond);  // the first of equal ones
+  return *std::ranges::min_element(hosts, {}, beyond);  // the first of equal hosts
 }
 
 std::string directory_for(const Plan& plan, const SpawnRequest& request, const std::string& asked) {
@@ -115,7 +116,7 @@ void replace(std::vector<std::string>& environment, const std::vector<std::strin
   environment.insert(environment.end(), std::move_iterator(added.rbegin()), std::move_iterator(added.rend()));
 }
 
-/// Removes what --env-for told the asker's program, which is not true of the new ranks.
+/// Removes the asker's variables of --env-for: they are wrong for the new ranks.
 void forget_frameworks(const Plan& plan, App& app) {
   if (plan.frameworks.empty()) return;
   for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
@@ -157,7 +158,7 @@ size_t size_of(const std::vector<App>& apps) {
   return size;
 }
 
-/// Adds one rank of the app that comes next.
+/// Adds one rank of the next app.
 void add_rank(const Plan& plan, int host, SpawnPlan& spawned, std::vector<int>& running, std::vector<int>& here) {
   const auto at = static_cast<size_t>(host);
   ++running[at];
@@ -212,9 +213,8 @@ Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std:
     spawned.apps.push_back(std::move(app));
   }
   if (plan.spawned_bytes + size_of(spawned.apps) > kMostSpawnedBytes) {
-    return fail(refused("the job has spawned programs with " + std::to_string(kMostSpawnedBytes >> 20) +
-                            " MiB of words and variables already, or would",
-                        "that is the limit"));
+    return fail(refused("arguments and variables of spawned programs too large",
+                        "the limit is " + std::to_string(kMostSpawnedBytes >> 20) + " MiB per job"));
   }
   if (!spawned.spare.empty()) return spawned;
   add_own(plan, spawned, here);

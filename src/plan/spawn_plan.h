@@ -1,11 +1,11 @@
-// The plan of a world that a rank of the running job asks for (MPI_Comm_spawn), on the allocation's hosts. Pure.
+// Plans a new world for a request of a running rank (MPI_Comm_spawn), on the hosts of the allocation. Pure.
 //
-// - A rank goes to the first host with a free slot, in the plan's order, hosts without ranks last. Where no slot is
-//   free, it goes to the host with the fewest ranks beyond its slots. If the asker names hosts, only these are
-//   considered.
-// - It has the environment of the asker's program, the variables that were asked for, and its own among the new ranks.
-//   It has no device, no binding and nothing of --env-for.
-// - It runs in the directory that was asked for, else in that of the asker's program.
+// - A rank starts on the first host with a free slot, in the plan's order, hosts without ranks last. If no slot is
+//   free, the rank starts on the host with the fewest ranks beyond its slots. If the request names hosts, only these
+//   are considered.
+// - A rank gets the environment of the asker's program, the requested variables, and the variables for its place in the
+//   new world. It has no device, no binding and no variables of --env-for.
+// - A rank runs in the requested directory, else in the directory of the asker's program.
 #pragma once
 
 #include <set>
@@ -17,39 +17,40 @@
 
 namespace dlaunch::plan {
 
-inline constexpr int kMostSpawned = 4096;               ///< in one request
-inline constexpr int kMostEverSpawned = 65536;          ///< in all requests of a job
-inline constexpr size_t kLongestWord = 128u << 10;      ///< execve(2) takes only shorter arguments and variables
-inline constexpr size_t kMostSpawnedBytes = 64u << 20;  ///< of the words and variables of all programs ever spawned
+inline constexpr int kMostSpawned = 4096;               ///< per request
+inline constexpr int kMostEverSpawned = 65536;          ///< per job, in all requests
+inline constexpr size_t kLongestWord = 128u << 10;      ///< execve(2) requires shorter arguments and variables
+inline constexpr size_t kMostSpawnedBytes = 64u << 20;  ///< total arguments and variables of all spawned programs
 
 struct SpawnApp {
   std::vector<std::string> argv;
   int ranks = 1;
-  std::string wdir = {};                ///< relative to that of the asker's program; empty: that one
+  std::string wdir = {};                ///< relative to the directory of the asker's program; empty: this directory
   std::vector<std::string> env = {};    ///< NAME=VALUE; the last entry of a name wins
-  std::vector<std::string> hosts = {};  ///< names of hosts of the job; empty: any
+  std::vector<std::string> hosts = {};  ///< names of hosts of the job; empty: any host
 };
 
 struct SpawnRequest {
-  int asker = 0;  ///< id of the rank that asks
+  int asker = 0;  ///< id of the requesting rank
   std::vector<SpawnApp> apps;
 };
 
-/// A world that was not yet adopted. Its ranks have the next ids.
+/// A world before adopt(). Its ranks have the next ids.
 struct SpawnPlan {
   std::vector<App> apps;
   std::vector<Rank> ranks;
-  std::set<size_t> spare = {};  ///< indices into Plan::spare: connect to them, then plan anew. Empty: ready to adopt
+  /// indices into Plan::spare: connect to these hosts, then plan again. Empty: ready for adopt()
+  std::set<size_t> spare = {};
 };
 
-/// A host of the plan or, behind these, a spare one; `index` is below host_count().
+/// A host of the plan, or a spare host after these; `index` is below host_count().
 const Host& host_at(const Plan& plan, size_t index);
 size_t host_count(const Plan& plan);
 
-/// `running[h]` is the number of ranks that run on host h of the plan now.
+/// `running[h]` is the current number of ranks on host h.
 Result<SpawnPlan> plan_spawn(const Plan& plan, const SpawnRequest& request, std::vector<int> running);
 
-/// Appends these spare hosts to the plan's, in this order.
+/// Appends these spare hosts to the hosts of the plan, in this order.
 void add_hosts(Plan& plan, const std::set<size_t>& spare);
 
 /// Appends the world to the plan. Returns the world's number.

@@ -1,4 +1,4 @@
-// Text laid out for people's terminals: aligned columns, shortened words.
+// Lays out text for terminals: aligned columns, shortened words.
 #pragma once
 
 #include <string>
@@ -7,18 +7,19 @@
 
 namespace dlaunch::plan {
 
-/// The columns that `text` takes: one for each code point, and for each byte that is no UTF-8.
+/// The width of `text` in columns: one per code point, and one per invalid byte of UTF-8.
 size_t columns(std::string_view text);
 
-/// Shortens to `width` columns; "…" marks what was cut off.
+/// Shortens to `width` columns; "…" marks the cut.
 std::string shorten(std::string_view text, size_t width);
 
-inline constexpr size_t kWidestCell = 1024;  ///< in columns: what a host says must not widen every row
+inline constexpr size_t kWidestCell = 1024;  ///< in columns; limits the width of rows with text from a host
 
-/// Lays out rows of equal length in aligned columns. Each line begins with `indent` and ends in a newline.
+/// Lays out rows of equal length in aligned columns. Each line starts with `indent` and ends with a newline.
 std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent);
 
-/// Lays out words in lines of at most `width` columns where they fit. Each begins with `indent` and ends in a newline.
+/// Lays out words in lines of at most `width` columns if possible. Each line starts with `indent` and ends with a
+/// newline.
 std::string wrapped(const std::vector<std::string>& words, std::string_view indent, size_t width);
 
 }  // namespace dlaunch::plan

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::span<const std::string_view, kVisibleVariables.size()> kAll = kVisibleVariables;
 
-/// The variables that the drivers of a host's devices read.
+/// The device variables of the drivers of a host.
 std::span<const std::string_view> variables_for(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::none:
@@ -38,9 +38,9 @@ std::string name_of(const Host& host, int device) {
   return place < host.uuids.size() ? host.uuids[place] : std::to_string(device);
 }
 
-/// The devices of a host's ranks, without repetition, in the order of local ranks.
+/// The devices of a host's ranks, without duplicates, in the order of local ranks.
 std::vector<int> devices_of(const Plan& plan, const PlannedHost& planned) {
-  const size_t most = std::min(planned.ranks.size(), planned.host.devices.size());  // further ranks share them
+  const size_t most = std::min(planned.ranks.size(), planned.host.devices.size());  // more ranks share them
   std::vector<int> devices;
   for (size_t i = 0; i < most; ++i) devices.push_back(*plan.rank(planned.ranks[i]).device);
   return devices;
@@ -79,7 +79,7 @@ void show(Plan& plan, const PlannedHost& planned) {
   }
 }
 
-/// Notes devices of a table or a hostfile that the launcher's own list does not leave.
+/// Adds a note about devices of a table or a hostfile that are missing in the launcher's device list.
 void note_hidden(Plan& plan, const PlannedHost& planned) {
   const Host& host = planned.host;
   if (plan.visible != Visible::unchanged || host.seen.empty()) return;
@@ -90,8 +90,8 @@ void note_hidden(Plan& plan, const PlannedHost& planned) {
   }
   if (hidden.empty()) return;
   plan.notes.push_back(escaped(host.name) + ": ranks have devices " + fold_ints(hidden) +
-                       ", and the list of visible devices in dlaunch's environment leaves " + fold_ints(seen) +
-                       "; unset it, or say --visible host");
+                       ", but the environment of dlaunch allows only " + fold_ints(seen) +
+                       "; unset its list of visible devices, or set --visible host");
 }
 
 }  // namespace
@@ -103,15 +103,15 @@ std::optional<Error> refuse_visible(const Plan& plan) {
     const Host& host = planned.host;
     if (host.devices.empty()) {
       return Error{.where = where,
-                   .what = "the devices of " + escaped(host.name) + " are not known",
-                   .why = host.local ? "none was found" : "",
-                   .hint = "name them with --devices, or with devices= in the hostfile"};
+                   .what = "unknown devices of " + escaped(host.name),
+                   .why = host.local ? "no device found" : "",
+                   .hint = "set --devices, or devices= in the hostfile"};
     }
     if (host.device_kind == DeviceKind::amd && !host.uuids.empty()) {
       return Error{.where = where,
-                   .what = "AMD devices that " + host.devices_from + " are not known by number",
+                   .what = "unknown numbers of the AMD devices: " + host.devices_from,
                    .why = "",
-                   .hint = "name them by number there"};
+                   .hint = "use device numbers instead of UUIDs"};
     }
   }
   return std::nullopt;

@@ -25,7 +25,7 @@ std::optional<Address> parse_v4(std::string_view text) {
 
 using Groups = std::vector<unsigned char>;
 
-/// Parses "fd00:1" or "ffff:10.0.0.1" into bytes; "" gives none.
+/// Parses "fd00:1" or "ffff:10.0.0.1" into bytes; an empty text returns no bytes.
 std::optional<Groups> parse_groups(std::string_view text, bool may_end_in_v4) {
   Groups bytes;
   if (text.empty()) return bytes;
@@ -53,8 +53,8 @@ std::optional<Address> parse_v6(std::string_view text) {
   const auto head = parse_groups(text.substr(0, gap), !shortened);
   const auto tail = parse_groups(shortened ? text.substr(gap + 2) : "", true);
   if (!head || !tail) return std::nullopt;
-  const size_t said = head->size() + tail->size();
-  if (shortened ? said > 14 : said != 16) return std::nullopt;
+  const size_t count = head->size() + tail->size();
+  if (shortened ? count > 14 : count != 16) return std::nullopt;
   Address address{.v6 = true};
   std::copy(head->begin(), head->end(), address.bytes.begin());
   std::copy_backward(tail->begin(), tail->end(), address.bytes.end());
@@ -78,7 +78,8 @@ std::optional<Address> parse_address(std::string_view text) {
 
 namespace {
 
-/// Whether other hosts are not on the interface's network. HCCL skips docker's, too.
+/// Whether the interface belongs to a network inside this host, such as the docker bridge. HCCL skips docker's
+/// interfaces, too.
 bool is_inner(const std::string& interface) {
   return interface.starts_with("docker") || interface.starts_with("veth") || interface.starts_with("br-") ||
          interface.starts_with("virbr");

@@ -1,4 +1,4 @@
-// IP addresses as text, without name resolution, and the choice of the one that names a host in a rank table. Pure.
+// Parses IP addresses without name resolution, and chooses the address of a host in a rank table. Pure.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace dlaunch::ranktable {
 
 struct Address {
-  std::array<unsigned char, 16> bytes{};  ///< an IPv4 address is in the first four
+  std::array<unsigned char, 16> bytes{};  ///< an IPv4 address uses the first four bytes
   bool v6 = false;
   auto operator<=>(const Address&) const = default;
 
@@ -29,18 +29,18 @@ struct OwnAddress {
 /// Parses entries such as "eth0 10.0.0.1" of wire::HostInfo.
 std::vector<OwnAddress> parse_interfaces(const std::vector<std::string>& interfaces);
 
-/// The interfaces on networks that other hosts may share (not docker's and the like), IPv4 first.
+/// The interfaces on networks shared with other hosts (not the docker bridge and similar), IPv4 first.
 std::vector<OwnAddress> outer_addresses(const std::vector<OwnAddress>& own);
 
 struct HostAddresses {
-  std::string name = {};                   ///< in the list of hosts
-  std::vector<std::string> resolved = {};  ///< addresses that the launcher's resolver gives for the name
-  std::vector<OwnAddress> own = {};        ///< addresses that the host reports
+  std::string name = {};                   ///< as in the list of hosts
+  std::vector<std::string> resolved = {};  ///< the addresses of the name, from the launcher's resolver
+  std::vector<OwnAddress> own = {};        ///< the addresses of the host's interfaces
 };
 
-/// The host's name if it is an address; else an address of its name, preferably one that the host reports; else the
-/// first that it reports. Never one by which a host reaches only itself, unless it is `alone` and has no other.
-/// nullopt: unknown.
+/// The address in the rank table, by preference: the host name if it is an address; a resolved address that is also an
+/// interface address; another resolved address; an interface address. Loopback addresses are used only if `alone` is
+/// set and no other address exists. nullopt: unknown.
 std::optional<std::string> server_id_of(const HostAddresses& host, bool alone);
 
 }  // namespace dlaunch::ranktable

@@ -13,9 +13,9 @@ struct Seat {
 
 Error incomplete() {
   return {.where = "",
-          .what = "the rank table does not give each rank a device",
+          .what = "missing device of a rank in the rank table",
           .why = "",
-          .hint = "see what is wrong with it: dlaunch ranktable check"};
+          .hint = "check the table: dlaunch ranktable check"};
 }
 
 Result<std::vector<Seat>> seats_of(const TableServer& server) {

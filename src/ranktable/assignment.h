@@ -1,4 +1,4 @@
-// What a launcher needs of a table: its hosts, and the host and device of each rank. Pure.
+// The assignment of a rank table: its hosts, and the host and device of each rank. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace dlaunch::ranktable {
 
 struct TableHost {
-  std::string name = {};  ///< the name to connect to: host_ip, else server_id; empty in version 2.0, which has neither
+  std::string name = {};  ///< the name to connect to: host_ip, else server_id; empty in version 2.0, without both keys
   std::string server_id = {};     ///< as written in the table
   std::vector<int> ranks = {};    ///< ascending
   std::vector<int> devices = {};  ///< physical ids, by index of `ranks`
@@ -26,7 +26,7 @@ struct TableAssignment {
   std::vector<TableRank> ranks = {};  ///< by rank
 };
 
-/// For a table in which read_table and check_rules found no broken rule. An Error has no `where`.
+/// Requires a table without findings of read_table and check_rules. An Error has an empty `where`.
 Result<TableAssignment> assignment_of(const Table& table);
 
 }  // namespace dlaunch::ranktable

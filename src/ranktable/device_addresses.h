@@ -1,5 +1,5 @@
-// The addresses of this machine's Ascend devices, as its driver reports them. NOT pure, and a library of its own
-// (ranktable_host): it runs hccn_tool and reads a file.
+// Reads the addresses of this machine's Ascend devices from hccn_tool and hccn.conf. NOT pure: runs hccn_tool and reads
+// a file; therefore in a separate library (ranktable_host).
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 namespace dlaunch::ranktable {
 
 struct AddressSources {
-  std::string hccn_conf = kHccnConf;  ///< for devices of which hccn_tool reports none
+  std::string hccn_conf = kHccnConf;  ///< for devices without an address from hccn_tool
   std::chrono::milliseconds patience{10'000};
 };
 
-/// Runs hccn_tool for all devices side by side. `by_device` lacks a device that neither source has.
+/// Runs hccn_tool for all devices at the same time. `by_device` omits devices without an address in both sources.
 DeviceAddresses read_device_addresses(const std::vector<long>& devices, const AddressSources& sources);
 
 }  // namespace dlaunch::ranktable

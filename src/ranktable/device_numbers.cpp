@@ -29,19 +29,20 @@ Result<std::vector<long>> parse_numbers(const std::string& text) {
   if (!word.starts_with('[')) {
     const auto list = parse_int_list(word, kMostDevices - 1);
     if (!list || list->empty()) {
-      return fail(refused(kNumbers, "\"" + text + "\" is no range of devices", "write \"[0,8)\", \"0-7\" or \"0,2\""));
+      return fail(
+          refused(kNumbers, "invalid device range \"" + text + "\": expected \"[0,8)\", \"0-7\" or \"0,2\"", ""));
     }
     return std::vector<long>(list->begin(), list->end());
   }
   const auto parts = split(word.substr(1, word.size() - 2), ',');
   const auto number = [&](size_t i) { return parse_int(trim(parts[i]), 0, kMostDevices); };
   if (!word.ends_with(')') || parts.size() != 2 || !number(0) || !number(1)) {
-    return fail(refused(kNumbers, "\"" + text + "\" is no range of devices",
+    return fail(refused(kNumbers, "invalid device range \"" + text + "\": expected two numbers such as \"[0,8)\"",
                         "write \"[0,8)\" for devices 0 to 7: the second number is not included"));
   }
   if (*number(0) >= *number(1)) {
-    return fail(refused(kNumbers, "\"" + text + "\" holds no device",
-                        "the second number is not included: \"[0,1)\" is device 0"));
+    return fail(refused(kNumbers, "invalid device range \"" + text + "\": expected at least 1 device",
+                        "write \"[0,1)\" for device 0: the second number is not included"));
   }
   return range(*number(0), *number(1));
 }
@@ -51,9 +52,10 @@ Result<std::vector<long>> parse_visible(const std::string& text) {
   std::set<long> seen;
   for (const std::string& part : split(text, ',')) {
     const auto device = parse_int(trim(part), 0, kMostDevices);
-    if (!device) return fail(refused(kVisible, "\"" + text + "\" is no list of devices", "write 4,5,6,7"));
+    if (!device)
+      return fail(refused(kVisible, "invalid device list \"" + text + "\": expected numbers such as 4,5,6,7", ""));
     if (!seen.insert(*device).second)
-      return fail(refused(kVisible, "device " + std::to_string(*device) + " stands twice", "name each device once"));
+      return fail(refused(kVisible, "duplicate device \"" + std::to_string(*device) + "\"", "write each device once"));
     devices.push_back(*device);
   }
   return devices;
@@ -69,9 +71,10 @@ Result<ChosenDevices> choose_devices(const std::optional<std::string>& numbers,
   ChosenDevices result{.numbers = chosen, .devices = {}};
   for (const long number : chosen) {
     if (number >= static_cast<long>(shown.size())) {
-      return fail(refused(
-          kNumbers, "there is no device " + std::to_string(number) + " in --visible_devices " + *visible,
-          "--device_num counts in that list, from 0: all of it is \"[0," + std::to_string(shown.size()) + ")\""));
+      return fail(refused(kNumbers,
+                          "invalid device \"" + std::to_string(number) + "\": expected 0 to " +
+                              std::to_string(shown.size() - 1) + ", the positions in --visible_devices " + *visible,
+                          "write \"[0," + std::to_string(shown.size()) + ")\" for all devices of --visible_devices"));
     }
     result.devices.push_back((shown)[static_cast<size_t>(number)]);
   }

@@ -9,13 +9,17 @@ TableFinding finding_at(const Json& object, const std::string& path, std::string
   return {.path = full, .line = at.line, .column = at.column, .what = std::move(what)};
 }
 
+std::string invalid_value(const Json& value, const std::string& expected) {
+  return "invalid value " + described(value) + ": expected " + expected;
+}
+
 void Fields::complain(const JsonLocation& spot, std::string_view key, std::string what) {
   findings_.push_back(finding_at(*spot.json, spot.path, key, std::move(what)));
 }
 
 const Json* Fields::member(const JsonLocation& spot, std::string_view key, Need need) {
   const Json* found = spot.json->find(key);
-  if (!found && need == Need::required) complain(spot, key, "is missing");
+  if (!found && need == Need::required) complain(spot, key, "missing key");
   return found;
 }
 
@@ -24,10 +28,10 @@ std::optional<std::string> Fields::text(const JsonLocation& spot, std::string_vi
   if (!found) return std::nullopt;
   if (found->is(Json::Kind::string)) return found->text;
   complain(spot, key,
-           "is " + described(*found) + ": " +
+           invalid_value(*found, "a string") +
                (version_ == Version::v2_0
-                    ? "it must be a string"
-                    : "in version " + std::string(to_string(version_)) + " every value stands in quotes"));
+                    ? ""
+                    : ": version " + std::string(to_string(version_)) + " requires quotes around every value"));
   return std::nullopt;
 }
 
@@ -36,27 +40,25 @@ std::optional<long> Fields::number(const JsonLocation& spot, std::string_view ke
   if (!found) return std::nullopt;
   if (version_ == Version::v2_0 && !found->is(Json::Kind::number)) {
     const bool string = found->is(Json::Kind::string);
-    complain(spot, key,
-             "is " + described(*found) + ": " +
-                 (string ? "in version 2.0 a number stands without quotes" : "it must be a number"));
+    complain(spot, key, invalid_value(*found, string ? "a number without quotes" : "a number"));
     return std::nullopt;
   }
   if (version_ != Version::v2_0 && !text(spot, key, need)) return std::nullopt;
   const auto value = whole_number(found->text);
   if (value && *value >= min && *value <= max) return value;
-  const std::string range = "from " + std::to_string(min) + " to " + std::to_string(max);
-  complain(spot, key, "is " + described(*found) + ": it must be a whole number " + range);
+  const std::string range = std::to_string(min) + " to " + std::to_string(max);
+  complain(spot, key, invalid_value(*found, "a whole number from " + range));
   return std::nullopt;
 }
 
 std::optional<Address> Fields::address(const JsonLocation& spot, std::string_view key, Need need) {
-  const auto said = text(spot, key, need);
-  if (!said) return std::nullopt;
-  const auto value = parse_address(*said);
+  const auto given = text(spot, key, need);
+  if (!given) return std::nullopt;
+  const auto value = parse_address(*given);
   if (!value) {
-    complain(spot, key, "is " + described(Json::string(*said)) + ": no IP address");
+    complain(spot, key, "invalid address " + described(Json::string(*given)) + ": expected an IP address");
   } else if (value->loopback() || value->unspecified()) {
-    complain(spot, key, "is " + *said + ": no other device can reach that address");
+    complain(spot, key, "invalid address \"" + *given + "\": other devices cannot connect to this address");
     return std::nullopt;
   }
   return value;
@@ -67,17 +69,17 @@ std::vector<JsonLocation> Fields::objects(const JsonLocation& spot, std::string_
   const Json* list = member(spot, key, Need::required);
   if (!list) return spots;
   if (!list->is(Json::Kind::array)) {
-    complain(spot, key, "is " + described(*list) + ": it must be a list");
+    complain(spot, key, invalid_value(*list, "a list"));
     return spots;
   }
-  if (list->items.empty()) complain(spot, key, "is empty");
+  if (list->items.empty()) complain(spot, key, "empty list");
   for (size_t i = 0; i < list->items.size(); ++i) {
     const Json& item = list->items[i];
     const JsonLocation at{&item, spot.path + "." + std::string(key) + "[" + std::to_string(i) + "]"};
     if (item.is(Json::Kind::object)) {
       spots.push_back(at);
     } else {
-      complain(at, "", "is " + described(item) + ": it must be an object");
+      complain(at, "", invalid_value(item, "an object"));
     }
   }
   return spots;
@@ -87,8 +89,8 @@ void Fields::status(const JsonLocation& spot, Need need) {
   const auto status = text(spot, "status", need);
   if (!status || *status == "completed") return;
   complain(spot, "status",
-           "is " + described(Json::string(*status)) + ": it must be \"completed\"" +
-               (version_ == Version::v2_0 ? "" : ", or HCCL reads the file again for up to 30 minutes"));
+           "invalid status " + described(Json::string(*status)) + ": expected \"completed\"" +
+               (version_ == Version::v2_0 ? "" : ": otherwise HCCL reads the file again for up to 30 minutes"));
 }
 
 }  // namespace dlaunch::ranktable

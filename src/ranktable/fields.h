@@ -1,5 +1,5 @@
-// Reads values from a table's JSON, and adds a finding for each that is missing, of a wrong type or out of range.
-// Private to this room. Pure.
+// Reads values from the JSON of a table. Adds a finding for each value that is missing, of a wrong type or out of
+// range. Private to this module. Pure.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,11 @@ struct JsonLocation {
   std::string path = {};
 };
 
-/// A finding about the member `key` of an object, placed at the member, or at the object where it is missing.
+/// A finding about the member `key` of an object. Its position is the member, or the object if the member is missing.
 TableFinding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what);
+
+/// "invalid value 3: expected a string".
+std::string invalid_value(const Json& value, const std::string& expected);
 
 class Fields {
  public:
@@ -27,10 +30,10 @@ class Fields {
   Fields(Version version, std::vector<TableFinding>& findings) : version_(version), findings_(findings) {}
 
   std::optional<std::string> text(const JsonLocation& spot, std::string_view key, Need need);
-  /// A number in [min, max], which is a string in 1.x.
+  /// A number in [min, max]; a JSON string in 1.x.
   std::optional<long> number(const JsonLocation& spot, std::string_view key, Need need, long min, long max);
   std::optional<Address> address(const JsonLocation& spot, std::string_view key, Need need);
-  /// The objects in the list `key`. Items that are no objects, and an empty list, give findings.
+  /// The objects in the list `key`. Other items, and an empty list, add findings.
   std::vector<JsonLocation> objects(const JsonLocation& spot, std::string_view key);
   /// Adds a finding unless the status is "completed".
   void status(const JsonLocation& spot, Need need);

@@ -28,17 +28,18 @@ std::optional<long> counted(std::string_view word, char unit) {
   return parse_int(word.substr(0, word.size() - 1), 0, 1'000'000);
 }
 
-void compare(const char* what, std::optional<long> said, size_t there, std::vector<TableFinding>& findings) {
-  if (!said || static_cast<size_t>(*said) == there) return;
-  findings.push_back(about_name(
-      "the file's name says " + std::to_string(*said) + " " + what + ", the table has " + std::to_string(there), true));
+void compare(const char* what, std::optional<long> given, size_t actual, std::vector<TableFinding>& findings) {
+  if (!given || static_cast<size_t>(*given) == actual) return;
+  findings.push_back(about_name(std::string("the number of ") + what + " in the file name is " +
+                                    std::to_string(*given) + ", in the table " + std::to_string(actual),
+                                true));
 }
 
 }  // namespace
 
 std::vector<TableFinding> check_file_name(std::string_view name, const Table* table) {
   std::vector<TableFinding> findings;
-  if (!name.ends_with(".json")) findings.push_back(about_name("the file's name must end in .json", false));
+  if (!name.ends_with(".json")) findings.push_back(about_name("invalid file name: expected the ending .json", false));
   if (!table || !name.starts_with("hccl_") || !name.ends_with(".json")) return findings;
   const auto words = split(name.substr(5, name.size() - 10), '_');
   if (words.size() < 2) return findings;
@@ -53,9 +54,9 @@ std::vector<TableFinding> check_file_name(std::string_view name, const Table* ta
   if (table->servers.size() != 1) return findings;
   const std::string digits = device_digits(*table);
   if (digits != words[1] && sorted(digits) == sorted(words[1])) {
-    findings.push_back(about_name("the file's name has the devices as " + words[1] + ", the table as " + digits +
-                                      ": a script that looks for one does not find the other",
-                                  true));
+    findings.push_back(about_name(
+        "the devices in the file name are " + words[1] + ", in the table " + digits + ": scripts may not find the file",
+        true));
   }
   return findings;
 }

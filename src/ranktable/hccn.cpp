@@ -28,9 +28,9 @@ std::optional<std::string> parse_net_health(std::string_view output) {
 std::string trouble_of(const Answer& answer, const std::string& lacks) {
   if (answer.code == 0) return lacks;
   if (answer.code == kExitNotFound) return "not found in PATH";
-  if (answer.code == kExitTimeout) return "gave no answer in time";
-  if (answer.code == kExitNotExecutable) return "cannot be executed";
-  if (answer.code > kSignalBase) return "was ended by signal " + std::to_string(answer.code - kSignalBase);
+  if (answer.code == kExitTimeout) return "timed out";
+  if (answer.code == kExitNotExecutable) return "cannot run";
+  if (answer.code > kSignalBase) return "killed by signal " + std::to_string(answer.code - kSignalBase);
   return "exited with " + std::to_string(answer.code);
 }
 
@@ -42,19 +42,20 @@ DeviceAddresses device_addresses(const std::vector<long>& devices, const std::ve
     if (address) {
       found.by_device[devices[i]] = *address;
     } else if (found.tool_trouble.empty()) {
-      found.tool_trouble = trouble_of(tool[i], "names no address");
+      found.tool_trouble = trouble_of(tool[i], "missing address");
     }
   }
   if (found.tool_trouble.empty()) return found;
   if (!conf) {
-    found.conf_trouble = "cannot be read";
+    found.conf_trouble = "cannot read";
     return found;
   }
   const auto listed = parse_hccn_conf(*conf);
   for (const long device : devices) {
     const auto line = listed.find(device);
     if (line != listed.end()) found.by_device.emplace(device, line->second);
-    if (!found.by_device.contains(device)) found.conf_trouble = "has no address_" + std::to_string(device);
+    if (!found.by_device.contains(device))
+      found.conf_trouble = "missing key \"address_" + std::to_string(device) + "\"";
   }
   return found;
 }

@@ -8,7 +8,7 @@
 namespace dlaunch::ranktable {
 namespace {
 
-constexpr size_t kShown = 60;  // bytes of a string that a message shows
+constexpr size_t kShown = 60;  // bytes of a string in a message
 
 void append_escaped(std::string& out, char c) {
   constexpr std::string_view hex = "0123456789abcdef";
@@ -39,7 +39,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-/// The text, cut between characters to what a message shows.
+/// The text, shortened to kShown bytes without splitting a character.
 std::string_view shortened(std::string_view text) {
   if (text.size() <= kShown) return text;
   size_t end = kShown;
@@ -143,17 +143,17 @@ std::string described(const Json& json) {
     case Json::Kind::boolean:
       return json.text;
     case Json::Kind::number:
-      return "the number " + json.text;
+      return json.text;
     case Json::Kind::string: {
       const std::string_view shown = shortened(json.text);
       return quoted(shown) + (shown.size() < json.text.size() ? "…" : "");
     }
     case Json::Kind::array:
-      return "a list";
+      return "[…]";
     case Json::Kind::object:
       break;
   }
-  return "an object";
+  return "{…}";
 }
 
 std::string to_text(const Json& json) {

@@ -1,5 +1,5 @@
-// A JSON text as a tree that knows the position of each value, so that a finding can name its line and column. Members
-// keep their order, so that a text that is written back differs only where it was changed. Pure.
+// A JSON tree with the position of each value, so that a finding can name its line and column. Members keep their
+// order: a rewritten text differs only in the changed values. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::ranktable {
 
-/// Limits that no rank table comes near; a larger text is refused.
+/// Limits far above every rank table; a larger text is rejected.
 inline constexpr int kDeepest = 32;
 inline constexpr size_t kMostValues = 1'000'000;
 inline constexpr size_t kLongestNumber = 40;
@@ -24,8 +24,8 @@ struct Json {
   Kind kind = Kind::null;
   std::string text;             ///< a string's content in UTF-8; a number, true or false as written
   std::vector<Json> items;      ///< of an array
-  std::vector<Member> members;  ///< of an object; no key twice
-  int line = 0;                 ///< position in the text, from 1; 0 for a value that was not read
+  std::vector<Member> members;  ///< of an object; keys are unique
+  int line = 0;                 ///< position in the text, from 1; 0 for a value that was not parsed
   int column = 0;               ///< in bytes, from 1
 
   static Json string(std::string_view text);
@@ -35,7 +35,7 @@ struct Json {
 
   bool is(Kind wanted) const { return kind == wanted; }
   const Json* find(std::string_view key) const;
-  /// The member, which is appended when it is missing.
+  /// Sets the member; appends a missing member.
   Json& set(std::string_view key, Json value);
 };
 
@@ -44,17 +44,17 @@ struct Json::Member {
   Json value;
 };
 
-/// Parses a whole number as JSON has it: no fraction, no exponent, no leading zero.
+/// Parses a whole number of JSON: no fraction, no exponent, no leading zero.
 std::optional<long> whole_number(std::string_view text);
 
-/// "an object", "the number 3", "the string "x"": for messages, at most a line and printable.
+/// The value for messages, at most one printable line: 3, "x", null, […], {…}.
 std::string described(const Json& json);
 
-/// Parses strict JSON: no comments, no repeated key in an object, valid UTF-8, nothing after the value. An Error's
+/// Parses strict JSON: no comments, no duplicate key in an object, valid UTF-8, no text after the value. An Error's
 /// `where` is "name:line:column".
 Result<Json> parse_json(std::string_view text, const std::string& name);
 
-/// Writes the text as Python's json.dump(…, indent=4) does, ending in a newline.
+/// Writes the text as Python's json.dump(…, indent=4), with a newline at the end.
 std::string to_text(const Json& json);
 
 }  // namespace dlaunch::ranktable

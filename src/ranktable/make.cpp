@@ -9,7 +9,7 @@
 namespace dlaunch::ranktable {
 namespace {
 
-/// A device of a host, with its rank.
+/// A device of a host and its rank.
 struct Seat {
   long device = 0;
   long rank = 0;
@@ -27,9 +27,9 @@ Result<Json> root_info_of(const HostFacts& facts) {
 
 Error no_address(const HostFacts& facts, long device, const char* what) {
   return {.where = facts.server_id,
-          .what = "device " + std::to_string(device) + " has no " + what,
+          .what = std::string("missing ") + what + " of device " + std::to_string(device),
           .why = "",
-          .hint = "see that the driver knows the device: hccn_tool -i " + std::to_string(device) + " -ip -g"};
+          .hint = "check the device: hccn_tool -i " + std::to_string(device) + " -ip -g"};
 }
 
 Result<Json> device_json(const Row& row, Seat seat, bool in_super_pod) {
@@ -153,9 +153,9 @@ std::optional<Error> first_broken(const Json& table, Product product) {
   const auto broken = std::find_if(findings.begin(), findings.end(), [](const TableFinding& f) { return !f.note; });
   if (broken == findings.end()) return std::nullopt;
   return Error{.where = "rank table",
-               .what = "it would break a rule",
-               .why = broken->path + " " + broken->what,
-               .hint = "choose other devices or servers; docs/rank-tables.md lists the rules"};
+               .what = "the table would break a rule",
+               .why = broken->path + ": " + broken->what,
+               .hint = "use other devices or servers; docs/rank-tables.md lists the rules"};
 }
 
 Result<Json> make_table(Version version, Product product, std::vector<HostFacts> hosts) {
@@ -173,19 +173,19 @@ Result<Json> make_table(Version version, Product product, std::vector<HostFacts>
 Result<Json> make_table(Version version, Product product, const plan::Plan& plan, const std::vector<HostFacts>& facts) {
   if (facts.size() != plan.hosts.size()) {
     return fail({.where = "rank table",
-                 .what = "facts of " + std::to_string(facts.size()) + " of " + std::to_string(plan.hosts.size()) +
-                         " hosts are known",
+                 .what = "missing facts: " + std::to_string(facts.size()) + " of " + std::to_string(plan.hosts.size()) +
+                         " hosts reported their facts",
                  .why = "",
-                 .hint = "see that every host answers: dlaunch check"});
+                 .hint = "check all hosts: dlaunch check"});
   }
   std::vector<Row> rows;
   for (const HostFacts& known : facts) rows.push_back({&known, {}});
   for (const plan::Rank& rank : plan.ranks) {
     if (!rank.device) {
       return fail({.where = "rank " + std::to_string(rank.rank),
-                   .what = "has no device, so that no rank table can name it",
+                   .what = "missing device: a rank table requires a device per rank",
                    .why = "",
-                   .hint = "start as many ranks on " + plan.host_of(rank).host.name + " as it has devices"});
+                   .hint = "start at most one rank per device on " + plan.host_of(rank).host.name});
     }
     rows.at(static_cast<size_t>(rank.host)).seats.push_back({*rank.device, rank.rank});
   }

@@ -1,4 +1,4 @@
-// Makes a table from what is known of each host, or from a plan. Pure.
+// Makes a table from the facts of each host, or from a plan. Pure.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace dlaunch::ranktable {
 
-/// make_rank_table() (dlaunch/rank_table.h), whose table is not yet text.
+/// As make_rank_table() (dlaunch/rank_table.h), but returns JSON.
 Result<Json> make_table(Version version, Product product, std::vector<HostFacts> hosts);
 
-/// For the ranks of a plan, with the plan's numbers. facts[i] is of plan.hosts[i]; its `devices` are ignored. Refuses a
-/// rank without a device of its own.
+/// Makes the table for the ranks of a plan, with the plan's rank numbers. facts[i] belongs to plan.hosts[i]; its
+/// `devices` are ignored. Rejects ranks without a device, and ranks that share a device.
 Result<Json> make_table(Version version, Product product, const plan::Plan& plan, const std::vector<HostFacts>& facts);
 
 }  // namespace dlaunch::ranktable

@@ -26,18 +26,18 @@ Result<std::vector<Source>> read_all(const std::vector<NamedJson>& files) {
     if (any_broken(reading.findings) || !reading.table) {
       const TableFinding& finding = reading.findings.front();
       return fail(refusal(file.name + ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column),
-                          "cannot be merged", finding.path + " " + finding.what,
-                          "see all that is wrong with it: dlaunch ranktable check " + file.name));
+                          "cannot be merged", finding.path + ": " + finding.what,
+                          "check the table: dlaunch ranktable check " + file.name));
     }
     if (!sources.empty() && sources.front().table.version != reading.table->version) {
       return fail(refusal(file.name, "cannot be merged with " + sources.front().file->name,
-                          "it is of version " + std::string(to_string(reading.table->version)) + ", the other of " +
-                              std::string(to_string(sources.front().table.version)),
-                          "make both in one version: dlaunch ranktable make --version"));
+                          "this table has version " + std::string(to_string(reading.table->version)) +
+                              ", the other has " + std::string(to_string(sources.front().table.version)),
+                          "use one version for both: dlaunch ranktable make --version"));
     }
     if (!sources.empty() && sources.front().table.super_pods.has_value() != reading.table->super_pods.has_value()) {
       return fail(refusal(file.name, "cannot be merged with " + sources.front().file->name,
-                          "only one of them has a super_pod_list", "make both with super pods, or both without"));
+                          "only one table has a super_pod_list", "use super pods in both tables, or in neither"));
     }
     sources.push_back({&file, *std::move(reading.table)});
   }
@@ -57,10 +57,10 @@ Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
     for (const TableServer& server : source.table.servers) {
       const auto [owner, added] = owners.emplace(server.id, source.file);
       if (!added) {
-        return fail(refusal(
-            source.file->name,
-            "has the server " + described(Json::string(server.id)) + ", which is in " + owner->second->name + " too",
-            "", "name each server's table once; give servers addresses of their own with --server_ip"));
+        return fail(
+            refusal(source.file->name,
+                    "duplicate server " + described(Json::string(server.id)) + ": also in " + owner->second->name, "",
+                    "give one table per server; set different addresses with --server_ip"));
       }
       rows.push_back({&server, source.file});
     }
@@ -77,7 +77,7 @@ std::vector<const Device*> by_rank(const TableServer& server) {
   return devices;
 }
 
-/// The servers' devices, with ranks numbered from 0, as server objects (1.x) or as ranks (2.0).
+/// The devices of the servers with ranks from 0, as server objects (1.x) or as ranks (2.0).
 Json renumbered(const std::vector<Row>& rows, Version version) {
   Json list = Json::array();
   long rank = 0;
@@ -100,7 +100,7 @@ Json renumbered(const std::vector<Row>& rows, Version version) {
   return list;
 }
 
-/// Joins pods that have the same id.
+/// Joins pods with the same id.
 Json merged_super_pods(const std::vector<Source>& sources) {
   Json list = Json::array();
   std::map<std::string, size_t> known;

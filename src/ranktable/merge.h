@@ -1,4 +1,4 @@
-// Joins tables of different servers: servers in the order of server_id, ranks numbered anew. Pure.
+// Joins tables of different servers: sorts the servers by server_id and renumbers the ranks. Pure.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace dlaunch::ranktable {
 
 struct NamedJson {
-  std::string name = {};  ///< the file's, for errors
+  std::string name = {};  ///< the file name, for errors
   Json json;
 };
 
@@ -21,7 +21,7 @@ struct Merged {
   size_t ranks = 0;
 };
 
-/// merge_rank_tables() (dlaunch/rank_table.h) for tables that are parsed.
+/// As merge_rank_tables() (dlaunch/rank_table.h), for parsed tables.
 Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product> product);
 
 }  // namespace dlaunch::ranktable

@@ -34,18 +34,18 @@ std::vector<BrokenRule> broken_rules(const plan::Plan& plan, Product product, bo
   for (const plan::PlannedHost& planned : plan.hosts) {
     const std::set<int> ids = devices_of(plan, planned);
     if (ids.empty() || !counts(planned.host, stand_ins)) continue;
-    const auto say = [&](const std::string& what, const std::string& rule) {
+    const auto add = [&](const std::string& what, const std::string& rule) {
       if (!rule.empty()) broken.push_back({planned.host.name, what, rule});
     };
     const size_t count = ids.size();
     if (const std::string rule = wrong_count(count, alone, product); !rule.empty()) {
-      say("has " + devices(count), rule);
+      add("has " + devices(count), rule);
     } else if (first.value_or(count) != count) {
-      say("has " + devices(count), "the first host has " + std::to_string(*first));
+      add("has " + devices(count), "expected " + std::to_string(*first) + ", as on the first host");
     }
     if (!first) first = count;
-    say("has devices " + fold_ints(ids), crossing(ids, count, product));
-    say("has device " + std::to_string(*ids.rbegin()), too_high(*ids.rbegin(), product));
+    add("has devices " + fold_ints(ids), crossing(ids, count, product));
+    add("has device " + std::to_string(*ids.rbegin()), too_high(*ids.rbegin(), product));
   }
   return broken;
 }

@@ -1,5 +1,5 @@
-// Whether the devices of a plan's ranks could be in one rank table, so that what HCCL refuses is refused before a rank
-// starts. Pure.
+// Checks if the devices of a plan's ranks can be in one rank table, so that dlaunch rejects the plan before a rank
+// starts and HCCL fails. Pure.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace dlaunch::ranktable {
 struct BrokenRule {
   std::string host = {};
   std::string what = {};  ///< "has 3 devices"
-  std::string rule = {};  ///< "a server of Ascend 910 has 1, 2, 4 or 8"
+  std::string rule = {};  ///< "expected 1, 2, 4 or 8 on a server of Ascend 910"
 };
 
-/// For hosts with Ascend devices. With `stand_ins`, fake and named devices count as Ascend's.
+/// Checks hosts with Ascend devices. With `stand_ins`, fake and named devices count as Ascend devices.
 std::vector<BrokenRule> broken_rules(const plan::Plan& plan, Product product, bool stand_ins);
 
 }  // namespace dlaunch::ranktable

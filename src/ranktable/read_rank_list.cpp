@@ -27,47 +27,48 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-/// The address in a form that can be compared; empty after a finding.
+/// The address in a canonical form; empty after a finding.
 std::string read_address(Fields& fields, const JsonLocation& spot) {
   const auto type = fields.text(spot, "addr_type", Need::required);
-  const auto said = fields.text(spot, "addr", Need::required);
-  if (!type || !said) return "";
+  const auto given = fields.text(spot, "addr", Need::required);
+  if (!type || !given) return "";
   const bool eid = *type == "EID";
   if (!eid && *type != "IPV4" && *type != "IPV6") {
-    fields.complain(spot, "addr_type", "is " + described(Json::string(*type)) + ": it must be EID, IPV4 or IPV6");
+    fields.complain(spot, "addr_type",
+                    "invalid address type " + described(Json::string(*type)) + ": expected EID, IPV4 or IPV6");
     return "";
   }
-  const auto address = parse_address(*said);
-  if (eid ? is_eid(*said) : address && address->v6 == (*type == "IPV6")) {
-    return eid ? in_small_letters(*said) : std::string(address->bytes.begin(), address->bytes.end());
+  const auto address = parse_address(*given);
+  if (eid ? is_eid(*given) : address && address->v6 == (*type == "IPV6")) {
+    return eid ? in_small_letters(*given) : std::string(address->bytes.begin(), address->bytes.end());
   }
   fields.complain(spot, "addr",
-                  "is " + described(Json::string(*said)) + ": " +
-                      (eid ? "an EID has 32 hexadecimal digits" : "no address of type " + *type));
+                  "invalid address " + described(Json::string(*given)) + ": expected " +
+                      (eid ? "an EID of 32 hexadecimal digits" : "an address of type " + *type));
   return "";
 }
 
-/// The address of each port of a layer: a port has only one.
+/// The path of each port of a layer: a port belongs to one address.
 using Ports = std::map<std::string, std::string>;
 
 bool read_ports(Fields& fields, const JsonLocation& spot, Ports& taken) {
   const Json* ports = spot.json->find("ports");
   if (!ports || !ports->is(Json::Kind::array)) {
-    fields.complain(spot, "ports", ports ? "is " + described(*ports) + ": it must be a list" : "is missing");
+    fields.complain(spot, "ports", ports ? invalid_value(*ports, "a list") : "missing key");
     return false;
   }
-  if (ports->items.size() > kMostPorts) fields.complain(spot, "ports", "has more than 16 ports");
+  if (ports->items.size() > kMostPorts) fields.complain(spot, "ports", "more than 16 ports");
   bool of_host = false;
   for (size_t i = 0; i < ports->items.size(); ++i) {
     const Json& port = ports->items[i];
     const JsonLocation at{&port, spot.path + ".ports[" + std::to_string(i) + "]"};
     if (!port.is(Json::Kind::string)) {
-      fields.complain(at, "", "is " + described(port) + ": it must be a string such as \"0/1\"");
+      fields.complain(at, "", invalid_value(port, "a string such as \"0/1\""));
       continue;
     }
     of_host = of_host || port.text == "d2h";
     const auto [known, added] = taken.emplace(port.text, at.path);
-    if (!added) fields.complain(at, "", "is " + described(port) + ": so is " + known->second);
+    if (!added) fields.complain(at, "", "duplicate port " + described(port) + ": also " + known->second);
   }
   return of_host;
 }
@@ -76,16 +77,17 @@ std::vector<DeviceLink> read_level(Fields& fields, const JsonLocation& spot, lon
   std::vector<DeviceLink> links;
   const auto id = fields.text(spot, "net_instance_id", Need::required);
   if (id && (id->empty() || id->size() > kLongestInstanceId))
-    fields.complain(spot, "net_instance_id", "must have 1 to 1024 characters");
+    fields.complain(spot, "net_instance_id",
+                    "invalid length \"" + std::to_string(id->size()) + "\": expected 1 to 1024 characters");
   const auto type = fields.text(spot, "net_type", Need::required);
   if (type && *type != "TOPO_FILE_DESC" && (layer == 0 || *type != "CLOS")) {
     fields.complain(spot, "net_type",
-                    "is " + described(Json::string(*type)) + ": it must be TOPO_FILE_DESC" +
+                    "invalid network type " + described(Json::string(*type)) + ": expected TOPO_FILE_DESC" +
                         (layer == 0 ? " on layer 0" : " or CLOS"));
   }
   fields.text(spot, "net_attr", Need::optional);
   const auto addresses = fields.objects(spot, "rank_addr_list");
-  if (addresses.size() > kMostAddresses) fields.complain(spot, "rank_addr_list", "has more than 24 addresses");
+  if (addresses.size() > kMostAddresses) fields.complain(spot, "rank_addr_list", "more than 24 addresses");
   Ports ports;
   for (const JsonLocation& at : addresses) {
     const std::string address = read_address(fields, at);
@@ -96,16 +98,21 @@ std::vector<DeviceLink> read_level(Fields& fields, const JsonLocation& spot, lon
   return links;
 }
 
-/// The rank's links; sets `server` to the name of its server.
+/// The rank's links. Sets `server` to the name of the server.
 std::vector<DeviceLink> read_levels(Fields& fields, const JsonLocation& spot, std::string& server) {
   std::vector<DeviceLink> links;
   const auto levels = fields.objects(spot, "level_list");
-  if (levels.size() > kMostLevels) fields.complain(spot, "level_list", "has more than 8 layers");
+  if (levels.size() > kMostLevels) fields.complain(spot, "level_list", "more than 8 layers");
   long last = -1;
   for (const JsonLocation& level : levels) {
     const auto layer = fields.number(level, "net_layer", Need::required, 0, 7);
-    if (layer && *layer <= last) fields.complain(level, "net_layer", "is not above the layer before it");
-    if (layer && last < 0 && *layer != 0) fields.complain(level, "net_layer", "is not 0, with which layers begin");
+    if (layer && *layer <= last)
+      fields.complain(
+          level, "net_layer",
+          "invalid layer \"" + std::to_string(*layer) + "\": expected a layer above " + std::to_string(last));
+    if (layer && last < 0 && *layer != 0)
+      fields.complain(level, "net_layer",
+                      "invalid layer \"" + std::to_string(*layer) + "\": expected 0 for the first layer");
     if (layer) last = std::max(last, *layer);
     const auto more = read_level(fields, level, layer.value_or(-1));
     links.insert(links.end(), more.begin(), more.end());
@@ -138,7 +145,8 @@ std::vector<TableServer> read_rank_list(Fields& fields, const JsonLocation& root
   const Json* list = root.json->find("rank_list");
   if (count && list && static_cast<size_t>(*count) != list->items.size()) {
     fields.complain(root, "rank_count",
-                    "is " + std::to_string(*count) + ": rank_list has " + std::to_string(list->items.size()));
+                    "invalid number \"" + std::to_string(*count) + "\": expected " +
+                        std::to_string(list->items.size()) + ", the length of rank_list");
   }
   return servers;
 }

@@ -8,7 +8,7 @@ namespace {
 using Need = Fields::Need;
 
 constexpr long kMostRanks = 65536;
-constexpr long kMostDeviceIds = 65536;  // a product's smaller limit is a rule
+constexpr long kMostDeviceIds = 65536;  // rules.h has the smaller limit of each product
 constexpr long kMostSuperDeviceIds = 4294967295;
 constexpr size_t kLongestServerId = 64;
 
@@ -19,7 +19,7 @@ bool is_name(std::string_view id) {
   });
 }
 
-/// Whether the text, such as "10.1.2.300", was meant as an address.
+/// Whether the text looks like an address with an error, such as "10.1.2.300".
 bool is_broken_address(std::string_view id) {
   return id.find_first_not_of("0123456789.") == std::string_view::npos && id.find('.') != std::string_view::npos &&
          !parse_address(id);
@@ -28,13 +28,13 @@ bool is_broken_address(std::string_view id) {
 std::string read_server_id(Fields& fields, const JsonLocation& spot) {
   const auto id = fields.text(spot, "server_id", Need::required);
   if (!id) return "";
-  const std::string said = "is " + described(Json::string(*id)) + ": ";
+  const std::string given = described(Json::string(*id));
   if (id->empty() || id->size() > kLongestServerId) {
-    fields.complain(spot, "server_id", said + "it must have 1 to 64 characters");
+    fields.complain(spot, "server_id", "invalid value " + given + ": expected 1 to 64 characters");
   } else if (!is_name(*id)) {
-    fields.complain(spot, "server_id", said + "neither an address nor a host's name");
+    fields.complain(spot, "server_id", "invalid value " + given + ": expected an address or a host name");
   } else if (is_broken_address(*id)) {
-    fields.complain(spot, "server_id", said + "no IP address");
+    fields.complain(spot, "server_id", "invalid address " + given + ": expected an IP address");
   }
   return *id;
 }
@@ -68,7 +68,7 @@ TableServer read_server(Fields& fields, const JsonLocation& spot) {
 SuperPod read_super_pod(Fields& fields, const JsonLocation& spot) {
   SuperPod pod{.json = spot.json, .path = spot.path};
   const auto id = fields.text(spot, "super_pod_id", Need::required);
-  if (id && id->empty()) fields.complain(spot, "super_pod_id", "is empty");
+  if (id && id->empty()) fields.complain(spot, "super_pod_id", "invalid value \"\": expected at least 1 character");
   pod.id = id.value_or("");
   for (const JsonLocation& server : fields.objects(spot, "server_list"))
     pod.servers.push_back(fields.text(server, "server_id", Need::required).value_or(""));
@@ -83,11 +83,12 @@ void read_server_list(Fields& fields, const JsonLocation& root, Table& table) {
   const Json* list = root.json->find("server_list");
   if (count && list && static_cast<size_t>(*count) != list->items.size()) {
     fields.complain(root, "server_count",
-                    "is " + std::to_string(*count) + ": server_list has " + std::to_string(list->items.size()));
+                    "invalid number \"" + std::to_string(*count) + "\": expected " +
+                        std::to_string(list->items.size()) + ", the length of server_list");
   }
   if (!root.json->find("super_pod_list")) return;
   if (table.version == Version::v1_0) {
-    fields.complain(root, "super_pod_list", "belongs to version 1.2");
+    fields.complain(root, "super_pod_list", "requires version 1.2");
     return;
   }
   table.super_pods.emplace();
@@ -99,17 +100,17 @@ std::optional<Version> read_version(const JsonLocation& root, std::vector<TableF
   const auto complain = [&](std::string what) {
     findings.push_back(finding_at(*root.json, root.path, "version", std::move(what)));
   };
-  const Json* said = root.json->find("version");
-  if (!said) {
-    complain(root.json->find("group_list") ? "is missing: group_list is the old template, which dlaunch does not read"
-                                           : "is missing");
+  const Json* given = root.json->find("version");
+  if (!given) {
+    complain(root.json->find("group_list") ? "missing key: dlaunch does not support the old format with group_list"
+                                           : "missing key");
     return std::nullopt;
   }
-  const auto version = parse_version(said->text);
+  const auto version = parse_version(given->text);
   if (!version) {
-    complain("is " + described(*said) + ": dlaunch knows \"1.0\", \"1.2\" and \"2.0\"");
-  } else if (!said->is(Json::Kind::string)) {
-    complain("is " + described(*said) + ": it must be a string");
+    complain("unknown version " + described(*given) + ": expected \"1.0\", \"1.2\" or \"2.0\"");
+  } else if (!given->is(Json::Kind::string)) {
+    complain(invalid_value(*given, "a string"));
   }
   return version;
 }
@@ -141,7 +142,7 @@ Reading read_table(const Json& json) {
   Reading reading;
   const JsonLocation root{&json, "$"};
   if (!json.is(Json::Kind::object)) {
-    reading.findings.push_back(finding_at(json, "$", "", "is " + described(json) + ": it must be an object"));
+    reading.findings.push_back(finding_at(json, "$", "", invalid_value(json, "an object")));
     return reading;
   }
   const auto version = read_version(root, reading.findings);

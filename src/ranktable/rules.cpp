@@ -14,11 +14,11 @@ namespace {
 
 using Findings = std::vector<TableFinding>;
 
-/// Finds repeated values, and where the first of them is.
+/// Finds duplicate values and the path of their first use.
 template <class Key>
 class Once {
  public:
-  /// The path that already has `key`.
+  /// Adds `key` with `path`. Returns the earlier path if `key` is a duplicate, else null.
   const std::string* taken(const Key& key, const std::string& path) {
     const auto [known, added] = first_.emplace(key, path);
     return added ? nullptr : &known->second;
@@ -34,37 +34,37 @@ void once(Once<Key>& seen, const std::optional<Key>& key, const Json& object, co
   if (!key) return;
   const std::string* other = seen.taken(*key, path + "." + std::string(field));
   if (!other) return;
-  findings.push_back(finding_at(object, path, field, "is also " + *other));
+  findings.push_back(finding_at(object, path, field, "duplicate value: also " + *other));
 }
 
 void check_ranks(const Table& table, Findings& findings) {
   const auto count = static_cast<long>(table.rank_count());
   Once<long> seen;
-  std::vector<bool> there(static_cast<size_t>(count), false);
+  std::vector<bool> found(static_cast<size_t>(count), false);
   for (const TableServer& server : table.servers) {
     for (const Device& device : server.devices) {
-      if (!device.rank_id) return;  // it has a finding already, and which ranks are missing is unknown
+      if (!device.rank_id) return;  // this device has a finding already; the missing ranks are unknown
       if (*device.rank_id >= count) {
         findings.push_back(finding_at(*device.json, device.path, "rank_id",
-                                      "is " + std::to_string(*device.rank_id) + ": with " + std::to_string(count) +
-                                          " devices, ranks are 0 to " + std::to_string(count - 1)));
+                                      "invalid rank \"" + std::to_string(*device.rank_id) + "\": expected 0 to " +
+                                          std::to_string(count - 1) + ", one rank per device"));
         continue;
       }
       once(seen, device.rank_id, *device.json, device.path, "rank_id", findings);
-      at_index(there, *device.rank_id) = true;
+      at_index(found, *device.rank_id) = true;
     }
   }
   std::set<int> missing;
-  for (size_t rank = 0; rank < there.size(); ++rank) {
-    if (!there[rank]) missing.insert(static_cast<int>(rank));
+  for (size_t rank = 0; rank < found.size(); ++rank) {
+    if (!found[rank]) missing.insert(static_cast<int>(rank));
   }
   if (missing.empty()) return;
   const std::string_view list = table.version == Version::v2_0 ? "rank_list" : "server_list";
-  const std::string what = missing.size() == 1 ? "has no rank " : "has no ranks ";
+  const std::string what = missing.size() == 1 ? "missing rank " : "missing ranks ";
   findings.push_back(finding_at(*table.json, "$", list, what + fold_ints(missing)));
 }
 
-/// Checks that no other server's rank lies between the first and the last rank of a server.
+/// Checks that the ranks of each server are consecutive.
 void check_interleaving(const Table& table, Findings& findings) {
   std::map<long, const TableServer*> owners;
   for (const TableServer& server : table.servers) {
@@ -83,8 +83,7 @@ void check_interleaving(const Table& table, Findings& findings) {
                                      [&, r = rank](const Device& d) { return d.rank_id == r; });
     TableFinding finding =
         finding_at(*device->json, device->path, "rank_id",
-                   "is " + std::to_string(rank) + ": ranks of another server stand before it and after " +
-                       "this server's others; a server's ranks stand together");
+                   "invalid rank \"" + std::to_string(rank) + "\": the ranks of a server must be consecutive");
     finding.note = table.version == Version::v2_0;
     findings.push_back(std::move(finding));
   }
@@ -94,7 +93,7 @@ void check_links(const Device& device, Once<std::pair<long, std::string>>& seen,
   for (const DeviceLink& link : device.links) {
     if (link.of_host) continue;
     const std::string* other = seen.taken({link.layer, link.address}, link.path + ".addr");
-    if (other) findings.push_back(finding_at(*link.json, link.path, "addr", "is also " + *other));
+    if (other) findings.push_back(finding_at(*link.json, link.path, "addr", "duplicate value: also " + *other));
   }
 }
 

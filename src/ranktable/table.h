@@ -1,5 +1,5 @@
-// A rank table: which rank runs on which device of which server. The values refer to the JSON from which they were
-// read, which must outlive them. Pure.
+// A rank table: the server and the device of each rank. The values point into the parsed JSON, which must outlive the
+// table. Pure.
 //
 // Version 1.0 (Ascend 910, A2) and 1.2 (A3, with super pods) list servers with their devices, every scalar a string.
 // Version 2.0 (950) lists ranks, numbers as numbers; its servers are the ranks that share a net_instance_id on layer 0.
@@ -21,11 +21,11 @@ struct DeviceLink {
   const Json* json = nullptr;
   std::string path = {};
   long layer = 0;
-  std::string address = {};  ///< in a form that can be compared
-  bool of_host = false;      ///< a network card of the host, which devices may share
+  std::string address = {};  ///< in a canonical form
+  bool of_host = false;      ///< a network card of the host; devices may share the card
 };
 
-/// A field that is missing or malformed is empty here and has a finding.
+/// A missing or malformed field is empty here and has a finding.
 struct Device {
   const Json* json = nullptr;
   std::string path = {};  ///< "$.server_list[1].device[3]"
@@ -40,7 +40,7 @@ struct Device {
 
 struct TableServer {
   const Json* json = nullptr;  ///< null in version 2.0
-  std::string path = {};       ///< in version 2.0: its first rank's
+  std::string path = {};       ///< in version 2.0: the path of its first rank
   std::string id = {};         ///< server_id, or net_instance_id on layer 0; empty: missing
   std::string host_ip = {};    ///< as written; empty: not given
   std::vector<Device> devices = {};
@@ -63,11 +63,11 @@ struct Table {
 };
 
 struct Reading {
-  std::optional<Table> table = {};  ///< none when not even the version could be read
+  std::optional<Table> table = {};  ///< nullopt if the version cannot be read
   std::vector<TableFinding> findings = {};
 };
 
-/// Reads the table, with a finding for every value of a wrong type, form or range. Linear. rules.h has the rules for
+/// Reads the table. Adds a finding for every value of a wrong type, form or range. Linear. rules.h lists the rules for
 /// several values.
 Reading read_table(const Json& json);
 

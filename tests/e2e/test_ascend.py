@@ -92,7 +92,7 @@ class RankTableJob(Ascend):
     def test_broken_table_starts_nothing(self):
         self.table(devices=[0, 1, 2])
         result = self.run_dlaunch("--rank-table", "table.json", "true")
-        self.assert_told(result, 2, "table.json:7:", "each has 8")
+        self.assert_told(result, 2, "table.json:7:", "expected 8 on each")
         self.assert_succeeds("--rank-table", "table.json", "--product", "a2", "true")
 
     def test_auto_makes_a_table(self):
@@ -137,7 +137,7 @@ class RankTableJob(Ascend):
         self.assert_told(result, 2, "node1: missing devices")
         self.give_tool(2)
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "4", "-H", self.names(4), "true")
-        self.assert_told(result, 2, "each has 8")
+        self.assert_told(result, 2, "expected 8 on each")
 
     def test_copies_of_the_table_are_removed_after_every_end(self):
         self.table()

@@ -35,7 +35,7 @@ class Basics(Case):
         for args in (("-n", crowd), shared):
             result = self.run_dlaunch(*args, "true")
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
-        for args, remark in ((("-n", crowd), b"they will share cores"), (shared, b"they will share devices")):
+        for args, remark in ((("-n", crowd), b"ranks share cores"), (shared, b"ranks share devices")):
             self.assertIn(remark, self.run_dlaunch("-v", *args, "true").stderr)
             self.assertIn(remark, self.run_dlaunch("--dry-run", *args, "true").stdout)
             self.assertIn(remark, self.run_dlaunch("--dry-run", "--format", "json", *args, "true").stdout)
@@ -116,7 +116,7 @@ class OtherLaunchers(Case):
                 done = self.run_dlaunch("-n", 1, "echo", "here", env=env)
                 self.assert_exit(done, 2)
                 self.assertEqual(done.stdout, b"")
-                self.assertIn(variable + b": is not set: ", done.stderr)
+                self.assertIn(variable + b": not set: ", done.stderr)
                 self.assertIn(b"--ignore-resource-manager", done.stderr)
                 nested = ["--ignore-resource-manager", "-n", 1, support.DLAUNCH, "-n", 1, "echo", "here"]
                 self.assertEqual(self.assert_succeeds(*nested, env=env), b"here\n")
@@ -126,10 +126,10 @@ class OtherLaunchers(Case):
         self.assertEqual(self.assert_succeeds("-n", 1, "echo", "here", env=shell), b"here\n")
 
     def test_copy_started_by_another_launcher_is_rejected(self):
-        for env, said in (({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}, b"OMPI_COMM_WORLD_SIZE=2: this is one of 2 copies"),
-                          ({"PMI_SIZE": "3", "PMI_RANK": "0"}, b"PMI_SIZE=3: this is one of 3 copies"),
-                          ({"PALS_RANKID": "0"}, b"PALS_RANKID=0: this may be one of several copies"),
-                          ({"PBS_TASKNUM": "21"}, b"PBS_TASKNUM=21: this may be one of several copies")):
+        for env, said in (({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}, b"OMPI_COMM_WORLD_SIZE=2: mpirun started 2 copies"),
+                          ({"PMI_SIZE": "3", "PMI_RANK": "0"}, b"PMI_SIZE=3: mpiexec started 3 copies"),
+                          ({"PALS_RANKID": "0"}, b"PALS_RANKID=0: mpiexec or aprun may have started several copies"),
+                          ({"PBS_TASKNUM": "21"}, b"PBS_TASKNUM=21: pbsdsh or pbs_tmrsh may have started several copies")):
             with self.subTest(said):
                 done = self.run_dlaunch("-n", 1, "true", env=env)
                 self.assert_exit(done, 2)

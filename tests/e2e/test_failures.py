@@ -186,7 +186,7 @@ class NotStarted(Case):
 
         result = self.run_dlaunch("-n", 2, "pwd", preexec_fn=leave)
         self.assert_exit(result, 2)
-        self.assertIn(b"the working directory is gone", result.stderr)
+        self.assertIn(b"the working directory does not exist", result.stderr)
         gone.mkdir()
         self.assertEqual(self.assert_succeeds("-n", 1, "-wdir", "/usr", "pwd", preexec_fn=leave), b"/usr\n")
 

@@ -69,11 +69,11 @@ class OneHost(Readers, Case):
 
     def test_invalid_options_are_rejected(self):
         for args, said in ((("--env-for", "pytorch"), "did you mean torch?"),
-                           (("--env-for", "openmpi,mpich"), "does not go with mpich"),
-                           (("--env-for", "mindspore,mindspore-dynamic"), "each says how MindSpore's ranks find each other"),
+                           (("--env-for", "openmpi,mpich"), "conflicts with mpich"),
+                           (("--env-for", "mindspore,mindspore-dynamic"), "both choose how MindSpore's ranks connect"),
                            (("--env-for", "mindspore-dynamic,openmpi"), "OMPI_COMM_WORLD_RANK"),
-                           (("--env-for", "mindspore-dynamic", "--visible", "rank"), "does not go with --visible rank"),
-                           (("--visible", "rank", "--fake-devices", 0), "are not known"),
+                           (("--env-for", "mindspore-dynamic", "--visible", "rank"), "conflicts with --visible rank"),
+                           (("--visible", "rank", "--fake-devices", 0), "unknown devices"),
                            (("--devices", "[4,8]"), "expected [4,8), 4-7 or 0,2")):
             result = self.run_dlaunch("-n", 1, *args, "touch", "started")
             self.assert_exit(result, 2)

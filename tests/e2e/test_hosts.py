@@ -51,7 +51,7 @@ class Ranks(HostsCase):
         self.assertEqual(printed["0"], str(cpu))
         (self.dir / "ranks").write_text("rank 0=node1 slot=*\nrank 1=node2 slot=9999\n")
         result = self.run_dlaunch("-H", "node1,node2", "--rankfile", "ranks", "sleep", "1000")
-        self.assert_told(result, 126, "rank 1 (host node2", "slot=9999", "there is no core 9999")
+        self.assert_told(result, 126, "rank 1 (host node2", "slot=9999", 'unknown core "9999"')
 
     def test_output_is_complete_and_labelled(self):
         script = 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $DLAUNCH_RANK"; i=$((i + 1)); done; printf "no end $DLAUNCH_RANK"'

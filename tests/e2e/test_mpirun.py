@@ -126,7 +126,7 @@ class Options(CalledByName, Case):
         self.assertEqual(int(out), cpus)
         refused = self.run_dlaunch("-n", 1, "--map-by", f"slot:PE={CORES + 1}", "true")
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn(b"cores of its own", refused.stderr)
+        self.assertIn(b"separate cores", refused.stderr)
         free = self.assert_succeeds("-n", 1, "--map-by", f"slot:PE={CORES + 1}", "--bind-to", "core:if-supported", *see)
         self.assertEqual(int(free), cpus)
 

@@ -46,7 +46,7 @@ class Devices(Case):
         self.assert_exit(result, 2)
         self.assertFalse((self.dir / "started").exists())
         said = result.stderr.decode()
-        self.assertIn("more ranks than devices: 5 ranks asked, 4 devices there", said)
+        self.assertIn("more ranks than devices: 5 ranks requested, 4 devices available", said)
         row = next(line.split() for line in said.splitlines() if "5 ranks" in line and "fake" in line)
         self.assertIn("4", row)
         self.assertIn("add --oversubscribe", said.splitlines()[-1])
@@ -61,7 +61,7 @@ class Devices(Case):
         """The lines of -v about shared cores, in a job that succeeds."""
         result = self.run_dlaunch("-v", *args, **options)
         self.assert_exit(result, 0)
-        return [line for line in result.stderr.decode().splitlines() if "they will share cores" in line]
+        return [line for line in result.stderr.decode().splitlines() if "ranks share cores" in line]
 
     def test_more_ranks_than_cpus_are_reported_once(self):
         told = self.remarks("-n", 2 * len(CPUS) + 1, "true")
@@ -105,7 +105,7 @@ class Binding(Case):
         result = self.run_dlaunch("-n", len(CPUS) + 1, "--bind-to", "core", "true")
         self.assert_exit(result, 126)
         last = support.cause(result.stderr)
-        self.assertRegex(last, r"ranks? \d+.* did not start: cannot bind each rank to a core of its own: .*--oversubscribe")
+        self.assertRegex(last, r"ranks? \d+.* did not start: cannot bind each rank to a separate core: .*--oversubscribe")
         self.assertNotIn("Invalid argument", last)
 
     @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
@@ -126,17 +126,17 @@ class Binding(Case):
         self.assertEqual(one_by_socket, one)
 
     def test_rankfile_with_missing_cores_is_rejected(self):
-        for slot, why in (("9999", "there is no core 9999"), ("99:0", "there is no socket 99"), ("p9999", "there is no CPU 9999")):
+        for slot, why in (("9999", 'unknown core "9999"'), ("99:0", 'unknown socket "99"'), ("p9999", 'unknown CPU "9999"')):
             result = self.run_dlaunch(*self.rankfile("*", slot), *sh("exec sleep 1000"))
             self.assert_exit(result, 126)
             self.assertRegex(support.cause(result.stderr),
-                             rf"rank 1 .* did not start: cannot bind it to slot={slot}: {why}")
+                             rf"rank 1 .* did not start: cannot bind the rank to slot={slot}: {why}")
 
     @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
     def test_rankfile_with_forbidden_cpus_is_rejected(self):
         result = self.run_dlaunch(*self.rankfile(f"p{CPUS[0]}"), "true", preexec_fn=lambda: os.sched_setaffinity(0, {CPUS[1]}))
         self.assert_exit(result, 126)
-        self.assertIn(f"CPU {CPUS[0]} may not be used: CPUs {CPUS[1]} may", result.stderr.decode())
+        self.assertIn(f"CPU {CPUS[0]} is not allowed (allowed CPUs: {CPUS[1]})", result.stderr.decode())
 
     def test_binding_stays_within_allowed_cpus(self):
         last = {CPUS[-1]}

@@ -188,8 +188,8 @@ finalize()
         self.assertEqual(out.stdout, b"900 1000\n")
 
     def test_rejected_spawn_gets_an_error_and_the_job_continues(self):
-        for count, words, info, told in ((0, ["x"], [], "0 processes were asked for"), (4097, ["x"], [], "4096 are the most"),
-                                         (1, ["x"], [("host", "nowhere")], "host nowhere is not one of the job's"), (1, [""], [], "no program was named")):
+        for count, words, info, told in ((0, ["x"], [], 'invalid number of processes "0"'), (4097, ["x"], [], "expected at most 4096"),
+                                         (1, ["x"], [("host", "nowhere")], 'unknown host "nowhere"'), (1, [""], [], "missing program")):
             result = self.spawned("-n", 2, *parent((count, words, info), then="ask('cmd=kvs-fence;')\nfinalize()\nprint('on')"), ok=False)
             self.assertEqual(result.stdout, b"on\non\n")
             self.assertIn("rank 0 cannot spawn: ", result.stderr.decode())

@@ -105,7 +105,7 @@ class OneHost(Case):
     def test_invalid_options_are_rejected(self):
         for args, said in ((("--stage", "x"), "add --rank-dir"), (("--save-env",), "add --rank-dir"),
                            (("--rank-dir", "d"), "add {rank} to the template"), (("--rank-dir", "{rnk}"), "did you mean {rank}?"),
-                           (("--rank-dir", ""), "names no directory")):
+                           (("--rank-dir", ""), "missing directory")):
             result = self.run_dlaunch("-n", 2, *args, "true")
             self.assert_exit(result, 2)
             self.assertIn(said, result.stderr.decode())

@@ -586,8 +586,8 @@ class Environments(SameLineCase):
 
     def test_copies_without_same_line_are_rejected(self):
         """If the environment shows several nodes, each copy would run the whole job."""
-        for env, said in (({"PET_NNODES": "2", "PET_NODE_RANK": "1", "PET_MASTER_ADDR": "node1"}, "PET_NNODES=2: this is one of 2 copies"),
-                          ({"AWS_BATCH_JOB_NUM_NODES": "3", "AWS_BATCH_JOB_NODE_INDEX": "0"}, "AWS_BATCH_JOB_NUM_NODES=3: this is one of 3 copies")):
+        for env, said in (({"PET_NNODES": "2", "PET_NODE_RANK": "1", "PET_MASTER_ADDR": "node1"}, "PET_NNODES=2: 2 nodes start copies of dlaunch"),
+                          ({"AWS_BATCH_JOB_NUM_NODES": "3", "AWS_BATCH_JOB_NODE_INDEX": "0"}, "AWS_BATCH_JOB_NUM_NODES=3: 3 nodes start copies of dlaunch")):
             with self.subTest(said):
                 done = self.run_dlaunch("-n", 1, "true", env=env)
                 self.assert_exit(done, 2)

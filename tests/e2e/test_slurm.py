@@ -249,7 +249,7 @@ class GpusOfAJob(SlurmCase):
     def test_job_without_gpus_has_no_devices(self):
         done = self.in_job(["-N2", "--ntasks-per-node=2"], "--visible", "rank", "true")
         self.assert_exit(done, 2)
-        self.assertIn(b"the devices of node1 are not known", done.stderr)
+        self.assertIn(b"unknown devices of node1", done.stderr)
 
     def test_nodes_are_not_queried_without_need(self):
         """The plan is made without a node: the srun in PATH always fails."""

@@ -35,7 +35,7 @@ TEST(Cgroup, PathsOfBothVersions) {
   EXPECT_FALSE(garbage.v2);
 }
 
-TEST(Cgroup, TheSmallestQuotaOnTheWayUpCounts) {
+TEST(Cgroup, UsesTheSmallestQuotaOfAllParents) {
   FakeRoot root;
   root.file("proc/self/cgroup", "0::/a/b/c\n");
   root.file("sys/fs/cgroup/a/cpu.max", "300000 100000\n");
@@ -47,7 +47,7 @@ TEST(Cgroup, TheSmallestQuotaOnTheWayUpCounts) {
   EXPECT_EQ(quota->from, "cgroup cpu.max");
 }
 
-TEST(Cgroup, AContainerFindsItsOwnAtTheTop) {
+TEST(Cgroup, FindsTheContainersCgroupAtTheRoot) {
   FakeRoot root;
   root.file("proc/self/cgroup", "0::/../../docker/1234\n");
   root.file("sys/fs/cgroup/cpu.max", "400000 100000\n");
@@ -67,7 +67,7 @@ TEST(Cgroup, VersionOne) {
   EXPECT_EQ(quota->from, "cgroup cpu.cfs_quota_us");
 }
 
-TEST(Cgroup, NoFilesNoQuota) {
+TEST(Cgroup, MissingFilesMeanNoQuota) {
   const FakeRoot root;
   EXPECT_FALSE(read_cpu_quota(root.path()));
 }

@@ -23,7 +23,7 @@ std::vector<std::string> names(const HostRequest& request, const std::vector<std
   return found;
 }
 
-TEST(Choose, TheFirstThatNamesHostsHolds) {
+TEST(Choose, UsesTheFirstSourceWithHosts) {
   HostRequest request;
   EXPECT_THAT(names(request), ElementsAre("here"));
   request.default_hostfile = *parse_hostfile("d slots=1\n", "default");
@@ -37,7 +37,7 @@ TEST(Choose, TheFirstThatNamesHostsHolds) {
   EXPECT_THAT(names(request, kInSlurm), ElementsAre("l"));
 }
 
-TEST(Choose, TellsBeforehandWhetherAHostIsNamed) {
+TEST(Choose, ReportsBeforehandIfAHostIsNamed) {
   HostRequest request;
   EXPECT_TRUE(names_no_host(request, {"SLURM_JOB_NODELIST= "}));
   EXPECT_FALSE(names_no_host(request, kInSlurm));
@@ -53,7 +53,7 @@ TEST(Choose, TellsBeforehandWhetherAHostIsNamed) {
   for (const HostRequest& naming : {listed, in_file, by_default}) EXPECT_FALSE(names_no_host(naming, {}));
 }
 
-TEST(Choose, OneSlotEachWhereNobodySays) {
+TEST(Choose, DefaultsToASlotPerHost) {
   HostRequest request;
   request.one_slot_each = true;
   EXPECT_EQ(choose(request)->hosts.front().slots, 1);
@@ -65,16 +65,16 @@ TEST(Choose, OneSlotEachWhereNobodySays) {
   EXPECT_EQ(allocation->hosts[1].slots, 3);
 }
 
-TEST(Choose, NolocalLeavesThisMachineOut) {
+TEST(Choose, NolocalRemovesThisMachine) {
   HostRequest request;
   request.no_local = true;
-  EXPECT_THAT(error_of(choose(request)), HasSubstr("--nolocal: leaves no host to run on"));
+  EXPECT_THAT(error_of(choose(request)), HasSubstr("--nolocal: missing hosts"));
   request.list = *parse_host_list("localhost,a,localhost,b,a");
   EXPECT_THAT(names(request), ElementsAre("a", "b"));
   EXPECT_THAT(choose(request)->sequence, ElementsAre(0, 1, 0));
 }
 
-TEST(Choose, ListsOfProgramsArePoolsOfTheirOwn) {
+TEST(Choose, ListsOfProgramsBecomePools) {
   HostRequest request;
   request.list = *parse_host_list("a:2,b,a");
   ASSERT_TRUE(choose(request));
@@ -102,7 +102,7 @@ TEST(Choose, ListsOfProgramsArePoolsOfTheirOwn) {
   EXPECT_THAT(allocation->pools[1].sequence, ElementsAre(1, 0, 1));
 }
 
-TEST(Choose, WaysToReachHoldForOtherHostsWithoutTheirOwn) {
+TEST(Choose, ConnectionOptionsApplyToHostsWithoutTheirOwn) {
   HostRequest request;
   request.agent_path = "/opt/agent";
   request.ssh_port = 2222;

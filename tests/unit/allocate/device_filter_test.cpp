@@ -1,4 +1,4 @@
-// --devices. What --include and --exclude do is in named_test.cpp.
+// Tests --devices. named_test.cpp tests --include and --exclude.
 #include "allocate/device_filter.h"
 
 #include "entries.h"

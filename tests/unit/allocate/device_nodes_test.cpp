@@ -31,7 +31,7 @@ TEST(DeviceNodes, NvidiaInTheOrderOfPciAddresses) {
   EXPECT_EQ(device_nodes(root.path(), DeviceKind::nvidia, {1, 0, -1}), (Nodes{1, 0, kUnknown}));
 }
 
-TEST(DeviceNodes, NvidiaThatAContainerWasNotGivenDoesNotCount) {
+TEST(DeviceNodes, SkipsNvidiaDevicesOutsideTheContainer) {
   FakeRoot root;
   add_nvidia(root, "0000:3b:00.0", 0, "0");
   add_nvidia(root, "0000:86:00.0", 1, "1");
@@ -60,7 +60,7 @@ TEST(DeviceNodes, AmdInTheOrderOfTheKfdsNodes) {
   EXPECT_EQ(device_nodes(root.path(), DeviceKind::amd, {0, 1}), (Nodes{1, 0}));
 }
 
-TEST(DeviceNodes, UnknownWhereTheKernelSaysNone) {
+TEST(DeviceNodes, UnknownWithoutANodeInTheKernel) {
   FakeRoot root;
   add_nvidia(root, "0000:3b:00.0", 0, "-1");
   root.file("dev/nvidia0");

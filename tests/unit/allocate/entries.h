@@ -1,4 +1,4 @@
-// Host entries as short texts that a test compares.
+// Host entries as short texts for comparisons in tests.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 namespace dlaunch::allocate {
 
-/// "name:slots" for each entry, "name" without slots, "name:*" where the slots are the CPUs.
+/// "name:slots" per entry; "name" without slots; "name:*" if the slots are the CPUs.
 inline std::vector<std::string> short_forms(const std::vector<HostEntry>& entries) {
   std::vector<std::string> forms;
   for (const HostEntry& entry : entries) {
@@ -23,7 +23,7 @@ inline std::vector<std::string> short_forms(const std::vector<HostEntry>& entrie
   return forms;
 }
 
-/// Returns the error's text. Fails the test when there is no error.
+/// Returns the text of the error. Fails the test without an error.
 template <class T>
 std::string error_of(const Result<T>& result) {
   if (!result) {

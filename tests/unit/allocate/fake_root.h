@@ -1,4 +1,4 @@
-// A temporary directory in place of "/", with the files that describe a machine.
+// A temporary directory in place of "/", with files that describe a machine.
 #pragma once
 
 #include <cstdlib>

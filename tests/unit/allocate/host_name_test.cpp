@@ -8,14 +8,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(HostName, TakesWhatHostsAreCalled) {
+TEST(HostName, AcceptsHostNames) {
   for (const char* name : {"a", "01", "node_1", "mpi-worker.1", "A.b-C_d", "10.0.0.1", "::1", "fd00::5",
                            "::", "1:2:3:4:5:6:7:8", "::ffff:10.0.0.1", "fe80::1%eth0"}) {
     EXPECT_TRUE(check_host_name(name)) << name;
   }
 }
 
-TEST(HostName, RefusesWhatAShellOrAnOptionParserWouldActOn) {
+TEST(HostName, RejectsSpecialCharactersOfShellsAndOptions) {
   for (const char* name : {"",
                            "-oProxyCommand=x",
                            ".",
@@ -57,7 +57,7 @@ TEST(HostName, RangesKeepTheWidthOfTheirFirstNumber) {
   EXPECT_THAT(*expand_names("plain"), ElementsAre("plain"));
 }
 
-TEST(HostName, RefusesRangesThatAreNone) {
+TEST(HostName, RejectsMalformedRanges) {
   for (const char* pattern : {"n[", "n[]", "n[1", "n[1-]", "n[-1]", "n[2-1]", "n[a-b]", "n[1,]", "n]", "n[1]]", "n[[1]",
                               "n[1-99999999]", "[1-1000][1-1000]", "n[0-100000]"}) {
     EXPECT_FALSE(expand_names(pattern)) << pattern;
@@ -66,7 +66,7 @@ TEST(HostName, RefusesRangesThatAreNone) {
   EXPECT_THAT(error_of(expand_names("n[5-1]")), HasSubstr("5-1"));
 }
 
-TEST(HostName, WordsHaveUserNamesAndCount) {
+TEST(HostName, ParsesUserNamesAndCount) {
   const auto word = parse_host_word("me@n[1-2]:8");
   EXPECT_EQ(word->user, "me");
   EXPECT_THAT(word->names, ElementsAre("n1", "n2"));

@@ -8,26 +8,26 @@ namespace {
 using testing::Eq;
 using testing::Optional;
 
-TEST(JobLife, AttemptsAreCountedBySlurm) {
+TEST(JobLife, ReadsTheCountOfSlurm) {
   EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5"}), Optional(Eq(Attempt{0})));
   EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2"}), Optional(Eq(Attempt{2})));
   EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=x"}), Optional(Eq(Attempt{0})));
 }
 
-TEST(JobLife, GridEngineAndLsfSayOnlyThatThereWasOneBefore) {
+TEST(JobLife, GridEngineAndLsfHaveNoCount) {
   EXPECT_THAT(attempt_of({"SGE_ROOT=/sge", "JOB_ID=5", "RESTARTED=0"}), Optional(Eq(Attempt{0})));
   EXPECT_THAT(attempt_of({"SGE_ROOT=/sge", "JOB_ID=5", "RESTARTED=1"}), Optional(Eq(Attempt{1, false})));
   EXPECT_THAT(attempt_of({"LSB_JOBID=5"}), Optional(Eq(Attempt{0})));
   EXPECT_THAT(attempt_of({"LSB_JOBID=5", "LSB_RESTART=Y"}), Optional(Eq(Attempt{1, false})));
 }
 
-TEST(JobLife, TheUserMaySayItAndNobodyElseDoes) {
+TEST(JobLife, TheUserMaySetTheAttempt) {
   EXPECT_THAT(attempt_of({"DLAUNCH_ATTEMPT=3"}), Optional(Eq(Attempt{3})));
   EXPECT_THAT(attempt_of({"DLAUNCH_ATTEMPT=3", "SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=1"}), Optional(Eq(Attempt{3})));
   EXPECT_FALSE(attempt_of({"DLAUNCH_ATTEMPT=", "SLURM_RESTART_COUNT=1", "RESTARTED=1"}));
 }
 
-TEST(JobLife, ItsEnd) {
+TEST(JobLife, ReadsTheEndOfTheJob) {
   EXPECT_THAT(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1795312060"}), Optional(1795312060));
   EXPECT_FALSE(job_end({"SLURM_JOB_END_TIME=1795312060"}));
   EXPECT_FALSE(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=-1"}));

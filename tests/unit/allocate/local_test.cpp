@@ -35,7 +35,7 @@ TEST(Local, CpusAreTheSmallerOfMaskAndQuota) {
   EXPECT_EQ(host_from(machine, {}).slots_from, "affinity mask");
 }
 
-TEST(Local, AMachineWithoutDevices) {
+TEST(Local, MachineWithoutDevices) {
   const plan::Host host = host_from(facts(), {"CUDA_VISIBLE_DEVICES=0,1"});
   EXPECT_EQ(host.name, "box");
   EXPECT_TRUE(host.local);
@@ -55,7 +55,7 @@ TEST(Local, NvidiaNarrowed) {
   EXPECT_EQ(host.devices_from, "CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(host_from(machine, {"CUDA_VISIBLE_DEVICES="}).device_kind, DeviceKind::none);
   EXPECT_EQ(host_from(machine, {"CUDA_VISIBLE_DEVICES=GPU-12,GPU-34"}).devices_from,
-            "CUDA_VISIBLE_DEVICES, by UUID: numbered by place");
+            "CUDA_VISIBLE_DEVICES, by UUID: numbered by position");
 }
 
 TEST(Local, AscendNarrowed) {
@@ -80,7 +80,7 @@ TEST(Local, AmdIsNarrowedTwiceAndKeepsTheMachinesNumbers) {
               ElementsAre(0, 1, 2, 3));
 }
 
-TEST(Local, WhereOneKindIsHiddenTheNextIsUsed) {
+TEST(Local, UsesTheNextKindIfAKindIsHidden) {
   MachineFacts machine = facts();
   machine.nvidia = {0};
   machine.amd = {0};
@@ -121,11 +121,11 @@ TEST(Machine, AmdGpusAreTopologyNodesWithAnId) {
   root.file("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
   root.file("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "41230\n");
   root.file("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "5124\n");
-  root.file("sys/class/kfd/kfd/topology/nodes/3/name", "no gpu_id: not this container's");
+  root.file("sys/class/kfd/kfd/topology/nodes/3/name", "no gpu_id: outside this container");
   EXPECT_THAT(read_machine(root.path())->amd, ElementsAre(0, 1));
 }
 
-TEST(Machine, AmdGpusAreRenderNodesWhereSysfsIsHidden) {
+TEST(Machine, AmdGpusAreRenderNodesIfSysfsIsHidden) {
   FakeRoot root;
   root.file("dev/dri/renderD128").file("dev/dri/renderD129").file("dev/dri/card0");
   EXPECT_THAT(read_machine(root.path())->amd, IsEmpty()) << "a display without the compute driver";
@@ -140,11 +140,11 @@ TEST(Machine, CoresAreCountedByTheirThreads) {
     root.file("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list", "0-999\n");
   }
   EXPECT_EQ(count_cores(root.path()), 1);
-  EXPECT_EQ(count_cores(FakeRoot{}.path()), read_machine("")->affinity_cpus) << "where the kernel does not tell";
+  EXPECT_EQ(count_cores(FakeRoot{}.path()), read_machine("")->affinity_cpus) << "if the kernel does not report cores";
   EXPECT_LE(local_allocation({}, {}, Count::cores)->hosts.at(0).slots, read_machine("")->affinity_cpus);
 }
 
-TEST(Machine, AnEmptyRootIsAMachineToo) {
+TEST(Machine, AcceptsAnEmptyRoot) {
   const FakeRoot root;
   const auto machine = read_machine(root.path());
   ASSERT_TRUE(machine);
@@ -153,7 +153,7 @@ TEST(Machine, AnEmptyRootIsAMachineToo) {
   EXPECT_FALSE(machine->quota);
 }
 
-TEST(Machine, ThisOne) {
+TEST(Machine, ReadsThisMachine) {
   const auto allocation = local_allocation({}, {});
   ASSERT_TRUE(allocation) << to_text(allocation.error());
   EXPECT_GE(allocation->hosts.at(0).slots, 1);

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(NameResolver, HaveTheAddressesThatTheSystemKnows) {
+TEST(NameResolver, ReturnsTheAddressesOfTheSystem) {
   NameResolver names;
   names.ask("127.0.0.2");
   EXPECT_THAT(names.addresses("127.0.0.1"), ElementsAre("127.0.0.1"));
@@ -19,7 +19,7 @@ TEST(NameResolver, HaveTheAddressesThatTheSystemKnows) {
   EXPECT_EQ(names.trouble(), "");
 }
 
-TEST(NameResolver, AreAskedForOnce) {
+TEST(NameResolver, ResolvesEachNameOnce) {
   int waits = 0;
   NameResolver names([&](const sys::Fd& answered, Time deadline) {
     ++waits;

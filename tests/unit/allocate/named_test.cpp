@@ -69,13 +69,13 @@ TEST(Named, FileWithoutSlotsMeansCpusAndALineEachWhenRepeated) {
   EXPECT_THAT(hosts(from_file("a devices=0-3\n")), ElementsAre("a:4"));
 }
 
-TEST(Named, FileWithSlotsTwiceIsAnError) {
-  EXPECT_THAT(error_of(from_file("a slots=2\nb\na slots=2\n")), HasSubstr("hosts:3: a stands in the list again"));
-  EXPECT_THAT(error_of(from_file("vm slots=2\n127.0.0.1 slots=2\n")), HasSubstr("the same host as vm in hosts:1"));
-  EXPECT_THAT(error_of(from_file("a\na wdir=/x\n")), HasSubstr("again with settings"));
+TEST(Named, RejectsDuplicateHostsWithSlots) {
+  EXPECT_THAT(error_of(from_file("a slots=2\nb\na slots=2\n")), HasSubstr("hosts:3: duplicate host \"a\""));
+  EXPECT_THAT(error_of(from_file("vm slots=2\n127.0.0.1 slots=2\n")), HasSubstr("same host as vm in hosts:1"));
+  EXPECT_THAT(error_of(from_file("a\na wdir=/x\n")), HasSubstr("duplicate host \"a\" with settings"));
 }
 
-TEST(Named, KeepsWhatTheUserSaid) {
+TEST(Named, KeepsTheUsersSettings) {
   const auto allocation =
       from_file("vm slots=2 devices=1 env.A=1 wdir=/w\na slots=1 max_slots=4 devices=3,2 user=u\n", 4);
   ASSERT_TRUE(allocation) << to_text(allocation.error());
@@ -101,7 +101,7 @@ TEST(Named, SpareHostsAreTheLastOnes) {
   EXPECT_FALSE(from_file("a\na spare\n"));
 }
 
-TEST(Filter, IncludeLeavesWhatIsNamed) {
+TEST(Filter, IncludeKeepsNamedHosts) {
   auto allocation = from_list("a:4,vm:4,c:4,a", 4);
   ASSERT_TRUE(filter_devices(*allocation, Filter::include, "vm:2,0@a", is_here));
   EXPECT_THAT(hosts(allocation), ElementsAre("a:5", "vm:4 local"));
@@ -113,7 +113,7 @@ TEST(Filter, IncludeLeavesWhatIsNamed) {
   EXPECT_THAT(hosts(named), ElementsAre("n1:8", "n2:8"));
 }
 
-TEST(Filter, ExcludeTakesAway) {
+TEST(Filter, ExcludeRemovesNamedHosts) {
   auto allocation = from_list("a:4,vm:4,c", 4);
   ASSERT_TRUE(filter_devices(*allocation, Filter::exclude, "vm:0,3@c", is_here));
   EXPECT_THAT(hosts(allocation), ElementsAre("a:4", "vm:4 local"));
@@ -122,7 +122,7 @@ TEST(Filter, ExcludeTakesAway) {
   EXPECT_THAT(hosts(allocation), ElementsAre("a:4"));
 }
 
-TEST(Filter, KnowsThisMachineByItsOtherNames) {
+TEST(Filter, RecognizesThisMachineByOtherNames) {
   for (const char* name : {"localhost:0,2", "127.0.0.1:0,2", "vm:0,2"}) {
     auto allocation = from_list("a:4,vm:4", 4);
     ASSERT_TRUE(filter_devices(*allocation, Filter::include, name, is_here)) << name;
@@ -134,7 +134,7 @@ TEST(Filter, KnowsThisMachineByItsOtherNames) {
               HasSubstr("unknown host \"localhost\""));
 }
 
-TEST(Filter, RefusesWhatIsNotThere) {
+TEST(Filter, RejectsUnknownHostsAndDevices) {
   const auto error = [](Filter filter, std::string_view text) {
     auto allocation = from_list("node1:4,vm:4", 4);
     return error_of(filter_devices(*allocation, filter, text, is_here));

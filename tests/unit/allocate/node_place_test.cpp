@@ -1,4 +1,4 @@
-// Which node this is, as each place says it that starts the same line everywhere.
+// The number of this node, with the variables of each system that starts the same command line on all nodes.
 #include "allocate/node_place.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ TEST(NodePlaces, OfTorchrunsVariables) {
   EXPECT_EQ(place({"PET_NNODES=2"}), "? of 2 at ");
   EXPECT_EQ(place({"PET_NNODES=1:4"}), "? of 4 at ");
   EXPECT_EQ(place_of_node({"PET_NNODES=1:4"})->least, 1);
-  EXPECT_EQ(place({"PET_NNODES=4:1"}), "PET_NNODES=4:1: it is no number of nodes");
-  EXPECT_EQ(place({"PET_NNODES=x"}), "PET_NNODES=x: it is no number of nodes");
+  EXPECT_EQ(place({"PET_NNODES=4:1"}), "PET_NNODES=4:1: expected a number of nodes, or MIN:MAX");
+  EXPECT_EQ(place({"PET_NNODES=x"}), "PET_NNODES=x: expected a number of nodes, or MIN:MAX");
 }
 
 TEST(NodePlaces, OfAwsBatch) {
@@ -54,14 +54,14 @@ TEST(NodePlaces, OfAStepOfSlurm) {
   Environment many = step;
   many.emplace_back("SLURM_STEP_NUM_TASKS=6");
   EXPECT_EQ(place(many),
-            "SLURM_STEP_NUM_TASKS=6: the step has 3 nodes, and needs one task on each: --ntasks-per-node=1");
+            "SLURM_STEP_NUM_TASKS=6: the step has 3 nodes and requires one task per node: --ntasks-per-node=1");
 }
 
-TEST(NodePlaces, ACopyOnEachNodeIsRefused) {
+TEST(NodePlaces, RejectsACopyOnEachNode) {
   const auto refused = refuse_copy_on_node({"PET_NNODES=2", "PET_NODE_RANK=1"});
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->where, "PET_NNODES=2");
-  EXPECT_EQ(refused->what, "this is one of 2 copies of dlaunch, and each would run the whole job");
+  EXPECT_EQ(refused->what, "2 nodes start copies of dlaunch: each copy would run the whole job");
   EXPECT_TRUE(refuse_copy_on_node({"AWS_BATCH_JOB_NUM_NODES=3", "AWS_BATCH_JOB_NODE_INDEX=0"}));
   for (const Environment& alone : {Environment{},
                                    {"PET_NNODES=1", "PET_NODE_RANK=0"},
@@ -74,21 +74,22 @@ TEST(NodePlaces, ACopyOnEachNodeIsRefused) {
   }
 }
 
-TEST(NodePlaces, ACopyThatAnotherLauncherStartedIsRefused) {
+TEST(NodePlaces, RejectsCopiesStartedByAnotherLauncher) {
   const auto said = [](const Environment& environment) {
     const auto error = refuse_copy_on_node(environment);
     return error ? to_text(*error) : "";
   };
   const std::pair<Environment, const char*> copies[] = {
-      {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"}, "OMPI_COMM_WORLD_SIZE=2: this is one of 2 copies of"},
-      {{"PMI_SIZE=4", "PMI_RANK=0"}, "PMI_SIZE=4: this is one of 4 copies of dlaunch"},
-      {{"PALS_RANKID=0"}, "PALS_RANKID=0: this may be one of several copies of dlaunch"},
-      {{"PALS_RANKID=0", "PMI_SIZE=2"}, "PMI_SIZE=2: this is one of 2 copies"},
-      {{"PBS_TASKNUM=21", "PBS_NODENUM=1"}, "PBS_TASKNUM=21: this may be one of several copies of dlaunch"}};
+      {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"}, "OMPI_COMM_WORLD_SIZE=2: mpirun started 2 copies of"},
+      {{"PMI_SIZE=4", "PMI_RANK=0"}, "PMI_SIZE=4: mpiexec started 4 copies of dlaunch"},
+      {{"PALS_RANKID=0"}, "PALS_RANKID=0: mpiexec or aprun may have started several copies of dlaunch"},
+      {{"PALS_RANKID=0", "PMI_SIZE=2"}, "PMI_SIZE=2: mpiexec started 2 copies"},
+      {{"PBS_TASKNUM=21", "PBS_NODENUM=1"},
+       "PBS_TASKNUM=21: pbsdsh or pbs_tmrsh may have started several copies of dlaunch"}};
   for (const auto& [environment, text] : copies) {
     const std::string error = said(environment);
     EXPECT_NE(error.find(text), std::string::npos) << error;
-    EXPECT_NE(error.find("each would run the whole job"), std::string::npos) << error;
+    EXPECT_NE(error.find("each copy would run the whole job"), std::string::npos) << error;
     EXPECT_NE(error.find("--ignore-resource-manager"), std::string::npos) << error;
     Environment nested = environment;
     nested.emplace_back("DLAUNCH_RANK=0");
@@ -103,7 +104,7 @@ TEST(NodePlaces, ACopyThatAnotherLauncherStartedIsRefused) {
   }
 }
 
-TEST(NodePlaces, OfNoSuchPlace) { EXPECT_EQ(place({"HOME=/root", "SLURM_JOB_ID=7"}), "? of ? at "); }
+TEST(NodePlaces, EmptyOutsideSuchSystems) { EXPECT_EQ(place({"HOME=/root", "SLURM_JOB_ID=7"}), "? of ? at "); }
 
 }  // namespace
 }  // namespace dlaunch::allocate

@@ -35,19 +35,19 @@ const Network kNetwork = {.names = {{"head", {"10.0.0.1"}},
                                     {"mirror", {"127.0.0.1"}}},
                           .sources = {{"10.0.0.2", "10.0.0.9"}, {"127.0.0.1", "127.0.0.1"}}};
 
-TEST(OwnAddress, TheNameInTheListWhereOthersCouldUseIt) { EXPECT_EQ(kNetwork.address("head", {"node2"}), "head"); }
+TEST(OwnAddress, UsesTheNameInTheListIfOthersCanUseIt) { EXPECT_EQ(kNetwork.address("head", {"node2"}), "head"); }
 
-TEST(OwnAddress, ElseTheAddressOnTheWayToThem) {
+TEST(OwnAddress, UsesTheSourceAddressOfTheRoute) {
   for (const char* own : {"debian", "localhost", "unknown"}) {
     EXPECT_EQ(kNetwork.address(own, {"alias-of-ssh", "mirror", "node2"}), "10.0.0.9") << own;
   }
 }
 
-TEST(OwnAddress, AGuessIsNoAnswer) {
-  EXPECT_THAT(kNetwork.address("debian", {"alias-of-ssh"}), HasSubstr("name this machine in -H"));
+TEST(OwnAddress, RejectsGuesses) {
+  EXPECT_THAT(kNetwork.address("debian", {"alias-of-ssh"}), HasSubstr("write this machine in -H"));
 }
 
-TEST(OwnAddress, OfTheKernel) {
+TEST(OwnAddress, AsksTheKernel) {
   EXPECT_EQ(source_towards("127.0.0.1"), "127.0.0.1");
   EXPECT_EQ(source_towards("no address"), std::nullopt);
 }

@@ -34,7 +34,7 @@ std::string error(const Environment& environment) {
   return manager ? error_of(read_resource_manager(*manager, environment, no_file)) : "no manager";
 }
 
-TEST(ResourceManager, NoneIsNone) {
+TEST(ResourceManager, EmptyWithoutAManager) {
   EXPECT_THAT(hosts({"HOME=/", "SLURM_JOB_ID=1", "PBS_NODEFILE="}), ElementsAre("none"));
 }
 
@@ -49,8 +49,8 @@ TEST(ResourceManager, Slurm) {
   EXPECT_EQ((*entries)[0].from, "SLURM_TASKS_PER_NODE");
 }
 
-/// What 22.05 sets for these options of salloc.
-TEST(ResourceManager, SlotsOfASlurmNodeAreWhatItsOptionsMean) {
+/// The variables of Slurm 22.05 for these options of salloc.
+TEST(ResourceManager, SlotsOfASlurmNodeFollowItsOptions) {
   const auto of = [](const Environment& more) {
     Environment environment = {"SLURM_JOB_NODELIST=a,b"};
     environment.insert(environment.end(), more.begin(), more.end());
@@ -77,7 +77,7 @@ TEST(ResourceManager, MoreRanksThanTheOneTaskOfANodeAreNoOversubscription) {
   EXPECT_EQ((*entries)[0].cpus, 4);
 }
 
-/// What 22.05 sets in `srun -N1 -n1` in a job of two nodes: the variables of tasks are the step's.
+/// The variables of Slurm 22.05 in `srun -N1 -n1` in a job of two nodes: variables about tasks describe the step.
 TEST(ResourceManager, AStepOfOneTaskHasTheJobsNodesAndSlots) {
   const auto of = [](const Environment& more) {
     Environment environment = {"SLURM_JOB_NODELIST=a,b", "SLURM_STEP_ID=0",        "SLURM_STEP_NUM_NODES=1",
@@ -120,7 +120,7 @@ TEST(ResourceManager, GroupsOfAHeterogeneousSlurmJobAreJoined) {
   EXPECT_THAT(error({"SLURM_HET_SIZE=x"}), HasSubstr("SLURM_HET_SIZE"));
 }
 
-TEST(ResourceManager, OneOfSeveralCopiesIsRefused) {
+TEST(ResourceManager, RejectsSeveralCopies) {
   const auto copies = [](const Environment& more) {
     const auto error = refuse_copies({plan::Manager::Kind::slurm, "5"}, more);
     return error ? to_text(*error) : "";
@@ -132,7 +132,7 @@ TEST(ResourceManager, OneOfSeveralCopiesIsRefused) {
   EXPECT_EQ(copies({"SLURM_JOB_NODELIST=a"}), "");
 }
 
-/// As 8.1.9 writes it, in two queues of a host, too.
+/// A file of Grid Engine 8.1.9, also with two queues on a host.
 TEST(ResourceManager, GridEngine) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     EXPECT_EQ(path, "/pe");
@@ -145,7 +145,7 @@ TEST(ResourceManager, GridEngine) {
   EXPECT_FALSE(manager_of({"SGE_ROOT=/sge", "JOB_ID=5"})) << "no parallel environment";
 }
 
-TEST(ResourceManager, AGridEngineListThatCannotBeUnderstood) {
+TEST(ResourceManager, RejectsInvalidGridEngineLists) {
   for (const char* text : {"", "n1\n", "n1 x\n", "n1 -1 all.q@n1\n", "-n1 2\n"}) {
     const auto read = [&](const std::string&) -> Result<std::string> { return text; };
     EXPECT_THAT(error_of(read_grid_engine({"PE_HOSTFILE=/pe"}, read)), HasSubstr("--ignore-resource-manager")) << text;
@@ -163,7 +163,7 @@ TEST(ResourceManager, PbsRepeatsAreSlots) {
       << "the number by which pbsdsh knows it";
 }
 
-TEST(ResourceManager, PbsAndCobaltMayCountAndComeBack) {
+TEST(ResourceManager, PbsAndCobaltMayHaveCountsAndRepeats) {
   const auto read = [](const std::string&) -> Result<std::string> { return "a:4\n\nb\r\na\n"; };
   EXPECT_THAT(hosts({"PBS_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
   EXPECT_THAT(hosts({"COBALT_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
@@ -192,7 +192,7 @@ TEST(ResourceManager, TorqueNamesTheDevices) {
   EXPECT_THAT(devices("/gone"), testing::Each(std::nullopt));
   EXPECT_THAT(
       error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=/shut"}, read)),
-      AllOf(HasSubstr("PBS_GPUFILE: cannot be read"), HasSubstr("Permission denied")));
+      AllOf(HasSubstr("PBS_GPUFILE: cannot read "), HasSubstr("Permission denied")));
   gpus = "\n";
   EXPECT_THAT(devices("/gpus"), testing::Each(std::nullopt)) << "a job without GPUs";
   for (const char* text : {"a\n", "a-gpu\n", "a-gpux\n", "a-gpu-1\n", "d-gpu0\n"}) {
@@ -204,7 +204,7 @@ TEST(ResourceManager, TorqueNamesTheDevices) {
   }
 }
 
-TEST(ResourceManager, LsfSaysItInOneOfFourWays) {
+TEST(ResourceManager, ReadsFourSourcesOfLsf) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     if (path == "/affinity") return "b 0,1,2,3\nb 4,5,6,7 0 2\na 0,1,2,3\n";
     if (path == "/djob") return "a\na\nb\n";
@@ -234,12 +234,12 @@ TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
   };
   EXPECT_THAT(places(), ElementsAre("0 b p0-3", "1 b p4,6", "2 a p0"));
   text = "a 0\nb\n";
-  EXPECT_THAT(places(), ElementsAre()) << "a line has none";
+  EXPECT_THAT(places(), ElementsAre()) << "a line without CPUs";
   text = "";
   EXPECT_THAT(places(), ElementsAre());
   text = "a x\n";
   EXPECT_THAT(error_of(lsf_rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read)),
-              AllOf(HasSubstr("LSB_AFFINITY_HOSTFILE: cannot be understood"), HasSubstr("a x")));
+              AllOf(HasSubstr("LSB_AFFINITY_HOSTFILE: invalid line"), HasSubstr("a x")));
   EXPECT_THAT(lsf_rank_places({"LSB_MCPU_HOSTS=a 1"}, read).value(), testing::IsEmpty());
 }
 
@@ -261,8 +261,8 @@ TEST(ResourceManager, AnMpiJobOfKubernetes) {
   EXPECT_THAT(hosts({"K_MPI_JOB_ROLE=worker", "HYDRA_HOST_FILE=/etc/hosts"}), ElementsAre("none"));
 }
 
-/// The operator's script of v0.2.3, and as others write it.
-TEST(ResourceManager, KubectlIsTakenFromTheScriptOfAnMpiJob) {
+/// The operator's script of v0.2.3, and other forms of the script.
+TEST(ResourceManager, ReadsKubectlFromTheScriptOfAnMpiJob) {
   EXPECT_EQ(kubectl_command("#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n"
                             "/opt/kube/kubectl exec ${POD_NAME} --container mpi -- /bin/sh -c \"$*\"\n"),
             "/opt/kube/kubectl exec -i {host} --container mpi --");
@@ -273,7 +273,7 @@ TEST(ResourceManager, KubectlIsTakenFromTheScriptOfAnMpiJob) {
   EXPECT_EQ(kubectl_command(""), "");
 }
 
-TEST(ResourceManager, WhatCannotBeReadIsAnErrorWithAWayOut) {
+TEST(ResourceManager, RejectsUnreadableListsWithAHint) {
   const Environment bad[] = {{"SLURM_JOB_NODELIST=n[1-2", "SLURM_TASKS_PER_NODE=1"},
                              {"SLURM_JOB_NODELIST=a,b", "SLURM_TASKS_PER_NODE=2"},
                              {"SLURM_JOB_NODELIST=a", "SLURM_TASKS_PER_NODE=2(x"},
@@ -290,18 +290,18 @@ TEST(ResourceManager, WhatCannotBeReadIsAnErrorWithAWayOut) {
   }
 }
 
-TEST(ResourceManager, AJobWithoutItsListIsAnErrorWithAWayOut) {
+TEST(ResourceManager, RejectsJobsWithoutAListWithAHint) {
   const std::pair<Environment, const char*> jobs[] = {
       {{"SLURM_JOB_ID=5", "SLURM_NNODES=4", "SLURM_TASKS_PER_NODE=2(x4)"},
-       "SLURM_JOB_NODELIST: is not set: SLURM_JOB_ID and SLURM_NNODES tell of a job of Slurm"},
-      {{"SLURM_JOBID=5", "SLURM_TASKS_PER_NODE=2(x4)"}, "SLURM_JOBID and SLURM_TASKS_PER_NODE tell of a job of Slurm"},
+       "SLURM_JOB_NODELIST: not set: SLURM_JOB_ID and SLURM_NNODES show a job of Slurm"},
+      {{"SLURM_JOBID=5", "SLURM_TASKS_PER_NODE=2(x4)"}, "SLURM_JOBID and SLURM_TASKS_PER_NODE show a job of Slurm"},
       {{"PBS_JOBID=12.server", "PBS_ENVIRONMENT=PBS_BATCH", "PBS_NODEFILE="},
-       "PBS_NODEFILE: is not set: PBS_JOBID and PBS_ENVIRONMENT tell of a job of PBS"},
-      {{"LSB_JOBID=7"}, "LSB_MCPU_HOSTS: is not set: LSB_JOBID tells of a job of LSF"},
-      {{"COBALT_JOBID=3"}, "COBALT_NODEFILE: is not set: COBALT_JOBID tells of a job of Cobalt"},
+       "PBS_NODEFILE: not set: PBS_JOBID and PBS_ENVIRONMENT show a job of PBS"},
+      {{"LSB_JOBID=7"}, "LSB_MCPU_HOSTS: not set: LSB_JOBID shows a job of LSF"},
+      {{"COBALT_JOBID=3"}, "COBALT_NODEFILE: not set: COBALT_JOBID shows a job of Cobalt"},
       {{"JOB_ID=5", "PE=orte", "NHOSTS=2", "SGE_ROOT=/sge"},
-       "PE_HOSTFILE: is not set: JOB_ID and NHOSTS=2 tell of a job of Grid Engine"},
-      {{"PE_HOSTFILE=/pe"}, "SGE_ROOT: is not set: PE_HOSTFILE tells of a job of Grid Engine"}};
+       "PE_HOSTFILE: not set: JOB_ID and NHOSTS=2 show a job of Grid Engine"},
+      {{"PE_HOSTFILE=/pe"}, "SGE_ROOT: not set: PE_HOSTFILE shows a job of Grid Engine"}};
   for (const auto& [environment, said] : jobs) {
     EXPECT_FALSE(manager_of(environment)) << said;
     const auto error = refuse_incomplete_batch_job(environment);
@@ -313,7 +313,7 @@ TEST(ResourceManager, AJobWithoutItsListIsAnErrorWithAWayOut) {
   }
 }
 
-TEST(ResourceManager, WhatStandsInALoginShellIsNoJob) {
+TEST(ResourceManager, LoginShellsAreNotJobs) {
   for (const Environment& shell : {Environment{},
                                    {"SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm/slurm.conf"},
                                    {"SLURM_NNODES=4", "SLURM_TASKS_PER_NODE=2(x4)"},
@@ -327,7 +327,7 @@ TEST(ResourceManager, WhatStandsInALoginShellIsNoJob) {
   }
 }
 
-TEST(Flux, IsAnInstanceAndNoTaskOfOne) {
+TEST(Flux, IsAnInstanceButNotATask) {
   const auto kind = [](const Environment& environment) {
     const auto manager = manager_of(environment);
     return manager ? plan::to_string(*manager) : "none";

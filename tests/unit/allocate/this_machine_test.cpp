@@ -9,7 +9,7 @@ using testing::ElementsAre;
 
 struct Machine {
   OwnNames own{.names = {"vm", "node7"}, .addresses = {"10.0.0.5", "fd00::5"}};
-  std::vector<std::string> resolved;  // names that were asked for
+  std::vector<std::string> resolved;  // names passed to the resolver
 
   bool is(const std::string& name) {
     return is_this_machine(name, own, [this](const std::string& asked) -> std::vector<std::string> {
@@ -20,7 +20,7 @@ struct Machine {
   }
 };
 
-TEST(ThisMachine, KnowsItsNamesAndAddressesWithoutAsking) {
+TEST(ThisMachine, RecognizesItsNamesAndAddressesWithoutAResolver) {
   Machine machine;
   for (const char* name : {"vm", "VM", "node7", "localhost", "LocalHost", "ip6-localhost", "127.0.0.1", "127.8.9.1",
                            "::1", "10.0.0.5", "fd00::5", "fd00:0::5", "FD00::5"}) {
@@ -32,7 +32,7 @@ TEST(ThisMachine, KnowsItsNamesAndAddressesWithoutAsking) {
   EXPECT_THAT(machine.resolved, ElementsAre());
 }
 
-TEST(ThisMachine, AFullNameIsOursByItsAddress) {
+TEST(ThisMachine, RecognizesAFullNameByItsAddress) {
   Machine machine;
   EXPECT_TRUE(machine.is("vm.x.org"));
   EXPECT_FALSE(machine.is("vm.y.org"));
@@ -40,7 +40,7 @@ TEST(ThisMachine, AFullNameIsOursByItsAddress) {
   EXPECT_THAT(machine.resolved, ElementsAre("vm.x.org", "vm.y.org"));
 }
 
-TEST(ThisMachine, LooksAtTheRealOne) {
+TEST(ThisMachine, ReadsTheRealMachine) {
   const OwnNames own = own_names({"SLURMD_NODENAME=n1"});
   EXPECT_THAT(own.names, testing::Contains("n1"));
   EXPECT_GE(own.names.size(), 2U);

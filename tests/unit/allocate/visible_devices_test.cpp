@@ -18,13 +18,13 @@ TEST(VisibleDevices, InTheUsersOrder) {
   EXPECT_THAT(cuda(" 1, 2 "), ElementsAre(1, 2));
 }
 
-TEST(VisibleDevices, EmptyIsNone) {
+TEST(VisibleDevices, EmptyTextHidesAllDevices) {
   EXPECT_THAT(cuda(""), IsEmpty());
   EXPECT_THAT(cuda("-1"), IsEmpty());
   EXPECT_THAT(cuda("none"), IsEmpty());
 }
 
-TEST(VisibleDevices, WhatIsNoDeviceEndsTheList) {
+TEST(VisibleDevices, InvalidEntriesEndTheList) {
   EXPECT_THAT(cuda("0,1,-1,2"), ElementsAre(0, 1));
   EXPECT_THAT(cuda("0,8,1"), ElementsAre(0));
   EXPECT_THAT(cuda("0,,1"), ElementsAre(0));
@@ -34,7 +34,7 @@ TEST(VisibleDevices, WhatIsNoDeviceEndsTheList) {
   EXPECT_THAT(cuda("99999999999999999999"), IsEmpty());
 }
 
-TEST(VisibleDevices, UuidsAreCountedAndNumberedByPlace) {
+TEST(VisibleDevices, UuidsAreNumberedByPosition) {
   const VisibleDevices gpus = narrow(kEight, "GPU-8f6d0a, GPU-11,GPU-8f6d0a,GPU-3", false);
   EXPECT_THAT(gpus.devices, ElementsAre(0, 1));
   EXPECT_THAT(gpus.uuids, ElementsAre("GPU-8f6d0a", "GPU-11"));
@@ -43,7 +43,7 @@ TEST(VisibleDevices, UuidsAreCountedAndNumberedByPlace) {
   EXPECT_THAT(narrow(kEight, "1", false).uuids, IsEmpty());
 }
 
-TEST(VisibleDevices, AscendKnowsRanges) {
+TEST(VisibleDevices, AscendAllowsRanges) {
   EXPECT_THAT(narrow(kEight, "0-3", true).devices, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(narrow(kEight, "6,1-2", true).devices, ElementsAre(6, 1, 2));
   EXPECT_THAT(narrow(kEight, "6-9", true).devices, ElementsAre(6, 7));

@@ -151,7 +151,7 @@ TEST_F(RankTable, ABrokenTableIsRefusedWithItsPlace) {
   EXPECT_THAT(error({}), HasSubstr("t.json:1:"));
   fixture.files["/cwd/t.txt"] = table_of({"10.0.0.1"}, 1);
   options = fixture.options({"--rank-table", "t.txt", "prog"});
-  EXPECT_THAT(to_text(follow_rank_table(options, {}).error()), HasSubstr("must end in .json"));
+  EXPECT_THAT(to_text(follow_rank_table(options, {}).error()), HasSubstr("expected the ending .json"));
 }
 
 TEST_F(RankTable, Version2NamesNoHosts) {

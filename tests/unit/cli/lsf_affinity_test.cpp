@@ -52,7 +52,7 @@ TEST_F(LsfAffinity, MoreRanksThanLinesAreNotBound) {
 
 TEST_F(LsfAffinity, AFileThatCannotBeReadIsAnError) {
   fixture.files.erase("/affinity");
-  EXPECT_THAT(fixture.error({"x"}), HasSubstr("LSB_AFFINITY_HOSTFILE: cannot be read"));
+  EXPECT_THAT(fixture.error({"x"}), HasSubstr("LSB_AFFINITY_HOSTFILE: cannot read "));
   EXPECT_THAT(places({"--ignore-resource-manager", "x"}), IsEmpty());
 }
 

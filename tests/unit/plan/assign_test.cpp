@@ -50,11 +50,11 @@ TEST(Assign, NPerHostAboveSlotsNeedsOversubscribe) {
   asked.oversubscribe = true;
   EXPECT_THAT(assigned(asked, hosts({2, 4})), ElementsAre(0, 0, 0, 1, 1, 1));
   EXPECT_THAT(refusal(per_host(2, 5), hosts({2, 2})),
-              HasSubstr("more ranks than -N allows: 5 ranks asked, 2 a host on 2 hosts are 4"));
+              HasSubstr("more ranks than -N allows: 5 ranks requested, 2 per host on 2 hosts allows 4"));
 }
 
 /// The numbers are those of mpiexec.hydra 4.0.2 -launcher fork -hosts a:2,b.
-TEST(Assign, InRoundsAsHydra) {
+TEST(Assign, PlacesInRoundsAsHydra) {
   Request asked = request({});
   asked.in_rounds = asked.oversubscribe = true;
   EXPECT_THAT(assigned(asked, hosts({2, 1})), ElementsAre(0, 0, 1));
@@ -77,10 +77,11 @@ TEST(Assign, InRoundsAsHydra) {
   EXPECT_THAT(refusal(asked, limited), HasSubstr("max_slots"));
 }
 
-TEST(Assign, UnknownSlotsArePlannedOnlyWhereTheyDoNotMatter) {
+TEST(Assign, AcceptsUnknownSlotsOnlyIfTheyDoNotMatter) {
   Allocation unknown = hosts({0, 0});
   for (Host& host : unknown.hosts) host.slots_unknown = true;
-  EXPECT_THAT(refusal(request(2), unknown), HasSubstr("not known before it is reached: n0 and 1 more"));
+  EXPECT_THAT(refusal(request(2), unknown),
+              HasSubstr("unknown number of slots before dlaunch connects: n0 and 1 more"));
   EXPECT_THAT(assigned(per_host(2), unknown), ElementsAre(0, 0, 1, 1));
   EXPECT_TRUE(make_plan(per_host(2), unknown));
   Request sequence = request({});
@@ -90,7 +91,7 @@ TEST(Assign, UnknownSlotsArePlannedOnlyWhereTheyDoNotMatter) {
   EXPECT_THAT(assigned(request({}), unknown), ElementsAre(0, 0, 1, 1));
 }
 
-TEST(Assign, SequenceIsTheListsOrder) {
+TEST(Assign, SequenceFollowsTheOrderOfTheList) {
   Allocation allocation = hosts({2, 2});
   allocation.sequence = {1, 0, 1};
   Request asked = request({});
@@ -121,39 +122,39 @@ TEST(Assign, RankfilePlacesEachRank) {
   EXPECT_THAT(assigned(placed({{0, "alias", {}, ""}}), allocation), ElementsAre(1));
 }
 
-TEST(Assign, RankfileMayCallThisMachineLocalhost) {
+TEST(Assign, RankfileAcceptsLocalhostForThisMachine) {
   Allocation allocation = hosts({2, 2});
-  EXPECT_THAT(refusal(placed({{0, "localhost", {}, ""}}), allocation), HasSubstr("\"localhost\" is none of the hosts"));
+  EXPECT_THAT(refusal(placed({{0, "localhost", {}, ""}}), allocation), HasSubstr("unknown host \"localhost\""));
   allocation.hosts[1].local = true;
   EXPECT_THAT(assigned(placed({{0, "localhost", {}, ""}}), allocation), ElementsAre(1));
 }
 
-TEST(Assign, RankfileNeverDropsARank) {
+TEST(Assign, RejectsRankfilesWithMissingRanks) {
   const Allocation two = hosts({2, 2});
-  EXPECT_THAT(refusal(placed({{0, "n9", {}, ""}}), two), HasSubstr("ranks:1: \"n9\" is none of the hosts"));
-  EXPECT_THAT(refusal(placed({{0, "+n2", {}, ""}}), two), HasSubstr("the hosts are +n0 to +n1"));
-  EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}, {0, "n1", {}, ""}}), two), HasSubstr("rank 0 is placed twice"));
-  EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}}, 2), two), HasSubstr("no line places rank 1"));
-  EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}, {1, "n0", {}, ""}}, 1), two),
-              HasSubstr("rank 1 is none of the job's"));
+  EXPECT_THAT(refusal(placed({{0, "n9", {}, ""}}), two), HasSubstr("ranks:1: unknown host \"n9\""));
+  EXPECT_THAT(refusal(placed({{0, "+n2", {}, ""}}), two), HasSubstr("unknown host \"+n2\": expected +n0 to +n1"));
+  EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}, {0, "n1", {}, ""}}), two), HasSubstr("duplicate rank \"0\""));
+  EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}}, 2), two), HasSubstr("missing rank 1"));
+  EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}, {1, "n0", {}, ""}}, 1), two), HasSubstr("unknown rank \"1\""));
   EXPECT_THAT(refusal(placed({{0, "n0", {}, ""}, {1, "n0", {}, ""}, {2, "n0", {}, ""}}), two),
               HasSubstr("more ranks than slots"));
 }
 
-TEST(Assign, MaxSlotsHoldsEvenWithOversubscribe) {
+TEST(Assign, MaxSlotsAppliesEvenWithOversubscribe) {
   Allocation allocation = hosts({2, 2});
   allocation.hosts[0].max_slots = 2;
   Request asked = request(6);
   asked.oversubscribe = true;
   EXPECT_THAT(assigned(asked, allocation), ElementsAre(0, 0, 1, 1, 1, 1));
   allocation.hosts[1].max_slots = 3;
-  EXPECT_THAT(refusal(asked, allocation), HasSubstr("more ranks than max_slots allows: 6 ranks asked, 5 fit"));
+  EXPECT_THAT(refusal(asked, allocation), HasSubstr("more ranks than max_slots allows: 6 ranks requested, 5 placed"));
   asked = per_host(3);
   asked.oversubscribe = true;
   EXPECT_THAT(refusal(asked, allocation), testing::ContainsRegex("n0 +2 +3 ranks"));
 }
 
-/// 10,000 hosts and 80,000 ranks, in every way of asking, within what linear work takes (and nothing quadratic does).
+/// 10,000 hosts and 80,000 ranks, with every placement, within the time of a linear algorithm (a quadratic one would
+/// fail).
 TEST(Assign, TenThousandHostsInLinearTime) {
   Allocation allocation = hosts(std::vector<int>(10'000, 8));
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {

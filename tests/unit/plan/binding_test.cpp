@@ -29,7 +29,7 @@ Masks bind(const Topology& topology, BindTo bind_to, MapBy map_by, int ranks, Ra
   return masks.value_or(Masks{});
 }
 
-TEST(Binding, NoneBindsNothing) {
+TEST(Binding, BindToNoneBindsNoRank) {
   EXPECT_THAT(bind(machine(2, 4, 2), BindTo::none, MapBy::socket, 2), ElementsAre(ElementsAre(), ElementsAre()));
   EXPECT_TRUE(bind_ranks({}, {}, 100, false));
 }
@@ -76,18 +76,18 @@ TEST(Binding, AnEqualShareOfTheCoresForEachRank) {
   EXPECT_FALSE(bind_ranks(machine(1, 2, 1), share, 3, false));
 }
 
-TEST(Binding, TooFewForEachRank) {
+TEST(Binding, RejectsMoreRanksThanCores) {
   BindingRequest asked{.bind_to = BindTo::core, .cores_per_rank = 3};
   const auto masks = bind_ranks(machine(1, 4, 1), asked, 2, false);
   ASSERT_FALSE(masks);
-  EXPECT_THAT(to_text(masks.error()), HasSubstr("3 cores of its own"));
+  EXPECT_THAT(to_text(masks.error()), HasSubstr("3 separate cores"));
   EXPECT_EQ(bind_ranks(machine(1, 4, 1), asked, 2, true).value(), (Masks{{0, 1, 2}, {0, 1, 2}})) << "shared";
   EXPECT_FALSE(bind_ranks(machine(1, 2, 1), asked, 1, true)) << "there is no such place";
   asked.if_supported = true;
   EXPECT_EQ(bind_ranks(machine(1, 4, 1), asked, 2, false).value(), (Masks{{}, {}})) << "none is bound";
 }
 
-TEST(Binding, UnaskedByTheNumberOfRanks) {
+TEST(Binding, DefaultDependsOnTheNumberOfRanks) {
   EXPECT_EQ(bound_by_count({}, 2, false, false), (BindingRequest{.bind_to = BindTo::core, .if_supported = true}));
   EXPECT_EQ(bound_by_count({}, 2, false, true).bind_to, BindTo::hwthread);
   EXPECT_EQ(bound_by_count({.report = true}, 3, false, true),
@@ -97,7 +97,7 @@ TEST(Binding, UnaskedByTheNumberOfRanks) {
   EXPECT_EQ(bound_by_count(cores, 8, false, true), cores) << "asked for";
 }
 
-TEST(Binding, UnaskedToTheUnitThatRanksAreMappedBy) {
+TEST(Binding, DefaultIsTheUnitOfMapBy) {
   for (const auto& [map_by, unit] : {std::pair{MapBy::core, BindTo::core}, std::pair{MapBy::hwthread, BindTo::hwthread},
                                      std::pair{MapBy::socket, BindTo::socket}, std::pair{MapBy::numa, BindTo::numa}}) {
     for (const size_t ranks : {1U, 3U}) {
@@ -116,7 +116,7 @@ TEST(Binding, WidensToTheSocketOrNode) {
   EXPECT_EQ(bind(machine(2, 2, 2), BindTo::socket, MapBy::socket, 6).size(), 6U) << "sockets are shared by nature";
 }
 
-TEST(Binding, NumaNodesNeedNotBeSockets) {
+TEST(Binding, NumaNodesMayDifferFromSockets) {
   Topology topology = machine(2, 4, 1);
   for (Pu& pu : topology.pus) pu.numa = pu.core / 2;
   EXPECT_EQ(bind(topology, BindTo::numa, MapBy::numa, 5), (Masks{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 1}}));
@@ -124,13 +124,13 @@ TEST(Binding, NumaNodesNeedNotBeSockets) {
   EXPECT_EQ(bind(topology, BindTo::numa, MapBy::socket, 4), (Masks{{0, 1}, {4, 5}, {0, 1}, {4, 5}}));
 }
 
-TEST(Binding, RankByNumbersThePlaces) {
+TEST(Binding, RankByOrdersThePlaces) {
   EXPECT_EQ(bind(machine(2, 2, 1), BindTo::core, MapBy::socket, 4, RankBy::core), (Masks{{0}, {1}, {2}, {3}}));
   EXPECT_EQ(bind(machine(2, 2, 1), BindTo::core, MapBy::core, 4, RankBy::socket), (Masks{{0}, {2}, {1}, {3}}));
   EXPECT_EQ(bind(machine(2, 2, 1), BindTo::core, MapBy::core, 4, RankBy::node), (Masks{{0}, {1}, {2}, {3}}));
 }
 
-TEST(Binding, OneCpu) {
+TEST(Binding, BindsEveryRankToASingleCpu) {
   for (const BindTo bind_to : {BindTo::core, BindTo::hwthread, BindTo::socket, BindTo::numa}) {
     EXPECT_EQ(bind(machine(1, 1, 1), bind_to, MapBy::slot, 1), (Masks{{0}}));
   }
@@ -144,26 +144,27 @@ TEST(Binding, MasksWithHoles) {
   EXPECT_EQ(bind(holes, BindTo::hwthread, MapBy::core, 7), (Masks{{8}, {1}, {3}, {7}, {9}, {11}, {15}}));
 }
 
-TEST(Binding, TooManyRanksAreRefusedWithBothNumbers) {
+TEST(Binding, RejectsTooManyRanksWithBothNumbers) {
   const auto cores = bind_ranks(machine(2, 4, 2), {.bind_to = BindTo::core}, 9, false);
   ASSERT_FALSE(cores);
-  EXPECT_THAT(to_text(cores.error()), HasSubstr("9 ranks asked, 8 cores may be used here"));
+  EXPECT_THAT(to_text(cores.error()), HasSubstr("9 ranks requested, 8 cores available"));
   EXPECT_EQ(cores.error().exit_code, 2);
   EXPECT_TRUE(bind_ranks(machine(2, 4, 2), {.bind_to = BindTo::hwthread}, 16, false));
   const auto threads = bind_ranks(machine(2, 4, 2), {.bind_to = BindTo::hwthread}, 17, false);
   ASSERT_FALSE(threads);
-  EXPECT_THAT(to_text(threads.error()), HasSubstr("17 ranks asked, 16 hardware threads may be used here"));
+  EXPECT_THAT(to_text(threads.error()), HasSubstr("17 ranks requested, 16 hardware threads available"));
   EXPECT_FALSE(bind_ranks({}, {.bind_to = BindTo::socket}, 1, true));
 }
 
-TEST(Binding, OversubscribeGoesRoundAgain) {
+TEST(Binding, OversubscribeReusesPlacesInOrder) {
   const auto masks = bind_ranks(machine(1, 2, 1), {.bind_to = BindTo::core}, 5, true);
   ASSERT_TRUE(masks);
   EXPECT_EQ(*masks, (Masks{{0}, {1}, {0}, {1}, {0}}));
 }
 
-/// Whatever the machine and the policy: own cores under core, own threads under hwthread, all of them used up exactly.
-TEST(Binding, NoTwoRanksShareWhatIsTheirOwn) {
+/// For all machines and policies: separate cores under core, separate threads under hwthread, and every unit is used
+/// exactly once.
+TEST(Binding, RanksNeverShareBoundCoresOrThreads) {
   for (const auto& topology : {machine(2, 4, 2), machine(1, 1, 1), machine(4, 3, 1), machine(2, 4, 2, {0, 9, 3, 11})}) {
     std::set<int> cores;
     for (const Pu& pu : topology.pus) cores.insert(pu.core);

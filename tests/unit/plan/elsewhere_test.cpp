@@ -1,4 +1,4 @@
-// What ranks on other hosts find in their environment, and where they start.
+// Environment and working directory of ranks on other hosts.
 #include <gmock/gmock.h>
 
 #include "plan/environment.h"
@@ -32,7 +32,7 @@ struct Two {
   }
 };
 
-TEST(Elsewhere, WhatMeansThisMachineIsNotSent) {
+TEST(Elsewhere, VariablesOfThisMachineAreNotSent) {
   for (const char* name : {"HOSTNAME",
                            "HOST",
                            "OLDPWD",
@@ -103,8 +103,8 @@ TEST(Elsewhere, SettingsOfAnMpiLibraryAreSent) {
     EXPECT_THAT(entry, Not(testing::MatchesRegex("(OMPI_MCA_orte|OMPI_MCA_ess|OMPI_COMM|PMIX_RANK|PMI_FD).*")));
 }
 
-/// A launcher that a rank starts must not take the whole job's hosts for its own.
-TEST(Elsewhere, ARankOfAGridEngineJobHasNoListOfItsHosts) {
+/// A launcher started by a rank must not use all hosts of the job.
+TEST(Elsewhere, RanksOfGridEngineDoNotGetTheHostList) {
   Two job;
   job.asked.environment = {"PE_HOSTFILE=/pe", "NSLOTS=4", "JOB_ID=5"};
   EXPECT_THAT(job.environment(0), Contains("PE_HOSTFILE=/pe"));
@@ -115,8 +115,8 @@ TEST(Elsewhere, ARankOfAGridEngineJobHasNoListOfItsHosts) {
   EXPECT_THAT(job.environment(1), Not(Contains("NSLOTS=4"))) << "its agent has its node's own";
 }
 
-/// An agent makes the rank's own of the tasks' lists of its node, unless -x has set it.
-TEST(Elsewhere, GpusOfTheTasksOfAnLsfJobStandInPlaceOfTheNodes) {
+/// An agent sets the rank's variable from the task lists of its node, unless -x has set the variable.
+TEST(Elsewhere, GpusOfLsfTasksReplaceTheGpusOfTheNode) {
   Two job;
   job.asked.environment = {"LSB_JOBID=5", "CUDA_VISIBLE_DEVICES=0,1", "CUDA_VISIBLE_DEVICES1=1"};
   for (const bool by_manager : {false, true}) {
@@ -169,15 +169,16 @@ TEST(Elsewhere, AHostsOwnDirectoryReplacesTheLaunchers) {
   EXPECT_THAT(two.environment(1), Contains("PWD=/asked"));
 }
 
-TEST(Elsewhere, NothingIsKeptTwiceWhenAllIsHere) {
+TEST(Elsewhere, KeepsASingleListIfAllRanksAreHere) {
   EXPECT_THAT(make_plan(request(1), local(1))->apps[0].env_elsewhere, IsEmpty());
 }
 
-TEST(Elsewhere, WhatEachRankIsToldIsNotAHostsToSet) {
+TEST(Elsewhere, RejectsHostVariablesWithAValuePerRank) {
   Two two;
   two.allocation.hosts[1].env = {"RANK_ID=5"};
   two.allocation.hosts[1].from = "hosts:2";
-  EXPECT_THAT(to_text(make_plan(two.asked, two.allocation).error()), HasSubstr("hosts:2: env.RANK_ID: each rank"));
+  EXPECT_THAT(to_text(make_plan(two.asked, two.allocation).error()),
+              HasSubstr("hosts:2: not supported: env.RANK_ID: each rank"));
 }
 
 }  // namespace

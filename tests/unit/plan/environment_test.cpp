@@ -23,14 +23,14 @@ std::vector<std::string> env_of(const Request& request, const EnvSetting& settin
   return app_environment(request, asked, "/work").entries;
 }
 
-TEST(Environment, StartsFromTheLaunchersOwn) {
+TEST(Environment, StartsFromTheLaunchersEnvironment) {
   const auto made = app_environment(request(1), request(1).apps[0], "/there");
   EXPECT_THAT(made.entries,
               ElementsAre("HOME=/home/u", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/there"));
   EXPECT_THAT(made.notes, IsEmpty());
 }
 
-TEST(Environment, WhatAnOuterJobLeftIsGone) {
+TEST(Environment, RemovesVariablesOfAnOuterJob) {
   Request inner = request(1);
   for (const std::string_view name : kRankVariables) inner.environment.push_back(std::string(name) + "=7");
   inner.environment.push_back("DLAUNCH_TIMEOUT=5");
@@ -46,14 +46,14 @@ TEST(Environment, PythonsVariablesStayAsTheUserSetThem) {
               ElementsAre("PYTHONFAULTHANDLER=", "PYTHONUNBUFFERED=", "PWD=/"));
 }
 
-TEST(Environment, OddEntriesOfTheLauncher) {
+TEST(Environment, SkipsMalformedEntriesOfTheLauncher) {
   Request asked = request(1);
   asked.environment = {"A=1", "no equals sign", "=C:=x", "B=", "A=2", "V=a=b\nc\x01\xff"};
   EXPECT_THAT(app_environment(asked, asked.apps[0], "/").entries,
               ElementsAre("A=2", "B=", "V=a=b\nc\x01\xff", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/"));
 }
 
-TEST(Environment, SettingsInOrderTheLastWins) {
+TEST(Environment, LastSettingOfANameWins) {
   Request asked = request(1);
   asked.apps[0].env = {{"A", "1"}, {"HOME", "x=y"}, {"A", "2\n3"}};
   EXPECT_THAT(
@@ -61,15 +61,15 @@ TEST(Environment, SettingsInOrderTheLastWins) {
       ElementsAre("HOME=x=y", "PATH=/usr/bin", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/", "A=2\n3"));
 }
 
-TEST(Environment, AnUnsetVariableIsANoteThatNamesIt) {
+TEST(Environment, NotesUnsetVariablesByName) {
   Request asked = request(1);
   asked.apps[0].env = {{"MISSING", {}}, {"NO_*", {}}, {"HOME", {}}, {"P*", {}}};
   EXPECT_THAT(app_environment(asked, asked.apps[0], "/").notes,
-              ElementsAre("-x MISSING: no such variable here, so the ranks do not get it",
-                          "-x NO_*: no such variable here, so the ranks do not get it"));
+              ElementsAre("-x MISSING: not found in the environment of dlaunch",
+                          "-x NO_*: not found in the environment of dlaunch"));
 }
 
-TEST(Environment, ThePlanNotesAnUnsetVariableOnce) {
+TEST(Environment, NotesAnUnsetVariableOnce) {
   Request asked = request(1);
   asked.apps[0].env = {{"MISSING", {}}};
   asked.apps.push_back(asked.apps[0]);
@@ -84,14 +84,14 @@ TEST(Environment, PwdFollowsTheDirectoryUnlessGivenAValue) {
   EXPECT_THAT(env_of(asked, {"PWD", "/mine"}), Contains("PWD=/mine"));
 }
 
-TEST(Environment, APatternBringsNoOuterIdentityButANameDoes) {
+TEST(Environment, PatternsExcludeOuterIdentityButNamesIncludeIt) {
   Request asked = request(1);
   asked.environment = {"DLAUNCH_RANK=5", "DLAUNCH_LABEL=x"};
   EXPECT_THAT(env_of(asked, {"DLAUNCH_*", {}}), Not(Contains(StartsWith("DLAUNCH_RANK="))));
   EXPECT_THAT(env_of(asked, {"DLAUNCH_RANK", {}}), Contains("DLAUNCH_RANK=5"));
 }
 
-TEST(Environment, EachRankKnowsWhoItIs) {
+TEST(Environment, SetsTheIdentityOfEachRank) {
   Allocation two = hosts({2, 2});
   two.hosts[1] = host("n1", 2, 2);
   two.hosts[1].devices = {4, 6};
@@ -116,7 +116,7 @@ TEST(Environment, TheUsersValueOfARanksNameWinsForThatProgramOnly) {
   EXPECT_THAT(plan->ranks[1].env, Contains("RANK_ID=1"));
 }
 
-TEST(Environment, NoNameTwice) {
+TEST(Environment, NamesAreUnique) {
   Request asked = request(3);
   for (const std::string_view name : kRankVariables) asked.environment.push_back(std::string(name) + "=outer");
   asked.environment.insert(asked.environment.end(), {"HOME=again", "PWD=/x"});

@@ -22,7 +22,7 @@ using testing::UnorderedElementsAre;
 
 using Words = std::vector<std::string>;
 
-/// n0 is this machine, n1 is not.
+/// n0 is this machine, n1 is another machine.
 Allocation two_hosts() {
   Allocation two = hosts({2, 2});
   two.hosts[0].local = true;
@@ -42,7 +42,7 @@ Plan planned(Request asked, const Allocation& allocation) {
   return complete.value_or(Plan{});
 }
 
-/// What a rank has because of the frameworks, and would not have without.
+/// The variables of a rank that --env-for adds.
 Words added(const Request& asked, const Allocation& allocation, int rank) {
   Request plain = asked;
   plain.frameworks.clear();
@@ -195,7 +195,7 @@ TEST(Frameworks, Slurm) {
                                             testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]*")));
 }
 
-TEST(Frameworks, HostsCountFromRankZeros) {
+TEST(Frameworks, NumbersHostsFromTheHostOfRankZero) {
   Request asked = request_for({Framework::torch, Framework::slurm}, 2);
   asked.rank_places = {{.rank = 0, .host = "n1", .slots = {}, .from = {}},
                        {.rank = 1, .host = "n0", .slots = {}, .from = {}}};
@@ -204,7 +204,7 @@ TEST(Frameworks, HostsCountFromRankZeros) {
       testing::IsSupersetOf({"GROUP_RANK=0", "SLURM_NODEID=0", "SLURM_STEP_NODELIST=n1,10.0.0.1", "MASTER_ADDR=n1"}));
 }
 
-TEST(Frameworks, WhereRankZeroIsElsewhereItsHostIsNamedAndThePortIsNotOfThisMachine) {
+TEST(Frameworks, RemoteRankZeroGetsItsHostAndAnUncheckedPort) {
   const Words found = added(request_for({Framework::torch}, 4), hosts({2, 2}), 3);
   EXPECT_THAT(found, Contains("MASTER_ADDR=n0"));
   EXPECT_THAT(found, Contains("MASTER_PORT=" + std::to_string(unseen_port("job-1", 0))));
@@ -212,7 +212,7 @@ TEST(Frameworks, WhereRankZeroIsElsewhereItsHostIsNamedAndThePortIsNotOfThisMach
       << "all ranks are on one host";
 }
 
-TEST(Frameworks, AnIpv6AddressWithAPortStandsInBrackets) {
+TEST(Frameworks, PutsIpv6AddressesWithPortsInBrackets) {
   Allocation two = hosts({1, 1});
   two.hosts[0].name = "fd00::5";
   EXPECT_THAT(added(request_for({Framework::jax, Framework::torch}, 2), two, 1),
@@ -220,18 +220,18 @@ TEST(Frameworks, AnIpv6AddressWithAPortStandsInBrackets) {
                                      std::string("MASTER_ADDR=fd00::5")}));
 }
 
-TEST(Frameworks, SeveralAtOnceAgree) {
+TEST(Frameworks, SeveralFrameworksAgree) {
   const Words both = added(request_for({Framework::torch, Framework::deepspeed}, 2), local(2), 1);
   EXPECT_EQ(both.size(), 12U);
   EXPECT_THAT(both, testing::IsSupersetOf({"LOCAL_WORLD_SIZE=2", "CROSS_SIZE=1", "RANK=1"}));
 }
 
-TEST(Frameworks, WhatAnOuterLauncherLeftIsGone) {
+TEST(Frameworks, RemovesVariablesOfAnOuterLauncher) {
   for (const FrameworkSpec& spec : framework_table()) {
     Request asked = request_for({spec.framework}, 2);
     const Words clean = added(asked, local(2), 1);
     for (const std::string& entry : clean) {
-      if (entry.ends_with("NCCL_ASYNC_ERROR_HANDLING=1") || entry == "OMP_NUM_THREADS=1") continue;  // the user's own
+      if (entry.ends_with("NCCL_ASYNC_ERROR_HANDLING=1") || entry == "OMP_NUM_THREADS=1") continue;  // set by the user
       asked.environment.push_back(std::string(variable_name(entry)) + "=outer");
     }
     asked.environment.insert(asked.environment.end(),
@@ -250,7 +250,7 @@ TEST(Frameworks, WhatAnOuterLauncherLeftIsGone) {
   }
 }
 
-TEST(Frameworks, TorchrunLeavesTheUsersThreads) {
+TEST(Frameworks, TorchrunKeepsTheUsersThreads) {
   const Plan alone = planned(request_for({Framework::torchrun}, 1), local(2));
   EXPECT_THAT(rank_environment(alone, alone.ranks[0]), Not(Contains(StartsWith("OMP_NUM_THREADS="))));
   EXPECT_THAT(alone.notes, testing::IsEmpty());
@@ -264,16 +264,16 @@ TEST(Frameworks, TorchrunLeavesTheUsersThreads) {
   EXPECT_THAT(chosen.notes, testing::IsEmpty());
 }
 
-TEST(Frameworks, RanksForDevicesNeedThem) {
+TEST(Frameworks, RanksPerDeviceRequireDevices) {
   Request asked = request_for({Framework::torchrun}, 1);
   asked.apps[0].ranks.reset();
   asked.apps[0].for_devices = true;
   EXPECT_EQ(make_plan(asked, local(2, 4))->ranks.size(), 4u);
   EXPECT_EQ(make_plan(asked, local(2)).error().what,
-            "none was found on " + local(2).hosts[0].name + ", and there is to be a rank for each");
+            "not found on " + local(2).hosts[0].name + ": this command starts one rank per device");
 }
 
-TEST(Frameworks, WithoutThemTheEnvironmentIsLeftAlone) {
+TEST(Frameworks, WithoutFrameworksTheEnvironmentIsUnchanged) {
   Request asked = request(1);
   asked.environment = {"RANK=7", "OMPI_COMM_WORLD_RANK=7"};
   const Plan plan = planned(asked, local(1));
@@ -294,7 +294,7 @@ TEST(Frameworks, TheUsersOwnValueWins) {
   }
 }
 
-TEST(Frameworks, AHostMayHaveItsOwnSharedValueButNoRanksOwn) {
+TEST(Frameworks, HostsMaySetSharedValuesButNotRankValues) {
   Allocation two = two_hosts();
   two.hosts[1].env = {"MASTER_ADDR=10.9.9.9"};
   EXPECT_THAT(added(request_for({Framework::torch}, 4), two, 1), Contains("MASTER_ADDR=10.0.0.1"));
@@ -304,24 +304,24 @@ TEST(Frameworks, AHostMayHaveItsOwnSharedValueButNoRanksOwn) {
   two.hosts[1].from = "hosts:2";
   const auto refused = with_frameworks(*make_plan(request_for({Framework::torch}, 4), two), kMeeting);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(to_text(refused.error()), HasSubstr("hosts:2: env.LOCAL_RANK: each rank"));
+  EXPECT_THAT(to_text(refused.error()), HasSubstr("hosts:2: not supported: env.LOCAL_RANK: each rank"));
 }
 
-TEST(Frameworks, HarmfulCombinationsAreRefused) {
+TEST(Frameworks, RejectsHarmfulCombinations) {
   const auto refused = [](std::vector<Framework> frameworks, Visible visible = Visible::unchanged) {
     const auto error = refuse_combination(frameworks, visible);
     return error ? to_text(*error) : "";
   };
-  EXPECT_THAT(refused({Framework::mpich, Framework::openmpi}), HasSubstr("openmpi: does not go with mpich"));
+  EXPECT_THAT(refused({Framework::mpich, Framework::openmpi}), HasSubstr("openmpi conflicts with mpich"));
   EXPECT_THAT(refused({Framework::mindspore, Framework::openmpi}), HasSubstr("OMPI_COMM_WORLD_LOCAL_RANK"));
-  EXPECT_THAT(refused({Framework::horovod, Framework::mpich}), HasSubstr("real MPI"));
-  EXPECT_THAT(refused({Framework::slurm, Framework::jax}), HasSubstr("jax: does not go with slurm"));
+  EXPECT_THAT(refused({Framework::horovod, Framework::mpich}), HasSubstr("Horovod would use MPI"));
+  EXPECT_THAT(refused({Framework::slurm, Framework::jax}), HasSubstr("jax conflicts with slurm"));
   EXPECT_EQ(refused({Framework::slurm}, Visible::rank), "") << "srun --gpus-per-task=1 does so";
   EXPECT_EQ(refused({Framework::torch, Framework::deepspeed, Framework::jax, Framework::mindspore}, Visible::rank), "");
   EXPECT_EQ(refused({Framework::slurm, Framework::openmpi}, Visible::host), "");
 }
 
-TEST(Frameworks, WithOneDeviceEachTheLocalRankIsItsNumber) {
+TEST(Frameworks, LocalRankIsTheDeviceNumberWithADevicePerRank) {
   Request asked = request_for({Framework::torch, Framework::jax, Framework::mindspore}, 2);
   asked.visible = Visible::rank;
   const Plan plan = planned(asked, local(2, 2));
@@ -335,7 +335,7 @@ TEST(Frameworks, WithOneDeviceEachTheLocalRankIsItsNumber) {
       testing::IsSupersetOf({"LOCAL_RANK=1", "JAX_LOCAL_DEVICE_IDS=1", "DEVICE_ID=1", "CUDA_VISIBLE_DEVICES=0,1"}));
 }
 
-TEST(Frameworks, AListTooLongForLinuxIsRefused) {
+TEST(Frameworks, RejectsListsAboveTheLimitOfLinux) {
   Allocation many;
   for (int i = 0; i < 3000; ++i) {
     many.hosts.push_back(host(std::string(60, 'n').append(std::to_string(i)), 1));
@@ -344,7 +344,7 @@ TEST(Frameworks, AListTooLongForLinuxIsRefused) {
   ASSERT_TRUE(plan);
   const auto refused = with_frameworks(*plan, {});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(to_text(refused.error()), HasSubstr("--env-for: TF_CONFIG would have"));
+  EXPECT_THAT(to_text(refused.error()), HasSubstr("--env-for: variable TF_CONFIG too long"));
 }
 
 TEST(Frameworks, ParsesNamesOnce) {
@@ -353,12 +353,12 @@ TEST(Frameworks, ParsesNamesOnce) {
     EXPECT_THAT(*parse_frameworks(to_string(spec.framework)), ElementsAre(spec.framework));
   }
   EXPECT_THAT(to_text(parse_frameworks("pytorch").error()), HasSubstr("did you mean torch?"));
-  EXPECT_THAT(to_text(parse_frameworks("").error()), HasSubstr("it takes some of torch, torchrun, deepspeed"));
+  EXPECT_THAT(to_text(parse_frameworks("").error()), HasSubstr("use one or more of torch, torchrun, deepspeed"));
   EXPECT_THAT(*parse_frameworks("jax,auto"),
               ElementsAre(Framework::jax, Framework::torch, Framework::deepspeed, Framework::mindspore));
 }
 
-TEST(Frameworks, SayWhatTheyNeedOfThisMachine) {
+TEST(Frameworks, ReportNeededAddressAndPorts) {
   const auto needs = [](Framework framework, const Allocation& allocation, int ranks) {
     const auto plan = make_plan(request_for({framework}, ranks), allocation);
     return std::pair(needs_address(*plan), ports_needed(*plan));
@@ -371,7 +371,7 @@ TEST(Frameworks, SayWhatTheyNeedOfThisMachine) {
   EXPECT_EQ(needs(Framework::slurm, two_hosts(), 4), std::pair(true, 0));
 }
 
-TEST(UnseenPort, IsTheJobsOwnAndOutOfTheKernelsRange) {
+TEST(UnseenPort, DependsOnTheJobAndAvoidsTheEphemeralRange) {
   std::set<int> ports;
   for (int index = 0; index < 9400; ++index) ports.insert(unseen_port("job-1", index));
   EXPECT_EQ(ports.size(), 9400U);

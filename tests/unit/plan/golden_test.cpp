@@ -1,6 +1,6 @@
-// What --dry-run prints, byte for byte, against tests/golden/plan/. After a wanted change:
+// Compares the output of --dry-run with tests/golden/plan/, byte for byte. After an intended change:
 //   DLAUNCH_UPDATE_GOLDEN=1 build/dev/tests/unit/plan_tests --gtest_filter='Golden.*'
-// writes the files anew; read the diff before committing it.
+// rewrites the files; read the diff before committing.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -34,7 +34,7 @@ void expect_golden_plan(const std::string& name, const Request& request, const A
   expect_golden(name + ".json", to_json(*plan));
 }
 
-TEST(Golden, OneHostEightDevices) { expect_golden_plan("eight-devices", request(8), local(8, 8)); }
+TEST(Golden, EightDevicesOnAHost) { expect_golden_plan("eight-devices", request(8), local(8, 8)); }
 
 TEST(Golden, NoDevicesAndMoreRanksThanCpus) { expect_golden_plan("crowded-cpus", request(3), local(2)); }
 
@@ -88,7 +88,7 @@ TEST(Golden, DescribedHosts) {
   expect_golden_plan("described-hosts", asked, allocation);
 }
 
-TEST(Golden, NoValueOfAVariableIsEverPrinted) {
+TEST(Golden, ValuesOfVariablesAreNeverPrinted) {
   Request asked = request(2);
   asked.environment = {"HOME=SENTINEL", "A=x\nSENTINEL=1"};
   asked.apps[0].env = {{"TOKEN", "SENTINEL"}, {"DLAUNCH_HOST", "SENTINEL"}};
@@ -98,7 +98,7 @@ TEST(Golden, NoValueOfAVariableIsEverPrinted) {
   EXPECT_THAT(to_json(*plan), testing::Not(testing::HasSubstr("SENTINEL")));
 }
 
-TEST(Golden, InvalidUtf8MakesNoInvalidJson) {
+TEST(Golden, InvalidUtf8BecomesValidJson) {
   Request asked = request(1);
   asked.apps[0].argv = {"a\xff\x80", "b"};
   const auto plan = make_plan(asked, local(1));

@@ -1,4 +1,4 @@
-// `dlaunch hosts`, as golden text, and when hosts must be asked first.
+// `dlaunch hosts` as golden text, and the cases that require a connection to the hosts.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -53,7 +53,7 @@ TEST(Hosts, AsJson) {
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("hush")));
 }
 
-TEST(Hosts, AreAskedOnlyWhereSlotsPlaceRanks) {
+TEST(Hosts, AreContactedOnlyIfSlotsPlaceRanks) {
   Allocation allocation = two_hosts();
   Request request;
   EXPECT_TRUE(needs_slots(request, allocation));

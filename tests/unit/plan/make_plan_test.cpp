@@ -30,13 +30,13 @@ std::string refusal(const Request& request, const Allocation& allocation) {
   return to_text(plan.error());
 }
 
-TEST(MakePlan, WithoutNOneRankADeviceElseASlot) {
+TEST(MakePlan, StartsARankPerDeviceOrSlotWithoutN) {
   EXPECT_EQ(make_plan(request({}), local(2, 8))->ranks.size(), 8U);
   EXPECT_EQ(make_plan(request({}), local(6))->ranks.size(), 6U);
   EXPECT_EQ(make_plan(request({}), hosts({3, 4}))->ranks.size(), 7U);
 }
 
-TEST(MakePlan, WithoutNHostsWithoutDevicesStayEmptyBesideSomeThatHaveThem) {
+TEST(MakePlan, SkipsHostsWithoutDevicesIfOthersHaveDevices) {
   Allocation allocation = hosts({8, 8});
   allocation.hosts[1] = host("gpu", 8, 4);
   EXPECT_THAT(hosts_of(*make_plan(request({}), allocation)), ElementsAre("gpu", "gpu", "gpu", "gpu"));
@@ -48,44 +48,44 @@ TEST(MakePlan, DevicesInTheUsersOrder) {
   EXPECT_THAT(devices_of(*make_plan(request(2), allocation)), ElementsAre(6, 2));
 }
 
-TEST(MakePlan, MoreRanksThanDevicesIsRefusedWithATable) {
+TEST(MakePlan, RejectsMoreRanksThanDevicesWithATable) {
   EXPECT_EQ(refusal(request(9), local(16, 8)),
-            "dlaunch: more ranks than devices: 9 ranks asked, 8 devices there\n"
-            "    host  cpus  from           devices  from            asked\n"
+            "dlaunch: more ranks than devices: 9 ranks requested, 8 devices available\n"
+            "    host  cpus  from           devices  from            requested\n"
             "    here  16    affinity mask  8        --fake-devices  9 ranks\n"
             "dlaunch:   add --oversubscribe to let ranks share devices\n");
 }
 
-TEST(MakePlan, AWorkingDirectoryThatIsGoneIsRefusedUnlessNoRankNeedsIt) {
+TEST(MakePlan, RejectsAMissingWorkingDirectoryIfARankNeedsIt) {
   Request asked = request(2);
   asked.cwd = "";
   EXPECT_EQ(refusal(asked, local(2)),
-            "dlaunch: the working directory is gone\n"
-            "dlaunch:   cd to a directory that exists, or name one with -wdir\n");
+            "dlaunch: the working directory does not exist\n"
+            "dlaunch:   run dlaunch in an existing directory, or set a directory with -wdir\n");
   asked.apps[0].wdir = "/elsewhere";
   EXPECT_EQ(make_plan(asked, local(2))->apps.at(0).wdir, "/elsewhere");
 }
 
-TEST(MakePlan, OversubscribeSharesDevicesInTurnAndSaysSo) {
+TEST(MakePlan, OversubscribeSharesDevicesInTurnWithARemark) {
   Request asked = request(5);
   asked.oversubscribe = true;
   const auto plan = make_plan(asked, local(16, 2));
   ASSERT_TRUE(plan);
   EXPECT_THAT(devices_of(*plan), ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_THAT(plan->remarks, ElementsAre("5 ranks on 2 devices: they will share devices"));
+  EXPECT_THAT(plan->remarks, ElementsAre("5 ranks on 2 devices: ranks share devices"));
 }
 
 TEST(MakePlan, MoreRanksThanCpusIsANoteOnly) {
   const auto plan = make_plan(request(8), local(2));
   ASSERT_TRUE(plan);
-  EXPECT_THAT(plan->remarks, ElementsAre("8 ranks on 2 CPUs (affinity mask): they will share cores"));
+  EXPECT_THAT(plan->remarks, ElementsAre("8 ranks on 2 CPUs (affinity mask): ranks share cores"));
   EXPECT_THAT(make_plan(request(2), local(2))->notes, IsEmpty());
 }
 
-TEST(MakePlan, MoreRanksThanNamedSlotsIsRefused) {
+TEST(MakePlan, RejectsMoreRanksThanGivenSlots) {
   EXPECT_EQ(refusal(request(6), hosts({1, 4})),
-            "dlaunch: more ranks than slots: 6 ranks asked, 5 slots there\n"
-            "    host  slots  from        devices  from  asked\n"
+            "dlaunch: more ranks than slots: 6 ranks requested, 5 slots available\n"
+            "    host  slots  from        devices  from  requested\n"
             "    n0    1      hostfile:1  0        -     2 ranks\n"
             "dlaunch:   add --oversubscribe to let ranks share slots\n");
   Request asked = request(6);
@@ -93,12 +93,12 @@ TEST(MakePlan, MoreRanksThanNamedSlotsIsRefused) {
   EXPECT_THAT(hosts_of(*make_plan(asked, hosts({1, 4}))), ElementsAre("n0", "n0", "n1", "n1", "n1", "n1"));
 }
 
-TEST(MakePlan, ARefusalForManyHostsStaysShort) {
+TEST(MakePlan, ErrorForManyHostsIsShort) {
   const std::string text = refusal(request(300), hosts(std::vector<int>(100, 2)));
   EXPECT_THAT(text, AllOf(HasSubstr("n15  "), HasSubstr("    … and 84 more hosts\n"), Not(HasSubstr("n16 "))));
 }
 
-TEST(MakePlan, OnlyHostsWithRanksAreInThePlan) {
+TEST(MakePlan, ContainsOnlyHostsWithRanks) {
   const auto plan = make_plan(request(3), hosts({0, 2, 0, 2, 5}));
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->hosts.size(), 2U);
@@ -130,49 +130,50 @@ TEST(MakePlan, ProgramsGetRanksInTheirOrder) {
   EXPECT_EQ(plan->apps[2].ranks, 5);
 }
 
-TEST(MakePlan, OneProgramAtMostGoesWithoutN) {
+TEST(MakePlan, RejectsTwoProgramsWithoutN) {
   Request asked = request({});
   asked.apps.push_back(app({"eval"}));
-  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("2 of 2 programs have no -n"));
+  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("missing -n of 2 of 2 programs"));
   asked.apps[1].ranks = 8;
-  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("no slots are left for a program without -n: 8 in all, 8 taken"));
+  EXPECT_THAT(refusal(asked, local(8)),
+              HasSubstr("not enough slots for a program without -n: the hosts have 8, the other programs use 8"));
 }
 
-TEST(MakePlan, RefusesWhatNoHostCouldRun) {
-  EXPECT_THAT(refusal(request(0), local(2)), HasSubstr("-n 0 is not 1 or more"));
-  EXPECT_THAT(refusal(request(-3), local(2)), HasSubstr("-n -3 is not 1 or more"));
+TEST(MakePlan, RejectsInvalidPrograms) {
+  EXPECT_THAT(refusal(request(0), local(2)), HasSubstr("-n: invalid number \"0\": expected 1 or more"));
+  EXPECT_THAT(refusal(request(-3), local(2)), HasSubstr("-n: invalid number \"-3\": expected 1 or more"));
   EXPECT_THAT(refusal(request(2'000'000'000), local(2)), HasSubstr("more than 1000000 ranks"));
-  EXPECT_THAT(refusal(request(1), {}), HasSubstr("no host"));
-  EXPECT_THAT(refusal(request({}), hosts({0, 0})), HasSubstr("the hosts have no slots"));
+  EXPECT_THAT(refusal(request(1), {}), HasSubstr("missing host"));
+  EXPECT_THAT(refusal(request({}), hosts({0, 0})), HasSubstr("the hosts have 0 slots"));
   Request nothing = request(1);
   nothing.apps[0].argv.clear();
-  EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("no program to run"));
+  EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("missing program"));
   nothing.apps.clear();
-  EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("no program to run"));
+  EXPECT_THAT(refusal(nothing, local(2)), HasSubstr("missing program"));
 }
 
-TEST(MakePlan, RefusesMoreThanLinuxGivesAProgram) {
+TEST(MakePlan, RejectsArgumentsAboveTheLimitOfLinux) {
   Request asked = request(2);
   asked.apps[0].env = {{"BIG", std::string(5 << 20, 'v')}};
   EXPECT_TRUE(make_plan(asked, local(2)));
   asked.apps[0].argv.emplace_back(2 << 20, 'a');
-  EXPECT_THAT(refusal(asked, local(2)), AllOf(HasSubstr("more than the 6291456 that Linux gives a program"),
-                                              HasSubstr("the longest variable is BIG\n")));
+  EXPECT_THAT(refusal(asked, local(2)),
+              AllOf(HasSubstr("the limit of Linux is 6291456"), HasSubstr("the longest variable is BIG\n")));
   asked.apps[0].argv.pop_back();
   Allocation elsewhere = hosts({2});
   elsewhere.hosts[0].env = {"ITS=" + std::string(2 << 20, 'v')};
-  EXPECT_THAT(refusal(asked, elsewhere), HasSubstr("more than"));
+  EXPECT_THAT(refusal(asked, elsewhere), HasSubstr("the limit of Linux is 6291456"));
 }
 
-TEST(MakePlan, RefusesVariablesThatCannotBe) {
+TEST(MakePlan, RejectsInvalidVariables) {
   for (const EnvSetting& bad : std::vector<EnvSetting>{{"", "x"}, {"A=B", {}}, {std::string("A\0B", 3), "x"}}) {
     Request asked = request(1);
     asked.apps[0].env = {bad};
-    EXPECT_THAT(refusal(asked, local(2)), HasSubstr("not a name for a variable"));
+    EXPECT_THAT(refusal(asked, local(2)), HasSubstr("invalid variable name"));
   }
   Request asked = request(1);
   asked.apps[0].env = {{"SECRET", std::string("hush\0", 5)}};
-  EXPECT_THAT(refusal(asked, local(2)), AllOf(HasSubstr("SECRET: a NUL byte"), Not(HasSubstr("hush"))));
+  EXPECT_THAT(refusal(asked, local(2)), AllOf(HasSubstr("SECRET: invalid NUL byte"), Not(HasSubstr("hush"))));
 }
 
 TEST(MakePlan, WorkingDirectoryIsTheAppsOrTheLaunchers) {
@@ -184,7 +185,7 @@ TEST(MakePlan, WorkingDirectoryIsTheAppsOrTheLaunchers) {
   EXPECT_EQ(plan->apps[1].wdir, "/elsewhere");
 }
 
-TEST(MakePlan, TenThousandHostsAreOneMoreCase) {
+TEST(MakePlan, PlansTenThousandHosts) {
   const auto plan = make_plan(request({}), hosts(std::vector<int>(10'000, 8)));
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->ranks.size(), 80'000U);
@@ -193,7 +194,7 @@ TEST(MakePlan, TenThousandHostsAreOneMoreCase) {
   EXPECT_THAT(plan->hosts.back().ranks, ElementsAre(79'992, 79'993, 79'994, 79'995, 79'996, 79'997, 79'998, 79'999));
 }
 
-TEST(MakePlan, BindsByCountOnlyWhereNoHostIsCrowded) {
+TEST(MakePlan, BindsByCountUnlessAHostIsCrowded) {
   Request asked = request(2);
   asked.bind_by_count = true;
   EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::core);
@@ -203,7 +204,7 @@ TEST(MakePlan, BindsByCountOnlyWhereNoHostIsCrowded) {
   EXPECT_EQ(make_plan(asked, hosts({2}))->binding.bind_to, BindTo::none);
 }
 
-TEST(MakePlan, ACpuListIsForEveryRankWithoutAPlaceOfItsOwn) {
+TEST(MakePlan, CpuListAppliesToRanksWithoutOwnSlots) {
   Request asked = request(2);
   asked.cpu_list = "0-3";
   EXPECT_EQ(make_plan(asked, hosts({2}))->ranks.at(1).slots, "0-3");

@@ -19,7 +19,7 @@ Request asked(int ranks, Mpi mpi = Mpi::automatic) {
   return made;
 }
 
-TEST(PlanMpi, EachRankIsToldWhoItIsAndWhereItsServerIs) {
+TEST(PlanMpi, SetsIdentityAndServerOfEachRank) {
   const auto plan = make_plan(asked(3), hosts({1, 2}));
   ASSERT_TRUE(plan);
   EXPECT_THAT(rank_environment(*plan, plan->ranks[2]),
@@ -27,21 +27,21 @@ TEST(PlanMpi, EachRankIsToldWhoItIsAndWhereItsServerIs) {
   EXPECT_EQ(kPmiFd, 60);
 }
 
-TEST(PlanMpi, NoneIsNone) {
+TEST(PlanMpi, MpiNoneSetsNoVariables) {
   const auto plan = make_plan(asked(1, Mpi::none), local(1));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->mpi, Mpi::none);
   EXPECT_THAT(rank_environment(*plan, plan->ranks[0]), Not(Contains(StartsWith("PMI_"))));
 }
 
-TEST(PlanMpi, PmixHasNothingOfPmi1) {
+TEST(PlanMpi, PmixSetsNoVariablesOfPmi1) {
   const auto plan = make_plan(asked(1, Mpi::pmix), local(1));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->mpi, Mpi::pmix);
   EXPECT_THAT(rank_environment(*plan, plan->ranks[0]), Not(Contains(StartsWith("PMI_"))));
 }
 
-TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
+TEST(PlanMpi, AutoIsOffForConflictingFrameworks) {
   Request made = asked(1);
   made.frameworks = {Framework::horovod};
   EXPECT_EQ(chosen_mpi(made), Mpi::none);
@@ -49,7 +49,7 @@ TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
   EXPECT_EQ(chosen_mpi(made), Mpi::pmi1);
   made.frameworks = {Framework::openmpi};
   made.mpi = Mpi::automatic;
-  EXPECT_EQ(chosen_mpi(made), Mpi::pmix);  // its own: no other beside it
+  EXPECT_EQ(chosen_mpi(made), Mpi::pmix);  // PMIx only, without PMI-1
   made.frameworks = {Framework::mpich};
   EXPECT_EQ(chosen_mpi(made), Mpi::pmi1);
   made.frameworks = {Framework::torch};
@@ -57,7 +57,7 @@ TEST(PlanMpi, AFrameworkThatWouldMistakeItTurnsAutoOff) {
   EXPECT_EQ(chosen_mpi(made), Mpi::automatic);
 }
 
-TEST(PlanMpi, WhatAnOuterJobLeftIsGoneAndWhatTheUserChoseStays) {
+TEST(PlanMpi, RemovesVariablesOfAnOuterJobAndKeepsTheUsers) {
   Request made = asked(1);
   made.environment = {"PMI_RANK=7",        "PMI_SPAWNED=1",    "PMIX_NAMESPACE=x",        "HYDI_CONTROL_FD=3",
                       "MPI_LOCALNRANKS=9", "OMPI_MCA_btl=tcp", "PMI2_CONNECT_TO_SERVER=1"};

@@ -5,7 +5,7 @@
 namespace dlaunch::plan {
 namespace {
 
-TEST(OuterJob, WhatItsLauncherSetIsKnown) {
+TEST(OuterJob, RecognizesVariablesOfOuterLaunchers) {
   for (const char* name : {"RANK",
                            "WORLD_SIZE",
                            "LOCAL_RANK",
@@ -42,7 +42,7 @@ TEST(OuterJob, WhatItsLauncherSetIsKnown) {
   }
 }
 
-TEST(OuterJob, WhatTheUserSetStays) {
+TEST(OuterJob, KeepsSettingsOfTheUser) {
   for (const char* name : {"PATH", "RANKS", "HOROVOD_CYCLE_TIME", "HOROVOD_FUSION_THRESHOLD", "OMPI_MCA_btl",
                            "PMIX_MCA_gds", "OMPI_ALLOW_RUN_AS_ROOT", "SLURM_JOB_ID", "SLURM_JOB_NODELIST",
                            "RANK_TABLE_FILE", "MS_SIMULATION_LEVEL", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// n0 and n1 are the job's, n1 and n2 a program's own.
+/// n0 and n1 are the hosts of the job, n1 and n2 the hosts of one program.
 Allocation two_pools() {
   Allocation allocation = hosts({2, 4, 2});
   allocation.pools = {{.hosts = {0, 1}, .slots = {2, 2}, .sequence = {1, 0}},
@@ -38,20 +38,20 @@ std::string places(const Result<Plan>& plan) {
   return text;
 }
 
-TEST(Pools, EachProgramIsPlacedOnItsOwn) {
+TEST(Pools, PlacesEachProgramOnItsOwnHosts) {
   EXPECT_EQ(places(make_plan(programs({in_pool(0, 3), in_pool(1, 3)}), two_pools())),
             "0n0.0 0n0.1 0n1.0 1n2.0 1n2.1 1n1.1 ");
   EXPECT_EQ(places(make_plan(programs({in_pool(1, 1), in_pool(0, 1), in_pool(1, 2), in_pool(0, 3)}), two_pools())),
             "0n2.0 1n0.0 2n2.1 2n1.0 3n0.1 3n1.1 3n1.2 ");
 }
 
-TEST(Pools, WithoutNEachFillsItsOwn) {
+TEST(Pools, FillsItsOwnHostsWithoutN) {
   EXPECT_EQ(make_plan(programs({in_pool(0), in_pool(1)}), two_pools())->ranks.size(), 8U);
   EXPECT_THAT(places(make_plan(programs({in_pool(1), in_pool(0), in_pool(1)}), two_pools())),
-              HasSubstr("2 of 3 programs have no -n"));
+              HasSubstr("missing -n of 2 of 3 programs"));
 }
 
-TEST(Pools, OtherWaysOfPlacingHoldInEach) {
+TEST(Pools, AppliesOtherPlacementsPerPool) {
   Request asked = programs({in_pool(0), in_pool(1)});
   asked.in_sequence = true;
   EXPECT_EQ(places(make_plan(asked, two_pools())), "0n1.0 0n0.0 1n2.0 1n1.1 1n2.1 ");
@@ -59,10 +59,10 @@ TEST(Pools, OtherWaysOfPlacingHoldInEach) {
   asked.ranks_per_host = 1;
   EXPECT_EQ(places(make_plan(asked, two_pools())), "0n0.0 0n1.0 1n2.0 1n1.1 ");
   asked.rank_places = {{0, "n0", {}, "ranks:1"}};
-  EXPECT_THAT(places(make_plan(asked, two_pools())), HasSubstr("--rankfile: does not go with a -H of one program"));
+  EXPECT_THAT(places(make_plan(asked, two_pools())), HasSubstr("--rankfile conflicts with -H of a single program"));
 }
 
-TEST(Pools, MoreThanAHostHasIsRefusedOverAll) {
+TEST(Pools, RejectsMoreRanksThanAHostHasSlotsInTotal) {
   Request asked = programs({in_pool(0, 4), in_pool(1, 5)});
   EXPECT_THAT(places(make_plan(asked, two_pools())), HasSubstr("more ranks than"));
   asked.oversubscribe = true;
@@ -71,7 +71,7 @@ TEST(Pools, MoreThanAHostHasIsRefusedOverAll) {
   allocation.hosts[1].max_slots = 3;
   EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("max_slots"));
   allocation.pools[1] = {};
-  EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("p1: none of the hosts in its list can be used"));
+  EXPECT_THAT(places(make_plan(asked, allocation)), HasSubstr("p1: all hosts in the -H of this program are unusable"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A directory for each rank: names, PWD, and what is refused.
+// A directory for each rank: names, PWD, and rejected templates.
 #include "plan/rank_dir.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ TEST(RankDir, IsBelowTheWorkingDirectory) {
   EXPECT_THAT(dirs_of(with_dirs("/scratch/{rank}"), local(2)), ElementsAre("/scratch/0", "/scratch/1"));
 }
 
-TEST(RankDir, KnowsEveryField) {
+TEST(RankDir, ReplacesEveryField) {
   Allocation allocation = hosts({2, 1});
   allocation.hosts[0].devices = {4, 5};
   EXPECT_THAT(dirs_of(with_dirs("{host}/{local_rank}-{device}-{rank}", 3), allocation),
@@ -66,7 +66,7 @@ TEST(RankDir, IsItsPwd) {
   EXPECT_THAT(named(rank_environment(*chosen, chosen->ranks[1]), "PWD"), ElementsAre("PWD=/mine"));
 }
 
-TEST(RankDir, IsNotTheWorkingDirectoryNorAboveIt) {
+TEST(RankDir, RejectsTheWorkingDirectoryAndItsParents) {
   for (const char* text : {".", "..", "/", "/work", "/work/", "d{rank}/.."}) {
     EXPECT_THAT(dirs_of(with_dirs(text, 1), local(2)), ElementsAre(HasSubstr("the working directory"))) << text;
   }
@@ -74,14 +74,15 @@ TEST(RankDir, IsNotTheWorkingDirectoryNorAboveIt) {
   EXPECT_THAT(dirs_of(with_dirs("../worker{rank}", 1), local(2)), ElementsAre("/worker0"));
 }
 
-TEST(RankDir, IsOneRanksAlone) {
-  EXPECT_THAT(dirs_of(with_dirs("d"), local(2)), ElementsAre(HasSubstr("ranks 0 and 1 would both run in /work/d")));
+TEST(RankDir, RejectsSharedDirectories) {
+  EXPECT_THAT(dirs_of(with_dirs("d"), local(2)),
+              ElementsAre(HasSubstr("duplicate directory \"/work/d\": ranks 0 and 1")));
   EXPECT_THAT(dirs_of(with_dirs("d"), local(2)), ElementsAre(HasSubstr("add {rank}")));
   EXPECT_THAT(dirs_of(with_dirs("d{local_rank}"), hosts({1, 1})), ElementsAre(HasSubstr("add {host}")));
   EXPECT_THAT(dirs_of(with_dirs("d", 1), local(2)), ElementsAre("/work/d"));
 }
 
-TEST(RankDir, ATemplateIsChecked) {
+TEST(RankDir, RejectsInvalidTemplates) {
   EXPECT_TRUE(check_rank_dir("d{rank}"));
   EXPECT_FALSE(check_rank_dir(""));
   EXPECT_FALSE(check_rank_dir("d{rank"));

@@ -19,7 +19,7 @@ Result<Plan> planned(Request asked, const Allocation& allocation, const std::str
   return with_rank_table(*std::move(plan), {"t.json", "{}", path});
 }
 
-TEST(RankTable, RanksHereFindTheFileItself) {
+TEST(RankTable, LocalRanksGetThePathOfTheFile) {
   const auto plan = planned(request(4), local(8, 4), "/cwd/t.json");
   ASSERT_TRUE(plan);
   for (const Rank& rank : plan->ranks) {
@@ -29,7 +29,7 @@ TEST(RankTable, RanksHereFindTheFileItself) {
   }
 }
 
-TEST(RankTable, ElsewhereTheAgentSetsItAndNothingIsInherited) {
+TEST(RankTable, RemoteRanksGetThePathFromTheAgent) {
   Request asked = request(4);
   asked.environment = {"RANK_TABLE_FILE=/outer", "DEVICE_NUM=9", "MINDSPORE_HCCL_CONFIG_PATH=/outer", "PATH=/bin"};
   const auto plan = planned(asked, hosts({3, 1}), "/cwd/t.json");
@@ -44,7 +44,7 @@ TEST(RankTable, ElsewhereTheAgentSetsItAndNothingIsInherited) {
   EXPECT_THAT(rank_environment(*plan, plan->ranks[3]), Contains("DEVICE_NUM=1"));
 }
 
-TEST(RankTable, WhatTheUserSetsStays) {
+TEST(RankTable, KeepsValuesOfTheUser) {
   Request asked = request(1);
   asked.apps[0].env = {{"RANK_TABLE_FILE", "/mine"}, {"DEVICE_NUM", "8"}};
   const auto plan = planned(asked, local(1), "/cwd/t.json");
@@ -58,10 +58,10 @@ TEST(RankTable, WhatTheUserSetsStays) {
   EXPECT_THAT(to_text(planned(request(1), mine).error()), HasSubstr("env.DEVICE_NUM"));
 }
 
-TEST(RankTable, DoesNotGoWithOpenMpisVariables) {
+TEST(RankTable, ConflictsWithOpenMpisVariables) {
   Request asked = request(2);
   asked.frameworks = {Framework::openmpi};
-  EXPECT_THAT(to_text(planned(asked, local(8, 4)).error()), HasSubstr("does not go with --env-for openmpi"));
+  EXPECT_THAT(to_text(planned(asked, local(8, 4)).error()), HasSubstr("conflicts with --env-for openmpi"));
   asked.frameworks = {Framework::mindspore, Framework::torch};
   EXPECT_TRUE(planned(asked, local(8, 4)));
 }

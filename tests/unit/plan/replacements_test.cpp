@@ -32,7 +32,7 @@ std::vector<std::string> names(const Plan& plan) {
   return list;
 }
 
-TEST(Replacements, AreTheLastHostsAndGetNoRank) {
+TEST(Replacements, AreTheLastHostsWithoutRanks) {
   const auto plan = make_plan(request(4, 1), {.hosts = {host("a"), host("b"), host("c")}});
   ASSERT_TRUE(plan);
   EXPECT_THAT(names(*plan), ElementsAre("a", "b"));
@@ -46,7 +46,7 @@ Host spare(const std::string& name) {
   return made;
 }
 
-TEST(Replacements, AreAlsoThoseThatAHostfileCallsSpare) {
+TEST(Replacements, IncludeHostsMarkedSpareInAHostfile) {
   const Allocation allocation{.hosts = {host("a"), host("b"), spare("c")}, .slots_are_limits = true};
   auto asked = request(4, 0);
   const auto plan = make_plan(asked, allocation);
@@ -70,19 +70,19 @@ TEST(Replacements, AreAlsoThoseThatAHostfileCallsSpare) {
   EXPECT_FALSE(make_plan(asked, allocation));
 }
 
-TEST(Replacements, SpareHostsAloneAreAnError) {
+TEST(Replacements, RejectsSpareHostsOnly) {
   const auto plan = make_plan(request(1, 0), {.hosts = {spare("a")}});
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().where, "spare hosts");
 }
 
-TEST(Replacements, MoreThanThereAreIsAnError) {
+TEST(Replacements, RejectsMoreSparesThanHosts) {
   const auto plan = make_plan(request(1, 2), {.hosts = {host("a"), host("b")}});
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().why, HasSubstr("2 hosts"));
 }
 
-TEST(Replacements, OneTakesTheRanksOfALostHost) {
+TEST(Replacements, SpareHostGetsTheRanksOfALostHost) {
   auto plan = make_plan(request(4, 2), {.hosts = {host("a"), host("b"), host("c"), host("d")}});
   ASSERT_TRUE(plan);
   const Plan before = *plan;
@@ -97,7 +97,7 @@ TEST(Replacements, OneTakesTheRanksOfALostHost) {
   EXPECT_EQ(replace_host(*plan, 0, 4, {false}), std::nullopt);
 }
 
-TEST(Replacements, AHostWithOtherDevicesIsNone) {
+TEST(Replacements, SkipsHostsWithOtherDevices) {
   auto plan = make_plan(request(2, 2), {.hosts = {host("a", {0, 1}), host("b", {0}), host("c", {0, 1})}});
   ASSERT_TRUE(plan);
   EXPECT_EQ(replace_host(*plan, 0, 1, {true, true}), 1);

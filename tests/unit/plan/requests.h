@@ -1,4 +1,4 @@
-// Requests and allocations for the planner's tests, each as small as a test can use it.
+// Minimal requests and allocations for the planner's tests.
 #pragma once
 
 #include <numeric>
@@ -29,7 +29,7 @@ inline Allocation local(int slots, int devices = 0) {
   return {.hosts = {here}, .slots_are_limits = false};
 }
 
-/// Hosts n0, n1, … with slots that the user named.
+/// Hosts n0, n1, … with slots from the user.
 inline Allocation hosts(const std::vector<int>& slots) {
   Allocation allocation{.hosts = {}, .slots_are_limits = true};
   for (size_t i = 0; i < slots.size(); ++i) {

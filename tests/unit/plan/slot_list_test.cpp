@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 using Of = SlotRange::Of;
 
-/// Two sockets of three cores of two threads, numbered as many a BIOS does: first threads first, sockets in turn.
+/// Two sockets with three cores of two threads, numbered as by many BIOSes: first threads first, sockets in turn.
 Topology two_sockets() {
   Topology topology;
   for (int socket = 0; socket < 2; ++socket) {
@@ -50,7 +50,7 @@ TEST(SlotList, ReadsEachForm) {
   EXPECT_THAT(*parse_slot_list("p4-7"), ElementsAre(SlotRange{Of::threads, 0, 4, 7}));
 }
 
-TEST(SlotList, RefusesWhatIsNone) {
+TEST(SlotList, RejectsMalformedLists) {
   for (const char* text : {"",
                            "*",
                            "x",
@@ -91,19 +91,19 @@ TEST(SlotList, CoresOfASocketAreCountedInIt) {
 
 TEST(SlotList, ThreadsAreCountedByTheSystem) { EXPECT_THAT(cpus("p5-6"), ElementsAre(5, 6)); }
 
-TEST(SlotList, SaysWhatDoesNotExist) {
-  EXPECT_EQ(refusal("5-6"), "cannot bind it to slot=5-6: there is no core 6: it has 6");
-  EXPECT_THAT(refusal("1:3"), HasSubstr("there is no core 3 of socket 1: it has 3"));
-  EXPECT_THAT(refusal("2:0"), HasSubstr("there is no socket 2: it has 2"));
-  EXPECT_THAT(refusal("p12"), HasSubstr("there is no CPU 12: it has 0-11"));
+TEST(SlotList, ReportsUnknownCpus) {
+  EXPECT_EQ(refusal("5-6"), "cannot bind the rank to slot=5-6: unknown core \"6\": the host has 6 cores");
+  EXPECT_THAT(refusal("1:3"), HasSubstr("unknown core \"3\" of socket 1: the socket has 3 cores"));
+  EXPECT_THAT(refusal("2:0"), HasSubstr("unknown socket \"2\": the host has 2 sockets"));
+  EXPECT_THAT(refusal("p12"), HasSubstr("unknown CPU \"12\": the host has CPUs 0-11"));
 }
 
-TEST(SlotList, TakesOnlyWhatMayBeUsed) {
+TEST(SlotList, UsesAllowedCpusOnly) {
   EXPECT_THAT(cpus("0", {6, 1}), ElementsAre(6));
   EXPECT_THAT(cpus("1:*", {1, 3, 5}), ElementsAre(1, 3, 5));
-  EXPECT_THAT(refusal("0-1", {0, 6}), HasSubstr("core 1 may not be used: CPUs 0,6 may"));
-  EXPECT_THAT(refusal("1:*", {1, 3}), HasSubstr("core 2 of socket 1 may not be used"));
-  EXPECT_THAT(refusal("p1", {0}), AllOf(HasSubstr("CPU 1 may not be used"), HasSubstr("CPUs 0 may")));
+  EXPECT_THAT(refusal("0-1", {0, 6}), HasSubstr("core 1 is not allowed (allowed CPUs: 0,6)"));
+  EXPECT_THAT(refusal("1:*", {1, 3}), HasSubstr("core 2 of socket 1 is not allowed"));
+  EXPECT_THAT(refusal("p1", {0}), AllOf(HasSubstr("CPU 1 is not allowed"), HasSubstr("allowed CPUs: 0)")));
 }
 
 }  // namespace

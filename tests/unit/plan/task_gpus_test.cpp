@@ -1,4 +1,4 @@
-// CUDA_VISIBLE_DEVICES1, …2, … of an LSF job: what each task of a node gets of them.
+// CUDA_VISIBLE_DEVICES1, …2, … of an LSF job: the list for each task of a node.
 #include "plan/task_gpus.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@ namespace {
 using testing::Eq;
 using testing::Optional;
 
-TEST(TaskGpus, EachTaskHasThoseOfItsNumber) {
+TEST(TaskGpus, EachTaskGetsTheListOfItsNumber) {
   const std::vector<std::string> node = {"LSB_JOBID=5", "CUDA_VISIBLE_DEVICES10=4", "CUDA_VISIBLE_DEVICES2=0,1",
                                          "CUDA_VISIBLE_DEVICES=0,1,4"};
   EXPECT_THAT(task_gpus(node, 0), Optional(Eq("CUDA_VISIBLE_DEVICES=0,1")));
@@ -18,7 +18,7 @@ TEST(TaskGpus, EachTaskHasThoseOfItsNumber) {
   EXPECT_TRUE(has_task_gpus(node));
 }
 
-TEST(TaskGpus, OtherVariablesAreNone) {
+TEST(TaskGpus, IgnoresOtherVariables) {
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES_1", "CUDA_VISIBLE_DEVICES-1", "CUDA_VISIBLE1"}) {
     EXPECT_FALSE(names_task_gpus(name)) << name;
@@ -26,7 +26,7 @@ TEST(TaskGpus, OtherVariablesAreNone) {
   }
 }
 
-TEST(TaskGpus, OutsideLsfTheVariablesSayNothing) { EXPECT_FALSE(has_task_gpus({"CUDA_VISIBLE_DEVICES1=0"})); }
+TEST(TaskGpus, IgnoresTheVariablesOutsideLsf) { EXPECT_FALSE(has_task_gpus({"CUDA_VISIBLE_DEVICES1=0"})); }
 
 }  // namespace
 }  // namespace dlaunch::plan

@@ -15,7 +15,7 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
 
-/// A host with physical devices 4 to 7 of a kind, of which the launcher's list left 6 and 4.
+/// A host with physical devices 4 to 7 of a kind; the launcher's list allows 6 and 4.
 Allocation narrowed(DeviceKind kind) {
   Allocation here = local(4, 4);
   here.hosts[0].device_kind = kind;
@@ -37,12 +37,12 @@ std::vector<std::string> environment_of(Visible visible, const Allocation& alloc
   return rank_environment(*plan, plan->ranks.at(rank));
 }
 
-TEST(Visible, UnchangedIsWhatTheRankSawBefore) {
+TEST(Visible, UnchangedKeepsTheDevices) {
   EXPECT_THAT(environment_of(Visible::unchanged, narrowed(DeviceKind::nvidia), 1),
               IsSupersetOf({"CUDA_VISIBLE_DEVICES=6,4", "ROCR_VISIBLE_DEVICES=4,5,6", "DEVICE_ID=4"}));
 }
 
-TEST(Visible, ARankTablesDeviceIsCountedAmongThoseThatTheRankSees) {
+TEST(Visible, CountsTheDeviceOfARankTableAmongVisibleDevices) {
   Request asked = request(2);
   asked.rank_table = true;
   const auto plan = make_plan(asked, narrowed(DeviceKind::ascend));
@@ -53,18 +53,18 @@ TEST(Visible, ARankTablesDeviceIsCountedAmongThoseThatTheRankSees) {
   EXPECT_THAT(make_plan(asked, whole)->ranks[1].env, IsSupersetOf({"DEVICE_ID=4", "DLAUNCH_DEVICE=4"}));
 }
 
-TEST(Visible, DevicesThatTheLaunchersListHidesAreNoted) {
+TEST(Visible, NotesDevicesHiddenByTheLaunchersList) {
   Request asked = request(2);
   Allocation named = narrowed(DeviceKind::ascend);
   named.hosts[0].devices = {4, 5};
-  EXPECT_THAT(make_plan(asked, named)->notes, Contains(AllOf(HasSubstr("devices 5,"), HasSubstr("leaves 4,6"))));
+  EXPECT_THAT(make_plan(asked, named)->notes, Contains(AllOf(HasSubstr("devices 5,"), HasSubstr("allows only 4,6"))));
   asked.visible = Visible::host;
   EXPECT_THAT(make_plan(asked, named)->notes, Not(Contains(HasSubstr("leaves"))));
   asked.visible = Visible::unchanged;
   EXPECT_THAT(make_plan(asked, narrowed(DeviceKind::ascend))->notes, Not(Contains(HasSubstr("leaves"))));
 }
 
-TEST(Visible, ARankSeesItsOwnByItsPhysicalNumber) {
+TEST(Visible, RankSeesItsDeviceByPhysicalNumber) {
   const auto nvidia = environment_of(Visible::rank, narrowed(DeviceKind::nvidia), 1);
   EXPECT_THAT(nvidia, IsSupersetOf({"CUDA_VISIBLE_DEVICES=4", "DEVICE_ID=0", "DLAUNCH_DEVICE=4"}));
   for (const char* name : {"ASCEND_RT_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
@@ -78,14 +78,14 @@ TEST(Visible, ARankSeesItsOwnByItsPhysicalNumber) {
   EXPECT_THAT(amd, Not(Contains(StartsWith("CUDA_")))) << "HIP reads it too";
 }
 
-TEST(Visible, AHostsListIsOfItsRanksInTheirOrder) {
+TEST(Visible, HostListFollowsTheOrderOfRanks) {
   EXPECT_THAT(environment_of(Visible::host, narrowed(DeviceKind::nvidia), 1),
               IsSupersetOf({"CUDA_VISIBLE_DEVICES=6,4", "DEVICE_ID=1", "DLAUNCH_DEVICE=4"}));
   EXPECT_THAT(environment_of(Visible::host, local(4, 4), 1), Contains("CUDA_VISIBLE_DEVICES=0,1"))
       << "not the two that no rank has";
 }
 
-TEST(Visible, SharedDevicesStandOnceInTheList) {
+TEST(Visible, ListsSharedDevicesOnce) {
   Request asked = request(5);
   asked.oversubscribe = true;
   asked.visible = Visible::host;
@@ -95,12 +95,12 @@ TEST(Visible, SharedDevicesStandOnceInTheList) {
   EXPECT_THAT(plan->ranks[4].env, IsSupersetOf({"ASCEND_RT_VISIBLE_DEVICES=6,4", "DEVICE_ID=0", "DLAUNCH_DEVICE=6"}));
 }
 
-TEST(Visible, DevicesOfAnUnknownKindAreNamedToEveryDriver) {
+TEST(Visible, SetsAllDriversForUnknownKinds) {
   EXPECT_THAT(environment_of(Visible::rank, narrowed(DeviceKind::named), 0),
               IsSupersetOf({"CUDA_VISIBLE_DEVICES=6", "ASCEND_RT_VISIBLE_DEVICES=6", "HIP_VISIBLE_DEVICES=6"}));
 }
 
-TEST(Visible, EachHostHasItsOwn) {
+TEST(Visible, EachHostHasItsOwnList) {
   Allocation two = hosts({1, 1});
   two.hosts[0] = host("n0", 1, 1);
   two.hosts[1] = host("n1", 1, 1);
@@ -118,7 +118,7 @@ TEST(Visible, UuidsStayUuids) {
   EXPECT_THAT(environment_of(Visible::rank, here, 1), Contains("CUDA_VISIBLE_DEVICES=MIG-3a"));
   EXPECT_THAT(environment_of(Visible::host, here, 1), Contains("CUDA_VISIBLE_DEVICES=GPU-8f,MIG-3a"));
   here.hosts[0].device_kind = DeviceKind::amd;
-  EXPECT_THAT(environment_of(Visible::rank, here, 1), Contains(HasSubstr("not known by number")));
+  EXPECT_THAT(environment_of(Visible::rank, here, 1), Contains(HasSubstr("unknown numbers of the AMD devices")));
 }
 
 TEST(Visible, TheUsersOwnListWins) {
@@ -127,14 +127,14 @@ TEST(Visible, TheUsersOwnListWins) {
   EXPECT_THAT(mine, Not(Contains("CUDA_VISIBLE_DEVICES=4")));
 }
 
-TEST(Visible, ItIsRefusedWhereNoDeviceIsKnown) {
+TEST(Visible, RejectsHostsWithoutKnownDevices) {
   Allocation two = hosts({1, 1});
   two.hosts[0] = host("n0", 1, 1);
   EXPECT_THAT(environment_of(Visible::rank, two, 0),
-              testing::ElementsAre(HasSubstr("--visible rank: the devices of n1 are not known")));
+              testing::ElementsAre(HasSubstr("--visible rank: unknown devices of n1")));
 }
 
-TEST(Visible, OrdinalsCountWhatTheRankSees) {
+TEST(Visible, OrdinalsCountVisibleDevices) {
   const auto plan = make_plan(request(2), narrowed(DeviceKind::nvidia));
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->ranks[0].ordinal, 0);

@@ -16,7 +16,7 @@ TEST(Address, Reads) {
     EXPECT_FALSE(parse_address(text)) << text;
 }
 
-TEST(Address, ComparesWhatIsMeant) {
+TEST(Address, ComparesCanonicalForms) {
   EXPECT_EQ(parse_address("fd00::0:A"), parse_address("FD00:0:0:0::a"));
   EXPECT_NE(parse_address("1.2.3.4"), parse_address("102:304::"));
   EXPECT_TRUE(parse_address("127.9.9.9")->loopback());

@@ -24,7 +24,7 @@ std::string error(const Text& numbers, const Text& visible = {}) {
   return chosen ? "" : to_text(chosen.error());
 }
 
-TEST(DeviceNumbers, AsHcclToolsTakesThem) {
+TEST(DeviceNumbers, MatchHcclTools) {
   EXPECT_THAT(devices({}), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(devices("[4,8)"), ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(devices("[0, 2)"), ElementsAre(0, 1));
@@ -38,20 +38,21 @@ TEST(DeviceNumbers, CountInVisibleDevices) {
   EXPECT_THAT(devices("[0,2)", "4,5,6,7"), ElementsAre(4, 5));
   EXPECT_THAT(devices({}, "6, 4"), ElementsAre(6, 4));
   EXPECT_THAT(choose_devices("[2,4)", "4,5,6,7")->numbers, ElementsAre(2, 3));
-  EXPECT_THAT(error("[4,8)", "4,5,6,7"), HasSubstr("there is no device 4 in --visible_devices 4,5,6,7"));
+  EXPECT_THAT(error("[4,8)", "4,5,6,7"),
+              HasSubstr("invalid device \"4\": expected 0 to 3, the positions in --visible_devices 4,5,6,7"));
 }
 
-TEST(DeviceNumbers, Refuse) {
+TEST(DeviceNumbers, RejectsInvalidNumbers) {
   for (const char* text : {"", "8", "[0,8]", "[0,8", "0,8)", "[,)", "[0)", "[)", "[", "[a,b)", "[-1,2)", "[0,8,9)",
                            "[0,65)", "[0,99999999999)", "7-4"}) {
     if (std::string(text) == "8") continue;  // one device
     EXPECT_THAT(error(text), HasSubstr("--device_num")) << text;
   }
-  EXPECT_THAT(error("[3,3)"), HasSubstr("holds no device"));
-  EXPECT_THAT(error("[5,3)"), HasSubstr("holds no device"));
+  EXPECT_THAT(error("[3,3)"), HasSubstr("expected at least 1 device"));
+  EXPECT_THAT(error("[5,3)"), HasSubstr("expected at least 1 device"));
   for (const char* text : {"", "a", "0,,1", "0-3", "-1"})
     EXPECT_THAT(error({}, text), HasSubstr("--visible_devices")) << text;
-  EXPECT_THAT(error({}, "1,1"), HasSubstr("device 1 stands twice"));
+  EXPECT_THAT(error({}, "1,1"), HasSubstr("duplicate device \"1\""));
 }
 
 TEST(Hccn, Tool) {

@@ -27,29 +27,29 @@ TEST(Hccn, NetHealth) {
   }
 }
 
-TEST(Hccn, AddressesOfTheToolThenOfTheFile) {
+TEST(Hccn, AddressesFromTheToolThenFromTheFile) {
   const std::string conf = "address_0=10.0.0.9\naddress_1=10.0.0.1\n";
   const auto found = device_addresses({0, 1}, {{"ipaddr:10.0.0.5\n", 0}, {"no such device\n", 1}}, &conf);
   EXPECT_THAT(found.by_device, ElementsAre(Pair(0, "10.0.0.5"), Pair(1, "10.0.0.1")));
   EXPECT_EQ(found.conf_trouble, "");
 }
 
-TEST(Hccn, WhyAnAddressIsNotKnown) {
+TEST(Hccn, ReportsWhyAnAddressIsMissing) {
   const std::string conf = "address_5=10.0.0.1\n";
   struct Row {
     Answer answer;
     const char* trouble;
   };
   for (const Row& row :
-       {Row{{"", kExitNotFound}, "not found in PATH"}, Row{{"ipaddr:10.0.0.1", kExitTimeout}, "gave no answer in time"},
-        Row{{"x", 3}, "exited with 3"}, Row{{"x", 139}, "was ended by signal 11"},
-        Row{{"", kExitNotExecutable}, "cannot be executed"}, Row{{"ipaddr:none", 0}, "names no address"}}) {
+       {Row{{"", kExitNotFound}, "not found in PATH"}, Row{{"ipaddr:10.0.0.1", kExitTimeout}, "timed out"},
+        Row{{"x", 3}, "exited with 3"}, Row{{"x", 139}, "killed by signal 11"},
+        Row{{"", kExitNotExecutable}, "cannot run"}, Row{{"ipaddr:none", 0}, "missing address"}}) {
     const auto found = device_addresses({0}, {row.answer}, &conf);
     EXPECT_THAT(found.by_device, IsEmpty());
     EXPECT_EQ(found.tool_trouble, row.trouble);
-    EXPECT_EQ(found.conf_trouble, "has no address_0");
+    EXPECT_EQ(found.conf_trouble, "missing key \"address_0\"");
   }
-  EXPECT_EQ(device_addresses({0}, {{"", 1}}, nullptr).conf_trouble, "cannot be read");
+  EXPECT_EQ(device_addresses({0}, {{"", 1}}, nullptr).conf_trouble, "cannot read");
 }
 
 }  // namespace

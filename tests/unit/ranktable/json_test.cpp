@@ -13,15 +13,15 @@ struct Bad {
   const char* why;
 };
 
-TEST(Json, SaysWhereAndWhyATextIsNone) {
+TEST(Json, ReportsPositionAndReasonOfErrors) {
   const Bad cases[] = {
-      {"", "f:1:1", "ends"},
-      {"{} {}", "f:1:4", "behind"},
-      {"{}\n\n x", "f:3:2", "behind"},
-      {"{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", "f:3:2", "\"a\" stands twice"},
-      {"[1, 2", "f:1:6", "ends inside"},
-      {"[1 2]", "f:1:4", "comma is missing"},
-      {"[1,\n]", "f:2:1", "comma with nothing"},
+      {"", "f:1:1", "missing value: the text ends"},
+      {"{} {}", "f:1:4", "unexpected text after"},
+      {"{}\n\n x", "f:3:2", "unexpected text after"},
+      {"{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", "f:3:2", "duplicate key \"a\""},
+      {"[1, 2", "f:1:6", "missing ] or }"},
+      {"[1 2]", "f:1:4", "missing comma"},
+      {"[1,\n]", "f:2:1", "unexpected comma"},
       {"{\"a\" 1}", "f:1:6", "colon"},
       {"{a: 1}", "f:1:2", "key"},
       {"{'a': 1}", "f:1:2", "key"},
@@ -30,7 +30,7 @@ TEST(Json, SaysWhereAndWhyATextIsNone) {
       {"[1.]", "f:1:2", "number"},
       {"[-]", "f:1:2", "number"},
       {"[1e]", "f:1:2", "number"},
-      {"[nul]", "f:1:2", "no value"},
+      {"[nul]", "f:1:2", "invalid value"},
       {"// x\n{}", "f:1:1", "comment"},
       {"[\"a", "f:1:2", "closing"},
       {"[\"a\nb\"]", "f:1:4", "control"},
@@ -54,12 +54,12 @@ TEST(Json, SaysWhereAndWhyATextIsNone) {
   }
 }
 
-TEST(Json, RefusesDeepAndVastTexts) {
+TEST(Json, RejectsDeepAndLargeTexts) {
   EXPECT_TRUE(parse_json(std::string(kDeepest, '[') + std::string(kDeepest, ']'), "f"));
   const auto deep = parse_json(std::string(1'000'000, '['), "f");
   ASSERT_FALSE(deep);
   EXPECT_EQ(deep.error().where, "f:1:34");
-  EXPECT_THAT(deep.error().why, HasSubstr("deeper than 32"));
+  EXPECT_THAT(deep.error().why, HasSubstr("more than 32 nested levels"));
   std::string vast = "[0";
   for (size_t i = 1; i <= kMostValues; ++i) vast += ",0";
   const auto many = parse_json(vast + "]", "f");
@@ -67,7 +67,7 @@ TEST(Json, RefusesDeepAndVastTexts) {
   EXPECT_THAT(many.error().why, HasSubstr("more than 1000000 values"));
 }
 
-TEST(Json, KnowsWhereValuesStood) {
+TEST(Json, RecordsPositionsOfValues) {
   const auto json = parse_json("{\n  \"a\": [1,\n \"x\"]}", "f");
   ASSERT_TRUE(json);
   const Json& list = *json->find("a");
@@ -97,10 +97,10 @@ TEST(Json, WritesAsPythonDoes) {
   EXPECT_EQ(to_text(*again), to_text(*json));
 }
 
-TEST(Json, DescribesWithoutHarmToATerminal) {
+TEST(Json, DescribesValuesSafelyForTerminals) {
   EXPECT_EQ(described(Json::string("a\x1b[2J")), R"("a\u001b[2J")");
   EXPECT_EQ(described(Json::string(std::string(59, 'x') + "éé")), "\"" + std::string(59, 'x') + "\"…");
-  EXPECT_EQ(described(Json::number(3)), "the number 3");
+  EXPECT_EQ(described(Json::number(3)), "3");
 }
 
 TEST(Json, WholeNumbers) {

@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Of one server, so that merging such tables gives what table_text makes of all.
+/// A table of one server. Merging such tables must give the same text as table_text for all servers.
 std::string one_server(const std::string& id, int network, int devices = 8) {
   std::string text = table_text({{id, 0, devices}});
   for (size_t at = text.find("\"10.0."); at != std::string::npos; at = text.find("\"10.0.", at + 1))
@@ -43,7 +43,7 @@ TEST(Merge, AMergedTableMergesAgain) {
   EXPECT_EQ(to_text(three->json), to_text(json_of(table_text({{"a"}, {"b"}, {"c"}}))));
 }
 
-TEST(Merge, KeepsTheOrderOfRanksAndWhatElseIsSaid) {
+TEST(Merge, KeepsTheOrderOfRanksAndOtherMembers) {
   const std::string swapped = with(with(with(one_server("b", 1), R"("rank_id": "0")", R"("rank_id": "x")"),
                                         R"("rank_id": "1")", R"("rank_id": "0")"),
                                    R"("rank_id": "x")", R"("rank_id": "1", "tor_ip": "1.2.3.4")");
@@ -57,17 +57,18 @@ TEST(Merge, KeepsTheOrderOfRanksAndWhatElseIsSaid) {
   EXPECT_EQ(device.find("tor_ip")->text, "1.2.3.4");
 }
 
-TEST(Merge, Refuses) {
+TEST(Merge, RejectsTablesThatDoNotMatch) {
   const std::string a = one_server("a", 0);
-  EXPECT_THAT(error({a, a}), HasSubstr("f1: has the server \"a\", which is in f0 too"));
+  EXPECT_THAT(error({a, a}), HasSubstr("f1: duplicate server \"a\": also in f0"));
   EXPECT_THAT(error({a, with(one_server("b", 1), "\"1.0\"", "\"1.2\"")}),
-              HasSubstr("f1: cannot be merged with f0: it is of version 1.2, the other of 1.0"));
+              HasSubstr("f1: cannot be merged with f0: this table has version 1.2, the other has 1.0"));
   EXPECT_THAT(error({a, with(one_server("b", 1), "\"rank_id\": \"3\"", "\"rank_id\": 3")}),
-              HasSubstr("f1:6:56: cannot be merged: $.server_list[0].device[3].rank_id is the number 3"));
-  EXPECT_THAT(error({a, one_server("b", 1, 4)}), HasSubstr("$.server_list[1].device has 4 devices"));
-  EXPECT_THAT(error({a, one_server("b", 0)}), HasSubstr("device_ip is also"));
-  EXPECT_THAT(error({one_server("127.0.0.1", 0), one_server("b", 1)}), HasSubstr("server_id is 127.0.0.1"));
-  EXPECT_THAT(error({"{}"}), HasSubstr("$.version is missing"));
+              HasSubstr("f1:6:56: cannot be merged: $.server_list[0].device[3].rank_id: invalid value 3"));
+  EXPECT_THAT(error({a, one_server("b", 1, 4)}), HasSubstr("$.server_list[1].device: invalid number of devices \"4\""));
+  EXPECT_THAT(error({a, one_server("b", 0)}), HasSubstr("device_ip: duplicate value: also"));
+  EXPECT_THAT(error({one_server("127.0.0.1", 0), one_server("b", 1)}),
+              HasSubstr("server_id: invalid address \"127.0.0.1\""));
+  EXPECT_THAT(error({"{}"}), HasSubstr("$.version: missing key"));
   EXPECT_TRUE(merge({one_server("a", 0, 4), one_server("b", 1, 4)}, Product::a2));
 }
 
@@ -92,7 +93,7 @@ TEST(Merge, JoinsSuperPods) {
   EXPECT_EQ(merged->json.find("server_count")->text, "3");
   const std::string alone = pod_server("n1", "p", 2);
   EXPECT_THAT(error({pod_server("n0", "p", 0), alone.substr(0, alone.find(", \"super_pod_list\"")) + "}"}),
-              HasSubstr("only one of them has a super_pod_list"));
+              HasSubstr("only one table has a super_pod_list"));
 }
 
 TEST(Merge, VersionTwo) {
@@ -108,7 +109,7 @@ TEST(Merge, VersionTwo) {
   const Json& second = merged->json.find("rank_list")->items[1];
   EXPECT_EQ(second.find("rank_id")->text, "1");
   EXPECT_EQ(second.find("level_list")->items[0].find("net_instance_id")->text, "s1");
-  EXPECT_THAT(error({rank("s0", "10.0.0.1"), rank("s0", "10.0.0.2")}), HasSubstr("has the server \"s0\""));
+  EXPECT_THAT(error({rank("s0", "10.0.0.1"), rank("s0", "10.0.0.2")}), HasSubstr("duplicate server \"s0\""));
 }
 
 }  // namespace

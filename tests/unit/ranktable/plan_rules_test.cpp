@@ -39,9 +39,9 @@ std::vector<std::string> broken(const plan::Plan& plan, Product product = Produc
 }
 
 const std::vector<int> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
-constexpr const char* kTwoNetworks = "2 or 4 devices must all be of 0-3 or all of 4-7, which are two networks";
+constexpr const char* kTwoNetworks = "expected 2 or 4 devices all in 0-3 or all in 4-7: these are two networks";
 
-TEST(PlanRules, WhatTheDocumentsAllow) {
+TEST(PlanRules, AcceptsDocumentedLayouts) {
   for (const std::vector<int>& devices :
        std::vector<std::vector<int>>{{5}, {0, 1}, {6, 7}, {0, 1, 2, 3}, {7, 6, 5, 4}, kEight}) {
     EXPECT_THAT(broken(plan_of({devices})), IsEmpty());
@@ -51,18 +51,19 @@ TEST(PlanRules, WhatTheDocumentsAllow) {
   EXPECT_THAT(broken(plan_of({{0, 15}, {3, 4}}), Product::a2), IsEmpty());
 }
 
-TEST(PlanRules, WhatTheyDoNot) {
+TEST(PlanRules, RejectsOtherLayouts) {
   EXPECT_THAT(broken(plan_of({{0, 1, 2}})),
-              ElementsAre("n0 has 3 devices: a server of Ascend 910 has 1, 2, 4 or 8 (--product a2 for A2)"));
+              ElementsAre("n0 has 3 devices: expected 1, 2, 4 or 8 on a server of Ascend 910 (A2: --product a2)"));
   EXPECT_THAT(broken(plan_of({{0, 4}})), ElementsAre(std::string("n0 has devices 0,4: ") + kTwoNetworks));
   EXPECT_THAT(broken(plan_of({{2, 3, 4, 5}})), ElementsAre(std::string("n0 has devices 2-5: ") + kTwoNetworks));
   EXPECT_THAT(broken(plan_of({kEight, {0, 1, 2, 3}})),
-              ElementsAre("n1 has 4 devices: with several servers of Ascend 910, each has 8 (--product a2 for A2)"));
-  EXPECT_THAT(broken(plan_of({{8}})), ElementsAre("n0 has device 8: the highest is 7 (--product a2 for A2)"));
-  EXPECT_THAT(broken(plan_of({{0, 1}, {0}}), Product::a2), ElementsAre("n1 has 1 device: the first host has 2"));
+              ElementsAre("n1 has 4 devices: expected 8 on each of several servers of Ascend 910 (A2: --product a2)"));
+  EXPECT_THAT(broken(plan_of({{8}})), ElementsAre("n0 has device 8: expected 0 to 7 (A2: --product a2)"));
+  EXPECT_THAT(broken(plan_of({{0, 1}, {0}}), Product::a2),
+              ElementsAre("n1 has 1 device: expected 2, as on the first host"));
 }
 
-TEST(PlanRules, OnlyAscendsDevicesCountOrTheirStandIns) {
+TEST(PlanRules, CountsOnlyAscendDevicesAndStandIns) {
   for (const DeviceKind kind : {DeviceKind::nvidia, DeviceKind::amd, DeviceKind::fake, DeviceKind::named}) {
     EXPECT_THAT(broken(plan_of({{0, 1, 2}}, kind)), IsEmpty());
   }
@@ -73,7 +74,7 @@ TEST(PlanRules, OnlyAscendsDevicesCountOrTheirStandIns) {
   EXPECT_THAT(broken(plan), IsEmpty());
 }
 
-TEST(PlanRules, RanksThatShareADeviceAreOneDevice) { EXPECT_THAT(broken(plan_of({{0, 1, 0, 1, 0}})), IsEmpty()); }
+TEST(PlanRules, SharedDevicesCountOnce) { EXPECT_THAT(broken(plan_of({{0, 1, 0, 1, 0}})), IsEmpty()); }
 
 }  // namespace
 }  // namespace dlaunch::ranktable

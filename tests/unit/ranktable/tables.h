@@ -1,4 +1,4 @@
-// Small rank tables for the tests of this room, made from a few numbers and broken by replacing text.
+// Small rank tables for the tests of this module: made from a few numbers, and broken by replacing text.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ inline std::string table_text(const std::vector<ServerText>& servers) {
   return text + "]}\n";
 }
 
-/// Replaces the first `what` in `text`. Fails the test when there is none.
+/// Replaces the first `what` in `text`. Fails the test if `what` is missing.
 inline std::string with(std::string text, const std::string& what, const std::string& instead) {
   const size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what << " is not in " << text;
@@ -47,7 +47,7 @@ inline Json json_of(const std::string& text) {
   return json.value_or(Json{});
 }
 
-/// Returns "path what" for each finding, with "note: " before a note.
+/// Returns "path: what" for each finding, with "note: " before a note.
 inline std::vector<std::string> findings_of(const std::string& text, std::optional<Product> product = {}) {
   const Json json = json_of(text);
   Reading reading = read_table(json);
@@ -57,7 +57,7 @@ inline std::vector<std::string> findings_of(const std::string& text, std::option
   }
   std::vector<std::string> texts;
   for (const TableFinding& finding : reading.findings)
-    texts.push_back((finding.note ? "note: " : "") + finding.path + " " + finding.what);
+    texts.push_back((finding.note ? "note: " : "") + finding.path + ": " + finding.what);
   return texts;
 }
 
