@@ -36,8 +36,7 @@ namespace {
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::chrono::seconds kNoticeWait{2};  // for an answer to TerminationNotice
-constexpr std::chrono::seconds kSameNotice{
-    1};  // the guardian and the agent's parent forward signals that the agent also receives directly
+constexpr std::chrono::seconds kSameNotice{1};  // the guardian and the parent forward signals that also come directly
 
 }  // namespace
 
@@ -174,7 +173,7 @@ class Agent::Impl {
     round_->mpi.on(message);
   }
 
-  /// Ignores messages that only an agent sends, and Ping, counted already.
+  /// Ignores messages of agents, and Ping: run() has counted it.
   template <class Other>
   void on(Other&) {}
 
@@ -187,8 +186,7 @@ class Agent::Impl {
     });
   }
 
-  /// Reports the signal to the launcher, which decides about the ranks and answers at once. Without a guardian or a
-  /// launcher, the agent ends its ranks itself.
+  /// Reports the signal to the launcher, which answers at once. Without guardian or launcher, the agent ends its ranks.
   void report_signal(int signal) {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
     if (at_once && ::getppid() != guardian_) return launcher_lost("the agent's guardian process was killed");
@@ -238,16 +236,15 @@ class Agent::Impl {
     return left;
   }
 
-  /// Destroys the old round at the end of this turn of the loop, because its reaper is the caller.
+  /// Destroys the old round at the end of this turn: its reaper is the caller.
   void end_round(std::vector<std::string> left) {
     if (const auto text = text_of(round_->memory.remove()); !text.empty()) link_.send(wire::Log{.text = text});
     link_.send(wire::Clean{remove_files(std::move(left))});
     asio::post(io_, [old = std::exchange(round_, std::make_unique<Round>(*this))] {});
   }
 
-  /// Clean is the last frame, sent after all queued frames: a slow launcher receives all of them. The agent stays until
-  /// the launcher, after reading Clean, closes the link: a transport such as qrsh may lose the last bytes before the
-  /// end of its process.
+  /// Clean is the last frame, sent after all queued frames. The agent exits after the launcher has read Clean and
+  /// closed the link: a transport such as qrsh may lose the last bytes before the end of its process.
   void leave(std::vector<std::string> left) {
     clean_sent_ = true;
     link_.send(wire::Clean{remove_files(std::move(left))});

@@ -14,8 +14,7 @@ namespace dlaunch::launcher {
 
 class StacksServer {
  public:
-  static constexpr std::chrono::seconds kPatience{
-      5};  ///< for a client to send its request, and again to read the answer
+  static constexpr std::chrono::seconds kPatience{5};  ///< to send a request, and again to read the answer
 
   using Answer = std::function<void(std::string text)>;
   using Asked = std::function<void(bool whole, Answer answer)>;

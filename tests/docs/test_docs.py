@@ -1,20 +1,39 @@
-"""The documents name only files that exist, and fit a window of 120 columns."""
+"""The documents name only files, pages, options and variables that exist, and fit a window of 120 columns."""
 import pathlib
 import re
+import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts/wording"))
+import extract  # noqa: E402
+
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *DOCS]
+INTERNAL = {"CONTRIBUTING.md", "design.md", "wire.md", "testing.md", "performance.md", "glossary.md"}
 SOURCE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:h|cpp|py))`")
 COLUMNS = 120
+# Options of other programs that the pages show: cmake, examples/train.py and ddp.py, pkg-config, kubectl, gdb, sbatch and
+# systemd-run; and an option that does not exist, in an example of an error.
+OTHER_OPTIONS = {"install", "prefix", "epochs", "fail-rank", "fail-code", "checkpoint", "cflags", "libs", "from-literal", "pid",
+                 "requeue", "scope", "no-such-option"}
+# Variables of tests, examples and other programs.
+OTHER_VARIABLES = {"GTEST_SKIP", "HANG_LOOPS", "DLAUNCH_SLOW", "PBS_O_WORKDIR", "PMIX_SERVER_URI2", "PMIX_SERVER_URI41",
+                   "PARENT_ROOT_PORT_NAME", "PMI_PORT", "UCX_TCP_PUT_ENABLE", "DATA_PATH", "PR_SET_DUMPABLE", "DEVICE1_IP",
+                   "DEVICE2_IP", "NCCL_P2P_DISABLE", "PRTE_MCA_KEY"}
 
 
 def is_there(path):
     return any((root / path).exists() for root in (ROOT, ROOT / "include", ROOT / "src", ROOT / "src/transport", ROOT / "src/cli"))
 
 
+def named(page):
+    return str(page.relative_to(ROOT))
+
+
 def prose(text):
-    """(number, line) of what is neither a table nor shown as it is printed."""
+    """(number, line) of the lines outside tables and code."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -23,22 +42,123 @@ def prose(text):
             yield number, line
 
 
+def code(text):
+    """(number, code) of each `span`, and of each line of a block."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            yield number, line
+        else:
+            for span in re.findall(r"`([^`]+)`", line):
+                yield number, span
+
+
+def sources(*folders):
+    return "\n".join(path.read_text() for folder in folders for path in sorted((ROOT / folder).rglob("*"))
+                     if path.suffix in (".cpp", ".h", ".S"))
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = set()
+    for line in page.read_text().splitlines():
+        heading = re.match(r"#+ (.*)", line)
+        if heading:
+            text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1)).lower()
+            found.add(re.sub(r"[^\w\- ]", "", text).strip().replace(" ", "-"))
+    return found
+
+
 class Docs(unittest.TestCase):
-    def test_the_sources_that_they_name_are_there(self):
-        named = [(page.name, path) for page in PAGES for path in SOURCE.findall(page.read_text())]
-        self.assertGreater(len(named), 50)
-        self.assertEqual([f"{page}: {path}" for page, path in named if not is_there(path)], [])
+    def test_named_sources_exist(self):
+        found = [(named(page), path) for page in PAGES for path in SOURCE.findall(page.read_text())]
+        self.assertGreater(len(found), 50)
+        self.assertEqual([f"{page}: {path}" for page, path in found if not is_there(path)], [])
 
     def test_prose_is_wrapped(self):
-        long = [f"{page.name}:{number}" for page in PAGES for number, line in prose(page.read_text()) if len(line) > COLUMNS]
+        long = [f"{named(page)}:{number}" for page in PAGES for number, line in prose(page.read_text()) if len(line) > COLUMNS]
         self.assertEqual(long, [])
 
-    def test_the_script_for_slurm_is_the_one_that_is_tested(self):
+    def test_links_lead_to_a_page_and_a_heading(self):
+        broken, count = [], 0
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", page.read_text(), flags=re.S)):
+                if re.match(r"https?:|mailto:", target):
+                    continue
+                count += 1
+                path, _, anchor = target.partition("#")
+                other = (page.parent / path).resolve() if path else page
+                if not other.exists():
+                    broken.append(f"{named(page)}: {target}")
+                elif anchor and (other.suffix != ".md" or anchor not in anchors(other)):
+                    broken.append(f"{named(page)}: {target}: no such heading")
+        self.assertGreater(count, 50)
+        self.assertEqual(broken, [])
+
+    def test_named_options_exist(self):
+        rows = sources("src/cli", "src/app", "src/agent", "src/chaos", "src/transport", "src/dialback", "src/allocate")
+        known = {name.lstrip("!") for names in re.findall(r'\.names = "([^"]+)"', rows) for name in names.split()}
+        known |= set(re.findall(r'--([a-zA-Z][\w-]*)', rows)) | set(re.findall(r'"([a-zA-Z][\w-]+)"', rows)) | {"help", "version"}
+        unknown = set()
+        for page in PAGES:
+            if page.name in INTERNAL or page.parent.name == "migrate":  # other tests compare these with the tables
+                continue
+            for number, text in code(page.read_text()):
+                for name in re.findall(r"(?<![\w-])--([a-zA-Z][\w-]*)", text):
+                    if name not in known and name.replace("-", "_") not in known and name not in OTHER_OPTIONS:
+                        unknown.add(f"{named(page)}:{number}: --{name}")
+        self.assertEqual(sorted(unknown), [])
+
+    def test_named_variables_exist(self):
+        text = sources("src", "include", "examples", "tests/programs")
+        names = {name.upper().replace("-", "_") for row in re.findall(r'\.names = "([^"]+)"', text) for name in row.split()}
+        unknown = set()
+        for page in PAGES:
+            for number, span in code(page.read_text()):
+                for name in re.findall(r"(?<![\w<{-])[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9](?![\w>}-])", span):
+                    default = name.removeprefix("DLAUNCH_")
+                    if name not in text and not (name.startswith("DLAUNCH_") and default in names) and name not in OTHER_VARIABLES:
+                        unknown.add(f"{named(page)}:{number}: {name}")
+        self.assertEqual(sorted(unknown), [])
+
+    def test_index_lists_every_page_once(self):
+        index = (ROOT / "docs/README.md").read_text()
+        links = [(ROOT / "docs" / target).resolve() for target in re.findall(r"\]\(([^)#\s]+\.md)\)", index)]
+        wanted = [page.resolve() for page in [*DOCS, ROOT / "SECURITY.md"] if page.name != "README.md"]
+        self.assertEqual([named(page) for page in wanted if links.count(page) != 1], [])
+
+    def test_readme_is_short(self):
+        text = (ROOT / "README.md").read_text()
+        rows = [line for line in text.splitlines() if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line)]
+        pages = set(re.findall(r"\]\(([^)#\s]+)", text))
+        self.assertLessEqual(len(text.splitlines()), 120)
+        self.assertLessEqual(len(rows) - 1, 15)
+        self.assertLessEqual(len(pages), 20)
+
+    def test_messages_page_has_the_texts_of_the_program(self):
+        """Each `message` heading of docs/messages.md is a string of the sources; … stands for a value."""
+        page = (ROOT / "docs/messages.md").read_text()
+        shown = re.findall(r"^### `(.+)`$|^\| `([^`]+)` \|", page, re.M)
+        shown = [first or second for first, second in shown]
+        self.assertGreaterEqual(len(shown), 60)
+        literals = "\n".join(block.text for path in sorted((ROOT / "src").rglob("*.cpp")) + sorted((ROOT / "src").rglob("*.h"))
+                             for block in extract.blocks(str(path), path.read_text())[0] if block.kind == "message")
+        raw = sources("src")
+        missing = []
+        for message in shown:
+            parts = [part.strip(' :"') for part in re.split(r"…|\.\.\.", message)]
+            if not all(part in literals or part in raw for part in parts if len(part) > 3):
+                missing.append(message)
+        self.assertEqual(missing, [])
+
+    def test_slurm_script_is_the_tested_one(self):
         script = (ROOT / "examples/requeue/requeue.sbatch").read_text().splitlines(keepends=True)
         shown = "".join(f"    {line}" for line in script if not line.startswith("# "))
         self.assertIn(shown, (ROOT / "docs/preemption.md").read_text())
 
-    def test_each_question_of_a_newcomer_has_a_file(self):
+    def test_questions_of_newcomers_name_files_that_exist(self):
         text = (ROOT / "docs/CONTRIBUTING.md").read_text()
         table = text[text.index("| a newcomer asks |"):].split("\n\n")[0].splitlines()[2:]
         self.assertGreaterEqual(len(table), 6)
@@ -46,7 +166,7 @@ class Docs(unittest.TestCase):
             files = re.findall(r"`([\w/.-]+)`", row.split("|")[2])
             self.assertTrue(files, row)
             for file in files:
-                self.assertTrue((ROOT / file).exists(), f"{row}: {file} is not there")
+                self.assertTrue((ROOT / file).exists(), f"{row}: {file}: not found")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ TEST(Rankfile, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(error("a slots=2\n"), HasSubstr("ranks:1:1: invalid line: expected rank 0=node1"));
   EXPECT_THAT(error("rank x=a\n"), HasSubstr("ranks:1:6: invalid line"));
   EXPECT_THAT(error("rank 0 a\n"), HasSubstr("invalid line"));
-  EXPECT_THAT(error("rank 0=a slot=1,x\n"), HasSubstr("ranks:1:15: \"1,x\" names no CPUs: \"x\" is none of its forms"));
+  EXPECT_THAT(error("rank 0=a slot=1,x\n"), HasSubstr("ranks:1:15: invalid CPU list \"1,x\": invalid part \"x\""));
   EXPECT_THAT(error("rank 0=a slots=1\n"), HasSubstr("invalid line"));
   EXPECT_THAT(error("rank 0=a slot=1 x\n"), HasSubstr("ranks:1:17: invalid line"));
   EXPECT_THAT(error("rank 0=n[1-2]\n"), HasSubstr("one host"));

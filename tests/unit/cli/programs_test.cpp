@@ -30,7 +30,7 @@ TEST(Program, NameMayBeAnyWordExceptOptionsAndSubcommands) {
 TEST(Program, IsNeededWithAUsageLine) {
   for (const Words& args : {Words{}, Words{"-n", "2"}, Words{"--"}, Words{":"}, Words{":", ":"}, Words{"--label"}}) {
     EXPECT_THAT(CommandLineFixture{}.error(args),
-                testing::AllOf(HasSubstr("dlaunch: missing program\n"), HasSubstr("usage: dlaunch")))
+                testing::AllOf(HasSubstr("dlaunch: missing program\n"), HasSubstr("run dlaunch [options] program")))
         << args.size();
   }
   EXPECT_THAT(CommandLineFixture{}.error({""}),
