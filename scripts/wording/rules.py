@@ -44,7 +44,7 @@ rule("odd-verb", "is, appears, follows, precedes; is removed; requires; reads; a
      r"|\b(is|are|was|were) looked (?!up)|\bwhat holds\b|\bleads? to (it|the host|that host|hosts)\b|\bjudge[sd]?\b")
 rule("old-word", "after, next to, in addition to, again, except, if",
      r"\b(anew|afresh|beside|but for|save for|lest|for want of|thereof|wherein|whereby|hitherto)\b"
-     r"|(?<!is )(?<!are )(?<!far )(?<!falls )(?<!left )(?<!be )(?<!stays )\b[Bb]ehind\b(?! (the median|a proxy|NAT|a firewall))"
+     r"|(?<!is )(?<!are )(?<!far )(?<!falls )(?<!left )(?<!be )(?<!stays )(?<! s )\b[Bb]ehind\b(?! (the median|a proxy|NAT|a firewall))"
      r"|, should (it|that|they|one|a|an|the|this)\b")
 rule("of-its-own", "'its own X', 'a separate X'; 'dlaunch X' instead of 'X of dlaunch's'",
      r"\bof (its|their|your|one's|his|our|her) own\b(?! (?!" + FUNCTION_WORD + r"\b)[a-z]+)|\bof (ours|theirs|yours)\b"
@@ -105,9 +105,9 @@ TEST_NAME = re.compile(
 TEST_NAME_ADVICE = "name the subject and its behaviour: RejectsMalformedSpawnRequest, test_cgroup_kill_stops_a_fork_loop"
 
 LONGEST_SUBJECT = 72
-VERBS = """Accept Add Build Change Check Correct Document Fix Format Generate Install Limit Lower Make Measure Merge Move
-Print Raise Read Reject Remove Rename Replace Report Require Revert Reword Run Send Show Simplify Split Start Stop Test
-Update Use Wait Write""".split()
+VERBS = """Accept Add Build Change Check Correct Document Fix Format Generate Install Keep Limit Lower Make Measure Merge
+Move Print Raise Read Reject Remove Rename Replace Report Require Revert Reword Rewrite Run Send Shorten Show Simplify Split
+Start Stop Test Update Use Wait Write""".split()
 
 
 def check_commit(subject, body):

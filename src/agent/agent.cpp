@@ -76,7 +76,6 @@ class Agent::Impl {
   }
 
  private:
-  /// The state of one round of the job.
   struct Round {
     explicit Round(Impl& agent)
         : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),

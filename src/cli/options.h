@@ -32,8 +32,8 @@ struct SameLineRequest {
   std::string key_file;  ///< absolute; empty: DLAUNCH_KEY has the key
 };
 
-/// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have options of
-/// their own.
+/// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have
+/// their own options.
 enum class Verb { run, hosts, check, ranktable, stacks, chaos, help };
 
 /// --rank-table.

@@ -121,7 +121,7 @@ class Matching(unittest.TestCase):
     def test_order_and_varying_numbers_are_not_compared(self):
         self.assertTrue(same(["[0] a", "[1] pid 17 after 0.42 s"], ["[1] pid 9 after 3.10 s", "[0] a"]))
 
-    def test_other_text_missing_lines_and_more_lines_do_not_match(self):
+    def test_different_missing_and_additional_lines_do_not_match(self):
         self.assertFalse(same(["a"], ["b"]))
         self.assertFalse(same(["a", "a"], ["a"]))
         self.assertFalse(same(["a"], ["a", "b"]))
