@@ -18,7 +18,7 @@ Error unknown_field(const std::string& name, const std::vector<std::string>& fie
   return {.where = std::string(where),
           .what = "unknown field {" + name + "}",
           .why = close ? "did you mean {" + *close + "}?" : "",
-          .hint = "known fields:" + known_fields(fields) + "; {{ is a literal brace"};
+          .hint = "use a field of:" + known_fields(fields) + "; {{ is a literal brace"};
 }
 
 void add_text(std::vector<Piece>& pieces, std::string_view text) {

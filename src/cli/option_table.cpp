@@ -453,8 +453,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on "
-             "the same hosts. There is no restart after your signal, after --timeout or after an exit code in "
-             "--no-restart-codes. A first start with exit code 2, 126 or 127 is final too. dlaunch also stops "
+             "the same hosts. dlaunch does not restart after your signal, after --timeout or after an exit code "
+             "in --no-restart-codes. A first start with exit code 2, 126 or 127 is final too. dlaunch also stops "
              "after three failures of the same kind in a row, each within a minute."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",

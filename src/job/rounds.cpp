@@ -37,7 +37,7 @@ std::string Rounds::refusal(const Outcome& outcome, int spares) const {
   if (!policy_.shrink && outcome.lost_hosts.size() > static_cast<std::size_t>(spares)) {
     const std::string lost = outcome.lost_hosts.front().name + " is lost";
     return spares == 0
-               ? lost + ", and there is no spare host"
+               ? lost + ", and no spare host is left"
                : std::to_string(outcome.lost_hosts.size()) + " hosts are lost, but only " +
                      count(static_cast<std::size_t>(spares), "spare host") + (spares == 1 ? " is" : " are") + " left";
   }

@@ -293,7 +293,7 @@ class Rounds(unittest.TestCase):
         self.assert_broken("rounds")  # it was the first failure
 
     def test_lost_host_without_spare_ends_the_job(self):
-        self.ends_in_round_0(125, "dlaunch: a host was lost after 0.5 s: head: its agent was killed", "dlaunch: no restart: head is lost, and there is no spare host")
+        self.ends_in_round_0(125, "dlaunch: a host was lost after 0.5 s: head: its agent was killed", "dlaunch: no restart: head is lost, and no spare host is left")
         self.seen.rounds[0][1] = Rank("head")
         self.assert_broken("cause", "rounds")
         self.seen.done = [Done(Fault(0.5, "kill", "worker"), 100.5, True)]

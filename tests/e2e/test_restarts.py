@@ -125,7 +125,7 @@ class Rounds(Case):
                         os.kill(pid, signal.SIGKILL)
                 _, err = job.communicate(timeout=LIMIT)
             self.assertIn(job.returncode, (125, 3, 4), err)
-            self.assertRegex(lines(err)[-1], "is lost, and there is no spare host")
+            self.assertRegex(lines(err)[-1], "is lost, and no spare host is left")
             self.assertNotIn(b"after -", err)
 
     def agents_of(self, launcher):
@@ -324,7 +324,7 @@ class Spares(Agents):
             self.kill_agents(2)
             _, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 125, err)
-        self.assertIn(b"no restart: node2 is lost, and there is no spare host", err)
+        self.assertIn(b"no restart: node2 is lost, and no spare host is left", err)
 
     def test_too_many_spares_are_rejected(self):
         result = self.run_dlaunch("-H", "node1,node2", "--spares", 2, "--restarts", 1, "true")
