@@ -141,7 +141,7 @@ class Chaos(Case):
                            (["--fault", "kill:rank=1@1s", "--report", "missing/x", "--", "-n", "2", *started], b"missing/x"),
                            (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"the job does not write output files"),
                            (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
-                           (["--fault", "crash:rank=0@1s", "--", *started], b"is no fault"),
+                           (["--fault", "crash:rank=0@1s", "--", *started], b"invalid fault"),
                            (["--expect", "code=0", "--", *started], b"no fault is named"),
                            (["--fault", "kill:rank=0@1s"], b"no job is named"),
                            (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"does not start a job"),

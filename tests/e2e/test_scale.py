@@ -88,7 +88,7 @@ class ManyHosts(Case):
     def test_too_few_descriptors_are_rejected_before_the_start(self):
         result = self.run_dlaunch(*self.on(200), "touch", "started", preexec_fn=open_files(256))
         self.assert_exit(result, 2)
-        self.assertRegex(result.stderr.decode(), r"200 ranks on 200 hosts need \d+, the hard limit is 256")
+        self.assertRegex(result.stderr.decode(), r"200 ranks on 200 hosts require \d+, the hard limit is 256")
         self.assertFalse((self.dir / "started").exists())
 
     def test_descriptors_are_released(self):

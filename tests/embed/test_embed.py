@@ -57,7 +57,8 @@ class Embed(unittest.TestCase):
         for rank in range(4):
             self.assertIn(f"rank {rank}: I am {rank} of 4\n", done.stdout)
             self.assertIn(f"rank {rank} on localhost exited with code {3 if rank == 1 else 0}\n", done.stdout)
-        self.assertRegex(done.stderr, r"^dlaunch: rank 1 \(host localhost, pid \d+\) exited with code 3 after .*\n$")
+        self.assertRegex(done.stderr, r"^dlaunch: rank 1 \(host localhost, pid \d+\) exited with code 3 after .*\n"
+                         r"dlaunch: last stdout lines of rank 1:\ndlaunch:   \| I am 1 of 4\n$")
         self.assertEqual(json.loads((work / "job.json").read_text())["exit_code"], 3)
 
     def test_example_builds_with_the_cmake_package(self):
