@@ -54,7 +54,7 @@ class ByBlaunch(HostsCase):
 
     def test_transport_lsf_outside_a_job_is_rejected(self):
         done = self.run_dlaunch("--transport", "lsf", "true", env={"LSB_MCPU_HOSTS": ""})
-        self.assert_told(done, 2, "--transport lsf", "no LSF job")
+        self.assert_told(done, 2, "--transport lsf", "not in an LSF job")
 
     def test_error_of_blaunch_is_reported(self):
         done = self.run_dlaunch("true", env={"LSB_MCPU_HOSTS": "head 1 node9 1"})

@@ -60,7 +60,7 @@ class ByPbsTmrsh(PbsCase):
         self.assertRegex(done.stderr, rb"agents of node\[1-2\] connect to ")
 
     def test_transport_pbs_outside_a_job_is_rejected(self):
-        self.assert_told(self.run_dlaunch("--transport", "pbs", "true", env={"PBS_NODEFILE": ""}), 2, "--transport pbs", "no PBS job")
+        self.assert_told(self.run_dlaunch("--transport", "pbs", "true", env={"PBS_NODEFILE": ""}), 2, "--transport pbs", "not in a PBS job")
         self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "there is no aprun")
 
     def test_error_of_pbs_is_reported(self):

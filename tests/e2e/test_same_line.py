@@ -453,7 +453,7 @@ class Rejections(SameLineCase):
 
     def test_missing_options_are_named(self):
         for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "--node-rank I"),
-                            (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "node 2 of 2 nodes"),
+                            (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "invalid node number 2: expected 0 to 1"),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
                             (["--nodes", "2", "true"], "--nodes requires --same-line"),
