@@ -107,7 +107,7 @@ class Docs(unittest.TestCase):
                 continue
             for number, text in code(page.read_text()):
                 for name in re.findall(r"(?<![\w-])--([a-zA-Z][\w-]*)", text):
-                    if name not in known and name.replace("-", "_") not in known and name not in OTHER_OPTIONS:
+                    if name not in known and name.replace("_", "-") not in known and name not in OTHER_OPTIONS:
                         unknown.add(f"{named(page)}:{number}: --{name}")
         self.assertEqual(sorted(unknown), [])
 
