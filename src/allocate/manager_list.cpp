@@ -52,8 +52,9 @@ Result<std::vector<HostEntry>> listed_entries(const std::vector<ListedHost>& hos
 
 Result<std::string> read_named_file(const std::string& variable, const std::vector<std::string>& environment,
                                     const ReadText& read_file) {
-  auto text = read_file(filled_variable(environment, variable).value_or(""));
-  if (!text) return wrong_list(variable, "cannot read " + text.error().where, text.error().why);
+  const std::string path = filled_variable(environment, variable).value_or("");
+  auto text = read_file(path);
+  if (!text) return wrong_list(variable, "cannot read " + path, text.error().why);
   return text;
 }
 

@@ -48,7 +48,7 @@ Result<Entries> with_gpus(Entries entries, const Environment& environment, const
   const auto file = filled_variable(environment, kVariable);
   const auto text = file ? read_file(*file) : std::string();
   const bool missing = !text && text.error().why == std::strerror(ENOENT);
-  if (!text && !missing) return wrong_list(kVariable, "cannot read " + text.error().where, text.error().why);
+  if (!text && !missing) return wrong_list(kVariable, "cannot read " + *file, text.error().why);
   const std::vector<std::string> words = blank_separated(text ? *text : "");
   if (words.empty()) return entries;
   std::map<std::string, HostEntry*, std::less<>> hosts;
@@ -71,7 +71,7 @@ Result<Entries> with_gpus(Entries entries, const Environment& environment, const
 
 Result<Entries> kubernetes(const MpiJob& job, const ReadText& read_file) {
   const auto text = read_file(job.hostfile);
-  if (!text) return wrong_list(job.from, "cannot read " + text.error().where, text.error().why);
+  if (!text) return wrong_list(job.from, "cannot read " + job.hostfile, text.error().why);
   return parse_hostfile(*text, job.hostfile);
 }
 

@@ -100,7 +100,7 @@ class HostsCase(Case):
 
     def assert_tried_again(self, job, why):
         """Waits until a job with -v reports a new attempt."""
-        self.assertIn(why, next((line for line in job.stderr if b"trying again" in line), b"").decode())
+        self.assertIn(why, next((line for line in job.stderr if b"next attempt in" in line), b"").decode())
 
     def connects(self):
         """Whether a connection from the head is unanswered (in state SYN_SENT)."""

@@ -142,10 +142,10 @@ class Chaos(Case):
                            (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"the job does not write output files"),
                            (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
                            (["--fault", "crash:rank=0@1s", "--", *started], b"invalid fault"),
-                           (["--expect", "code=0", "--", *started], b"no fault is named"),
-                           (["--fault", "kill:rank=0@1s"], b"no job is named"),
+                           (["--expect", "code=0", "--", *started], b"missing --fault"),
+                           (["--fault", "kill:rank=0@1s"], b"missing job"),
                            (["--fault", "kill:rank=0@1s", "--", "--dry-run", *started], b"does not start a job"),
-                           (["--fault", "kill:rank=0@1s", "--", "--as", "torchrun", *started], b"another launcher's"),
+                           (["--fault", "kill:rank=0@1s", "--", "--as", "torchrun", *started], b"dlaunch's own command line"),
                            (["--plan", "missing", "--", *started], b"missing"),
                            (["--fault", "kill:rank=0@1s", "--", "--no-such", *started], b"--no-such")):
             result = self.run_dlaunch("chaos", *words)

@@ -103,7 +103,7 @@ class InAJob(JobCase):
         self.assertIn(told + b"--exec", self.in_job(self.job, "--dry-run", "--exec", "x {host}", "true").stdout)
 
     def test_transport_sge_outside_a_job_is_rejected(self):
-        self.assert_told(self.run_dlaunch("--transport", "sge", "true"), 2, "--transport sge", "no job of a parallel environment")
+        self.assert_told(self.run_dlaunch("--transport", "sge", "true"), 2, "--transport sge", "not in a job of a parallel environment")
 
     def test_unreadable_host_file_is_an_error(self):
         done = self.in_job(self.job, "true", by=["env", "PE_HOSTFILE=/no/such"])

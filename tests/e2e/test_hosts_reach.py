@@ -79,7 +79,7 @@ class Throttled(HostsCase):
             holder.kill()
             holder.communicate()
         self.assert_exit(result, 0)
-        self.assertIn("trying again", result.stderr.decode())
+        self.assertIn("next attempt in", result.stderr.decode())
 
 
     def test_sshd_that_dies_during_the_login_is_tried_again(self):
@@ -90,7 +90,7 @@ class Throttled(HostsCase):
         self.host(1).start_sshd("AuthorizedKeysFile none", "AuthorizedKeysCommand /root/keys", "AuthorizedKeysCommandUser root")
         result = self.run_dlaunch("-v", "-H", "node1", "uname", "-n")
         self.assert_exit(result, 0)
-        self.assertIn("trying again", result.stderr.decode())
+        self.assertIn("next attempt in", result.stderr.decode())
 
 
 class Together(HostsCase):

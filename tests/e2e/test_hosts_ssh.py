@@ -308,7 +308,7 @@ class Phases(Ssh):
         self.listen(2, "\nwhile 1: l.accept()[0].close()")
         job = self.start("-v", "-H", "node2", "sleep", "1000", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
-        said = next(line for line in job.stderr if b"trying again" in line)
+        said = next(line for line in job.stderr if b"next attempt in" in line)
         self.assertIn(b"node2: ssh handshake failed on port 22: sshd closed the connection", said)
         interrupt(job)
         self.assert_exit(self.finish(job)[0], 130)

@@ -284,7 +284,7 @@ class OpenFiles(Case):
         self.assert_exit(result, 2)
         self.assertFalse((self.dir / "started").exists())
         self.assertIn("ulimit -n", result.stderr.decode())
-        self.assertRegex(result.stderr.decode(), r"100 ranks need \d+, the hard limit is 64")
+        self.assertRegex(result.stderr.decode(), r"100 ranks require \d+, the hard limit is 64")
 
     def test_soft_file_limit_is_raised_for_dlaunch_only(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

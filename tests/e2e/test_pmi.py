@@ -74,8 +74,8 @@ class Hostile(Case):
 
     BREACHES = {
         "unknown command": ("say('cmd=make_me_root now=1\\n')", "a command that PMI-1 does not have: \"cmd=make_me_root now=1\""),
-        "no pair": ("say('cmd=get key\\n')", "a word that is no pair"),
-        "no command": ("say('key=get\\n')", "begins with no command"),
+        "no pair": ("say('cmd=get key\\n')", "a word that is not a pair"),
+        "no command": ("say('key=get\\n')", "without a command at its start"),
         "empty line": ("say('\\n')", "an empty PMI line"),
         "bytes": ("say(bytes(range(11, 256)) + b'\\n')", "sent a PMI line"),
         "a line without end": ("say('cmd=put key=a value=' + 'v' * 20000)", "a PMI line of more than 16384 bytes"),

@@ -200,7 +200,7 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(job.returncode, 0)
 
     def test_invalid_options_are_rejected(self):
-        for words, said in ((["--preempt-grace", 5], "add --checkpoint-signal"), (["--checkpoint-signal", "KILL"], "not a signal that a program catches")):
+        for words, said in ((["--preempt-grace", 5], "--preempt-grace requires --checkpoint-signal"), (["--checkpoint-signal", "KILL"], "invalid signal \"KILL\"")):
             result = self.run_dlaunch(*words, "true")
             self.assert_exit(result, 2)
             self.assertIn(said, result.stderr.decode())

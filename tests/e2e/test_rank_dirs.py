@@ -90,7 +90,7 @@ class OneHost(Case):
         (self.dir / "go.sh").write_text("#!/bin/sh\n")
         result = self.run_in_dirs("./go.sh")
         self.assert_exit(result, 127)
-        self.assertIn("--stage copies a file into it", result.stderr.decode())
+        self.assertIn("use --stage to copy the program into the rank's directory", result.stderr.decode())
 
     def test_save_env_writes_the_environment(self):
         result = self.run_in_dirs("--save-env", "-x", "SECRET=hush", "env")

@@ -217,7 +217,7 @@ class CheckAndMerge(Ranktable):
                                   (["good.json", "good.txt"], 1, b"expected the ending .json"),
                                   (["twice.json"], 1, b"twice.json:2:2: "), (["behind.json"], 1, b"behind.json:2:1: "),
                                   (["deep.json"], 1, b"more than 32 nested levels"), (["huge.json"], 1, b"more than 1000000 values"),
-                                  (["absent.json", "good.json"], 2, b"good.json: good"), ([], 2, b"")):
+                                  (["absent.json", "good.json"], 2, b"good.json: valid"), ([], 2, b"")):
             with self.subTest(files=files):
                 result = self.ranktable("check", *files)
                 self.assert_exit(result, code)

@@ -174,8 +174,8 @@ class Hostile(Case):
         "too many": ("say('mcmd=spawn\\nnprocs=1000000000\\nexecname=x\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)",
                      'cannot spawn: invalid number of processes "1000000000": expected at most 4096'),
         "no program": ("say('mcmd=spawn\\nnprocs=1\\nendcmd\\n')\n    assert 'rc=-1' in file.readline()\n    os._exit(3)", "cannot spawn: missing program"),
-        "not a number": ("say('mcmd=spawn\\nnprocs=99999999999\\nendcmd\\n')", "a spawn of so many processes: \"99999999999\""),
-        "huge totspawns": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=100000\\nendcmd\\n')", "a spawn of so many programs: \"100000\""),
+        "not a number": ("say('mcmd=spawn\\nnprocs=99999999999\\nendcmd\\n')", "a spawn with an invalid number of processes: \"99999999999\""),
+        "huge totspawns": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=100000\\nendcmd\\n')", "a spawn with an invalid number of programs: \"100000\""),
         "half a block": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\n'); os._exit(3)", ""),
         "one block of two": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=2\\nendcmd\\ncmd=get_maxes\\n')", "unexpected text between the blocks of a spawn"),
         "no endcmd": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ncmd=get_maxes\\n')", "a command within a spawn"),
@@ -204,7 +204,7 @@ class Hostile(Case):
     def test_spawn_before_init_is_reported(self):
         result = self.run_dlaunch("-n", 1, *client("assert ask('mcmd=spawn') == ''"))
         self.assert_exit(result, 0)
-        self.assertIn("rank 0 asked before it said init", result.stderr.decode())
+        self.assertIn("rank 0 sent a request before init", result.stderr.decode())
 
 
 class Silent(Case):
