@@ -40,7 +40,7 @@ TEST(ExitStatus, OfARealChild) {
   EXPECT_EQ(ExitStatus::from_wait(wait_status).shell_code(), 42);
 }
 
-TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
+TEST(ExitStatus, NotStartedDistinguishesNotFoundFromNotExecutable) {
   EXPECT_EQ(ExitStatus(NotStarted{ENOENT, "./a"}).shell_code(), 127);
   EXPECT_EQ(ExitStatus(NotStarted{EACCES, "./a"}).shell_code(), 126);
   EXPECT_EQ(ExitStatus(NotStarted{ENOEXEC, "./a"}).shell_code(), 126);

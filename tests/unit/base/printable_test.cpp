@@ -5,11 +5,11 @@
 namespace dlaunch {
 namespace {
 
-TEST(Printable, TextStays) {
+TEST(Printable, KeepsPlainText) {
   for (const char* text : {"", "plain\ttext", "Größe 日本 🙂", "\xc2\xa0"}) EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, ControlCharactersAreSpelledOut) {
+TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("a\nb\x7f"), "a\\x0ab\\x7f");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
   EXPECT_EQ(printable("\x1b[2J"), "\\x1b[2J");
@@ -18,7 +18,7 @@ TEST(Printable, ControlCharactersAreSpelledOut) {
             "\\xc2\\x9b2J");  // the one-character form of ESC [
 }
 
-TEST(Printable, ColoursAreDropped) {
+TEST(Printable, RemovesColours) {
   EXPECT_EQ(printable("\x1b[1;31mred\x1b[m"), "red");
   EXPECT_EQ(printable("\x1b[31"), "\\x1b[31");
 }
@@ -32,20 +32,20 @@ TEST(Printable, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97");  // cut short
 }
 
-TEST(Printable, EscapesCharactersThatTurnOrBreakLines) {
+TEST(Printable, EscapesCharactersThatReverseOrBreakLines) {
   EXPECT_EQ(printable("a\u202eb"), "a\\xe2\\x80\\xaeb");  // right-to-left override
   EXPECT_EQ(printable("\u2066\u2028\u200f\u061c"), "\\xe2\\x81\\xa6\\xe2\\x80\\xa8\\xe2\\x80\\x8f\\xd8\\x9c");
   EXPECT_EQ(printable("\u200d"), "\u200d");  // joins, and moves nothing
 }
 
-TEST(Printable, LinesStayLines) { EXPECT_EQ(printable_lines("a\r\n\x1b[2J\n\nb"), "a\\x0d\n\\x1b[2J\n\nb"); }
+TEST(Printable, KeepsNewlines) { EXPECT_EQ(printable_lines("a\r\n\x1b[2J\n\nb"), "a\\x0d\n\\x1b[2J\n\nb"); }
 
-TEST(Printable, JsonKeepsItsMeaning) {
+TEST(Printable, JsonStaysEquivalent) {
   EXPECT_EQ(printable_json("{\n\t\"größe\": \"\\u001b 日本\"}"), "{\n\t\"größe\": \"\\u001b 日本\"}");
   EXPECT_EQ(printable_json("\"\u009b2J\u202e\x7f\""), "\"\\u009b2J\\u202e\\u007f\"");
 }
 
-TEST(Message, IndentsFurtherLines) {
+TEST(Message, IndentsFollowingLines) {
   EXPECT_EQ(message("note: ", "n1: one\ndlaunch: rank 3 exited with code 1\n"),
             "dlaunch: note: n1: one\ndlaunch:   dlaunch: rank 3 exited with code 1\n");
   EXPECT_EQ(message("", "a\rb"), "dlaunch: a\\x0db\n");
@@ -59,14 +59,14 @@ std::string behind(size_t letters, const std::string& more) {
   return shown.substr(std::string("dlaunch: ").size() + letters);
 }
 
-TEST(Message, OfALongTextTheBeginningIsShown) {
+TEST(Message, ShortensALongText) {
   EXPECT_EQ(behind(kLongestMessage, std::string(1u << 20, 'x')), " … 1048576 more bytes\n");
   EXPECT_EQ(behind(kLongestMessage, ""), "\n");
   EXPECT_EQ(behind(kLongestMessage - 2, "ößx"), "ö … 3 more bytes\n");
   EXPECT_EQ(behind(kLongestMessage - 1, "ößx"), " … 5 more bytes\n");  // no half character
 }
 
-TEST(Escaped, DropsNothing) {
+TEST(Escaped, EscapesWithoutLoss) {
   EXPECT_EQ(escaped("a\nb\tc\r\x1b[31m\x7f"), "a\\nb\\tc\\r\\x1b[31m\\x7f");
   EXPECT_EQ(escaped("größe\xff"), "größe\\xff");
 }
