@@ -70,7 +70,7 @@ TEST_F(Worlds, AreKnownOnceLibpmixHasTheirRanks) {
   EXPECT_FALSE(registry_.knows("job"));
 }
 
-TEST_F(Worlds, NumberTheirRanksAsTheJobDoes) {
+TEST_F(Worlds, UseTheRankNumbersOfTheJob) {
   registry_.add(of_two_hosts("job-2"));
   ASSERT_TRUE(next());
   EXPECT_EQ(id_of("job-2", 0), 10u);
@@ -81,7 +81,7 @@ TEST_F(Worlds, NumberTheirRanksAsTheJobDoes) {
   EXPECT_EQ(Registry::id_of(nullptr), std::nullopt);
 }
 
-TEST_F(Worlds, MayHaveNoRankHere) {
+TEST_F(Worlds, MayBeWithoutALocalRank) {
   wire::PmixWorld elsewhere = world("job-3", 0, {1, 2});
   elsewhere.hosts = {"n0", "n1"};
   registry_.add(elsewhere);
@@ -90,7 +90,7 @@ TEST_F(Worlds, MayHaveNoRankHere) {
   EXPECT_TRUE(registry_.knows("job-3"));
 }
 
-TEST_F(Worlds, MayUseHostsOfEarlierOnesAndBringMore) {
+TEST_F(Worlds, MayUseEarlierHostsAndAddMore) {
   registry_.add(of_two_hosts("job-4"));
   ASSERT_TRUE(next());
   wire::PmixWorld later = world("job-5", 13, {1, 1, 2, 1});
@@ -101,7 +101,7 @@ TEST_F(Worlds, MayUseHostsOfEarlierOnesAndBringMore) {
   EXPECT_EQ(id_of("job-5", 1), 14u);
 }
 
-TEST_F(Worlds, ComeOnce) {
+TEST_F(Worlds, AreRegisteredOnce) {
   registry_.add(of_two_hosts("job-6"));
   ASSERT_TRUE(next());
   registry_.add(of_two_hosts("job-6"));
@@ -110,7 +110,7 @@ TEST_F(Worlds, ComeOnce) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
-TEST_F(Worlds, OnHostsThatTheJobHasNotAreRefused) {
+TEST_F(Worlds, AreRejectedOnUnknownHosts) {
   registry_.add(world("job-7", 0, {5, 1}));
   const auto told = next();
   ASSERT_TRUE(told);
