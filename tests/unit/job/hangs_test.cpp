@@ -137,7 +137,7 @@ TEST(Hangs, ReportsWaitingRanksIfOneRankMoves) {
   }
 }
 
-TEST(Hangs, RanksThatPollInACallThatWaitsForOthersHang) {
+TEST(Hangs, RanksThatPollInABlockingCallHang) {
   const auto told = Script({polling, asleep, polling}).run(0, 1000);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, Kind::hangs);
@@ -165,7 +165,7 @@ TEST(Hangs, StoppedTracedAndStorageRanksDoNotHang) {
   }
 }
 
-TEST(Hangs, ARankThatStopsMovingLaterIsAwaitedForAWholeWindow) {
+TEST(Hangs, WaitsAWholeWindowForARankThatStopsLater) {
   const Rank once = [](double s) { return s < 160 ? training(s) : asleep(0); };
   const auto told = Script({asleep, once}).run(0, 1000);
   ASSERT_EQ(told.size(), 2u);
@@ -227,7 +227,7 @@ struct HungJob {
   std::optional<Job> job;
 };
 
-TEST(HungJob, EndsAsThePolicySays) {
+TEST(HungJob, FollowsThePolicy) {
   EXPECT_TRUE(HungJob(OnHang::report).job->handle(Hung{.detail = "x"}, at(10)).empty());
   for (const auto& [what, again] : {std::pair{OnHang::end, false}, std::pair{OnHang::restart, true}}) {
     HungJob hung(what, true);
@@ -241,7 +241,7 @@ TEST(HungJob, EndsAsThePolicySays) {
   }
 }
 
-TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
+TEST(HungJob, TimeLimitWaitsAtMostTwoSecondsForStacks) {
   for (const bool answered : {true, false}) {
     HungJob hung(OnHang::report);
     hung.job->show_stacks_first();
@@ -254,7 +254,7 @@ TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
   }
 }
 
-TEST(HungJob, ARankThatEndsWhileTheTimeIsOutDoesNotChangeThat) {
+TEST(HungJob, RankEndAfterTheTimeLimitDoesNotChangeTheCause) {
   for (const int code : {0, 3}) {
     HungJob hung(OnHang::report);
     hung.job->show_stacks_first();
