@@ -93,7 +93,7 @@ long used_mib() {
 #endif
 }
 
-TEST_F(LinkTest, CarriesMessagesBothWaysInOrder) {
+TEST_F(LinkTest, CarriesMessagesInOrderInBothDirections) {
   both();
   for (std::uint32_t rank = 0; rank < 100; ++rank) {
     near->link->send(wire::StdinClosed{rank});
@@ -123,7 +123,7 @@ TEST_F(LinkTest, WorksOverTwoPipes) {
   ASSERT_TRUE(loop.until([&] { return far->ends == 1; }));
 }
 
-TEST_F(LinkTest, JoinsWhatComesInSingleBytes) {
+TEST_F(LinkTest, JoinsSingleBytes) {
   raw();
   const std::string bytes = frame(output("some bytes")) + frame(wire::Ping{}) + frame(wire::Clean{{"a", "b"}});
   for (const char byte : bytes) {
@@ -201,7 +201,7 @@ TEST_F(LinkTest, EndsOnceWhenTheOtherSideCloses) {
   EXPECT_EQ(near->ends, 1);
 }
 
-TEST_F(LinkTest, GarbageEndsItWithAReason) {
+TEST_F(LinkTest, InvalidBytesEndItWithAReason) {
   raw();
   write(frame(wire::Ping{}) + std::string(64, '\xff'));
   ASSERT_TRUE(loop.until([&] { return near->ends > 0; }));
@@ -211,7 +211,7 @@ TEST_F(LinkTest, GarbageEndsItWithAReason) {
   EXPECT_NE(near->why, "closed by the other side");
 }
 
-TEST_F(LinkTest, AFailedWriteDoesNotLoseWhatTheOtherSideSaidLast) {
+TEST_F(LinkTest, FailedWriteKeepsUnreadMessagesOfThePeer) {
   raw();
   write(frame(wire::Clean{{"last word"}}));
   other.reset();
@@ -223,7 +223,7 @@ TEST_F(LinkTest, AFailedWriteDoesNotLoseWhatTheOtherSideSaidLast) {
   EXPECT_EQ(near->ends, 1);
 }
 
-TEST_F(LinkTest, AFailedWriteNeverCallsBackFromInsideSend) {
+TEST_F(LinkTest, FailedWriteDoesNotCallHandlersInsideSend) {
   raw();
   other.reset();
   near->link->send(wire::Stdin{0, pattern(Link::kHighWater + 1), false});  // so much is written at once
@@ -232,7 +232,7 @@ TEST_F(LinkTest, AFailedWriteNeverCallsBackFromInsideSend) {
   EXPECT_EQ(near->ends, 1);
 }
 
-TEST_F(LinkTest, TellsWhenItFellBelowLowWaterAndOnlyThen) {
+TEST_F(LinkTest, ReportsOnlyTheFallBelowLowWater) {
   raw(8192);  // so that the kernel takes little at once
   near->link->send(output(pattern(1000)));
   loop.pass(std::chrono::milliseconds(10));
@@ -251,7 +251,7 @@ TEST_F(LinkTest, TellsWhenItFellBelowLowWaterAndOnlyThen) {
   EXPECT_GT(near->waiting_at_drain, 0u) << "it waited for the last byte";
 }
 
-TEST_F(LinkTest, KeepsNoSentBytesWhileItNeverCatchesUp) {
+TEST_F(LinkTest, FreesSentBytesWhileItsQueueIsNeverEmpty) {
   raw();
   const wire::OutputData piece = output(pattern(60000));
   std::string buffer(60000, '\0');
@@ -271,7 +271,7 @@ TEST_F(LinkTest, KeepsNoSentBytesWhileItNeverCatchesUp) {
   EXPECT_LT(used_mib() - before, 32);
 }
 
-TEST_F(LinkTest, CallsBackNobodyAfterClose) {
+TEST_F(LinkTest, DoesNotCallHandlersAfterClose) {
   raw();
   write(frame(wire::Ping{}) + frame(wire::Ping{}));
   near->link->close();
@@ -281,7 +281,7 @@ TEST_F(LinkTest, CallsBackNobodyAfterClose) {
   EXPECT_EQ(near->ends, 0);
 }
 
-TEST_F(LinkTest, CallsBackNobodyAfterItsDestruction) {
+TEST_F(LinkTest, DoesNotCallHandlersAfterItsDestruction) {
   raw();
   write(frame(wire::Ping{}));
   near->link->send(wire::Ping{});
@@ -311,7 +311,7 @@ TEST_F(LinkTest, MayBeDestroyedInItsEndHandler) {
   EXPECT_FALSE(near->link);
 }
 
-TEST_F(LinkTest, TellsWhenAllIsSentAlsoToASlowReader) {
+TEST_F(LinkTest, ReportsTheEndOfSendingToASlowReader) {
   raw();
   int sent = 0;
   near->link->when_sent([&] { ++sent; });
@@ -330,7 +330,7 @@ TEST_F(LinkTest, TellsWhenAllIsSentAlsoToASlowReader) {
   EXPECT_EQ(near->link->waiting(), 0u);
 }
 
-TEST_F(LinkTest, SendsItsLastWordBeforeItCloses) {
+TEST_F(LinkTest, SendsFlushedMessagesBeforeItCloses) {
   raw();
   near->link->send(wire::Signal{9});
   near->link->flush();
