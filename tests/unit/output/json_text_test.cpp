@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(JsonText, EveryByteBelow128AtEveryPlaceRoundTrips) {
+TEST(JsonText, EveryByteBelow128RoundTripsAtEveryPosition) {
   for (int c = 0; c < 128; ++c) {
     for (size_t place = 0; place < 40; ++place) {
       std::string text(40, 'x');

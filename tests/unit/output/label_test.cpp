@@ -31,7 +31,7 @@ TEST_F(Label, EveryField) {
   EXPECT_EQ(label("{device}", facts_), "-");
 }
 
-TEST_F(Label, DefaultIsAlignedOthersAreNot) {
+TEST_F(Label, AlignsOnlyTheDefault) {
   facts_.rank = 3;
   EXPECT_EQ(label(kDefaultLabel, facts_), "[ 3] ");
   EXPECT_EQ(label("{rank}:", facts_), "3:");
@@ -50,7 +50,7 @@ TEST_F(Label, Color) {
   EXPECT_EQ(label("{rank} ", facts_, true), "\x1b[36m10 \x1b[0m");
 }
 
-TEST_F(Label, UnknownFieldNamesTheNearest) {
+TEST_F(Label, UnknownFieldSuggestsTheMostSimilarField) {
   EXPECT_TRUE(check_label_template("{rank} {host}"));
   const auto bad = check_label_template("{rnk}");
   ASSERT_FALSE(bad);

@@ -31,7 +31,7 @@ OutputSettings labelled() {
 
 std::string filler(size_t size, char c = 'x') { return std::string(size, c); }
 
-TEST(Lines, WholeLinesOnly) {
+TEST(Lines, ShowsOnlyCompleteLines) {
   OutputFixture fixture({}, 2);
   fixture.feed(0, "one\ntw");
   fixture.feed(1, "uno\ndo");
@@ -43,7 +43,7 @@ TEST(Lines, WholeLinesOnly) {
   EXPECT_EQ(fixture.shown(), "tres");
 }
 
-TEST(Lines, Labels) {
+TEST(Lines, AddsLabels) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "a\nb");
   fixture.feed(1, "\n\n");
@@ -51,7 +51,7 @@ TEST(Lines, Labels) {
   EXPECT_EQ(fixture.shown(), "0:a\n1:\n1:\n0:bc\n0:d\n");
 }
 
-TEST(Lines, StreamsGoToTheirOwn) {
+TEST(Lines, KeepsStdoutAndStderrSeparate) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "out\n");
   fixture.feed(0, "err\n", Stream::err);
@@ -70,7 +70,7 @@ TEST(Lines, OpenMpiTags) {
   EXPECT_EQ(fixture.shown(), "[1,1]<stdout>:a\n[1,1]<stdout>:b\n[1,1]<stderr>:c\n");
 }
 
-TEST(Lines, PartialGoesOutWhenIdle) {
+TEST(Lines, ShowsAPartialLineWhenIdle) {
   OutputFixture fixture({}, 2);
   EXPECT_FALSE(fixture.output->deadline());
   fixture.feed(0, "prompt> ");
@@ -119,7 +119,7 @@ TEST(Lines, FullReadOfATerminalIsABlock) {
   close(master);
 }
 
-TEST(Lines, SecondStreamBreaksTheLineAndStartsANewRecord) {
+TEST(Lines, SecondStreamStartsANewLine) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
@@ -129,7 +129,7 @@ TEST(Lines, SecondStreamBreaksTheLineAndStartsANewRecord) {
 }
 
 /// A line that a program writes in two, as Python's print() does, and stops between them for a while.
-TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
+TEST(Lines, InsertedNewlineReplacesTheNextNewline) {
   for (const auto& [settings, expected] : {std::pair{OutputSettings{}, "part\nother\nnext\n\nnext\n"},
                                            std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
     OutputFixture fixture(settings, 2);
@@ -142,7 +142,7 @@ TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
   }
 }
 
-TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
+TEST(Lines, SameStreamContinuesItsLineWithoutALabel) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
@@ -152,7 +152,7 @@ TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
   EXPECT_EQ(fixture.shown(), "0:part rest!\n0:next\n");
 }
 
-TEST(Lines, StdoutAndStderrOnOneConsoleCountAsTwoStreams) {
+TEST(Lines, StdoutAndStderrOnTheSameConsoleAreSeparateStreams) {
   OutputFixture fixture({}, 2, true);
   fixture.feed(0, "out");
   fixture.wait(kIdle);
@@ -160,7 +160,7 @@ TEST(Lines, StdoutAndStderrOnOneConsoleCountAsTwoStreams) {
   EXPECT_EQ(fixture.shown(), "out\nerr\n");
 }
 
-TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
+TEST(Lines, NextStreamStartsANewLineAfterALastPartialLine) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "no newline");
   fixture.output->end(0, Stream::out, fixture.now);
@@ -170,7 +170,7 @@ TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
   EXPECT_EQ(fixture.shown(), "\n1:x");
 }
 
-TEST(Lines, SingleRankIsByteExactAndImmediate) {
+TEST(Lines, SingleRankIsUnchangedAndImmediate) {
   OutputFixture fixture({}, 1, true);
   fixture.feed(0, "a\0b\xff"s);
   fixture.feed(0, "err", Stream::err);
@@ -182,7 +182,7 @@ TEST(Lines, SingleRankIsByteExactAndImmediate) {
   EXPECT_EQ(fixture.shown(), "");
 }
 
-TEST(Lines, NulsAndBadUtf8Pass) {
+TEST(Lines, KeepsNulsAndInvalidUtf8) {
   const std::string odd = "\0\x01\x80\xff\xc3(\n\0\n"s;
   OutputFixture fixture({}, 2);
   fixture.feed(0, odd);
@@ -212,7 +212,7 @@ TEST(Lines, CarriageReturnAtTheEndWaitsForItsNewline) {
   EXPECT_EQ(fixture.shown(), "0:bar2");
 }
 
-TEST(Lines, CarriageReturnGoesOutWhenIdleAndItsLateNewlineIsNoNewRecord) {
+TEST(Lines, LateNewlineAfterACarriageReturnDoesNotStartANewRecord) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "bar\r");
   fixture.wait(kIdle);
@@ -241,7 +241,7 @@ TEST(Lines, MebibyteLines) {
   }
 }
 
-TEST(Lines, ALongLineHasTheConsoleForItself) {
+TEST(Lines, LongLineBlocksOtherStreamsOfTheConsole) {
   OutputFixture fixture(labelled(), 3);
   fixture.feed(0, filler(kMaxHeld + 1));
   EXPECT_EQ(fixture.shown(), "0:" + filler(kMaxHeld + 1));
@@ -258,7 +258,7 @@ TEST(Lines, ALongLineHasTheConsoleForItself) {
   EXPECT_EQ(fixture.shown(), "0:next\n2:me too");
 }
 
-TEST(Lines, AnIdleHolderLosesTheConsole) {
+TEST(Lines, IdleLongLineReleasesTheConsole) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, filler(kMaxHeld + 1));
   fixture.feed(1, "waits\n");
@@ -269,7 +269,7 @@ TEST(Lines, AnIdleHolderLosesTheConsole) {
   EXPECT_EQ(fixture.shown(), "0:rest\n");
 }
 
-TEST(Lines, AnEndedHolderLosesTheConsole) {
+TEST(Lines, EndedStreamReleasesTheConsole) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, filler(kMaxHeld + 1));
   fixture.feed(1, "waits");
@@ -279,7 +279,7 @@ TEST(Lines, AnEndedHolderLosesTheConsole) {
   EXPECT_EQ(fixture.shown(), "\n1:waits");
 }
 
-TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
+TEST(Lines, PausedStreamIsNotIdle) {
   OutputFixture fixture({}, 2);
   fixture.feed(0, "half a ");
   while (fixture.output->ready(1, Stream::out)) fixture.feed(1, filler(32 * 1024 - 1) + "\n");
@@ -314,7 +314,7 @@ TEST(Lines, StatusLineIsRemovedBeforeOutput) {
   EXPECT_EQ(taken_away, 1);
 }
 
-TEST(Lines, AHolderWhoseReaderIsSlowIsNotIdle) {
+TEST(Lines, LongLineWithASlowReaderIsNotIdle) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, filler(3 << 20));
   ASSERT_FALSE(fixture.output->ready(0, Stream::out));
@@ -343,7 +343,7 @@ TEST(Lines, LongLinesOfManyRanksTakeTurns) {
   EXPECT_EQ(got, a + a + filler(kMaxHeld * 2, 'b') + "\n");
 }
 
-TEST(Lines, ASlowReaderStopsTheRanks) {
+TEST(Lines, SlowReaderPausesTheRanks) {
   for (const bool with_label : {false, true}) {
     OutputFixture fixture(with_label ? labelled() : OutputSettings{}, 4);
     const std::string lines = [] {
@@ -365,7 +365,7 @@ TEST(Lines, ASlowReaderStopsTheRanks) {
   }
 }
 
-TEST(Lines, LabelsDoNotBlowUpTheQueue) {
+TEST(Lines, LabelsKeepTheQueueLimited) {
   OutputSettings settings;
   settings.label = filler(100, 'L');
   OutputFixture fixture(settings, 2);
@@ -380,7 +380,7 @@ TEST(Lines, LabelsDoNotBlowUpTheQueue) {
   EXPECT_EQ(total, (size_t{1} << 20) * 101 + 105);
 }
 
-TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
+TEST(Lines, FlushAfterAllEndsShowsAllOutput) {
   OutputFixture fixture(labelled(), 3);
   fixture.feed(0, filler(2 << 20, '\n'));
   fixture.feed(1, filler(kMaxHeld + 1) + "\ny");
@@ -395,7 +395,7 @@ TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
   EXPECT_EQ(total, (size_t{2} << 20) * 3 + (2 + kMaxHeld + 2) + 3 + 1 + 3);
 }
 
-TEST(Lines, RanksChooseWhatIsShown) {
+TEST(Lines, ShowsOnlyChosenRanks) {
   OutputSettings settings = labelled();
   settings.console_ranks = {1, 2};
   OutputFixture fixture(settings, 3);
@@ -415,7 +415,7 @@ TEST(Lines, RawMode) {
   EXPECT_TRUE(fixture.output->ready(1, Stream::out));
 }
 
-TEST(Lines, ClosedPipeIsNotAnError) {
+TEST(Lines, IgnoresAClosedPipe) {
   OutputFixture fixture({}, 2);
   fixture.out.close_reader();
   EXPECT_FALSE(fixture.output->reader_gone());
@@ -427,7 +427,7 @@ TEST(Lines, ClosedPipeIsNotAnError) {
   EXPECT_TRUE(fixture.output->ready(0, Stream::out));
 }
 
-TEST(Lines, FullStdoutIsAnErrorOnce) {
+TEST(Lines, ReportsAFullStdoutOnce) {
   signal(SIGPIPE, SIG_IGN);
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   Reader err;
@@ -443,7 +443,7 @@ TEST(Lines, FullStdoutIsAnErrorOnce) {
   close(full);
 }
 
-TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
+TEST(Lines, ColorsOnlyTheLabelOnATerminal) {
   int master = -1;
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
@@ -467,7 +467,7 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
   EXPECT_EQ(fixture.shown(), "0:x\n");
 }
 
-TEST(Lines, BadLabelIsRefused) {
+TEST(Lines, RejectsAnInvalidLabel) {
   OutputSettings settings;
   settings.label = "{rnk}";
   StandardStreams streams({1, 2});

@@ -90,7 +90,7 @@ TEST(Property, LabelledRecordsAreWholeAndInOrder) {
 
 /// With pauses partials go out, and a '\n' may be put in before another stream's record: but every line that is shown
 /// has one stream's bytes only, and without newlines each stream is complete.
-TEST(Property, PlainLinesNeverMix) {
+TEST(Property, PlainLinesDoNotMix) {
   for (unsigned seed = 11; seed <= 12; ++seed) {
     std::mt19937 random(seed);
     const auto streams = random_streams(random);

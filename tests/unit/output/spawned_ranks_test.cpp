@@ -27,7 +27,7 @@ TEST(SpawnedRanks, NewRanksAreLabelledWithTheirWorld) {
   EXPECT_EQ(fixture.output->bytes(3, Stream::out), 4u);
 }
 
-TEST(SpawnedRanks, OpenMpisTagHasTheWorldForItsJob) {
+TEST(SpawnedRanks, TagOfOpenMpiHasTheWorldAsJob) {
   OutputSettings settings;
   settings.tag = true;
   OutputFixture fixture(settings, 1);
@@ -49,7 +49,7 @@ TEST(SpawnedRanks, SingleRankFinishesItsLineFirst) {
   EXPECT_EQ(fixture.shown(), "answer\n");
 }
 
-TEST(SpawnedRanks, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) {
+TEST(SpawnedRanks, UnfinishedLineBelongsToTheLastStreamOfTheConsole) {
   OutputFixture fixture({}, 1, true);
   fixture.feed(0, "out\n");
   fixture.feed(0, "err", Stream::err);
@@ -58,7 +58,7 @@ TEST(SpawnedRanks, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) 
   EXPECT_EQ(fixture.shown(), "out\nerror\n");
 }
 
-TEST(SpawnedRanks, ChosenRanksAreOfTheFirstWorld) {
+TEST(SpawnedRanks, ChosenRanksSelectTheFirstWorld) {
   OutputSettings settings;
   settings.console_ranks = {{0}};
   OutputFixture fixture(settings, 2);
