@@ -69,7 +69,7 @@ std::string linked_with(const std::vector<std::string>& libraries) {
   return elf + dynamic + names;
 }
 
-TEST(Probe, TheLibrarySaysWhichMpi) {
+TEST(Probe, RecognizesTheMpiByItsLibrary) {
   for (const char* name : {"libmpich.so.12", "libmpi.so.12", "libmpicxx.so.12", "libpmi.so.0", "libpmi2.so"}) {
     EXPECT_EQ(family_of(linked_with({"libm.so.6", name, "libc.so.6"})), Family::mpich) << name;
   }

@@ -20,7 +20,7 @@ PmiServer two(bool alone = true) {
   return server;
 }
 
-TEST(PmiServer, AFenceWaitsForAllHere) {
+TEST(PmiServer, FenceWaitsForAllLocalRanks) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=put kvsname=kvs key=a value=1\n"),
               ElementsAre(Send{0, "cmd=put_result rc=0 msg=success\n"}));
@@ -31,7 +31,7 @@ TEST(PmiServer, AFenceWaitsForAllHere) {
               ElementsAre(Send{1, "cmd=get_result rc=0 msg=success value=1\n"}));
 }
 
-TEST(PmiServer, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
+TEST(PmiServer, FenceOverHostsExchangesKeys) {
   PmiServer server = two(false);
   server.received(1, "cmd=put kvsname=kvs key=b value=2\n");
   server.received(0, "cmd=barrier_in\n");
@@ -47,7 +47,7 @@ TEST(PmiServer, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
   EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // nothing is sent twice
 }
 
-TEST(PmiServer, ARankThatCanNeverComeBreaksTheFence) {
+TEST(PmiServer, FenceFailsForARankThatHasLeft) {
   PmiServer server = two();
   server.received(0, "cmd=barrier_in\n");
   const Actions actions = server.gone(1);
@@ -60,7 +60,7 @@ TEST(PmiServer, ARankThatCanNeverComeBreaksTheFence) {
   EXPECT_THAT(over_hosts.shared({}, true, true), ElementsAre(CloseConnection{0}));
 }
 
-TEST(PmiServer, KnowsWhoIsInMpi) {
+TEST(PmiServer, KnowsWhetherARankIsInMpi) {
   PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   EXPECT_FALSE(server.in_mpi(0));
@@ -71,7 +71,7 @@ TEST(PmiServer, KnowsWhoIsInMpi) {
   EXPECT_FALSE(server.in_mpi(9));
 }
 
-TEST(PmiServer, AnAbortIsToldOnceWithItsCode) {
+TEST(PmiServer, ReportsAnAbortOnceWithItsCode) {
   for (const auto& [said, code] : {std::pair{"7", 7u}, {"256", 0u}, {"-1", 255u}, {"x", 1u}, {"99999999999", 1u}}) {
     PmiServer server = two();
     const std::string line = std::string("cmd=abort exitcode=") + said + "\n";
@@ -89,7 +89,7 @@ TEST(PmiServer, IgnoresTheMessageAfterAnAbort) {
   EXPECT_TRUE(server.in_mpi(1));
 }
 
-TEST(PmiServer, NamesAreAskedForAndAnswered) {
+TEST(PmiServer, ForwardsNameRequestsAndAnswers) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
               ElementsAre(AskName{0, NameOp::publish, "s", "p"}));
@@ -103,7 +103,7 @@ TEST(PmiServer, NamesAreAskedForAndAnswered) {
               ElementsAre(Send{1, "cmd=lookup_result info=not_found rc=1 msg=service_not_found\n"}));
 }
 
-TEST(PmiServer, ASpaceThatIsFullIsToldOnceForARank) {
+TEST(PmiServer, ReportsAFullKeyValueSpaceOncePerRank) {
   PmiServer server = two();
   const std::string put = "cmd=put kvsname=kvs key=a value=" + std::string(1024, 'v') + "\n";
   Actions refused;
@@ -141,7 +141,7 @@ TEST(PmiServer, RejectsRequestsAfterFinalize) {
               HasSubstr("sent a request after finalize"));
 }
 
-TEST(PmiServer, WithoutAMappingTheRanksFindOutThemselves) {
+TEST(PmiServer, WithoutAMappingTheKeyIsMissing) {
   PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
@@ -162,7 +162,7 @@ TEST(PmiServer, DisconnectsOnlyTheClientThatViolatesPmi) {
   }
 }
 
-TEST(PmiServer, ASpawnIsAskedForAndAnswered) {
+TEST(PmiServer, ForwardsASpawnAndItsAnswer) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "mcmd=spawn\nnprocs=2\nexecname=a\narg1=b c\n"), IsEmpty());
   EXPECT_THAT(server.received(0, "endcmd\n"), ElementsAre(AskSpawn{0, {{{"a", "b c"}, 2, "", {}, {}}}, {}}));
@@ -174,7 +174,7 @@ TEST(PmiServer, ASpawnIsAskedForAndAnswered) {
   EXPECT_EQ(server.received(0, "cmd=get_maxes\n").size(), 1u);
 }
 
-TEST(PmiServer, OfALaterWorldCountsFromItsFirstRankAndProgram) {
+TEST(PmiServer, NumbersRanksAndProgramsOfALaterWorldFromZero) {
   PmiServer server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3});
   server.preload({"PORT", "tag#0$"});
   for (const std::uint32_t rank : {7u, 8u}) {
