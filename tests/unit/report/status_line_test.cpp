@@ -84,7 +84,7 @@ class OnATerminal : public testing::Test {
   std::optional<output::StandardStreams> streams;
 };
 
-TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
+TEST_F(OnATerminal, OmitsAShortPhase) {
   StatusLine line(*streams);
   line.update(starting(0), kNow);
   EXPECT_EQ(line.deadline(), kNow + 300ms);
@@ -95,7 +95,7 @@ TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
   EXPECT_EQ(shown(), "");
 }
 
-TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
+TEST_F(OnATerminal, RewritesALongPhaseInPlaceAndRemovesTheLine) {
   StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
@@ -110,7 +110,7 @@ TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
   EXPECT_EQ(shown(), "\r\x1b[K");
 }
 
-TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
+TEST_F(OnATerminal, CountsDownEverySecondAndReappearsAfterClear) {
   StatusLine line(*streams);
   line.update({.phase = Phase::ending, .waiting = {1}, .signal = SIGTERM, .kill_at = kNow + 5s}, kNow);
   line.tick(kNow + 300ms);
