@@ -111,7 +111,7 @@ void spins() {
   while (signals < 1'000'000) asm volatile("");
 }
 
-TEST(Native, FramesOfAThreadThatIsBlocked) {
+TEST(Native, ReadsFramesOfABlockedThread) {
   const Child child([] { stacks_test_outer(sleeps); });
   ASSERT_TRUE(child.is("S"));
   const NativeStack stack = child.stack();
@@ -123,7 +123,7 @@ TEST(Native, FramesOfAThreadThatIsBlocked) {
   EXPECT_THAT(functions(stack), Not(Contains("__libc_start_main")));
 }
 
-TEST(Native, FramesOfAThreadThatRuns) {
+TEST(Native, ReadsFramesOfARunningThread) {
   const Child child([] { stacks_test_outer(spins); });
   ASSERT_TRUE(child.is("R"));
   const NativeStack stack = child.stack();
@@ -131,7 +131,7 @@ TEST(Native, FramesOfAThreadThatRuns) {
   EXPECT_EQ(position(stack, "stacks_test_outer"), position(stack, "stacks_test_inner") + 1);
 }
 
-TEST(Native, ACallThatWaitsForRanksIsTheInnermostFrameAndItsCallersHaveAHash) {
+TEST(Native, CallThatWaitsForRanksIsInnermostAndHasACallersHash) {
   for (const Wait wait : {Wait(spins), Wait(sleeps)}) {
     const Child child([wait] { stacks_test_program(wait); });
     ASSERT_TRUE(child.is(wait == Wait(spins) ? "R" : "S"));
@@ -144,7 +144,7 @@ TEST(Native, ACallThatWaitsForRanksIsTheInnermostFrameAndItsCallersHaveAHash) {
   }
 }
 
-TEST(Native, TheHashOfCallersChangesAsTheyGoOn) {
+TEST(Native, CallersHashChangesWithProgress) {
   const Child child([] {
     volatile long local = 0;
     for (;;) {
@@ -162,7 +162,7 @@ TEST(Native, TheHashOfCallersChangesAsTheyGoOn) {
   EXPECT_GT(hashes.size(), 3u);
 }
 
-TEST(Native, SignalsArriveThoughTheThreadIsStoppedAgainAndAgain) {
+TEST(Native, SignalsArriveDespiteRepeatedStops) {
   constexpr int kSignals = 200;
   Child child([] {
     std::signal(SIGUSR1, [](int) { signals = signals + 1; });
@@ -184,7 +184,7 @@ TEST(Native, SignalsArriveThoughTheThreadIsStoppedAgainAndAgain) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-TEST(Native, AWaitThatAStopWouldHarmIsLeftAlone) {
+TEST(Native, DoesNotInterruptAWaitThatAStopWouldBreak) {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
   const int end = ::eventfd(0, EFD_CLOEXEC);
   epoll_event wanted{.events = EPOLLIN, .data = {}};
@@ -201,7 +201,7 @@ TEST(Native, AWaitThatAStopWouldHarmIsLeftAlone) {
   ::close(epoll);
 }
 
-TEST(Native, OfAProcessThatIsNotThereIsNothing) {
+TEST(Native, MissingProcessHasNoFrames) {
   const std::vector<Mapping> none;
   const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
   ModuleNames names;

@@ -57,7 +57,7 @@ class Sleeper {
 
 Sampler sampler_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
 
-TEST(StackSampler, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
+TEST(StackSampler, SwitchCountChangesOnlyIfTheThreadRan) {
   const Sleeper sleeper;
   const auto rest = sleeper.rest();
   ASSERT_TRUE(rest);
@@ -70,7 +70,7 @@ TEST(StackSampler, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
 }
 
 /// However little time there is, frames are whole or there are none.
-TEST(StackSampler, AStackThatThereWasNoTimeForIsNotToldInPart) {
+TEST(StackSampler, NeverReturnsAPartialStack) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler whole = sampler_until(std::chrono::seconds(20));
@@ -110,7 +110,7 @@ TEST(StackSampler, ReusesTheSampleOfAThreadThatDidNotRun) {
   EXPECT_TRUE(take(sleeper.pid(), sampler).threads.front().timed_out);
 }
 
-TEST(StackSampler, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
+TEST(StackSampler, DropsSamplesThatAreNoLongerRequested) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler sampler = sampler_until(std::chrono::seconds(20));
