@@ -55,7 +55,7 @@ class Cgroups : public testing::Test {
   std::vector<int> children_;
 };
 
-TEST_F(Cgroups, TheUpperComesBeforeTheLower) {
+TEST_F(Cgroups, ParentsPrecedeChildren) {
   EXPECT_THAT(cgroups_in(top_), UnorderedElementsAre(top_ + "/a", top_ + "/c"));
   const auto tree = cgroup_tree(top_);
   EXPECT_THAT(tree, UnorderedElementsAre(top_, top_ + "/a", top_ + "/a/b", top_ + "/c"));
@@ -64,7 +64,7 @@ TEST_F(Cgroups, TheUpperComesBeforeTheLower) {
   EXPECT_THAT(cgroup_tree(top_ + "/c"), ElementsAre(top_ + "/c"));
 }
 
-TEST_F(Cgroups, ProcessesAreThoseOfAllBelow) {
+TEST_F(Cgroups, ListsProcessesOfAllChildren) {
   EXPECT_THAT(found(), IsEmpty());
   const int one = child_in("/a/b");
   const int other = child_in("/c");
@@ -72,7 +72,7 @@ TEST_F(Cgroups, ProcessesAreThoseOfAllBelow) {
   EXPECT_THAT(found(), UnorderedElementsAre(one, other));
 }
 
-TEST_F(Cgroups, AKernelThatCannotKillAGroupIsDoneWithout) {
+TEST_F(Cgroups, KillsProcessesWithoutSupportOfTheKernel) {
   const int one = child_in("/a/b");
   const int other = child_in("");
   kill_cgroup(top_);
@@ -84,7 +84,7 @@ TEST_F(Cgroups, AKernelThatCannotKillAGroupIsDoneWithout) {
   children_.clear();
 }
 
-TEST_F(Cgroups, IsRemovedWithThoseBelow) {
+TEST_F(Cgroups, IsRemovedWithItsChildren) {
   child_in("/c");
   EXPECT_FALSE(remove_cgroup(top_));  // as one with a process in it
   std::filesystem::remove(top_ + "/c/cgroup.procs");

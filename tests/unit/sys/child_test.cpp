@@ -72,7 +72,7 @@ TEST_P(ReapBy, IsNotShortenedBySignals) {
   EXPECT_EQ(WEXITSTATUS(wait_status), 7);
 }
 
-TEST_P(ReapBy, TakesAChildThatAnotherReapedForEnded) {
+TEST_P(ReapBy, TreatsAChildReapedElsewhereAsEnded) {
   until_.write.reset();
   ASSERT_EQ(::waitpid(pid_, nullptr, 0), pid_);
   EXPECT_TRUE(reap_by(pid_, pidfd_, Clock::now() + 60s));

@@ -95,7 +95,7 @@ TEST_F(Descendants, FindsGrandchildren) {
   EXPECT_EQ(find(pid)->parent, middle);
 }
 
-TEST_F(Descendants, AreTheSameByTheKernelsLists) {
+TEST_F(Descendants, MatchTheListsOfTheKernel) {
   if (::access("/proc/thread-self/children", R_OK) != 0) GTEST_SKIP() << "this kernel keeps no lists of children";
   child([] {
     for (int i = 0; i < 3; ++i) child();
@@ -112,7 +112,7 @@ TEST_F(Descendants, AreTheSameByTheKernelsLists) {
   EXPECT_EQ(pids(*listed), pids(descendants()));
 }
 
-TEST_F(Descendants, LeavesZombiesOutUntilTheyAreReaped) {
+TEST_F(Descendants, OmitsZombies) {
   const pid_t pid = child([] {});
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
@@ -120,7 +120,7 @@ TEST_F(Descendants, LeavesZombiesOutUntilTheyAreReaped) {
   EXPECT_TRUE(reap_all());
 }
 
-TEST_F(Descendants, ANameMayHoldAnything) {
+TEST_F(Descendants, AcceptsAnyBytesInAName) {
   const Pipe report = make_pipe();
   const pid_t pid = child([&] {
     ::prctl(PR_SET_NAME, ") R 1 (x\n");
@@ -134,7 +134,7 @@ TEST_F(Descendants, ANameMayHoldAnything) {
   EXPECT_EQ(find(pid)->parent, ::getpid());
 }
 
-TEST_F(Descendants, SignalsExactlyTheProcessThatWasSeen) {
+TEST_F(Descendants, DoesNotSignalAnotherProcessWithTheSamePid) {
   const pid_t pid = child();
   const auto process = find(pid);
   ASSERT_TRUE(process);
@@ -147,7 +147,7 @@ TEST_F(Descendants, SignalsExactlyTheProcessThatWasSeen) {
   EXPECT_TRUE(until([] { return reap_all(); }));
 }
 
-TEST_F(Descendants, SignalsNobodyWhenItIsGone) {
+TEST_F(Descendants, SignalsNoProcessAfterTheEnd) {
   const pid_t pid = child();
   const auto process = find(pid);
   ASSERT_TRUE(process);
@@ -157,7 +157,7 @@ TEST_F(Descendants, SignalsNobodyWhenItIsGone) {
   EXPECT_TRUE(reap_all());
 }
 
-TEST_F(Descendants, DescribesForPeople) {
+TEST_F(Descendants, DescribesAProcess) {
   EXPECT_EQ(describe({.pid = 123, .parent = 1, .start_time = 5, .name = "python3", .state = 'D'}),
             "pid 123 (python3), state D");
 }
