@@ -146,7 +146,7 @@ std::vector<Message> decode_all(Decoder& decoder) {
   }
 }
 
-TEST(Codec, EveryMessageComesBackAsItWas) {
+TEST(Codec, EveryMessageRoundTrips) {
   ASSERT_EQ(one_of_each().size(), std::variant_size_v<Message>);
   for (const Message& message : one_of_each()) {
     std::string bytes;
@@ -159,7 +159,7 @@ TEST(Codec, EveryMessageComesBackAsItWas) {
   }
 }
 
-TEST(Codec, StreamCutAtEveryByte) {
+TEST(Codec, AcceptsAStreamCutAtEveryByte) {
   std::string bytes;
   std::vector<Message> messages;
   for (const Message& message : one_of_each()) {
@@ -177,7 +177,7 @@ TEST(Codec, StreamCutAtEveryByte) {
   }
 }
 
-TEST(Codec, EveryTruncatedFieldIsAnErrorNotACrash) {
+TEST(Codec, RejectsEveryTruncatedField) {
   for (const Message& message : one_of_each()) {
     std::string whole;
     encode(message, whole);
@@ -194,7 +194,7 @@ TEST(Codec, EveryTruncatedFieldIsAnErrorNotACrash) {
   }
 }
 
-TEST(Codec, RefusesLengthsAndTypesThatCannotBe) {
+TEST(Codec, RejectsInvalidLengthsAndTypes) {
   for (const std::string& bad : {std::string("\0\0\0\0", 4), std::string("\xff\xff\xff\xff", 4),
                                  std::string("\1\0\0\0\xfe", 5), std::string("SSH-2.0-OpenSSH\r\n")}) {
     Decoder decoder;
@@ -203,7 +203,7 @@ TEST(Codec, RefusesLengthsAndTypesThatCannotBe) {
   }
 }
 
-TEST(Codec, RefusesTrailingBytesAndHugeLists) {
+TEST(Codec, RejectsTrailingBytesAndHugeLists) {
   Decoder trailing;
   trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with a byte too many
   EXPECT_FALSE(trailing.next());
@@ -212,7 +212,7 @@ TEST(Codec, RefusesTrailingBytesAndHugeLists) {
   EXPECT_FALSE(huge.next());
 }
 
-TEST(Codec, RefusesValuesThatAFieldCannotHave) {
+TEST(Codec, RejectsInvalidFieldValues) {
   Decoder flag;
   flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin whose eof is 2
   EXPECT_FALSE(flag.next());
@@ -225,7 +225,7 @@ TEST(Codec, RefusesValuesThatAFieldCannotHave) {
   EXPECT_FALSE(mode.next());
 }
 
-TEST(Codec, AListOfAsManyArgumentsAsExecveTakes) {
+TEST(Codec, AcceptsAsManyArgumentsAsExecve) {
   const Program program{0, std::vector<std::string>(690'000, "x"), {}, "/"};  // 6 MiB, pointers and ends counted
   std::string bytes;
   encode(program, bytes);
@@ -236,7 +236,7 @@ TEST(Codec, AListOfAsManyArgumentsAsExecveTakes) {
   EXPECT_EQ(**decoded, Message(program));
 }
 
-TEST(Codec, NeverEncodesWhatThePeerWouldRefuse) {
+TEST(Codec, DoesNotEncodeMessagesThatThePeerWouldReject) {
   std::string bytes = "before";
   EXPECT_THROW(encode(Log{0, std::string(kMaxFrame, 'x')}, bytes), std::length_error);
   EXPECT_THROW(encode(Clean{std::vector<std::string>(kMaxListItems + 1)}, bytes), std::length_error);
@@ -252,7 +252,7 @@ bool is_bad(std::uint32_t length, std::uint8_t type, Sender from = Sender::any) 
   return !decoder.next();
 }
 
-TEST(Codec, ATypeHasItsOwnCapWhichIsLookedAtFirst) {
+TEST(Codec, EachTypeHasItsOwnLimit) {
   EXPECT_FALSE(is_bad(Log::kMost, Log::kType));
   EXPECT_TRUE(is_bad(Log::kMost + 1, Log::kType));
   EXPECT_TRUE(is_bad(kMaxFrame, Ping::kType));
@@ -270,7 +270,7 @@ TEST(Codec, RejectsTypesThatOnlyThePeerSends) {
   }
 }
 
-TEST(Codec, ManyEmptyItemsAreNotTaken) {
+TEST(Codec, RejectsTooManyEmptyItems) {
   Program program;
   program.argv.resize(700000);
   EXPECT_TRUE(fits(program));
@@ -282,7 +282,7 @@ TEST(Codec, ManyEmptyItemsAreNotTaken) {
   EXPECT_FALSE(decoder.next());
 }
 
-TEST(Codec, KeepsNoMemoryOfALongFrame) {
+TEST(Codec, FreesTheMemoryOfALongFrame) {
   std::string bytes;
   encode(Stdin{0, std::string(8u << 20, 'x'), false}, bytes);
   Decoder decoder;

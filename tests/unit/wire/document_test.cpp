@@ -31,7 +31,7 @@ std::string hex(const Message& message) {
   return text;
 }
 
-TEST(WireDocument, ShowsTheFramesAsTheyAre) {
+TEST(WireDocument, ShowsTheEncodedFrames) {
   EXPECT_EQ(hex(Ping{}), "01 00 00 00 10");
   EXPECT_EQ(hex(OutputData{3, 1, 1'700'000'000'500'000'000, "hi\n"}),
             "15 00 00 00 23 03 00 00 00 01 00 65 f7 53 fe 9c 97 17 03 00 00 00 68 69 0a");
@@ -43,7 +43,7 @@ TEST(WireDocument, ShowsTheFramesAsTheyAre) {
   }
 }
 
-TEST(WireDocument, ShowsTheVersionAndTheCaps) {
+TEST(WireDocument, ShowsTheVersionAndTheLimits) {
   const std::string text = document();
   EXPECT_THAT(text, HasSubstr("| version | " + std::to_string(kVersion) + " (`kVersion`) |"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxFrame) + " (`kMaxFrame`)"));
