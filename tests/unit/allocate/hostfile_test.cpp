@@ -48,7 +48,7 @@ TEST(Hostfile, ReadsMpichPbsRangesUsersAndIpv6) {
 TEST(Hostfile, ReadsEveryKey) {
   const HostEntry entry = parse(
       "a slots=8 devices=2,0,4-5 user=me port=2222 identity=~/.ssh/id_x jump=me@gate:22,[::1] agent=/opt//dl#1/agent "
-      "wdir=\"/data dir\" env.IF=eth0 env.URL=http://h/#x env.EMPTY= env.Q=\"a b\"\n")[0];
+      "wdir=\"/data dir\" env.IF=eth0 env.URL=http://h/#x env.EMPTY= env.Q=\"a b\"\n")[0];  // words:ok: host file
   EXPECT_THAT(*entry.devices, ElementsAre(2, 0, 4, 5));
   EXPECT_EQ(entry.reach, (plan::Reach{"me", 2222, "~/.ssh/id_x", "me@gate:22,[::1]", "/opt//dl#1/agent"}));
   EXPECT_EQ(entry.wdir, "/data dir");
