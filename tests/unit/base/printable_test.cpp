@@ -29,13 +29,13 @@ TEST(Printable, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
-  EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97");  // cut short
+  EXPECT_EQ(printable("\xe6\x97"), "\\xe6\\x97");  // truncated
 }
 
 TEST(Printable, EscapesCharactersThatReverseOrBreakLines) {
   EXPECT_EQ(printable("a\u202eb"), "a\\xe2\\x80\\xaeb");  // right-to-left override
   EXPECT_EQ(printable("\u2066\u2028\u200f\u061c"), "\\xe2\\x81\\xa6\\xe2\\x80\\xa8\\xe2\\x80\\x8f\\xd8\\x9c");
-  EXPECT_EQ(printable("\u200d"), "\u200d");  // joins, and moves nothing
+  EXPECT_EQ(printable("\u200d"), "\u200d");  // joins characters without reordering them
 }
 
 TEST(Printable, KeepsNewlines) { EXPECT_EQ(printable_lines("a\r\n\x1b[2J\n\nb"), "a\\x0d\n\\x1b[2J\n\nb"); }
@@ -52,7 +52,7 @@ TEST(Message, IndentsFollowingLines) {
   EXPECT_EQ(message("", ""), "dlaunch: \n");
 }
 
-/// What message() makes of so many letters and `more`, without these letters.
+/// Returns the text of message() after `letters` times "x", for a message that continues with `more`.
 std::string behind(size_t letters, const std::string& more) {
   const std::string shown = message("", std::string(letters, 'x') + more);
   EXPECT_TRUE(shown.starts_with("dlaunch: " + std::string(letters, 'x')));
@@ -63,7 +63,7 @@ TEST(Message, ShortensALongText) {
   EXPECT_EQ(behind(kLongestMessage, std::string(1u << 20, 'x')), " … 1048576 more bytes\n");
   EXPECT_EQ(behind(kLongestMessage, ""), "\n");
   EXPECT_EQ(behind(kLongestMessage - 2, "ößx"), "ö … 3 more bytes\n");
-  EXPECT_EQ(behind(kLongestMessage - 1, "ößx"), " … 5 more bytes\n");  // no half character
+  EXPECT_EQ(behind(kLongestMessage - 1, "ößx"), " … 5 more bytes\n");  // does not split a character
 }
 
 TEST(Escaped, EscapesWithoutLoss) {
