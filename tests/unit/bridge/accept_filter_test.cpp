@@ -1,4 +1,4 @@
-// accept(2) is the gate's in this program, as in dlaunch-pmix.
+// accept(2) is replaced by the filter in this program, as in dlaunch-pmix.
 #include "pmix/bridge/accept_filter.h"
 
 #include <sys/un.h>

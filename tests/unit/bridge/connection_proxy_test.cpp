@@ -23,7 +23,7 @@ std::string greeting(const std::string& world) {
 
 class Proxy : public testing::Test {
  protected:
-  /// Whether it came true in time, with the loop running.
+  /// Runs the loop until `happened` returns true. Returns false after a timeout.
   bool until(const std::function<bool()>& happened) {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     while (!happened() && std::chrono::steady_clock::now() < deadline) {
@@ -35,14 +35,14 @@ class Proxy : public testing::Test {
   bool answers(const sys::Fd& socket) {
     return until([&] { return is_ready(socket); });
   }
-  /// The connection that has come through to libpmix's port.
+  /// The connection forwarded to libpmix's port.
   sys::Fd come_through() {
     if (!answers(inner_.socket)) return {};
     return sys::Fd(::accept(inner_.socket.get(), nullptr, nullptr));
   }
   bool nobody_comes_through() {
     io_.restart();
-    io_.run_for(50ms);  // time in which somebody would
+    io_.run_for(50ms);  // time for a connection
     return !is_ready(inner_.socket);
   }
 

@@ -34,7 +34,7 @@ TEST(HostsOfRanks, AreEmptyForAnInvalidWorld) {
   EXPECT_THAT(hosts_of_ranks(placed({0, ~0u}), 2), IsEmpty());
 }
 
-/// What stands in infos, each value as text; an array of infos by the rank in it.
+/// The key and the value of each info, as text.
 std::map<std::string, std::string> texts(std::span<const pmix_info_t> infos) {
   std::map<std::string, std::string> found;
   for (const pmix_info_t& info : infos) {
@@ -132,7 +132,7 @@ TEST_F(Describe, DescribesTheSpawningRank) {
   EXPECT_EQ(of_job()[PMIX_PARENT_ID], "parent:4");
 }
 
-/// libpmix 5 numbers hosts by their places in the map; one without ranks of this world comes behind.
+/// libpmix 5 numbers hosts by their position in the map. A host without ranks of this world follows the others.
 TEST_F(Describe, HostWithoutRanksHasNoLocalRanks) {
   world.placed = {1, 3};
   ASSERT_TRUE(run());

@@ -40,7 +40,7 @@ class Worlds : public LibPmix {
     made.hosts = {"n0", "n1"};
     return made;
   }
-  /// What was told of the next world; nullopt when nothing comes.
+  /// The result of the next world; nullopt after a timeout.
   std::optional<Result<void>> next() {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     while (told_.size() <= heard_ && std::chrono::steady_clock::now() < deadline) {
@@ -106,7 +106,7 @@ TEST_F(Worlds, AreRegisteredOnce) {
   ASSERT_TRUE(next());
   registry_.add(of_two_hosts("job-6"));
   io_.restart();
-  io_.run_for(50ms);  // time in which it would be told again
+  io_.run_for(50ms);  // time for a second result
   EXPECT_EQ(told_.size(), 1u);
 }
 

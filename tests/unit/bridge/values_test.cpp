@@ -82,7 +82,7 @@ TEST_F(Packed, TruncatedInfosDoNotUnpack) {
   EXPECT_EQ(packed(infos.data(), 0), "");
 }
 
-/// An app as a client of libpmix fills it in.
+/// An app, filled in like by a client of libpmix.
 class SpawnAsk : public testing::Test {
  protected:
   SpawnAsk() {
