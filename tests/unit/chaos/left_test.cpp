@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-/// A job whose agents made files, in a TMPDIR of the test's own.
+/// A job with files of its agents in a TMPDIR of the test.
 class LeftOfAJob : public testing::Test {
  protected:
   LeftOfAJob() {
@@ -70,7 +70,7 @@ TEST_F(LeftOfAJob, ListsAProcessUntilItEnds) {
     ::execle("/bin/sleep", "sleep", "1000", nullptr, environment);
     ::_exit(127);
   }
-  while (left_of(job, std::chrono::seconds(0)).empty()) ::usleep(1000);  // it has not come to its exec
+  while (left_of(job, std::chrono::seconds(0)).empty()) ::usleep(1000);  // the child has not executed sleep yet
   EXPECT_THAT(left_of(job, std::chrono::seconds(0)), ElementsAre(HasSubstr("pid " + std::to_string(pid) + " (sleep)")));
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);

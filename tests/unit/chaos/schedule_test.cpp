@@ -39,7 +39,7 @@ TEST(Schedule, StartsTheClockWhenAllRanksRun) {
 
 TEST(Schedule, FiresAtTheNthMatchingLine) {
   Schedule plan = schedule({"kill:rank=0@line:/step \\d+/#2"});
-  plan.line("step 1", kStart);  // before it is known that all ranks run
+  plan.line("step 1", kStart);  // before all ranks are known to run
   plan.round_began(0, kStart);
   plan.line("loss 2", kStart);
   EXPECT_TRUE(plan.due(kStart).empty());
