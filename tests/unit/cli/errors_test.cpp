@@ -1,4 +1,4 @@
-// What is refused, and that the error says where, what, why and what to do.
+// Rejected command lines: the error has the option or file, the reason and a remedy.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {

@@ -1,4 +1,4 @@
-// --rank-table FILE: what a table makes of the options.
+// --rank-table FILE: the options that follow from a table.
 #include "cli/follow_rank_table.h"
 
 #include "command_line_fixture.h"
@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Version 1.0; each server has so many devices from `first` on.
+/// A table of version 1.0. Each server has `devices` devices, numbered from `first`.
 std::string table_of(const std::vector<std::string>& servers, int devices, int first = 0) {
   std::string list;
   int rank = 0;

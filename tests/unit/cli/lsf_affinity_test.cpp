@@ -1,4 +1,4 @@
-// Ranks of a job in LSF go where its affinity file says, unless the line says otherwise.
+// Ranks of an LSF job run on the CPUs of its affinity file, unless an option overrides the file.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {

@@ -1,4 +1,4 @@
-// Defaults from the config file and DLAUNCH_* variables, who wins, and what --show-config says of it.
+// Defaults from the configuration file and DLAUNCH_* variables, their precedence, and the output of --show-config.
 #include <nlohmann/json.hpp>
 
 #include "command_line_fixture.h"

@@ -1,4 +1,4 @@
-// Where programs begin and end, what each gets, and that their words arrive untouched.
+// The words of each program on the command line: boundaries, options, and unchanged arguments.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {

@@ -7,7 +7,7 @@
 namespace dlaunch::cli {
 namespace {
 
-/// The script's name; "-" when there is none.
+/// The script's name; "-" without a script.
 std::string script(const std::string& line) {
   const auto found = script_of(split(line, ' '));
   return found ? found->name : "-";
