@@ -1,4 +1,4 @@
-// A rank that is killed by a signal of its own fault: what the others do is shown before they are ended.
+// A rank killed by a signal of its own fault: the job shows the stacks of the other ranks before it ends them.
 #include <gmock/gmock.h>
 
 #include <csignal>

@@ -24,14 +24,14 @@ using Rank = std::function<RankSample(double)>;
 RankSample asleep(double s) {
   return {.stack = 1, .locals = 7, .cpu = milliseconds(static_cast<long>(s * 3)), .io_bytes = 100};
 }
-/// Polls, or computes without a local variable.
+/// Polls, or computes without local variables.
 RankSample spinning(double s) { return {.stack = 2, .locals = 7, .cpu = milliseconds(static_cast<long>(s * 1000))}; }
 RankSample training(double s) {
   RankSample sample = spinning(s);
   sample.locals = static_cast<std::uint64_t>(s * 10);
   return sample;
 }
-/// The parent waits, its child runs a compiler.
+/// The parent waits while its child runs a compiler.
 RankSample compiling(double s) {
   RankSample sample = asleep(s);
   sample.cpu = milliseconds(static_cast<long>(s * 900));
@@ -43,7 +43,7 @@ RankSample polling(double s) {
   sample.polls = true;
   return sample;
 }
-/// Calls MPI again and again, and is seen within a call each time.
+/// Calls MPI repeatedly; every sample is within a call.
 RankSample exchanging(double s) {
   RankSample sample = training(s);
   sample.polls = true;

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::SizeIs;
 
-/// A job of `ranks` on one host (or one host each), told what happens at times in seconds from its start.
+/// A job of `ranks` on one host (or one host per rank). Events have times in seconds from its start.
 class Script {
  public:
   explicit Script(int ranks, Policy policy = {}, bool host_each = false)
@@ -25,7 +25,7 @@ class Script {
   Actions say(const Event& event, double s) { return job.handle(event, at(s)); }
   Actions tick(double s) { return job.tick(at(s)); }
 
-  /// All hosts ready, all ranks started, at 0.
+  /// All hosts are ready and all ranks start at 0.
   void start(int hosts = 1) {
     for (int host = 0; host < hosts; ++host) say(HostReady{host}, 0);
     for (int rank = 0; rank < ranks_; ++rank) say(RankStarted{rank, 100 + rank, 1, ""}, 0);
@@ -193,7 +193,7 @@ TEST(Job, FirstCtrlCForwardsSecondKillsThirdExits) {
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
 }
 
-/// Both came before there was a reader to wait for, so the second cannot end that wait.
+/// Both signals arrive before the job waits for the reader, so the second signal cannot end this wait.
 TEST(Job, TwoImmediateCtrlCWaitForTheReaderWithADeadline) {
   Script s(1, {}, true);
   s.start(1);
@@ -356,12 +356,12 @@ TEST(Job, FailureBeforeAManagerKilledTheHostIsTheCause) {
   EXPECT_EQ(s.job.outcome().exit_code, 3);
 }
 
-/// A manager sends TERM to ranks and agents alike, and the news of the ranks may come first.
+/// A manager sends TERM to ranks and agents alike. The ends of ranks may arrive first.
 TEST(Job, RanksEndedShortlyBeforeTheReportedSignalAreNotFailures) {
   Script s(3, {}, true);
   s.start(3);
   s.end(1, kTermed, 5);
-  s.end(2, ExitStatus(Exited{1}), 5.1);  // its peer is gone
+  s.end(2, ExitStatus(Exited{1}), 5.1);  // its peer has ended
   s.say(told(5.2), 5.2);
   s.end(0, kTermed, 5.3);
   const Outcome& outcome = s.job.outcome();
@@ -552,7 +552,7 @@ TEST(Job, AbortCountsAsFailureWhenCalled) {
   Script s(2);
   s.start();
   EXPECT_THAT(s.say(RankAborted{1, 7, 5'000'000'000}, 5), Contains(Action(SignalRanks{SIGTERM})));
-  s.end(0, ExitStatus(Exited{3}), 6);  // its peer went away
+  s.end(0, ExitStatus(Exited{3}), 6);  // its peer has ended
   s.end(1, ExitStatus(Signaled{SIGTERM}), 9);
   const Outcome& outcome = s.job.outcome();
   EXPECT_EQ(outcome.exit_code, 7);
@@ -610,7 +610,7 @@ TEST(FirstFailure, SigpipeShortlyBeforeAKilledPeerIsAConsequence) {
   piped.end_ns = 4'900'000'000;
   EXPECT_TRUE(before(killed, piped));
   EXPECT_FALSE(before(piped, killed));
-  piped.end_ns = 2'000'000'000;  // long before
+  piped.end_ns = 2'000'000'000;  // much earlier
   EXPECT_TRUE(before(piped, killed));
   EXPECT_FALSE(before(killed, piped));
 }
@@ -624,7 +624,7 @@ TEST(Job, AbortStaysTheCauseIfTheKillIsMuchLaterOrOurs) {
   Script ours(2);
   ours.start();
   ours.say(RankAborted{1, 7, 2'000'000'000}, 2);
-  ours.say(UserSignal{SIGINT}, 2);  // again: KILL at once
+  ours.say(UserSignal{SIGINT}, 2);  // the second signal: KILL at once
   ours.end(0, ExitStatus(Signaled{SIGKILL}), 2);
   EXPECT_EQ(ours.job.outcome().first_failure, 1);
   EXPECT_EQ(ours.job.outcome().exit_code, 7);

@@ -128,7 +128,7 @@ TEST(Preemption, SignalsAtOnceIfTheManagerDoesNotSignalRanks) {
   }
 }
 
-/// Ranks of a job with --checkpoint-signal USR2, one on each host.
+/// Two ranks of a job with --checkpoint-signal USR2, one on each host.
 class PreemptedJob : public testing::Test {
  protected:
   void start() {

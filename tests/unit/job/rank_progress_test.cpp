@@ -20,7 +20,7 @@ struct Ranks {
   void reached(const std::vector<std::int64_t>& numbers) {
     for (size_t rank = 0; rank < numbers.size(); ++rank) progress.reached(static_cast<int>(rank), 0, numbers[rank]);
   }
-  /// The ranks that the second call reports.
+  /// The ranks reported by the second call.
   std::vector<Laggards> steadily_behind(int s) {
     EXPECT_THAT(progress.evaluate(running, true, at(s)), IsEmpty());
     return progress.evaluate(running, true, at(s) + RankProgress::kSteady);

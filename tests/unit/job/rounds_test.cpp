@@ -132,7 +132,7 @@ TEST(Rounds, LostHostRequiresASpareHost) {
   EXPECT_EQ(verdict.wait, Rounds::kUnseen + seconds(7)) << "until its agent has ended the ranks there";
 }
 
-/// A job of two ranks on a host, in which rank 0 fails at once.
+/// A job of two ranks on one host. Rank 0 fails at once.
 class RestartedJob : public testing::Test {
  protected:
   static Time at(int s) { return Time{} + seconds(s); }
@@ -193,7 +193,7 @@ TEST_F(RestartedJob, TimeLimitWhileARoundEndsEndsTheJob) {
   EXPECT_EQ(limited.outcome().no_restart, "time limit reached while the round was being stopped");
 }
 
-/// Two hosts with a rank each, of which rank 0 fails.
+/// Two hosts with one rank each. Rank 0 fails.
 class RestartedOnTwoHosts : public testing::Test {
  protected:
   static Time at(int s) { return Time{} + seconds(s); }
