@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 const Time kStart{1000s};
 
-/// Asked once an interval, and then.
+/// Checks the heartbeat once per interval, and at `then`.
 bool dead_at(Heartbeat& heartbeat, Time from, Time then) {
   for (Time at = from; at < then; at += heartbeat.interval()) {
     if (heartbeat.dead(at)) return true;

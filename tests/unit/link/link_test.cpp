@@ -11,7 +11,7 @@
 #include "sys/io.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // g++ 12 comes with no header that says so
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // headers of g++ 12 do not declare this function
 #endif
 
 namespace dlaunch::link {
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBusy{0};
 
-/// One end with what came to it.
+/// One end of a link, with all received messages and events.
 struct End {
   explicit End(asio::io_context& io, sys::Fd socket) : link(std::in_place, io, std::move(socket)) {}
   void start() {
@@ -50,7 +50,7 @@ struct End {
 
 class LinkTest : public testing::Test {
  protected:
-  /// `other` is the far end, driven by hand.
+  /// `other` is the far end, used by the test without a Link.
   void raw(int send_buffer = 0) {
     auto [a, b] = sys::make_socketpair();
     if (send_buffer > 0) ::setsockopt(a.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
@@ -82,7 +82,7 @@ std::string frame(const wire::Message& message) {
 
 wire::OutputData output(std::string bytes) { return {3, 1, 7, std::move(bytes)}; }
 
-/// A sanitizer keeps freed memory for a while, but counts what is allocated.
+/// A sanitizer keeps freed memory for a while, but counts the allocated memory.
 long used_mib() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return static_cast<long>(__sanitizer_get_current_allocated_bytes() >> 20);
@@ -195,7 +195,7 @@ TEST_F(LinkTest, EndsOnceWhenTheOtherSideCloses) {
   EXPECT_EQ(near->messages.size(), 1u);
   EXPECT_EQ(near->ends, 1);
   EXPECT_EQ(near->why, "closed by the other side");
-  near->link->send(wire::Ping{});  // nothing after the end
+  near->link->send(wire::Ping{});  // has no effect after the end
   loop.pass(std::chrono::milliseconds(20));
   EXPECT_EQ(near->link->waiting(), 0u);
   EXPECT_EQ(near->ends, 1);
@@ -226,14 +226,14 @@ TEST_F(LinkTest, FailedWriteKeepsUnreadMessagesOfThePeer) {
 TEST_F(LinkTest, FailedWriteDoesNotCallHandlersInsideSend) {
   raw();
   other.reset();
-  near->link->send(wire::Stdin{0, pattern(Link::kHighWater + 1), false});  // so much is written at once
+  near->link->send(wire::Stdin{0, pattern(Link::kHighWater + 1), false});  // this size is written at once
   EXPECT_EQ(near->ends, 0);
   ASSERT_TRUE(loop.until([&] { return near->ends > 0; }));
   EXPECT_EQ(near->ends, 1);
 }
 
 TEST_F(LinkTest, ReportsOnlyTheFallBelowLowWater) {
-  raw(8192);  // so that the kernel takes little at once
+  raw(8192);  // a small buffer: the kernel accepts little at once
   near->link->send(output(pattern(1000)));
   loop.pass(std::chrono::milliseconds(10));
   EXPECT_EQ(near->drains, 0);

@@ -55,7 +55,7 @@ class PipeReaderTest : public testing::Test {
   Loop loop;
   std::vector<char> scratch = std::vector<char>(1u << 20);
   size_t allowed = kPlenty;
-  bool limited = false;  // what was read counts against `allowed`
+  bool limited = false;  // read bytes reduce `allowed`
   std::function<void()> on_data, on_closed;
   std::string got;
   int closes = 0;
