@@ -93,11 +93,11 @@ TEST(Lines, WaitsLongerForALineCutByABlock) {
   fixture.feed(1, "other\n");
   EXPECT_EQ(fixture.shown(), filler(kBulk - 3, 'x') + "\nother\n");
   fixture.feed(0, "c");                                             // a piece of the same cut line
-  for (int i = 0; i < kBulkPatience - 2; ++i) fixture.wait(kIdle);  // one idle time is over
+  for (int i = 0; i < kBulkPatience - 2; ++i) fixture.wait(kIdle);  // one idle time has passed
   EXPECT_EQ(fixture.shown(), "");
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "abc");
-  fixture.feed(0, "\nprompt");  // small: patience is for blocks only
+  fixture.feed(0, "\nprompt");  // small: only blocks wait longer
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "\nprompt");
 }
@@ -111,10 +111,10 @@ TEST(Lines, FullReadOfATerminalIsABlock) {
   while (write(terminal, line.data(), line.size()) > 0) continue;
   std::array<char, 64 * 1024> some{};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  int there = 0;  // the kernel brings it over by and by
+  int there = 0;  // the kernel transfers the bytes gradually
   while (there < static_cast<int>(kBulk) && std::chrono::steady_clock::now() < deadline)
     ioctl(master, FIONREAD, &there);
-  EXPECT_GE(read(master, some.data(), some.size()), static_cast<ssize_t>(kBulk));  // at times several of its buffers
+  EXPECT_GE(read(master, some.data(), some.size()), static_cast<ssize_t>(kBulk));  // sometimes several kernel buffers
   close(terminal);
   close(master);
 }
@@ -128,7 +128,7 @@ TEST(Lines, SecondStreamStartsANewLine) {
   EXPECT_EQ(fixture.shown(), "0:part\n1:other\n0:rest\n");
 }
 
-/// A line that a program writes in two, as Python's print() does, and stops between them for a while.
+/// A program writes the line in two parts with a pause between them, like Python's print().
 TEST(Lines, InsertedNewlineReplacesTheNextNewline) {
   for (const auto& [settings, expected] : {std::pair{OutputSettings{}, "part\nother\nnext\n\nnext\n"},
                                            std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
@@ -284,7 +284,8 @@ TEST(Lines, PausedStreamIsNotIdle) {
   fixture.feed(0, "half a ");
   while (fixture.output->ready(1, Stream::out)) fixture.feed(1, filler(32 * 1024 - 1) + "\n");
   EXPECT_FALSE(fixture.output->ready(0, Stream::out));
-  EXPECT_THAT(fixture.shown(), Not(HasSubstr("half a ")));  // the reader is back, but rank 0 was not read yet
+  // the reader reads again, but the launcher has not read rank 0 yet
+  EXPECT_THAT(fixture.shown(), Not(HasSubstr("half a ")));
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "");
   EXPECT_TRUE(fixture.output->ready(0, Stream::out));
@@ -355,7 +356,7 @@ TEST(Lines, SlowReaderPausesTheRanks) {
     while (fed < 100 && fixture.output->ready(static_cast<int>(fed % 4), Stream::out)) {
       fixture.feed(static_cast<int>(fed++ % 4), lines);
     }
-    EXPECT_LT(fed, 40U);  // the pipe's 1 MiB and the queue's limit
+    EXPECT_LT(fed, 40U);  // the limits of the pipe (1 MiB) and of the queue
     for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(fixture.output->ready(rank, Stream::out));
     EXPECT_TRUE(fixture.output->ready(0, Stream::err));
     EXPECT_THAT(fixture.output->waiting(), SizeIs(1));
@@ -369,7 +370,7 @@ TEST(Lines, LabelsKeepTheQueueLimited) {
   OutputSettings settings;
   settings.label = filler(100, 'L');
   OutputFixture fixture(settings, 2);
-  fixture.feed(0, filler(1 << 20, '\n'));  // 101 MiB when labelled
+  fixture.feed(0, filler(1 << 20, '\n'));  // 101 MiB with labels
   fixture.feed(1, "last\n");
   size_t total = 0;
   for (std::string some = fixture.out.read(); !some.empty(); some = fixture.out.read()) {

@@ -1,4 +1,4 @@
-// Ranks that come while others run.
+// Ranks added while others run.
 #include <gmock/gmock.h>
 
 #include "output_fixture.h"
@@ -6,7 +6,7 @@
 namespace dlaunch::output {
 namespace {
 
-/// `ranks` ranks of world 2, whose numbers follow those of the fixture's ranks.
+/// `ranks` ranks of world 2, numbered after the fixture's ranks.
 std::vector<RankFacts> world_two(int before, int ranks) {
   std::vector<RankFacts> facts = facts_of(ranks, false);
   for (RankFacts& each : facts) {

@@ -16,11 +16,11 @@ using Importance = StandardStreams::Importance;
 using testing::ElementsAre;
 using testing::EndsWith;
 
-/// Our own stdout and stderr, whose readers read when told.
+/// The process's stdout and stderr; the test decides when their readers read.
 class Standard : public testing::Test {
  protected:
   Standard() { signal(SIGPIPE, SIG_IGN); }
-  /// All that comes on stderr until nothing waits any more.
+  /// All text on stderr until no bytes wait.
   std::string shown() {
     std::string all = err.read();
     while (!streams.waiting().empty()) {
