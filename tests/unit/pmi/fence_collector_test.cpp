@@ -29,7 +29,7 @@ TEST(Gather, SendsThePairsOfAllHostsAfterTheLastOne) {
   EXPECT_TRUE(shared[0].last);
   EXPECT_EQ(shared[0].broken, "");
   EXPECT_THAT(gather.take_result(), IsEmpty());
-  EXPECT_EQ(gather.take(0, {}, {}), "");  // the next one
+  EXPECT_EQ(gather.take(0, {}, {}), "");  // the next fence
   EXPECT_EQ(gather.take(1, {}, {}), "");
   EXPECT_EQ(gather.take_result().size(), 1u);
 }
@@ -118,7 +118,7 @@ TEST(KeyValueStore, LimitsItsSize) {
   for (int i = 0; i < 7; ++i) EXPECT_TRUE(space.put(std::to_string(i), value)) << i;
   EXPECT_FALSE(space.put("8", value));
   EXPECT_EQ(space.take_unsent().size(), 14u);
-  EXPECT_TRUE(space.put("0", value));  // in the place of the first
+  EXPECT_TRUE(space.put("0", value));  // replaces the first value
   std::vector<std::string> others;
   for (int i = 7; i < 70; ++i) others.insert(others.end(), {std::to_string(i), value});
   EXPECT_FALSE(space.take(others));

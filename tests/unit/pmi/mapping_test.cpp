@@ -8,7 +8,7 @@
 namespace dlaunch::pmi {
 namespace {
 
-/// As MPICH reads it: the hosts of the first `size` ranks.
+/// The hosts of the first `size` ranks, parsed like in MPICH.
 std::vector<int> read_mapping(const std::string& text, size_t size) {
   std::vector<std::array<int, 3>> blocks;
   for (size_t at = text.find('(', 1); at != std::string::npos; at = text.find('(', at + 1)) {

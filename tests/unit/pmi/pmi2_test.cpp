@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 std::string frame(std::string_view text) { return (std::to_string(text.size()) + "      ").substr(0, 6).append(text); }
 
-/// A host with as many ranks in PMI-2, alone unless said.
+/// A host with `ranks` ranks in PMI-2. `alone`: the only host of the job.
 PmiServer host(std::uint32_t ranks, bool alone = true) {
   PmiServer server({"kvs", 4, 8, "(vector,(0,2,2))", ranks, alone});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -175,7 +175,7 @@ TEST(Pmi2, ForwardsASpawnAndItsAnswer) {
   const AskSpawn asked{0, {{{"a", "b c"}, 2, "", {}, {}}}, {"k", "v"}};
   EXPECT_THAT(server.received(0, frame(spawn).substr(0, 30)), IsEmpty());
   EXPECT_THAT(server.received(0, frame(spawn).substr(30)), ElementsAre(asked));
-  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // without a request of this rank
   EXPECT_THAT(server.spawn_answered(0, true, "s"),
               ElementsAre(said(0, "cmd=spawn-response;thrid=0x5;jobid=s;nerrs=0;rc=0;")));
   EXPECT_THAT(ask(server, 0, spawn), ElementsAre(asked));

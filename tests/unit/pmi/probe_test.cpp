@@ -29,7 +29,7 @@ TEST(Probe, AllowsMpiForProgramsThatStartPrograms) {
   }
 }
 
-/// The smallest file that has a dynamic section with these libraries.
+/// The smallest file with a dynamic section that lists these libraries.
 std::string linked_with(const std::vector<std::string>& libraries) {
   const auto put = [](std::string& into, std::uint64_t value, int size) {
     for (int i = 0; i < size; ++i) into += static_cast<char>(value >> (8 * i) & 0xff);

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A host with two ranks in MPI, alone unless said.
+/// A host with two ranks in MPI. `alone`: the only host of the job.
 PmiServer two(bool alone = true) {
   PmiServer server({"kvs", 4, 8, "(vector,(0,2,2))", 2, alone});
   for (const std::uint32_t rank : {0u, 1u}) {
@@ -44,7 +44,7 @@ TEST(PmiServer, FenceOverHostsExchangesKeys) {
                 ElementsAre(Send{0, std::string("cmd=get_result rc=0 msg=success value=") + value + "\n"}));
   }
   server.received(0, "cmd=barrier_in\n");
-  EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // nothing is sent twice
+  EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // pairs are not sent twice
 }
 
 TEST(PmiServer, FenceFailsForARankThatHasLeft) {
@@ -84,7 +84,7 @@ TEST(PmiServer, IgnoresTheMessageAfterAnAbort) {
   PmiServer server = two();
   EXPECT_THAT(
       server.received(1, "cmd=abort exitcode=15 message=Fatal error, error stack:\ninternal_Barrier(1): failed\n"),
-      ElementsAre(Abort{1, 15u}));  // as MPICH 4.2 says it
+      ElementsAre(Abort{1, 15u}));  // the format of MPICH 4.2
   EXPECT_THAT(server.received(1, "MPIR_Barrier_impl(2):\n" + std::string(100'000, 'x')), IsEmpty());
   EXPECT_TRUE(server.in_mpi(1));
 }
@@ -93,7 +93,7 @@ TEST(PmiServer, ForwardsNameRequestsAndAnswers) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
               ElementsAre(AskName{0, NameOp::publish, "s", "p"}));
-  EXPECT_THAT(server.name_answered(1, true, ""), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.name_answered(1, true, ""), IsEmpty());  // without a request of this rank
   EXPECT_THAT(server.name_answered(0, true, ""), ElementsAre(Send{0, "cmd=publish_result info=ok rc=0 msg=success\n"}));
   server.received(1, "cmd=lookup_name service=s\n");
   EXPECT_THAT(server.name_answered(1, true, "p"),
@@ -166,7 +166,7 @@ TEST(PmiServer, ForwardsASpawnAndItsAnswer) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "mcmd=spawn\nnprocs=2\nexecname=a\narg1=b c\n"), IsEmpty());
   EXPECT_THAT(server.received(0, "endcmd\n"), ElementsAre(AskSpawn{0, {{{"a", "b c"}, 2, "", {}, {}}}, {}}));
-  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // without a request of this rank
   EXPECT_THAT(server.spawn_answered(0, true, "s"), ElementsAre(Send{0, "cmd=spawn_result rc=0 jobid=s nerrs=0\n"}));
   server.received(0, "mcmd=spawn\nexecname=a\nendcmd\n");
   EXPECT_THAT(server.spawn_answered(0, false, ""),

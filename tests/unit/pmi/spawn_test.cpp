@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Reads all of them: whether the last one was the spawn's end.
+/// Reads all lines. Returns whether the last line ended the spawn request.
 Result<bool> read(SpawnReader& reader, const std::vector<std::string>& lines) {
   Result<bool> whole = false;
   for (const std::string& line : lines) {
