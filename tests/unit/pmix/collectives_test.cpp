@@ -33,7 +33,7 @@ TEST_F(PmixCollectives, SendsThePartsOfAllHostsAfterTheLastOne) {
 
 TEST_F(PmixCollectives, WaitsOnlyForHostsOfMembers) {
   all_.take(0, kFence, "job:1-2", "a");
-  all_.take(2, 1, "job:3", "");  // of another kind, and of one host
+  all_.take(2, 1, "job:3", "");  // another kind of collective, on one host
   ASSERT_THAT(all_.take_over(), ElementsAre(testing::Field(&Collectives::Over::members, "job:3")));
   all_.take(1, kFence, "job:1-2", "b");
   const auto over = all_.take_over();
@@ -50,7 +50,7 @@ TEST_F(PmixCollectives, FailsACollectiveThatCannotComplete) {
   EXPECT_EQ(over[0].data, "");
   EXPECT_THAT(over[0].hosts, ElementsAre(0));
   EXPECT_NE(over[0].why, "");
-  all_.take(0, kFence, "job:*", "");  // later ones fail at once
+  all_.take(0, kFence, "job:*", "");  // later collectives fail at once
   EXPECT_EQ(all_.take_over().size(), 1u);
 }
 

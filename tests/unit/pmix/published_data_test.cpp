@@ -54,7 +54,7 @@ TEST(PmixBoard, RemovesDataAfterTheFirstRead) {
   board.look_up(asker(2), {"a"}, true);
   EXPECT_EQ(board.publish(asker(1), {"a"}, {"1"}, true).size(), 2u);
   EXPECT_EQ(only(board.look_up(asker(3), {"a"}, false)), PmixStatus::not_found);
-  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {"2"}, true)), PmixStatus::ok);  // its name is free again
+  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {"2"}, true)), PmixStatus::ok);  // the name is free again
 }
 
 TEST(PmixBoard, OnlyTheOwnerUnpublishes) {
