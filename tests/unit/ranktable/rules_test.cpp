@@ -204,7 +204,7 @@ std::string v2_rank(int rank, int device, const std::string& server, const std::
   return "{\"rank_id\": " + std::to_string(rank) + ", \"local_id\": " + id + ", \"device_id\": " + id +
          R"(, "level_list": [{"net_layer": 0, "net_instance_id": ")" + server +
          R"(", "net_type": "TOPO_FILE_DESC", "net_attr": "", "rank_addr_list": [{"addr_type": "IPV4", "addr": ")" +
-         address + R"(", "ports": ["0/1"], "plane_id": "p"}]}]})";
+         address + R"(", "ports": ["0/1"], "plane_id": "p"}]}]})";  // words:ok: JSON
 }
 
 const std::string kV2 = R"({"version": "2.0", "rank_count": 2, "rank_list": [)" + v2_rank(0, 0, "s0", "172.16.0.1") +
