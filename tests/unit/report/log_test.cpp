@@ -64,7 +64,7 @@ TEST(Log, QuietOmitsOnlyNotes) {
   EXPECT_EQ(said(1, true, [](spdlog::logger& log) { log.info("one"); }), "dlaunch: one\n");
 }
 
-/// The logger itself would print it past the streams, and go on.
+/// By default, spdlog prints the exception to stderr, bypassing the streams, and continues.
 TEST(Log, PropagatesExceptionsOfTheFormatter) {
   struct Unprintable : spdlog::formatter {
     void format(const spdlog::details::log_msg&, spdlog::memory_buf_t&) override { throw std::bad_alloc(); }

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Of `count` hosts that all hold; they know each other.
+/// Results of `count` hosts without findings; all hosts know each other.
 Preflight good(size_t count) {
   Preflight preflight;
   preflight.elapsed = std::chrono::milliseconds(1500);

@@ -70,7 +70,7 @@ class OnATerminal : public testing::Test {
     ::close(master);
     ::close(terminal);
   }
-  /// All that was written so far: it reaches the other side late and in pieces, but before this mark.
+  /// All text written so far. It reaches the other side late and in pieces, but before this mark.
   std::string shown() const {
     constexpr char kMark = 1;
     EXPECT_EQ(::write(terminal, &kMark, 1), 1);
@@ -136,7 +136,7 @@ TEST_F(OnATerminal, DoesNotWaitForAStoppedTerminal) {
   ASSERT_EQ(::tcflow(terminal, TCOOFF), 0);
   StatusLine line(*streams);
   line.update(starting(1), kNow);
-  line.tick(kNow + 300ms);  // would block for ever
+  line.tick(kNow + 300ms);  // would block forever
   ::tcflow(terminal, TCOON);
   EXPECT_EQ(shown(), "");
 }

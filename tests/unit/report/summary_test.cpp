@@ -42,7 +42,7 @@ struct Fixture {
   }
   job::RankRecord& rank(int i) { return outcome.ranks.at(static_cast<size_t>(i)); }
 
-  /// All others were ended with TERM because of `first`.
+  /// All other ranks ended with TERM because of `first`.
   void fail_first(int first, ExitStatus::Value status) {
     outcome.cause = job::Cause::rank_failed;
     outcome.first_failure = first;
