@@ -13,7 +13,7 @@
 
 #include "sys/files.h"
 
-// Names without a C++ mangling, as the tables of symbols have them. Nothing behind the call keeps it from being a jump.
+// Names without C++ mangling, as in symbol tables. The empty asm after the call prevents a tail call.
 extern "C" {
 using Wait = void (*)();
 [[gnu::noinline]] void stacks_test_inner(Wait wait) {
@@ -65,7 +65,7 @@ class Child {
     const auto stat = parse_stat(sys::read_file("/proc/" + std::to_string(pid_) + "/stat").value_or(""));
     return stat ? std::string(1, stat->state) : "";
   }
-  /// Until the child has come to where it stays.
+  /// Waits until the child reaches its final state.
   bool is(const std::string& state) const {
     const Time until = Clock::now() + std::chrono::seconds(10);
     bool seen = false;
@@ -82,7 +82,7 @@ class Child {
     Modules modules(pid_, maps, read, names, cache);
     return native_stack(modules, pid_, state().front(), Clock::now() + std::chrono::seconds(10));
   }
-  /// Waits for its end; the exit code.
+  /// Waits for the child's end. Returns the exit code.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -100,7 +100,7 @@ std::vector<std::string> functions(const NativeStack& stack) {
   return names;
 }
 
-/// Where `name` is, counted from the innermost.
+/// The position of `name`, counted from the innermost frame.
 std::size_t position(const NativeStack& stack, const std::string& name) {
   const auto names = functions(stack);
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
@@ -166,7 +166,8 @@ TEST(Native, SignalsArriveDespiteRepeatedStops) {
   constexpr int kSignals = 200;
   Child child([] {
     std::signal(SIGUSR1, [](int) { signals = signals + 1; });
-    while (signals < kSignals) ::poll(nullptr, 0, 0);  // a sanitizer delivers signals within calls that it knows
+    // a sanitizer delivers signals only within calls known to the sanitizer
+    while (signals < kSignals) ::poll(nullptr, 0, 0);
   });
   ASSERT_TRUE(child.is("R"));
   for (int i = 0; i < kSignals; ++i) {

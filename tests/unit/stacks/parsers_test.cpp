@@ -66,11 +66,11 @@ TEST(StacksLineTable, OldTablesMayContainEarlierLines) {
     EXPECT_EQ(line_of_lnotab(lnotab, 1, offset), line) << offset;
     EXPECT_EQ(line_of_range(ranges, 1, offset), line) << offset;
   }
-  EXPECT_EQ(line_of_lnotab(lnotab, 1, 4000), 6);  // this table does not say where the code ends
+  EXPECT_EQ(line_of_lnotab(lnotab, 1, 4000), 6);  // the table does not contain the end of the code
   EXPECT_EQ(line_of_range(ranges, 1, 38), 0);
 }
 
-/// Of a function whose statement is 401 lines below its `def`, in several pairs, as no pair holds more than 127.
+/// A function with a statement 401 lines below its `def`: several pairs, because a pair has at most 127 lines.
 TEST(StacksLineTable, OldTablesMayContainLongSteps) {
   EXPECT_EQ(line_of_lnotab(std::string_view("\x00\x7f\x00\x7f\x00\x7f\x00\x14\x04\x02", 10), 1, 0), 402);
   EXPECT_EQ(line_of_range(std::string_view("\x00\x7f\x00\x7f\x00\x7f\x04\x14\x02\x02", 10), 1, 4), 404);
@@ -79,7 +79,7 @@ TEST(StacksLineTable, OldTablesMayContainLongSteps) {
 }
 
 TEST(StacksLineTable, AcceptsInvalidOldTables) {
-  EXPECT_EQ(line_of_range(std::string_view("\x02\x80\x02\x01", 4), 1, 0), 0);  // no line
+  EXPECT_EQ(line_of_range(std::string_view("\x02\x80\x02\x01", 4), 1, 0), 0);  // without a line
   EXPECT_EQ(line_of_range(std::string_view("\x02\x80\x02\x01", 4), 1, 2), 2);
   for (const std::string_view table : {"", "\x02", "\xff"}) {
     EXPECT_EQ(line_of_lnotab(table, 7, 0), 7);
@@ -114,9 +114,9 @@ TEST(StacksLineTable, ReturnsTheLineOfEachInstruction) {
 TEST(StacksLineTable, VarintsMoveLinesInBothDirections) {
   EXPECT_EQ(line_of_location("\xe8\x50\x01", 100, 0), 100 + (0x50 & 0x3f) / 2 + 32);  // code 13, delta (1<<6|16)/2 = 40
   EXPECT_EQ(line_of_location("\xe8\x05", 100, 0), 98);                                // minus 2
-  EXPECT_EQ(line_of_location("\xf8", 100, 0), 0);                                     // code 15: no line
+  EXPECT_EQ(line_of_location("\xf8", 100, 0), 0);                                     // code 15: without a line
   EXPECT_EQ(line_of_location("\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 100, 0), 0);     // out of range
-  EXPECT_EQ(line_of_location("\xe8", 100, 0), 100);                                   // cut short
+  EXPECT_EQ(line_of_location("\xe8", 100, 0), 100);                                   // truncated
 }
 
 }  // namespace

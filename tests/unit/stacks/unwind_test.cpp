@@ -1,4 +1,4 @@
-// Call frame information and DWARF's encodings, from bytes that are written here.
+// Call frame information and encodings of DWARF, from bytes in this file.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t kBase = 0x1000;
 
-/// Memory that has these bytes at kBase.
+/// Memory with these bytes at kBase.
 ReadMemory memory_of(std::string bytes) {
   return [bytes = std::move(bytes)](std::uint64_t address, std::span<char> into) {
     const std::uint64_t offset = address - kBase;
@@ -62,8 +62,8 @@ TEST(DwarfBytes, FailsForTruncatedOrUnknownValues) {
   EXPECT_TRUE(fails("abcdefgh", [](DwarfBytes& b) { b.pointer(0x33); }));
 }
 
-/// A CIE as GCC writes it (version 1, "zR", CFA = rsp + 8, return address at CFA - 8), and behind it an FDE for the
-/// functions from 0x2000 to 0x2100 with these instructions. Returns the FDE's address, too.
+/// A CIE as written by GCC (version 1, "zR", CFA = rsp + 8, return address at CFA - 8), followed by an FDE for the
+/// functions from 0x2000 to 0x2100 with these instructions. Also returns the address of the FDE.
 std::pair<std::string, std::uint64_t> table_of(string_view instructions) {
   const std::string common = little(0, 4) + std::string("\x01zR\0\x01\x78\x10\x01\x03\x0c\x07\x08\x90\x01\0\0", 16);
   std::string bytes = little(common.size(), 4) + common;
@@ -115,7 +115,7 @@ TEST(CallFrame, ReturnsNothingForUnknownOrTruncatedInstructions) {
 
 TEST(FrameEntries, AreFoundByAddress) {
   const auto [bytes, entry] = table_of("\x41"sv);
-  const std::string ended = bytes + little(0, 4) + bytes;  // as of two linked files, the second for the same functions
+  const std::string ended = bytes + little(0, 4) + bytes;  // like two linked files, the second for the same functions
   const FrameEntries entries(memory_of(ended), kBase, ended.size());
   for (const std::uint64_t pc : {0x2000u, 0x20ffu}) {
     const auto found = entries.entry_of(pc);

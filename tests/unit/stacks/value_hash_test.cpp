@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kBase = 0x10000;
 
-/// A process that has some objects of Python.
+/// A process with some objects of Python.
 class Objects {
  public:
   std::uint64_t type(const char* name) {
@@ -74,7 +74,7 @@ TEST(ValueHash, IgnoresReferenceCounts) {
   EXPECT_EQ(hash_of(objects, object), before);
 }
 
-/// Another object may lie behind it.
+/// These bytes may belong to another object.
 TEST(ValueHash, IgnoresTheContentOfUnknownTypes) {
   for (const char* name : {"Tensor", "intern", "object"}) {
     Objects objects;
@@ -93,7 +93,7 @@ TEST(ValueHash, IncludesTheContentOfCells) {
   const std::uint64_t before = hash_of(objects, cell);
   objects.set(number + 24, 501);
   EXPECT_NE(hash_of(objects, cell), before);
-  objects.set(cell + 16, cell);  // one that holds itself ends, too
+  objects.set(cell + 16, cell);  // a cell that contains itself does not loop forever
   hash_of(objects, cell);
 }
 
