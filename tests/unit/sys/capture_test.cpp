@@ -46,7 +46,7 @@ TEST(Capture, KillsALateCommandWithItsChildren) {
   }
   EXPECT_LT(Clock::now() - start, 20s);
   for (int i = 0; i < 1000 && ::kill(child, 0) == 0; ++i) {
-    char state = 0;  // a zombie that its new parent has not reaped yet is dead enough
+    char state = 0;  // a zombie that waits for its new parent counts as dead
     if (FILE* stat = std::fopen(("/proc/" + std::to_string(child) + "/stat").c_str(), "re")) {
       if (std::fscanf(stat, "%*d %*s %c", &state) != 1) state = 0;
       std::fclose(stat);

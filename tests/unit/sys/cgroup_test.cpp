@@ -1,4 +1,4 @@
-// On directories that look like control groups; real ones are in tests/e2e/test_hosts_cgroup.py.
+// Directories in place of control groups; tests/e2e/test_hosts_cgroup.py uses real control groups.
 #include "sys/cgroup.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ TEST_F(Cgroups, ListsProcessesOfAllChildren) {
   EXPECT_THAT(found(), IsEmpty());
   const int one = child_in("/a/b");
   const int other = child_in("/c");
-  std::ofstream(top_ + "/cgroup.procs") << "0\n999999999\nnone\n";  // of another process namespace; gone; no number
+  std::ofstream(top_ + "/cgroup.procs") << "0\n999999999\nnone\n";  // of another process namespace; ended; not a number
   EXPECT_THAT(found(), UnorderedElementsAre(one, other));
 }
 
@@ -86,7 +86,7 @@ TEST_F(Cgroups, KillsProcessesWithoutSupportOfTheKernel) {
 
 TEST_F(Cgroups, IsRemovedWithItsChildren) {
   child_in("/c");
-  EXPECT_FALSE(remove_cgroup(top_));  // as one with a process in it
+  EXPECT_FALSE(remove_cgroup(top_));  // like a group with a process
   std::filesystem::remove(top_ + "/c/cgroup.procs");
   EXPECT_TRUE(remove_cgroup(top_));
   EXPECT_TRUE(remove_cgroup(top_)) << "it is gone already";

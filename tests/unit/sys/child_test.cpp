@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// SIGALRM every 5 ms, which interrupts system calls.
+/// SIGALRM every 5 ms interrupts system calls.
 class Alarms {
  public:
   Alarms() {
@@ -40,7 +40,7 @@ class Alarms {
   struct sigaction before_{};
 };
 
-/// A child that ends with this code when `until` is closed.
+/// Forks a child that exits with `code` when `until` is closed.
 pid_t fork_child(Pipe& until, int code) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;

@@ -38,7 +38,7 @@ class Descendants : public testing::Test {
     return false;
   }
 
-  /// A child that waits to be killed, or does `first` and ends.
+  /// Forks a child that waits to be killed, or runs `first` and ends.
   static pid_t child(const std::function<void()>& first = {}) {
     const pid_t pid = ::fork();
     if (pid != 0) return pid;
@@ -49,7 +49,7 @@ class Descendants : public testing::Test {
     for (;;) ::pause();
   }
 
-  /// A daemon as they are made: its parent gone, in a session of its own.
+  /// Starts a daemon in its own session; its parent has ended.
   pid_t daemon() {
     const Pipe report = make_pipe();
     const pid_t middle = child([&] {
@@ -139,9 +139,9 @@ TEST_F(Descendants, DoesNotSignalAnotherProcessWithTheSamePid) {
   const auto process = find(pid);
   ASSERT_TRUE(process);
   Process earlier = *process;
-  earlier.start_time -= 1;  // as if the pid had been another's
+  earlier.start_time -= 1;  // as if the pid belonged to another process
   signal_process(earlier, SIGKILL);
-  std::this_thread::sleep_for(20ms);  // time in which it would be gone
+  std::this_thread::sleep_for(20ms);  // time for an unexpected end
   EXPECT_TRUE(find(pid)) << "a process that only has the pid of the one meant was killed";
   signal_process(*process, SIGKILL);
   EXPECT_TRUE(until([] { return reap_all(); }));

@@ -40,7 +40,7 @@ TEST(Io, PassesDescriptorsWithTheBytesOfTheirMessage) {
   EXPECT_EQ(send_some(a.get(), "two", first), 3);
   EXPECT_EQ(send_some(a.get(), "one", second), 3);
   std::vector<Fd> got;
-  std::vector<size_t> after;  // descriptors that were there after each piece
+  std::vector<size_t> after;  // number of descriptors after each piece
   std::string text;
   char buffer[64];
   while (text.size() < 11) {
@@ -106,7 +106,7 @@ TEST(Io, ClosedReaderIsAnErrorWithoutASignal) {
 TEST(Io, WritesAllToASlowPipeDespiteInterrupts) {
   struct sigaction on_alarm{};
   struct sigaction before{};
-  on_alarm.sa_handler = [](int) {};  // without SA_RESTART: a write ends early, with less or with EINTR
+  on_alarm.sa_handler = [](int) {};  // without SA_RESTART: a write ends early, with fewer bytes or with EINTR
   ::sigaction(SIGALRM, &on_alarm, &before);
   Pipe pipe = make_pipe();
   ASSERT_EQ(::fcntl(pipe.write.get(), F_SETPIPE_SZ, 4096), 4096);

@@ -12,7 +12,7 @@ TEST(Randomness, ReturnsTheRequestedNumberOfBytes) {
 }
 
 TEST(Randomness, ReturnsEveryByteValue) {
-  const std::string bytes = random_bytes(100000);  // one that never comes: once in 10^167
+  const std::string bytes = random_bytes(100000);  // a missing byte value: probability 10^-167
   EXPECT_EQ(std::set<char>(bytes.begin(), bytes.end()).size(), 256u);
 }
 

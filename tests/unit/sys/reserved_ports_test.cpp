@@ -8,7 +8,7 @@
 namespace dlaunch::sys {
 namespace {
 
-/// On 127.0.0.1, as a rank's server would.
+/// Binds on 127.0.0.1, like the server of a rank.
 Fd bind_loopback(int port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
