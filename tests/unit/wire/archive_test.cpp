@@ -1,4 +1,4 @@
-// Archives: what goes in comes out, however the stream is cut; what is no archive is an Error.
+// Archives round-trip with any cut of the stream. Malformed archives are an Error.
 #include "wire/archive.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-/// Gathers what a reader tells.
+/// Collects the items of a reader.
 struct Seen {
   std::vector<Item> items;
   ArchiveReader reader{{[this](const ArchiveItem& head) {

@@ -163,7 +163,7 @@ TEST(Codec, AcceptsAStreamCutAtEveryByte) {
   std::string bytes;
   std::vector<Message> messages;
   for (const Message& message : one_of_each()) {
-    if (std::holds_alternative<OutputData>(message)) continue;  // 64 KiB of zeros add nothing here
+    if (std::holds_alternative<OutputData>(message)) continue;  // 64 KiB of zeros add no bytes here
     messages.push_back(message);
     encode(message, bytes);
   }
@@ -205,7 +205,7 @@ TEST(Codec, RejectsInvalidLengthsAndTypes) {
 
 TEST(Codec, RejectsTrailingBytesAndHugeLists) {
   Decoder trailing;
-  trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with a byte too many
+  trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with an additional byte
   EXPECT_FALSE(trailing.next());
   Decoder huge;
   huge.feed(std::string("\5\0\0\0\x27\xff\xff\xff\x7f", 9));  // a Clean of two billion lines
@@ -214,7 +214,7 @@ TEST(Codec, RejectsTrailingBytesAndHugeLists) {
 
 TEST(Codec, RejectsInvalidFieldValues) {
   Decoder flag;
-  flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin whose eof is 2
+  flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin with eof 2
   EXPECT_FALSE(flag.next());
   std::string bytes;
   Spawn spawn;
@@ -226,7 +226,8 @@ TEST(Codec, RejectsInvalidFieldValues) {
 }
 
 TEST(Codec, AcceptsAsManyArgumentsAsExecve) {
-  const Program program{0, std::vector<std::string>(690'000, "x"), {}, "/"};  // 6 MiB, pointers and ends counted
+  // 6 MiB, including pointers and terminators
+  const Program program{0, std::vector<std::string>(690'000, "x"), {}, "/"};
   std::string bytes;
   encode(program, bytes);
   Decoder decoder;
@@ -243,7 +244,7 @@ TEST(Codec, DoesNotEncodeMessagesThatThePeerWouldReject) {
   EXPECT_TRUE(bytes == "before") << bytes.size();
 }
 
-/// As bytes whose length and type are there, and nothing else.
+/// Returns whether the decoder rejects a frame by its length and type alone.
 bool is_bad(std::uint32_t length, std::uint8_t type, Sender from = Sender::any) {
   std::string bytes;
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xff);
