@@ -14,7 +14,7 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_THAT(split("", ','), ElementsAre(""));
 }
 
-TEST(Text, Trim) {
+TEST(Text, TrimRemovesOuterWhitespace) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim(" \n"), "");
 }
@@ -52,7 +52,7 @@ TEST(Text, NearestFindsTyposOnly) {
   EXPECT_FALSE(nearest("zzzzzz", known));
 }
 
-TEST(Text, ShellQuote) {
+TEST(Text, ShellQuoteProtectsSpecialCharacters) {
   EXPECT_EQ(shell_quote("plain-1.2/x"), "plain-1.2/x");
   EXPECT_EQ(shell_quote(""), "''");
   EXPECT_EQ(shell_quote("a b'c"), "'a b'\\''c'");
