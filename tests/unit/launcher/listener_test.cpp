@@ -68,7 +68,7 @@ TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
   go_on();
 }
 
-TEST_F(AThrow, InAQueryEndsAllCalls) {
+TEST_F(AThrow, PropagatesFromAQueryAndEndsAllCalls) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();
