@@ -24,7 +24,7 @@ class Label : public ::testing::Test {
   StreamFacts facts_{{"node1", 2, 5}, 10, 16, Stream::err};
 };
 
-TEST_F(Label, EveryField) {
+TEST_F(Label, ReplacesEveryField) {
   EXPECT_EQ(label("{rank}/{local_rank}/{host}/{device}/{stream}: ", facts_), "10/2/node1/5/stderr: ");
   EXPECT_EQ(label("{time} ", facts_), "2026-11-20T12:22:31.123 ");
   facts_.host.device.reset();
@@ -39,12 +39,12 @@ TEST_F(Label, AlignsOnlyTheDefault) {
   EXPECT_EQ(label(kDefaultLabel, facts_), "[3] ");
 }
 
-TEST_F(Label, Braces) {
+TEST_F(Label, UnescapesDoubledBraces) {
   EXPECT_EQ(label("{{rank}} {rank}|", facts_), "{rank} 10|");
   EXPECT_EQ(label("}{{", facts_), "}{");
 }
 
-TEST_F(Label, Color) {
+TEST_F(Label, ColorsTheLabelByStream) {
   EXPECT_EQ(label("{rank} ", facts_, true), "\x1b[31m10 \x1b[0m");
   facts_.stream = Stream::out;
   EXPECT_EQ(label("{rank} ", facts_, true), "\x1b[36m10 \x1b[0m");
@@ -60,7 +60,7 @@ TEST_F(Label, UnknownFieldSuggestsTheMostSimilarField) {
   EXPECT_FALSE(check_label_template("{}"));
 }
 
-TEST_F(Label, OpenMpiForms) {
+TEST_F(Label, HasTheFormsOfOpenMpi) {
   OutputSettings settings;
   EXPECT_TRUE(Prefix::open_mpi(settings, facts_).empty());
   settings.tag = true;

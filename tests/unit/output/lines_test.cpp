@@ -61,7 +61,7 @@ TEST(Lines, KeepsStdoutAndStderrSeparate) {
   EXPECT_EQ(fixture.output->bytes(1, Stream::err), 0U);
 }
 
-TEST(Lines, OpenMpiTags) {
+TEST(Lines, AddsTagsOfOpenMpi) {
   OutputSettings settings;
   settings.tag = true;
   OutputFixture fixture(settings, 2, true);
@@ -226,7 +226,7 @@ TEST(Lines, LateNewlineAfterACarriageReturnDoesNotStartANewRecord) {
   EXPECT_EQ(fixture.shown(), "0:bar\r1:other\n0:next\n");
 }
 
-TEST(Lines, MebibyteLines) {
+TEST(Lines, KeepsLinesOfAMebibyteWhole) {
   for (const bool with_label : {false, true}) {
     OutputFixture fixture(with_label ? labelled() : OutputSettings{}, 2);
     const std::string a = filler(1 << 20, 'a') + "\n";
@@ -404,7 +404,7 @@ TEST(Lines, ShowsOnlyChosenRanks) {
   EXPECT_EQ(fixture.shown(), "1:x\n2:x\n");
 }
 
-TEST(Lines, RawMode) {
+TEST(Lines, RawModeForwardsBytesUnchanged) {
   OutputSettings settings;
   settings.mode = Mode::raw;
   OutputFixture fixture(settings, 2);
