@@ -172,7 +172,7 @@ TEST(Preflight, EscapesControlCharactersOfHosts) {
   EXPECT_THAT(to_table(preflight), HasSubstr("\\x1b[2J"));
 }
 
-TEST(Preflight, AsJson) {
+TEST(Preflight, FormatsAsJson) {
   Preflight preflight = good(2);
   preflight.hosts[1].lost = "cannot connect";
   preflight.hosts[0].programs = {{"python3", "", "not there"}};
