@@ -203,7 +203,7 @@ TEST(LauncherLost, InvalidBytesEndAllRanks) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(LauncherLost, AnotherProtocolVersionEndsTheAgent) {
+TEST(LauncherLost, DifferentProtocolVersionEndsTheAgent) {
   wire::Setup setup = quick_setup();
   setup.version = wire::kVersion + 1;
   AgentProcess agent({.setup = setup});
