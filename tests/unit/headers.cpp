@@ -1,1 +1,1 @@
-// The unit whose precompiled header all unit tests share.
+// The precompiled header of all unit tests.

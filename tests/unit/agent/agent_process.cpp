@@ -23,7 +23,7 @@ int run_agent(const sys::Fd& link, const std::vector<std::string>& login, const 
   ::dup2(link.get(), 0);
   ::dup2(link.get(), 1);
   for (const char* name : {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"}) ::unsetenv(name);
-  for (const std::string& entry : login) ::putenv(const_cast<char*>(entry.c_str()));  // in effect until the exec below
+  for (const std::string& entry : login) ::putenv(const_cast<char*>(entry.c_str()));  // effective until the exec below
   if (before_exec) before_exec();
   ::execl(DLAUNCH_AGENT, "dlaunch-agent", nullptr);
   ::_exit(99);

@@ -1,6 +1,6 @@
-// A real dlaunch-agent at the other end of a socket pair, controlled by the test's frames. Collects the agent's
-// messages for each rank. The test process is a subreaper: it sees the agent's remaining processes, and kills them
-// after a failed test.
+// A real dlaunch-agent at the other end of a socket pair, controlled by the frames of the test. Collects the agent's
+// messages for each rank. The test process is a subreaper: remaining processes of the agent become its children, and
+// are killed after a failed test.
 #pragma once
 
 #include <chrono>
@@ -78,7 +78,7 @@ class AgentProcess {
   /// Reads the agent's messages until `happened` is true. Returns false after kPatience, or at an earlier end of the
   /// link.
   bool until(const std::function<bool()>& happened);
-  /// Reads the agent's messages for that time.
+  /// Reads the agent's messages for this time.
   void listen(std::chrono::milliseconds time);
   bool until_ended(std::uint32_t rank) {
     return until([&] { return ranks[rank].done() || ranks[rank].refused; });

@@ -131,7 +131,7 @@ TEST(Finish, CleanIsTheLastFrameAlsoForASlowReader) {
   EXPECT_EQ(agent.wait_exit(), 0);
 }
 
-TEST(LauncherLost, ByTheEndOfTheLink) {
+TEST(LauncherLost, EndOfTheLinkEndsAllRanks) {
   AgentProcess agent;
   const auto pids = busy(agent);
   agent.close_link();
@@ -163,7 +163,7 @@ TEST(LauncherLost, RanksCanWriteTheirLastLinesWithoutBlocking) {
   EXPECT_LT(Clock::now() - start, 5s) << "it blocked in its pipe until the grace was over";
 }
 
-TEST(LauncherLost, BySilence) {
+TEST(LauncherLost, SilenceEndsAllRanks) {
   AgentProcess agent({.setup = with_grace(5000, 100)});
   agent.start(0, {program("daemonize")});
   const int daemon = daemon_of(agent, 0);
@@ -174,7 +174,7 @@ TEST(LauncherLost, BySilence) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(LauncherLost, NotWhileItPings) {
+TEST(LauncherLost, PingsPreventTheLoss) {
   AgentProcess agent({.setup = with_grace(5000, 100)});
   for (int i = 0; i < 16; ++i) {
     agent.send(wire::Ping{});
@@ -184,7 +184,7 @@ TEST(LauncherLost, NotWhileItPings) {
   EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
 }
 
-TEST(LauncherLost, NotWhileItIsSuspended) {
+TEST(LauncherLost, PausePreventsTheLoss) {
   AgentProcess agent({.setup = with_grace(5000, 50)});
   agent.send(wire::Pause{});
   agent.listen(500ms);
@@ -192,7 +192,7 @@ TEST(LauncherLost, NotWhileItIsSuspended) {
   EXPECT_TRUE(agent.logs.empty());
 }
 
-TEST(LauncherLost, ByGarbage) {
+TEST(LauncherLost, InvalidBytesEndAllRanks) {
   AgentProcess agent;
   const auto pids = busy(agent);
   agent.send_bytes(std::string(100, '\xff'));
@@ -203,7 +203,7 @@ TEST(LauncherLost, ByGarbage) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(LauncherLost, ByAnotherVersion) {
+TEST(LauncherLost, DifferentProtocolVersionEndsTheAgent) {
   wire::Setup setup = quick_setup();
   setup.version = wire::kVersion + 1;
   AgentProcess agent({.setup = setup});
@@ -211,7 +211,7 @@ TEST(LauncherLost, ByAnotherVersion) {
   EXPECT_EQ(agent.wait_exit(), 1);
 }
 
-TEST(LauncherLost, BeforeItsFirstMessage) {
+TEST(LauncherLost, EndOfTheLinkBeforeTheFirstMessageEndsTheAgent) {
   AgentProcess agent({.send_setup = false});
   agent.close_link();
   EXPECT_EQ(agent.wait_exit(), 1);
@@ -221,7 +221,7 @@ TEST(LauncherLost, BeforeItsFirstMessage) {
   EXPECT_EQ(other.wait_exit(), 0);
 }
 
-TEST(AgentKilled, TheWorkerThenTheGuardianEndsAll) {
+TEST(AgentKilled, KilledWorkerLeavesCleanupToTheGuardian) {
   AgentProcess agent;
   const auto pids = busy(agent);
   ::kill(agent.worker(), SIGKILL);
@@ -230,7 +230,7 @@ TEST(AgentKilled, TheWorkerThenTheGuardianEndsAll) {
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(AgentKilled, TheGuardianThenTheWorkerEndsAll) {
+TEST(AgentKilled, KilledGuardianLeavesCleanupToTheWorker) {
   AgentProcess agent;
   const auto pids = busy(agent);
   ::kill(agent.guardian(), SIGKILL);

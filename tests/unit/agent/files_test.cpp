@@ -97,7 +97,7 @@ TEST_F(FilesTest, AreRemovedByAnotherAgentAfterBothProcessesWereKilled) {
   std::filesystem::remove_all(temporary);
 }
 
-TEST_F(FilesTest, AFailedWriteRefusesTheStart) {
+TEST_F(FilesTest, FailedWritePreventsTheStart) {
   AgentProcess agent({.login = {"TMPDIR=/nowhere/at/all"}});
   agent.send(wire::JobFile{"t.json", "TABLE", "{}"});
   agent.run({"true"});

@@ -89,7 +89,7 @@ TEST_F(HostInspectorTest, ResolvesNamesWithTheHostsGetent) {
   EXPECT_THAT(seen.addresses, ElementsAre(AnyOf(HasSubstr("127.0.0.1"), HasSubstr("::1")), "", "", "127.0.0.9"));
 }
 
-TEST_F(HostInspectorTest, ManyNames) {
+TEST_F(HostInspectorTest, ResolvesManyNames) {
   wire::QueryHost query;
   for (int i = 1; i < 40; ++i) query.names.push_back("127.0.0." + std::to_string(i));
   EXPECT_EQ(facts(query).addresses, query.names);

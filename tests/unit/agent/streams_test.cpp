@@ -247,7 +247,7 @@ TEST(Terminal, EndOfInputReachesTheRankAlsoWithinALine) {
   EXPECT_EQ(agent.ranks[0].out, "no newline");
 }
 
-TEST(HandOver, BothReadEndsComeWithStarted) {
+TEST(HandOver, StartedCarriesBothReadEnds) {
   AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"sh", "-c", "echo out; echo err >&2"});
   ASSERT_TRUE(agent.until([&] { return agent.ranks[0].ended.has_value(); }));
@@ -258,7 +258,7 @@ TEST(HandOver, BothReadEndsComeWithStarted) {
   EXPECT_FALSE(agent.ranks[0].out_closed) << "no frames for passed streams";
 }
 
-TEST(HandOver, OnlyStderrIfStdoutIsAFile) {
+TEST(HandOver, StartedCarriesOnlyStderrIfStdoutIsAFile) {
   AgentProcess agent({.setup = handing_over()});
   agent.start(0, {"sh", "-c", "echo out; echo err >&2"},
               [](wire::Program&, wire::Spawn& spawn) { spawn.out = StreamMode::null; });
@@ -268,7 +268,7 @@ TEST(HandOver, OnlyStderrIfStdoutIsAFile) {
   EXPECT_EQ(read_all(agent.ranks[0].fds[0]), "err\n");
 }
 
-TEST(HandOver, ManyRanksEachGetTheirOwn) {
+TEST(HandOver, EachOfManyRanksHasItsOwnReadEnds) {
   AgentProcess agent({.setup = handing_over()});
   for (std::uint32_t rank = 0; rank < 40; ++rank) agent.start(rank, {"echo", std::to_string(rank)});
   for (std::uint32_t rank = 0; rank < 40; ++rank) {

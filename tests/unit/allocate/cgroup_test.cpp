@@ -17,13 +17,13 @@ TEST(Cgroup, CpuMaxRoundsUp) {
   }
 }
 
-TEST(Cgroup, CfsQuota) {
+TEST(Cgroup, ParsesTheCfsQuota) {
   EXPECT_EQ(parse_cfs("250000\n", "100000\n"), 3);
   EXPECT_FALSE(parse_cfs("-1\n", "100000\n"));
   EXPECT_FALSE(parse_cfs("100000", ""));
 }
 
-TEST(Cgroup, PathsOfBothVersions) {
+TEST(Cgroup, ParsesPathsOfBothVersions) {
   const CgroupPaths v2 = parse_cgroups("0::/user.slice/a:b\n");
   EXPECT_EQ(v2.v2, "/user.slice/a:b");
   EXPECT_FALSE(v2.v1_cpu);
@@ -56,7 +56,7 @@ TEST(Cgroup, FindsTheContainersCgroupAtTheRoot) {
   EXPECT_EQ(quota->cpus, 4);
 }
 
-TEST(Cgroup, VersionOne) {
+TEST(Cgroup, ReadsTheQuotaOfVersionOne) {
   FakeRoot root;
   root.file("proc/self/cgroup", "2:cpu,cpuacct:/docker/1\n0::/\n");
   root.file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000\n");

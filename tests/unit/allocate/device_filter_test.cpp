@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Devices, AreWrittenAsTheOldScriptsDo) {
+TEST(Devices, ParseRangesAndLists) {
   EXPECT_THAT(*parse_devices("[4,8)"), ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(*parse_devices(" [0, 2) "), ElementsAre(0, 1));
   EXPECT_THAT(*parse_devices("[8,12)"), ElementsAre(8, 9, 10, 11));
@@ -18,7 +18,7 @@ TEST(Devices, AreWrittenAsTheOldScriptsDo) {
   EXPECT_THAT(*parse_devices("7, 0-1"), ElementsAre(7, 0, 1));
 }
 
-TEST(Devices, WhatIsNoListIsRefused) {
+TEST(Devices, RejectMalformedLists) {
   for (const char* text : {"", "[4,8]", "[4,8", "4,8)", "[8,4)", "[4,4)", "[4)", "[,)", "[-1,2)", "[0,9999)", "x", "1,",
                            "3-1", "[0,2),4"}) {
     EXPECT_THAT(error_of(parse_devices(text)), HasSubstr("expected [4,8), 4-7 or 0,2")) << text;
@@ -26,7 +26,7 @@ TEST(Devices, WhatIsNoListIsRefused) {
   EXPECT_THAT(error_of(parse_devices("0-2,1")), HasSubstr("duplicate device \"1\""));
 }
 
-TEST(Devices, HoldForEveryHost) {
+TEST(Devices, ApplyToEveryHost) {
   plan::Allocation allocation;
   allocation.hosts.resize(2);
   allocation.hosts[0].name = "a";

@@ -18,7 +18,7 @@ TEST(FakeHosts, ReadsHostsAndSlots) {
   EXPECT_EQ(parse_fake_hosts("254x1")->back().reach.address, "127.0.0.254");
 }
 
-TEST(FakeHosts, RefusesAllElse) {
+TEST(FakeHosts, RejectsOtherText) {
   for (const char* const text : {"", "x", "2x", "x4", "0x4", "2x0", "255x1", "2x4x1", "-1x1", "2 x 4", "two", "2X4"}) {
     EXPECT_THAT(error_of(parse_fake_hosts(text)), HasSubstr("such as 2x4")) << text;
   }

@@ -33,7 +33,7 @@ TEST(HostList, ReadsUsers) {
   EXPECT_EQ(entries->at(0).from, "-H");
 }
 
-TEST(HostList, RefusesWhatOpenMpiMisreads) {
+TEST(HostList, RejectsTextThatOpenMpiMisreads) {
   EXPECT_THAT(error(""), HasSubstr("missing host"));
   EXPECT_THAT(error("a,,b"), HasSubstr("missing host before or after a comma"));
   EXPECT_THAT(error("a,"), HasSubstr("missing host before or after a comma"));

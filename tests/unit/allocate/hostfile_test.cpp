@@ -17,7 +17,7 @@ std::vector<HostEntry> parse(std::string_view text) {
 
 std::string error(std::string_view text) { return error_of(parse_hostfile(text, "hosts")); }
 
-TEST(Hostfile, ReadsWhatOpenMpiReads) {
+TEST(Hostfile, ReadsTheSyntaxOfOpenMpi) {
   const char* text =
       "# hosts\n\n"
       "n1 slots=2\n"
@@ -48,7 +48,7 @@ TEST(Hostfile, ReadsMpichPbsRangesUsersAndIpv6) {
 TEST(Hostfile, ReadsEveryKey) {
   const HostEntry entry = parse(
       "a slots=8 devices=2,0,4-5 user=me port=2222 identity=~/.ssh/id_x jump=me@gate:22,[::1] agent=/opt//dl#1/agent "
-      "wdir=\"/data dir\" env.IF=eth0 env.URL=http://h/#x env.EMPTY= env.Q=\"a b\"\n")[0];
+      "wdir=\"/data dir\" env.IF=eth0 env.URL=http://h/#x env.EMPTY= env.Q=\"a b\"\n")[0];  // words:ok: host file
   EXPECT_THAT(*entry.devices, ElementsAre(2, 0, 4, 5));
   EXPECT_EQ(entry.reach, (plan::Reach{"me", 2222, "~/.ssh/id_x", "me@gate:22,[::1]", "/opt//dl#1/agent"}));
   EXPECT_EQ(entry.wdir, "/data dir");
@@ -65,7 +65,7 @@ TEST(Hostfile, ReadsWhichHostsAreSpare) {
   EXPECT_FALSE(entries[3].replacement);
 }
 
-TEST(Hostfile, DoesNotMindLineEndsAndByteOrderMarks) {
+TEST(Hostfile, AcceptsAnyLineEndsAndAByteOrderMark) {
   EXPECT_THAT(short_forms(parse("a slots=1\r\nb slots=2\r\n\r\n")), ElementsAre("a:1", "b:2"));
   EXPECT_THAT(short_forms(parse("\xEF\xBB\xBF"
                                 "a slots=1")),
@@ -104,20 +104,20 @@ TEST(Hostfile, ErrorsNameLineColumnAndWord) {
   EXPECT_THAT(error("a:x\n"), HasSubstr("invalid number \"x\""));
 }
 
-TEST(Hostfile, WithoutAHostIsAnError) {
+TEST(Hostfile, RequiresAHost) {
   for (const char* text : {"", "\n", "# a\n", "/* a */", "\r\n \t\r\n"}) {
     EXPECT_THAT(error(text), HasSubstr("hosts: missing host")) << text;
   }
   EXPECT_THAT(error(std::string_view("a\0b", 3)), HasSubstr("NUL"));
 }
 
-TEST(Hostfile, KnowsARankfile) {
+TEST(Hostfile, RecognizesARankfile) {
   EXPECT_THAT(error("rank 0=a slot=1\n"), HasSubstr("use --rankfile for this file"));
   EXPECT_THAT(error("rank 0 = a\n"), HasSubstr("--rankfile"));
   EXPECT_THAT(short_forms(parse("rank slots=2\n")), ElementsAre("rank:2"));
 }
 
-TEST(Hostfile, ErrorsNeverHoldAVariablesValue) {
+TEST(Hostfile, ErrorsOmitValuesOfVariables) {
   for (const char* text :
        {"a env.A=hunter2 env.A=hunter2\n", "a env.=hunter2\n", "a env.A=hunter2 slot=1\n", "a env.A=\"hunter2\n"}) {
     EXPECT_THAT(error(text), Not(HasSubstr("hunter2"))) << text;

@@ -35,7 +35,7 @@ TEST(Local, CpusAreTheSmallerOfMaskAndQuota) {
   EXPECT_EQ(host_from(machine, {}).slots_from, "affinity mask");
 }
 
-TEST(Local, MachineWithoutDevices) {
+TEST(Local, IgnoresVisibleDevicesWithoutDevices) {
   const plan::Host host = host_from(facts(), {"CUDA_VISIBLE_DEVICES=0,1"});
   EXPECT_EQ(host.name, "box");
   EXPECT_TRUE(host.local);
@@ -44,7 +44,7 @@ TEST(Local, MachineWithoutDevices) {
   EXPECT_EQ(host.devices_from, "");
 }
 
-TEST(Local, NvidiaNarrowed) {
+TEST(Local, CudaVisibleDevicesRestrictsNvidiaDevices) {
   MachineFacts machine = facts();
   machine.nvidia = {0, 1, 2, 3};
   EXPECT_EQ(host_from(machine, {}).devices_from, "/dev/nvidia*");
@@ -58,7 +58,7 @@ TEST(Local, NvidiaNarrowed) {
             "CUDA_VISIBLE_DEVICES, by UUID: numbered by position");
 }
 
-TEST(Local, AscendNarrowed) {
+TEST(Local, AscendVisibleDevicesRestrictAscendDevices) {
   MachineFacts machine = facts();
   machine.ascend = {4, 5, 6, 7};
   EXPECT_THAT(host_from(machine, {"ASCEND_RT_VISIBLE_DEVICES=5-7", "CUDA_VISIBLE_DEVICES="}).devices,
@@ -66,7 +66,7 @@ TEST(Local, AscendNarrowed) {
   EXPECT_EQ(host_from(machine, {}).device_kind, DeviceKind::ascend);
 }
 
-TEST(Local, AmdIsNarrowedTwiceAndKeepsTheMachinesNumbers) {
+TEST(Local, AmdIsRestrictedTwiceAndKeepsTheMachinesNumbers) {
   MachineFacts machine = facts();
   machine.amd = {0, 1, 2, 3};
   EXPECT_THAT(host_from(machine, {"ROCR_VISIBLE_DEVICES=2,3"}).devices, ElementsAre(2, 3));
@@ -88,7 +88,7 @@ TEST(Local, UsesTheNextKindIfAKindIsHidden) {
   EXPECT_EQ(host_from(machine, {"CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=0"}).device_kind, DeviceKind::amd);
 }
 
-TEST(Local, FakeDevicesReplaceAllAndAreNarrowedByNumbers) {
+TEST(Local, FakeDevicesReplaceAllDevicesAndAreRestrictedByNumber) {
   MachineFacts machine = facts();
   machine.nvidia = {0, 1};
   const plan::Host host = host_from(machine, {"CUDA_VISIBLE_DEVICES=2,1"}, 3);

@@ -50,19 +50,19 @@ TEST(Named, ListSlotsAddUpInTheUsersOrder) {
   EXPECT_THAT(hosts(from_list("b,vm:*,c:*")), ElementsAre("b:1", "vm:6 local", "c:?"));
 }
 
-TEST(Named, NamesOfThisMachineAreOneHost) {
+TEST(Named, NamesOfThisMachineBecomeTheSameHost) {
   const auto allocation = from_list("a,localhost:2,vm:2,127.0.0.1");
   EXPECT_THAT(hosts(allocation), ElementsAre("a:1", "localhost:5 local"));
   EXPECT_THAT(allocation->hosts[1].other_names, ElementsAre("vm", "127.0.0.1"));
 }
 
-TEST(Named, AUserOrPortMakesAnotherHost) {
+TEST(Named, DifferentUserOrPortIsADifferentHost) {
   EXPECT_THAT(hosts(from_list("a,me@a,vm,me@vm")), ElementsAre("a:1", "a:1", "vm:1 local", "vm:1"));
   EXPECT_THAT(hosts(from_file("localhost:2 port=2201\nlocalhost:2 port=2202\n")),
               ElementsAre("localhost:2", "localhost:2"));
 }
 
-TEST(Named, FileWithoutSlotsMeansCpusAndALineEachWhenRepeated) {
+TEST(Named, FileWithoutSlotsUsesCpusAndRepeatedLinesAddSlots) {
   EXPECT_THAT(hosts(from_file("vm\na\n")), ElementsAre("vm:6 local", "a:?"));
   EXPECT_THAT(hosts(from_file("vm\na\n", 2)), ElementsAre("vm:2 local", "a:?"));
   EXPECT_THAT(hosts(from_file("a\na\nb\nb\nb\n")), ElementsAre("a:2", "b:3"));

@@ -15,7 +15,7 @@ std::string place(const Environment& environment) {
   return number(place->node) + " of " + number(place->nodes) + " at " + place->rendezvous;
 }
 
-TEST(NodePlaces, OfTorchrunsVariables) {
+TEST(NodePlaces, ReadsVariablesOfTorchrun) {
   EXPECT_EQ(place({"PET_NNODES=4", "PET_NODE_RANK=2", "PET_MASTER_ADDR=j-0.j", "PET_MASTER_PORT=29500"}),
             "2 of 4 at j-0.j:29500");
   EXPECT_EQ(place({"PET_NNODES=2:2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=fd00::1", "PET_MASTER_PORT=1"}),
@@ -28,7 +28,7 @@ TEST(NodePlaces, OfTorchrunsVariables) {
   EXPECT_EQ(place({"PET_NNODES=x"}), "PET_NNODES=x: expected a number of nodes, or MIN:MAX");
 }
 
-TEST(NodePlaces, OfAwsBatch) {
+TEST(NodePlaces, ReadsVariablesOfAwsBatch) {
   const auto node = [](const char* index, const char* main) {
     return place({"AWS_BATCH_JOB_NUM_NODES=4", std::string("AWS_BATCH_JOB_NODE_INDEX=") + index,
                   std::string("AWS_BATCH_JOB_MAIN_NODE_INDEX=") + main,
@@ -42,9 +42,9 @@ TEST(NodePlaces, OfAwsBatch) {
             "0 of 2 at ");
 }
 
-TEST(NodePlaces, OfAnIndexedJob) { EXPECT_EQ(place({"JOB_COMPLETION_INDEX=3"}), "3 of ? at "); }
+TEST(NodePlaces, ReadsVariablesOfAnIndexedJob) { EXPECT_EQ(place({"JOB_COMPLETION_INDEX=3"}), "3 of ? at "); }
 
-TEST(NodePlaces, OfAStepOfSlurm) {
+TEST(NodePlaces, ReadsVariablesOfASlurmStep) {
   const Environment step = {"SLURM_JOB_ID=7",         "SLURM_STEP_ID=1",        "SLURM_PROCID=1",
                             "SLURM_STEP_NUM_TASKS=3", "SLURM_STEP_NUM_NODES=3", "SLURM_STEP_NODELIST=node[2-3],x"};
   EXPECT_EQ(place(step), "1 of 3 at node2:29408");

@@ -43,7 +43,7 @@ TEST(OwnAddress, UsesTheSourceAddressOfTheRoute) {
   }
 }
 
-TEST(OwnAddress, RejectsGuesses) {
+TEST(OwnAddress, RejectsAmbiguousAddresses) {
   EXPECT_THAT(kNetwork.address("debian", {"alias-of-ssh"}), HasSubstr("write this machine in -H"));
 }
 

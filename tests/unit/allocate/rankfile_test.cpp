@@ -24,7 +24,7 @@ TEST(Rankfile, ReadsPlacesInOrder) {
   EXPECT_EQ(places->at(3).host, "::1");
 }
 
-TEST(Rankfile, SaysWhereAndWhatIsWrong) {
+TEST(Rankfile, ErrorsHaveLineColumnAndReason) {
   EXPECT_THAT(error(""), HasSubstr("ranks: missing rank"));
   EXPECT_THAT(error("a slots=2\n"), HasSubstr("ranks:1:1: invalid line: expected rank 0=node1"));
   EXPECT_THAT(error("rank x=a\n"), HasSubstr("ranks:1:6: invalid line"));

@@ -38,7 +38,7 @@ TEST(ResourceManager, EmptyWithoutAManager) {
   EXPECT_THAT(hosts({"HOME=/", "SLURM_JOB_ID=1", "PBS_NODEFILE="}), ElementsAre("none"));
 }
 
-TEST(ResourceManager, Slurm) {
+TEST(ResourceManager, ReadsNodesAndSlotsOfSlurm) {
   EXPECT_THAT(hosts({"SLURM_JOB_NODELIST=n[01-03],gpu_4", "SLURM_TASKS_PER_NODE=2(x3),1"}),
               ElementsAre("n01:2", "n02:2", "n03:2", "gpu_4:1"));
   EXPECT_THAT(hosts({"SLURM_NODELIST=a", "SLURM_TASKS_PER_NODE=4"}), ElementsAre("a:4"));
@@ -133,7 +133,7 @@ TEST(ResourceManager, RejectsSeveralCopies) {
 }
 
 /// A file of Grid Engine 8.1.9, also with two queues on a host.
-TEST(ResourceManager, GridEngine) {
+TEST(ResourceManager, ReadsTheHostFileOfGridEngine) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     EXPECT_EQ(path, "/pe");
     return "n1 2 all.q@n1 UNDEFINED\nn2.x 4 all.q@n2.x <NULL>\r\nn1 1 more.q@n1 0,0:0,1\n\n";
@@ -243,7 +243,7 @@ TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
   EXPECT_THAT(lsf_rank_places({"LSB_MCPU_HOSTS=a 1"}, read).value(), testing::IsEmpty());
 }
 
-TEST(ResourceManager, AnMpiJobOfKubernetes) {
+TEST(ResourceManager, ReadsTheHostFileOfAKubernetesMpiJob) {
   const auto read = [](const std::string& path) -> Result<std::string> {
     EXPECT_EQ(path, "/etc/mpi/hostfile");
     return "pi-worker-0.pi.ns.svc slots=8\npi-worker-1.pi.ns.svc:4\n";
@@ -262,7 +262,7 @@ TEST(ResourceManager, AnMpiJobOfKubernetes) {
 }
 
 /// The operator's script of v0.2.3, and other forms of the script.
-TEST(ResourceManager, ReadsKubectlFromTheScriptOfAnMpiJob) {
+TEST(ResourceManager, ReadsKubectlFromTheScriptOfAKubernetesMpiJob) {
   EXPECT_EQ(kubectl_command("#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n"
                             "/opt/kube/kubectl exec ${POD_NAME} --container mpi -- /bin/sh -c \"$*\"\n"),
             "/opt/kube/kubectl exec -i {host} --container mpi --");

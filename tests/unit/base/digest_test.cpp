@@ -5,7 +5,7 @@
 namespace dlaunch {
 namespace {
 
-TEST(Base64, GoesBothWays) {
+TEST(Base64, EncodesAndDecodes) {
   const std::pair<std::string_view, std::string_view> kVectors[] = {// RFC 4648
                                                                     {"", ""},
                                                                     {"f", "Zg=="},
@@ -23,7 +23,7 @@ TEST(Base64, GoesBothWays) {
   EXPECT_EQ(from_base64(to_base64(all)), all);
 }
 
-TEST(Base64, RefusesWhatIsNone) {
+TEST(Base64, RejectsMalformedText) {
   for (const char* text : {"A", "AAAAA", "AA AA", "AA-A", "A=AA", "\n"}) EXPECT_FALSE(from_base64(text)) << text;
 }
 
@@ -35,7 +35,7 @@ std::string hex(const HmacSha1::Digest& digest) {
   return text;
 }
 
-TEST(HmacSha1, IsThatOfRfc2202) {
+TEST(HmacSha1, MatchesTheTestVectorsOfRfc2202) {
   EXPECT_EQ(hex(HmacSha1(std::string(20, '\x0b')).of("Hi There")), "b617318655057264e28bc0b6fb378c8ef146be00");
   EXPECT_EQ(hex(HmacSha1("Jefe").of("what do ya want for nothing?")), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
   EXPECT_EQ(hex(HmacSha1(std::string(20, '\xaa')).of(std::string(50, '\xdd'))),

@@ -11,7 +11,7 @@ namespace dlaunch {
 namespace {
 
 // A wait status as Linux encodes it: code in the second byte; signal in the low seven bits, 0x80 with a core.
-TEST(ExitStatus, EveryExitCode) {
+TEST(ExitStatus, KeepsEveryExitCode) {
   for (int code = 0; code < 256; ++code) {
     const ExitStatus status = ExitStatus::from_wait(code << 8);
     EXPECT_EQ(status, ExitStatus(Exited{code}));
@@ -20,7 +20,7 @@ TEST(ExitStatus, EveryExitCode) {
   }
 }
 
-TEST(ExitStatus, EverySignalWithAndWithoutCore) {
+TEST(ExitStatus, KeepsEverySignalWithAndWithoutCore) {
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     for (const bool core : {false, true}) {
       const ExitStatus status = ExitStatus::from_wait(signal | (core ? 0x80 : 0));
@@ -32,7 +32,7 @@ TEST(ExitStatus, EverySignalWithAndWithoutCore) {
   }
 }
 
-TEST(ExitStatus, OfARealChild) {
+TEST(ExitStatus, ReadsTheStatusOfARealChild) {
   const pid_t child = fork();
   if (child == 0) _exit(42);
   int wait_status = 0;
@@ -40,7 +40,7 @@ TEST(ExitStatus, OfARealChild) {
   EXPECT_EQ(ExitStatus::from_wait(wait_status).shell_code(), 42);
 }
 
-TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
+TEST(ExitStatus, NotStartedDistinguishesNotFoundFromNotExecutable) {
   EXPECT_EQ(ExitStatus(NotStarted{ENOENT, "./a"}).shell_code(), 127);
   EXPECT_EQ(ExitStatus(NotStarted{EACCES, "./a"}).shell_code(), 126);
   EXPECT_EQ(ExitStatus(NotStarted{ENOEXEC, "./a"}).shell_code(), 126);
@@ -50,7 +50,7 @@ TEST(ExitStatus, NotStartedTellsNotFoundFromNotExecutable) {
   EXPECT_EQ(ExitStatus(NotStarted{0, "cannot bind it"}).shell_code(), 126);
 }
 
-TEST(ExitStatus, LostHost) { EXPECT_EQ(ExitStatus(Lost{"link cut"}).shell_code(), 125); }
+TEST(ExitStatus, LostHostHasExitCode125) { EXPECT_EQ(ExitStatus(Lost{"link cut"}).shell_code(), 125); }
 
 TEST(ExitStatus, TreatsAFailureOfMpiAsAFailure) {
   EXPECT_EQ(ExitStatus(Aborted{7}).shell_code(), 7);
@@ -61,7 +61,7 @@ TEST(ExitStatus, TreatsAFailureOfMpiAsAFailure) {
   EXPECT_FALSE(ExitStatus(LeftMpi{}).ok());
 }
 
-TEST(SignalName, KnownRealTimeAndUnknown) {
+TEST(SignalName, NamesKnownRealTimeAndUnknownSignals) {
   EXPECT_EQ(signal_name(SIGKILL), "SIGKILL");
   EXPECT_EQ(signal_name(SIGRTMIN), "SIGRTMIN");
   EXPECT_EQ(signal_name(SIGRTMIN + 3), "SIGRTMIN+3");

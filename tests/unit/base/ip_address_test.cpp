@@ -5,7 +5,7 @@
 namespace dlaunch {
 namespace {
 
-TEST(IpAddress, OfVersion6) {
+TEST(IpAddress, ParsesVersion6) {
   for (const char* text : {"::", "::1", "fd00::5", "1:2:3:4:5:6:7:8", "::ffff:10.0.0.1", "fe80::1%eth0"}) {
     EXPECT_TRUE(is_ipv6(text)) << text;
   }

@@ -14,19 +14,19 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_THAT(split("", ','), ElementsAre(""));
 }
 
-TEST(Text, Trim) {
+TEST(Text, TrimRemovesOuterWhitespace) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim(" \n"), "");
 }
 
-TEST(Text, ParseIntTakesWholeNumbersInRangeOnly) {
+TEST(Text, ParseIntAcceptsWholeNumbersInRangeOnly) {
   EXPECT_EQ(parse_int("12", 0, 100), 12);
   for (const char* bad : {"", "12x", "-1", "101", "1.5", " 1", "99999999999999999999"}) {
     EXPECT_FALSE(parse_int(bad, 0, 100)) << bad;
   }
 }
 
-TEST(Text, IntListsAndBack) {
+TEST(Text, ParsesAndFoldsIntLists) {
   EXPECT_EQ(parse_int_list("0,3-5", 10), (std::set<int>{0, 3, 4, 5}));
   EXPECT_EQ(fold_ints({0, 3, 4, 5, 9}), "0,3-5,9");
   EXPECT_EQ(fold_ints({}), "");
@@ -34,7 +34,7 @@ TEST(Text, IntListsAndBack) {
   for (const char* bad : {"", "5-3", "1,", "a", "1-", "11", "-3"}) EXPECT_FALSE(parse_int_list(bad, 10)) << bad;
 }
 
-TEST(Text, NamesOfHosts) {
+TEST(Text, FoldsHostNames) {
   EXPECT_EQ(fold_names({"n1", "n2", "n3", "login", "n07"}), "n[1-3],login,n07");
   EXPECT_EQ(fold_names({"node08", "node09", "node10"}), "node[08-09],node10");
   EXPECT_EQ(fold_names({"gpu1.rack1", "gpu2.rack1", "gpu2.rack2"}), "gpu[1-2].rack1,gpu2.rack2");
@@ -44,7 +44,7 @@ TEST(Text, NamesOfHosts) {
   EXPECT_EQ(fold_names({}), "");
 }
 
-TEST(Text, NearestFindsSlipsAndNothingElse) {
+TEST(Text, NearestFindsTyposOnly) {
   const std::vector<std::string> known = {"hostfile", "host", "timeout", "stdin"};
   EXPECT_EQ(nearest("hostflie", known), "hostfile");
   EXPECT_EQ(nearest("timout", known), "timeout");
@@ -52,7 +52,7 @@ TEST(Text, NearestFindsSlipsAndNothingElse) {
   EXPECT_FALSE(nearest("zzzzzz", known));
 }
 
-TEST(Text, ShellQuote) {
+TEST(Text, ShellQuoteProtectsSpecialCharacters) {
   EXPECT_EQ(shell_quote("plain-1.2/x"), "plain-1.2/x");
   EXPECT_EQ(shell_quote(""), "''");
   EXPECT_EQ(shell_quote("a b'c"), "'a b'\\''c'");

@@ -14,7 +14,7 @@ TEST(Worlds, NumbersWorldOneWithoutAPrefix) {
   EXPECT_EQ(worlds.fold({0, 1, 2, 5}), "0-2,5");
 }
 
-TEST(Worlds, LaterOnesCountFromZeroAgain) {
+TEST(Worlds, NumbersRanksOfLaterWorldsFromZero) {
   Worlds worlds;
   EXPECT_EQ(worlds.begin(4), 2);
   EXPECT_EQ(worlds.begin(6), 3);

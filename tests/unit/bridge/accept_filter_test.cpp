@@ -1,4 +1,4 @@
-// accept(2) is the gate's in this program, as in dlaunch-pmix.
+// accept(2) is replaced by the filter in this program, as in dlaunch-pmix.
 #include "pmix/bridge/accept_filter.h"
 
 #include <sys/un.h>
@@ -10,7 +10,7 @@ namespace {
 
 sys::Fd accepted(const Listener& listener) { return sys::Fd(::accept(listener.socket.get(), nullptr, nullptr)); }
 
-TEST(AcceptFilter, LetsInWhatItHasDialled) {
+TEST(AcceptFilter, AcceptsItsOwnConnection) {
   AcceptFilter gate;
   const Listener listener;
   const sys::Fd ours = gate.dial(listener.port);
@@ -21,7 +21,7 @@ TEST(AcceptFilter, LetsInWhatItHasDialled) {
   EXPECT_EQ(read_some(theirs), "hello");
 }
 
-TEST(AcceptFilter, GivesAnEndedConnectionForAStrangers) {
+TEST(AcceptFilter, ReturnsAClosedConnectionInsteadOfAForeignOne) {
   const AcceptFilter gate;
   const Listener listener;
   const sys::Fd stranger = connect_to(listener.port);
@@ -32,7 +32,7 @@ TEST(AcceptFilter, GivesAnEndedConnectionForAStrangers) {
   EXPECT_EQ(read_some(stranger), "");
 }
 
-TEST(AcceptFilter, LetsEachInOnce) {
+TEST(AcceptFilter, AcceptsEachOwnConnectionOnce) {
   AcceptFilter gate;
   const Listener listener;
   const sys::Fd ours = gate.dial(listener.port);
@@ -45,7 +45,7 @@ TEST(AcceptFilter, LetsEachInOnce) {
   EXPECT_EQ(read_some(second), "");
 }
 
-TEST(AcceptFilter, DialsNobodyWhereNobodyListens) {
+TEST(AcceptFilter, DialFailsWithoutAListener) {
   AcceptFilter gate;
   std::uint16_t free = 0;
   {
@@ -55,7 +55,7 @@ TEST(AcceptFilter, DialsNobodyWhereNobodyListens) {
   EXPECT_FALSE(gate.dial(free));
 }
 
-TEST(AcceptFilter, LeavesOtherSocketsAlone) {
+TEST(AcceptFilter, DoesNotFilterOtherSockets) {
   const AcceptFilter gate;
   const sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_un none{AF_UNIX, {}};

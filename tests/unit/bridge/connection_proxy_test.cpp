@@ -23,7 +23,7 @@ std::string greeting(const std::string& world) {
 
 class Proxy : public testing::Test {
  protected:
-  /// Whether it came true in time, with the loop running.
+  /// Runs the loop until `happened` returns true. Returns false after a timeout.
   bool until(const std::function<bool()>& happened) {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     while (!happened() && std::chrono::steady_clock::now() < deadline) {
@@ -35,14 +35,14 @@ class Proxy : public testing::Test {
   bool answers(const sys::Fd& socket) {
     return until([&] { return is_ready(socket); });
   }
-  /// The connection that has come through to libpmix's port.
+  /// The connection forwarded to libpmix's port.
   sys::Fd come_through() {
     if (!answers(inner_.socket)) return {};
     return sys::Fd(::accept(inner_.socket.get(), nullptr, nullptr));
   }
   bool nobody_comes_through() {
     io_.restart();
-    io_.run_for(50ms);  // time in which somebody would
+    io_.run_for(50ms);  // time for a connection
     return !is_ready(inner_.socket);
   }
 
@@ -53,7 +53,7 @@ class Proxy : public testing::Test {
                          [this](std::string_view space) { return known_.contains(space); }};
 };
 
-TEST_F(Proxy, CarriesAClientOfAKnownWorldBothWays) {
+TEST_F(Proxy, ForwardsAKnownWorldInBothDirections) {
   const sys::Fd client = connect_to(outer_.port);
   write_all(client, greeting("job"));
   const sys::Fd server = come_through();
@@ -67,7 +67,7 @@ TEST_F(Proxy, CarriesAClientOfAKnownWorldBothWays) {
   EXPECT_EQ(read_some(server), "thanks");
 }
 
-TEST_F(Proxy, PassesOnTheEndOfEitherSide) {
+TEST_F(Proxy, ForwardsTheEndOfEitherSide) {
   sys::Fd client = connect_to(outer_.port);
   write_all(client, greeting("job"));
   const sys::Fd server = come_through();
@@ -78,7 +78,7 @@ TEST_F(Proxy, PassesOnTheEndOfEitherSide) {
   EXPECT_EQ(read_some(server), "");
 }
 
-TEST_F(Proxy, TakesAGreetingInPieces) {
+TEST_F(Proxy, AcceptsAGreetingInPieces) {
   const sys::Fd client = connect_to(outer_.port);
   const std::string said = greeting("job");
   write_all(client, said.substr(0, 7));
@@ -89,7 +89,7 @@ TEST_F(Proxy, TakesAGreetingInPieces) {
   EXPECT_EQ(read_some(server), said);
 }
 
-TEST_F(Proxy, HangsUpOnNonsense) {
+TEST_F(Proxy, ClosesAnInvalidConnection) {
   const sys::Fd client = connect_to(outer_.port);
   write_all(client, std::string(kMostGreeting + 1, 'x'));
   ASSERT_TRUE(answers(client));
@@ -97,7 +97,7 @@ TEST_F(Proxy, HangsUpOnNonsense) {
   EXPECT_TRUE(nobody_comes_through());
 }
 
-TEST_F(Proxy, LetsOneWaitWhoseWorldIsNotKnownYet) {
+TEST_F(Proxy, ClientOfAnUnknownWorldWaits) {
   const sys::Fd early = connect_to(outer_.port);
   write_all(early, greeting("job_2"));
   EXPECT_TRUE(nobody_comes_through());
@@ -110,7 +110,7 @@ TEST_F(Proxy, LetsOneWaitWhoseWorldIsNotKnownYet) {
   EXPECT_EQ(read_some(server), greeting("job_2"));
 }
 
-TEST_F(Proxy, TheOldestGoesWhenTooManySayNothing) {
+TEST_F(Proxy, ClosesTheOldestOfTooManySilentClients) {
   std::vector<sys::Fd> silent;
   silent.push_back(connect_to(outer_.port));
   ASSERT_FALSE(is_ready(silent.front()));

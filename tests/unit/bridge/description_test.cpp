@@ -22,19 +22,19 @@ wire::PmixWorld placed(std::vector<std::uint32_t> hosts_and_ranks) {
   return world;
 }
 
-TEST(HostsOfRanks, FollowTheirBlocks) {
+TEST(HostsOfRanks, ExpandBlocks) {
   EXPECT_THAT(hosts_of_ranks(placed({0, 2, 1, 1, 0, 1}), 2), ElementsAre(0, 0, 1, 0));
   EXPECT_THAT(hosts_of_ranks(placed({1, 0, 0, 1}), 2), ElementsAre(0));
   EXPECT_THAT(hosts_of_ranks(placed({}), 2), IsEmpty());
 }
 
-TEST(HostsOfRanks, AreNoneWhereTheWorldIsNone) {
+TEST(HostsOfRanks, AreEmptyForAnInvalidWorld) {
   EXPECT_THAT(hosts_of_ranks(placed({0, 1, 2, 1}), 2), IsEmpty()) << "a host that the job has not";
   EXPECT_THAT(hosts_of_ranks(placed({0, 1u << 20, 0, 1}), 2), IsEmpty()) << "more ranks than a world may have";
   EXPECT_THAT(hosts_of_ranks(placed({0, ~0u}), 2), IsEmpty());
 }
 
-/// What stands in infos, each value as text; an array of infos by the rank in it.
+/// The key and the value of each info, as text.
 std::map<std::string, std::string> texts(std::span<const pmix_info_t> infos) {
   std::map<std::string, std::string> found;
   for (const pmix_info_t& info : infos) {
@@ -84,7 +84,7 @@ class Describe : public LibPmix {
   Infos infos;
 };
 
-TEST_F(Describe, TheJob) {
+TEST_F(Describe, DescribesTheJob) {
   ASSERT_TRUE(run());
   auto job = of_job();
   EXPECT_EQ(job[PMIX_JOBID], "job");
@@ -103,7 +103,7 @@ TEST_F(Describe, TheJob) {
   EXPECT_FALSE(job.contains(PMIX_SPAWNED));
 }
 
-TEST_F(Describe, EachRank) {
+TEST_F(Describe, DescribesEachRank) {
   ASSERT_TRUE(run());
   auto ranks = of_ranks();
   ASSERT_EQ(ranks.size(), 3u);
@@ -132,8 +132,8 @@ TEST_F(Describe, DescribesTheSpawningRank) {
   EXPECT_EQ(of_job()[PMIX_PARENT_ID], "parent:4");
 }
 
-/// libpmix 5 numbers hosts by their places in the map; one without ranks of this world comes behind.
-TEST_F(Describe, AHostWithoutRanksOfIt) {
+/// libpmix 5 numbers hosts by their position in the map. A host without ranks of this world follows the others.
+TEST_F(Describe, HostWithoutRanksHasNoLocalRanks) {
   world.placed = {1, 3};
   ASSERT_TRUE(run());
   auto job = of_job();
@@ -143,7 +143,7 @@ TEST_F(Describe, AHostWithoutRanksOfIt) {
   for (auto& rank : of_ranks()) EXPECT_EQ(rank[PMIX_NODEID], "0");
 }
 
-TEST_F(Describe, AHostThatJoinedLater) {
+TEST_F(Describe, CountsAHostThatJoinedLater) {
   start.node = 2;
   earlier = {0, 0, 1};
   ASSERT_TRUE(run());

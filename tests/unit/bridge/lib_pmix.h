@@ -1,5 +1,5 @@
-// libpmix, initialized as a server, because most of its functions need that. It starts once in a process, because
-// libpmix cannot be initialized again after its end. It serves no client.
+// libpmix, initialized as a server, because most of its functions require the initialization. It starts once in a
+// process, because libpmix cannot be initialized again after its end. It serves no client.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class LibPmix : public testing::Test {
       std::error_code ignored;
       std::filesystem::remove_all(directory, ignored);
     }
-    /// A libpmix that is newer than the one at compile time reads more calls than the module has.
+    /// A libpmix newer than the compiled version reads more callbacks than the module has.
     struct {
       pmix_server_module_t calls;
       void* none[32];

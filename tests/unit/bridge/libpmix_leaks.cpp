@@ -1,5 +1,5 @@
-// What LeakSanitizer finds in libpmix 4.2, which is libpmix's: what its start keeps, and the key of an info that ends
-// early. Whose a leak is shows the whole stack only, as libpmix is compiled without frame pointers.
+// Leaks inside libpmix 4.2, ignored by LeakSanitizer: memory of its initialization, and the key of a truncated info.
+// Only the whole stack identifies the owner of a leak, because libpmix is compiled without frame pointers.
 extern "C" {
 
 const char* __asan_default_options() { return "fast_unwind_on_malloc=0"; }

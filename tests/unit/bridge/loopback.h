@@ -1,4 +1,4 @@
-// TCP connections on 127.0.0.1, as clients of PMIx make them.
+// TCP connections on 127.0.0.1, like connections of PMIx clients.
 #pragma once
 
 #include <gtest/gtest.h>

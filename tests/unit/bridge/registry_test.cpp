@@ -40,7 +40,7 @@ class Worlds : public LibPmix {
     made.hosts = {"n0", "n1"};
     return made;
   }
-  /// What was told of the next world; nullopt when nothing comes.
+  /// The result of the next world; nullopt after a timeout.
   std::optional<Result<void>> next() {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     while (told_.size() <= heard_ && std::chrono::steady_clock::now() < deadline) {
@@ -70,7 +70,7 @@ TEST_F(Worlds, AreKnownOnceLibpmixHasTheirRanks) {
   EXPECT_FALSE(registry_.knows("job"));
 }
 
-TEST_F(Worlds, NumberTheirRanksAsTheJobDoes) {
+TEST_F(Worlds, UseTheRankNumbersOfTheJob) {
   registry_.add(of_two_hosts("job-2"));
   ASSERT_TRUE(next());
   EXPECT_EQ(id_of("job-2", 0), 10u);
@@ -81,7 +81,7 @@ TEST_F(Worlds, NumberTheirRanksAsTheJobDoes) {
   EXPECT_EQ(Registry::id_of(nullptr), std::nullopt);
 }
 
-TEST_F(Worlds, MayHaveNoRankHere) {
+TEST_F(Worlds, MayBeWithoutALocalRank) {
   wire::PmixWorld elsewhere = world("job-3", 0, {1, 2});
   elsewhere.hosts = {"n0", "n1"};
   registry_.add(elsewhere);
@@ -90,7 +90,7 @@ TEST_F(Worlds, MayHaveNoRankHere) {
   EXPECT_TRUE(registry_.knows("job-3"));
 }
 
-TEST_F(Worlds, MayUseHostsOfEarlierOnesAndBringMore) {
+TEST_F(Worlds, MayUseEarlierHostsAndAddMore) {
   registry_.add(of_two_hosts("job-4"));
   ASSERT_TRUE(next());
   wire::PmixWorld later = world("job-5", 13, {1, 1, 2, 1});
@@ -101,16 +101,16 @@ TEST_F(Worlds, MayUseHostsOfEarlierOnesAndBringMore) {
   EXPECT_EQ(id_of("job-5", 1), 14u);
 }
 
-TEST_F(Worlds, ComeOnce) {
+TEST_F(Worlds, AreRegisteredOnce) {
   registry_.add(of_two_hosts("job-6"));
   ASSERT_TRUE(next());
   registry_.add(of_two_hosts("job-6"));
   io_.restart();
-  io_.run_for(50ms);  // time in which it would be told again
+  io_.run_for(50ms);  // time for a second result
   EXPECT_EQ(told_.size(), 1u);
 }
 
-TEST_F(Worlds, OnHostsThatTheJobHasNotAreRefused) {
+TEST_F(Worlds, AreRejectedOnUnknownHosts) {
   registry_.add(world("job-7", 0, {5, 1}));
   const auto told = next();
   ASSERT_TRUE(told);

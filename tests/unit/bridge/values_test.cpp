@@ -22,14 +22,14 @@ pmix_proc_t process(const char* space, pmix_rank_t rank) {
   return made;
 }
 
-TEST(MembersOf, SaysRanksAndAllRanks) {
+TEST(MembersOf, ListsRanksOrAllRanks) {
   const std::array some{process("job", 0), process("job", 1), process("job", 4)};
   EXPECT_EQ(members_of(some.data(), some.size()), "job:0-1,4");
   const std::array all{process("job", PMIX_RANK_WILDCARD)};
   EXPECT_EQ(members_of(all.data(), all.size()), "job:*");
 }
 
-TEST(List, EndsWithItsNull) {
+TEST(List, EndsAtTheNullPointer) {
   std::string first = "a";
   std::string second = "b c";
   std::array<char*, 3> words{first.data(), second.data(), nullptr};
@@ -40,7 +40,7 @@ TEST(List, EndsWithItsNull) {
 
 using Packed = LibPmix;
 
-TEST_F(Packed, AValueComesBack) {
+TEST_F(Packed, ValueRoundTrips) {
   Infos infos;
   infos.add("key", "a word");
   const std::string bytes = packed(infos.data()->value);
@@ -53,14 +53,14 @@ TEST_F(Packed, AValueComesBack) {
   PMIX_VALUE_DESTRUCT(&back);
 }
 
-TEST_F(Packed, NothingIsNoValue) {
+TEST_F(Packed, EmptyBytesDoNotUnpack) {
   pmix_value_t back;
   PMIX_VALUE_CONSTRUCT(&back);
   EXPECT_FALSE(unpack("", back));
   PMIX_VALUE_DESTRUCT(&back);
 }
 
-TEST_F(Packed, InfosComeBack) {
+TEST_F(Packed, InfosRoundTrip) {
   Infos infos;
   infos.add("word", "hello");
   infos.add("number", std::uint32_t{7});
@@ -71,7 +71,7 @@ TEST_F(Packed, InfosComeBack) {
   EXPECT_EQ(back.data()[1].value.data.uint32, 7u);
 }
 
-TEST_F(Packed, InfosThatWereCutAreNone) {
+TEST_F(Packed, TruncatedInfosDoNotUnpack) {
   Infos infos;
   infos.add("word", "hello");
   infos.add("number", std::uint32_t{7});
@@ -82,7 +82,7 @@ TEST_F(Packed, InfosThatWereCutAreNone) {
   EXPECT_EQ(packed(infos.data(), 0), "");
 }
 
-/// An app as a client of libpmix fills it in.
+/// An app, filled in like by a client of libpmix.
 class SpawnAsk : public testing::Test {
  protected:
   SpawnAsk() {
@@ -111,7 +111,7 @@ class SpawnAsk : public testing::Test {
   Infos of_job, infos;
 };
 
-TEST_F(SpawnAsk, HasTheWordsAndTheUsersVariables) {
+TEST_F(SpawnAsk, HasTheArgumentsAndTheUsersVariables) {
   const SpawnProgram program = asked();
   EXPECT_EQ(program.ranks, 2u);
   EXPECT_THAT(program.argv, ElementsAre("prog", "word"));
@@ -120,7 +120,7 @@ TEST_F(SpawnAsk, HasTheWordsAndTheUsersVariables) {
   EXPECT_THAT(program.hosts, IsEmpty());
 }
 
-TEST_F(SpawnAsk, WithoutWordsIsTheCommand) {
+TEST_F(SpawnAsk, WithoutArgumentsUsesTheCommand) {
   app.argv = nullptr;
   EXPECT_THAT(asked().argv, ElementsAre("prog"));
 }
@@ -134,7 +134,7 @@ TEST_F(SpawnAsk, PrefersInfoOfTheAppToInfoOfTheJob) {
   EXPECT_EQ(asked().wdir, "/infos");
 }
 
-TEST_F(SpawnAsk, HostsComeWithoutTheirSlots) {
+TEST_F(SpawnAsk, OmitsTheSlotsOfHosts) {
   infos.add(PMIX_HOST, "n1,n2:4,,n3:x");
   EXPECT_THAT(asked().hosts, ElementsAre("n1", "n2", "n3:x"));
 }
@@ -146,7 +146,7 @@ TEST_F(SpawnAsk, IgnoresValuesOfAnotherType) {
   EXPECT_THAT(asked().hosts, IsEmpty());
 }
 
-TEST_F(SpawnAsk, OfLessThanNoRanksIsNone) {
+TEST_F(SpawnAsk, RejectsANegativeNumberOfRanks) {
   app.maxprocs = -1;
   EXPECT_FALSE(spawn_ask(nullptr, 0, &app, 1));
 }

@@ -48,7 +48,7 @@ TEST(Fault, ReadsEachKind) {
   EXPECT_EQ(parsed("reset:any@200ms").target.kind, FaultTarget::Kind::link);
 }
 
-TEST(Fault, IsWrittenAsItIsRead) {
+TEST(Fault, RoundTripsAsText) {
   for (const char* const text :
        {"kill:rank=3@10s", "kill:rank=any@1500ms", "kill:agent=fake2@line:/step 50/", "stop:rank=1@5s+2s",
         "cut:fake2@line:/a+b/#3+30s", "slow:fake2=1000000B/s@0s+5s", "full:output@1048576B",
@@ -67,7 +67,7 @@ TEST(Fault, AcceptsDurationsInAllFormats) {
   }
 }
 
-TEST(Fault, RefusesAllElse) {
+TEST(Fault, RejectsOtherText) {
   for (const char* const text : {"",
                                  "kill",
                                  "reset:net=eth1@1s",

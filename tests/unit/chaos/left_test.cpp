@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-/// A job whose agents made files, in a TMPDIR of the test's own.
+/// A job with files of its agents in a TMPDIR of the test.
 class LeftOfAJob : public testing::Test {
  protected:
   LeftOfAJob() {
@@ -47,21 +47,21 @@ class LeftOfAJob : public testing::Test {
   std::vector<std::string> shared;
 };
 
-TEST_F(LeftOfAJob, FilesOfItsAgentsAreNamed) {
+TEST_F(LeftOfAJob, ListsFilesOfItsAgents) {
   const std::string socket = directory + "/dlaunch-" + job + "-0123";
   ASSERT_EQ(::mkfifo(socket.c_str(), S_IRUSR), 0);
   const std::string segment = in_memory("dlaunch-" + job + "_round1-0");
   EXPECT_THAT(left_of(job, std::chrono::seconds(0)), UnorderedElementsAre(socket, segment));
 }
 
-TEST_F(LeftOfAJob, FilesOfAnotherJobAndOfRanksAreNot) {
+TEST_F(LeftOfAJob, OmitsFilesOfOtherJobsAndOfRanks) {
   make(directory + "/dlaunch-" + sys::random_hex(8) + "-0123");
   make(directory + "/checkpoint-" + job);
   in_memory("torch_1_" + job);
   EXPECT_THAT(left_of(job, std::chrono::seconds(0)), IsEmpty());
 }
 
-TEST_F(LeftOfAJob, AProcessIsNamedUntilItHasEnded) {
+TEST_F(LeftOfAJob, ListsAProcessUntilItEnds) {
   const std::string mark = "DLAUNCH_JOB_ID=" + job;
   const pid_t pid = ::fork();
   ASSERT_GE(pid, 0);
@@ -70,7 +70,7 @@ TEST_F(LeftOfAJob, AProcessIsNamedUntilItHasEnded) {
     ::execle("/bin/sleep", "sleep", "1000", nullptr, environment);
     ::_exit(127);
   }
-  while (left_of(job, std::chrono::seconds(0)).empty()) ::usleep(1000);  // it has not come to its exec
+  while (left_of(job, std::chrono::seconds(0)).empty()) ::usleep(1000);  // the child has not executed sleep yet
   EXPECT_THAT(left_of(job, std::chrono::seconds(0)), ElementsAre(HasSubstr("pid " + std::to_string(pid) + " (sleep)")));
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);

@@ -23,7 +23,7 @@ std::vector<size_t> begins(const Schedule& schedule, Time now) {
   return faults;
 }
 
-TEST(Schedule, CountsFromWhenAllRanksRun) {
+TEST(Schedule, StartsTheClockWhenAllRanksRun) {
   Schedule plan = schedule({"kill:rank=0@3s", "kill:rank=1@1s"});
   EXPECT_FALSE(plan.next());
   EXPECT_TRUE(plan.due(kStart + 1h).empty());
@@ -37,9 +37,9 @@ TEST(Schedule, CountsFromWhenAllRanksRun) {
   EXPECT_FALSE(plan.next());
 }
 
-TEST(Schedule, MeetsTheNthLineThatMatches) {
+TEST(Schedule, FiresAtTheNthMatchingLine) {
   Schedule plan = schedule({"kill:rank=0@line:/step \\d+/#2"});
-  plan.line("step 1", kStart);  // before it is known that all ranks run
+  plan.line("step 1", kStart);  // before all ranks are known to run
   plan.round_began(0, kStart);
   plan.line("loss 2", kStart);
   EXPECT_TRUE(plan.due(kStart).empty());
@@ -50,7 +50,7 @@ TEST(Schedule, MeetsTheNthLineThatMatches) {
   EXPECT_TRUE(plan.due(kStart + 2s).empty());
 }
 
-TEST(Schedule, MeetsALineWhateverItsLength) {
+TEST(Schedule, MatchesLinesOfAnyLength) {
   Schedule plan = schedule({"kill:rank=0@line:/(x+x+)+y$/"});
   plan.round_began(0, kStart);
   plan.line(std::string(100'000, 'x'), kStart);
@@ -59,7 +59,7 @@ TEST(Schedule, MeetsALineWhateverItsLength) {
   EXPECT_EQ(plan.due(kStart).size(), 1U);
 }
 
-TEST(Schedule, EndsWhatLasts) {
+TEST(Schedule, EndsAFaultAfterItsDuration) {
   Schedule plan = schedule({"stop:rank=0@1s+2s", "cut:a@1s"});
   plan.round_began(0, kStart);
   plan.begun(0, kStart + 1s);
@@ -72,7 +72,7 @@ TEST(Schedule, EndsWhatLasts) {
   EXPECT_FALSE(plan.next());
 }
 
-TEST(Schedule, TriesInTheNextRoundWhatMetNothing) {
+TEST(Schedule, RetriesAMissedFaultInTheNextRound) {
   Schedule plan = schedule({"kill:rank=0@1s", "kill:rank=0@round=2:1s"});
   plan.round_began(0, kStart);
   plan.missed(0);

@@ -34,7 +34,7 @@ Seen killed_rank(int rank, int code) {
           .rounds = {{job::Cause::rank_failed, rank, "rank " + std::to_string(rank)}}};
 }
 
-TEST(Verdict, HoldsWhereTheInjectedRankIsNamed) {
+TEST(Verdict, SucceedsIfTheInjectedRankIsReported) {
   EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(3, 137)), IsEmpty());
   EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(2, 137)), ElementsAre(HasSubstr("expected rank 3")));
   EXPECT_THAT(broken({fired("kill:rank=3@1s")}, killed_rank(3, 1)), ElementsAre(HasSubstr("expected 137")));
@@ -43,7 +43,7 @@ TEST(Verdict, HoldsWhereTheInjectedRankIsNamed) {
   EXPECT_THAT(broken({fired("kill:rank=3@1s")}, other), ElementsAre(HasSubstr("the exit code is 1")));
 }
 
-TEST(Verdict, HoldsForARecovery) {
+TEST(Verdict, SucceedsAfterARecovery) {
   const Seen seen{.exit_code = 0,
                   .recorded_code = 0,
                   .rounds = {{job::Cause::host_lost, {}, "fake2: its agent was lost"}, {job::Cause::success}},
@@ -54,7 +54,7 @@ TEST(Verdict, HoldsForARecovery) {
   EXPECT_THAT(broken({fired("stop:rank=0@1s+2s"), fired("kill:agent=fake2@1s")}, seen), IsEmpty());
 }
 
-TEST(Verdict, TheFirstFaultOfARoundIsItsCause) {
+TEST(Verdict, ExpectsTheFirstFaultOfARoundAsCause) {
   EXPECT_THAT(broken({fired("kill:rank=1@2s", 0, 2), fired("kill:rank=3@1s", 0, 1)}, killed_rank(3, 137)), IsEmpty());
   EXPECT_THAT(broken({fired("kill:rank=1@1s", 0, 1), fired("kill:rank=3@2s", 0, 2)}, killed_rank(3, 137)),
               ElementsAre(HasSubstr("expected rank 1")));
@@ -73,12 +73,12 @@ TEST(Verdict, ReportsMissedFaultsAndLeftovers) {
   EXPECT_THAT(broken({}, rounds), ElementsAre(HasSubstr("3 rounds with --restarts 1")));
 }
 
-TEST(Verdict, ALauncherThatWasKilledHasNoRecord) {
+TEST(Verdict, ExpectsNoRecordOfAKilledLauncher) {
   EXPECT_THAT(broken({fired("kill:launcher@1s")}, {.exit_code = 137}), IsEmpty());
   EXPECT_THAT(broken({fired("kill:launcher@1s")}, {.exit_code = 0}), ElementsAre(HasSubstr("expected 137")));
 }
 
-TEST(Verdict, TheLossOfASpareHostEndsNothing) {
+TEST(Verdict, ExpectsSuccessAfterTheLossOfASpareHost) {
   Injection spare = fired("kill:agent=fake3@1s");
   spare.without_ranks = true;
   EXPECT_THAT(broken({spare}, {.exit_code = 0, .recorded_code = 0, .rounds = {{job::Cause::success}}}), IsEmpty());
@@ -95,11 +95,11 @@ TEST(Verdict, ASignalBetweenTwoRoundsEndsTheJob) {
   EXPECT_THAT(broken({fired("signal:TERM:launcher@1s", 0)}, other), ElementsAre(HasSubstr("expected the signal")));
 }
 
-TEST(Verdict, RefusesExpectationsThatItDoesNotKnow) {
+TEST(Verdict, RejectsUnknownExpectations) {
   for (const char* const text : {"", "restarts", "colour=1", "code=0,,first=1"}) EXPECT_FALSE(parse_expectations(text));
 }
 
-TEST(Results, GiveBackThePlan) {
+TEST(Results, RoundTripThePlan) {
   Results results{.seed = 7, .injections = {fired("kill:rank=3@10s"), fired("cut:fake2@line:/a\"<b/+5s")}};
   results.checks = {{"one", ""}, {"two", "a < b & \"c\""}};
   const auto plan = read_plan(to_json(results), "plan");

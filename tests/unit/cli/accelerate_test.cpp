@@ -16,7 +16,7 @@ constexpr const char* kDefaults = "--ignore-resource-manager --oversubscribe --g
 constexpr const char* kUsual =
     " -x ACCELERATE_MIXED_PRECISION=no -x ACCELERATE_DYNAMO_BACKEND=NO -x ACCELERATE_DYNAMO_MODE=default"
     " -x ACCELERATE_DYNAMO_USE_FULLGRAPH=False -x ACCELERATE_DYNAMO_USE_DYNAMIC=False"
-    " -x ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION=False";
+    " -x ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION=False";  // words:ok: sample of a command
 constexpr const char* kOnTorch = " -x OMP_NUM_THREADS=1 python3 -u ";
 constexpr const char* kAlone = " -x ACCELERATE_USE_CPU=False -x OMP_NUM_THREADS=1 ";
 

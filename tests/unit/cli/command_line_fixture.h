@@ -71,7 +71,7 @@ inline std::vector<Words> programs(const Options& options) {
   return all;
 }
 
-/// NAME=VALUE of each setting, or NAME where the value is the environment's.
+/// NAME=VALUE of each setting. NAME only, if the value comes from the environment.
 inline Words variables(const plan::AppRequest& app) {
   Words all;
   for (const plan::EnvSetting& setting : app.env)

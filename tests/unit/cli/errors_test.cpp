@@ -1,4 +1,4 @@
-// What is refused, and that the error says where, what, why and what to do.
+// Rejected command lines: the error has the option or file, the reason and a remedy.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
@@ -16,7 +16,7 @@ void PrintTo(const Refusal& refusal, std::ostream* out) { print_words(refusal.ar
 
 class Refused : public testing::TestWithParam<Refusal> {};
 
-TEST_P(Refused, SaysWhy) {
+TEST_P(Refused, HasMessage) {
   const std::string error = CommandLineFixture{}.error(GetParam().args);
   EXPECT_THAT(error, testing::StartsWith("dlaunch: ")) << testing::PrintToString(GetParam().args);
   for (const std::string& word : GetParam().words) EXPECT_THAT(error, HasSubstr(word));
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-H", "a", "a", ":", "-H", "-b", "p"}, {"-H: invalid host name \"-b\""}},
         Refusal{{"--ranks", "0", "--output-filename", "d:nocopy", "p"}, {"--ranks", ":nocopy"}}));
 
-TEST(Errors, NeverHoldAVariablesValue) {
+TEST(Errors, OmitValuesOfVariables) {
   CommandLineFixture fixture;
   fixture.files["/cwd/e"] = "A=1\nexport B=hunter2\n";
   fixture.files["/cwd/e2"] = "hunter2\n";
@@ -145,13 +145,13 @@ TEST(Errors, NeverHoldAVariablesValue) {
   }
 }
 
-TEST(Errors, OfVariablesSayWhatToWrite) {
+TEST(Errors, OfVariablesHaveAHint) {
   EXPECT_THAT(CommandLineFixture{}.error({"-x", "A,B", "p"}), HasSubstr("one variable per -x"));
   EXPECT_THAT(CommandLineFixture{}.error({"-x", "A*B", "p"}), HasSubstr("'PREFIX_*'"));
   EXPECT_THAT(CommandLineFixture{}.error({"-x", "", "p"}), HasSubstr("missing variable name"));
 }
 
-TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
+TEST(Errors, OfHostfilesAndRankfilesHaveLineAndColumn) {
   CommandLineFixture fixture;
   fixture.files["/cwd/h"] = "a slots=2\nb slot=3\n";
   EXPECT_THAT(fixture.error({"--hostfile", "h", "p"}), HasSubstr("dlaunch: h:2:3: unknown key \"slot\""));
@@ -164,7 +164,7 @@ TEST(Errors, OfHostfilesAndRankfilesNameThePlace) {
   EXPECT_THAT(fixture.error({"--rankfile", "r", "-N", "1", "p"}), HasSubstr("--rankfile conflicts with"));
 }
 
-TEST(Errors, OfEnvFilesNameTheLine) {
+TEST(Errors, OfEnvFilesHaveTheLine) {
   CommandLineFixture fixture;
   fixture.files["/cwd/e"] = "A=1\n\nnot a line\n";
   EXPECT_THAT(fixture.error({"--env-file", "e", "p"}), HasSubstr("e:3: invalid line: expected NAME=VALUE"));
@@ -177,7 +177,7 @@ TEST(Errors, OfEnvFilesNameTheLine) {
   EXPECT_THAT(fixture.error({"--env-file", "missing", "p"}), HasSubstr("cannot read /cwd/missing"));
 }
 
-TEST(Errors, ARelativePathNeedsADirectory) {
+TEST(Errors, RelativePathRequiresAWorkingDirectory) {
   CommandLineFixture fixture;
   fixture.cwd = "";
   EXPECT_THAT(fixture.error({"--wdir", "d", "p"}), HasSubstr("working directory was removed"));

@@ -1,4 +1,4 @@
-// --rank-table FILE: what a table makes of the options.
+// --rank-table FILE: the options that follow from a table.
 #include "cli/follow_rank_table.h"
 
 #include "command_line_fixture.h"
@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Version 1.0; each server has so many devices from `first` on.
+/// A table of version 1.0. Each server has `devices` devices, numbered from `first`.
 std::string table_of(const std::vector<std::string>& servers, int devices, int first = 0) {
   std::string list;
   int rank = 0;
@@ -54,7 +54,7 @@ class RankTable : public testing::Test {
   std::vector<std::pair<std::string, std::string>> same;
 };
 
-TEST_F(RankTable, HostsRanksAndDevicesAreTheTables) {
+TEST_F(RankTable, SetsHostsRanksAndDevices) {
   table(table_of({"10.0.0.1"}, 4, 4));
   const auto notes = follow({});
   ASSERT_TRUE(notes) << to_text(notes.error());
@@ -68,7 +68,7 @@ TEST_F(RankTable, HostsRanksAndDevicesAreTheTables) {
   EXPECT_TRUE(options.request.rank_table);
 }
 
-TEST_F(RankTable, AListSaysHowToReachThem) {
+TEST_F(RankTable, HostListSetsConnectionOptions) {
   table(table_of({"10.0.0.1", "10.0.0.2"}, 8));
   fixture.files["/cwd/hosts"] = "b port=22 slots=8\na port=2222 wdir=/w\n";
   same = {{"a", "10.0.0.1"}, {"b", "10.0.0.2"}};
@@ -83,7 +83,7 @@ TEST_F(RankTable, AListSaysHowToReachThem) {
   EXPECT_THAT(options.hosts.hostfile, IsEmpty());
 }
 
-TEST_F(RankTable, OneHostAndOneServerNeedNotMatch) {
+TEST_F(RankTable, AcceptsAnotherNameOfASingleHost) {
   table(table_of({"10.0.0.1"}, 8));
   const auto notes = follow({"-H", "a"});
   ASSERT_TRUE(notes);
@@ -92,7 +92,7 @@ TEST_F(RankTable, OneHostAndOneServerNeedNotMatch) {
   ASSERT_TRUE(follow({"-H", "10.0.0.1:8"}));
 }
 
-TEST_F(RankTable, HostIpIsHowAServerIsReached) {
+TEST_F(RankTable, ConnectsToTheHostIpOfAServer) {
   std::string text = table_of({"server-1"}, 1);
   table(text.replace(text.find("\"device\""), 0, "\"host_ip\":\"10.0.0.7\","));
   ASSERT_TRUE(follow({}));
@@ -100,7 +100,7 @@ TEST_F(RankTable, HostIpIsHowAServerIsReached) {
   EXPECT_THAT(follow({"-H", "server-1"}).value(), IsEmpty());
 }
 
-TEST_F(RankTable, WhatDisagreesIsRefused) {
+TEST_F(RankTable, RejectsContradictingOptions) {
   table(table_of({"10.0.0.1", "10.0.0.2"}, 8));
   EXPECT_THAT(error({"-H", "10.0.0.1"}), HasSubstr("missing host \"10.0.0.2\" of t.json"));
   EXPECT_THAT(error({"-H", "10.0.0.1,10.0.0.2,c"}), HasSubstr("unknown host \"c\": t.json has "));
@@ -112,7 +112,7 @@ TEST_F(RankTable, WhatDisagreesIsRefused) {
   EXPECT_EQ(error({"-H", "10.0.0.2,10.0.0.1"}), "");
 }
 
-TEST_F(RankTable, WhatPlacesRanksTooIsRefused) {
+TEST_F(RankTable, RejectsPlacementOptions) {
   table(table_of({"10.0.0.1"}, 8));
   fixture.files["/cwd/ranks"] = "rank 0=a\n";
   for (const Words& words : std::vector<Words>{{"--devices", "0-3"},
@@ -127,7 +127,7 @@ TEST_F(RankTable, WhatPlacesRanksTooIsRefused) {
   }
 }
 
-TEST_F(RankTable, IsStrongerThanVariablesAndMpirunsDefaults) {
+TEST_F(RankTable, OverridesVariablesAndDefaultsOfMpirun) {
   table(table_of({"10.0.0.1"}, 4));
   fixture.environment = {"DLAUNCH_FAKE_DEVICES=8", "DLAUNCH_MAP_BY=node"};
   EXPECT_EQ(error({}), "");
@@ -140,7 +140,7 @@ TEST_F(RankTable, IsStrongerThanVariablesAndMpirunsDefaults) {
   EXPECT_THAT(options.request.frameworks, IsEmpty()) << "MindSpore would take its device from Open MPI's variables";
 }
 
-TEST_F(RankTable, ABrokenTableIsRefusedWithItsPlace) {
+TEST_F(RankTable, RejectsAMalformedTableWithItsPosition) {
   table(table_of({"10.0.0.1"}, 3));
   EXPECT_THAT(error({}), HasSubstr("t.json:1:"));
   EXPECT_THAT(error({}), HasSubstr("dlaunch ranktable check t.json"));
@@ -154,7 +154,7 @@ TEST_F(RankTable, ABrokenTableIsRefusedWithItsPlace) {
   EXPECT_THAT(to_text(follow_rank_table(options, {}).error()), HasSubstr("expected the ending .json"));
 }
 
-TEST_F(RankTable, Version2NamesNoHosts) {
+TEST_F(RankTable, Version2RequiresAHostList) {
   const auto rank = [](int id, int device, const char* server) {
     return R"({"rank_id":)" + std::to_string(id) + R"(,"local_id":)" + std::to_string(device) + R"(,"device_id":)" +
            std::to_string(device) + R"(,"level_list":[{"net_layer":0,"net_instance_id":")" + server +
@@ -170,7 +170,7 @@ TEST_F(RankTable, Version2NamesNoHosts) {
   EXPECT_THAT(places(), ElementsAre("0 localhost"));
 }
 
-TEST_F(RankTable, OptionsOfIt) {
+TEST_F(RankTable, ParsesItsOptions) {
   EXPECT_TRUE(fixture.options({"--rank-table", "auto", "prog"}).rank_table->automatic);
   EXPECT_THAT(fixture.error({"--rank-table", "gone.json", "prog"}), HasSubstr("/cwd/gone.json"));
   EXPECT_THAT(fixture.error({"--product", "911", "prog"}), HasSubstr("910"));

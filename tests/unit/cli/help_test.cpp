@@ -24,7 +24,7 @@ void expect_fits(const std::string& text, size_t columns = kHelpWidth) {
   for (const TextLine& line : lines_of(text, "")) EXPECT_LE(line.text.size(), columns) << line.text;
 }
 
-std::string joined(const std::string& text) {  // one space for each run of spaces and newlines
+std::string joined(const std::string& text) {  // replaces each run of spaces and newlines by one space
   std::string out;
   for (const char c : text) {
     const bool space = c == ' ' || c == '\n';

@@ -64,7 +64,7 @@ struct RefusedLine {
 
 inline void PrintTo(const RefusedLine& line, std::ostream* out) { print_words(line.args, *out); }
 
-/// Checks that the page contains the table of the launcher's rows. With DLAUNCH_UPDATE_GOLDEN set, replaces the table
+/// Checks that the page contains the table of the launcher's rows. If DLAUNCH_UPDATE_GOLDEN is set, replaces the table
 /// of the page, from the header row to the next empty line.
 inline void expect_table_in(const std::string& page, const LauncherSpec& launcher) {
   const std::string path = std::string(DLAUNCH_DOCS "/") + page;

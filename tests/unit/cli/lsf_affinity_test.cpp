@@ -1,4 +1,4 @@
-// Ranks of a job in LSF go where its affinity file says, unless the line says otherwise.
+// Ranks of an LSF job run on the CPUs of its affinity file, unless an option overrides the file.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
@@ -26,7 +26,7 @@ class LsfAffinity : public testing::Test {
   CommandLineFixture fixture;
 };
 
-TEST_F(LsfAffinity, EachRankHasItsLine) {
+TEST_F(LsfAffinity, BindsEachRankToItsLine) {
   EXPECT_THAT(places({"x"}), ElementsAre("0=a p0-1", "1=a p2-3", "2=b p0-1"));
   EXPECT_THAT(places({"-n", "2", "x"}), ElementsAre("0=a p0-1", "1=a p2-3"));
   EXPECT_THAT(places({"-n", "1", "x", ":", "-n", "1", "y"}), ElementsAre("0=a p0-1", "1=a p2-3"));
@@ -35,7 +35,7 @@ TEST_F(LsfAffinity, EachRankHasItsLine) {
   EXPECT_FALSE(fixture.options({"x"}).request.bind_by_count);
 }
 
-TEST_F(LsfAffinity, TheLineComesBeforeIt) {
+TEST_F(LsfAffinity, OptionsOverrideTheFile) {
   for (const Words& args : {Words{"-N", "1"}, Words{"--bind-to", "none"}, Words{"--map-by", "node"}, Words{"-H", "c:2"},
                             Words{"--hostfile", "h"}, Words{"--cpu-list", "0"}, Words{"--ignore-resource-manager"},
                             Words{"--restarts", "1"}}) {
@@ -45,18 +45,18 @@ TEST_F(LsfAffinity, TheLineComesBeforeIt) {
   }
 }
 
-TEST_F(LsfAffinity, MoreRanksThanLinesAreNotBound) {
+TEST_F(LsfAffinity, DoesNotBindMoreRanksThanLines) {
   EXPECT_THAT(places({"-n", "4", "x"}), IsEmpty());
   EXPECT_THAT(fixture.options({"-n", "4", "x"}).notes, ElementsAre(HasSubstr("LSB_AFFINITY_HOSTFILE")));
 }
 
-TEST_F(LsfAffinity, AFileThatCannotBeReadIsAnError) {
+TEST_F(LsfAffinity, RejectsAnUnreadableFile) {
   fixture.files.erase("/affinity");
   EXPECT_THAT(fixture.error({"x"}), HasSubstr("LSB_AFFINITY_HOSTFILE: cannot read "));
   EXPECT_THAT(places({"--ignore-resource-manager", "x"}), IsEmpty());
 }
 
-TEST_F(LsfAffinity, OtherManagersHaveNone) {
+TEST_F(LsfAffinity, IgnoresTheFileOutsideLsf) {
   fixture.environment = {"SLURM_JOB_ID=1", "SLURM_JOB_NODELIST=a", "LSB_AFFINITY_HOSTFILE=/affinity"};
   EXPECT_THAT(places({"x"}), IsEmpty());
 }

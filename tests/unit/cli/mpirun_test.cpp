@@ -349,7 +349,7 @@ constexpr std::string_view kTheirs =
     "prepend-pattern "
     "outfile-pattern errfile-pattern nameserver disable-auto-cleanup disable-hostname-propagation order-nodes "
     "localhost "
-    "usize pmi-port skip-launch-node gpus-per-proc output-from";
+    "usize pmi-port skip-launch-node gpus-per-proc output-from";  // words:ok: option names
 
 TEST(OpenMpi, KnowsOrRejectsEveryOption) {
   for (const std::string& name : split(kTheirs, ' ')) {

@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TextLine{{}, verbosity(0)}, TextLine{{"-v"}, verbosity(1)}, TextLine{{"-vv"}, verbosity(2)},
                     TextLine{{"--verbose", "-v"}, verbosity(2)}, TextLine{{"-vv", "-v"}, verbosity(3)}));
 
-TEST(Options, ReadTheFilesThatTheyName) {
+TEST(Options, ReadTheirFiles) {
   CommandLineFixture fixture;
   fixture.files["/cwd/h"] = "a slots=2\n";
   fixture.files["/cwd/r"] = "rank 0=a\n";
@@ -190,7 +190,7 @@ TEST(Options, ReadTheFilesThatTheyName) {
   EXPECT_THAT(fixture.error({"--default-hostfile", "none", "prog"}), testing::HasSubstr("none"));
 }
 
-TEST(Options, HandOnTheContext) {
+TEST(Options, PassEnvironmentAndDirectoryToTheRequest) {
   const Options options =
       CommandLineFixture{.environment = {"A=1", "B=x=y"}, .cwd = "/w", .files = {}, .program_name = "dlaunch"}.options(
           {"prog"});
@@ -198,7 +198,7 @@ TEST(Options, HandOnTheContext) {
   EXPECT_EQ(options.request.cwd, "/w");
 }
 
-TEST(Options, OfEachRowAreReachable) {
+TEST(Options, AreReachableForEachRow) {
   for (const OptionSpec& spec : option_table()) {
     const bool leads_somewhere = spec.set_job || spec.set_program || spec.takes == Arity::show;
     EXPECT_TRUE(leads_somewhere) << spec.name();

@@ -1,4 +1,4 @@
-// Defaults from the config file and DLAUNCH_* variables, who wins, and what --show-config says of it.
+// Defaults from the configuration file and DLAUNCH_* variables, their precedence, and the output of --show-config.
 #include <nlohmann/json.hpp>
 
 #include "command_line_fixture.h"
@@ -23,7 +23,7 @@ CommandLineFixture with_config(const std::string& text) {
   return fixture;
 }
 
-TEST(Preferences, TheCommandLineBeatsTheVariableBeatsTheFile) {
+TEST(Preferences, PrecedenceIsCommandLineThenVariableThenFile) {
   CommandLineFixture fixture = with_config("grace = 1\non-failure = \"continue\"\n");
   EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(1000));
   fixture.environment.push_back("DLAUNCH_GRACE=2");
@@ -32,7 +32,7 @@ TEST(Preferences, TheCommandLineBeatsTheVariableBeatsTheFile) {
   EXPECT_FALSE(fixture.options({"p"}).policy.abort_on_failure);
 }
 
-TEST(Preferences, FlagsMayBeUnset) {
+TEST(Preferences, FlagsMayBeFalse) {
   CommandLineFixture fixture = with_config("oversubscribe = true\nlabel = true\nverbose = 2\n");
   EXPECT_TRUE(fixture.options({"p"}).request.oversubscribe);
   EXPECT_EQ(fixture.options({"p"}).output.label, output::kDefaultLabel);
@@ -44,7 +44,7 @@ TEST(Preferences, FlagsMayBeUnset) {
   EXPECT_EQ(fixture.options({"p"}).output.label, std::nullopt);
 }
 
-TEST(Preferences, TheFileIsReadAsToml) {
+TEST(Preferences, ReadsTheFileAsToml) {
   const CommandLineFixture fixture = with_config(
       "# comment\r\n"
       "  grace = 2.5  # seconds\r\n"
@@ -58,7 +58,7 @@ TEST(Preferences, TheFileIsReadAsToml) {
   EXPECT_TRUE(options.output.pty);
 }
 
-TEST(Preferences, WordsAndNumbersThatTomlHasNotMayStandWithoutQuotes) {
+TEST(Preferences, AcceptsUnquotedWordsAndNumbers) {
   const Options options = with_config("color = never # c\nverbose = 01\non-failure = continue").options({"p"});
   EXPECT_EQ(options.output.color, output::Color::never);
   EXPECT_EQ(options.verbosity, 1);
@@ -75,7 +75,7 @@ void PrintTo(const BadConfig& config, std::ostream* out) { print_words({config.t
 
 class BadConfigFile : public testing::TestWithParam<BadConfig> {};
 
-TEST_P(BadConfigFile, IsAnErrorWithItsLine) {
+TEST_P(BadConfigFile, ErrorHasTheLine) {
   const std::string error = with_config(GetParam().text).error({"p"});
   EXPECT_THAT(error, HasSubstr(std::string(kStandardFile) + ":" + GetParam().where));
   EXPECT_THAT(error, HasSubstr(GetParam().what));
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"grace = [1]", "1: ", "invalid value: expected"}, BadConfig{"pty.x = 1", "1: ", "tables"},
         BadConfig{"color = never\ngrac = 1", "2: ", "use grace"}, BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
 
-TEST(Preferences, TheFileIsFoundByXdgHomeOptionOrVariable) {
+TEST(Preferences, FindsTheFileByXdgHomeOptionOrVariable) {
   CommandLineFixture fixture;
   fixture.files["/xdg/dlaunch/config.toml"] = "grace = 1";
   fixture.files["/cwd/mine"] = "grace = 2";
@@ -114,14 +114,14 @@ TEST(Preferences, TheFileIsFoundByXdgHomeOptionOrVariable) {
   EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(5000));
 }
 
-TEST(Preferences, ANamedFileMustBeThere) {
+TEST(Preferences, ExplicitFileMustExist) {
   EXPECT_THAT(CommandLineFixture{}.error({"--config", "none", "p"}), HasSubstr("cannot read /cwd/none"));
   CommandLineFixture fixture;
   fixture.environment = {"DLAUNCH_CONFIG=/none"};
   EXPECT_THAT(fixture.error({"p"}), HasSubstr("cannot read /none"));
 }
 
-TEST(Preferences, ARanksIdentityIsNeverAnOption) {
+TEST(Preferences, IgnoresIdentityVariablesOfRanks) {
   CommandLineFixture fixture;
   for (const char* name : {"RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "NODE_RANK", "NUM_NODES", "HOST", "DEVICE",
                            "JOB_ID", "WORLD", "ROUND", "ATTEMPT"}) {
@@ -132,7 +132,7 @@ TEST(Preferences, ARanksIdentityIsNeverAnOption) {
   EXPECT_THAT(fixture.text({"--show-config"}), Not(HasSubstr("ignored")));
 }
 
-TEST(Preferences, AnAttemptIsANumber) {
+TEST(Preferences, AttemptMustBeANumber) {
   CommandLineFixture fixture;
   fixture.environment = {"DLAUNCH_ATTEMPT="};
   EXPECT_THAT(fixture.options({"p"}).notes, IsEmpty());
@@ -140,7 +140,7 @@ TEST(Preferences, AnAttemptIsANumber) {
   EXPECT_THAT(fixture.error({"p"}), HasSubstr("DLAUNCH_ATTEMPT: invalid attempt number: expected 0"));
 }
 
-TEST(Preferences, OtherVariablesAreToldAndListed) {
+TEST(Preferences, ReportsAndListsUnknownVariables) {
   CommandLineFixture fixture;
   fixture.environment = {"DLAUNCH_FOO=hunter2", "DLAUNCH_DRY_RNU=1",    "DLAUNCH_GRACE=",  "DLAUNCH_grace=1x",
                          "DLAUNCH_GRCE=4",      "DLAUNCH_MACHINEFILE=", "DLAUNCH_ON_FAIL="};
@@ -158,7 +158,7 @@ TEST(Preferences, OtherVariablesAreToldAndListed) {
                           HasSubstr("unknown variable \"DLAUNCH_DRY_RNU\""), Not(HasSubstr("hunter2"))));
 }
 
-TEST(Preferences, AVariablePlansAJobThatNothingElseStarts) {
+TEST(Preferences, DryRunVariableAppliesToEveryLauncher) {
   for (const char* name : {"dlaunch", "mpirun", "mpiexec.hydra"}) {
     CommandLineFixture fixture;
     fixture.program_name = name;
@@ -179,7 +179,7 @@ TEST(Preferences, AVariablePlansAJobThatNothingElseStarts) {
   EXPECT_THAT(fixture.error({"p"}), HasSubstr("not supported: key \"dry-run\""));
 }
 
-TEST(Preferences, ABadVariableIsNamed) {
+TEST(Preferences, ErrorHasTheVariableName) {
   CommandLineFixture fixture;
   fixture.environment = {"DLAUNCH_GRACE=x"};
   EXPECT_THAT(fixture.error({"p"}), HasSubstr("DLAUNCH_GRACE: invalid duration \"x\""));
@@ -187,7 +187,7 @@ TEST(Preferences, ABadVariableIsNamed) {
   EXPECT_THAT(fixture.error({"p"}), HasSubstr("DLAUNCH_PTY: invalid value \"x\": expected true or false"));
 }
 
-TEST(Preferences, NoColorHoldsUnlessColorIsGiven) {
+TEST(Preferences, NoColorAppliesUnlessColorIsSet) {
   CommandLineFixture fixture;
   fixture.environment = {"NO_COLOR=1"};
   EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::never);
@@ -199,7 +199,7 @@ TEST(Preferences, NoColorHoldsUnlessColorIsGiven) {
   EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::automatic);
 }
 
-TEST(Preferences, YieldWhenTheCommandLineContradictsThem) {
+TEST(Preferences, CommandLineOverridesConflictingPreferences) {
   CommandLineFixture fixture = with_config("label = true\nmap-by = \"socket\"\n");
   EXPECT_EQ(fixture.options({"--raw", "p"}).output.label, std::nullopt);
   EXPECT_TRUE(fixture.options({"--tag-output", "p"}).output.tag);
@@ -210,7 +210,7 @@ TEST(Preferences, YieldWhenTheCommandLineContradictsThem) {
               AllOf(HasSubstr("config.toml:1"), HasSubstr("config.toml:2")));
 }
 
-TEST(Preferences, TheCommandLineTurnsOffWhatTheyTurnedOn) {
+TEST(Preferences, CommandLineTurnsFlagsOff) {
   CommandLineFixture fixture = with_config("label = true\npty = true\n");
   fixture.environment.emplace_back("DLAUNCH_OVERSUBSCRIBE=1");
   const Options on = fixture.options({"--label=true", "--pty=true", "p"});
@@ -222,7 +222,7 @@ TEST(Preferences, TheCommandLineTurnsOffWhatTheyTurnedOn) {
   EXPECT_FALSE(off.request.oversubscribe);
 }
 
-TEST(ShowConfig, SaysWhereEachValueIsFrom) {
+TEST(ShowConfig, PrintsTheSourceOfEachValue) {
   CommandLineFixture fixture = with_config("grace = 1\ntimeout = 60");
   fixture.environment.push_back("DLAUNCH_ON_FAILURE=continue");
   const std::string text = fixture.text({"--show-config", "-x", "SECRET=hunter2", "--label", "--timeout", "9", "p"});
@@ -234,7 +234,7 @@ TEST(ShowConfig, SaysWhereEachValueIsFrom) {
                           ContainsRegex("bind-to +none +default\n"), Not(HasSubstr("hunter2"))));
 }
 
-TEST(ShowConfig, IsJsonToo) {
+TEST(ShowConfig, PrintsJson) {
   CommandLineFixture fixture = with_config("grace = 1");
   fixture.environment.push_back("DLAUNCH_X_Y=1");
   const auto json = nlohmann::json::parse(fixture.text({"--show-config", "--format", "json", "--label=\xff"}));
@@ -250,7 +250,7 @@ TEST(ShowConfig, IsJsonToo) {
   EXPECT_EQ(found, 1);
 }
 
-TEST(ShowConfig, StillRefusesABadCommandLine) {
+TEST(ShowConfig, RejectsAnInvalidCommandLine) {
   EXPECT_THAT(CommandLineFixture{}.error({"--show-config", "--grace", "x"}), HasSubstr("--grace"));
   EXPECT_THAT(CommandLineFixture{}.error({"--show-config", "--format", "jsonl"}), HasSubstr("--show-config"));
 }

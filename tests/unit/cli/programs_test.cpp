@@ -1,4 +1,4 @@
-// Where programs begin and end, what each gets, and that their words arrive untouched.
+// The words of each program on the command line: boundaries, options, and unchanged arguments.
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
@@ -8,7 +8,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Program, KeepsItsWordsByteForByte) {
+TEST(Program, KeepsItsArgumentsByteForByte) {
   const Words words{"prog", "", "two words", "--", "-x", "--help", "-n", "3", "$HOME*\\'\"", "\n", "\xff\x01", "a=b"};
   Words args{"-n", "2"};
   args.insert(args.end(), words.begin(), words.end());
@@ -27,7 +27,7 @@ TEST(Program, NameMayBeAnyWordExceptOptionsAndSubcommands) {
   }
 }
 
-TEST(Program, IsNeededWithAUsageLine) {
+TEST(Program, IsRequiredWithAUsageLine) {
   for (const Words& args : {Words{}, Words{"-n", "2"}, Words{"--"}, Words{":"}, Words{":", ":"}, Words{"--label"}}) {
     EXPECT_THAT(CommandLineFixture{}.error(args),
                 testing::AllOf(HasSubstr("dlaunch: missing program\n"), HasSubstr("run dlaunch [options] program")))
@@ -69,7 +69,7 @@ TEST(Groups, MayHaveHostsOfTheirOwn) {
   EXPECT_THAT(hosts, ElementsAre("a0", "b0", "c1", "a1", "b2"));
 }
 
-TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
+TEST(Groups, HaveTheirOwnRanksAndTheEnvironmentOfTheFirst) {
   CommandLineFixture fixture;
   fixture.files["/cwd/e"] = "F=1\n";
   const auto apps = fixture
@@ -88,14 +88,14 @@ TEST(Groups, HaveTheirOwnRanksAndShareTheFirstOnesEnvironment) {
   EXPECT_EQ(apps[2].wdir, "/e");
 }
 
-TEST(Groups, RefuseTheJobsOptionsAfterTheFirst) {
+TEST(Groups, RejectJobOptionsAfterTheFirst) {
   for (const Words& args :
        {Words{"a", ":", "--timeout", "3", "b"}, Words{"a", ":", "-v", "b"}, Words{"a", ":", "--app", "f"}}) {
     EXPECT_THAT(CommandLineFixture{}.error(args), HasSubstr("before the first program"));
   }
 }
 
-TEST(Groups, NeedAProgramOnceTheyHaveOptions) {
+TEST(Groups, RequireAProgramAfterOptions) {
   EXPECT_THAT(CommandLineFixture{}.error({"a", ":", "-n", "2"}), HasSubstr("missing program after -n"));
   EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", ":", "b"}), HasSubstr("missing program after -n"));
 }
@@ -108,12 +108,12 @@ TEST(Variables, AddUpInOrder) {
   EXPECT_THAT(variables(apps.front()), ElementsAre("V", "W=x=y", "A=1", "B= a = b ", "C=", "P_*", "E="));
 }
 
-TEST(Variables, KeepOddBytes) {
+TEST(Variables, KeepUnusualBytes) {
   const auto apps = CommandLineFixture{}.options({"-x", "A=\x01\xff\n'\"", "-x", "BASH_FUNC_f%%", "prog"}).request.apps;
   EXPECT_THAT(variables(apps.front()), ElementsAre("A=\x01\xff\n'\"", "BASH_FUNC_f%%"));
 }
 
-TEST(AppFile, GivesAProgramALine) {
+TEST(AppFile, HasOneProgramPerLine) {
   CommandLineFixture fixture;
   fixture.files["/cwd/apps"] =
       "# the server\r\n"
@@ -142,7 +142,7 @@ void PrintTo(const BadFile& file, std::ostream* out) { print_words({file.text}, 
 
 class BadAppFile : public testing::TestWithParam<BadFile> {};
 
-TEST_P(BadAppFile, IsAnErrorWithItsLine) {
+TEST_P(BadAppFile, ErrorHasTheLine) {
   CommandLineFixture fixture;
   fixture.files["/cwd/apps"] = GetParam().text;
   const std::string error = fixture.error({"--app", "apps"});
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(All, BadAppFile,
                                          BadFile{std::string("a\0b", 3), {"apps", "NUL"}},
                                          BadFile{"# nothing\n", {"apps: missing program"}}));
 
-TEST(AppFile, GoesAlone) {
+TEST(AppFile, ConflictsWithOtherPrograms) {
   CommandLineFixture fixture;
   fixture.files["/cwd/apps"] = "a\n";
   EXPECT_THAT(fixture.error({"--app", "apps", "prog"}), HasSubstr("--app conflicts with a program"));
@@ -171,7 +171,7 @@ TEST(AppFile, GoesAlone) {
   EXPECT_THAT(fixture.error({"--app", ""}), HasSubstr("--app: missing path"));
 }
 
-TEST(ReadWholeFile, TellsMissingFromUnreadable) {
+TEST(ReadWholeFile, DistinguishesMissingFromUnreadable) {
   EXPECT_TRUE(read_whole_file("/nonexistent/x").error().missing);
   const auto directory = read_whole_file("/");
   ASSERT_FALSE(directory);

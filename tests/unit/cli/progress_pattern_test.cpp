@@ -22,32 +22,32 @@ TEST(ProgressPattern, FindsTheNumberOfTheGroup) {
   EXPECT_THAT(found("(?:step|iter) (\\d+)", "iter 7"), Optional(7));
 }
 
-TEST(ProgressPattern, TheLastMatchCounts) { EXPECT_THAT(found("step (\\d+)", "step 1, step 2; step x"), Optional(2)); }
+TEST(ProgressPattern, UsesTheLastMatch) { EXPECT_THAT(found("step (\\d+)", "step 1, step 2; step x"), Optional(2)); }
 
-TEST(ProgressPattern, WithoutAGroupTheFirstNumberOfTheMatchCounts) {
+TEST(ProgressPattern, WithoutAGroupUsesTheFirstNumberOfTheMatch) {
   EXPECT_THAT(found("step \\d+/\\d+", "step 12/100"), Optional(12));
   EXPECT_THAT(found("\\d+", "7 of 9"), Optional(9));
   EXPECT_THAT(found("done", "done 9"), std::nullopt);
 }
 
-TEST(ProgressPattern, BytesNeedNotBeText) {
+TEST(ProgressPattern, MatchesBytesOutsideUtf8) {
   EXPECT_THAT(found("step (\\d+)", std::string_view("\xff\0 step 3 \xc3", 11)), Optional(3));
   EXPECT_THAT(found("Schritt für (\\d+)", "Schritt für 3"), Optional(3));
 }
 
-TEST(ProgressPattern, ANumberWithoutMeasureIsNone) {
+TEST(ProgressPattern, IgnoresHugeAndNegativeNumbers) {
   EXPECT_THAT(found("step (\\d+)", "step 99999999999999999999999"), std::nullopt);
   EXPECT_THAT(found("step (-?\\d+)", "step 4, step -5"), Optional(4));
   EXPECT_THAT(found("step-\\d+", "step-5"), Optional(5));
   EXPECT_THAT(found("step ([\\d.]+)", "step 12.75"), Optional(12));
 }
 
-TEST(ProgressPattern, WhatMatchesNothingEnds) {
+TEST(ProgressPattern, SearchWithoutAMatchEnds) {
   EXPECT_THAT(found("x*", std::string(4096, 'y')), std::nullopt);
   EXPECT_THAT(found("(a?){30}a{30}(?:b)", std::string(4096, 'a')), std::nullopt);
 }
 
-TEST(ProgressPattern, ALongOneIsShownInPart) {
+TEST(ProgressPattern, ErrorShortensALongPattern) {
   const CommandLineFixture line;
   for (const std::string& pattern : {"(" + std::string(100'000, 'x'), "(?P<" + std::string(100'000, 'x')}) {
     const std::string said = line.error({"--progress", pattern.c_str(), "true"});
@@ -56,7 +56,7 @@ TEST(ProgressPattern, ALongOneIsShownInPart) {
   }
 }
 
-TEST(ProgressPattern, IsCheckedWithTheLine) {
+TEST(ProgressPattern, ErrorsShowThePatternAndTheReason) {
   const CommandLineFixture line;
   EXPECT_THAT(line.error({"--progress", "step (\\d+", "true"}),
               AllOf(HasSubstr("--progress: invalid pattern \"step (\\d+\": "), HasSubstr("missing )"),
@@ -68,7 +68,7 @@ TEST(ProgressPattern, IsCheckedWithTheLine) {
   EXPECT_THAT(line.error({"--progress", "(?=a)", "true"}), HasSubstr("invalid perl operator"));
 }
 
-TEST(ProgressPattern, ReachesTheJob) {
+TEST(ProgressPattern, IsPassedToTheJob) {
   const Options options = CommandLineFixture{}.options({"--progress", "step (\\d+)", "--progress-lag", "7", "true"});
   ASSERT_TRUE(options.progress);
   EXPECT_THAT(options.progress("step 5"), Optional(5));
@@ -79,13 +79,13 @@ TEST(ProgressPattern, ReachesTheJob) {
   EXPECT_EQ(without.stacks_on, 0);
 }
 
-TEST(ProgressPattern, ALagIsOfAPattern) {
+TEST(ProgressPattern, LagRequiresAPattern) {
   const CommandLineFixture line;
   EXPECT_THAT(line.error({"--progress-lag", "7", "true"}), HasSubstr("add --progress 'step (\\d+)'"));
   EXPECT_THAT(line.error({"--progress", "\\d", "--progress-lag", "-1", "true"}), HasSubstr("--progress-lag"));
 }
 
-TEST(StacksOn, IsASignalWithoutAnotherMeaning) {
+TEST(StacksOn, AcceptsUsr1Usr2AndQuit) {
   const CommandLineFixture line;
   EXPECT_EQ(line.options({"--stacks-on", "QUIT", "true"}).stacks_on, SIGQUIT);
   EXPECT_EQ(line.options({"--stacks-on", "SIGUSR1", "true"}).stacks_on, SIGUSR1);
@@ -95,7 +95,7 @@ TEST(StacksOn, IsASignalWithoutAnotherMeaning) {
   }
 }
 
-TEST(StacksOn, DoesNotTakeTheSignalsOfACheckpoint) {
+TEST(StacksOn, ConflictsWithSignalsOfACheckpoint) {
   const CommandLineFixture line;
   EXPECT_THAT(
       line.error({"--checkpoint-signal", "TERM", "--stacks-on", "USR1", "true"}),

@@ -18,7 +18,7 @@ std::string error(const Words& words) {
   return to_text(command.error());
 }
 
-TEST(RanktableArguments, Make) {
+TEST(RanktableArguments, ParseMake) {
   for (const Words& words :
        {Words{"make", "--device_num", "[4,8)", "--server_ip", "10.0.0.1", "--visible_devices", "4,5", "-o", "x.json"},
         Words{"make", "--device-num=[4,8)", "-server-ip=10.0.0.1", "--visible-devices=4,5", "--output=x.json"}}) {
@@ -34,7 +34,7 @@ TEST(RanktableArguments, Make) {
   }
 }
 
-TEST(RanktableArguments, CheckAndMerge) {
+TEST(RanktableArguments, ParseCheckAndMerge) {
   const auto check = parse_ranktable({"check", "a", "--product", "a2", "b"});
   ASSERT_TRUE(check);
   EXPECT_THAT(std::get<RanktableCheck>(*check).files, ElementsAre("a", "b"));
@@ -45,7 +45,7 @@ TEST(RanktableArguments, CheckAndMerge) {
   EXPECT_EQ(std::get<RanktableMerge>(*merge).output, "dir");
 }
 
-TEST(RanktableArguments, Help) {
+TEST(RanktableArguments, PrintHelp) {
   for (const Words& words : {Words{"--help"}, Words{"make", "-h"}, Words{"check", "x", "--help"}}) {
     const auto command = parse_ranktable(words);
     ASSERT_TRUE(command);
@@ -53,7 +53,7 @@ TEST(RanktableArguments, Help) {
   }
 }
 
-TEST(RanktableArguments, HelpIsOfTheCommandThatWasNamed) {
+TEST(RanktableArguments, HelpDescribesTheGivenCommand) {
   const auto of_make = std::get<RanktableHelp>(*parse_ranktable({"make", "--help"})).text;
   EXPECT_THAT(of_make, testing::StartsWith("Usage: dlaunch ranktable make [options]\n"));
   EXPECT_THAT(of_make, HasSubstr("--server_ip IP"));
@@ -67,7 +67,7 @@ TEST(RanktableArguments, EndAtTwoDashes) {
   EXPECT_THAT(std::get<RanktableCheck>(*check).files, ElementsAre("-", "--product"));
 }
 
-TEST(RanktableArguments, Refuse) {
+TEST(RanktableArguments, RejectInvalidArguments) {
   EXPECT_THAT(error({"merge", "f", "--outptu", "x"}), HasSubstr("did you mean --output?"));
   EXPECT_THAT(error({}), HasSubstr("missing command"));
   EXPECT_THAT(error({"chekc"}), HasSubstr("unknown command \"chekc\""));

@@ -7,13 +7,13 @@
 namespace dlaunch::cli {
 namespace {
 
-/// The script's name; "-" when there is none.
+/// The script's name; "-" without a script.
 std::string script(const std::string& line) {
   const auto found = script_of(split(line, ' '));
   return found ? found->name : "-";
 }
 
-TEST(Script, IsTheFirstWordThatIsNoOption) {
+TEST(Script, IsTheFirstWordAfterTheOptions) {
   EXPECT_EQ(script("python3 train.py --epochs 3"), "train.py");
   EXPECT_EQ(script("/opt/venv/bin/python3.11 -u -B ../train.py"), "../train.py");
   EXPECT_EQ(script("pypy3 train.py"), "train.py");
@@ -24,7 +24,7 @@ TEST(Script, IsTheFirstWordThatIsNoOption) {
   EXPECT_EQ(script("python3 -- -odd.py"), "-odd.py");
 }
 
-TEST(Script, ValuesOfOptionsAreNone) {
+TEST(Script, SkipsValuesOfOptions) {
   EXPECT_EQ(script("python3 -W ignore -Xdev -X importtime -uB train.py"), "train.py");
   EXPECT_EQ(script("python3 --check-hash-based-pycs never train.py"), "train.py");
   EXPECT_EQ(script("bash -eo pipefail --rcfile mine +x +o posix job.sh"), "job.sh");
@@ -35,7 +35,7 @@ TEST(Script, ValuesOfOptionsAreNone) {
   EXPECT_EQ(script("lua5.4 -e x=1 job.lua"), "job.lua");
 }
 
-TEST(Script, SomeProgramsAreNoFile) {
+TEST(Script, IsMissingForInlinePrograms) {
   for (const char* line :
        {"python3", "python3 -m torch.distributed.run train.py", "python3 -c pass x.py", "python3 -uc pass x.py",
         "python3 -mpdb x.py", "python3 - x.py", "python3 -V", "bash -lc x", "sh -ec x y", "bash -s x",
@@ -44,7 +44,7 @@ TEST(Script, SomeProgramsAreNoFile) {
   }
 }
 
-TEST(Script, OthersReadNone) {
+TEST(Script, IsMissingForOtherPrograms) {
   EXPECT_EQ(script("./train.py x"), "-");
   EXPECT_EQ(script("my-python x"), "-");
   EXPECT_EQ(script("true x"), "-");
@@ -52,7 +52,7 @@ TEST(Script, OthersReadNone) {
   EXPECT_EQ(script_of({}), std::nullopt);
 }
 
-TEST(Script, SomeShellsLookInThePathToo) {
+TEST(Script, BashSearchesThePath) {
   EXPECT_TRUE(script_of({"bash", "job.sh"})->in_path);
   EXPECT_FALSE(script_of({"dash", "job.sh"})->in_path);
   EXPECT_FALSE(script_of({"python3", "train.py"})->in_path);

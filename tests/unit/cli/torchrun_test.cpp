@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-r=2", "--rdzv-id=a/b", "t.py"},
                  "-N 1 --stderr-file '/tmp/torchelastic_00000000/a_b_00000000/attempt_0/{local_rank}/stderr.log' "
                  "--error-file '/tmp/torchelastic_00000000/a_b_00000000/attempt_0/{local_rank}/error.json' -x "
-                 "TORCHELASTIC_RUN_ID=a/b python3 -u t.py"},
+                 "TORCHELASTIC_RUN_ID=a/b python3 -u t.py"},  // words:ok: sample of a command
         SameLine{{"--local-ranks-filter=0,2", "--nproc-per-node=4", "t.py"}, "-N 4 --local-ranks 0,2 python3 -u t.py"},
         SameLine{{"--virtual-local-rank", "--numa-binding", "node", "t.py"},
                  "-N 1 --visible rank --bind-to device python3 -u t.py"},

@@ -1,4 +1,4 @@
-// A rank that is killed by a signal of its own fault: what the others do is shown before they are ended.
+// A rank killed by a signal of its own fault: the job shows the stacks of the other ranks before it ends them.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -30,7 +30,7 @@ struct Pair {
 const ExitStatus kFault(Signaled{SIGSEGV});
 const Action kAsks(TakeStacks{"rank 1 killed by signal 11 (SIGSEGV)"});
 
-TEST(Fault, StacksOfTheOthersAreTakenAndNotWaitedForLong) {
+TEST(Fault, WaitsAtMostTwoSecondsForStacks) {
   for (const bool answered : {true, false}) {
     Pair pair;
     EXPECT_THAT(pair.ends(1, kFault, 10), ElementsAre(kAsks));
@@ -63,14 +63,14 @@ TEST(Fault, DoesNotWaitForStacksIfARoundMayFollow) {
   EXPECT_THAT(pair.ends(1, kFault, 10), Contains(Action(SignalRanks{SIGTERM})));
 }
 
-TEST(Fault, WithOnFailureContinueTheOthersGoOn) {
+TEST(Fault, RanksContinueWithOnFailureContinue) {
   Policy goes_on;
   goes_on.abort_on_failure = false;
   Pair pair(goes_on);
   EXPECT_THAT(pair.ends(1, kFault, 10), IsEmpty());
 }
 
-TEST(Fault, EventsMeanwhileDoNotChangeTheCause) {
+TEST(Fault, EventsWhileWaitingDoNotChangeTheCause) {
   Policy limited;
   limited.timeout = seconds(11);
   Pair late(limited);
@@ -85,7 +85,7 @@ TEST(Fault, EventsMeanwhileDoNotChangeTheCause) {
   EXPECT_EQ(interrupted.job.outcome().exit_code, 128 + SIGSEGV);
 }
 
-TEST(Fault, JobEndsIfTheOtherRanksEndMeanwhile) {
+TEST(Fault, JobEndsIfTheOtherRanksEndWhileWaiting) {
   for (const ExitStatus& status : {ExitStatus(), ExitStatus(Exited{3}), kFault}) {
     Pair pair;
     pair.ends(1, kFault, 10);

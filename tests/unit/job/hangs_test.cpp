@@ -24,14 +24,14 @@ using Rank = std::function<RankSample(double)>;
 RankSample asleep(double s) {
   return {.stack = 1, .locals = 7, .cpu = milliseconds(static_cast<long>(s * 3)), .io_bytes = 100};
 }
-/// Polls, or computes without a local variable.
+/// Polls, or computes without local variables.
 RankSample spinning(double s) { return {.stack = 2, .locals = 7, .cpu = milliseconds(static_cast<long>(s * 1000))}; }
 RankSample training(double s) {
   RankSample sample = spinning(s);
   sample.locals = static_cast<std::uint64_t>(s * 10);
   return sample;
 }
-/// The parent waits, its child runs a compiler.
+/// The parent waits while its child runs a compiler.
 RankSample compiling(double s) {
   RankSample sample = asleep(s);
   sample.cpu = milliseconds(static_cast<long>(s * 900));
@@ -43,7 +43,7 @@ RankSample polling(double s) {
   sample.polls = true;
   return sample;
 }
-/// Calls MPI again and again, and is seen within a call each time.
+/// Calls MPI repeatedly; every sample is within a call.
 RankSample exchanging(double s) {
   RankSample sample = training(s);
   sample.polls = true;
@@ -137,7 +137,7 @@ TEST(Hangs, ReportsWaitingRanksIfOneRankMoves) {
   }
 }
 
-TEST(Hangs, RanksThatPollInACallThatWaitsForOthersHang) {
+TEST(Hangs, RanksThatPollInABlockingCallHang) {
   const auto told = Script({polling, asleep, polling}).run(0, 1000);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, Kind::hangs);
@@ -165,7 +165,7 @@ TEST(Hangs, StoppedTracedAndStorageRanksDoNotHang) {
   }
 }
 
-TEST(Hangs, ARankThatStopsMovingLaterIsAwaitedForAWholeWindow) {
+TEST(Hangs, WaitsAWholeWindowForARankThatStopsLater) {
   const Rank once = [](double s) { return s < 160 ? training(s) : asleep(0); };
   const auto told = Script({asleep, once}).run(0, 1000);
   ASSERT_EQ(told.size(), 2u);
@@ -227,7 +227,7 @@ struct HungJob {
   std::optional<Job> job;
 };
 
-TEST(HungJob, EndsAsThePolicySays) {
+TEST(HungJob, FollowsThePolicy) {
   EXPECT_TRUE(HungJob(OnHang::report).job->handle(Hung{.detail = "x"}, at(10)).empty());
   for (const auto& [what, again] : {std::pair{OnHang::end, false}, std::pair{OnHang::restart, true}}) {
     HungJob hung(what, true);
@@ -241,7 +241,7 @@ TEST(HungJob, EndsAsThePolicySays) {
   }
 }
 
-TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
+TEST(HungJob, TimeLimitWaitsAtMostTwoSecondsForStacks) {
   for (const bool answered : {true, false}) {
     HungJob hung(OnHang::report);
     hung.job->show_stacks_first();
@@ -254,7 +254,7 @@ TEST(HungJob, TheTimeLimitWaitsForStacksAndNotForLong) {
   }
 }
 
-TEST(HungJob, ARankThatEndsWhileTheTimeIsOutDoesNotChangeThat) {
+TEST(HungJob, RankEndAfterTheTimeLimitDoesNotChangeTheCause) {
   for (const int code : {0, 3}) {
     HungJob hung(OnHang::report);
     hung.job->show_stacks_first();

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::SizeIs;
 
-/// A job of `ranks` on one host (or one host each), told what happens at times in seconds from its start.
+/// A job of `ranks` on one host (or one host per rank). Events have times in seconds from its start.
 class Script {
  public:
   explicit Script(int ranks, Policy policy = {}, bool host_each = false)
@@ -25,7 +25,7 @@ class Script {
   Actions say(const Event& event, double s) { return job.handle(event, at(s)); }
   Actions tick(double s) { return job.tick(at(s)); }
 
-  /// All hosts ready, all ranks started, at 0.
+  /// All hosts are ready and all ranks start at 0.
   void start(int hosts = 1) {
     for (int host = 0; host < hosts; ++host) say(HostReady{host}, 0);
     for (int rank = 0; rank < ranks_; ++rank) say(RankStarted{rank, 100 + rank, 1, ""}, 0);
@@ -87,7 +87,7 @@ TEST(Job, StartsRanksWhenAllHostsAreReady) {
   EXPECT_THAT(s.say(HostReady{0}, 0), ElementsAre(Action(StartRanks{0}), Action(StartRanks{1})));
 }
 
-TEST(Job, AHostThatNeverAnswersEndsTheJobBeforeAnythingStarted) {
+TEST(Job, HostWithoutAnAnswerEndsTheJobBeforeTheStart) {
   Script s(2, {}, true);
   s.say(HostReady{0}, 0);
   EXPECT_THAT(s.say(HostLost{1, "no agent answered within 30 s"}, 30), Contains(Action(FinishHost{0})));
@@ -112,7 +112,7 @@ TEST(Job, ReportsUnusableHostsTogether) {
   EXPECT_EQ(s.job.outcome().exit_code, 125);
 }
 
-TEST(Job, AfterOneLostHostTheOthersHaveADeadline) {
+TEST(Job, SetsADeadlineForTheOtherHostsAfterALoss) {
   Script s(3, {}, true);
   s.say(HostReady{0}, 0);
   s.say(HostLost{1, "refused"}, 1);
@@ -121,7 +121,7 @@ TEST(Job, AfterOneLostHostTheOthersHaveADeadline) {
   EXPECT_EQ(s.job.outcome().lost_hosts[1].why, "no answer yet");
 }
 
-TEST(Job, NoRankIsGivenUpWhileItsHostStillDeliversOutput) {
+TEST(Job, KeepsWaitingWhileAHostDeliversOutput) {
   Script s(1);
   s.start();
   s.say(UserSignal{SIGINT}, 1);
@@ -134,13 +134,13 @@ TEST(Job, NoRankIsGivenUpWhileItsHostStillDeliversOutput) {
   EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
 }
 
-TEST(Job, ProgressNamesTheHostsThatAreMissing) {
+TEST(Job, ProgressListsMissingHosts) {
   Script s(3, {}, true);
   s.say(HostReady{1}, 0);
   EXPECT_THAT(s.job.progress().missing_hosts, ElementsAre("node0", "node2"));
 }
 
-TEST(Job, FirstFailureIsTermGraceKillAndItsCode) {
+TEST(Job, FirstFailureSendsTermThenKillAndSetsTheExitCode) {
   Script s(3);
   s.start();
   EXPECT_THAT(s.end(1, ExitStatus(Exited{7}), 2),
@@ -170,7 +170,7 @@ TEST(Job, EarlierFailureReportedLaterIsTheFirst) {
   EXPECT_FALSE(s.job.outcome().ranks[1].ended_by_us);
 }
 
-TEST(Job, ContinueLetsTheOthersRunAndKeepsTheFirstCode) {
+TEST(Job, OnFailureContinueKeepsTheFirstExitCode) {
   Policy policy;
   policy.abort_on_failure = false;
   Script s(3, policy);
@@ -182,7 +182,7 @@ TEST(Job, ContinueLetsTheOthersRunAndKeepsTheFirstCode) {
   EXPECT_EQ(s.job.outcome().first_failure, 2);
 }
 
-TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
+TEST(Job, FirstCtrlCForwardsSecondKillsThirdExits) {
   Script s(2);
   s.start();
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 1), ElementsAre(Action(SignalRanks{SIGINT}), Action(SignalRanks{SIGCONT})));
@@ -193,8 +193,8 @@ TEST(Job, CtrlCOncePassesItOnTwiceKillsThriceLeaves) {
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
 }
 
-/// Both came before there was a reader to wait for, so the second cannot end that wait.
-TEST(Job, CtrlCTwiceAtOnceWaitsForTheReaderWithADeadline) {
+/// Both signals arrive before the job waits for the reader, so the second signal cannot end this wait.
+TEST(Job, TwoImmediateCtrlCWaitForTheReaderWithADeadline) {
   Script s(1, {}, true);
   s.start(1);
   s.say(UserSignal{SIGINT}, 1);
@@ -208,7 +208,7 @@ TEST(Job, CtrlCTwiceAtOnceWaitsForTheReaderWithADeadline) {
   EXPECT_TRUE(s.job.outcome().unread);
 }
 
-TEST(Job, CtrlCWhileAgentsEndWhatRanksLeftKillsItAndKeepsTheOutcome) {
+TEST(Job, CtrlCDuringCleanupKillsAndKeepsTheOutcome) {
   Script s(1);
   s.start();
   s.end(0, kOk, 1);
@@ -218,7 +218,7 @@ TEST(Job, CtrlCWhileAgentsEndWhatRanksLeftKillsItAndKeepsTheOutcome) {
   EXPECT_EQ(s.job.outcome().exit_code, 0);
 }
 
-TEST(Job, EndingSignalsHaveTheShellsCodes) {
+TEST(Job, TerminatingSignalsHaveExitCodesOfTheShell) {
   for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, {SIGHUP, 129}, {SIGINT, 130}}) {
     Script s(1);
     s.start();
@@ -274,7 +274,7 @@ TEST(Job, WaitAfterFirstStopsTheOtherRanks) {
   EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
 }
 
-TEST(Job, ARankThatFailedFirstIsTheReasonWhyTheOthersEnd) {
+TEST(Job, FirstFailedRankIsTheCauseOfTheOtherEnds) {
   Policy policy;
   policy.abort_on_failure = false;
   policy.after_first = std::chrono::seconds(5);
@@ -288,7 +288,7 @@ TEST(Job, ARankThatFailedFirstIsTheReasonWhyTheOthersEnd) {
   EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
 }
 
-TEST(Job, ALostHostLosesItsRanksAndEndsTheOthers) {
+TEST(Job, LostHostLosesItsRanksAndEndsTheOthers) {
   Script s(2, {}, true);
   s.start(2);
   EXPECT_THAT(s.say(HostLost{1, "its agent fell silent"}, 5), Contains(Action(SignalRanks{SIGTERM})));
@@ -347,7 +347,7 @@ TEST(Job, RanksKilledByTheBatchSystemAreNotFailures) {
   EXPECT_FALSE(s.job.outcome().first_failure);
 }
 
-TEST(Job, ARankThatFailedBeforeAManagerKilledItsHostIsTheReason) {
+TEST(Job, FailureBeforeAManagerKilledTheHostIsTheCause) {
   Script s(2, {}, true);
   s.start(2);
   s.end(1, ExitStatus(Exited{3}), 5);
@@ -356,12 +356,12 @@ TEST(Job, ARankThatFailedBeforeAManagerKilledItsHostIsTheReason) {
   EXPECT_EQ(s.job.outcome().exit_code, 3);
 }
 
-/// A manager sends TERM to ranks and agents alike, and the news of the ranks may come first.
-TEST(Job, RanksEndedByTheSignalShortlyBeforeAreNotFailures) {
+/// A manager sends TERM to ranks and agents alike. The ends of ranks may arrive first.
+TEST(Job, RanksEndedShortlyBeforeTheReportedSignalAreNotFailures) {
   Script s(3, {}, true);
   s.start(3);
   s.end(1, kTermed, 5);
-  s.end(2, ExitStatus(Exited{1}), 5.1);  // its peer is gone
+  s.end(2, ExitStatus(Exited{1}), 5.1);  // its peer has ended
   s.say(told(5.2), 5.2);
   s.end(0, kTermed, 5.3);
   const Outcome& outcome = s.job.outcome();
@@ -383,7 +383,7 @@ TEST(Job, FailureBeforeASignalToAHostStaysTheCause) {
   }
 }
 
-TEST(Job, AHostLostAfterFinishIsSwept) {
+TEST(Job, SweepsAHostLostAfterFinish) {
   Script s(1);
   s.start();
   s.end(0, kOk, 1);
@@ -419,7 +419,7 @@ TEST(Job, NamesProcessesThatASweepCouldNotKill) {
   EXPECT_THAT(s.job.outcome().unswept, IsEmpty());
 }
 
-TEST(Job, ASweepThatDoesNotEndIsGivenUp) {
+TEST(Job, GivesUpAnEndlessSweep) {
   Policy policy;
   policy.grace = std::chrono::seconds(1);
   Script s(1, policy);
@@ -431,14 +431,14 @@ TEST(Job, ASweepThatDoesNotEndIsGivenUp) {
   EXPECT_EQ(s.job.outcome().unswept.size(), 1u);
 }
 
-TEST(Job, AHostLostBeforeItsRanksWereAskedForIsNotSwept) {
+TEST(Job, DoesNotSweepAHostLostBeforeItsRanksStart) {
   Script s(2, {}, true);
   s.say(HostReady{0}, 0);
   EXPECT_THAT(s.say(HostLost{1, "refused"}, 0), Contains(Action(FinishHost{0})));
   EXPECT_THAT(s.say(HostLost{0, "closed"}, 1), ElementsAre(Action(Finished{})));
 }
 
-TEST(Job, UnkillableRanksAreGivenUpAndNamed) {
+TEST(Job, GivesUpAndReportsUnkillableRanks) {
   Script s(1);
   s.start();
   s.say(UserSignal{SIGTERM}, 0);
@@ -451,7 +451,7 @@ TEST(Job, UnkillableRanksAreGivenUpAndNamed) {
   EXPECT_THAT(s.job.outcome().leftovers, Contains("node0: pid 100 (x), state D"));
 }
 
-TEST(Job, AHostThatDoesNotConfirmIsLeftBehindInTime) {
+TEST(Job, DropsAHostWithoutConfirmationAtTheDeadline) {
   Script s(1);
   s.start();
   s.end(0, kOk, 1);
@@ -461,7 +461,7 @@ TEST(Job, AHostThatDoesNotConfirmIsLeftBehindInTime) {
   EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
 }
 
-TEST(Job, WaitsForTheReaderHoweverSlowButNotForCtrlC) {
+TEST(Job, WaitsForASlowReaderUntilCtrlC) {
   Script s(1);
   s.start();
   EXPECT_THAT(s.say(RankEnded{0, kOk, 1}, 1), IsEmpty());
@@ -474,7 +474,7 @@ TEST(Job, WaitsForTheReaderHoweverSlowButNotForCtrlC) {
   EXPECT_TRUE(s.job.outcome().unread);
 }
 
-TEST(Job, ATimeOutWaitsForTheReaderOnlyWhileItReads) {
+TEST(Job, TimeoutWaitsForTheReaderOnlyWhileItReads) {
   Script s(2, timeout_of(10));
   s.start();
   s.tick(10);
@@ -491,7 +491,7 @@ TEST(Job, ATimeOutWaitsForTheReaderOnlyWhileItReads) {
   EXPECT_EQ(s.job.outcome().exit_code, kExitTimeout);
 }
 
-TEST(Job, AReaderThatTricklesHasAnEndToo) {
+TEST(Job, LimitsTheWaitForASlowReaderAfterATimeout) {
   Script s(1, timeout_of(10));
   s.start();
   s.tick(10);
@@ -500,7 +500,7 @@ TEST(Job, AReaderThatTricklesHasAnEndToo) {
   EXPECT_EQ(s.deadline(), 41);
 }
 
-TEST(Job, ATimeOutCountsWhileOnlyTheReaderIsWaitedFor) {
+TEST(Job, TimeoutAppliesWhileWaitingForTheReader) {
   Script s(1, timeout_of(10));
   s.start();
   s.end(0, kOk, 1);
@@ -512,7 +512,7 @@ TEST(Job, ATimeOutCountsWhileOnlyTheReaderIsWaitedFor) {
   EXPECT_EQ(s.job.outcome().exit_code, kExitTimeout);
 }
 
-TEST(Job, AfterTermTheReaderHasADeadlineAfterCtrlCNone) {
+TEST(Job, ReaderHasADeadlineAfterTermButNotAfterCtrlC) {
   for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
     Script s(1);
     s.start();
@@ -531,7 +531,7 @@ TEST(Job, AfterTermTheReaderHasADeadlineAfterCtrlCNone) {
   }
 }
 
-TEST(Job, ASignalWhileOnlyTheReaderIsWaitedForIsTheOutcomeOfASuccess) {
+TEST(Job, SignalWhileWaitingForTheReaderReplacesSuccess) {
   Script s(1);
   s.start();
   s.end(0, kOk, 1);
@@ -541,18 +541,18 @@ TEST(Job, ASignalWhileOnlyTheReaderIsWaitedForIsTheOutcomeOfASuccess) {
   EXPECT_EQ(s.job.outcome().exit_code, 130);
 }
 
-TEST(Job, NotStartedEndsTheOthersWithItsShellCode) {
+TEST(Job, FailedStartEndsTheOthersWithTheShellExitCode) {
   Script s(2);
   s.start();
   EXPECT_THAT(s.end(0, ExitStatus(NotStarted{2, "cannot find x in PATH"}), 1), Contains(Action(SignalRanks{SIGTERM})));
   EXPECT_EQ(s.job.outcome().exit_code, 127);
 }
 
-TEST(Job, AnAbortIsAFailureWhenItIsCalledHoweverTheRankEndsThen) {
+TEST(Job, AbortCountsAsFailureWhenCalled) {
   Script s(2);
   s.start();
   EXPECT_THAT(s.say(RankAborted{1, 7, 5'000'000'000}, 5), Contains(Action(SignalRanks{SIGTERM})));
-  s.end(0, ExitStatus(Exited{3}), 6);  // its peer went away
+  s.end(0, ExitStatus(Exited{3}), 6);  // its peer has ended
   s.end(1, ExitStatus(Signaled{SIGTERM}), 9);
   const Outcome& outcome = s.job.outcome();
   EXPECT_EQ(outcome.exit_code, 7);
@@ -562,7 +562,7 @@ TEST(Job, AnAbortIsAFailureWhenItIsCalledHoweverTheRankEndsThen) {
   EXPECT_TRUE(outcome.ranks[0].ended_by_us);
 }
 
-TEST(Job, AnAbortThatFollowsAFailureIsAConsequence) {
+TEST(Job, AbortAfterAFailureIsAConsequence) {
   Script s(2);
   s.start();
   s.end(0, ExitStatus(Exited{3}), 5);
@@ -572,7 +572,7 @@ TEST(Job, AnAbortThatFollowsAFailureIsAConsequence) {
   EXPECT_TRUE(s.job.outcome().ranks[1].ended_by_us);
 }
 
-TEST(Job, AnAbortThatCameFirstIsTheCauseThoughItWasHeardLater) {
+TEST(Job, EarlierAbortReportedLaterIsTheCause) {
   Script s(2);
   s.start();
   s.end(0, ExitStatus(Exited{3}), 5);
@@ -581,7 +581,7 @@ TEST(Job, AnAbortThatCameFirstIsTheCauseThoughItWasHeardLater) {
   EXPECT_EQ(s.job.outcome().exit_code, 7);
 }
 
-TEST(Job, AnAbortOfWhoSawAPeerDieIsAConsequenceThoughItsTimeIsEarlier) {
+TEST(Job, AbortShortlyBeforeAKilledPeerIsAConsequence) {
   for (const auto& [heard_first, status] : {std::pair{true, ExitStatus(Signaled{SIGKILL})},
                                             {false, ExitStatus(Signaled{SIGKILL})},
                                             {true, ExitStatus(LeftMpi{})},
@@ -601,7 +601,7 @@ TEST(Job, AnAbortOfWhoSawAPeerDieIsAConsequenceThoughItsTimeIsEarlier) {
   }
 }
 
-TEST(FirstFailure, ASigpipeFollowsAPeerThatWasKilledThoughItsTimeIsEarlier) {
+TEST(FirstFailure, SigpipeShortlyBeforeAKilledPeerIsAConsequence) {
   RankRecord killed;
   killed.status = ExitStatus(Signaled{SIGKILL});
   killed.end_ns = 5'000'000'000;
@@ -610,12 +610,12 @@ TEST(FirstFailure, ASigpipeFollowsAPeerThatWasKilledThoughItsTimeIsEarlier) {
   piped.end_ns = 4'900'000'000;
   EXPECT_TRUE(before(killed, piped));
   EXPECT_FALSE(before(piped, killed));
-  piped.end_ns = 2'000'000'000;  // long before
+  piped.end_ns = 2'000'000'000;  // much earlier
   EXPECT_TRUE(before(piped, killed));
   EXPECT_FALSE(before(killed, piped));
 }
 
-TEST(Job, AnAbortStaysTheCauseWhereAKillCameLongAfterOrIsOurs) {
+TEST(Job, AbortStaysTheCauseIfTheKillIsMuchLaterOrOurs) {
   Script s(2);
   s.start();
   s.say(RankAborted{1, 7, 2'000'000'000}, 2);
@@ -624,13 +624,13 @@ TEST(Job, AnAbortStaysTheCauseWhereAKillCameLongAfterOrIsOurs) {
   Script ours(2);
   ours.start();
   ours.say(RankAborted{1, 7, 2'000'000'000}, 2);
-  ours.say(UserSignal{SIGINT}, 2);  // again: KILL at once
+  ours.say(UserSignal{SIGINT}, 2);  // the second signal: KILL at once
   ours.end(0, ExitStatus(Signaled{SIGKILL}), 2);
   EXPECT_EQ(ours.job.outcome().first_failure, 1);
   EXPECT_EQ(ours.job.outcome().exit_code, 7);
 }
 
-TEST(Job, AnAbortEndsAllWhereFailuresDoNotAndTheFirstFailureStays) {
+TEST(Job, AbortEndsAllRanksDespiteOnFailureContinue) {
   Policy policy;
   policy.abort_on_failure = false;
   Script s(3, policy);
@@ -640,7 +640,7 @@ TEST(Job, AnAbortEndsAllWhereFailuresDoNotAndTheFirstFailureStays) {
   EXPECT_EQ(s.job.outcome().exit_code, 3);
 }
 
-TEST(Job, AFailingSinkEndsTheJobWithItsCode) {
+TEST(Job, FailedOutputEndsTheJobWithItsExitCode) {
   Script s(1);
   s.start();
   EXPECT_THAT(s.say(OutputFailed{"stdout: No space left on device", 1}, 1), Contains(Action(SignalRanks{SIGTERM})));
@@ -648,7 +648,7 @@ TEST(Job, AFailingSinkEndsTheJobWithItsCode) {
   EXPECT_EQ(s.job.outcome().cause, Cause::output_failed);
 }
 
-TEST(Job, ProgressNamesTheRanksThatAreWaitedFor) {
+TEST(Job, ProgressListsRunningRanks) {
   Script s(3);
   s.start();
   s.end(1, ExitStatus(Exited{1}), 1);
@@ -658,7 +658,7 @@ TEST(Job, ProgressNamesTheRanksThatAreWaitedFor) {
   EXPECT_EQ(progress.kill_at, Script::at(6));
 }
 
-TEST(Sidecar, IsWaitedForAfterTheRanks) {
+TEST(Sidecar, MayEndAfterTheRanks) {
   Script script(1);
   script.job.expect_sidecar();
   script.start();
@@ -669,7 +669,7 @@ TEST(Sidecar, IsWaitedForAfterTheRanks) {
   EXPECT_THAT(script.say(SidecarGone{}, 2), ElementsAre(Action(FinishHost{0})));
 }
 
-TEST(Sidecar, IsNotWaitedForWithoutEnd) {
+TEST(Sidecar, HasADeadlineAfterTheRanks) {
   Script script(1);
   script.job.expect_sidecar();
   script.start();
@@ -679,7 +679,7 @@ TEST(Sidecar, IsNotWaitedForWithoutEnd) {
   EXPECT_EQ(script.job.outcome().exit_code, 0);
 }
 
-TEST(Sidecar, AServerIsEndedWithTheRanks) {
+TEST(Sidecar, ServerEndsWithTheRanks) {
   Script script(1);
   script.job.expect_sidecar(std::chrono::seconds(0));
   script.start();
@@ -687,7 +687,7 @@ TEST(Sidecar, AServerIsEndedWithTheRanks) {
   EXPECT_THAT(script.tick(1), ElementsAre(Action(FinishHost{0})));
 }
 
-TEST(Sidecar, ItsFailureEndsTheJobWhileRanksRun) {
+TEST(Sidecar, FailureWhileRanksRunEndsTheJob) {
   Script script(2);
   script.job.expect_sidecar();
   script.start();
@@ -700,7 +700,7 @@ TEST(Sidecar, ItsFailureEndsTheJobWhileRanksRun) {
   EXPECT_EQ(script.job.outcome().detail, "it failed");
 }
 
-TEST(Sidecar, ItsFailureAfterTheRanksIsNone) {
+TEST(Sidecar, FailureAfterTheRanksIsIgnored) {
   Script script(1);
   script.job.expect_sidecar();
   script.start();
@@ -711,7 +711,7 @@ TEST(Sidecar, ItsFailureAfterTheRanksIsNone) {
   EXPECT_EQ(script.job.outcome().exit_code, 0);
 }
 
-TEST(Sidecar, AnInterruptWhileItIsWaitedForEndsIt) {
+TEST(Sidecar, InterruptEndsTheWaitForIt) {
   Script script(1);
   script.job.expect_sidecar();
   script.start();
@@ -739,7 +739,7 @@ struct Grown : Script {
   }
 };
 
-TEST(Job, SpawnedRanksAreWaitedForAsAllOthers) {
+TEST(Job, WaitsForSpawnedRanks) {
   Grown s;
   EXPECT_EQ(s.job.progress().ranks, 5);
   for (int id = 0; id < 4; ++id) EXPECT_THAT(s.end(id, kOk, 2), IsEmpty());
@@ -747,7 +747,7 @@ TEST(Job, SpawnedRanksAreWaitedForAsAllOthers) {
   EXPECT_EQ(s.job.outcome().exit_code, 0);
 }
 
-TEST(Job, TheFirstFailureOfASpawnedRankEndsAll) {
+TEST(Job, FailureOfASpawnedRankEndsAllRanks) {
   Grown s;
   EXPECT_THAT(s.end(3, ExitStatus(Exited{7}), 2), Contains(Action(SignalRanks{SIGTERM})));
   EXPECT_EQ(s.job.outcome().first_failure, 3);
@@ -756,7 +756,7 @@ TEST(Job, TheFirstFailureOfASpawnedRankEndsAll) {
   EXPECT_EQ(s.job.progress().worlds.fold(s.job.progress().running), "0-1,2/0,2/2");
 }
 
-TEST(Job, ASpawnedRankThatDoesNotGoIsNamedWithItsWorld) {
+TEST(Job, ReportsAnUnkillableSpawnedRankWithItsWorld) {
   Grown s;
   s.say(UserSignal{SIGTERM}, 2);
   for (int id = 0; id < 4; ++id) s.end(id, kTermed, 2);
@@ -766,7 +766,7 @@ TEST(Job, ASpawnedRankThatDoesNotGoIsNamedWithItsWorld) {
               Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a restart"));
 }
 
-TEST(Job, ALostHostTakesItsSpawnedRanksAlong) {
+TEST(Job, LostHostLosesItsSpawnedRanks) {
   Grown s;
   s.say(HostLost{1, "gone"}, 2);
   for (const size_t id : {1u, 2u, 3u}) EXPECT_TRUE(s.job.outcome().ranks[id].status) << id;
@@ -780,7 +780,7 @@ struct WithAHostToCome : Script {
   }
 };
 
-TEST(Job, AHostThatComesLateGetsItsRanksAndIsWaitedFor) {
+TEST(Job, StartsRanksOnALateHostAndFinishesIt) {
   WithAHostToCome s;
   EXPECT_THAT(s.say(HostReady{1}, 1), IsEmpty());
   EXPECT_THAT(s.say(RanksAdded{{1, 0}}, 1), ElementsAre(Action(StartWorld{2, 0}), Action(StartRanks{1})));
@@ -806,14 +806,14 @@ TEST(Job, HostThatNeverConnectsIsNotLostInAnEndingJob) {
   EXPECT_THAT(s.job.outcome().lost_hosts, IsEmpty());
 }
 
-TEST(Job, AHostThatComesWhileTheJobEndsIsFinishedAsTheOthers) {
+TEST(Job, FinishesAHostThatConnectsWhileTheJobEnds) {
   WithAHostToCome s;
   s.say(UserSignal{SIGINT}, 1);
   s.say(HostReady{1}, 1);
   EXPECT_THAT(s.end(0, kTermed, 2), ElementsAre(Action(FinishHost{0}), Action(FinishHost{1})));
 }
 
-TEST(Job, GivingUpDoesNotNameAHostThatNeverConnected) {
+TEST(Job, GivingUpOmitsAHostThatNeverConnected) {
   WithAHostToCome s;
   for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
   EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
@@ -826,7 +826,7 @@ TEST(Job, EndDoesNotWaitForAHostThatIsNotConnected) {
   EXPECT_THAT(s.say(HostClean{0, {}}, 2), ElementsAre(Action(DropHost{0}), Action(Finished{})));
 }
 
-TEST(Job, AHostThatCameLateIsLostAsAnyOther) {
+TEST(Job, LossOfALateHostEndsTheJob) {
   WithAHostToCome s;
   s.say(HostReady{1}, 1);
   s.say(RanksAdded{{1}}, 1);
@@ -835,7 +835,7 @@ TEST(Job, AHostThatCameLateIsLostAsAnyOther) {
   EXPECT_EQ(s.job.outcome().lost_hosts[0].name, "late");
 }
 
-TEST(Job, GrowsOnlyWhileItsRanksRun) {
+TEST(Job, AcceptsNewRanksOnlyWhileRanksRun) {
   Script s(1);
   EXPECT_FALSE(s.job.may_grow()) << "nothing has started";
   s.start();

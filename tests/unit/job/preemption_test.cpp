@@ -27,7 +27,7 @@ Policy saving(int grace = 25) {
 
 Preempted by(int signal, bool at_host = false) { return {.signal = signal, .at_host = at_host}; }
 
-TEST(Preemption, IsAnnouncedOnlyWhereThereIsACheckpointSignal) {
+TEST(Preemption, RequiresACheckpointSignal) {
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM}) {
     EXPECT_TRUE(Preemption(saving()).announced_by(signal));
     EXPECT_FALSE(Preemption({}).announced_by(signal));
@@ -35,7 +35,7 @@ TEST(Preemption, IsAnnouncedOnlyWhereThereIsACheckpointSignal) {
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGCONT}) EXPECT_FALSE(Preemption(saving()).announced_by(signal));
 }
 
-TEST(Preemption, TheDeadlineIsTheUsersOrTheJobsEndWhereThatIsNearOrTheUsual) {
+TEST(Preemption, DeadlineIsTheUsersOrTheEndOfTheJobOrTheDefault) {
   const auto deadline = [](const Policy& policy) {
     Preemption preemption(policy);
     preemption.notify(by(SIGUSR1), at(100));
@@ -74,7 +74,7 @@ TEST(Preemption, LaterTermShortensTheDeadlineToTheGrace) {
   EXPECT_EQ(preemption.deadline(), at(15));
 }
 
-TEST(Preemption, TheFirstTermAfterAnotherNoticeShortensTheDeadline) {
+TEST(Preemption, FirstTermAfterAnotherNoticeShortensTheDeadline) {
   Preemption preemption(saving(60));
   preemption.notify(by(SIGUSR1), at(0));
   EXPECT_EQ(preemption.notify(by(SIGUSR1), at(10)), Preemption::Step::none);
@@ -83,7 +83,7 @@ TEST(Preemption, TheFirstTermAfterAnotherNoticeShortensTheDeadline) {
   EXPECT_EQ(preemption.deadline(), at(25));
 }
 
-TEST(Preemption, ASecondTermOfAPersonKills) {
+TEST(Preemption, SecondTermOfTheUserKills) {
   Policy policy = saving();
   policy.checkpoint.at_terminal = true;
   Preemption preemption(policy);
@@ -103,7 +103,7 @@ TEST(Preemption, ReportsTheUsedTime) {
   EXPECT_FALSE(preemption.deadline());
 }
 
-TEST(Preemption, RanksThatAManagerHasSignalledAreNotSignalledAgain) {
+TEST(Preemption, DoesNotRepeatSignalsOfTheManager) {
   Policy policy = saving();
   policy.checkpoint.by_step = true;
   Preemption preemption(policy);
@@ -115,7 +115,7 @@ TEST(Preemption, RanksThatAManagerHasSignalledAreNotSignalledAgain) {
   EXPECT_FALSE(preemption.ask_at());
 }
 
-TEST(Preemption, RanksAreSignalledAtOnceWhereNoManagerCanHaveDoneIt) {
+TEST(Preemption, SignalsAtOnceIfTheManagerDoesNotSignalRanks) {
   Policy policy = saving();
   for (const auto& [by_step, notice] :
        {std::pair{false, by(SIGUSR2, true)}, std::pair{true, by(SIGUSR1, true)}, std::pair{true, by(SIGUSR2)}}) {
@@ -128,7 +128,7 @@ TEST(Preemption, RanksAreSignalledAtOnceWhereNoManagerCanHaveDoneIt) {
   }
 }
 
-/// Ranks of a job with --checkpoint-signal USR2, one on each host.
+/// Two ranks of a job with --checkpoint-signal USR2, one on each host.
 class PreemptedJob : public testing::Test {
  protected:
   void start() {
@@ -150,7 +150,7 @@ class PreemptedJob : public testing::Test {
   Job job{saving(), {0, 1}, {"node1", "node2"}, at(0)};
 };
 
-TEST_F(PreemptedJob, IsRequeuedOnceAllRanksHaveEndedWithZero) {
+TEST_F(PreemptedJob, IsRequeuedAfterAllRanksExitWithZero) {
   start();
   EXPECT_THAT(signal(SIGUSR1, 10), ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35)}), Action(SignalRanks{SIGCONT})));
   EXPECT_EQ(job.deadline(), at(35));
@@ -163,7 +163,7 @@ TEST_F(PreemptedJob, IsRequeuedOnceAllRanksHaveEndedWithZero) {
   EXPECT_EQ(outcome.preempted, (Preempted{SIGUSR1, false, 42, milliseconds(4000)}));
 }
 
-TEST_F(PreemptedJob, ASignalToAnAgentThatAnnouncesItBegins) {
+TEST_F(PreemptedJob, SignalToAnAgentStartsThePreemption) {
   start();
   EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 1}, at(10)),
               Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
@@ -177,7 +177,7 @@ TEST(Job, IgnoresSignalsToAnAgentThatDoNotEndAJob) {
   EXPECT_EQ(job.phase(), Phase::running);
 }
 
-TEST(Job, RanksOfHostsThatAStepsSignalHasReachedAreNotSignalledAgain) {
+TEST(Job, DoesNotRepeatTheSignalOfAStep) {
   Policy policy = saving();
   policy.checkpoint.by_step = true;
   Job job(policy, {0, 1}, {"node1", "node2"}, at(0));
@@ -189,7 +189,7 @@ TEST(Job, RanksOfHostsThatAStepsSignalHasReachedAreNotSignalledAgain) {
   EXPECT_EQ(job.deadline(), at(35));
 }
 
-TEST_F(PreemptedJob, EndsAtTheDeadlineWhatHasNotSaved) {
+TEST_F(PreemptedJob, EndsUnsavedRanksAtTheDeadline) {
   start();
   signal(SIGTERM, 10);
   end(0, ok, 12);
@@ -202,7 +202,7 @@ TEST_F(PreemptedJob, EndsAtTheDeadlineWhatHasNotSaved) {
   EXPECT_EQ(job.outcome().preempted->used, seconds(25));
 }
 
-TEST_F(PreemptedJob, ARankThatEndsWithZeroOnTermHasSaved) {
+TEST_F(PreemptedJob, RankThatExitsWithZeroAfterTermHasSaved) {
   start();
   signal(SIGTERM, 10);
   end(0, ok, 12);
@@ -212,7 +212,7 @@ TEST_F(PreemptedJob, ARankThatEndsWithZeroOnTermHasSaved) {
   EXPECT_EQ(job.outcome().exit_code, 75);
 }
 
-TEST_F(PreemptedJob, ARankThatFailsMeanwhileGivesItsCodeAndEndsNoOther) {
+TEST_F(PreemptedJob, FailureWhileSavingSetsTheExitCodeAndEndsNoOtherRank) {
   start();
   signal(SIGUSR1, 10);
   EXPECT_THAT(end(0, ExitStatus(Exited{7}), 11), IsEmpty());
@@ -224,7 +224,7 @@ TEST_F(PreemptedJob, ARankThatFailsMeanwhileGivesItsCodeAndEndsNoOther) {
   EXPECT_TRUE(job.outcome().preempted);
 }
 
-TEST_F(PreemptedJob, AFailureStaysTheCauseWhenTheTimeIsOver) {
+TEST_F(PreemptedJob, FailureStaysTheCauseAfterTheDeadline) {
   start();
   signal(SIGUSR1, 10);
   end(0, ExitStatus(Exited{7}), 11);
@@ -248,7 +248,7 @@ TEST_F(PreemptedJob, SignalToAnAgentPreemptsTheJob) {
   EXPECT_TRUE(job.outcome().preempted->at_host);
 }
 
-TEST_F(PreemptedJob, ASignalThatAPersonSendsEndsItAsAlways) {
+TEST_F(PreemptedJob, SignalOfTheUserEndsIt) {
   start();
   signal(SIGUSR1, 10);
   EXPECT_THAT(signal(SIGINT, 11), Contains(Action(SignalRanks{SIGINT})));
@@ -260,7 +260,7 @@ TEST_F(PreemptedJob, ASignalThatAPersonSendsEndsItAsAlways) {
   EXPECT_EQ(job.outcome().exit_code, 130);
 }
 
-TEST_F(PreemptedJob, NoTermOfTheManagerIsASecondSignal) {
+TEST_F(PreemptedJob, TermOfTheManagerIsNotASecondSignal) {
   start();
   signal(SIGTERM, 10);
   job.tick(at(35));
@@ -279,7 +279,7 @@ TEST(PreemptedAtATerminal, TwoTermsKill) {
   EXPECT_THAT(quick.handle(UserSignal{SIGTERM}, at(11)), Contains(Action(SignalRanks{SIGKILL})));
 }
 
-TEST_F(PreemptedJob, BeforeItsRanksRunHasNothingToSave) {
+TEST_F(PreemptedJob, EndsAtOnceBeforeItsRanksRun) {
   EXPECT_THAT(signal(SIGTERM, 1), Not(Contains(Action(SignalRanks{SIGTERM}))));
   EXPECT_EQ(job.phase(), Phase::finished);
   EXPECT_EQ(job.outcome().cause, Cause::preempted);
@@ -296,7 +296,7 @@ TEST_F(PreemptedJob, IsNotRestarted) {
   EXPECT_FALSE(job.outcome().may_restart);
 }
 
-TEST_F(PreemptedJob, ANoticeAfterTheLastRankChangesNothing) {
+TEST_F(PreemptedJob, NoticeAfterTheLastRankHasNoEffect) {
   start();
   end(0, ok, 12);
   job.handle(RankEnded{1, ok, 12'000'000'000}, at(12));

@@ -20,14 +20,14 @@ struct Ranks {
   void reached(const std::vector<std::int64_t>& numbers) {
     for (size_t rank = 0; rank < numbers.size(); ++rank) progress.reached(static_cast<int>(rank), 0, numbers[rank]);
   }
-  /// The ranks that the second call reports.
+  /// The ranks reported by the second call.
   std::vector<Laggards> steadily_behind(int s) {
     EXPECT_THAT(progress.evaluate(running, true, at(s)), IsEmpty());
     return progress.evaluate(running, true, at(s) + RankProgress::kSteady);
   }
 };
 
-TEST(RankProgress, KnowsTheLastNumberOfEachRank) {
+TEST(RankProgress, StoresTheLastNumberOfEachRank) {
   Ranks ranks;
   EXPECT_EQ(ranks.progress.all(), std::nullopt);
   EXPECT_EQ(ranks.progress.of(0), std::nullopt);
@@ -74,7 +74,7 @@ TEST(RankProgress, DoesNotReportAShortLag) {
   EXPECT_THAT(ranks.progress.evaluate(ranks.running, true, at(7)).size(), 1);
 }
 
-TEST(RankProgress, ANumberOfStepsMayBeGiven) {
+TEST(RankProgress, AcceptsANumberOfSteps) {
   for (const auto& [lag, told] : {std::pair{9, true}, std::pair{10, false}, std::pair{0, false}}) {
     Ranks ranks;
     ranks.progress = RankProgress(lag);
@@ -94,7 +94,7 @@ TEST(RankProgress, ReportsSeveralRanksTogether) {
   EXPECT_EQ(behind.front().median, 80);
 }
 
-TEST(RankProgress, ARankThatWritesEachHundredthStepIsNotBehind) {
+TEST(RankProgress, RankThatWritesEveryHundredthStepDoesNotLag) {
   Ranks ranks;
   ranks.reached({99, 99, 99, 0});
   ranks.reached({100, 100, 100, 100});
@@ -113,7 +113,7 @@ TEST(RankProgress, StepsMayRestartInEachEpoch) {
   EXPECT_THAT(ranks.steadily_behind(10), ElementsAre(Laggards{.ranks = {{3, 90}}, .median = 60})) << "160 to 90";
 }
 
-TEST(RankProgress, AnEndedRankIsNotBehind) {
+TEST(RankProgress, EndedRankDoesNotLag) {
   Ranks ranks;
   ranks.progress = RankProgress(5);
   ranks.reached({10, 10, 10, 1});

@@ -27,7 +27,7 @@ Outcome failed(int rank, int code) {
   return outcome;
 }
 
-TEST(Rounds, TheFirstRestartIsAtOnceAndThoseAfterShortRoundsWaitLonger) {
+TEST(Rounds, FirstRestartIsImmediateAndLaterRestartsWaitLonger) {
   Rounds rounds({}, 100);
   std::vector<seconds::rep> waits;
   for (int round = 0; round < 9; ++round) {
@@ -48,7 +48,7 @@ Outcome failed_by_host(int rank, ExitStatus status) {
   return outcome;
 }
 
-TEST(Rounds, AHostThatFailsTwiceByItselfIsReplacedWhereASpareOneIsLeft) {
+TEST(Rounds, HostThatFailsTwiceIsReplacedByASpareHost) {
   const Outcome bus = failed_by_host(1, ExitStatus(Signaled{SIGBUS}));
   const Outcome not_started = failed_by_host(2, ExitStatus(NotStarted{EIO, "cannot execute ./a.out"}));
   Rounds rounds({}, 100);
@@ -65,7 +65,7 @@ TEST(Rounds, AHostThatFailsTwiceByItselfIsReplacedWhereASpareOneIsLeft) {
   EXPECT_EQ(rounds.ended(with_lost, Rounds::kLong, 2, "b").replaced, "b");
 }
 
-TEST(Rounds, ALostHostWithoutASpareOneIsTheEndUnlessTheJobMayShrink) {
+TEST(Rounds, LostHostWithoutASpareHostEndsTheJobUnlessItMayShrink) {
   Outcome lost = failed(1, 125);
   lost.cause = Cause::host_lost;
   lost.lost_hosts.push_back({"c", "its agent fell silent", ""});
@@ -73,7 +73,7 @@ TEST(Rounds, ALostHostWithoutASpareOneIsTheEndUnlessTheJobMayShrink) {
   EXPECT_TRUE(Rounds({.shrink = true}, 1).ended(lost, seconds(1)).again);
 }
 
-TEST(Rounds, ThreeEqualFailuresInARowAreTheLast) {
+TEST(Rounds, StopsAfterThreeEqualFailuresInARow) {
   Rounds rounds({}, 100);
   EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
   EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(59)).again);
@@ -116,7 +116,7 @@ TEST(Rounds, DoesNotRestartWithoutCleanHosts) {
   EXPECT_THAT(Rounds({}, 5).ended(outcome, seconds(1)).why_not, HasSubstr("processes of the failed round"));
 }
 
-TEST(Rounds, ALostHostNeedsASpareOne) {
+TEST(Rounds, LostHostRequiresASpareHost) {
   Outcome outcome;
   outcome.cause = Cause::host_lost;
   outcome.may_restart = true;
@@ -132,7 +132,7 @@ TEST(Rounds, ALostHostNeedsASpareOne) {
   EXPECT_EQ(verdict.wait, Rounds::kUnseen + seconds(7)) << "until its agent has ended the ranks there";
 }
 
-/// A job of two ranks on a host, in which rank 0 fails at once.
+/// A job of two ranks on one host. Rank 0 fails at once.
 class RestartedJob : public testing::Test {
  protected:
   static Time at(int s) { return Time{} + seconds(s); }
@@ -149,7 +149,7 @@ class RestartedJob : public testing::Test {
   Job job{{}, {0, 0}, {"host0"}, Time{}};
 };
 
-TEST_F(RestartedJob, AFailedRoundLeavesItsHostsForTheNext) {
+TEST_F(RestartedJob, FailedRoundKeepsItsHostsForTheNext) {
   job.allow_restart();
   EXPECT_THAT(fail_and_end(), Contains(Action(FinishHost{0, true})));
   EXPECT_THAT(job.handle(HostClean{0, {}}, at(1)), testing::ElementsAre(Action(Finished{})));
@@ -162,7 +162,7 @@ TEST_F(RestartedJob, WithoutRestartsTheHostsAreFinished) {
   EXPECT_FALSE(job.outcome().may_restart);
 }
 
-TEST_F(RestartedJob, ASignalOfTheUserWhileItsHostsAreCleanedIsTheEndOfTheJob) {
+TEST_F(RestartedJob, SignalOfTheUserDuringCleanupEndsTheJob) {
   job.allow_restart();
   fail_and_end();
   job.handle(UserSignal{SIGINT}, at(1));
@@ -180,7 +180,7 @@ TEST_F(RestartedJob, ReportsWhyARestartIsNotDone) {
   EXPECT_EQ(Rounds(Policy{}, 1).ended(outcome, seconds(1)).why_not, outcome.no_restart);
 }
 
-TEST_F(RestartedJob, ATimeLimitThatRunsOutWhileARoundEndsIsTheEndOfTheJob) {
+TEST_F(RestartedJob, TimeLimitWhileARoundEndsEndsTheJob) {
   Policy policy;
   policy.timeout = seconds(10);
   Job limited(policy, {0, 0}, {"host0"}, at(0));
@@ -193,7 +193,7 @@ TEST_F(RestartedJob, ATimeLimitThatRunsOutWhileARoundEndsIsTheEndOfTheJob) {
   EXPECT_EQ(limited.outcome().no_restart, "time limit reached while the round was being stopped");
 }
 
-/// Two hosts with a rank each, of which rank 0 fails.
+/// Two hosts with one rank each. Rank 0 fails.
 class RestartedOnTwoHosts : public testing::Test {
  protected:
   static Time at(int s) { return Time{} + seconds(s); }
@@ -216,7 +216,7 @@ class RestartedOnTwoHosts : public testing::Test {
   Job job{{}, {0, 1}, {"host0", "host1"}, Time{}};
 };
 
-TEST_F(RestartedOnTwoHosts, AHostThatIsLostBeforeItConfirmsIsLostToTheNextRound) {
+TEST_F(RestartedOnTwoHosts, HostLostBeforeItConfirmsIsLostForTheNextRound) {
   EXPECT_THAT(job.handle(HostLost{1, "closed", ""}, at(2)), Contains(Action(SweepHost{1})));
   job.handle(HostSwept{1, ""}, at(2));
   job.handle(HostClean{0, {}}, at(2));
@@ -224,7 +224,7 @@ TEST_F(RestartedOnTwoHosts, AHostThatIsLostBeforeItConfirmsIsLostToTheNextRound)
   EXPECT_THAT(lost(), testing::ElementsAre("host1"));
 }
 
-TEST_F(RestartedOnTwoHosts, AHostThatIsLostAfterItHasConfirmedIsLostToTheNextRound) {
+TEST_F(RestartedOnTwoHosts, HostLostAfterItConfirmsIsLostForTheNextRound) {
   job.handle(HostClean{1, {}}, at(2));
   EXPECT_TRUE(job.handle(HostLost{1, "closed", ""}, at(2)).empty());
   job.handle(HostClean{0, {}}, at(2));
@@ -243,7 +243,7 @@ TEST_F(RestartedJob, SignalToAHostEndsTheJob) {
   EXPECT_FALSE(job.outcome().may_restart);
 }
 
-TEST_F(RestartedJob, AHostThatDoesNotConfirmIsNotThereForTheNextRound) {
+TEST_F(RestartedJob, HostWithoutConfirmationPreventsTheNextRound) {
   job.allow_restart();
   fail_and_end();
   job.tick(at(60));
@@ -251,7 +251,7 @@ TEST_F(RestartedJob, AHostThatDoesNotConfirmIsNotThereForTheNextRound) {
   EXPECT_FALSE(job.outcome().may_restart);
 }
 
-TEST_F(RestartedJob, SuccessIsTheEnd) {
+TEST_F(RestartedJob, SuccessEndsTheJob) {
   job.allow_restart();
   job.handle(HostReady{0}, at(0));
   for (const int rank : {0, 1}) job.handle(RankEnded{rank, ExitStatus(Exited{0}), 2}, at(1));
@@ -259,7 +259,7 @@ TEST_F(RestartedJob, SuccessIsTheEnd) {
   EXPECT_THAT(job.handle(RankDrained{1}, at(1)), Contains(Action(FinishHost{0, false})));
 }
 
-TEST_F(RestartedJob, ItsRanksWaitForTheirTime) {
+TEST_F(RestartedJob, RanksWaitForTheStartTime) {
   job.start_not_before(at(8));
   EXPECT_THAT(job.handle(HostReady{0}, at(1)), IsEmpty());
   EXPECT_EQ(job.progress().start_at, at(8));
@@ -268,7 +268,7 @@ TEST_F(RestartedJob, ItsRanksWaitForTheirTime) {
   EXPECT_THAT(job.tick(at(8)), Contains(Action(StartRanks{0})));
 }
 
-TEST_F(RestartedJob, ASignalEndsTheWaitAndTheJob) {
+TEST_F(RestartedJob, SignalEndsTheWaitAndTheJob) {
   job.allow_restart();
   job.start_not_before(at(8));
   job.handle(HostReady{0}, at(1));
@@ -278,7 +278,7 @@ TEST_F(RestartedJob, ASignalEndsTheWaitAndTheJob) {
   EXPECT_FALSE(job.outcome().may_restart);
 }
 
-TEST_F(RestartedJob, AHostThatIsLostDuringTheWaitEndsTheRound) {
+TEST_F(RestartedJob, HostLostDuringTheWaitEndsTheRound) {
   job.allow_restart();
   job.start_not_before(at(8));
   job.handle(HostReady{0}, at(1));

@@ -200,7 +200,7 @@ std::vector<Row> silence() {
        .agents = {stays(Until::started, ends(0))},
        .must = exits_with(0, sweeps_n0),
        .heartbeat = 50ms},
-      // The first interrupt ends the remaining processes now, the second does not wait for them.
+      // The first interrupt ends the remaining processes now. The second interrupt does not wait for them.
       {.name = "NeverConfirmsAndTheUserHasHadEnough",
        .agents = {stays(Until::started, ends(0), expects<wire::Finish>)},
        .must =
@@ -253,7 +253,7 @@ std::vector<Row> nonsense() {
   };
 }
 
-/// Late messages: after the end of a stream the output is dropped, after the end of the rank it is not.
+/// Late messages: output after the end of its stream is dropped; output after the end of the rank is kept.
 std::vector<Row> lateness() {
   return {
       {"OutputAfterTheStreamsEndIsDropped",

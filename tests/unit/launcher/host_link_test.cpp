@@ -81,7 +81,7 @@ TEST_F(HostLinkErrors, AfterTheFirstAnswerExplainTheEnd) {
             "lost the connection to the agent: closed by the other side: srun: error: node1: task 0: Killed");
 }
 
-TEST_F(HostLinkErrors, OfABatchSystemThatEndedTheStepSetOrdered) {
+TEST_F(HostLinkErrors, OfAStepEndedByTheBatchSystemSetOrdered) {
   const std::string said = "slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 ***";
   way_ = {.what = "its connection ended", .why = "closed by the other side", .hint = {}};
   agent_says_hello();

@@ -227,7 +227,7 @@ plan::Host unknown_host() {
   return host;
 }
 
-TEST(FillSlots, ByCpus) {
+TEST(FillSlots, UsesCpusWithoutDevices) {
   plan::Host host = unknown_host();
   fill_slots(host, facts_of(6));
   EXPECT_FALSE(host.slots_unknown);
@@ -235,7 +235,7 @@ TEST(FillSlots, ByCpus) {
   EXPECT_EQ(host.slots_from, "affinity mask there");
 }
 
-TEST(FillSlots, ByDevices) {
+TEST(FillSlots, UsesDevicesIfPresent) {
   plan::Host host = unknown_host();
   wire::HostInfo facts = facts_of(64);
   facts.device_kind = static_cast<std::uint8_t>(plan::DeviceKind::nvidia);
@@ -261,7 +261,7 @@ TEST(FillSlots, KeepsTheUsersSlots) {
   EXPECT_EQ(host.slots, 5);
 }
 
-TEST(FillSlots, UnknownDeviceKindIsNone) {
+TEST(FillSlots, TreatsAnUnknownDeviceKindAsNoDevices) {
   wire::HostInfo facts = facts_of(1);
   facts.device_kind = 200;
   EXPECT_EQ(device_kind(facts), plan::DeviceKind::none);

@@ -37,7 +37,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   return lines;
 }
 
-TEST_F(Remote, TheOutputOfAllHostsIsComplete) {
+TEST_F(Remote, OutputOfAllHostsIsComplete) {
   three_hosts();
   const auto outcome =
       run({"sh", "-c", "i=0; while [ $i -lt 200 ]; do echo $RANK.$i; i=$((i+1)); done; echo e$RANK >&2"}, 2);
@@ -58,7 +58,7 @@ TEST_F(Remote, MuchOutputIsComplete) {
   EXPECT_EQ(out.text().size(), 30000000u);
 }
 
-TEST_F(Remote, TheFirstFailureEndsTheOthers) {
+TEST_F(Remote, FirstFailureEndsTheOtherRanks) {
   three_hosts();
   const auto outcome = run({"sh", "-c", "test $RANK = 2 && exit 7; exec sleep 1000"}, 2);
   EXPECT_EQ(outcome.cause, Cause::rank_failed);
@@ -90,21 +90,21 @@ TEST_F(Remote, KillsARankThatIgnoresTerm) {
   }
 }
 
-TEST_F(Remote, MissingProgram) {
+TEST_F(Remote, ReportsAMissingProgram) {
   three_hosts();
   const auto outcome = run({"no-such-program"});
   EXPECT_EQ(outcome.exit_code, 127);
   EXPECT_TRUE(std::holds_alternative<NotStarted>(outcome.ranks[0].status->value()));
 }
 
-TEST_F(Remote, DaemonsOfAllHostsAreEnded) {
+TEST_F(Remote, EndsDaemonsOfAllHosts) {
   three_hosts();
   const auto outcome = run({"sh", "-c", "setsid sleep 1000 & exit 0"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-TEST_F(Remote, AnInterruptEndsAll) {
+TEST_F(Remote, InterruptEndsAllRanks) {
   three_hosts();
   after(500, [] { ::kill(::getpid(), SIGINT); });
   const auto outcome = run({program("daemonize")});
@@ -113,7 +113,7 @@ TEST_F(Remote, AnInterruptEndsAll) {
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
-TEST_F(Remote, MergedStderr) {
+TEST_F(Remote, MergesStderr) {
   three_hosts();
   settings.output.merge_stderr = true;
   EXPECT_EQ(run({"sh", "-c", "echo $RANK >&2"}).exit_code, 0);
@@ -121,14 +121,14 @@ TEST_F(Remote, MergedStderr) {
   EXPECT_EQ(err.text(), "");
 }
 
-TEST_F(Remote, Terminals) {
+TEST_F(Remote, SetsTerminals) {
   three_hosts();
   settings.output.pty = true;
   EXPECT_EQ(run({"sh", "-c", "test -t 1 && test -t 2 && echo $RANK"}).exit_code, 0);
   EXPECT_EQ(sorted_lines(out.text()), (std::vector<std::string>{"0", "1", "2"}));
 }
 
-TEST_F(Remote, FilesThatTheRanksWriteThemselves) {
+TEST_F(Remote, RanksWriteTheirFiles) {
   std::string directory = testing::TempDir() + "dlaunch-launcher-XXXXXX";
   ASSERT_TRUE(::mkdtemp(directory.data()));
   three_hosts();

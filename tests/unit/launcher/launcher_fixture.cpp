@@ -132,7 +132,7 @@ Result<transport::Connection> FakeHosts::open(const plan::Host&) {
 void FakeHosts::close() {
   EXPECT_TRUE(agent::until([this] { return running_ == 0; })) << "a script still has its link";
   for (const int pid : agents_) {
-    // The launcher reaps, too: then the pid is no longer a child.
+    // The launcher also reaps: afterwards the pid is not a child.
     EXPECT_TRUE(agent::until([pid] { return ::waitpid(pid, nullptr, WNOHANG) != 0; })) << "an agent does not end";
   }
   agents_.clear();
@@ -226,7 +226,7 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
-  if (!hung) hosts.close();  // as in a real run: before the launcher ends
+  if (!hung) hosts.close();  // before the launcher ends, as in a real run
   return outcome;
 }
 

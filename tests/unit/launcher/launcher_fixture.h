@@ -1,5 +1,5 @@
-// A fixture for tests of the launcher. Hosts have scripted agents (one thread each, at the other end of a socket pair) or
-// real agents. The test reads the console on demand; each run has a time limit.
+// A fixture for tests of the launcher. Hosts have scripted agents (one thread each, at the other end of a socket pair)
+// or real agents. The test reads the console on demand; each run has a time limit.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A listener that throws: no handler of a destroyed object is called while the hosts live (AddressSanitizer checks).
+// A listener that throws: handlers of a destroyed object are not called while the hosts live (AddressSanitizer checks).
 #include <gmock/gmock.h>
 
 #include <stdexcept>
@@ -68,7 +68,7 @@ TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
   go_on();
 }
 
-TEST_F(AThrow, InAQueryEndsAllCalls) {
+TEST_F(AThrow, PropagatesFromAQueryAndEndsAllCalls) {
   hosts.script([](ScriptedAgent& agent) {
     agent.hello();
     agent.expect<wire::QueryHost>();

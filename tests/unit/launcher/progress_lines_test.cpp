@@ -21,7 +21,7 @@ std::optional<std::int64_t> number(string_view line) {
   return error == std::errc() && end == line.data() + line.size() ? std::optional(value) : std::nullopt;
 }
 
-TEST(ProgressLines, LastLineWithANumberCounts) {
+TEST(ProgressLines, UsesTheLastLineWithANumber) {
   ProgressLines lines;
   EXPECT_THAT(lines.feed("1\n2\nx\n", number), Optional(2));
   EXPECT_EQ(lines.feed("x\ny\n", number), std::nullopt);

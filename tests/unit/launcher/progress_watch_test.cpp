@@ -20,12 +20,12 @@ plan::Plan six_ranks() {
   return plan;
 }
 
-TEST(BehindText, OfOneRank) {
+TEST(BehindText, DescribesASingleRank) {
   EXPECT_EQ(behind_text({.ranks = {{3, 120}}, .median = 480}, six_ranks()),
             "rank 3 (node2) lags: progress 120, median of all ranks 480");
 }
 
-TEST(BehindText, OfSeveralRanksShowsEachHostOnceAndARangeOfNumbers) {
+TEST(BehindText, ShowsEachHostOnceAndARangeOfNumbers) {
   EXPECT_EQ(behind_text({.ranks = {{0, 7}, {1, 7}}, .median = 480}, six_ranks()),
             "ranks 0-1 (node1) lag: progress 7, median of all ranks 480");
   EXPECT_EQ(behind_text({.ranks = {{0, 12}, {2, 5}, {3, 9}}, .median = 480}, six_ranks()),

@@ -157,7 +157,7 @@ TEST_P(Scale, CostIsSmallAndLinearInHosts) {
   std::printf("  %d hosts, %d ranks: %.2f s of CPU, %.1f times that of an eighth\n", kHosts, kHosts * kRanksAHost, many,
               many / few);
   EXPECT_LT(many, kSlower * GetParam().most_seconds);
-  EXPECT_LT(many, 20 * few);  // 8 when linear, 64 when quadratic
+  EXPECT_LT(many, 20 * few);  // 8 if linear, 64 if quadratic
 }
 
 INSTANTIATE_TEST_SUITE_P(Jobs, Scale,

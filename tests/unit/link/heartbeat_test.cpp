@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 const Time kStart{1000s};
 
-/// Asked once an interval, and then.
+/// Checks the heartbeat once per interval, and at `then`.
 bool dead_at(Heartbeat& heartbeat, Time from, Time then) {
   for (Time at = from; at < then; at += heartbeat.interval()) {
     if (heartbeat.dead(at)) return true;
@@ -16,20 +16,20 @@ bool dead_at(Heartbeat& heartbeat, Time from, Time then) {
   return heartbeat.dead(then);
 }
 
-TEST(Heartbeat, LivesThroughThreeIntervalsAndNoLonger) {
+TEST(Heartbeat, ExpiresAfterThreeSilentIntervals) {
   Heartbeat heartbeat(100ms, kStart);
   EXPECT_FALSE(dead_at(heartbeat, kStart, kStart + 300ms));
   EXPECT_TRUE(heartbeat.dead(kStart + 301ms));
 }
 
-TEST(Heartbeat, BeingHeardStartsTheWaitAnew) {
+TEST(Heartbeat, MessageRestartsTheWait) {
   Heartbeat heartbeat(100ms, kStart);
   heartbeat.heard(kStart + 250ms);
   EXPECT_FALSE(dead_at(heartbeat, kStart, kStart + 550ms));
   EXPECT_TRUE(heartbeat.dead(kStart + 551ms));
 }
 
-TEST(Heartbeat, ForgivesSilenceThatWasAnnounced) {
+TEST(Heartbeat, IgnoresAnnouncedSilence) {
   Heartbeat heartbeat(100ms, kStart);
   heartbeat.pause();
   EXPECT_FALSE(dead_at(heartbeat, kStart, kStart + 1h));
@@ -38,7 +38,7 @@ TEST(Heartbeat, ForgivesSilenceThatWasAnnounced) {
   EXPECT_TRUE(heartbeat.dead(kStart + 1h + 301ms));
 }
 
-TEST(Heartbeat, ForgivesTheTimeThatWeWereStoppedOurselves) {
+TEST(Heartbeat, IgnoresTheTimeOfItsOwnSuspension) {
   Heartbeat heartbeat(100ms, kStart);
   EXPECT_TRUE(dead_at(heartbeat, kStart, kStart + 1s));
   heartbeat.resumed(kStart + 1s);
@@ -46,7 +46,7 @@ TEST(Heartbeat, ForgivesTheTimeThatWeWereStoppedOurselves) {
   EXPECT_TRUE(heartbeat.dead(kStart + 1301ms));
 }
 
-TEST(Heartbeat, GivesAnIntervalToReadWhenItIsAskedLate) {
+TEST(Heartbeat, AllowsAnotherIntervalAfterALateCheck) {
   Heartbeat heartbeat(100ms, kStart);
   EXPECT_FALSE(heartbeat.dead(kStart + 1h));
   EXPECT_FALSE(heartbeat.dead(kStart + 1h + 100ms));

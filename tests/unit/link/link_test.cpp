@@ -11,7 +11,7 @@
 #include "sys/io.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // g++ 12 comes with no header that says so
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // headers of g++ 12 do not declare this function
 #endif
 
 namespace dlaunch::link {
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBusy{0};
 
-/// One end with what came to it.
+/// One end of a link, with all received messages and events.
 struct End {
   explicit End(asio::io_context& io, sys::Fd socket) : link(std::in_place, io, std::move(socket)) {}
   void start() {
@@ -50,7 +50,7 @@ struct End {
 
 class LinkTest : public testing::Test {
  protected:
-  /// `other` is the far end, driven by hand.
+  /// `other` is the far end, used by the test without a Link.
   void raw(int send_buffer = 0) {
     auto [a, b] = sys::make_socketpair();
     if (send_buffer > 0) ::setsockopt(a.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
@@ -82,7 +82,7 @@ std::string frame(const wire::Message& message) {
 
 wire::OutputData output(std::string bytes) { return {3, 1, 7, std::move(bytes)}; }
 
-/// A sanitizer keeps freed memory for a while, but counts what is allocated.
+/// A sanitizer keeps freed memory for a while, but counts the allocated memory.
 long used_mib() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return static_cast<long>(__sanitizer_get_current_allocated_bytes() >> 20);
@@ -93,7 +93,7 @@ long used_mib() {
 #endif
 }
 
-TEST_F(LinkTest, CarriesMessagesBothWaysInOrder) {
+TEST_F(LinkTest, CarriesMessagesInOrderInBothDirections) {
   both();
   for (std::uint32_t rank = 0; rank < 100; ++rank) {
     near->link->send(wire::StdinClosed{rank});
@@ -123,7 +123,7 @@ TEST_F(LinkTest, WorksOverTwoPipes) {
   ASSERT_TRUE(loop.until([&] { return far->ends == 1; }));
 }
 
-TEST_F(LinkTest, JoinsWhatComesInSingleBytes) {
+TEST_F(LinkTest, JoinsSingleBytes) {
   raw();
   const std::string bytes = frame(output("some bytes")) + frame(wire::Ping{}) + frame(wire::Clean{{"a", "b"}});
   for (const char byte : bytes) {
@@ -195,13 +195,13 @@ TEST_F(LinkTest, EndsOnceWhenTheOtherSideCloses) {
   EXPECT_EQ(near->messages.size(), 1u);
   EXPECT_EQ(near->ends, 1);
   EXPECT_EQ(near->why, "closed by the other side");
-  near->link->send(wire::Ping{});  // nothing after the end
+  near->link->send(wire::Ping{});  // has no effect after the end
   loop.pass(std::chrono::milliseconds(20));
   EXPECT_EQ(near->link->waiting(), 0u);
   EXPECT_EQ(near->ends, 1);
 }
 
-TEST_F(LinkTest, GarbageEndsItWithAReason) {
+TEST_F(LinkTest, InvalidBytesEndItWithAReason) {
   raw();
   write(frame(wire::Ping{}) + std::string(64, '\xff'));
   ASSERT_TRUE(loop.until([&] { return near->ends > 0; }));
@@ -211,7 +211,7 @@ TEST_F(LinkTest, GarbageEndsItWithAReason) {
   EXPECT_NE(near->why, "closed by the other side");
 }
 
-TEST_F(LinkTest, AFailedWriteDoesNotLoseWhatTheOtherSideSaidLast) {
+TEST_F(LinkTest, FailedWriteKeepsUnreadMessagesOfThePeer) {
   raw();
   write(frame(wire::Clean{{"last word"}}));
   other.reset();
@@ -223,17 +223,17 @@ TEST_F(LinkTest, AFailedWriteDoesNotLoseWhatTheOtherSideSaidLast) {
   EXPECT_EQ(near->ends, 1);
 }
 
-TEST_F(LinkTest, AFailedWriteNeverCallsBackFromInsideSend) {
+TEST_F(LinkTest, FailedWriteDoesNotCallHandlersInsideSend) {
   raw();
   other.reset();
-  near->link->send(wire::Stdin{0, pattern(Link::kHighWater + 1), false});  // so much is written at once
+  near->link->send(wire::Stdin{0, pattern(Link::kHighWater + 1), false});  // this size is written at once
   EXPECT_EQ(near->ends, 0);
   ASSERT_TRUE(loop.until([&] { return near->ends > 0; }));
   EXPECT_EQ(near->ends, 1);
 }
 
-TEST_F(LinkTest, TellsWhenItFellBelowLowWaterAndOnlyThen) {
-  raw(8192);  // so that the kernel takes little at once
+TEST_F(LinkTest, ReportsOnlyTheFallBelowLowWater) {
+  raw(8192);  // a small buffer: the kernel accepts little at once
   near->link->send(output(pattern(1000)));
   loop.pass(std::chrono::milliseconds(10));
   EXPECT_EQ(near->drains, 0);
@@ -251,7 +251,7 @@ TEST_F(LinkTest, TellsWhenItFellBelowLowWaterAndOnlyThen) {
   EXPECT_GT(near->waiting_at_drain, 0u) << "it waited for the last byte";
 }
 
-TEST_F(LinkTest, KeepsNoSentBytesWhileItNeverCatchesUp) {
+TEST_F(LinkTest, FreesSentBytesWhileItsQueueIsNeverEmpty) {
   raw();
   const wire::OutputData piece = output(pattern(60000));
   std::string buffer(60000, '\0');
@@ -271,7 +271,7 @@ TEST_F(LinkTest, KeepsNoSentBytesWhileItNeverCatchesUp) {
   EXPECT_LT(used_mib() - before, 32);
 }
 
-TEST_F(LinkTest, CallsBackNobodyAfterClose) {
+TEST_F(LinkTest, DoesNotCallHandlersAfterClose) {
   raw();
   write(frame(wire::Ping{}) + frame(wire::Ping{}));
   near->link->close();
@@ -281,7 +281,7 @@ TEST_F(LinkTest, CallsBackNobodyAfterClose) {
   EXPECT_EQ(near->ends, 0);
 }
 
-TEST_F(LinkTest, CallsBackNobodyAfterItsDestruction) {
+TEST_F(LinkTest, DoesNotCallHandlersAfterItsDestruction) {
   raw();
   write(frame(wire::Ping{}));
   near->link->send(wire::Ping{});
@@ -311,7 +311,7 @@ TEST_F(LinkTest, MayBeDestroyedInItsEndHandler) {
   EXPECT_FALSE(near->link);
 }
 
-TEST_F(LinkTest, TellsWhenAllIsSentAlsoToASlowReader) {
+TEST_F(LinkTest, ReportsTheEndOfSendingToASlowReader) {
   raw();
   int sent = 0;
   near->link->when_sent([&] { ++sent; });
@@ -330,7 +330,7 @@ TEST_F(LinkTest, TellsWhenAllIsSentAlsoToASlowReader) {
   EXPECT_EQ(near->link->waiting(), 0u);
 }
 
-TEST_F(LinkTest, SendsItsLastWordBeforeItCloses) {
+TEST_F(LinkTest, SendsFlushedMessagesBeforeItCloses) {
   raw();
   near->link->send(wire::Signal{9});
   near->link->flush();

@@ -1,4 +1,4 @@
-// An event loop for tests, which runs until something has happened or a time limit is over.
+// An event loop for tests: runs until a condition is true or a time limit is reached.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -11,14 +11,15 @@ namespace dlaunch::link {
 
 inline constexpr std::chrono::seconds kPatience{10};
 
-/// Waits in short steps, so that a test can wait for what has no call-back.
+/// Waits in short steps, because a test may wait for a condition without a callback.
 class Loop {
  public:
   Loop() : work_(asio::make_work_guard(io_)) { std::signal(SIGPIPE, SIG_IGN); }
 
   asio::io_context& io() { return io_; }
 
-  /// Returns whether `happened` became true within kPatience. It is asked again after `step`; 0: without a wait.
+  /// Returns whether `happened` became true within kPatience. Calls `happened` again after each `step`; 0: without a
+  /// wait.
   bool until(const std::function<bool()>& happened, std::chrono::milliseconds step = std::chrono::milliseconds(20)) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (!happened()) {
@@ -28,7 +29,7 @@ class Loop {
     return true;
   }
 
-  /// Runs the loop for that time.
+  /// Runs the loop for this time.
   void pass(std::chrono::milliseconds time) { io_.run_for(time); }
 
  private:
@@ -36,7 +37,7 @@ class Loop {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
 };
 
-/// Bytes with a long period, so that a lost or repeated piece shows.
+/// Bytes with a long period, so that a test detects a lost or repeated piece.
 inline std::string pattern(size_t size) {
   std::string bytes(size, '\0');
   unsigned state = 1;

@@ -55,7 +55,7 @@ class PipeReaderTest : public testing::Test {
   Loop loop;
   std::vector<char> scratch = std::vector<char>(1u << 20);
   size_t allowed = kPlenty;
-  bool limited = false;  // what was read counts against `allowed`
+  bool limited = false;  // read bytes reduce `allowed`
   std::function<void()> on_data, on_closed;
   std::string got;
   int closes = 0;
@@ -64,7 +64,7 @@ class PipeReaderTest : public testing::Test {
   std::optional<PipeReader> reader;
 };
 
-TEST_F(PipeReaderTest, ReadsToTheEndOfFileAndSaysSoOnce) {
+TEST_F(PipeReaderTest, ReportsTheEndOfFileOnce) {
   open();
   write("hello ");
   write("world");
@@ -77,7 +77,7 @@ TEST_F(PipeReaderTest, ReadsToTheEndOfFileAndSaysSoOnce) {
   EXPECT_EQ(closes, 1);
 }
 
-TEST_F(PipeReaderTest, ReadsNoMoreThanIsAllowed) {
+TEST_F(PipeReaderTest, ReadsAtMostTheAllowance) {
   limited = true;
   allowed = 0;
   open();
@@ -100,7 +100,7 @@ TEST_F(PipeReaderTest, ReadsNoMoreThanIsAllowed) {
   EXPECT_EQ(got, pattern(5000));
 }
 
-TEST_F(PipeReaderTest, CutsNoLineWhoseRestIsThere) {
+TEST_F(PipeReaderTest, DoesNotCutACompleteLine) {
   const std::string line = std::string(99, 'x') + '\n';
   std::string all;
   for (int i = 0; i < 400; ++i) all += line;
@@ -125,7 +125,7 @@ TEST_F(PipeReaderTest, CutsNoLineWhoseRestIsThere) {
   EXPECT_EQ(got, all + "part");
 }
 
-TEST_F(PipeReaderTest, CutsALineThatIsTooLongToBeWrittenAtOnce) {
+TEST_F(PipeReaderTest, CutsALineLongerThanTheAllowance) {
   const std::string all = "short\n" + std::string(20000, 'y') + '\n';
   limited = true;
   allowed = 8192;
@@ -139,7 +139,7 @@ TEST_F(PipeReaderTest, CutsALineThatIsTooLongToBeWrittenAtOnce) {
   EXPECT_EQ(got, all);
 }
 
-TEST_F(PipeReaderTest, TheEndOfFileWaitsForTheAllowance) {
+TEST_F(PipeReaderTest, EndOfFileWaitsForTheAllowance) {
   limited = true;
   allowed = 3;
   open();
@@ -154,7 +154,7 @@ TEST_F(PipeReaderTest, TheEndOfFileWaitsForTheAllowance) {
   EXPECT_EQ(got, "abcd");
 }
 
-TEST_F(PipeReaderTest, AGrandchildThatKeepsThePipeHoldsItOnlyUntilItWasIdle) {
+TEST_F(PipeReaderTest, ClosesAnIdlePipeThatAGrandchildKeeps) {
   open();
   write("before");
   const auto ended_at = Clock::now();
@@ -165,7 +165,7 @@ TEST_F(PipeReaderTest, AGrandchildThatKeepsThePipeHoldsItOnlyUntilItWasIdle) {
   EXPECT_LT(closed_at - ended_at, kDrainIdle + 2s);
 }
 
-TEST_F(PipeReaderTest, AGrandchildThatNeverFallsSilentHoldsItNotForLong) {
+TEST_F(PipeReaderTest, ClosesABusyPipeThatAGrandchildKeepsAfterALimit) {
   open();
   sys::set_nonblocking(write_end.get());
   write("the rank's own");
@@ -178,7 +178,7 @@ TEST_F(PipeReaderTest, AGrandchildThatNeverFallsSilentHoldsItNotForLong) {
   EXPECT_EQ(got.substr(0, 18), "the rank's ownmore");
 }
 
-TEST_F(PipeReaderTest, ReadsTheRanksBytesWhileAGrandchildKeepsThePipe) {
+TEST_F(PipeReaderTest, ReadsAllBytesOfTheRankWhileAGrandchildKeepsThePipe) {
   open();
   allow(0);
   write(std::string(60000, 'r'));
@@ -208,7 +208,7 @@ TEST_F(PipeReaderTest, IsIdleOnlyAfterTheLastData) {
   EXPECT_GE(closed_at - last, kDrainIdle);
 }
 
-TEST_F(PipeReaderTest, ARankThatHasEndedLosesNothingToASlowConsumer) {
+TEST_F(PipeReaderTest, SlowConsumerGetsAllBytesOfAnEndedRank) {
   limited = true;
   allowed = 0;
   open();
@@ -227,7 +227,7 @@ TEST_F(PipeReaderTest, ARankThatHasEndedLosesNothingToASlowConsumer) {
   EXPECT_EQ(got, bytes);
 }
 
-TEST_F(PipeReaderTest, ReadsABusyWriterWhole) {
+TEST_F(PipeReaderTest, ReadsAllBytesOfABusyWriter) {
   open();
   const std::string bytes = pattern(8u << 20);
   sys::set_nonblocking(write_end.get());
@@ -255,7 +255,7 @@ TEST_F(PipeReaderTest, YieldsAfterAQuarterOfAMegabyte) {
   EXPECT_EQ(got, full);
 }
 
-TEST_F(PipeReaderTest, ATerminalEndsWhenItsLastUserIsGone) {
+TEST_F(PipeReaderTest, TerminalEndsWithItsLastUser) {
   int master = -1;
   int slave = -1;
   ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
@@ -274,7 +274,7 @@ TEST_F(PipeReaderTest, ATerminalEndsWhenItsLastUserIsGone) {
   EXPECT_EQ(got, "from a terminal\nlast");
 }
 
-TEST_F(PipeReaderTest, MayBeDestroyedInItsCallBacks) {
+TEST_F(PipeReaderTest, MayBeDestroyedInItsHandlers) {
   open();
   on_data = [&] { reader.reset(); };
   write("x");
@@ -290,7 +290,7 @@ TEST_F(PipeReaderTest, MayBeDestroyedInItsCallBacks) {
   EXPECT_EQ(closes, 1);
 }
 
-TEST_F(PipeReaderTest, CallsBackNobodyAfterItsDestruction) {
+TEST_F(PipeReaderTest, DoesNotCallHandlersAfterItsDestruction) {
   open();
   write("x");
   reader->rank_ended();

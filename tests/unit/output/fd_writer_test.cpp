@@ -31,7 +31,7 @@ std::string read_some(int fd) {
   return bytes;
 }
 
-TEST(FdWriter, SlowPipeIsQueuedAndItsFlagsStay) {
+TEST(FdWriter, QueuesForASlowPipeAndKeepsItsFlags) {
   Reader pipe;
   const int flags = fcntl(pipe.writer(), F_GETFL);
   FdWriter writer = FdWriter::borrowed(pipe.writer());
@@ -73,7 +73,7 @@ TEST(FdWriter, SocketDoesNotBlock) {
   close(ends[0]);
 }
 
-TEST(FdWriter, TerminalDoesNotBlockAndItsFlagsStay) {
+TEST(FdWriter, TerminalDoesNotBlockAndKeepsItsFlags) {
   int master = -1;
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
@@ -122,7 +122,7 @@ TEST(FdWriter, PollsFilesThatCannotBeReopened) {
   close(master);
 }
 
-TEST(FdWriter, AppendingFileIsAppendedTo) {
+TEST(FdWriter, AppendsToAnAppendingFile) {
   const TempDir dir;
   const std::string path = dir / "log";
   const int a = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -137,7 +137,7 @@ TEST(FdWriter, AppendingFileIsAppendedTo) {
   close(b);
 }
 
-TEST(FdWriter, PartsInOrder) {
+TEST(FdWriter, WritesPartsInOrder) {
   Reader pipe;
   FdWriter writer = FdWriter::borrowed(pipe.writer());
   const std::array<std::string_view, 4> parts = {"a", "", "bc", "d"};
@@ -155,7 +155,7 @@ TEST(FdWriter, FullDiskIsAnError) {
   EXPECT_EQ(writer.pending(), 0U);
 }
 
-TEST(FdWriter, ReaderThatExitsWithBytesQueued) {
+TEST(FdWriter, HandlesTheExitOfAReaderWithQueuedBytes) {
   signal(SIGPIPE, SIG_IGN);
   Reader pipe;
   FdWriter writer = FdWriter::borrowed(pipe.writer());

@@ -32,7 +32,7 @@ TEST(FileLayout, PatternsOfAnAttemptsFilesMatchThoseOfAllRanks) {
   EXPECT_EQ(attempt_patterns(files, 1), std::vector<std::string>{});
 }
 
-TEST(FileLayout, Template) {
+TEST(FileLayout, ExpandsTemplates) {
   FileSettings files = to("/d/{job}/{host}/{rank}-{local_rank}-{device}.{stream}");
   files.job = "j7";
   EXPECT_EQ(file_path(files, kFacts, 3, 100, Stream::err), "/d/j7/node1/3-1-6.stderr");
@@ -69,7 +69,7 @@ TEST(FileLayout, LaterAttemptsGetNewFiles) {
   EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), kFacts, 3, 9, Stream::out), "/d/0/3");
 }
 
-TEST(FileLayout, UnknownField) {
+TEST(FileLayout, RejectsUnknownFields) {
   EXPECT_TRUE(check_file_template("/plain"));
   EXPECT_TRUE(check_file_template("/d/{rank}"));
   const auto bad = check_file_template("/d/{hosts}");
@@ -128,7 +128,7 @@ TEST(FileLayout, RemoteRanksDoNotWriteFilesThemselves) {
   EXPECT_EQ(direct_path(settings, elsewhere, 0, 2, Stream::err), "");
 }
 
-TEST(FileLayout, SingleStream) {
+TEST(FileLayout, WritesASingleStreamDirectly) {
   OutputSettings settings;
   settings.files = FileSettings{.target = "/d/{rank}.out", .copy = false, .by_stream = true, .err_target = ""};
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::out), "/d/1.out");
@@ -139,7 +139,7 @@ TEST(FileLayout, SingleStream) {
   EXPECT_EQ(direct_path(settings, kFacts, 1, 2, Stream::err), "") << "which ranks share";
 }
 
-TEST(FileLayout, SomeLocalRanksOnly) {
+TEST(FileLayout, WritesFilesOfSelectedLocalRanks) {
   OutputSettings settings;
   settings.files = FileSettings{.target = "/d/{rank}", .copy = false, .by_stream = true};
   const int other = kFacts.local_rank == 0 ? 1 : 0;

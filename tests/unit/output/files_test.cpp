@@ -31,7 +31,7 @@ int mode_of(const std::string& path) {
   return stat(path.c_str(), &s) == 0 ? static_cast<int>(s.st_mode & 0777) : -1;
 }
 
-TEST(Files, OpenMpiLayoutWithEmptyFilesFromTheStart) {
+TEST(Files, CreatesEmptyFilesOfTheOpenMpiLayoutAtTheStart) {
   const TempDir dir;
   const mode_t mask = umask(022);
   OutputFixture fixture(to(dir / "a/logs"), 10);
@@ -74,7 +74,7 @@ TEST(Files, MergedStderrHasNoFile) {
   EXPECT_EQ(fixture.output->path(0, Stream::err), "");
 }
 
-TEST(Files, TagsGoIntoFilesLabelsDoNot) {
+TEST(Files, ContainTagsButNotLabels) {
   const TempDir dir;
   OutputSettings settings = to(dir / "");
   settings.tag = true;
@@ -145,7 +145,7 @@ TEST(Files, LastLinesAreOfADirectStdoutFileIfStderrIsBlank) {
   EXPECT_EQ(last.path, dir / "1/rank.0/stdout");
 }
 
-TEST(Files, FullDiskIsToldOnceWithThePath) {
+TEST(Files, ReportsAFullDiskOnceWithThePath) {
   const TempDir dir;
   fs::create_directories(dir / "1/rank.0");
   fs::create_symlink("/dev/full", dir / "1/rank.0/stdout");
@@ -164,7 +164,7 @@ TEST(Files, FullDiskIsToldOnceWithThePath) {
   EXPECT_EQ(fixture.output->bytes(0, Stream::out), 4U);
 }
 
-TEST(Files, NotCreatableIsRefusedWithThePath) {
+TEST(Files, RejectsAnUncreatableFileWithThePath) {
   const TempDir dir;
   std::ofstream(dir / "file") << "in the way";
   const auto output = open_quietly(to(dir / "file/logs"), 1);
@@ -175,13 +175,13 @@ TEST(Files, NotCreatableIsRefusedWithThePath) {
   EXPECT_NE(output.error().hint, "");
 }
 
-TEST(Files, AFifoWithoutReaderDoesNotHang) {
+TEST(Files, FifoWithoutReaderDoesNotBlock) {
   const TempDir dir;
   ASSERT_EQ(mkfifo((dir / "0.log").c_str(), 0600), 0);
   EXPECT_FALSE(open_quietly(to(dir / "{rank}.log"), 1));
 }
 
-TEST(Files, TwoRanksInOneFileAreRefused) {
+TEST(Files, RejectsTwoRanksInTheSameFile) {
   const TempDir dir;
   const auto output = open_quietly(to(dir / "{host}.log"), 2);
   ASSERT_FALSE(output);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(JsonText, EveryByteBelow128AtEveryPlaceRoundTrips) {
+TEST(JsonText, EveryByteBelow128RoundTripsAtEveryPosition) {
   for (int c = 0; c < 128; ++c) {
     for (size_t place = 0; place < 40; ++place) {
       std::string text(40, 'x');
@@ -23,7 +23,7 @@ TEST(JsonText, EveryByteBelow128AtEveryPlaceRoundTrips) {
   }
 }
 
-TEST(JsonText, Utf8) {
+TEST(JsonText, RecognizesUtf8) {
   for (const auto& good : {"plain"s, "zwölf Boxkämpfer jagen Viktor"s, "日本語"s, "😀"s, "\0"s, ""s, "\u07ff\uffff"s}) {
     EXPECT_TRUE(is_utf8(good)) << good;
     std::string json;
@@ -45,7 +45,7 @@ TEST(JsonText, CutKeepsCharactersWhole) {
   EXPECT_EQ(utf8_cut("\x80\x80\x80\x80\x80\x80", 5), 5U);
 }
 
-TEST(JsonText, Rfc3339) { EXPECT_EQ(rfc3339(1'700'000'000'123'456'789), "2023-11-14T22:13:20.123456Z"); }
+TEST(JsonText, FormatsTimesAsRfc3339) { EXPECT_EQ(rfc3339(1'700'000'000'123'456'789), "2023-11-14T22:13:20.123456Z"); }
 
 }  // namespace
 }  // namespace dlaunch::output

@@ -46,7 +46,7 @@ TEST_F(Jsonl, WritesOneObjectPerRecordToStdout) {
   EXPECT_EQ(stage_.shown_on_stderr(), "");
 }
 
-TEST_F(Jsonl, BytesOutsideUtf8ComeAsBase64) {
+TEST_F(Jsonl, EncodesBytesOutsideUtf8AsBase64) {
   stage_.feed(0, "\xff\xfe\n\0ok\n"s);
   const auto objects = shown();
   ASSERT_THAT(objects, SizeIs(2));
@@ -69,7 +69,7 @@ TEST_F(Jsonl, MarksPieces) {
   EXPECT_EQ(got, expected);
 }
 
-TEST_F(Jsonl, LongRecordsComeInPiecesCutBetweenCharacters) {
+TEST_F(Jsonl, SplitsLongRecordsBetweenCharacters) {
   std::string line;
   while (line.size() < (1 << 20)) line += "ö€😀x";
   line += '\n';

@@ -24,14 +24,14 @@ class Label : public ::testing::Test {
   StreamFacts facts_{{"node1", 2, 5}, 10, 16, Stream::err};
 };
 
-TEST_F(Label, EveryField) {
+TEST_F(Label, ReplacesEveryField) {
   EXPECT_EQ(label("{rank}/{local_rank}/{host}/{device}/{stream}: ", facts_), "10/2/node1/5/stderr: ");
   EXPECT_EQ(label("{time} ", facts_), "2026-11-20T12:22:31.123 ");
   facts_.host.device.reset();
   EXPECT_EQ(label("{device}", facts_), "-");
 }
 
-TEST_F(Label, DefaultIsAlignedOthersAreNot) {
+TEST_F(Label, AlignsOnlyTheDefault) {
   facts_.rank = 3;
   EXPECT_EQ(label(kDefaultLabel, facts_), "[ 3] ");
   EXPECT_EQ(label("{rank}:", facts_), "3:");
@@ -39,18 +39,18 @@ TEST_F(Label, DefaultIsAlignedOthersAreNot) {
   EXPECT_EQ(label(kDefaultLabel, facts_), "[3] ");
 }
 
-TEST_F(Label, Braces) {
+TEST_F(Label, UnescapesDoubledBraces) {
   EXPECT_EQ(label("{{rank}} {rank}|", facts_), "{rank} 10|");
   EXPECT_EQ(label("}{{", facts_), "}{");
 }
 
-TEST_F(Label, Color) {
+TEST_F(Label, ColorsTheLabelByStream) {
   EXPECT_EQ(label("{rank} ", facts_, true), "\x1b[31m10 \x1b[0m");
   facts_.stream = Stream::out;
   EXPECT_EQ(label("{rank} ", facts_, true), "\x1b[36m10 \x1b[0m");
 }
 
-TEST_F(Label, UnknownFieldNamesTheNearest) {
+TEST_F(Label, UnknownFieldSuggestsTheMostSimilarField) {
   EXPECT_TRUE(check_label_template("{rank} {host}"));
   const auto bad = check_label_template("{rnk}");
   ASSERT_FALSE(bad);
@@ -60,7 +60,7 @@ TEST_F(Label, UnknownFieldNamesTheNearest) {
   EXPECT_FALSE(check_label_template("{}"));
 }
 
-TEST_F(Label, OpenMpiForms) {
+TEST_F(Label, HasTheFormsOfOpenMpi) {
   OutputSettings settings;
   EXPECT_TRUE(Prefix::open_mpi(settings, facts_).empty());
   settings.tag = true;

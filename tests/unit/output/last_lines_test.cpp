@@ -14,17 +14,17 @@ TEST(LastLines, OmitLineEnds) {
   EXPECT_THAT(last_lines("", true, 2), SizeIs(0));
 }
 
-TEST(LastLines, ABrokenFirstLineIsLeftOutUnlessAlone) {
+TEST(LastLines, OmitATruncatedFirstLineUnlessAlone) {
   EXPECT_THAT(last_lines("roken\nwhole\n", false, 10), ElementsAre("whole"));
   EXPECT_THAT(last_lines("roken", false, 10), ElementsAre("roken"));
 }
 
-TEST(LastLines, LongLinesAreCutAtACharacter) {
+TEST(LastLines, ShortenLongLinesBetweenCharacters) {
   EXPECT_THAT(last_lines(std::string(1000, 'x'), true, 10), ElementsAre(std::string(kMaxLine, 'x')));
   EXPECT_THAT(last_lines(std::string(kMaxLine - 1, 'x') + "ö", true, 1), ElementsAre(std::string(kMaxLine - 1, 'x')));
 }
 
-TEST(Tail, KeepsTheEndAndIsBounded) {
+TEST(Tail, KeepsTheEndWithinItsLimit) {
   Tail tail;
   std::string all;
   for (int i = 0; i < 5000; ++i) {

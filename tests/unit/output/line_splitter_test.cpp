@@ -27,7 +27,7 @@ TEST(Records, EndAtNewlineCarriageReturnAndBothAsOne) {
   EXPECT_THAT(records("\n\r\n"), ElementsAre("\n", "\r\n"));
 }
 
-TEST(Records, PartialIsLeft) {
+TEST(Records, LeavesAPartialRecord) {
   std::string rest;
   EXPECT_THAT(records("a\nbc", &rest), ElementsAre("a\n"));
   EXPECT_EQ(rest, "bc");
@@ -37,7 +37,7 @@ TEST(Records, PartialIsLeft) {
   EXPECT_EQ(rest, "");
 }
 
-TEST(Records, LastCarriageReturnIsUndecided) {
+TEST(Records, LeavesARecordWithATrailingCarriageReturn) {
   std::string rest;
   EXPECT_THAT(records("a\nb\r", &rest), ElementsAre("a\n"));
   EXPECT_EQ(rest, "b\r");
@@ -47,7 +47,7 @@ TEST(Records, LastCarriageReturnIsUndecided) {
 
 TEST(Records, NulIsAnOrdinaryByte) { EXPECT_THAT(records("a\0b\n\0\n"s), ElementsAre("a\0b\n"s, "\0\n"s)); }
 
-TEST(Records, LastRecordEndAgreesWithTheWalk) {
+TEST(Records, LastRecordEndMatchesTheSplitter) {
   const std::string alphabet = "ab\r\n";
   for (int code = 0; code < 4 * 4 * 4 * 4 * 4 * 4; ++code) {
     std::string bytes;

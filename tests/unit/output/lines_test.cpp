@@ -31,7 +31,7 @@ OutputSettings labelled() {
 
 std::string filler(size_t size, char c = 'x') { return std::string(size, c); }
 
-TEST(Lines, WholeLinesOnly) {
+TEST(Lines, ShowsOnlyCompleteLines) {
   OutputFixture fixture({}, 2);
   fixture.feed(0, "one\ntw");
   fixture.feed(1, "uno\ndo");
@@ -43,7 +43,7 @@ TEST(Lines, WholeLinesOnly) {
   EXPECT_EQ(fixture.shown(), "tres");
 }
 
-TEST(Lines, Labels) {
+TEST(Lines, AddsLabels) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "a\nb");
   fixture.feed(1, "\n\n");
@@ -51,7 +51,7 @@ TEST(Lines, Labels) {
   EXPECT_EQ(fixture.shown(), "0:a\n1:\n1:\n0:bc\n0:d\n");
 }
 
-TEST(Lines, StreamsGoToTheirOwn) {
+TEST(Lines, KeepsStdoutAndStderrSeparate) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "out\n");
   fixture.feed(0, "err\n", Stream::err);
@@ -61,7 +61,7 @@ TEST(Lines, StreamsGoToTheirOwn) {
   EXPECT_EQ(fixture.output->bytes(1, Stream::err), 0U);
 }
 
-TEST(Lines, OpenMpiTags) {
+TEST(Lines, AddsTagsOfOpenMpi) {
   OutputSettings settings;
   settings.tag = true;
   OutputFixture fixture(settings, 2, true);
@@ -70,7 +70,7 @@ TEST(Lines, OpenMpiTags) {
   EXPECT_EQ(fixture.shown(), "[1,1]<stdout>:a\n[1,1]<stdout>:b\n[1,1]<stderr>:c\n");
 }
 
-TEST(Lines, PartialGoesOutWhenIdle) {
+TEST(Lines, ShowsAPartialLineWhenIdle) {
   OutputFixture fixture({}, 2);
   EXPECT_FALSE(fixture.output->deadline());
   fixture.feed(0, "prompt> ");
@@ -93,11 +93,11 @@ TEST(Lines, WaitsLongerForALineCutByABlock) {
   fixture.feed(1, "other\n");
   EXPECT_EQ(fixture.shown(), filler(kBulk - 3, 'x') + "\nother\n");
   fixture.feed(0, "c");                                             // a piece of the same cut line
-  for (int i = 0; i < kBulkPatience - 2; ++i) fixture.wait(kIdle);  // one idle time is over
+  for (int i = 0; i < kBulkPatience - 2; ++i) fixture.wait(kIdle);  // one idle time has passed
   EXPECT_EQ(fixture.shown(), "");
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "abc");
-  fixture.feed(0, "\nprompt");  // small: patience is for blocks only
+  fixture.feed(0, "\nprompt");  // small: only blocks wait longer
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "\nprompt");
 }
@@ -111,15 +111,15 @@ TEST(Lines, FullReadOfATerminalIsABlock) {
   while (write(terminal, line.data(), line.size()) > 0) continue;
   std::array<char, 64 * 1024> some{};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  int there = 0;  // the kernel brings it over by and by
+  int there = 0;  // the kernel transfers the bytes gradually
   while (there < static_cast<int>(kBulk) && std::chrono::steady_clock::now() < deadline)
     ioctl(master, FIONREAD, &there);
-  EXPECT_GE(read(master, some.data(), some.size()), static_cast<ssize_t>(kBulk));  // at times several of its buffers
+  EXPECT_GE(read(master, some.data(), some.size()), static_cast<ssize_t>(kBulk));  // sometimes several kernel buffers
   close(terminal);
   close(master);
 }
 
-TEST(Lines, SecondStreamBreaksTheLineAndStartsANewRecord) {
+TEST(Lines, SecondStreamStartsANewLine) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
@@ -128,8 +128,8 @@ TEST(Lines, SecondStreamBreaksTheLineAndStartsANewRecord) {
   EXPECT_EQ(fixture.shown(), "0:part\n1:other\n0:rest\n");
 }
 
-/// A line that a program writes in two, as Python's print() does, and stops between them for a while.
-TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
+/// A program writes the line in two parts with a pause between them, like Python's print().
+TEST(Lines, InsertedNewlineReplacesTheNextNewline) {
   for (const auto& [settings, expected] : {std::pair{OutputSettings{}, "part\nother\nnext\n\nnext\n"},
                                            std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
     OutputFixture fixture(settings, 2);
@@ -142,7 +142,7 @@ TEST(Lines, ABreakStandsForTheNewlineThatComesNext) {
   }
 }
 
-TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
+TEST(Lines, SameStreamContinuesItsLineWithoutALabel) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
@@ -152,7 +152,7 @@ TEST(Lines, TheSameStreamGoesOnWithoutALabel) {
   EXPECT_EQ(fixture.shown(), "0:part rest!\n0:next\n");
 }
 
-TEST(Lines, StdoutAndStderrOnOneConsoleCountAsTwoStreams) {
+TEST(Lines, StdoutAndStderrOnTheSameConsoleAreSeparateStreams) {
   OutputFixture fixture({}, 2, true);
   fixture.feed(0, "out");
   fixture.wait(kIdle);
@@ -160,7 +160,7 @@ TEST(Lines, StdoutAndStderrOnOneConsoleCountAsTwoStreams) {
   EXPECT_EQ(fixture.shown(), "out\nerr\n");
 }
 
-TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
+TEST(Lines, NextStreamStartsANewLineAfterALastPartialLine) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "no newline");
   fixture.output->end(0, Stream::out, fixture.now);
@@ -170,7 +170,7 @@ TEST(Lines, LastPartialOfAStreamGetsNoNewlineButTheNextStreamDoes) {
   EXPECT_EQ(fixture.shown(), "\n1:x");
 }
 
-TEST(Lines, SingleRankIsByteExactAndImmediate) {
+TEST(Lines, SingleRankIsUnchangedAndImmediate) {
   OutputFixture fixture({}, 1, true);
   fixture.feed(0, "a\0b\xff"s);
   fixture.feed(0, "err", Stream::err);
@@ -182,7 +182,7 @@ TEST(Lines, SingleRankIsByteExactAndImmediate) {
   EXPECT_EQ(fixture.shown(), "");
 }
 
-TEST(Lines, NulsAndBadUtf8Pass) {
+TEST(Lines, KeepsNulsAndInvalidUtf8) {
   const std::string odd = "\0\x01\x80\xff\xc3(\n\0\n"s;
   OutputFixture fixture({}, 2);
   fixture.feed(0, odd);
@@ -212,7 +212,7 @@ TEST(Lines, CarriageReturnAtTheEndWaitsForItsNewline) {
   EXPECT_EQ(fixture.shown(), "0:bar2");
 }
 
-TEST(Lines, CarriageReturnGoesOutWhenIdleAndItsLateNewlineIsNoNewRecord) {
+TEST(Lines, LateNewlineAfterACarriageReturnDoesNotStartANewRecord) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, "bar\r");
   fixture.wait(kIdle);
@@ -226,7 +226,7 @@ TEST(Lines, CarriageReturnGoesOutWhenIdleAndItsLateNewlineIsNoNewRecord) {
   EXPECT_EQ(fixture.shown(), "0:bar\r1:other\n0:next\n");
 }
 
-TEST(Lines, MebibyteLines) {
+TEST(Lines, KeepsLinesOfAMebibyteWhole) {
   for (const bool with_label : {false, true}) {
     OutputFixture fixture(with_label ? labelled() : OutputSettings{}, 2);
     const std::string a = filler(1 << 20, 'a') + "\n";
@@ -241,7 +241,7 @@ TEST(Lines, MebibyteLines) {
   }
 }
 
-TEST(Lines, ALongLineHasTheConsoleForItself) {
+TEST(Lines, LongLineBlocksOtherStreamsOfTheConsole) {
   OutputFixture fixture(labelled(), 3);
   fixture.feed(0, filler(kMaxHeld + 1));
   EXPECT_EQ(fixture.shown(), "0:" + filler(kMaxHeld + 1));
@@ -258,7 +258,7 @@ TEST(Lines, ALongLineHasTheConsoleForItself) {
   EXPECT_EQ(fixture.shown(), "0:next\n2:me too");
 }
 
-TEST(Lines, AnIdleHolderLosesTheConsole) {
+TEST(Lines, IdleLongLineReleasesTheConsole) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, filler(kMaxHeld + 1));
   fixture.feed(1, "waits\n");
@@ -269,7 +269,7 @@ TEST(Lines, AnIdleHolderLosesTheConsole) {
   EXPECT_EQ(fixture.shown(), "0:rest\n");
 }
 
-TEST(Lines, AnEndedHolderLosesTheConsole) {
+TEST(Lines, EndedStreamReleasesTheConsole) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, filler(kMaxHeld + 1));
   fixture.feed(1, "waits");
@@ -279,12 +279,13 @@ TEST(Lines, AnEndedHolderLosesTheConsole) {
   EXPECT_EQ(fixture.shown(), "\n1:waits");
 }
 
-TEST(Lines, AStreamThatMayNotBeReadIsNotIdle) {
+TEST(Lines, PausedStreamIsNotIdle) {
   OutputFixture fixture({}, 2);
   fixture.feed(0, "half a ");
   while (fixture.output->ready(1, Stream::out)) fixture.feed(1, filler(32 * 1024 - 1) + "\n");
   EXPECT_FALSE(fixture.output->ready(0, Stream::out));
-  EXPECT_THAT(fixture.shown(), Not(HasSubstr("half a ")));  // the reader is back, but rank 0 was not read yet
+  // the reader reads again, but the launcher has not read rank 0 yet
+  EXPECT_THAT(fixture.shown(), Not(HasSubstr("half a ")));
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "");
   EXPECT_TRUE(fixture.output->ready(0, Stream::out));
@@ -314,7 +315,7 @@ TEST(Lines, StatusLineIsRemovedBeforeOutput) {
   EXPECT_EQ(taken_away, 1);
 }
 
-TEST(Lines, AHolderWhoseReaderIsSlowIsNotIdle) {
+TEST(Lines, LongLineWithASlowReaderIsNotIdle) {
   OutputFixture fixture(labelled(), 2);
   fixture.feed(0, filler(3 << 20));
   ASSERT_FALSE(fixture.output->ready(0, Stream::out));
@@ -343,7 +344,7 @@ TEST(Lines, LongLinesOfManyRanksTakeTurns) {
   EXPECT_EQ(got, a + a + filler(kMaxHeld * 2, 'b') + "\n");
 }
 
-TEST(Lines, ASlowReaderStopsTheRanks) {
+TEST(Lines, SlowReaderPausesTheRanks) {
   for (const bool with_label : {false, true}) {
     OutputFixture fixture(with_label ? labelled() : OutputSettings{}, 4);
     const std::string lines = [] {
@@ -355,7 +356,7 @@ TEST(Lines, ASlowReaderStopsTheRanks) {
     while (fed < 100 && fixture.output->ready(static_cast<int>(fed % 4), Stream::out)) {
       fixture.feed(static_cast<int>(fed++ % 4), lines);
     }
-    EXPECT_LT(fed, 40U);  // the pipe's 1 MiB and the queue's limit
+    EXPECT_LT(fed, 40U);  // the limits of the pipe (1 MiB) and of the queue
     for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(fixture.output->ready(rank, Stream::out));
     EXPECT_TRUE(fixture.output->ready(0, Stream::err));
     EXPECT_THAT(fixture.output->waiting(), SizeIs(1));
@@ -365,11 +366,11 @@ TEST(Lines, ASlowReaderStopsTheRanks) {
   }
 }
 
-TEST(Lines, LabelsDoNotBlowUpTheQueue) {
+TEST(Lines, LabelsKeepTheQueueLimited) {
   OutputSettings settings;
   settings.label = filler(100, 'L');
   OutputFixture fixture(settings, 2);
-  fixture.feed(0, filler(1 << 20, '\n'));  // 101 MiB when labelled
+  fixture.feed(0, filler(1 << 20, '\n'));  // 101 MiB with labels
   fixture.feed(1, "last\n");
   size_t total = 0;
   for (std::string some = fixture.out.read(); !some.empty(); some = fixture.out.read()) {
@@ -380,7 +381,7 @@ TEST(Lines, LabelsDoNotBlowUpTheQueue) {
   EXPECT_EQ(total, (size_t{1} << 20) * 101 + 105);
 }
 
-TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
+TEST(Lines, FlushAfterAllEndsShowsAllOutput) {
   OutputFixture fixture(labelled(), 3);
   fixture.feed(0, filler(2 << 20, '\n'));
   fixture.feed(1, filler(kMaxHeld + 1) + "\ny");
@@ -395,7 +396,7 @@ TEST(Lines, AfterAllEndsFlushingAloneBringsEverythingOut) {
   EXPECT_EQ(total, (size_t{2} << 20) * 3 + (2 + kMaxHeld + 2) + 3 + 1 + 3);
 }
 
-TEST(Lines, RanksChooseWhatIsShown) {
+TEST(Lines, ShowsOnlyChosenRanks) {
   OutputSettings settings = labelled();
   settings.console_ranks = {1, 2};
   OutputFixture fixture(settings, 3);
@@ -403,7 +404,7 @@ TEST(Lines, RanksChooseWhatIsShown) {
   EXPECT_EQ(fixture.shown(), "1:x\n2:x\n");
 }
 
-TEST(Lines, RawMode) {
+TEST(Lines, RawModeForwardsBytesUnchanged) {
   OutputSettings settings;
   settings.mode = Mode::raw;
   OutputFixture fixture(settings, 2);
@@ -415,7 +416,7 @@ TEST(Lines, RawMode) {
   EXPECT_TRUE(fixture.output->ready(1, Stream::out));
 }
 
-TEST(Lines, ClosedPipeIsNotAnError) {
+TEST(Lines, IgnoresAClosedPipe) {
   OutputFixture fixture({}, 2);
   fixture.out.close_reader();
   EXPECT_FALSE(fixture.output->reader_gone());
@@ -427,7 +428,7 @@ TEST(Lines, ClosedPipeIsNotAnError) {
   EXPECT_TRUE(fixture.output->ready(0, Stream::out));
 }
 
-TEST(Lines, FullStdoutIsAnErrorOnce) {
+TEST(Lines, ReportsAFullStdoutOnce) {
   signal(SIGPIPE, SIG_IGN);
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   Reader err;
@@ -443,7 +444,7 @@ TEST(Lines, FullStdoutIsAnErrorOnce) {
   close(full);
 }
 
-TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
+TEST(Lines, ColorsOnlyTheLabelOnATerminal) {
   int master = -1;
   int terminal = -1;
   ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
@@ -467,7 +468,7 @@ TEST(Lines, ColorOnATerminalOnTheLabelOnly) {
   EXPECT_EQ(fixture.shown(), "0:x\n");
 }
 
-TEST(Lines, BadLabelIsRefused) {
+TEST(Lines, RejectsAnInvalidLabel) {
   OutputSettings settings;
   settings.label = "{rnk}";
   StandardStreams streams({1, 2});

@@ -62,7 +62,7 @@ class Reader {
   void close_reader() {
     if (ends_[0] >= 0) close(std::exchange(ends_[0], -1));
   }
-  /// Returns what is in the pipe now.
+  /// Returns the present content of the pipe.
   std::string read() {
     std::string all;
     std::array<char, 65536> some{};
@@ -104,13 +104,13 @@ class OutputFixture {
     now += std::chrono::milliseconds(milliseconds);
     output->tick(now);
   }
-  /// Reads and flushes until nothing waits.
+  /// Reads and flushes until no bytes wait.
   std::string shown() { return drain(out); }
   std::string shown_on_stderr() { return drain(err); }
   void flush() {
     for (FdWriter* writer : output->waiting()) output->flush(*writer, now);
   }
-  /// Waits until the files have all that was fed.
+  /// Waits until the files contain all output.
   void settle_files() {
     while (!output->files_settled()) {
       flush();
@@ -118,7 +118,7 @@ class OutputFixture {
     }
     handle_writer_events();
   }
-  /// Closes the files, checks those that ranks write themselves, and waits until that is done.
+  /// Closes the files, checks the files written by ranks, and waits until both are done.
   void finish_files(std::optional<int> failed = {}) {
     output->finish_files(failed);
     settle_files();

@@ -29,7 +29,7 @@ std::string random_stream(std::mt19937& random, int rank) {
   return text;
 }
 
-/// Feeds all streams in random chunks in random order; the reader comes now and then, and time passes.
+/// Feeds all streams in random chunks in random order. The reader reads now and then, and time passes.
 std::string play(OutputFixture& fixture, const std::vector<std::string>& streams, std::mt19937& random, bool pauses) {
   std::vector<size_t> done(streams.size());
   std::string shown;
@@ -68,7 +68,7 @@ TEST(Property, LabelledRecordsAreWholeAndInOrder) {
     std::mt19937 random(seed);
     const auto streams = random_streams(random);
     OutputSettings settings;
-    settings.label = "\x1e{rank}/{stream}\x1f";  // bytes that no stream has
+    settings.label = "\x1e{rank}/{stream}\x1f";  // bytes that do not occur in any stream
     OutputFixture fixture(settings, kRanks, true);
     const std::string shown = play(fixture, streams, random, false);
     std::map<std::string, std::string> by_label;
@@ -88,9 +88,9 @@ TEST(Property, LabelledRecordsAreWholeAndInOrder) {
   }
 }
 
-/// With pauses partials go out, and a '\n' may be put in before another stream's record: but every line that is shown
-/// has one stream's bytes only, and without newlines each stream is complete.
-TEST(Property, PlainLinesNeverMix) {
+/// With pauses, partial lines are shown, and dlaunch may insert '\n' before the record of another stream. But each line
+/// has bytes of one stream only, and without newlines each stream is complete.
+TEST(Property, PlainLinesDoNotMix) {
   for (unsigned seed = 11; seed <= 12; ++seed) {
     std::mt19937 random(seed);
     const auto streams = random_streams(random);

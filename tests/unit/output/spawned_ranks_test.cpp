@@ -1,4 +1,4 @@
-// Ranks that come while others run.
+// Ranks added while others run.
 #include <gmock/gmock.h>
 
 #include "output_fixture.h"
@@ -6,7 +6,7 @@
 namespace dlaunch::output {
 namespace {
 
-/// `ranks` ranks of world 2, whose numbers follow those of the fixture's ranks.
+/// `ranks` ranks of world 2, numbered after the fixture's ranks.
 std::vector<RankFacts> world_two(int before, int ranks) {
   std::vector<RankFacts> facts = facts_of(ranks, false);
   for (RankFacts& each : facts) {
@@ -27,7 +27,7 @@ TEST(SpawnedRanks, NewRanksAreLabelledWithTheirWorld) {
   EXPECT_EQ(fixture.output->bytes(3, Stream::out), 4u);
 }
 
-TEST(SpawnedRanks, OpenMpisTagHasTheWorldForItsJob) {
+TEST(SpawnedRanks, TagOfOpenMpiHasTheWorldAsJob) {
   OutputSettings settings;
   settings.tag = true;
   OutputFixture fixture(settings, 1);
@@ -49,7 +49,7 @@ TEST(SpawnedRanks, SingleRankFinishesItsLineFirst) {
   EXPECT_EQ(fixture.shown(), "answer\n");
 }
 
-TEST(SpawnedRanks, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) {
+TEST(SpawnedRanks, UnfinishedLineBelongsToTheLastStreamOfTheConsole) {
   OutputFixture fixture({}, 1, true);
   fixture.feed(0, "out\n");
   fixture.feed(0, "err", Stream::err);
@@ -58,7 +58,7 @@ TEST(SpawnedRanks, OnOneConsoleTheUnfinishedLineIsThatOfTheStreamThatWroteLast) 
   EXPECT_EQ(fixture.shown(), "out\nerror\n");
 }
 
-TEST(SpawnedRanks, ChosenRanksAreOfTheFirstWorld) {
+TEST(SpawnedRanks, ChosenRanksSelectTheFirstWorld) {
   OutputSettings settings;
   settings.console_ranks = {{0}};
   OutputFixture fixture(settings, 2);

@@ -16,11 +16,11 @@ using Importance = StandardStreams::Importance;
 using testing::ElementsAre;
 using testing::EndsWith;
 
-/// Our own stdout and stderr, whose readers read when told.
+/// The process's stdout and stderr; the test decides when their readers read.
 class Standard : public testing::Test {
  protected:
   Standard() { signal(SIGPIPE, SIG_IGN); }
-  /// All that comes on stderr until nothing waits any more.
+  /// All text on stderr until no bytes wait.
   std::string shown() {
     std::string all = err.read();
     while (!streams.waiting().empty()) {
@@ -53,7 +53,7 @@ TEST_F(Standard, EscapesMessages) {
   EXPECT_EQ(shown(), "dlaunch: \\x1b]0;title\\x07\\x0d\ndlaunch: \\xff\n");
 }
 
-TEST_F(Standard, SlowReaderBlocksNothingAndDroppedLinesAreCounted) {
+TEST_F(Standard, CountsDroppedLinesOfASlowReader) {
   fill();
   EXPECT_THAT(streams.waiting(), ElementsAre(&streams.writer(Stream::err)));
   const std::string verbose = "dlaunch: v" + std::string(2000, 'v') + '\n';
@@ -66,7 +66,7 @@ TEST_F(Standard, SlowReaderBlocksNothingAndDroppedLinesAreCounted) {
   EXPECT_EQ(shown(), "dlaunch: again\n");
 }
 
-TEST_F(Standard, ErrorsAreNeverDroppedAndFollowTheCountOfDroppedLines) {
+TEST_F(Standard, ErrorsAreKeptAndFollowTheCountOfDroppedLines) {
   fill();
   streams.say(Importance::verbose, "dlaunch: " + std::string(2000, 'v') + '\n');
   streams.say(Importance::needed, "dlaunch: error\n");
@@ -89,7 +89,7 @@ TEST_F(Standard, OverlayIsNotALine) {
   EXPECT_EQ(shown(), "\r\x1b[Kstartingdlaunch: x\n");
 }
 
-TEST_F(Standard, APipeThatAnotherMadeNonBlockingLosesNoByte) {
+TEST_F(Standard, PipeMadeNonBlockingElsewhereLosesNoByte) {
   fcntl(err.writer(), F_SETFL, O_NONBLOCK);
   fill();
   streams.say(Importance::needed, "dlaunch: last\n");

@@ -34,19 +34,19 @@ TEST(Binding, BindToNoneBindsNoRank) {
   EXPECT_TRUE(bind_ranks({}, {}, 100, false));
 }
 
-TEST(Binding, CoresOneAfterTheOther) {
+TEST(Binding, BindsToConsecutiveCores) {
   for (const MapBy map_by : {MapBy::slot, MapBy::core, MapBy::node, MapBy::hwthread}) {
     EXPECT_EQ(bind(machine(2, 4, 2), BindTo::core, map_by, 5), (Masks{{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}}));
   }
 }
 
-TEST(Binding, CoresOfEachSocketInTurn) {
+TEST(Binding, AlternatesBetweenSockets) {
   for (const MapBy map_by : {MapBy::socket, MapBy::numa}) {
     EXPECT_EQ(bind(machine(2, 4, 2), BindTo::core, map_by, 5), (Masks{{0, 8}, {4, 12}, {1, 9}, {5, 13}, {2, 10}}));
   }
 }
 
-TEST(Binding, ThreadsByCoreOrOneAfterTheOther) {
+TEST(Binding, BindsToThreadsByCoreOrConsecutively) {
   EXPECT_EQ(bind(machine(1, 2, 2), BindTo::hwthread, MapBy::hwthread, 4), (Masks{{0}, {2}, {1}, {3}}));
   EXPECT_EQ(bind(machine(1, 2, 2), BindTo::hwthread, MapBy::core, 4), (Masks{{0}, {1}, {2}, {3}}));
   EXPECT_EQ(bind(machine(2, 2, 2), BindTo::hwthread, MapBy::socket, 6), (Masks{{0}, {2}, {1}, {3}, {4}, {6}}));
@@ -58,7 +58,7 @@ Masks bind_several(const Topology& topology, BindingRequest request, int ranks) 
   return masks.value_or(Masks{});
 }
 
-TEST(Binding, SeveralCoresForEachRank) {
+TEST(Binding, BindsEachRankToSeveralCores) {
   const BindingRequest two{.bind_to = BindTo::core, .cores_per_rank = 2};
   EXPECT_EQ(bind_several(machine(1, 4, 2), two, 2), (Masks{{0, 1, 4, 5}, {2, 3, 6, 7}}));
   EXPECT_EQ(bind_several(machine(2, 3, 1), two, 3), (Masks{{0, 1}, {2, 3}, {4, 5}}));
@@ -68,7 +68,7 @@ TEST(Binding, SeveralCoresForEachRank) {
   EXPECT_EQ(bind_several(machine(1, 2, 2), threads, 2), (Masks{{0, 2}, {1, 3}}));
 }
 
-TEST(Binding, AnEqualShareOfTheCoresForEachRank) {
+TEST(Binding, BindsEachRankToAnEqualShareOfTheCores) {
   const BindingRequest share{.bind_to = BindTo::core, .cores_per_rank = kEqualShare};
   EXPECT_EQ(bind_several(machine(1, 4, 2), share, 2), (Masks{{0, 1, 4, 5}, {2, 3, 6, 7}}));
   EXPECT_EQ(bind_several(machine(1, 5, 1), share, 2), (Masks{{0, 1}, {2, 3}}));
@@ -136,7 +136,7 @@ TEST(Binding, BindsEveryRankToASingleCpu) {
   }
 }
 
-TEST(Binding, MasksWithHoles) {
+TEST(Binding, UsesOnlyAllowedCpus) {
   const Topology holes = machine(2, 4, 2, {0, 2, 10, 4, 5, 6, 12, 13, 14});  // cores 0 (half), 1, 3 | 7
   EXPECT_EQ(bind(holes, BindTo::core, MapBy::slot, 4), (Masks{{8}, {1, 9}, {3, 11}, {7, 15}}));
   EXPECT_EQ(bind(holes, BindTo::core, MapBy::socket, 4), (Masks{{8}, {7, 15}, {1, 9}, {3, 11}}));
@@ -186,7 +186,7 @@ TEST(Binding, RanksNeverShareBoundCoresOrThreads) {
   }
 }
 
-TEST(Binding, NearDevices) {
+TEST(Binding, BindsNearDevices) {
   const Topology topology = {.pus = {{0, 0, 0, 0}, {4, 0, 0, 0}, {1, 1, 0, 1}, {2, 2, 1, 3}}};
   EXPECT_EQ(bind_near(topology, {3, 0, 0, std::nullopt, 2}), (Masks{{2}, {0, 4}, {0, 4}, {}, {}}));
 }

@@ -68,7 +68,7 @@ Words on_one_host(Framework framework) { return added(request_for({framework}, 2
 
 Words on_two_hosts(Framework framework, int rank) { return added(request_for({framework}, 4), two_hosts(), rank); }
 
-TEST(Frameworks, Torch) {
+TEST(Frameworks, SetsVariablesOfTorch) {
   EXPECT_THAT(on_one_host(Framework::torch),
               UnorderedElementsAre("RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=0",
                                    "GROUP_WORLD_SIZE=1", "NODE_RANK=0", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=20001"));
@@ -77,7 +77,7 @@ TEST(Frameworks, Torch) {
                                    "GROUP_WORLD_SIZE=2", "NODE_RANK=1", "MASTER_ADDR=10.0.0.1", "MASTER_PORT=20001"));
 }
 
-TEST(Frameworks, Deepspeed) {
+TEST(Frameworks, SetsVariablesOfDeepspeed) {
   EXPECT_THAT(on_one_host(Framework::deepspeed),
               UnorderedElementsAre("RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "LOCAL_SIZE=2", "CROSS_RANK=0",
                                    "CROSS_SIZE=1", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=20001"));
@@ -86,7 +86,7 @@ TEST(Frameworks, Deepspeed) {
                                    "CROSS_SIZE=2", "MASTER_ADDR=10.0.0.1", "MASTER_PORT=20001"));
 }
 
-TEST(Frameworks, Jax) {
+TEST(Frameworks, SetsVariablesOfJax) {
   EXPECT_THAT(on_one_host(Framework::jax), UnorderedElementsAre("JAX_COORDINATOR_ADDRESS=127.0.0.1:20002",
                                                                 "JAX_NUM_PROCESSES=2", "JAX_PROCESS_ID=1"));
   EXPECT_THAT(on_two_hosts(Framework::jax, 3), UnorderedElementsAre("JAX_COORDINATOR_ADDRESS=10.0.0.1:20002",
@@ -94,7 +94,7 @@ TEST(Frameworks, Jax) {
   EXPECT_THAT(added(request_for({Framework::jax}, 2), local(2, 2), 1), Contains("JAX_LOCAL_DEVICE_IDS=1"));
 }
 
-TEST(Frameworks, Tensorflow) {
+TEST(Frameworks, SetsVariablesOfTensorflow) {
   EXPECT_THAT(on_one_host(Framework::tensorflow),
               ElementsAre(R"(TF_CONFIG={"cluster":{"worker":["127.0.0.1:20005","127.0.0.1:20006"]},)"
                           R"("task":{"type":"worker","index":1}})"));
@@ -105,7 +105,7 @@ TEST(Frameworks, Tensorflow) {
                           R"(","n1:)" + second + R"("]},"task":{"type":"worker","index":2}})"));
 }
 
-TEST(Frameworks, MindsporeWithARankTable) {
+TEST(Frameworks, SetsVariablesOfMindsporeWithARankTable) {
   EXPECT_THAT(on_one_host(Framework::mindspore), ElementsAre("DEVICE_NUM=2"));
   EXPECT_THAT(on_two_hosts(Framework::mindspore, 2), ElementsAre("DEVICE_NUM=2"));
   const Plan plan = planned(request_for({Framework::mindspore}, 4), two_hosts());
@@ -113,7 +113,7 @@ TEST(Frameworks, MindsporeWithARankTable) {
               testing::IsSupersetOf({"RANK_ID=3", "RANK_SIZE=4", "DEVICE_ID=1", "DEVICE_NUM=2"}));
 }
 
-TEST(Frameworks, MindsporeWithAScheduler) {
+TEST(Frameworks, SetsVariablesOfMindsporeWithAScheduler) {
   EXPECT_THAT(on_one_host(Framework::mindspore_dynamic),
               UnorderedElementsAre("MS_ROLE=MS_WORKER", "MS_SCHED_HOST=127.0.0.1", "MS_SCHED_PORT=20004",
                                    "MS_WORKER_NUM=2", "MS_NODE_ID=1"));
@@ -164,7 +164,7 @@ TEST(Frameworks, HorovodCountsHostsThatHaveTheLocalRank) {
   EXPECT_THAT(added(asked, uneven, 4), testing::IsSupersetOf({"HOROVOD_CROSS_RANK=2", "HOROVOD_CROSS_SIZE=3"}));
 }
 
-TEST(Frameworks, Openmpi) {
+TEST(Frameworks, SetsVariablesOfOpenmpi) {
   EXPECT_THAT(
       on_one_host(Framework::openmpi),
       UnorderedElementsAre("OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_LOCAL_RANK=1",
@@ -175,14 +175,14 @@ TEST(Frameworks, Openmpi) {
                            "OMPI_COMM_WORLD_LOCAL_SIZE=1", "OMPI_COMM_WORLD_NODE_RANK=0", "OMPI_UNIVERSE_SIZE=4"));
 }
 
-TEST(Frameworks, Mpich) {
+TEST(Frameworks, SetsVariablesOfMpich) {
   EXPECT_THAT(on_one_host(Framework::mpich),
               UnorderedElementsAre("PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=2"));
   EXPECT_THAT(on_two_hosts(Framework::mpich, 2),
               UnorderedElementsAre("PMI_RANK=2", "PMI_SIZE=4", "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=2"));
 }
 
-TEST(Frameworks, Slurm) {
+TEST(Frameworks, SetsVariablesOfSlurm) {
   const Words one = on_one_host(Framework::slurm);
   EXPECT_THAT(one, testing::UnorderedElementsAre(
                        "SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0", "SLURM_NTASKS=2", "SLURM_NPROCS=2",

@@ -32,7 +32,7 @@ Allocation two_hosts() {
   return allocation;
 }
 
-TEST(Hosts, AsATable) {
+TEST(Hosts, FormatAsATable) {
   EXPECT_EQ(to_table(two_hosts()),
             "host              slots           from           devices                              reached            "
             "                             directory\n"
@@ -43,7 +43,7 @@ TEST(Hosts, AsATable) {
             "note: something to know\n");
 }
 
-TEST(Hosts, AsJson) {
+TEST(Hosts, FormatAsJson) {
   const std::string text = to_json(two_hosts());
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["hosts"][0]["slots"], 2);

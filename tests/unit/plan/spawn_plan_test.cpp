@@ -121,7 +121,7 @@ TEST(PlanSpawn, SetsTheIdentityInTheNewWorld) {
   EXPECT_THAT(rank_environment(plan, plan.ranks[0]), Not(Contains(StartsWith("PMI_SPAWNED="))));
 }
 
-TEST(PlanSpawn, DirectoriesAreRelativeToTheAskers) {
+TEST(PlanSpawn, DirectoriesAreRelativeToTheSpawningProgram) {
   const Plan plan = planned(1, {1});
   SpawnRequest asked = spawn(1);
   EXPECT_EQ(plan_spawn(plan, asked, {1})->apps[0].wdir, "/work");

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Gather, AHostThatJoinedLaterTakesNoPart) {
+TEST(Gather, IgnoresAHostThatJoinedLater) {
   FenceCollector gather({1});
   EXPECT_FALSE(gather.takes_part(1));
   EXPECT_EQ(gather.take(1, {}, {}), "protocol error: unexpected message from the agent");
@@ -29,12 +29,12 @@ TEST(Gather, SendsThePairsOfAllHostsAfterTheLastOne) {
   EXPECT_TRUE(shared[0].last);
   EXPECT_EQ(shared[0].broken, "");
   EXPECT_THAT(gather.take_result(), IsEmpty());
-  EXPECT_EQ(gather.take(0, {}, {}), "");  // the next one
+  EXPECT_EQ(gather.take(0, {}, {}), "");  // the next fence
   EXPECT_EQ(gather.take(1, {}, {}), "");
   EXPECT_EQ(gather.take_result().size(), 1u);
 }
 
-TEST(Gather, MuchGoesOutInPieces) {
+TEST(Gather, SplitsALargeResult) {
   FenceCollector gather({1, 1});
   std::vector<std::string> pairs;
   for (int i = 0; i < 7; ++i) pairs.insert(pairs.end(), {std::to_string(i), std::string(1u << 20, 'v')});
@@ -47,7 +47,7 @@ TEST(Gather, MuchGoesOutInPieces) {
   EXPECT_EQ(shared[0].pairs.size() + shared[1].pairs.size(), 14u);
 }
 
-TEST(Gather, TooMuchIsRefusedWithNumbers) {
+TEST(Gather, RejectsTooMuchDataWithTheSize) {
   constexpr size_t kHosts = kMaxSpace / kMaxUnsent + 1;
   FenceCollector gather(std::vector<int>(kHosts, 1));
   const std::string value(kMaxUnsent - size_of_pair("a", ""), 'v');
@@ -58,13 +58,13 @@ TEST(Gather, TooMuchIsRefusedWithNumbers) {
   EXPECT_THAT(shared[0].broken, HasSubstr(std::to_string(kHosts * kMaxUnsent)));
 }
 
-TEST(Gather, AHostMayBringSoMuch) {
+TEST(Gather, LimitsTheDataOfAHost) {
   FenceCollector gather({1, 1});
   EXPECT_THAT(gather.take(0, {"a", std::string(kMaxUnsent, 'v')}, {}), HasSubstr("too much data to a fence"));
   EXPECT_THAT(gather.take(1, std::vector<std::string>(600000), {}), HasSubstr("too much data to a fence"));
 }
 
-TEST(Gather, ARankThatCanNeverComeBreaksIt) {
+TEST(Gather, FailsForARankThatHasLeft) {
   FenceCollector gather({2, 2});
   gather.take(0, {"a", "1"}, {});
   gather.take(1, {}, {3});
@@ -73,7 +73,7 @@ TEST(Gather, ARankThatCanNeverComeBreaksIt) {
   EXPECT_THAT(shared[0].broken, HasSubstr("rank 3 "));
 }
 
-TEST(Gather, AHostWithoutRanksIsNotWaitedFor) {
+TEST(Gather, DoesNotWaitForAHostWithoutRanks) {
   FenceCollector gather({1, 2});
   gather.rank_ended(1, 1);
   gather.take(0, {}, {});
@@ -85,7 +85,7 @@ TEST(Gather, AHostWithoutRanksIsNotWaitedFor) {
   EXPECT_THAT(gather.take(1, {}, {}), HasSubstr("unexpected message"));
 }
 
-TEST(Gather, RanksThatEndAfterTheirHostCameDoNotHoldTheOthers) {
+TEST(Gather, RankEndAfterThePartOfItsHostDoesNotBlockTheOthers) {
   FenceCollector gather({1, 1});
   gather.take(0, {}, {});
   gather.rank_ended(0, 0);
@@ -95,14 +95,14 @@ TEST(Gather, RanksThatEndAfterTheirHostCameDoNotHoldTheOthers) {
   EXPECT_THAT(gather.take_result().at(0).broken, HasSubstr("has left MPI"));
 }
 
-TEST(Gather, AHostOutOfOrderIsNamed) {
+TEST(Gather, RejectsMessagesOutOfOrder) {
   FenceCollector gather({1, 1});
   EXPECT_EQ(gather.take(0, {}, {}), "");
   EXPECT_THAT(gather.take(0, {}, {}), HasSubstr("unexpected message"));
   EXPECT_THAT(gather.take(1, {"a"}, {}), HasSubstr("without a value"));
 }
 
-TEST(NameService, ArePublishedOnceFoundAndTakenBack) {
+TEST(NameService, PublishesFindsAndRemovesNames) {
   NameService names;
   EXPECT_FALSE(names.ask(NameOp::lookup, "s", "").ok);
   EXPECT_TRUE(names.ask(NameOp::publish, "s", "p").ok);
@@ -112,13 +112,13 @@ TEST(NameService, ArePublishedOnceFoundAndTakenBack) {
   EXPECT_FALSE(names.ask(NameOp::unpublish, "s", "").ok);
 }
 
-TEST(KeyValueStore, HasBounds) {
+TEST(KeyValueStore, LimitsItsSize) {
   KeyValueStore space;
   const std::string value(1u << 20, 'v');
   for (int i = 0; i < 7; ++i) EXPECT_TRUE(space.put(std::to_string(i), value)) << i;
   EXPECT_FALSE(space.put("8", value));
   EXPECT_EQ(space.take_unsent().size(), 14u);
-  EXPECT_TRUE(space.put("0", value));  // in the place of the first
+  EXPECT_TRUE(space.put("0", value));  // replaces the first value
   std::vector<std::string> others;
   for (int i = 7; i < 70; ++i) others.insert(others.end(), {std::to_string(i), value});
   EXPECT_FALSE(space.take(others));
@@ -126,7 +126,7 @@ TEST(KeyValueStore, HasBounds) {
   EXPECT_EQ(space.find("69"), nullptr);
 }
 
-TEST(Gather, AHostWithoutRanksOfTheWorldIsNotWaitedFor) {
+TEST(Gather, DoesNotWaitForAHostWithoutRanksOfTheWorld) {
   FenceCollector gather({0, 1, 1}, 2, 5);
   EXPECT_FALSE(gather.takes_part(0));
   EXPECT_EQ(gather.take(0, {}, {}), "protocol error: unexpected message from the agent");

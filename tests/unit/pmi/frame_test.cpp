@@ -14,14 +14,14 @@ std::string frame(std::string_view text, std::string_view length = {}) {
   return (size + "      ").substr(0, 6).append(text);
 }
 
-TEST(Frame, PairsInTheirOrder) {
+TEST(Frame, KeepsTheOrderOfPairs) {
   const auto line = parse_frame("cmd=kvs-put;key=a b;value=x=y\nz;empty=;");
   ASSERT_TRUE(line);
   EXPECT_THAT(line->pairs(),
               ElementsAre(Pair("cmd", "kvs-put"), Pair("key", "a b"), Pair("value", "x=y\nz"), Pair("empty", "")));
 }
 
-TEST(Frame, ASemicolonIsWrittenTwice) {
+TEST(Frame, EscapesASemicolonByDoubling) {
   const auto line = parse_frame("cmd=put;key=;;;value=a;;b;;;;c;");
   ASSERT_TRUE(line);
   EXPECT_EQ((*line)["key"], ";");
@@ -29,7 +29,7 @@ TEST(Frame, ASemicolonIsWrittenTwice) {
   EXPECT_EQ(write_frame({{"cmd", "get"}, {"value", "a;b;;c"}, {"", "left out"}}), "24    cmd=get;value=a;;b;;;;c;");
 }
 
-TEST(Frame, AMessageRunsToTheEnd) {
+TEST(Frame, MessageExtendsToTheEnd) {
   const auto line = parse_frame("cmd=abort;exitcode=7;message=one; two");
   ASSERT_TRUE(line);
   EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "abort"), Pair("exitcode", "7"), Pair("message", "one; two")));
@@ -50,7 +50,7 @@ TEST(Frame, RejectsMalformedFrames) {
   }
 }
 
-TEST(FrameReader, CutsWhateverPiecesComeIn) {
+TEST(FrameReader, AcceptsAnyPieces) {
   const std::string stream = frame("cmd=a;") + frame("cmd=b;key=c;") + "    6 cmd=d;" + "     6cmd=e;";
   for (size_t piece = 1; piece <= stream.size(); ++piece) {
     FrameReader reader;
@@ -64,7 +64,7 @@ TEST(FrameReader, CutsWhateverPiecesComeIn) {
   }
 }
 
-TEST(FrameReader, WaitsForTheRest) {
+TEST(FrameReader, WaitsForACompleteFrame) {
   FrameReader reader;
   for (const char* part : {"1", "2    ", "cmd=a;key=b"}) {
     reader.feed(part);
@@ -77,7 +77,7 @@ TEST(FrameReader, WaitsForTheRest) {
   EXPECT_FALSE(*reader.next());
 }
 
-TEST(FrameReader, ALengthIsANumberOfItsSize) {
+TEST(FrameReader, RejectsInvalidLengths) {
   FrameReader huge;
   huge.feed(frame(std::string(kMaxFrame, 'x')));
   EXPECT_EQ(huge.next()->value().size(), kMaxFrame);

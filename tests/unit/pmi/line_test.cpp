@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-TEST(PmiLine, PairsInTheirOrder) {
+TEST(PmiLine, KeepsTheOrderOfPairs) {
   const auto line = parse_line("cmd=put kvsname=kvs_1 key=P0-card value=tag#0$a=b[/]");
   ASSERT_TRUE(line);
   EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "put"), Pair("kvsname", "kvs_1"), Pair("key", "P0-card"),
@@ -20,13 +20,13 @@ TEST(PmiLine, PairsInTheirOrder) {
   EXPECT_FALSE(line->has("none"));
 }
 
-TEST(PmiLine, EmptyValuesAndManyBlanks) {
+TEST(PmiLine, AcceptsEmptyValuesAndRepeatedBlanks) {
   const auto line = parse_line("cmd=put  key= value=");
   ASSERT_TRUE(line);
   EXPECT_THAT(line->pairs(), ElementsAre(Pair("cmd", "put"), Pair("key", ""), Pair("value", "")));
 }
 
-TEST(PmiLine, AMessageIsAPersonsTextToTheEnd) {
+TEST(PmiLine, MessageExtendsToTheEnd) {
   const auto line = parse_line("cmd=abort exitcode=7 message=no way = out");
   ASSERT_TRUE(line);
   EXPECT_EQ((*line)["message"], "no way = out");
@@ -46,11 +46,11 @@ TEST(PmiLine, RejectsMalformedLinesWithAReason) {
   EXPECT_EQ(parse_line("\x1b[31m\xff").error().why, "\"?[31m?\"");
 }
 
-TEST(PmiLine, IsWrittenAsItIsRead) {
+TEST(PmiLine, WritesPairs) {
   EXPECT_EQ(write_line({{"cmd", "get_result"}, {"rc", "0"}, {"value", "a=b"}}), "cmd=get_result rc=0 value=a=b\n");
 }
 
-TEST(LineReader, CutAtEveryByte) {
+TEST(LineReader, AcceptsACutAtEveryByte) {
   const std::string text = "cmd=init pmi_version=1\n\nmcmd=spawn\n";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
     LineReader reader;
@@ -64,7 +64,7 @@ TEST(LineReader, CutAtEveryByte) {
   }
 }
 
-TEST(LineReader, ALineTooLongIsAnErrorBeforeItsEnd) {
+TEST(LineReader, RejectsATooLongLineBeforeItsEnd) {
   LineReader reader;
   reader.feed(std::string(kMaxLine, 'a'));
   EXPECT_TRUE(reader.next());

@@ -8,7 +8,7 @@
 namespace dlaunch::pmi {
 namespace {
 
-/// As MPICH reads it: the hosts of the first `size` ranks.
+/// The hosts of the first `size` ranks, parsed like in MPICH.
 std::vector<int> read_mapping(const std::string& text, size_t size) {
   std::vector<std::array<int, 3>> blocks;
   for (size_t at = text.find('(', 1); at != std::string::npos; at = text.find('(', at + 1)) {
@@ -25,7 +25,7 @@ std::vector<int> read_mapping(const std::string& text, size_t size) {
   return hosts;
 }
 
-TEST(Mapping, AsMpichWritesIt) {
+TEST(Mapping, HasTheFormatOfMpich) {
   EXPECT_EQ(process_mapping({0, 0}), "(vector,(0,1,2))");
   EXPECT_EQ(process_mapping({0, 0, 1, 1}), "(vector,(0,2,2))");
   EXPECT_EQ(process_mapping({0, 0, 0, 1, 1}), "(vector,(0,1,3),(1,1,2))");
@@ -33,7 +33,7 @@ TEST(Mapping, AsMpichWritesIt) {
   EXPECT_EQ(process_mapping({0, 2, 0, 2, 0}), "(vector,(0,1,1),(2,1,1))");
 }
 
-TEST(Mapping, IsReadBackAsThePlacement) {
+TEST(Mapping, RoundTripsThePlacement) {
   for (const std::vector<int>& hosts : std::vector<std::vector<int>>{{0},
                                                                      {0, 1, 1, 0},
                                                                      {2, 0, 1},
@@ -45,7 +45,7 @@ TEST(Mapping, IsReadBackAsThePlacement) {
   }
 }
 
-TEST(Mapping, LeavesOutAMappingAboveTheLimit) {
+TEST(Mapping, OmitsAMappingAboveTheLimit) {
   std::vector<int> hosts;
   for (int i = 0; i < 500; ++i) hosts.push_back(i * 7919 % 499);
   EXPECT_EQ(process_mapping(hosts), "");

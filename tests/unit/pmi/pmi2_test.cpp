@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 std::string frame(std::string_view text) { return (std::to_string(text.size()) + "      ").substr(0, 6).append(text); }
 
-/// A host with as many ranks in PMI-2, alone unless said.
+/// A host with `ranks` ranks in PMI-2. `alone`: the only host of the job.
 PmiServer host(std::uint32_t ranks, bool alone = true) {
   PmiServer server({"kvs", 4, 8, "(vector,(0,2,2))", ranks, alone});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -25,7 +25,7 @@ PmiServer host(std::uint32_t ranks, bool alone = true) {
 Actions ask(PmiServer& server, std::uint32_t rank, std::string_view text) { return server.received(rank, frame(text)); }
 Send said(std::uint32_t rank, std::string_view text) { return {rank, frame(text)}; }
 
-TEST(Pmi2, TheFirstLineSaysSoAndFramesFollow) {
+TEST(Pmi2, FirstLineSelectsPmi2AndFramesFollow) {
   PmiServer server({"kvs", 4, 8, "", 2, true});
   server.join(1, 3);
   const std::string init = "cmd=init pmi_version=2 pmi_subversion=0\n";
@@ -39,7 +39,7 @@ TEST(Pmi2, TheFirstLineSaysSoAndFramesFollow) {
   EXPECT_FALSE(server.in_mpi(1));
 }
 
-TEST(Pmi2, KeysAreThereAfterTheFence) {
+TEST(Pmi2, KeysAreAvailableAfterTheFence) {
   PmiServer server = host(2, false);
   EXPECT_THAT(ask(server, 0, "cmd=kvs-put;thrid=0x12;key=a;value=x;;y;"),
               ElementsAre(said(0, "cmd=kvs-put-response;thrid=0x12;rc=0;")));
@@ -67,7 +67,7 @@ TEST(Pmi2, RejectsKeysAndValuesAboveTheLimit) {
   }
 }
 
-TEST(Pmi2, BothDialectsShareAFenceAndWhatTheyPut) {
+TEST(Pmi2, Pmi1AndPmi2ShareFencesAndKeys) {
   PmiServer server({"kvs", 2, 2, "", 2, true});
   for (const std::uint32_t rank : {0u, 1u}) server.join(rank, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
@@ -86,7 +86,7 @@ TEST(Pmi2, BothDialectsShareAFenceAndWhatTheyPut) {
               ElementsAre(Send{0, "cmd=get_result rc=-1 msg=key_text_not_found value=unknown\n"}));
 }
 
-TEST(Pmi2, ANodesAttributeIsWaitedFor) {
+TEST(Pmi2, WaitsForANodeAttribute) {
   PmiServer server = host(3);
   EXPECT_THAT(ask(server, 0, "cmd=info-getnodeattr;key=a;wait=FALSE;"),
               ElementsAre(said(0, "cmd=info-getnodeattr-response;found=FALSE;rc=0;")));
@@ -99,7 +99,7 @@ TEST(Pmi2, ANodesAttributeIsWaitedFor) {
               ElementsAre(said(1, "cmd=info-getnodeattr-response;found=TRUE;value=1;rc=0;")));
 }
 
-TEST(Pmi2, AnAttributeThatNobodyCanPutLetsNobodyWait) {
+TEST(Pmi2, DisconnectsAWaiterIfNoRankCanPutTheAttribute) {
   const auto expect_disconnected = [](const Actions& actions, std::uint32_t rank) {
     ASSERT_GE(actions.size(), 2u);
     EXPECT_THAT(std::get<PrintWarning>(actions[0]).text, HasSubstr("no rank can put the attribute any more: \"a\""));
@@ -115,7 +115,7 @@ TEST(Pmi2, AnAttributeThatNobodyCanPutLetsNobodyWait) {
   expect_disconnected(ask(alone, 0, "cmd=info-getnodeattr;key=a;wait=TRUE;"), 0);
 }
 
-TEST(Pmi2, AttributesOfTheNodeHaveABound) {
+TEST(Pmi2, LimitsNodeAttributes) {
   PmiServer server = host(1);
   const std::string put = "cmd=info-putnodeattr;key=a;value=" + std::string(1024, 'v') + ";";
   int taken = 0;
@@ -123,7 +123,7 @@ TEST(Pmi2, AttributesOfTheNodeHaveABound) {
   EXPECT_EQ(taken, 1023);
 }
 
-TEST(Pmi2, FactsOfTheJob) {
+TEST(Pmi2, AnswersJobAttributes) {
   PmiServer server = host(1);
   EXPECT_THAT(ask(server, 0, "cmd=job-getid;"), ElementsAre(said(0, "cmd=job-getid-response;jobid=kvs;rc=0;")));
   EXPECT_THAT(ask(server, 0, "cmd=info-getjobattr;key=PMI_process_mapping;"),
@@ -134,7 +134,7 @@ TEST(Pmi2, FactsOfTheJob) {
               ElementsAre(said(0, "cmd=info-getjobattr-response;found=FALSE;rc=0;")));
 }
 
-TEST(Pmi2, NamesAreAskedForAndAnswered) {
+TEST(Pmi2, ForwardsNameRequestsAndAnswers) {
   PmiServer server = host(1);
   EXPECT_THAT(ask(server, 0, "cmd=name-publish;name=s;port=p q;infokeycount=0;"),
               ElementsAre(AskName{0, NameOp::publish, "s", "p q"}));
@@ -147,7 +147,7 @@ TEST(Pmi2, NamesAreAskedForAndAnswered) {
   EXPECT_THAT(server.name_answered(0, true, ""), ElementsAre(said(0, "cmd=name-unpublish-response;rc=0;")));
 }
 
-TEST(Pmi2, AnAbortOfTheWorldIsToldOnce) {
+TEST(Pmi2, ReportsAnAbortOfTheWorldOnce) {
   for (const auto& [text, code] : {std::pair{"cmd=abort;isworld=TRUE;msg=so;", 1u},
                                    {"cmd=abort;exitcode=7;message=so;", 7u},
                                    {"cmd=abort;exitcode=7;message=so;and so;;;", 7u},
@@ -168,14 +168,14 @@ TEST(Pmi2, AnswersUnsupportedCommands) {
   }
 }
 
-TEST(Pmi2, ASpawnIsAskedForAndAnswered) {
+TEST(Pmi2, ForwardsASpawnAndItsAnswer) {
   PmiServer server = host(2);
   const std::string spawn =
       "cmd=spawn;thrid=0x5;ncmds=1;preputcount=1;ppkey0=k;ppval0=v;subcmd=a;maxprocs=2;argc=1;argv0=b c;";
   const AskSpawn asked{0, {{{"a", "b c"}, 2, "", {}, {}}}, {"k", "v"}};
   EXPECT_THAT(server.received(0, frame(spawn).substr(0, 30)), IsEmpty());
   EXPECT_THAT(server.received(0, frame(spawn).substr(30)), ElementsAre(asked));
-  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // without a request of this rank
   EXPECT_THAT(server.spawn_answered(0, true, "s"),
               ElementsAre(said(0, "cmd=spawn-response;thrid=0x5;jobid=s;nerrs=0;rc=0;")));
   EXPECT_THAT(ask(server, 0, spawn), ElementsAre(asked));
@@ -184,14 +184,14 @@ TEST(Pmi2, ASpawnIsAskedForAndAnswered) {
   EXPECT_EQ(ask(server, 0, "cmd=job-getid;").size(), 1u);
 }
 
-TEST(Pmi2, ASpawnMayBeAsLongAsAFrame) {
+TEST(Pmi2, AcceptsASpawnOfMaximumFrameSize) {
   PmiServer server = host(1);
   const std::string spawn = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=1;argv0=";
   const std::string word(999'999 - spawn.size() - 1, 'x');
   EXPECT_THAT(ask(server, 0, spawn + word + ";"), ElementsAre(AskSpawn{0, {{{"a", word}, 1, "", {}, {}}}, {}}));
 }
 
-TEST(Pmi2, ASpawnedRankIsToldOfItsSpawner) {
+TEST(Pmi2, SpawnedRankGetsItsSpawner) {
   PmiServer server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3, "kvs"});
   server.preload({"PORT", "tag#0;"});
   for (const std::uint32_t rank : {7u, 8u}) server.join(rank, rank - 4);
@@ -223,7 +223,7 @@ TEST(Pmi2, DisconnectsOnlyTheClientThatViolatesTheProtocol) {
   }
 }
 
-TEST(Pmi2, NothingIsAnsweredBeforeFullinit) {
+TEST(Pmi2, RejectsRequestsBeforeFullinit) {
   PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   const Actions actions = server.received(0, "cmd=init pmi_version=2 pmi_subversion=0\n" + frame("cmd=job-getid;"));

@@ -29,7 +29,7 @@ TEST(Probe, AllowsMpiForProgramsThatStartPrograms) {
   }
 }
 
-/// The smallest file that has a dynamic section with these libraries.
+/// The smallest file with a dynamic section that lists these libraries.
 std::string linked_with(const std::vector<std::string>& libraries) {
   const auto put = [](std::string& into, std::uint64_t value, int size) {
     for (int i = 0; i < size; ++i) into += static_cast<char>(value >> (8 * i) & 0xff);
@@ -69,7 +69,7 @@ std::string linked_with(const std::vector<std::string>& libraries) {
   return elf + dynamic + names;
 }
 
-TEST(Probe, TheLibrarySaysWhichMpi) {
+TEST(Probe, RecognizesTheMpiByItsLibrary) {
   for (const char* name : {"libmpich.so.12", "libmpi.so.12", "libmpicxx.so.12", "libpmi.so.0", "libpmi2.so"}) {
     EXPECT_EQ(family_of(linked_with({"libm.so.6", name, "libc.so.6"})), Family::mpich) << name;
   }

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A host with two ranks in MPI, alone unless said.
+/// A host with two ranks in MPI. `alone`: the only host of the job.
 PmiServer two(bool alone = true) {
   PmiServer server({"kvs", 4, 8, "(vector,(0,2,2))", 2, alone});
   for (const std::uint32_t rank : {0u, 1u}) {
@@ -20,7 +20,7 @@ PmiServer two(bool alone = true) {
   return server;
 }
 
-TEST(PmiServer, AFenceWaitsForAllHere) {
+TEST(PmiServer, FenceWaitsForAllLocalRanks) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=put kvsname=kvs key=a value=1\n"),
               ElementsAre(Send{0, "cmd=put_result rc=0 msg=success\n"}));
@@ -31,7 +31,7 @@ TEST(PmiServer, AFenceWaitsForAllHere) {
               ElementsAre(Send{1, "cmd=get_result rc=0 msg=success value=1\n"}));
 }
 
-TEST(PmiServer, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
+TEST(PmiServer, FenceOverHostsExchangesKeys) {
   PmiServer server = two(false);
   server.received(1, "cmd=put kvsname=kvs key=b value=2\n");
   server.received(0, "cmd=barrier_in\n");
@@ -44,10 +44,10 @@ TEST(PmiServer, WithOtherHostsAFenceIsGatheredAndTakesWhatTheyPut) {
                 ElementsAre(Send{0, std::string("cmd=get_result rc=0 msg=success value=") + value + "\n"}));
   }
   server.received(0, "cmd=barrier_in\n");
-  EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // nothing is sent twice
+  EXPECT_THAT(server.received(1, "cmd=barrier_in\n"), ElementsAre(Gather{{}, {}}));  // pairs are not sent twice
 }
 
-TEST(PmiServer, ARankThatCanNeverComeBreaksTheFence) {
+TEST(PmiServer, FenceFailsForARankThatHasLeft) {
   PmiServer server = two();
   server.received(0, "cmd=barrier_in\n");
   const Actions actions = server.gone(1);
@@ -60,7 +60,7 @@ TEST(PmiServer, ARankThatCanNeverComeBreaksTheFence) {
   EXPECT_THAT(over_hosts.shared({}, true, true), ElementsAre(CloseConnection{0}));
 }
 
-TEST(PmiServer, KnowsWhoIsInMpi) {
+TEST(PmiServer, KnowsWhetherARankIsInMpi) {
   PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   EXPECT_FALSE(server.in_mpi(0));
@@ -71,7 +71,7 @@ TEST(PmiServer, KnowsWhoIsInMpi) {
   EXPECT_FALSE(server.in_mpi(9));
 }
 
-TEST(PmiServer, AnAbortIsToldOnceWithItsCode) {
+TEST(PmiServer, ReportsAnAbortOnceWithItsCode) {
   for (const auto& [said, code] : {std::pair{"7", 7u}, {"256", 0u}, {"-1", 255u}, {"x", 1u}, {"99999999999", 1u}}) {
     PmiServer server = two();
     const std::string line = std::string("cmd=abort exitcode=") + said + "\n";
@@ -84,16 +84,16 @@ TEST(PmiServer, IgnoresTheMessageAfterAnAbort) {
   PmiServer server = two();
   EXPECT_THAT(
       server.received(1, "cmd=abort exitcode=15 message=Fatal error, error stack:\ninternal_Barrier(1): failed\n"),
-      ElementsAre(Abort{1, 15u}));  // as MPICH 4.2 says it
+      ElementsAre(Abort{1, 15u}));  // the format of MPICH 4.2
   EXPECT_THAT(server.received(1, "MPIR_Barrier_impl(2):\n" + std::string(100'000, 'x')), IsEmpty());
   EXPECT_TRUE(server.in_mpi(1));
 }
 
-TEST(PmiServer, NamesAreAskedForAndAnswered) {
+TEST(PmiServer, ForwardsNameRequestsAndAnswers) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
               ElementsAre(AskName{0, NameOp::publish, "s", "p"}));
-  EXPECT_THAT(server.name_answered(1, true, ""), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.name_answered(1, true, ""), IsEmpty());  // without a request of this rank
   EXPECT_THAT(server.name_answered(0, true, ""), ElementsAre(Send{0, "cmd=publish_result info=ok rc=0 msg=success\n"}));
   server.received(1, "cmd=lookup_name service=s\n");
   EXPECT_THAT(server.name_answered(1, true, "p"),
@@ -103,7 +103,7 @@ TEST(PmiServer, NamesAreAskedForAndAnswered) {
               ElementsAre(Send{1, "cmd=lookup_result info=not_found rc=1 msg=service_not_found\n"}));
 }
 
-TEST(PmiServer, ASpaceThatIsFullIsToldOnceForARank) {
+TEST(PmiServer, ReportsAFullKeyValueSpaceOncePerRank) {
   PmiServer server = two();
   const std::string put = "cmd=put kvsname=kvs key=a value=" + std::string(1024, 'v') + "\n";
   Actions refused;
@@ -141,7 +141,7 @@ TEST(PmiServer, RejectsRequestsAfterFinalize) {
               HasSubstr("sent a request after finalize"));
 }
 
-TEST(PmiServer, WithoutAMappingTheRanksFindOutThemselves) {
+TEST(PmiServer, WithoutAMappingTheKeyIsMissing) {
   PmiServer server({"kvs", 1, 1, "", 1, true});
   server.join(0, 0);
   server.received(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
@@ -162,11 +162,11 @@ TEST(PmiServer, DisconnectsOnlyTheClientThatViolatesPmi) {
   }
 }
 
-TEST(PmiServer, ASpawnIsAskedForAndAnswered) {
+TEST(PmiServer, ForwardsASpawnAndItsAnswer) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "mcmd=spawn\nnprocs=2\nexecname=a\narg1=b c\n"), IsEmpty());
   EXPECT_THAT(server.received(0, "endcmd\n"), ElementsAre(AskSpawn{0, {{{"a", "b c"}, 2, "", {}, {}}}, {}}));
-  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // it did not ask
+  EXPECT_THAT(server.spawn_answered(1, true, "s"), IsEmpty());  // without a request of this rank
   EXPECT_THAT(server.spawn_answered(0, true, "s"), ElementsAre(Send{0, "cmd=spawn_result rc=0 jobid=s nerrs=0\n"}));
   server.received(0, "mcmd=spawn\nexecname=a\nendcmd\n");
   EXPECT_THAT(server.spawn_answered(0, false, ""),
@@ -174,7 +174,7 @@ TEST(PmiServer, ASpawnIsAskedForAndAnswered) {
   EXPECT_EQ(server.received(0, "cmd=get_maxes\n").size(), 1u);
 }
 
-TEST(PmiServer, OfALaterWorldCountsFromItsFirstRankAndProgram) {
+TEST(PmiServer, NumbersRanksAndProgramsOfALaterWorldFromZero) {
   PmiServer server({"kvs_2", 2, 8, "", 2, true, 2, 7, 3});
   server.preload({"PORT", "tag#0$"});
   for (const std::uint32_t rank : {7u, 8u}) {

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Reads all of them: whether the last one was the spawn's end.
+/// Reads all lines. Returns whether the last line ended the spawn request.
 Result<bool> read(SpawnReader& reader, const std::vector<std::string>& lines) {
   Result<bool> whole = false;
   for (const std::string& line : lines) {
@@ -58,7 +58,7 @@ TEST(SpawnReader, ReadsOneProgram) {
   EXPECT_THAT(ask.pairs, ElementsAre("PARENT_ROOT_PORT_NAME", "tag#0$d=1"));
 }
 
-TEST(SpawnReader, EndsWithTheLastOfItsBlocks) {
+TEST(SpawnReader, EndsWithTheLastBlock) {
   SpawnReader reader;
   EXPECT_FALSE(
       *read(reader, {"mcmd=spawn", "execname=a", "totspawns=2", "info_key_0=path", "info_val_0=/opt", "endcmd"}));
@@ -68,7 +68,7 @@ TEST(SpawnReader, EndsWithTheLastOfItsBlocks) {
               ElementsAre(SpawnProgram{{"/opt/a"}, 1, "", {}, {}}, SpawnProgram{{"b"}, 3, "", {"A=1 2", "B="}, {}}));
 }
 
-TEST(SpawnReader, APathIsNotForAProgramThatHasOne) {
+TEST(SpawnReader, IgnoresPathForAProgramWithADirectory) {
   SpawnReader reader;
   ASSERT_TRUE(read(reader, {"mcmd=spawn", "info_key_0=path", "info_val_0=/opt", "execname=./a", "endcmd"}));
   EXPECT_EQ(reader.take(0).programs[0].argv[0], "./a");
@@ -94,7 +94,7 @@ TEST(SpawnReader, RejectsMalformedSpawnRequest) {
   EXPECT_THAT(why(std::vector<std::string>(2, "mcmd=spawn")), HasSubstr("command"));
 }
 
-TEST(SpawnReader, AnErrorTellsNoValues) {
+TEST(SpawnReader, ErrorOmitsValues) {
   SpawnReader reader;
   ASSERT_TRUE(reader.read("mcmd=spawn"));
   Result<bool> read = false;
@@ -105,7 +105,7 @@ TEST(SpawnReader, AnErrorTellsNoValues) {
   EXPECT_EQ(twice.read("info_val_0=KEY=secret").error().why, "\"info_val_0\"");
 }
 
-TEST(SpawnReader, HoldsSoMuchAndNoMore) {
+TEST(SpawnReader, LimitsItsSize) {
   SpawnReader reader;
   ASSERT_TRUE(reader.read("mcmd=spawn"));
   const std::string argument = "arg1=" + std::string(1000, 'x');
@@ -125,7 +125,7 @@ std::string why_frame(std::string_view text) {
   return ask ? "" : ask.error().what;
 }
 
-TEST(SpawnFrame, SaysWhatTheLinesSay) {
+TEST(SpawnFrame, ParsesTheSameFieldsAsLines) {
   const auto ask = read_frame(
       "cmd=spawn;thrid=0x1;ncmds=2;preputcount=2;ppkey0=PORT;ppval0=tag#0$d=1;;x;ppkey1=empty;ppval1=;"
       "subcmd=prog;maxprocs=2;argc=3;argv0=-x;argv1=k=v w\n;argv2=;"
@@ -140,7 +140,7 @@ TEST(SpawnFrame, SaysWhatTheLinesSay) {
   EXPECT_THAT(ask->pairs, ElementsAre("PORT", "tag#0$d=1;x", "empty", ""));
 }
 
-TEST(SpawnFrame, NeedsNoInfoAndTakesAThreadAnywhere) {
+TEST(SpawnFrame, AcceptsMissingInfoAndAThreadIdAnywhere) {
   const auto ask = read_frame(
       "cmd=spawn;ncmds=2;preputcount=0;subcmd=a;maxprocs=1;argc=1;thrid=1;argv0=x;subcmd=b;maxprocs=0;argc=0;thrid=1;");
   ASSERT_TRUE(ask) << ask.error().what;
@@ -173,7 +173,7 @@ TEST(SpawnFrame, RejectsMissingAndMisplacedKeys) {
   EXPECT_THAT(why_frame("cmd=spawn;"), HasSubstr("ncmds at the wrong place"));
 }
 
-TEST(SpawnFrame, HasTheBoundsOfTheLines) {
+TEST(SpawnFrame, HasTheLimitsOfLines) {
   const auto with = [](std::string_view was, const std::string& is) {
     std::string text(kOne);
     return why_frame(text.replace(text.find(was), was.size(), is));
@@ -199,7 +199,7 @@ TEST(SpawnFrame, HasTheBoundsOfTheLines) {
   EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=k;ppval0=" + std::string(1025, 'v')), HasSubstr("too long"));
 }
 
-TEST(SpawnFrame, AnErrorTellsNoValues) {
+TEST(SpawnFrame, ErrorOmitsValues) {
   const auto ask = read_frame(
       "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;argc=0;infokeycount=1;infokey1=env;infoval1=KEY=secret;");
   ASSERT_FALSE(ask);

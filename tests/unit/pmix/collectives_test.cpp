@@ -31,9 +31,9 @@ TEST_F(PmixCollectives, SendsThePartsOfAllHostsAfterTheLastOne) {
   EXPECT_THAT(all_.take_over(), IsEmpty());
 }
 
-TEST_F(PmixCollectives, OnlyHostsOfMembersAreWaitedFor) {
+TEST_F(PmixCollectives, WaitsOnlyForHostsOfMembers) {
   all_.take(0, kFence, "job:1-2", "a");
-  all_.take(2, 1, "job:3", "");  // of another kind, and of one host
+  all_.take(2, 1, "job:3", "");  // another kind of collective, on one host
   ASSERT_THAT(all_.take_over(), ElementsAre(testing::Field(&Collectives::Over::members, "job:3")));
   all_.take(1, kFence, "job:1-2", "b");
   const auto over = all_.take_over();
@@ -50,11 +50,11 @@ TEST_F(PmixCollectives, FailsACollectiveThatCannotComplete) {
   EXPECT_EQ(over[0].data, "");
   EXPECT_THAT(over[0].hosts, ElementsAre(0));
   EXPECT_NE(over[0].why, "");
-  all_.take(0, kFence, "job:*", "");  // later ones fail at once
+  all_.take(0, kFence, "job:*", "");  // later collectives fail at once
   EXPECT_EQ(all_.take_over().size(), 1u);
 }
 
-TEST_F(PmixCollectives, AHostIsWaitedForAsLongAsAMemberLives) {
+TEST_F(PmixCollectives, WaitsForAHostWhileAMemberRuns) {
   all_.take(1, kFence, "job:0-2", "b");
   all_.rank_ended(0);
   EXPECT_THAT(all_.take_over(), IsEmpty());
@@ -71,7 +71,7 @@ TEST_F(PmixCollectives, AllowsAHostToEndAfterItsPart) {
   EXPECT_EQ(all_.take_over().at(0).status, PmixStatus::ok);
 }
 
-TEST_F(PmixCollectives, MembersThatAreNotAreRefused) {
+TEST_F(PmixCollectives, RejectsUnknownMembers) {
   for (const char* members : {"other:*", "job:4", "job:0-9", "nonsense"}) {
     EXPECT_EQ(all_.take(0, kFence, members, ""), "") << members;
     const auto over = all_.take_over();
@@ -81,7 +81,7 @@ TEST_F(PmixCollectives, MembersThatAreNotAreRefused) {
   }
 }
 
-TEST_F(PmixCollectives, WorldsMeet) {
+TEST_F(PmixCollectives, ConnectsTwoWorlds) {
   all_.add_world("job-2", {1, 3});
   EXPECT_EQ(all_.take(0, 1, "job:0 job-2:*", ""), "");
   EXPECT_EQ(all_.take(1, 1, "job:0 job-2:*", ""), "");
@@ -92,14 +92,14 @@ TEST_F(PmixCollectives, WorldsMeet) {
   EXPECT_EQ(all_.take_over().at(0).status, PmixStatus::bad_parameter);
 }
 
-TEST_F(PmixCollectives, ARankOfALaterWorldThatEndedIsNotWaitedFor) {
+TEST_F(PmixCollectives, DoesNotWaitForAnEndedRankOfALaterWorld) {
   all_.add_world("job-2", {1, 3});
   all_.take(1, kFence, "job-2:*", "");
   all_.rank_ended(5);
   EXPECT_EQ(all_.take_over().at(0).status, PmixStatus::unreachable);
 }
 
-TEST_F(PmixCollectives, AnAgentThatBreaksTheOrderIsNamed) {
+TEST_F(PmixCollectives, ReportsAnAgentThatViolatesTheOrder) {
   EXPECT_NE(all_.take(0, kFence, "job:3", ""), "");
   EXPECT_EQ(all_.take(0, kFence, "job:*", ""), "");
   EXPECT_NE(all_.take(0, kFence, "job:*", ""), "");
@@ -107,7 +107,7 @@ TEST_F(PmixCollectives, AnAgentThatBreaksTheOrderIsNamed) {
   EXPECT_THAT(all_.take_over(), IsEmpty());
 }
 
-TEST_F(PmixCollectives, AHostHoldsSoMuchInAllThatAreOpen) {
+TEST_F(PmixCollectives, LimitsTheOpenDataOfAHost) {
   const std::string part(kMaxPart / 2, 'x');
   for (int i = 0; i < 3; ++i) EXPECT_EQ(all_.take(0, kFence, '#' + std::to_string(i) + " job:*", part), "");
   EXPECT_THAT(all_.take_over(), IsEmpty());
@@ -121,7 +121,7 @@ TEST_F(PmixCollectives, AHostHoldsSoMuchInAllThatAreOpen) {
   EXPECT_THAT(all_.take_over(), IsEmpty());
 }
 
-TEST(PmixCollectivesOfManyHosts, TooMuchFailsWithTheNumber) {
+TEST(PmixCollectivesOfManyHosts, RejectsTooMuchDataWithTheLimit) {
   std::vector<int> hosts(kMostShared / kMaxPart + 1);
   for (size_t i = 0; i < hosts.size(); ++i) hosts[i] = static_cast<int>(i);
   Collectives all;

@@ -19,7 +19,7 @@ Member member() {
       .space = "dlaunch-1-2", .size = 8, .here = 4, .rank = 6, .local_rank = 2, .node_rank = 5, .command = "python3"};
 }
 
-TEST(PmixEnvironment, SaysWhoTheRankIsAndWhereItsServerIs) {
+TEST(PmixEnvironment, HasTheRankAndTheServerAddress) {
   for (const Client client : {Client::maybe, Client::surely, Client::personal}) {
     EXPECT_THAT(environment(site(), member(), client),
                 IsSupersetOf({"PMIX_NAMESPACE=dlaunch-1-2", "PMIX_RANK=6", "PMIX_HOSTNAME=node1", "JSM_JSRUN_PORT=1",
@@ -35,7 +35,7 @@ TEST(PmixEnvironment, OmitsOpenMpiVariablesForUnknownPrograms) {
   EXPECT_THAT(env, Not(Contains(StartsWith("OMPI_COM"))));
 }
 
-TEST(PmixEnvironment, OpenMpisOwnLauncherIsNamedOnlyWhereItIsMeant) {
+TEST(PmixEnvironment, SetsOmpiCommandOnlyForThePersonality) {
   const auto surely = environment(site(), member(), Client::surely);
   EXPECT_THAT(surely,
               IsSupersetOf({"OMPI_COMM_WORLD_RANK=6", "OMPI_COMM_WORLD_LOCAL_RANK=2", "OMPI_COMM_WORLD_SIZE=8",
@@ -51,7 +51,7 @@ TEST(PmixEnvironment, CrowdedRanksYield) {
   EXPECT_THAT(environment(site(), crowded, Client::maybe), Contains("OMPI_MCA_mpi_oversubscribe=1"));
 }
 
-TEST(PmixEnvironment, WithoutADirectoryForSegmentsOpenMpiChoosesOne) {
+TEST(PmixEnvironment, WithoutASegmentDirectoryOpenMpiChooses) {
   Site bare = site();
   bare.segments.clear();
   EXPECT_THAT(environment(bare, member(), Client::maybe), Not(Contains(StartsWith("OMPI_MCA_btl_"))));
@@ -66,7 +66,7 @@ TEST(PmixEnvironment, RecognisesVariablesOfASingleRank) {
   for (const char* name : {"PATH", "OMPI_MCA_btl", "OMPI_PARENT_PORT"}) EXPECT_FALSE(is_own(name)) << name;
 }
 
-TEST(PmixEnvironment, WorldsHaveNamesOfTheirOwn) {
+TEST(PmixEnvironment, WorldsHaveDistinctNames) {
   EXPECT_EQ(world_space("dlaunch-1", 1), "dlaunch-1");
   EXPECT_EQ(world_space("dlaunch-1", 2), "dlaunch-1-2");
   for (const int world : {1, 2, 10}) EXPECT_EQ(job_space(world_space("dlaunch-1", world), world), "dlaunch-1");

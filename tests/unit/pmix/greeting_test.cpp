@@ -17,7 +17,7 @@ std::string greeting(const std::string& name, std::uint64_t follow) {
   return said + name + '\0';
 }
 
-TEST(Greeting, IsReadOnceItIsWhole) {
+TEST(Greeting, IsParsedWhenComplete) {
   const std::string said = greeting("job-1_2", 8);
   for (size_t size = 0; size < said.size(); ++size) {
     EXPECT_EQ(read_greeting(std::string_view(said).substr(0, size), "job-1").is, Is::unfinished) << size;
@@ -31,7 +31,7 @@ TEST(Greeting, WaitsForTheAnnouncedBytes) {
   EXPECT_EQ(read_greeting(greeting("job-1", ~std::uint64_t{0}), "job-1").is, Is::unfinished);
 }
 
-TEST(Greeting, OfAStrangerIsNonsenseOnceItIsLong) {
+TEST(Greeting, OfAnotherJobIsRejectedAboveTheLimit) {
   std::string said = greeting("another", 8);
   EXPECT_EQ(read_greeting(said, "job-1").is, Is::unfinished);
   said.resize(kMostGreeting + 1, 'x');

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(Groups, TheGreatestNumberAndAllDataAreTheWhole) {
+TEST(Groups, JoinsTheGreatestNumberAndAllData) {
   const std::string parts =
       write_group_part({65536, "a\0b"s}) + write_group_part({1ULL << 40, ""}) + write_group_part({7, "c"});
   const auto whole = join_group_parts(parts);
@@ -27,7 +27,7 @@ TEST(Groups, RejectsMalformedParts) {
   EXPECT_FALSE(join_group_parts(std::string(16, '\xff')));
 }
 
-TEST(Groups, AMarkTellsCollectivesApartAndIsNoMember) {
+TEST(Groups, MarkDistinguishesCollectivesAndIsNotAMember) {
   const std::string members = write_members({{"job", 0}, {"job", 1}});
   EXPECT_EQ(group_mark("a b\xff"), " #612062ff");
   EXPECT_EQ(parse_members(members + group_mark("x")), parse_members(members));

@@ -13,7 +13,7 @@ TEST(PmixMembers, WritesEqualTextForEqualMembersInAnyOrder) {
   EXPECT_EQ(write_members({{"b", 1}, {"a", kAllRanks}, {"b", 3}}), "a:* b:1,3");
 }
 
-TEST(PmixMembers, ComeBackAsTheyWere) {
+TEST(PmixMembers, RoundTrip) {
   const auto parsed = parse_members("a:* b:0-2,7");
   ASSERT_TRUE(parsed);
   EXPECT_THAT(*parsed, ElementsAre(Members{"a", true, {}}, Members{"b", false, {{0, 2}, {7, 7}}}));

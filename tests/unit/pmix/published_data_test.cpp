@@ -31,7 +31,7 @@ TEST(PmixBoard, FindsPublishedDataWithItsOwner) {
   EXPECT_EQ(only(board.look_up(asker(2), {"c"}, false)), PmixStatus::not_found);
 }
 
-TEST(PmixBoard, ANameIsTakenOnce) {
+TEST(PmixBoard, RejectsADuplicateName) {
   PublishedData board;
   board.publish(asker(1), {"a"}, {"1"}, false);
   EXPECT_EQ(only(board.publish(asker(2), {"b", "a"}, {"1", "1"}, false)), PmixStatus::duplicate_key);
@@ -54,10 +54,10 @@ TEST(PmixBoard, RemovesDataAfterTheFirstRead) {
   board.look_up(asker(2), {"a"}, true);
   EXPECT_EQ(board.publish(asker(1), {"a"}, {"1"}, true).size(), 2u);
   EXPECT_EQ(only(board.look_up(asker(3), {"a"}, false)), PmixStatus::not_found);
-  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {"2"}, true)), PmixStatus::ok);  // its name is free again
+  EXPECT_EQ(only(board.publish(asker(1), {"a"}, {"2"}, true)), PmixStatus::ok);  // the name is free again
 }
 
-TEST(PmixBoard, OnlyTheOwnerTakesBack) {
+TEST(PmixBoard, OnlyTheOwnerUnpublishes) {
   PublishedData board;
   board.publish(asker(1), {"a", "b"}, {"1", "2"}, false);
   EXPECT_EQ(only(board.unpublish(asker(2), {"a"})), PmixStatus::not_found);
@@ -67,7 +67,7 @@ TEST(PmixBoard, OnlyTheOwnerTakesBack) {
   EXPECT_EQ(only(board.look_up(asker(2), {"b"}, false)), PmixStatus::not_found);
 }
 
-TEST(PmixBoard, ARankThatEndedWaitsNoMore) {
+TEST(PmixBoard, DropsTheLookupsOfAnEndedRank) {
   PublishedData board;
   board.look_up(asker(2), {"a"}, true);
   board.ended({"job", 2});
@@ -85,7 +85,7 @@ TEST(PmixBoard, LimitsItsSize) {
   EXPECT_EQ(only(board.look_up(asker(1), {}, true)), PmixStatus::bad_parameter);
 }
 
-TEST(PmixBoard, AnAnswerHasAnEndToo) {
+TEST(PmixBoard, LimitsTheSizeOfAnAnswer) {
   PublishedData board;
   const std::string value(PublishedData::kMostFound / 2, 'x');
   for (const char* key : {"a", "b"}) EXPECT_EQ(only(board.publish(asker(1), {key}, {value}, false)), PmixStatus::ok);
@@ -96,7 +96,7 @@ TEST(PmixBoard, AnAnswerHasAnEndToo) {
             PmixStatus::ok);
 }
 
-TEST(PmixBoard, ManyThatWaitDoNotMakeItMore) {
+TEST(PmixBoard, LimitsTheAnswersToManyWaitingLookups) {
   PublishedData board;
   for (std::uint32_t i = 0; i < 100; ++i) board.look_up(asker(i + 2), {"a"}, true);
   const auto answers = board.publish(asker(1), {"a"}, {std::string(1u << 20, 'x')}, false);

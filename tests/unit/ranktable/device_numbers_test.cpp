@@ -55,7 +55,7 @@ TEST(DeviceNumbers, RejectsInvalidNumbers) {
   EXPECT_THAT(error({}, "1,1"), HasSubstr("duplicate device \"1\""));
 }
 
-TEST(Hccn, Tool) {
+TEST(Hccn, ParsesTheOutputOfTheTool) {
   EXPECT_EQ(parse_hccn_tool("ipaddr:192.168.100.101\nnetmask:255.255.255.0\n"), "192.168.100.101");
   EXPECT_EQ(parse_hccn_tool("ipaddr: fd00::1\r\n"), "fd00::1");
   for (const char* text :
@@ -63,7 +63,7 @@ TEST(Hccn, Tool) {
     EXPECT_FALSE(parse_hccn_tool(text)) << text;
 }
 
-TEST(Hccn, Conf) {
+TEST(Hccn, ParsesTheConfigurationFile) {
   EXPECT_THAT(
       parse_hccn_conf("address_0=10.0.0.1\nnetmask_0=255.0.0.0\r\n address_12 = 10.0.0.2 \r\n#address_3=10.0.0.3\n"
                       "address_4=\naddress_x=10.0.0.4\naddress_5\naddress_6=10.0.0.6"),

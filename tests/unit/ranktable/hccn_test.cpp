@@ -11,14 +11,14 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-TEST(Hccn, CommandsOfTheDocuments) {
+TEST(Hccn, UsesTheCommandsOfTheDocuments) {
   EXPECT_THAT(address_command(3), ElementsAre("hccn_tool", "-i", "3", "-ip", "-g"));
   EXPECT_THAT(netdetect_command(0, "192.98.92.131"),
               ElementsAre("hccn_tool", "-i", "0", "-netdetect", "-s", "address", "192.98.92.131"));
   EXPECT_THAT(net_health_command(7), ElementsAre("hccn_tool", "-i", "7", "-net_health", "-g"));
 }
 
-TEST(Hccn, NetHealth) {
+TEST(Hccn, ParsesNetHealth) {
   EXPECT_EQ(parse_net_health("net health status: Success\n"), "Success");
   EXPECT_EQ(parse_net_health("warning\r\n  net health status:  Fault \r\nmore"), "Fault");
   for (const char* text :
@@ -27,7 +27,7 @@ TEST(Hccn, NetHealth) {
   }
 }
 
-TEST(Hccn, AddressesFromTheToolThenFromTheFile) {
+TEST(Hccn, ReadsAddressesFromTheToolThenFromTheFile) {
   const std::string conf = "address_0=10.0.0.9\naddress_1=10.0.0.1\n";
   const auto found = device_addresses({0, 1}, {{"ipaddr:10.0.0.5\n", 0}, {"no such device\n", 1}}, &conf);
   EXPECT_THAT(found.by_device, ElementsAre(Pair(0, "10.0.0.5"), Pair(1, "10.0.0.1")));

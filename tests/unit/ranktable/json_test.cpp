@@ -103,7 +103,7 @@ TEST(Json, DescribesValuesSafelyForTerminals) {
   EXPECT_EQ(described(Json::number(3)), "3");
 }
 
-TEST(Json, WholeNumbers) {
+TEST(Json, AcceptsOnlyWholeNumbers) {
   for (const auto& [text, value] :
        std::vector<std::pair<const char*, std::optional<long>>>{{"0", 0},
                                                                 {"12", 12},

@@ -43,7 +43,7 @@ HostFacts document_host(std::vector<long> devices) {
   return facts;
 }
 
-TEST(Make, AsTheDocumentsShow) {
+TEST(Make, MatchesTheExamplesOfTheDocuments) {
   expect_golden("documents-8p.json", make_table(Version::v1_0, Product::ascend910, {document_host(kEight)}));
   expect_golden("documents-4p.json", make_table(Version::v1_0, Product::ascend910, {document_host({4, 5, 6, 7})}));
 }
@@ -54,7 +54,7 @@ TEST(Make, OrdersHostsAsText) {
   expect_golden("two-hosts.json", table);
 }
 
-TEST(Make, SuperPods) {
+TEST(Make, WritesSuperPods) {
   std::vector<HostFacts> hosts{host("node-1", 1, {0, 1}), host("node-0", 2, {0, 1}), host("node-2", 3, {1, 0})};
   for (size_t i = 0; i < hosts.size(); ++i) {
     hosts[i].super_pod_id = i == 2 ? "1" : "0";
@@ -120,7 +120,7 @@ plan::Plan plan_of(const std::vector<std::pair<int, int>>& hosts_and_devices, in
   return plan;
 }
 
-TEST(Make, OfAPlanKeepsItsRanks) {
+TEST(Make, KeepsTheRanksOfAPlan) {
   const auto plan = plan_of({{0, 2}, {0, 1}, {1, 5}, {1, 4}}, 2);
   const auto table = make_table(Version::v1_0, Product::a2, plan, {host("10.0.0.1", 1, {}), host("10.0.0.2", 2, {})});
   ASSERT_TRUE(table) << to_text(table.error());
@@ -148,13 +148,13 @@ TEST(Make, RejectsPlansThatHcclWouldMisread) {
   EXPECT_THAT(error(plan_of({{0, 0}, {1, 0}}, 2), {facts[0]}), HasSubstr("missing facts: 1 of 2 hosts"));
 }
 
-TEST(Make, FileNames) {
+TEST(Make, BuildsFileNames) {
   EXPECT_EQ(file_name(kEight, "127.0.0.1"), "hccl_8p_01234567_127.0.0.1.json");
   EXPECT_EQ(file_name({4, 5, 6, 7}, "10.0.0.1"), "hccl_4p_4567_10.0.0.1.json");
   EXPECT_EQ(file_name(2, 16), "hccl_2s_16p.json");
 }
 
-TEST(TableAssignment, OfATable) {
+TEST(TableAssignment, ContainsHostsRanksAndDevicesOfATable) {
   const Json json = json_of(with(table_text({{"10.0.0.1"}, {"10.0.0.2"}}), "{\"server_id\": \"10.0.0.2\"",
                                  "{\"host_ip\": \"172.16.0.2\", \"server_id\": \"10.0.0.2\""));
   const auto assignment = assignment_of(*read_table(json).table);

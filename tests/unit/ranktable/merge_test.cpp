@@ -96,7 +96,7 @@ TEST(Merge, JoinsSuperPods) {
               HasSubstr("only one table has a super_pod_list"));
 }
 
-TEST(Merge, VersionTwo) {
+TEST(Merge, MergesVersionTwo) {
   const auto rank = [](const std::string& server, const std::string& address) {
     return R"({"version": "2.0", "rank_count": 1, "rank_list": [{"rank_id": 0, "local_id": 0, "device_id": 0,
       "level_list": [{"net_layer": 0, "net_instance_id": ")" +

@@ -29,7 +29,7 @@ struct Case {
   std::vector<std::string> findings;
 };
 
-TEST(Rules, Forms) {
+TEST(Rules, ReportInvalidForms) {
   const Case cases[] = {
       {"no object", "[]", {"$: invalid value […]: expected an object"}},
       {"no version", with(kOne, "version", "vision"), {"$.version: missing key"}},
@@ -86,7 +86,7 @@ TEST(Rules, Forms) {
   for (const Case& test : cases) EXPECT_EQ(findings_of(test.text), test.findings) << test.what;
 }
 
-TEST(Rules, Ranks) {
+TEST(Rules, ReportInvalidRanks) {
   const Case cases[] = {
       {"twice",
        with(kOne, R"("rank_id": "3")", R"("rank_id": "2")"),
@@ -109,7 +109,7 @@ TEST(Rules, Ranks) {
   for (const Case& test : cases) EXPECT_EQ(findings_of(test.text), test.findings) << test.what;
 }
 
-TEST(Rules, Servers) {
+TEST(Rules, ReportInvalidServers) {
   const std::string crossed =
       "invalid devices \"3-4\": expected 2 or 4 devices all in 0-3 or all in 4-7: these are two networks";
   const Case cases[] = {
@@ -170,7 +170,7 @@ const std::string kPods = R"({"version": "1.2", "status": "completed", "server_l
  {"device_id": "0", "super_device_id": "2", "rank_id": "2"}, {"device_id": "1", "super_device_id": "3", "rank_id": "3"}]}],
 "super_pod_list": [{"super_pod_id": "0", "server_list": [{"server_id": "n0"}, {"server_id": "n1"}]}]})";
 
-TEST(Rules, SuperPods) {
+TEST(Rules, ReportInvalidSuperPods) {
   const Case cases[] = {
       {"good", kPods, {}},
       {"no super_device_id",
@@ -204,13 +204,13 @@ std::string v2_rank(int rank, int device, const std::string& server, const std::
   return "{\"rank_id\": " + std::to_string(rank) + ", \"local_id\": " + id + ", \"device_id\": " + id +
          R"(, "level_list": [{"net_layer": 0, "net_instance_id": ")" + server +
          R"(", "net_type": "TOPO_FILE_DESC", "net_attr": "", "rank_addr_list": [{"addr_type": "IPV4", "addr": ")" +
-         address + R"(", "ports": ["0/1"], "plane_id": "p"}]}]})";
+         address + R"(", "ports": ["0/1"], "plane_id": "p"}]}]})";  // words:ok: JSON
 }
 
 const std::string kV2 = R"({"version": "2.0", "rank_count": 2, "rank_list": [)" + v2_rank(0, 0, "s0", "172.16.0.1") +
                         ",\n" + v2_rank(1, 1, "s0", "172.16.0.2") + "]}";
 
-TEST(Rules, VersionTwo) {
+TEST(Rules, ReportInvalidTablesOfVersionTwo) {
   const std::string rank = "$.rank_list[1]", level = "$.rank_list[1].level_list[0]";
   const std::string second = kV2.substr(0, kV2.find('\n'));
   const auto spoilt = [&](const std::string& what, const std::string& instead) {
@@ -279,7 +279,7 @@ std::vector<std::string> name_findings(std::string_view name, const std::string&
   return texts;
 }
 
-TEST(Rules, FileName) {
+TEST(Rules, ReportInvalidFileNames) {
   EXPECT_THAT(name_findings("hccl_8p_01234567_10.0.0.1.json", kOne), IsEmpty());
   EXPECT_THAT(name_findings("rank_table_8pcs.json", kOne), IsEmpty());
   EXPECT_THAT(name_findings("hccl_4p_0123_10.0.0.1.json", table_text({{"a", 4, 4}})), IsEmpty());  // --visible_devices

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 const std::vector<OwnAddress> kOwn = {
     {"docker0", "172.17.0.1"}, {"eth1", "fd00::1"}, {"eth0", "10.0.0.1"}, {"ib0", "10.1.0.1"}};
 
-TEST(ServerId, Interfaces) {
+TEST(ServerId, ParsesInterfaces) {
   const auto own = parse_interfaces({"eth0 10.0.0.1", "eth0:1 fd00::1", "nonsense"});
   ASSERT_EQ(own.size(), 2u);
   EXPECT_EQ(own[1].interface, "eth0:1");
@@ -22,7 +22,7 @@ TEST(ServerId, Interfaces) {
   EXPECT_THAT(outer_addresses({{"lo", "127.0.0.1"}, {"x", "no address"}}), IsEmpty());
 }
 
-TEST(ServerId, NameThenItsAddressThenItsOwn) {
+TEST(ServerId, UsesTheGivenThenTheResolvedThenTheOwnAddress) {
   EXPECT_EQ(server_id_of({"10.9.9.9", {"10.0.0.1"}, kOwn}, false), "10.9.9.9");
   EXPECT_EQ(server_id_of({"node1", {"10.8.8.8", "10.1.0.1"}, kOwn}, false), "10.1.0.1");
   EXPECT_EQ(server_id_of({"node1", {"10.8.8.8"}, kOwn}, false), "10.8.8.8");
@@ -30,7 +30,7 @@ TEST(ServerId, NameThenItsAddressThenItsOwn) {
   EXPECT_EQ(server_id_of({"127.0.0.1", {}, kOwn}, false), "10.0.0.1");
 }
 
-TEST(ServerId, LoopbackForOneHostAlone) {
+TEST(ServerId, UsesLoopbackForASingleHost) {
   EXPECT_EQ(server_id_of({"node1", {"127.0.1.1"}, {}}, true), "127.0.0.1");
   EXPECT_EQ(server_id_of({"node1", {"127.0.1.1"}, {}}, false), std::nullopt);
 }

@@ -36,7 +36,7 @@ TEST(Log, VeryVerbosePrintsDetailsAndTime) {
   EXPECT_THAT(said(2), MatchesRegex(time + "one \\{\\}\ndlaunch:   dlaunch: two\n" + time + "three .x1b.2J\n"));
 }
 
-TEST(Log, On) {
+TEST(Log, AppliesTheLevel) {
   output::StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   const auto log = make_log(streams);
   EXPECT_FALSE(log->should_log(level::info));
@@ -60,12 +60,12 @@ TEST(Log, NotesAndErrorsWithoutTime) {
   }
 }
 
-TEST(Log, QuietOnlySparesNotes) {
+TEST(Log, QuietOmitsOnlyNotes) {
   EXPECT_EQ(said(1, true, [](spdlog::logger& log) { log.info("one"); }), "dlaunch: one\n");
 }
 
-/// The logger itself would print it past the streams, and go on.
-TEST(Log, PassesExceptionsOfTextsOn) {
+/// By default, spdlog prints the exception to stderr, bypassing the streams, and continues.
+TEST(Log, PropagatesExceptionsOfTheFormatter) {
   struct Unprintable : spdlog::formatter {
     void format(const spdlog::details::log_msg&, spdlog::memory_buf_t&) override { throw std::bad_alloc(); }
     std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<Unprintable>(); }

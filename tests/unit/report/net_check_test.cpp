@@ -56,7 +56,7 @@ TEST(NetCheck, ReportsAHostWithoutConnection) {
   EXPECT_THAT(findings_text(check), HasSubstr("d: cannot connect"));
 }
 
-TEST(NetCheck, Json) {
+TEST(NetCheck, FormatsAsJson) {
   NetCheck check = good();
   check.hosts[0].devices[0] = device(0, "Fault");
   check.hosts[1].devices[1].status.clear();

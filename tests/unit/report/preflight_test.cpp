@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Of `count` hosts that all hold; they know each other.
+/// Results of `count` hosts without findings; all hosts know each other.
 Preflight good(size_t count) {
   Preflight preflight;
   preflight.elapsed = std::chrono::milliseconds(1500);
@@ -172,7 +172,7 @@ TEST(Preflight, EscapesControlCharactersOfHosts) {
   EXPECT_THAT(to_table(preflight), HasSubstr("\\x1b[2J"));
 }
 
-TEST(Preflight, AsJson) {
+TEST(Preflight, FormatsAsJson) {
   Preflight preflight = good(2);
   preflight.hosts[1].lost = "cannot connect";
   preflight.hosts[0].programs = {{"python3", "", "not there"}};

@@ -47,7 +47,7 @@ class JobRecord : public testing::Test {
   job::Outcome outcome;
 };
 
-TEST_F(JobRecord, OfTheWholeJob) {
+TEST_F(JobRecord, DescribesTheWholeJob) {
   const json r = record();
   EXPECT_EQ(r["dlaunch"], (json{{"version", "0.1.0"}, {"libraries", {{"asio", "1.22"}}}}));
   EXPECT_EQ(r["job_id"], "job-1");
@@ -78,7 +78,7 @@ TEST_F(JobRecord, ASpawnedRankHasItsWorld) {
   EXPECT_EQ(r["command"].size(), 1u) << "what was spawned is in the plan";
 }
 
-TEST_F(JobRecord, OfEachRank) {
+TEST_F(JobRecord, DescribesEachRank) {
   const json ranks = record()["ranks"];
   ASSERT_EQ(ranks.size(), 4u);
   EXPECT_EQ(ranks[0], json::parse(R"({"rank":0,"host":"node1","local_rank":0,"device":5,"pid":100,
@@ -95,7 +95,7 @@ TEST_F(JobRecord, OfEachRank) {
   EXPECT_EQ(ranks[3]["stdout_path"], nullptr);
 }
 
-TEST_F(JobRecord, OfAnInterruptedJob) {
+TEST_F(JobRecord, DescribesAnInterruptedJob) {
   outcome.cause = job::Cause::interrupted;
   outcome.signal = SIGINT;
   outcome.first_failure.reset();

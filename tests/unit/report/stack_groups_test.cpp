@@ -82,7 +82,7 @@ TEST(StackGroups, NamesNoOddRankIfSeveralDiffer) {
   }
 }
 
-TEST(StackGroups, StatesOfAGroup) {
+TEST(StackGroups, ShowStatesOfAGroup) {
   RankStack running = at(0, "f (a.py:1)", 99.96);
   running.state = 'R';
   running.wait.clear();
@@ -101,7 +101,7 @@ TEST(StackGroups, StatesOfAGroup) {
   EXPECT_THAT(stacks_text(picture({storage})), HasSubstr("waiting for storage, 0.0 % CPU, nfs_wait\n"));
 }
 
-TEST(StackGroups, TheProgressOfAGroup) {
+TEST(StackGroups, ShowTheProgressOfAGroup) {
   StackReport seen = picture({at(0, kInLock), at(1, kInLock), at(2, kInLock)});
   seen.ranks[0].progress = 7;
   seen.ranks[2].progress = 480;
@@ -110,7 +110,7 @@ TEST(StackGroups, TheProgressOfAGroup) {
   EXPECT_THAT(stacks_text(seen), HasSubstr("futex_do_wait, progress 480\n"));
 }
 
-TEST(StackGroups, SilentHostsRemarksAndRanksWithoutAStack) {
+TEST(StackGroups, ShowSilentHostsRemarksAndRanksWithoutAStack) {
   StackReport seen = picture({at(0, "")});
   seen.silent_hosts = {"node7", "node8"};
   seen.silent_ranks = {4, 5, 6};

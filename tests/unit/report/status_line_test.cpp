@@ -19,9 +19,9 @@ const Time kNow{1000s};
 
 JobStatus starting(int started) { return {.phase = Phase::starting, .started = started, .total = 64}; }
 
-TEST(StatusText, Starting) { EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks"); }
+TEST(StatusText, ShowsStartingRanks) { EXPECT_EQ(status_text(starting(12), kNow), "starting: 12 of 64 ranks"); }
 
-TEST(StatusText, StartingWithARemark) {
+TEST(StatusText, ShowsARemarkWhileStarting) {
   JobStatus status = starting(12);
   status.remark = "64 ranks on 2 CPUs: they will share cores";
   EXPECT_EQ(status_text(status, kNow), "starting: 12 of 64 ranks (64 ranks on 2 CPUs: they will share cores)");
@@ -29,7 +29,7 @@ TEST(StatusText, StartingWithARemark) {
   EXPECT_EQ(status_text(status, kNow), "starting: waiting for node7 (64 ranks on 2 CPUs: they will share cores)");
 }
 
-TEST(StatusText, WaitingForARound) {
+TEST(StatusText, ShowsTheWaitForARound) {
   JobStatus status = starting(0);
   status.round = 2;
   status.start_at = kNow + 3500ms;
@@ -40,7 +40,7 @@ TEST(StatusText, WaitingForARound) {
   EXPECT_EQ(status_text(status, kNow), "starting: waiting for node7");
 }
 
-TEST(StatusText, Ending) {
+TEST(StatusText, ShowsTheEnding) {
   JobStatus status{.phase = Phase::ending, .waiting = {5, 9, 10, 11}, .signal = SIGTERM, .kill_at = kNow + 3500ms};
   EXPECT_EQ(status_text(status, kNow), "ending: waiting for 4 ranks (TERM sent, KILL in 4 s): 5,9-11");
   EXPECT_EQ(status_text(status, kNow + 9s), "ending: waiting for 4 ranks (TERM sent, KILL in 0 s): 5,9-11");
@@ -52,7 +52,7 @@ TEST(StatusText, Ending) {
   EXPECT_EQ(status_text({}, kNow), "");
 }
 
-TEST(StatusText, Progress) {
+TEST(StatusText, ShowsTheProgress) {
   JobStatus status{.reached = job::Reached{.ranks = 4, .least = 120, .most = 480, .last = 3}};
   EXPECT_EQ(status_text(status, kNow), "running: progress 120 (rank 3) to 480");
   status.reached->least = 480;
@@ -70,7 +70,7 @@ class OnATerminal : public testing::Test {
     ::close(master);
     ::close(terminal);
   }
-  /// All that was written so far: it reaches the other side late and in pieces, but before this mark.
+  /// All text written so far. It reaches the other side late and in pieces, but before this mark.
   std::string shown() const {
     constexpr char kMark = 1;
     EXPECT_EQ(::write(terminal, &kMark, 1), 1);
@@ -84,7 +84,7 @@ class OnATerminal : public testing::Test {
   std::optional<output::StandardStreams> streams;
 };
 
-TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
+TEST_F(OnATerminal, OmitsAShortPhase) {
   StatusLine line(*streams);
   line.update(starting(0), kNow);
   EXPECT_EQ(line.deadline(), kNow + 300ms);
@@ -95,7 +95,7 @@ TEST_F(OnATerminal, AShortPhaseIsNeverShown) {
   EXPECT_EQ(shown(), "");
 }
 
-TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
+TEST_F(OnATerminal, RewritesALongPhaseInPlaceAndRemovesTheLine) {
   StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
@@ -110,7 +110,7 @@ TEST_F(OnATerminal, ALongPhaseIsRewrittenInPlaceAndGoneAfterwards) {
   EXPECT_EQ(shown(), "\r\x1b[K");
 }
 
-TEST_F(OnATerminal, CountsDownOnceASecondAndComesBackAfterClear) {
+TEST_F(OnATerminal, CountsDownEverySecondAndReappearsAfterClear) {
   StatusLine line(*streams);
   line.update({.phase = Phase::ending, .waiting = {1}, .signal = SIGTERM, .kill_at = kNow + 5s}, kNow);
   line.tick(kNow + 300ms);
@@ -136,7 +136,7 @@ TEST_F(OnATerminal, DoesNotWaitForAStoppedTerminal) {
   ASSERT_EQ(::tcflow(terminal, TCOOFF), 0);
   StatusLine line(*streams);
   line.update(starting(1), kNow);
-  line.tick(kNow + 300ms);  // would block for ever
+  line.tick(kNow + 300ms);  // would block forever
   ::tcflow(terminal, TCOON);
   EXPECT_EQ(shown(), "");
 }

@@ -42,7 +42,7 @@ struct Fixture {
   }
   job::RankRecord& rank(int i) { return outcome.ranks.at(static_cast<size_t>(i)); }
 
-  /// All others were ended with TERM because of `first`.
+  /// All other ranks ended with TERM because of `first`.
   void fail_first(int first, ExitStatus::Value status) {
     outcome.cause = job::Cause::rank_failed;
     outcome.first_failure = first;
@@ -181,7 +181,7 @@ TEST(FailureSummary, ProgramNotFoundIsOneLineAndAHint) {
   EXPECT_THAT(job.summary(), HasSubstr("the ranks have no PATH"));
 }
 
-TEST(FailureSummary, ProgramNotFoundOnSomeHosts) {
+TEST(FailureSummary, ReportsAProgramMissingOnSomeHosts) {
   Fixture job(4);
   job.plan.hosts.emplace_back().host.name = "node2";
   for (const size_t i : {2U, 3U}) job.plan.ranks[i].host = 1;
@@ -191,7 +191,7 @@ TEST(FailureSummary, ProgramNotFoundOnSomeHosts) {
   EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped 2 other ranks\n"));
 }
 
-TEST(FailureSummary, ProgramThatCannotRun) {
+TEST(FailureSummary, ReportsAProgramThatCannotRun) {
   Fixture job(2);
   job.plan.apps[0].argv[0] = "./train.py";
   job.outcome.cause = job::Cause::rank_failed;
@@ -239,7 +239,7 @@ TEST(NotStartedHint, CoversUsualReasons) {
   EXPECT_THAT(not_started_hint({EACCES, "cannot enter /root"}, "/root/x", "/", true), HasSubstr("permissions"));
 }
 
-TEST(FailureSummary, Interrupted) {
+TEST(FailureSummary, ReportsAnInterrupt) {
   Fixture job(8);
   job.end_all(SIGINT);
   job.rank(5).needed_kill = true;
@@ -256,7 +256,7 @@ TEST(FailureSummary, TimeoutNamesRunningRanks) {
   EXPECT_EQ(job.summary(), "dlaunch: timed out after 20.0 s: ranks 3-5,7 were still running\n");
 }
 
-TEST(FailureSummary, LostHost) {
+TEST(FailureSummary, ReportsALostHost) {
   Fixture job(4);
   job.end_all(SIGTERM);
   job.by_itself(2, Lost{"no heartbeat"});
@@ -268,7 +268,7 @@ TEST(FailureSummary, LostHost) {
             "dlaunch: 1 rank was lost: rank 2\n");
 }
 
-TEST(FailureSummary, HostThatCannotBeUsed) {
+TEST(FailureSummary, ReportsAnUnusableHost) {
   Fixture job(4);
   job.outcome.ranks = std::vector<job::RankRecord>(4);
   job.outcome.cause = job::Cause::host_lost;
@@ -317,7 +317,7 @@ TEST(FailureSummary, EndsWithTheCommandForUnsweptHosts) {
                 end_job_command("00ff", "to node4") + "\n");
 }
 
-TEST(FailureSummary, OutputFailed) {
+TEST(FailureSummary, ReportsFailedOutput) {
   Fixture job(4);
   job.end_all(SIGTERM);
   job.outcome.cause = job::Cause::output_failed;
@@ -349,7 +349,7 @@ TEST(FailureSummary, OmitsValuesOfTheEnvironment) {
   EXPECT_THAT(job.summary(), Not(HasSubstr("hush")));
 }
 
-TEST(DurationText, FewDigits) {
+TEST(DurationText, UsesFewDigits) {
   EXPECT_EQ(duration_text(milliseconds(34)), "0.03 s");
   EXPECT_EQ(duration_text(milliseconds(12'420)), "12.4 s");
   EXPECT_EQ(duration_text(milliseconds(59'990)), "1 min 0 s");

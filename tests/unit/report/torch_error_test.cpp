@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(TorchError, AreTheTracebackInBothForms) {
+TEST(TorchError, ReadsTheTracebackOfBothForms) {
   EXPECT_THAT(torch_error_lines(R"({"message": {"message": "ValueError: 3", "extraInfo":
       {"py_callstack": "Traceback:\n  File x\nValueError: 3\n", "timestamp": "1700000000"}}})"),
               ElementsAre("Traceback:", "  File x", "ValueError: 3"));
@@ -17,13 +17,13 @@ TEST(TorchError, AreTheTracebackInBothForms) {
               ElementsAre("a", "b"));
 }
 
-TEST(TorchError, AreTheMessageWithoutATraceback) {
+TEST(TorchError, ReadsTheMessageWithoutATraceback) {
   EXPECT_THAT(torch_error_lines(R"({"message": "out of\nmemory"})"), ElementsAre("out of", "memory"));
   EXPECT_THAT(torch_error_lines(R"({"message": {"message": "m", "extraInfo": {"py_callstack": 3}}})"),
               ElementsAre("m"));
 }
 
-TEST(TorchError, AreTheLastLines) {
+TEST(TorchError, ReturnsTheLastLines) {
   std::string stack;
   for (int i = 1; i <= 100; ++i) stack += "line " + std::to_string(i) + "\\n";
   const auto words = torch_error_lines(R"({"message": ")" + stack + "\"}");
@@ -31,7 +31,7 @@ TEST(TorchError, AreTheLastLines) {
   EXPECT_EQ(words.back(), "line 100");
 }
 
-TEST(TorchError, AreEmptyForOtherFiles) {
+TEST(TorchError, IsEmptyForOtherFiles) {
   for (const char* text : {"", "{", "[]", "3", "null", "{}", R"({"message": 3})", R"({"message": {}})",
                            R"({"message": " \n"})", R"({"message": {"message": null}})", "\xff\xfe"}) {
     EXPECT_THAT(torch_error_lines(text), IsEmpty()) << text;

@@ -60,7 +60,7 @@ TEST_F(WriteFile, ExistingFileKeepsItsMode) {
   EXPECT_EQ(mode(), 0664u);
 }
 
-TEST_F(WriteFile, AFailureLeavesTheOldFileAndNoOther) {
+TEST_F(WriteFile, FailureKeepsTheOldFileAndLeavesNoOtherFile) {
   EXPECT_FALSE(write_file_atomically(directory / "no" / "r", "x"));
   fs::create_directory(directory / "d");
   const auto result = write_file_atomically(directory / "d", "x");

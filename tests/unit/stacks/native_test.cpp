@@ -13,7 +13,7 @@
 
 #include "sys/files.h"
 
-// Names without a C++ mangling, as the tables of symbols have them. Nothing behind the call keeps it from being a jump.
+// Names without C++ mangling, as in symbol tables. The empty asm after the call prevents a tail call.
 extern "C" {
 using Wait = void (*)();
 [[gnu::noinline]] void stacks_test_inner(Wait wait) {
@@ -65,7 +65,7 @@ class Child {
     const auto stat = parse_stat(sys::read_file("/proc/" + std::to_string(pid_) + "/stat").value_or(""));
     return stat ? std::string(1, stat->state) : "";
   }
-  /// Until the child has come to where it stays.
+  /// Waits until the child reaches its final state.
   bool is(const std::string& state) const {
     const Time until = Clock::now() + std::chrono::seconds(10);
     bool seen = false;
@@ -82,7 +82,7 @@ class Child {
     Modules modules(pid_, maps, read, names, cache);
     return native_stack(modules, pid_, state().front(), Clock::now() + std::chrono::seconds(10));
   }
-  /// Waits for its end; the exit code.
+  /// Waits for the child's end. Returns the exit code.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -100,7 +100,7 @@ std::vector<std::string> functions(const NativeStack& stack) {
   return names;
 }
 
-/// Where `name` is, counted from the innermost.
+/// The position of `name`, counted from the innermost frame.
 std::size_t position(const NativeStack& stack, const std::string& name) {
   const auto names = functions(stack);
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
@@ -111,7 +111,7 @@ void spins() {
   while (signals < 1'000'000) asm volatile("");
 }
 
-TEST(Native, FramesOfAThreadThatIsBlocked) {
+TEST(Native, ReadsFramesOfABlockedThread) {
   const Child child([] { stacks_test_outer(sleeps); });
   ASSERT_TRUE(child.is("S"));
   const NativeStack stack = child.stack();
@@ -123,7 +123,7 @@ TEST(Native, FramesOfAThreadThatIsBlocked) {
   EXPECT_THAT(functions(stack), Not(Contains("__libc_start_main")));
 }
 
-TEST(Native, FramesOfAThreadThatRuns) {
+TEST(Native, ReadsFramesOfARunningThread) {
   const Child child([] { stacks_test_outer(spins); });
   ASSERT_TRUE(child.is("R"));
   const NativeStack stack = child.stack();
@@ -131,7 +131,7 @@ TEST(Native, FramesOfAThreadThatRuns) {
   EXPECT_EQ(position(stack, "stacks_test_outer"), position(stack, "stacks_test_inner") + 1);
 }
 
-TEST(Native, ACallThatWaitsForRanksIsTheInnermostFrameAndItsCallersHaveAHash) {
+TEST(Native, CallThatWaitsForRanksIsInnermostAndHasACallersHash) {
   for (const Wait wait : {Wait(spins), Wait(sleeps)}) {
     const Child child([wait] { stacks_test_program(wait); });
     ASSERT_TRUE(child.is(wait == Wait(spins) ? "R" : "S"));
@@ -144,7 +144,7 @@ TEST(Native, ACallThatWaitsForRanksIsTheInnermostFrameAndItsCallersHaveAHash) {
   }
 }
 
-TEST(Native, TheHashOfCallersChangesAsTheyGoOn) {
+TEST(Native, CallersHashChangesWithProgress) {
   const Child child([] {
     volatile long local = 0;
     for (;;) {
@@ -162,11 +162,12 @@ TEST(Native, TheHashOfCallersChangesAsTheyGoOn) {
   EXPECT_GT(hashes.size(), 3u);
 }
 
-TEST(Native, SignalsArriveThoughTheThreadIsStoppedAgainAndAgain) {
+TEST(Native, SignalsArriveDespiteRepeatedStops) {
   constexpr int kSignals = 200;
   Child child([] {
     std::signal(SIGUSR1, [](int) { signals = signals + 1; });
-    while (signals < kSignals) ::poll(nullptr, 0, 0);  // a sanitizer delivers signals within calls that it knows
+    // a sanitizer delivers signals only within calls known to the sanitizer
+    while (signals < kSignals) ::poll(nullptr, 0, 0);
   });
   ASSERT_TRUE(child.is("R"));
   for (int i = 0; i < kSignals; ++i) {
@@ -184,7 +185,7 @@ TEST(Native, SignalsArriveThoughTheThreadIsStoppedAgainAndAgain) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-TEST(Native, AWaitThatAStopWouldHarmIsLeftAlone) {
+TEST(Native, DoesNotInterruptAWaitThatAStopWouldBreak) {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
   const int end = ::eventfd(0, EFD_CLOEXEC);
   epoll_event wanted{.events = EPOLLIN, .data = {}};
@@ -201,7 +202,7 @@ TEST(Native, AWaitThatAStopWouldHarmIsLeftAlone) {
   ::close(epoll);
 }
 
-TEST(Native, OfAProcessThatIsNotThereIsNothing) {
+TEST(Native, MissingProcessHasNoFrames) {
   const std::vector<Mapping> none;
   const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
   ModuleNames names;

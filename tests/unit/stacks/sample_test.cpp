@@ -6,7 +6,7 @@
 namespace dlaunch::stacks {
 namespace {
 
-TEST(StacksSample, OfThisProcessHasItsThreadsAndCounters) {
+TEST(StacksSample, OfThisProcessHasThreadsAndCounters) {
   Sampler sampler{.deadline = Clock::now() + std::chrono::seconds(10)};
   const Sample sample = take(::getpid(), sampler);
   ASSERT_TRUE(sample.alive());
@@ -18,7 +18,7 @@ TEST(StacksSample, OfThisProcessHasItsThreadsAndCounters) {
   EXPECT_THAT(sample.remarks, testing::IsEmpty());
 }
 
-TEST(StacksSample, OfNoProcessIsNotAlive) {
+TEST(StacksSample, OfAMissingProcessIsNotAlive) {
   Sampler sampler{.deadline = Clock::now() + std::chrono::seconds(10)};
   EXPECT_FALSE(take(0x7fffffff, sampler).alive());
   EXPECT_EQ(take_tree(0x7fffffff, sampler).processes.size(), 1);

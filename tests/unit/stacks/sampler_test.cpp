@@ -1,4 +1,4 @@
-// Looks at a child that this test forks, again and again.
+// Samples a child of the test repeatedly.
 #include "stacks/sampler.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class Sleeper {
   }
 
   pid_t pid() const { return pid_; }
-  /// Its rest, once it is in pause(), and it is not `before`.
+  /// The switch count of the child in pause(), different from `before`.
   std::optional<SwitchCount> rest(const std::optional<SwitchCount>& before = std::nullopt) const {
     const Time until = Clock::now() + std::chrono::seconds(20);
     std::optional<SwitchCount> rest;
@@ -57,7 +57,7 @@ class Sleeper {
 
 Sampler sampler_until(std::chrono::microseconds limit) { return {.deadline = Clock::now() + limit}; }
 
-TEST(StackSampler, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
+TEST(StackSampler, SwitchCountChangesOnlyIfTheThreadRan) {
   const Sleeper sleeper;
   const auto rest = sleeper.rest();
   ASSERT_TRUE(rest);
@@ -69,8 +69,8 @@ TEST(StackSampler, AThreadThatDidNotRunHasTheSameRestAndOneThatDidHasAnother) {
   EXPECT_FALSE(switch_count_of(0x7fffffff, 0x7fffffff));
 }
 
-/// However little time there is, frames are whole or there are none.
-TEST(StackSampler, AStackThatThereWasNoTimeForIsNotToldInPart) {
+/// With any time limit, a stack is complete or empty.
+TEST(StackSampler, NeverReturnsAPartialStack) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler whole = sampler_until(std::chrono::seconds(20));
@@ -95,10 +95,10 @@ TEST(StackSampler, ReusesTheSampleOfAThreadThatDidNotRun) {
   ASSERT_TRUE(sleeper.rest());
   Sampler sampler = sampler_until(std::chrono::seconds(20));
   const Sample first = take(sleeper.pid(), sampler);
-  // This child is stopped for its frames where it was compiled so, and may need time to come back.
+  // In some builds the sampler stops the child to read its frames. The child then needs time to return to pause().
   while (sleeper.kept(sampler) == nullptr && Clock::now() < sampler.deadline) take(sleeper.pid(), sampler);
   const auto rest = sleeper.rest();
-  sampler.deadline = Clock::now();  // no memory can be read behind it
+  sampler.deadline = Clock::now();  // afterwards memory cannot be read
   for (const bool all : {false, true}) {
     sampler.all_threads = all;
     const Sample again = take(sleeper.pid(), sampler);
@@ -110,7 +110,7 @@ TEST(StackSampler, ReusesTheSampleOfAThreadThatDidNotRun) {
   EXPECT_TRUE(take(sleeper.pid(), sampler).threads.front().timed_out);
 }
 
-TEST(StackSampler, ASampleIsForgottenWhenNobodyAsksForItAnyMore) {
+TEST(StackSampler, DropsSamplesThatAreNoLongerRequested) {
   const Sleeper sleeper;
   ASSERT_TRUE(sleeper.rest());
   Sampler sampler = sampler_until(std::chrono::seconds(20));

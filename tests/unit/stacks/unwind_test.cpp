@@ -1,4 +1,4 @@
-// Call frame information and DWARF's encodings, from bytes that are written here.
+// Call frame information and encodings of DWARF, from bytes in this file.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t kBase = 0x1000;
 
-/// Memory that has these bytes at kBase.
+/// Memory with these bytes at kBase.
 ReadMemory memory_of(std::string bytes) {
   return [bytes = std::move(bytes)](std::uint64_t address, std::span<char> into) {
     const std::uint64_t offset = address - kBase;
@@ -62,8 +62,8 @@ TEST(DwarfBytes, FailsForTruncatedOrUnknownValues) {
   EXPECT_TRUE(fails("abcdefgh", [](DwarfBytes& b) { b.pointer(0x33); }));
 }
 
-/// A CIE as GCC writes it (version 1, "zR", CFA = rsp + 8, return address at CFA - 8), and behind it an FDE for the
-/// functions from 0x2000 to 0x2100 with these instructions. Returns the FDE's address, too.
+/// A CIE as written by GCC (version 1, "zR", CFA = rsp + 8, return address at CFA - 8), followed by an FDE for the
+/// functions from 0x2000 to 0x2100 with these instructions. Also returns the address of the FDE.
 std::pair<std::string, std::uint64_t> table_of(string_view instructions) {
   const std::string common = little(0, 4) + std::string("\x01zR\0\x01\x78\x10\x01\x03\x0c\x07\x08\x90\x01\0\0", 16);
   std::string bytes = little(common.size(), 4) + common;
@@ -73,7 +73,7 @@ std::pair<std::string, std::uint64_t> table_of(string_view instructions) {
   return {bytes + little(function.size(), 4) + function, entry};
 }
 
-TEST(CallFrame, TheRowOfAPlaceIsFound) {
+TEST(CallFrame, FindsTheRowOfAnAddress) {
   // advance 1; def_cfa_offset 16; rbp at CFA - 16; advance 3; def_cfa_register rbp; advance 0x50; def_cfa rsp, 8
   const auto [bytes, entry] = table_of("\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x50\x0c\x07\x08"sv);
   const ReadMemory read = memory_of(bytes);
@@ -94,7 +94,7 @@ TEST(CallFrame, TheRowOfAPlaceIsFound) {
   EXPECT_FALSE(call_frame_at(read, entry, 0x2100));
 }
 
-TEST(CallFrame, StatesAreRememberedAndRestored) {
+TEST(CallFrame, RemembersAndRestoresStates) {
   // advance 1; remember; def_cfa_offset 64; rbx at CFA - 24; advance 1; restore_state
   const auto [bytes, entry] = table_of("\x41\x0a\x0e\x40\x83\x03\x41\x0b"sv);
   const ReadMemory read = memory_of(bytes);
@@ -113,9 +113,9 @@ TEST(CallFrame, ReturnsNothingForUnknownOrTruncatedInstructions) {
   EXPECT_FALSE(call_frame_at(memory_of(bytes.substr(0, bytes.size() - 1)), entry, 0x2000));
 }
 
-TEST(FrameEntries, AreFoundByTheirFunctions) {
+TEST(FrameEntries, AreFoundByAddress) {
   const auto [bytes, entry] = table_of("\x41"sv);
-  const std::string ended = bytes + little(0, 4) + bytes;  // as of two linked files, the second for the same functions
+  const std::string ended = bytes + little(0, 4) + bytes;  // like two linked files, the second for the same functions
   const FrameEntries entries(memory_of(ended), kBase, ended.size());
   for (const std::uint64_t pc : {0x2000u, 0x20ffu}) {
     const auto found = entries.entry_of(pc);
@@ -126,7 +126,7 @@ TEST(FrameEntries, AreFoundByTheirFunctions) {
   EXPECT_FALSE(entries.entry_of(0x2100));
 }
 
-TEST(FrameEntries, OfWhatIsCutOrCannotBeReadAreNone) {
+TEST(FrameEntries, AreMissingForTruncatedOrUnreadableTables) {
   const auto [bytes, entry] = table_of("\x41"sv);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, size).entry_of(0x2000)) << size;
@@ -137,7 +137,7 @@ TEST(FrameEntries, OfWhatIsCutOrCannotBeReadAreNone) {
   EXPECT_FALSE(FrameEntries().entry_of(0x2000));
 }
 
-TEST(Expression, OfAStubOfASharedLibrary) {
+TEST(Expression, EvaluatesAStubOfASharedLibrary) {
   // As in .plt: rsp + 8 + ((rip & 15) >= 11) << 3
   const std::string stub("\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", 11);
   Registers frame;
@@ -153,7 +153,7 @@ TEST(Expression, OfAStubOfASharedLibrary) {
   EXPECT_EQ(expression_value(memory_of(little(77, 8)), "\x06", frame, kBase), 77u);
 }
 
-TEST(ThreadState, TheKernelsLineIsRead) {
+TEST(ThreadState, ParsesTheLineOfTheKernel) {
   const auto blocked = parse_system_call("202 0x7f0 0x80 0x0 0x0 0x0 0xffffffff 0x7ffd10 0x7f20\n");
   ASSERT_TRUE(blocked);
   EXPECT_EQ(blocked->number, 202);
@@ -165,7 +165,7 @@ TEST(ThreadState, TheKernelsLineIsRead) {
   for (const char* bad : {"", "x 0x1 0x2", "1 2 3", "1 0x1", "1 0x1 0xzz"}) EXPECT_FALSE(parse_system_call(bad)) << bad;
 }
 
-TEST(Native, CallsThatWaitForRanksAreKnown) {
+TEST(Native, RecognizesCallsThatWaitForRanks) {
   for (const char* name : {"MPI_Recv", "PMPI_Allreduce", "ncclAllReduce", "ucp_worker_progress",
                            "_ZN4c10d4Work4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"}) {
     EXPECT_TRUE(waits_for_ranks(name)) << name;

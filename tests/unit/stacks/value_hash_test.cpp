@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kBase = 0x10000;
 
-/// A process that has some objects of Python.
+/// A process with some objects of Python.
 class Objects {
  public:
   std::uint64_t type(const char* name) {
@@ -55,7 +55,7 @@ std::uint64_t hash_of_names(Objects& objects, std::uint64_t dict, bool versions)
   return hash.value();
 }
 
-TEST(ValueHash, ANumberThatIsSetAnewAtTheSameAddressIsSeen) {
+TEST(ValueHash, ChangesWithAValueAtTheSameAddress) {
   for (const char* name : {"int", "float", "list", "dict"}) {
     Objects objects;
     const std::uint64_t object = objects.put({1, objects.type(name), 1, 500});
@@ -66,7 +66,7 @@ TEST(ValueHash, ANumberThatIsSetAnewAtTheSameAddressIsSeen) {
   }
 }
 
-TEST(ValueHash, HowOftenAnObjectIsReferredToIsNoChange) {
+TEST(ValueHash, IgnoresReferenceCounts) {
   Objects objects;
   const std::uint64_t object = objects.put({1, objects.type("int"), 1, 500});
   const std::uint64_t before = hash_of(objects, object);
@@ -74,7 +74,7 @@ TEST(ValueHash, HowOftenAnObjectIsReferredToIsNoChange) {
   EXPECT_EQ(hash_of(objects, object), before);
 }
 
-/// Another object may lie behind it.
+/// These bytes may belong to another object.
 TEST(ValueHash, IgnoresTheContentOfUnknownTypes) {
   for (const char* name : {"Tensor", "intern", "object"}) {
     Objects objects;
@@ -86,18 +86,18 @@ TEST(ValueHash, IgnoresTheContentOfUnknownTypes) {
   }
 }
 
-TEST(ValueHash, TheVariableOfAnInnerFunctionIsBehindItsCell) {
+TEST(ValueHash, IncludesTheContentOfCells) {
   Objects objects;
   const std::uint64_t number = objects.put({1, objects.type("int"), 1, 500});
   const std::uint64_t cell = objects.put({1, objects.type("cell"), number, 0});
   const std::uint64_t before = hash_of(objects, cell);
   objects.set(number + 24, 501);
   EXPECT_NE(hash_of(objects, cell), before);
-  objects.set(cell + 16, cell);  // one that holds itself ends, too
+  objects.set(cell + 16, cell);  // a cell that contains itself does not loop forever
   hash_of(objects, cell);
 }
 
-TEST(ValueHash, TheVersionOfAModulesDictTells) {
+TEST(ValueHash, UsesTheVersionOfAModuleDict) {
   Objects objects;
   const std::uint64_t dict = objects.put({1, objects.type("dict"), 3, 77, 0, 0});
   const std::uint64_t before = hash_of_names(objects, dict, true);
@@ -106,7 +106,7 @@ TEST(ValueHash, TheVersionOfAModulesDictTells) {
   EXPECT_NE(hash_of_names(objects, dict, true), before);
 }
 
-TEST(ValueHash, WithoutVersionsItsEntriesTell) {
+TEST(ValueHash, UsesTheEntriesOfADictWithoutAVersion) {
   Objects objects;
   const std::uint64_t number = objects.put({1, objects.type("int"), 1, 500});
   // refcount; log2 of the size, log2 of the indices' bytes (3), kind (1: keys are strings); usable; entries; indices
@@ -123,7 +123,7 @@ TEST(ValueHash, WithoutVersionsItsEntriesTell) {
   EXPECT_NE(hash_of_names(objects, dict, false), after);
 }
 
-TEST(ValueHash, MemoryThatCannotBeReadIsNoCrash) {
+TEST(ValueHash, AcceptsUnreadableMemory) {
   Objects objects;
   hash_of(objects, 8);
   hash_of(objects, objects.put({1, 12345, 1}));

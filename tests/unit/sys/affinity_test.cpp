@@ -8,7 +8,7 @@
 namespace dlaunch::sys {
 namespace {
 
-TEST(Affinity, IsWhatTheKernelSays) {
+TEST(Affinity, MatchesTheKernel) {
   cpu_set_t set;
   ASSERT_EQ(::sched_getaffinity(0, sizeof set, &set), 0) << "more than 1024 CPUs: this test cannot count them";
   const auto cpus = affinity_of(0);
@@ -17,7 +17,7 @@ TEST(Affinity, IsWhatTheKernelSays) {
   for (const std::uint32_t cpu : *cpus) EXPECT_TRUE(CPU_ISSET(cpu, &set)) << cpu;
 }
 
-TEST(Affinity, OfNobodyIsNone) {
+TEST(Affinity, OfAMissingProcessIsAnError) {
   EXPECT_FALSE(affinity_of(1 << 30));
   EXPECT_EQ(errno, ESRCH);
 }

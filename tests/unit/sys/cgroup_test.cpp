@@ -1,4 +1,4 @@
-// On directories that look like control groups; real ones are in tests/e2e/test_hosts_cgroup.py.
+// Directories in place of control groups; tests/e2e/test_hosts_cgroup.py uses real control groups.
 #include "sys/cgroup.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ class Cgroups : public testing::Test {
   std::vector<int> children_;
 };
 
-TEST_F(Cgroups, TheUpperComesBeforeTheLower) {
+TEST_F(Cgroups, ParentsPrecedeChildren) {
   EXPECT_THAT(cgroups_in(top_), UnorderedElementsAre(top_ + "/a", top_ + "/c"));
   const auto tree = cgroup_tree(top_);
   EXPECT_THAT(tree, UnorderedElementsAre(top_, top_ + "/a", top_ + "/a/b", top_ + "/c"));
@@ -64,15 +64,15 @@ TEST_F(Cgroups, TheUpperComesBeforeTheLower) {
   EXPECT_THAT(cgroup_tree(top_ + "/c"), ElementsAre(top_ + "/c"));
 }
 
-TEST_F(Cgroups, ProcessesAreThoseOfAllBelow) {
+TEST_F(Cgroups, ListsProcessesOfAllChildren) {
   EXPECT_THAT(found(), IsEmpty());
   const int one = child_in("/a/b");
   const int other = child_in("/c");
-  std::ofstream(top_ + "/cgroup.procs") << "0\n999999999\nnone\n";  // of another process namespace; gone; no number
+  std::ofstream(top_ + "/cgroup.procs") << "0\n999999999\nnone\n";  // of another process namespace; ended; not a number
   EXPECT_THAT(found(), UnorderedElementsAre(one, other));
 }
 
-TEST_F(Cgroups, AKernelThatCannotKillAGroupIsDoneWithout) {
+TEST_F(Cgroups, KillsProcessesWithoutSupportOfTheKernel) {
   const int one = child_in("/a/b");
   const int other = child_in("");
   kill_cgroup(top_);
@@ -84,9 +84,9 @@ TEST_F(Cgroups, AKernelThatCannotKillAGroupIsDoneWithout) {
   children_.clear();
 }
 
-TEST_F(Cgroups, IsRemovedWithThoseBelow) {
+TEST_F(Cgroups, IsRemovedWithItsChildren) {
   child_in("/c");
-  EXPECT_FALSE(remove_cgroup(top_));  // as one with a process in it
+  EXPECT_FALSE(remove_cgroup(top_));  // like a group with a process
   std::filesystem::remove(top_ + "/c/cgroup.procs");
   EXPECT_TRUE(remove_cgroup(top_));
   EXPECT_TRUE(remove_cgroup(top_)) << "it is gone already";

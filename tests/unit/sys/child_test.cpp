@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// SIGALRM every 5 ms, which interrupts system calls.
+/// SIGALRM every 5 ms interrupts system calls.
 class Alarms {
  public:
   Alarms() {
@@ -40,7 +40,7 @@ class Alarms {
   struct sigaction before_{};
 };
 
-/// A child that ends with this code when `until` is closed.
+/// Forks a child that exits with `code` when `until` is closed.
 pid_t fork_child(Pipe& until, int code) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
@@ -72,7 +72,7 @@ TEST_P(ReapBy, IsNotShortenedBySignals) {
   EXPECT_EQ(WEXITSTATUS(wait_status), 7);
 }
 
-TEST_P(ReapBy, TakesAChildThatAnotherReapedForEnded) {
+TEST_P(ReapBy, TreatsAChildReapedElsewhereAsEnded) {
   until_.write.reset();
   ASSERT_EQ(::waitpid(pid_, nullptr, 0), pid_);
   EXPECT_TRUE(reap_by(pid_, pidfd_, Clock::now() + 60s));

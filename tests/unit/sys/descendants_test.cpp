@@ -38,7 +38,7 @@ class Descendants : public testing::Test {
     return false;
   }
 
-  /// A child that waits to be killed, or does `first` and ends.
+  /// Forks a child that waits to be killed, or runs `first` and ends.
   static pid_t child(const std::function<void()>& first = {}) {
     const pid_t pid = ::fork();
     if (pid != 0) return pid;
@@ -49,7 +49,7 @@ class Descendants : public testing::Test {
     for (;;) ::pause();
   }
 
-  /// A daemon as they are made: its parent gone, in a session of its own.
+  /// Starts a daemon in its own session; its parent has ended.
   pid_t daemon() {
     const Pipe report = make_pipe();
     const pid_t middle = child([&] {
@@ -95,7 +95,7 @@ TEST_F(Descendants, FindsGrandchildren) {
   EXPECT_EQ(find(pid)->parent, middle);
 }
 
-TEST_F(Descendants, AreTheSameByTheKernelsLists) {
+TEST_F(Descendants, MatchTheListsOfTheKernel) {
   if (::access("/proc/thread-self/children", R_OK) != 0) GTEST_SKIP() << "this kernel keeps no lists of children";
   child([] {
     for (int i = 0; i < 3; ++i) child();
@@ -112,7 +112,7 @@ TEST_F(Descendants, AreTheSameByTheKernelsLists) {
   EXPECT_EQ(pids(*listed), pids(descendants()));
 }
 
-TEST_F(Descendants, LeavesZombiesOutUntilTheyAreReaped) {
+TEST_F(Descendants, OmitsZombies) {
   const pid_t pid = child([] {});
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
@@ -120,7 +120,7 @@ TEST_F(Descendants, LeavesZombiesOutUntilTheyAreReaped) {
   EXPECT_TRUE(reap_all());
 }
 
-TEST_F(Descendants, ANameMayHoldAnything) {
+TEST_F(Descendants, AcceptsAnyBytesInAName) {
   const Pipe report = make_pipe();
   const pid_t pid = child([&] {
     ::prctl(PR_SET_NAME, ") R 1 (x\n");
@@ -134,20 +134,20 @@ TEST_F(Descendants, ANameMayHoldAnything) {
   EXPECT_EQ(find(pid)->parent, ::getpid());
 }
 
-TEST_F(Descendants, SignalsExactlyTheProcessThatWasSeen) {
+TEST_F(Descendants, DoesNotSignalAnotherProcessWithTheSamePid) {
   const pid_t pid = child();
   const auto process = find(pid);
   ASSERT_TRUE(process);
   Process earlier = *process;
-  earlier.start_time -= 1;  // as if the pid had been another's
+  earlier.start_time -= 1;  // as if the pid belonged to another process
   signal_process(earlier, SIGKILL);
-  std::this_thread::sleep_for(20ms);  // time in which it would be gone
+  std::this_thread::sleep_for(20ms);  // time for an unexpected end
   EXPECT_TRUE(find(pid)) << "a process that only has the pid of the one meant was killed";
   signal_process(*process, SIGKILL);
   EXPECT_TRUE(until([] { return reap_all(); }));
 }
 
-TEST_F(Descendants, SignalsNobodyWhenItIsGone) {
+TEST_F(Descendants, SignalsNoProcessAfterTheEnd) {
   const pid_t pid = child();
   const auto process = find(pid);
   ASSERT_TRUE(process);
@@ -157,7 +157,7 @@ TEST_F(Descendants, SignalsNobodyWhenItIsGone) {
   EXPECT_TRUE(reap_all());
 }
 
-TEST_F(Descendants, DescribesForPeople) {
+TEST_F(Descendants, DescribesAProcess) {
   EXPECT_EQ(describe({.pid = 123, .parent = 1, .start_time = 5, .name = "python3", .state = 'D'}),
             "pid 123 (python3), state D");
 }

@@ -40,7 +40,7 @@ TEST(Io, PassesDescriptorsWithTheBytesOfTheirMessage) {
   EXPECT_EQ(send_some(a.get(), "two", first), 3);
   EXPECT_EQ(send_some(a.get(), "one", second), 3);
   std::vector<Fd> got;
-  std::vector<size_t> after;  // descriptors that were there after each piece
+  std::vector<size_t> after;  // number of descriptors after each piece
   std::string text;
   char buffer[64];
   while (text.size() < 11) {
@@ -58,7 +58,7 @@ TEST(Io, PassesDescriptorsWithTheBytesOfTheirMessage) {
   EXPECT_EQ(after.back(), 3u);
 }
 
-TEST(Io, PassesAsManyAsItPromises) {
+TEST(Io, PassesTheMaximumOfDescriptors) {
   const auto [a, b] = make_socketpair();
   std::vector<Fd> fds;
   for (size_t i = 0; i < kMaxPassedFds; ++i) fds.emplace_back(::fcntl(a.get(), F_DUPFD_CLOEXEC, 0));
@@ -69,7 +69,7 @@ TEST(Io, PassesAsManyAsItPromises) {
   EXPECT_EQ(got.size(), kMaxPassedFds);
 }
 
-TEST(Io, ReadsFromAPipeToo) {
+TEST(Io, ReadsFromAPipe) {
   Pipe pipe = make_pipe();
   ASSERT_EQ(send_some(pipe.write.get(), "text", {}), 4);
   pipe.write.reset();
@@ -80,7 +80,7 @@ TEST(Io, ReadsFromAPipeToo) {
   EXPECT_TRUE(none.empty());
 }
 
-TEST(Io, SaysThatItWouldBlock) {
+TEST(Io, ReportsThatItWouldBlock) {
   const auto [a, b] = make_socketpair();
   set_nonblocking(a.get());
   std::vector<Fd> none;
@@ -93,7 +93,7 @@ TEST(Io, SaysThatItWouldBlock) {
   EXPECT_EQ(errno, EAGAIN);
 }
 
-TEST(Io, AClosedReaderIsAnErrorAndNoSignal) {
+TEST(Io, ClosedReaderIsAnErrorWithoutASignal) {
   std::signal(SIGPIPE, SIG_DFL);
   auto [a, b] = make_socketpair();
   std::vector<Fd> fds;
@@ -103,10 +103,10 @@ TEST(Io, AClosedReaderIsAnErrorAndNoSignal) {
   EXPECT_EQ(errno, EPIPE);
 }
 
-TEST(Io, WritesAllToAPipeThatTakesLittleAtATimeWhateverInterruptsIt) {
+TEST(Io, WritesAllToASlowPipeDespiteInterrupts) {
   struct sigaction on_alarm{};
   struct sigaction before{};
-  on_alarm.sa_handler = [](int) {};  // without SA_RESTART: a write ends early, with less or with EINTR
+  on_alarm.sa_handler = [](int) {};  // without SA_RESTART: a write ends early, with fewer bytes or with EINTR
   ::sigaction(SIGALRM, &on_alarm, &before);
   Pipe pipe = make_pipe();
   ASSERT_EQ(::fcntl(pipe.write.get(), F_SETPIPE_SZ, 4096), 4096);
@@ -128,7 +128,7 @@ TEST(Io, WritesAllToAPipeThatTakesLittleAtATimeWhateverInterruptsIt) {
   EXPECT_EQ(got, sent);
 }
 
-TEST(Io, SaysThatTheDiskIsFull) {
+TEST(Io, ReportsAFullDisk) {
   const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   ASSERT_TRUE(full);
   EXPECT_TRUE(write_all(full.get(), ""));

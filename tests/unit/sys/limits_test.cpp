@@ -5,7 +5,7 @@
 namespace dlaunch::sys {
 namespace {
 
-TEST(Limits, RaisesToTheHardLimitAndTellsWhatItWas) {
+TEST(Limits, RaisesToTheHardLimitAndReturnsTheOldLimit) {
   rlimit original{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &original), 0);
   const rlimit low{100, original.rlim_max};

@@ -14,7 +14,7 @@ void (*handler_of(int signal))(int) {
   return now.sa_handler;
 }
 
-TEST(ProcessState, IsPutBackAsItWas) {
+TEST(ProcessState, IsRestored) {
   std::signal(SIGTERM, own);
   std::signal(SIGPIPE, SIG_DFL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);

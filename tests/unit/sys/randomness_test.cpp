@@ -7,23 +7,23 @@
 namespace dlaunch::sys {
 namespace {
 
-TEST(Randomness, HasAsManyBytesAsAsked) {
+TEST(Randomness, ReturnsTheRequestedNumberOfBytes) {
   for (const size_t count : {0u, 1u, 20u, 1000u}) EXPECT_EQ(random_bytes(count).size(), count);
 }
 
 TEST(Randomness, ReturnsEveryByteValue) {
-  const std::string bytes = random_bytes(100000);  // one that never comes: once in 10^167
+  const std::string bytes = random_bytes(100000);  // a missing byte value: probability 10^-167
   EXPECT_EQ(std::set<char>(bytes.begin(), bytes.end()).size(), 256u);
 }
 
-TEST(Randomness, HexHasTwoDigitsForEachByteAndAllOfThem) {
+TEST(Randomness, HexHasTwoDigitsPerByteAndUsesAllDigits) {
   const std::string text = random_hex(10000);
   EXPECT_EQ(text.size(), 20000u);
   EXPECT_EQ(std::set<char>(text.begin(), text.end()),
             std::set<char>({'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'}));
 }
 
-TEST(Randomness, IsNeverTheSame) { EXPECT_NE(random_hex(16), random_hex(16)); }
+TEST(Randomness, ReturnsDifferentValues) { EXPECT_NE(random_hex(16), random_hex(16)); }
 
 }  // namespace
 }  // namespace dlaunch::sys

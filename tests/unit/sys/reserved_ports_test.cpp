@@ -8,7 +8,7 @@
 namespace dlaunch::sys {
 namespace {
 
-/// On 127.0.0.1, as a rank's server would.
+/// Binds on 127.0.0.1, like the server of a rank.
 Fd bind_loopback(int port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -26,7 +26,7 @@ int port_of(const Fd& fd) {
   return ntohs(address.sin_port);
 }
 
-TEST(ReservedPorts, AreNobodyElsesUntilReleased) {
+TEST(ReservedPorts, CannotBeBoundBeforeRelease) {
   auto held = ReservedPorts::take(2, [](int index) { return 23400 + index; }, 1000);
   ASSERT_TRUE(held) << to_text(held.error());
   ASSERT_EQ(held->ports().size(), 2U);
@@ -35,7 +35,7 @@ TEST(ReservedPorts, AreNobodyElsesUntilReleased) {
   for (const int port : held->ports()) EXPECT_TRUE(bind_loopback(port)) << port;
 }
 
-TEST(ReservedPorts, PassOverThoseThatOthersHave) {
+TEST(ReservedPorts, SkipPortsInUse) {
   const Fd other = bind_loopback(0);
   const int taken = port_of(other);
   const auto held = ReservedPorts::take(1, [&](int index) { return index == 0 ? taken : 23400 + index; }, 1000);
@@ -43,7 +43,7 @@ TEST(ReservedPorts, PassOverThoseThatOthersHave) {
   EXPECT_NE(held->ports()[0], taken);
 }
 
-TEST(ReservedPorts, TooFewIsAnError) {
+TEST(ReservedPorts, RejectTooFewPorts) {
   const Fd other = bind_loopback(0);
   const int taken = port_of(other);
   const auto held = ReservedPorts::take(1, [&](int) { return taken; }, 3);

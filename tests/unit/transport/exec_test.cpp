@@ -30,7 +30,8 @@ Clock::duration time_to_close(const std::string& command, int hosts, Exec::Endin
   for (int i = 0; i < hosts; ++i) {
     auto opened = exec.open(plan::Host{});
     EXPECT_TRUE(opened);
-    EXPECT_EQ(read_all(opened->errors), "up\n");  // closed by the running command, like our end of the stream
+    // closed by the running command, like the launcher's end of the stream
+    EXPECT_EQ(read_all(opened->errors), "up\n");
   }
   const auto start = Clock::now();
   exec.close();

@@ -128,10 +128,10 @@ inline const AgentImage& fake_image() {
 
 /// The result of a start.
 struct Started {
-  bool sent = false;  ///< the host asked for the agent's bytes
+  bool sent = false;  ///< the host requested the bytes of the agent
   bool ran = false;
   std::string said;  ///< output of the agent
-  std::string why;   ///< why none ran
+  std::string why;   ///< why the agent was not run
 };
 
 /// `nonce` has letters; each start has a different one.

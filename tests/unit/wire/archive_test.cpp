@@ -1,4 +1,4 @@
-// Archives: what goes in comes out, however the stream is cut; what is no archive is an Error.
+// Archives round-trip with any cut of the stream. Malformed archives are an Error.
 #include "wire/archive.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-/// Gathers what a reader tells.
+/// Collects the items of a reader.
 struct Seen {
   std::vector<Item> items;
   ArchiveReader reader{{[this](const ArchiveItem& head) {
@@ -48,7 +48,7 @@ std::string packed(const std::vector<Item>& items) {
   return archive;
 }
 
-TEST(Archive, ComesBackAsItWasWhereverItIsCut) {
+TEST(Archive, RoundTripsWithAnyCut) {
   const std::string archive = packed(some());
   for (size_t cut = 0; cut <= archive.size(); ++cut) {
     Seen seen;
@@ -59,7 +59,7 @@ TEST(Archive, ComesBackAsItWasWhereverItIsCut) {
   }
 }
 
-TEST(Archive, IsNotCompleteWhileSomethingIsMissing) {
+TEST(Archive, IsIncompleteWhileBytesAreMissing) {
   const std::string archive = packed({some().front()});
   for (size_t cut = 1; cut < archive.size(); ++cut) {
     Seen seen;
@@ -70,7 +70,7 @@ TEST(Archive, IsNotCompleteWhileSomethingIsMissing) {
 
 class ArchiveRefuses : public testing::TestWithParam<std::pair<const char*, ArchiveItem>> {};
 
-TEST_P(ArchiveRefuses, It) {
+TEST_P(ArchiveRefuses, InvalidItem) {
   Seen seen;
   std::string archive;
   append_item(GetParam().second, archive);
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Broken, ArchiveRefuses,
                                          std::pair{"kind", ArchiveItem{static_cast<Kind>(3), 0, 1, "x"}}),
                          [](const auto& row) { return std::string(row.param.first); });
 
-TEST(Archive, PassesAHandlersErrorOn) {
+TEST(Archive, PropagatesTheErrorOfAHandler) {
   ArchiveReader reader(
       {[](const ArchiveItem&) -> Result<void> { return fail({.where = "", .what = "full", .why = "", .hint = ""}); },
        [](std::string_view) { return Result<void>{}; }, [] { return Result<void>{}; }});

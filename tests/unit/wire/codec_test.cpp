@@ -146,7 +146,7 @@ std::vector<Message> decode_all(Decoder& decoder) {
   }
 }
 
-TEST(Codec, EveryMessageComesBackAsItWas) {
+TEST(Codec, EveryMessageRoundTrips) {
   ASSERT_EQ(one_of_each().size(), std::variant_size_v<Message>);
   for (const Message& message : one_of_each()) {
     std::string bytes;
@@ -159,11 +159,11 @@ TEST(Codec, EveryMessageComesBackAsItWas) {
   }
 }
 
-TEST(Codec, StreamCutAtEveryByte) {
+TEST(Codec, AcceptsAStreamCutAtEveryByte) {
   std::string bytes;
   std::vector<Message> messages;
   for (const Message& message : one_of_each()) {
-    if (std::holds_alternative<OutputData>(message)) continue;  // 64 KiB of zeros add nothing here
+    if (std::holds_alternative<OutputData>(message)) continue;  // 64 KiB of zeros add no bytes here
     messages.push_back(message);
     encode(message, bytes);
   }
@@ -177,7 +177,7 @@ TEST(Codec, StreamCutAtEveryByte) {
   }
 }
 
-TEST(Codec, EveryTruncatedFieldIsAnErrorNotACrash) {
+TEST(Codec, RejectsEveryTruncatedField) {
   for (const Message& message : one_of_each()) {
     std::string whole;
     encode(message, whole);
@@ -194,7 +194,7 @@ TEST(Codec, EveryTruncatedFieldIsAnErrorNotACrash) {
   }
 }
 
-TEST(Codec, RefusesLengthsAndTypesThatCannotBe) {
+TEST(Codec, RejectsInvalidLengthsAndTypes) {
   for (const std::string& bad : {std::string("\0\0\0\0", 4), std::string("\xff\xff\xff\xff", 4),
                                  std::string("\1\0\0\0\xfe", 5), std::string("SSH-2.0-OpenSSH\r\n")}) {
     Decoder decoder;
@@ -203,18 +203,18 @@ TEST(Codec, RefusesLengthsAndTypesThatCannotBe) {
   }
 }
 
-TEST(Codec, RefusesTrailingBytesAndHugeLists) {
+TEST(Codec, RejectsTrailingBytesAndHugeLists) {
   Decoder trailing;
-  trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with a byte too many
+  trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with an additional byte
   EXPECT_FALSE(trailing.next());
   Decoder huge;
   huge.feed(std::string("\5\0\0\0\x27\xff\xff\xff\x7f", 9));  // a Clean of two billion lines
   EXPECT_FALSE(huge.next());
 }
 
-TEST(Codec, RefusesValuesThatAFieldCannotHave) {
+TEST(Codec, RejectsInvalidFieldValues) {
   Decoder flag;
-  flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin whose eof is 2
+  flag.feed(std::string("\x0a\0\0\0\x04\1\0\0\0\0\0\0\0\2", 14));  // a Stdin with eof 2
   EXPECT_FALSE(flag.next());
   std::string bytes;
   Spawn spawn;
@@ -225,8 +225,9 @@ TEST(Codec, RefusesValuesThatAFieldCannotHave) {
   EXPECT_FALSE(mode.next());
 }
 
-TEST(Codec, AListOfAsManyArgumentsAsExecveTakes) {
-  const Program program{0, std::vector<std::string>(690'000, "x"), {}, "/"};  // 6 MiB, pointers and ends counted
+TEST(Codec, AcceptsAsManyArgumentsAsExecve) {
+  // 6 MiB, including pointers and terminators
+  const Program program{0, std::vector<std::string>(690'000, "x"), {}, "/"};
   std::string bytes;
   encode(program, bytes);
   Decoder decoder;
@@ -236,14 +237,14 @@ TEST(Codec, AListOfAsManyArgumentsAsExecveTakes) {
   EXPECT_EQ(**decoded, Message(program));
 }
 
-TEST(Codec, NeverEncodesWhatThePeerWouldRefuse) {
+TEST(Codec, DoesNotEncodeMessagesThatThePeerWouldReject) {
   std::string bytes = "before";
   EXPECT_THROW(encode(Log{0, std::string(kMaxFrame, 'x')}, bytes), std::length_error);
   EXPECT_THROW(encode(Clean{std::vector<std::string>(kMaxListItems + 1)}, bytes), std::length_error);
   EXPECT_TRUE(bytes == "before") << bytes.size();
 }
 
-/// As bytes whose length and type are there, and nothing else.
+/// Returns whether the decoder rejects a frame by its length and type alone.
 bool is_bad(std::uint32_t length, std::uint8_t type, Sender from = Sender::any) {
   std::string bytes;
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xff);
@@ -252,7 +253,7 @@ bool is_bad(std::uint32_t length, std::uint8_t type, Sender from = Sender::any) 
   return !decoder.next();
 }
 
-TEST(Codec, ATypeHasItsOwnCapWhichIsLookedAtFirst) {
+TEST(Codec, EachTypeHasItsOwnLimit) {
   EXPECT_FALSE(is_bad(Log::kMost, Log::kType));
   EXPECT_TRUE(is_bad(Log::kMost + 1, Log::kType));
   EXPECT_TRUE(is_bad(kMaxFrame, Ping::kType));
@@ -270,7 +271,7 @@ TEST(Codec, RejectsTypesThatOnlyThePeerSends) {
   }
 }
 
-TEST(Codec, ManyEmptyItemsAreNotTaken) {
+TEST(Codec, RejectsTooManyEmptyItems) {
   Program program;
   program.argv.resize(700000);
   EXPECT_TRUE(fits(program));
@@ -282,7 +283,7 @@ TEST(Codec, ManyEmptyItemsAreNotTaken) {
   EXPECT_FALSE(decoder.next());
 }
 
-TEST(Codec, KeepsNoMemoryOfALongFrame) {
+TEST(Codec, FreesTheMemoryOfALongFrame) {
   std::string bytes;
   encode(Stdin{0, std::string(8u << 20, 'x'), false}, bytes);
   Decoder decoder;

@@ -1,4 +1,4 @@
-// docs/wire.md against the code: the frames and caps that it shows are what the encoder makes.
+// Compares the frames and limits in docs/wire.md with the encoder.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -31,7 +31,7 @@ std::string hex(const Message& message) {
   return text;
 }
 
-TEST(WireDocument, ShowsTheFramesAsTheyAre) {
+TEST(WireDocument, ShowsTheEncodedFrames) {
   EXPECT_EQ(hex(Ping{}), "01 00 00 00 10");
   EXPECT_EQ(hex(OutputData{3, 1, 1'700'000'000'500'000'000, "hi\n"}),
             "15 00 00 00 23 03 00 00 00 01 00 65 f7 53 fe 9c 97 17 03 00 00 00 68 69 0a");
@@ -43,7 +43,7 @@ TEST(WireDocument, ShowsTheFramesAsTheyAre) {
   }
 }
 
-TEST(WireDocument, ShowsTheVersionAndTheCaps) {
+TEST(WireDocument, ShowsTheVersionAndTheLimits) {
   const std::string text = document();
   EXPECT_THAT(text, HasSubstr("| version | " + std::to_string(kVersion) + " (`kVersion`) |"));
   EXPECT_THAT(text, HasSubstr(std::to_string(kMaxFrame) + " (`kMaxFrame`)"));
@@ -121,7 +121,7 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }
 
-/// The types of a message's fields, as the document names them.
+/// The types of a message's fields, with the names of the document.
 struct TypeNames {
   std::vector<std::string> names;
 
@@ -143,7 +143,7 @@ struct TypeNames {
   }
 };
 
-/// The second column of the table that follows the message's heading.
+/// The second column of the table below the message's heading.
 std::vector<std::string> documented_types(const std::string& text, int number) {
   std::vector<std::string> types;
   std::istringstream lines(text.substr(text.find("\n**" + std::to_string(number) + ' ') + 1));
