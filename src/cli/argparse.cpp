@@ -102,7 +102,7 @@ class ArgparseReader {
     words_ = words_.subspan(1);
     if (option->row.takes == Arity::value && equals != word.npos) return add(*option, word.substr(equals + 1));
     if (equals == word.npos) return take_alone(*option, spelled);
-    return fail({.where = spelled, .what = "takes no value", .why = "", .hint = "remove the value"});
+    return fail({.where = spelled, .what = "unexpected value", .why = "", .hint = "remove the value"});
   }
 
   /// "-r", "-r3", "-r=3", "-mh"

@@ -195,7 +195,7 @@ void OptionParser::take_flag(long value) {
   const bool has_value = typed.value.has_value();
   const Arity takes = typed.found.spec->takes;
   if (has_value && (value < 0 || takes == Arity::count || takes == Arity::show))
-    refuse(typed.spelled, "takes no value");
+    refuse(typed.spelled, "unexpected value");
   if (has_value) {
     auto meant = preference_value(*typed.found.spec, *typed.value);
     if (!meant) {

@@ -33,7 +33,7 @@ StandardStreams::StandardStreams(Fds fds) : fds_(fds), out_(FdWriter::borrowed(f
 Result<int> StandardStreams::print(std::string_view text, int exit_code) {
   out_.write(text);
   if (out_.error() == 0 || out_.error() == EPIPE) return exit_code;
-  return fail({"stdout", "cannot write", std::strerror(out_.error()), "", kExitOutput});
+  return fail({"", "cannot write stdout", std::strerror(out_.error()), "", kExitOutput});
 }
 
 void StandardStreams::say(Importance importance, std::string_view lines) {

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kRecordWait{10};
 constexpr unsigned kMode = 0600;  // the record has command lines and paths
 
 Error no_answer(const std::string& path) {
-  return {path, "cannot write", "timed out after 10 s", "use a path on a disk that responds", kExitOutput};
+  return {"", "cannot write " + path, "timed out after 10 s", "use a path on a disk that responds", kExitOutput};
 }
 
 /// Writes the record and sends the reason of a failure, or an empty text.
@@ -79,7 +79,7 @@ Result<void> RecordFile::write(const std::string& text) {
   if (!why) return fail(no_answer(path_));
   writer->wait(kRecordWait);
   if (why->empty()) return {};
-  return fail({path_, "cannot write", *why, "use a path in a directory that you may write to", kExitOutput});
+  return fail({"", "cannot write " + path_, *why, "use a path in a directory that you may write to", kExitOutput});
 }
 
 }  // namespace dlaunch::report

@@ -19,8 +19,8 @@ namespace {
 constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
-  return fail(
-      {path, "cannot write", std::strerror(error), "use a path in a directory that you may write to", kExitOutput});
+  return fail({"", "cannot write " + path, std::strerror(error), "use a path in a directory that you may write to",
+               kExitOutput});
 }
 
 /// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.

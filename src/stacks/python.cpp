@@ -220,7 +220,7 @@ PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uin
   const auto layout = layout_of(read, runtime, version);
   if (!layout) {
     const std::string which = version == 0 ? "a Python before 3.8" : "Python " + python_version(version);
-    return {{}, "stacks of " + which + " cannot be read: those of 3.8 to 3.14 with a GIL can"};
+    return {{}, "stacks of " + which + " are not supported: expected Python 3.8 to 3.14 with a GIL"};
   }
   return Interpreter(read, *layout).threads(runtime);
 }

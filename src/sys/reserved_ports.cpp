@@ -54,7 +54,7 @@ Result<ReservedPorts> ReservedPorts::take(size_t count, const std::function<int(
   }
   if (held.ports_.size() == count) return held;
   return fail({.where = "",
-               .what = std::to_string(count) + " free TCP ports are needed, and not there",
+               .what = std::to_string(count) + " free TCP ports: not found",
                .why = std::to_string(most) + " were tried",
                .hint = "run ss -ltn to find the processes that use them"});
 }

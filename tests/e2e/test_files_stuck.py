@@ -224,7 +224,7 @@ class Frozen(Stuck):
         took, result = self.seconds(job)
         self.assert_exit(result, 3)
         self.assertLess(took, 15)
-        self.assertEqual(result.stderr.count(f"{self.disk}/job.json: cannot write".encode()), 1, result.stderr)
+        self.assertEqual(result.stderr.count(f"cannot write {self.disk}/job.json".encode()), 1, result.stderr)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--pty=", "p"}, {"--pty: invalid value \"\": expected true or false"}},
         Refusal{{"--pty={}", "p"}, {"--pty: invalid value \"{}\": expected true or false"}},
         Refusal{{"--label={}", "p"}, {"--label: "}}, Refusal{{"-vvv", "p"}, {"use -vv"}},
-        Refusal{{"--nooversubscribe=true", "p"}, {"--nooversubscribe: takes no value"}},
-        Refusal{{"-v=2", "p"}, {"-v: takes no value"}}, Refusal{{"--help=x"}, {"--help: takes no value"}}));
+        Refusal{{"--nooversubscribe=true", "p"}, {"--nooversubscribe: unexpected value"}},
+        Refusal{{"-v=2", "p"}, {"-v: unexpected value"}}, Refusal{{"--help=x"}, {"--help: unexpected value"}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Useless, Refused,

@@ -185,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedLine{{"--nproc-per-node", "--standalone", "t.py"}, "missing value of --nproc-per-node"},
                     RefusedLine{{"--n", "1", "t.py"}, "ambiguous option"},
                     RefusedLine{{"--nproc-per_node=2", "t.py"}, "torchrun: unknown option \"--nproc-per_node\""},
-                    RefusedLine{{"--standalone=1", "t.py"}, "takes no value"},
+                    RefusedLine{{"--standalone=1", "t.py"}, "unexpected value"},
                     RefusedLine{{"-mpkg"}, "unknown option \"-p\""},
                     RefusedLine{{"--bogus", "t.py"}, "torchrun: unknown option \"--bogus\""},
                     RefusedLine{{"--nproc-per-node=2", "--label", "t.py"}, "dlaunch --as torchrun --label"},
