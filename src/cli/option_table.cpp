@@ -375,8 +375,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "use-hwthread-cpus", .section = Section::binding,
      .help = "with --cores-per-rank: bind to hardware threads instead of cores",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.threads_are_cpus, v); },
-     .more = "With --as mpirun, each host then has one slot per hardware thread instead of one per core. Without --as "
-             "mpirun, hosts always have one slot per hardware thread."},
+     .more = "With --as mpirun, this option also binds ranks to hardware threads by default, and a host has one slot per "
+             "hardware thread instead of one per core. Without --as mpirun, a host always has one slot per hardware "
+             "thread."},
     {.names = "cores-per-rank", .takes = Arity::value, .value_name = "N|share", .section = Section::binding,
      .preference = true, .standard = "1",
      .help = "bind each rank to N cores, as --map-by slot:PE=N",

@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--bind-to", "l3cache"}, {"none, core"}}, Refusal{{"--map-by", "slot:SPAN"}, {"\"span\"", "PE=N"}},
         Refusal{{"--map-by", "slot:PE=0"}, {"\"0\""}}, Refusal{{"--map-by", "ppr:2:socket"}, {"ppr:N:node"}},
         Refusal{{"--map-by", "slot:PE=2", "--bind-to", "none"},
-                {"--bind-to none", "conflicts with --map-by slot:PE=2"}},
+                {"--bind-to none", "conflicts with --map-by slot:pe=2"}},
         Refusal{{"--map-by", "slot:PE=2", "--bind-to", "socket"}, {"--bind-to socket", "--bind-to core"}},
         Refusal{{"-cpus-per-proc", "2", "--bind-to", "numa"}, {"--bind-to numa"}},
         Refusal{{"-cpu-set", "0-3", "--bind-to", "core"}, {"-cpu-set", "--bind-to"}},

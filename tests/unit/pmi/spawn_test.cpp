@@ -75,8 +75,8 @@ TEST(SpawnReader, IgnoresPathForAProgramWithADirectory) {
 }
 
 TEST(SpawnReader, RejectsMalformedSpawnRequest) {
-  EXPECT_THAT(why({"mcmd=spawn", "what"}), HasSubstr("not a pair"));
-  EXPECT_THAT(why({"mcmd=spawn", "=x"}), HasSubstr("not a pair"));
+  EXPECT_THAT(why({"mcmd=spawn", "what"}), HasSubstr("not KEY=VALUE"));
+  EXPECT_THAT(why({"mcmd=spawn", "=x"}), HasSubstr("not KEY=VALUE"));
   EXPECT_THAT(why({"mcmd=spawn", "cmd=get_maxes"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "mcmd=spawn"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "nprocs=1"}), HasSubstr("between the blocks"));
