@@ -44,8 +44,8 @@ class HostSession;
 /// of the listener. All links are closed then; an agent without a link stops its ranks.
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener);
 
-/// Queries the hosts for missing slots (plan::needs_slots) before make_plan. Process, threads and exceptions are as for
-/// run(). The listener receives the unusable hosts before the Error is returned.
+/// Queries the hosts for missing slots (plan::needs_slots) before make_plan. The rules for the process, threads and
+/// exceptions are those of run(). The listener receives the unusable hosts before the Error is returned.
 Result<void> find_slots(plan::Allocation& allocation, const allocate::HostRequest& asked, const JobOptions& options,
                         Listener& listener);
 

@@ -140,7 +140,7 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<HostFacts>& f
     ids += (ids.empty() ? "" : ", ") + at_index(facts, host).server_id;
   }
   return {.where = kAuto,
-          .what = "wrong order of hosts: expected the order of their addresses as text",
+          .what = "wrong order of hosts: expected hosts sorted by address, compared as text",
           .why = ids,
           .hint = "use this order: " + names};
 }

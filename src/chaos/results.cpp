@@ -49,7 +49,7 @@ std::string xml(std::string_view text) {
 
 tl::unexpected<Error> no_plan(const std::string& name, std::string why) {
   return fail({.where = name,
-               .what = "not a plan of faults",
+               .what = "invalid list of faults",
                .why = std::move(why),
                .hint = "use a file that dlaunch chaos --report wrote, or a file with one fault per line"});
 }

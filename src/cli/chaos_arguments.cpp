@@ -83,7 +83,7 @@ CommandSpec chaos_spec(ChaosRun& run) {
           "  reset:fake2@10s                 close the link of a host\n"
           "  slow:fake2=1MB/s@0s             limit the link of a host\n"
           "  cut:net=eth1@10s+30s            set down a network interface of this machine; also slow:net=\n"
-          "  full:output@1MiB                limit each output file: a full disk\n"
+          "  full:output@1MiB                limit the size of each output file, as a full disk does\n"
           "WHEN: 10s after all ranks run, round=1:3s, line:/RE/, line:/RE/#3 (its third match).\n\n"
           "Output on stderr:\n"
           "  one line per injected fault: time, fault, target and process ids\n"

@@ -39,9 +39,8 @@ constexpr string_view kPlaces =
     "later programs can add their own. Each program has its own -n. All other options come before the first program.";
 
 constexpr string_view kDefaults =
-    "Defaults: ~/.config/dlaunch/config.toml (grace = 10), overridden by variables (DLAUNCH_GRACE=10), overridden by "
-    "the "
-    "command line. --pty=false turns a flag off.";
+    "An option's value comes from the command line, else DLAUNCH_GRACE=10, else ~/.config/dlaunch/config.toml "
+    "(grace = 10). --pty=false turns a flag off.";
 
 std::string subcommand_list() {
   std::string text;

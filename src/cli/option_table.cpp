@@ -61,7 +61,7 @@ constexpr OptionSpec kOptions[] = {
      .set_program = set_ranks,
      .more = "-n devices starts one rank per device, and no rank on a host without devices."},
     {.names = "app", .takes = Arity::value, .value_name = "FILE", .section = Section::start,
-     .help = "read the programs from FILE, one per line: [-n N] [-x VAR] [-wdir DIR] program args",
+     .help = "read the programs from FILE, one per line: [-n N] [-x VAR] [--wdir DIR] program args",
      .set_job = no_effect,
      .more = "Quotes and backslashes work as in a shell. # begins a comment. Variables and patterns are not expanded."},
     {.names = "wdir wd", .takes = Arity::value, .value_name = "DIR", .section = Section::start,
@@ -100,7 +100,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
      .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.list, allocate::parse_host_list(v)); },
      .more = "a:8 gives host a 8 slots. A host without a number has 1 slot, and one more for each repetition. a:* has"
-             " one slot per CPU. Each program of a : b may have its own list."},
+             " one slot per CPU. Programs separated by : may each have a list."},
     {.names = "fake-hosts", .takes = Arity::value, .value_name = "NxM", .section = Section::hosts,
      .common = true,
      .help = "simulate N hosts with M slots each on this machine",
@@ -108,9 +108,9 @@ constexpr OptionSpec kOptions[] = {
        o.hosts.fake = true;
        o.exec = allocate::fake_host_command();
        return put(o.hosts.list, allocate::parse_fake_hosts(v)); },
-     .more = "The hosts are named fake1, fake2, ... Each fake host has its own agent, as a remote host has. Links, "
-             "heartbeats, lost hosts and spare hosts therefore work as on real hosts. No ssh, root or namespaces are "
-             "needed."},
+     .more = "The hosts are named fake1, fake2, ... Each fake host has its own agent, as a remote host has. "
+             "Connections, heartbeats, lost hosts and spare hosts therefore work as on real hosts. ssh, root and "
+             "namespaces are not needed."},
     {.names = "hostfile machinefile machine f", .takes = Arity::value, .value_name = "FILE", .section = Section::hosts,
      .preference = true, .common = true,
      .help = "run on the hosts in FILE, one per line: NAME slots=8",
@@ -154,10 +154,12 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.devices, allocate::parse_devices(v)); }},
     {.names = "include", .takes = Arity::value, .value_name = "HOSTS", .section = Section::hosts,
      .help = "use only these hosts and devices: host:0,2@host2",
-     .set_job = [](Options& o, string_view v, Context) { return set_filter(o.hosts.include, v); }},
+     .set_job = [](Options& o, string_view v, Context) { return set_filter(o.hosts.include, v); },
+     .more = "'@' separates the hosts. The example means devices 0 and 2 of host, and all devices of host2."},
     {.names = "exclude", .takes = Arity::value, .value_name = "HOSTS", .section = Section::hosts,
      .help = "do not use these hosts or devices: host:0,2@host2",
-     .set_job = [](Options& o, string_view v, Context) { return set_filter(o.hosts.exclude, v); }},
+     .set_job = [](Options& o, string_view v, Context) { return set_filter(o.hosts.exclude, v); },
+     .more = "'@' separates the hosts. The example means devices 0 and 2 of host, and all devices of host2."},
     {.names = "host-key", .takes = Arity::value, .value_name = "MODE", .section = Section::connections,
      .preference = true, .standard = "strict",
      .help = "check ssh host keys: strict (must be known), accept-new, off",
@@ -208,7 +210,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.wait_hosts, seconds(v)); }},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
-     .help = "start this command on every node; node 0 then runs the job",
+     .help = "you start this command on every node; node 0 runs the job",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.same_line.asked, v); },
      .more = "All nodes connect to node 0, in any order, within --wait-hosts or 10 minutes. All nodes exit with "
              "the job's exit code. The number of each node comes from torchrun's PET_*, AWS_BATCH_*, "
@@ -271,7 +273,7 @@ constexpr OptionSpec kOptions[] = {
              "outer launcher are removed. -x overrides all. docs/environment.md lists the variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "SCOPE", .section = Section::devices, .preference = true,
      .common = true, .standard = "none",
-     .help = "show ranks these devices: rank (own), host (all), none (unchanged)",
+     .help = "devices that a rank sees: its own (rank), all (host), no change (none)",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.visible, one_of(v, kVisible)); },
      .more = "Sets CUDA_VISIBLE_DEVICES, ASCEND_RT_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, depending on the kind of "
              "the host's devices."},
@@ -286,8 +288,8 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .common = true,
      .help = "begin each line with TEMPLATE, by default with '[{rank}] '",
      .set_job = set_label,
-     .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. In --label "
-             "TEMPLATE the next word must contain a '{'."},
+     .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. With a space, "
+             "TEMPLATE must contain a '{', otherwise the word is the program."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line as Open MPI does: [1,0]<stdout>:",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},
@@ -310,13 +312,13 @@ constexpr OptionSpec kOptions[] = {
              "and so on. dlaunch removes the old DIR.N."},
     {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .common = true,
-     .help = "write the stdout of each rank to a file only: DIR/{rank}.out",
+     .help = "write each rank's stdout to a file instead of the console: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
      .more = "Append in this order: :local=LIST (only for ranks with these local numbers), :append (keep the old "
              "content of the file), :copy (print stdout on the console too). The fields are those of "
              "--output-filename. Ranks with the same file name share the file line by line. stderr does not change."},
     {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
-     .help = "write the stderr of each rank to a file only, as --stdout-file: DIR/{rank}.err",
+     .help = "write each rank's stderr to a file instead of the console: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .help = "set the error file of PyTorch's ranks: DIR/{rank}.json",
@@ -345,9 +347,9 @@ constexpr OptionSpec kOptions[] = {
      .more = "auto: on a terminal, unless NO_COLOR is set."},
     {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output, .by_variable = true,
      .standard = "text",
-     .help = "jsonl: print output as JSON lines; json: print --dry-run and similar as JSON",
+     .help = "jsonl: print output as JSON lines; json: for --dry-run, --show-env, --show-config",
      .set_job = set_format,
-     .more = "json applies to --dry-run, --show-env, --show-config, hosts and check."},
+     .more = "json also applies to the subcommands hosts and check."},
     {.names = "pty", .section = Section::output, .preference = true,
      .help = "give each rank a terminal",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.pty, v); }},
@@ -371,10 +373,11 @@ constexpr OptionSpec kOptions[] = {
              "has too few cores. With device, a rank gets all cores of the NUMA node next to its device on the PCI"
              " bus. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
     {.names = "use-hwthread-cpus", .section = Section::binding,
-     .help = "bind to hardware threads instead of cores, with --cores-per-rank or as mpirun",
+     .help = "with --cores-per-rank: bind to hardware threads instead of cores",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.threads_are_cpus, v); },
-     .more = "As mpirun, each host then also has one slot per hardware thread. Without mpirun's command line, hosts "
-             "always have one slot per hardware thread."},
+     .more = "With --as mpirun, this option also binds ranks to hardware threads by default, and a host has one slot per "
+             "hardware thread instead of one per core. Without --as mpirun, a host always has one slot per hardware "
+             "thread."},
     {.names = "cores-per-rank", .takes = Arity::value, .value_name = "N|share", .section = Section::binding,
      .preference = true, .standard = "1",
      .help = "bind each rank to N cores, as --map-by slot:PE=N",
@@ -480,7 +483,7 @@ constexpr OptionSpec kOptions[] = {
              "an agent. Ranks with a handler for the signal receive the signal. dlaunch stops no rank during "
              "--preempt-grace."},
     {.names = "preempt-grace", .takes = Arity::value, .value_name = "TIME", .section = Section::restarts,
-     .preference = true, .standard = "25; 60 or the time left under Slurm",
+     .preference = true, .standard = "25 s; under Slurm the time left, or 60 s",
      .help = "with --checkpoint-signal: give ranks TIME to save their state",
      .set_job = [](Options& o, string_view v, Context) { return put(o.policy.checkpoint.grace, seconds(v)); }},
     {.names = "preempted-code", .takes = Arity::value, .value_name = "N", .section = Section::restarts,

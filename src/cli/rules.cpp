@@ -56,7 +56,10 @@ Result<void> check_cores(const ResolvedOptions& effective) {
   if (!bind || !asks_for_cores(effective)) return {};
   const string_view unit = string_view(bind->value).substr(0, bind->value.find(':'));
   if (unit.empty() || unit == "core" || unit == "hwthread") return {};
-  Error error = conflict(bind->spelled + " " + bind->value, "cores per rank", "a number of cores is bound to cores");
+  const ParsedOption* cores = effective.find("cores-per-rank");
+  if (!cores) cores = effective.find("map-by");
+  Error error = conflict(bind->spelled + " " + bind->value, cores->spelled + " " + cores->value,
+                         "a number of cores per rank requires binding to cores");
   error.hint = "use --bind-to core or --bind-to hwthread";
   return fail(std::move(error));
 }

@@ -65,7 +65,7 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
     if (auto error = check_app(app)) return error;
     if (app.wdir.empty() && request.cwd.empty()) {
       return refused({}, "the working directory does not exist",
-                     "run dlaunch in an existing directory, or set a directory with -wdir");
+                     "run dlaunch in an existing directory, or set a directory with --wdir");
     }
   }
   int pools = 0;

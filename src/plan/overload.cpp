@@ -35,8 +35,9 @@ std::vector<size_t> crowded_hosts(const Allocation& allocation, const std::vecto
 }
 
 std::string table(const Allocation& allocation, const std::vector<size_t>& hosts, const std::vector<int>& ranks) {
+  const std::string counted = allocation.slots_are_limits ? "slots" : "cpus";
   std::vector<std::vector<std::string>> rows = {
-      {"host", allocation.slots_are_limits ? "slots" : "cpus", "from", "devices", "from", "requested"}};
+      {"host", counted, counted + " from", "devices", "devices from", "requested"}};
   for (const size_t i : hosts) {
     if (rows.size() > kMostRows) break;
     const Host& host = allocation.hosts[i];

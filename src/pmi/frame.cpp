@@ -44,7 +44,7 @@ Result<PmiLine> parse_frame(std::string_view text) {
   while (!rest.empty()) {
     const size_t equals = rest.substr(0, rest.find(';')).find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return bad_frame("a PMI frame with a word that is not a pair", text);
+      return bad_frame("a PMI frame with a word that is not KEY=VALUE", text);
     }
     std::string key(rest.substr(0, equals));
     rest.remove_prefix(equals + 1);

@@ -31,7 +31,7 @@ Result<PmiLine> parse_line(std::string_view text) {
     if (rest.empty()) break;
     const size_t equals = rest.substr(0, rest.find(' ')).find('=');
     if (equals == std::string_view::npos || equals == 0)
-      return bad_line("a PMI line with a word that is not a pair", text);
+      return bad_line("a PMI line with a word that is not KEY=VALUE", text);
     const std::string_view key = rest.substr(0, equals);
     // The only value with blanks is a text for people at the end.
     const size_t end = key == "message" ? rest.size() : std::min(rest.find(' '), rest.size());

@@ -21,7 +21,7 @@ Result<void> SpawnDraft::programs(std::string_view count) {
   const auto programs = spawn_number(count);
   const bool again = programs_.size() > 1;
   if (!programs || *programs < 1 || *programs > kMostPrograms || (again && *programs != announced_)) {
-    return bad_spawn("a spawn with an invalid number of programs", count);
+    return bad_spawn("a spawn request with an invalid number of programs", count);
   }
   announced_ = *programs;
   return {};
@@ -34,14 +34,14 @@ void SpawnDraft::begin_program() {
 
 Result<void> SpawnDraft::ranks(std::string_view count) {
   const auto ranks = spawn_number(count);
-  if (!ranks) return bad_spawn("a spawn with an invalid number of processes", count);
+  if (!ranks) return bad_spawn("a spawn request with an invalid number of processes", count);
   programs_.back().ranks = *ranks;
   return {};
 }
 
 Result<void> SpawnDraft::put(std::string_view value) {
   if (key_.empty() || key_.size() > kMaxKey || value.size() > kMaxValue) {
-    return bad_spawn("a spawn key without a name, or too long", key_);
+    return bad_spawn("a key of a spawn request without a name, or too long", key_);
   }
   pairs_.push_back(std::exchange(key_, {}));
   pairs_.emplace_back(value);

@@ -15,20 +15,21 @@ Result<bool> SpawnReader::read(std::string_view line) {
   const size_t equals = line.find('=');
   const std::string_view key = line.substr(0, equals);  // the value may be a secret
   bytes_ += line.size() + 1;
-  if (bytes_ > kMaxSpawn) return bad_spawn("a spawn of more than " + std::to_string(kMaxSpawn) + " bytes", key);
+  if (bytes_ > kMaxSpawn) return bad_spawn("a spawn request of more than " + std::to_string(kMaxSpawn) + " bytes", key);
   if (line == "mcmd=spawn" && !in_block_) {
     in_block_ = true;
     draft_.begin_program();
     return false;
   }
-  if (!in_block_) return bad_spawn("unexpected text between the blocks of a spawn", key);
+  if (!in_block_) return bad_spawn("unexpected text between the blocks of a spawn request", key);
   if (line == "endcmd") {
     in_block_ = false;
     draft_.end_program();
     return draft_.whole();
   }
-  if (line.starts_with("cmd=") || line.starts_with("mcmd=")) return bad_spawn("a command within a spawn", line);
-  if (equals == std::string_view::npos || equals == 0) return bad_spawn("a line of a spawn that is not a pair", key);
+  if (line.starts_with("cmd=") || line.starts_with("mcmd=")) return bad_spawn("a command within a spawn request", line);
+  if (equals == std::string_view::npos || equals == 0)
+    return bad_spawn("a line of a spawn request that is not KEY=VALUE", key);
   return read_pair(key, line.substr(equals + 1)).map([] { return false; });
 }
 

@@ -18,7 +18,7 @@ class Cursor {
   bool at_end() const { return at_ == pairs_.size(); }
   bool at(std::string_view key) const { return !at_end() && pairs_[at_].first == key; }
   Result<std::string_view> take(std::string_view key) {
-    if (!at(key)) return bad_spawn("a spawn with " + std::string(key) + " at the wrong place", this->key());
+    if (!at(key)) return bad_spawn("a spawn request with " + std::string(key) + " in the wrong order", this->key());
     const std::string_view value = pairs_[at_++].second;
     pass_over();
     return value;
@@ -39,7 +39,7 @@ template <class Each>
 Result<void> take_counted(Cursor& pairs, std::string_view key, Each each) {
   const auto said = TRY(pairs.take(key));
   const auto count = spawn_number(said);
-  if (!count) return bad_spawn("a spawn with an invalid number of " + std::string(key), said);
+  if (!count) return bad_spawn("a spawn request with an invalid number of " + std::string(key), said);
   for (std::uint32_t i = 0; i < *count; ++i) {
     TRY(each(std::to_string(i)));
   }
@@ -88,7 +88,7 @@ Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank) {
     draft.end_program();
   }
   if (!read) return fail(read.error());
-  if (!pairs.at_end()) return bad_spawn("a spawn with more pairs than its counts", pairs.key());
+  if (!pairs.at_end()) return bad_spawn("a spawn request with more pairs than its counts", pairs.key());
   return draft.take(rank);
 }
 

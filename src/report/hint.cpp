@@ -37,7 +37,7 @@ std::string not_found_hint(const NotStarted& status, std::string_view program, s
     return "check the name and PATH; a program in the working directory is " + dotted;
   }
   if (program.front() != '/') {
-    return "check the path: it starts in the working directory " + shell_quote(wdir) + "; -wdir sets another";
+    return "check the path: it starts in the working directory " + shell_quote(wdir) + "; set another with --wdir";
   }
   return "check the path on the rank's host";
 }
@@ -56,7 +56,7 @@ std::string not_started_hint(const NotStarted& status, std::string_view program,
     return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
   }
   if (!status.what.starts_with("cannot find ") && status.what.find("working directory") != std::string::npos) {
-    return "check that the directory exists on the rank's host and that you may enter it; -wdir sets another";
+    return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";
   }
   if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
   switch (status.error) {

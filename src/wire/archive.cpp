@@ -36,7 +36,7 @@ bool is_plain_name(std::string_view name) {
 }
 
 tl::unexpected<Error> broken() {
-  return fail({.where = "", .what = "the staged files", .why = "the stream is not an archive", .hint = ""});
+  return fail({.where = "", .what = "cannot read the staged files", .why = "the stream is not an archive", .hint = ""});
 }
 
 }  // namespace

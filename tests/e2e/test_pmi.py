@@ -74,7 +74,7 @@ class Hostile(Case):
 
     BREACHES = {
         "unknown command": ("say('cmd=make_me_root now=1\\n')", "a command that PMI-1 does not have: \"cmd=make_me_root now=1\""),
-        "no pair": ("say('cmd=get key\\n')", "a word that is not a pair"),
+        "no pair": ("say('cmd=get key\\n')", "a word that is not KEY=VALUE"),
         "no command": ("say('key=get\\n')", "without a command at its start"),
         "empty line": ("say('\\n')", "an empty PMI line"),
         "bytes": ("say(bytes(range(11, 256)) + b'\\n')", "sent a PMI line"),

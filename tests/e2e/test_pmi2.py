@@ -51,7 +51,7 @@ class Hostile(Case):
 
     BREACHES = {
         "unknown command": ("ask('cmd=make-me-root;')", 'a command that PMI-2 does not have: "cmd=make-me-root;"'),
-        "no pair": ("ask('cmd=kvs-get;key;')", "a word that is not a pair"),
+        "no pair": ("ask('cmd=kvs-get;key;')", "a word that is not KEY=VALUE"),
         "no command": ("ask('key=a;')", "without a command at its start"),
         "no end": ("ask('cmd=kvs-get;key=a')", "does not end with ';'"),
         "a line": ("pmi.sendall(b'cmd=get_maxes\\n')", "a PMI frame without its length"),
@@ -59,11 +59,11 @@ class Hostile(Case):
         "nothing": ("pmi.sendall(b'0     ')", "a PMI frame without its length"),
         "no patience": ("pmi.sendall(frame('cmd=name-lookup;name=x;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
         "fullinit twice": ("ask('cmd=fullinit;')", "sent fullinit twice"),
-        "spawn of nothing": ("ask('cmd=spawn;')", 'a spawn with ncmds at the wrong place: "end of the frame"'),
-        "spawn of one too few": ("ask('cmd=spawn;ncmds=2;preputcount=0;subcmd=x;maxprocs=1;argc=0;')", "a spawn with subcmd at the wrong place"),
-        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn with more pairs than its counts"),
-        "spawn of so many arguments": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=2147483647;argv0=x;')", "a spawn with argv1 at the wrong place"),
-        "spawn of so many programs": ("ask('cmd=spawn;ncmds=257;preputcount=0;')", 'a spawn with an invalid number of programs: "257"'),
+        "spawn of nothing": ("ask('cmd=spawn;')", 'a spawn request with ncmds in the wrong order: "end of the frame"'),
+        "spawn of one too few": ("ask('cmd=spawn;ncmds=2;preputcount=0;subcmd=x;maxprocs=1;argc=0;')", "a spawn request with subcmd in the wrong order"),
+        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn request with more pairs than its counts"),
+        "spawn of so many arguments": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=2147483647;argv0=x;')", "a spawn request with argv1 in the wrong order"),
+        "spawn of so many programs": ("ask('cmd=spawn;ncmds=257;preputcount=0;')", 'a spawn request with an invalid number of programs: "257"'),
         "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
     }
 

@@ -86,7 +86,7 @@ void Registry::registered(World& world, pmix_status_t status) {
 }
 
 void Registry::fail(pmix_status_t status) {
-  ready_(dlaunch::fail({"", "libpmix cannot take the job's ranks", PMIx_Error_string(status), ""}));
+  ready_(dlaunch::fail({"", "cannot register the job's ranks with libpmix", PMIx_Error_string(status), ""}));
 }
 
 bool Registry::knows(std::string_view space) const {

@@ -82,7 +82,7 @@ void PmixServer::start(const wire::PmixStart& start, std::function<void(Result<v
   server.add(PMIX_HOSTNAME, start.host);
   const pmix_status_t status = PMIx_server_init(&module, server.data(), server.size());
   started_ = status == PMIX_SUCCESS;
-  if (!started_) return ready(fail({"", "libpmix cannot start", PMIx_Error_string(status), ""}));
+  if (!started_) return ready(fail({"", "cannot start libpmix", PMIx_Error_string(status), ""}));
   registry_.emplace(io_, start, [ready = std::move(ready)](Result<void> result) { ready(std::move(result)); });
 }
 

@@ -115,7 +115,7 @@ TEST_F(Worlds, AreRejectedOnUnknownHosts) {
   const auto told = next();
   ASSERT_TRUE(told);
   ASSERT_FALSE(*told);
-  EXPECT_EQ(told->error().what, "libpmix cannot take the job's ranks");
+  EXPECT_EQ(told->error().what, "cannot register the job's ranks with libpmix");
   EXPECT_FALSE(registry_.knows("job-7"));
 }
 

@@ -51,7 +51,7 @@ TEST(MakePlan, DevicesInTheUsersOrder) {
 TEST(MakePlan, RejectsMoreRanksThanDevicesWithATable) {
   EXPECT_EQ(refusal(request(9), local(16, 8)),
             "dlaunch: more ranks than devices: 9 ranks requested, 8 devices available\n"
-            "    host  cpus  from           devices  from            requested\n"
+            "    host  cpus  cpus from      devices  devices from    requested\n"
             "    here  16    affinity mask  8        --fake-devices  9 ranks\n"
             "dlaunch:   add --oversubscribe to let ranks share devices\n");
 }
@@ -61,7 +61,7 @@ TEST(MakePlan, RejectsAMissingWorkingDirectoryIfARankNeedsIt) {
   asked.cwd = "";
   EXPECT_EQ(refusal(asked, local(2)),
             "dlaunch: the working directory does not exist\n"
-            "dlaunch:   run dlaunch in an existing directory, or set a directory with -wdir\n");
+            "dlaunch:   run dlaunch in an existing directory, or set a directory with --wdir\n");
   asked.apps[0].wdir = "/elsewhere";
   EXPECT_EQ(make_plan(asked, local(2))->apps.at(0).wdir, "/elsewhere");
 }
@@ -85,8 +85,8 @@ TEST(MakePlan, MoreRanksThanCpusIsANoteOnly) {
 TEST(MakePlan, RejectsMoreRanksThanGivenSlots) {
   EXPECT_EQ(refusal(request(6), hosts({1, 4})),
             "dlaunch: more ranks than slots: 6 ranks requested, 5 slots available\n"
-            "    host  slots  from        devices  from  requested\n"
-            "    n0    1      hostfile:1  0        -     2 ranks\n"
+            "    host  slots  slots from  devices  devices from  requested\n"
+            "    n0    1      hostfile:1  0        -             2 ranks\n"
             "dlaunch:   add --oversubscribe to let ranks share slots\n");
   Request asked = request(6);
   asked.oversubscribe = true;

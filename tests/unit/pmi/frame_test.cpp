@@ -39,10 +39,10 @@ TEST(Frame, RejectsMalformedFrames) {
   for (const auto& [text, why] : {std::pair{"key=a;cmd=b;", "without a command at its start"},
                                   {"cmd=a", "does not end"},
                                   {"cmd=a;key=b;;", "does not end"},
-                                  {"cmd=a;key;b=c;", "not a pair"},
-                                  {"cmd=a;=b;", "not a pair"},
+                                  {"cmd=a;key;b=c;", "not KEY=VALUE"},
+                                  {"cmd=a;=b;", "not KEY=VALUE"},
                                   {"", "without a command at its start"},
-                                  {";", "not a pair"},
+                                  {";", "not KEY=VALUE"},
                                   {"mcmd=spawn;", "without a command at its start"}}) {
     const auto line = parse_frame(text);
     ASSERT_FALSE(line) << text;

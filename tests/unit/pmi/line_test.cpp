@@ -36,8 +36,8 @@ TEST(PmiLine, MessageExtendsToTheEnd) {
 TEST(PmiLine, RejectsMalformedLinesWithAReason) {
   for (const auto& [text, why] : {std::pair{"", "empty"},
                                   {"   ", "empty"},
-                                  {"cmd=get key", "not a pair"},
-                                  {"=get", "not a pair"},
+                                  {"cmd=get key", "not KEY=VALUE"},
+                                  {"=get", "not KEY=VALUE"},
                                   {"key=cmd", "without a command"}}) {
     const auto line = parse_line(text);
     ASSERT_FALSE(line) << text;

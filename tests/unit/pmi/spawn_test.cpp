@@ -75,8 +75,8 @@ TEST(SpawnReader, IgnoresPathForAProgramWithADirectory) {
 }
 
 TEST(SpawnReader, RejectsMalformedSpawnRequest) {
-  EXPECT_THAT(why({"mcmd=spawn", "what"}), HasSubstr("not a pair"));
-  EXPECT_THAT(why({"mcmd=spawn", "=x"}), HasSubstr("not a pair"));
+  EXPECT_THAT(why({"mcmd=spawn", "what"}), HasSubstr("not KEY=VALUE"));
+  EXPECT_THAT(why({"mcmd=spawn", "=x"}), HasSubstr("not KEY=VALUE"));
   EXPECT_THAT(why({"mcmd=spawn", "cmd=get_maxes"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "mcmd=spawn"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "nprocs=1"}), HasSubstr("between the blocks"));
@@ -149,28 +149,28 @@ TEST(SpawnFrame, AcceptsMissingInfoAndAThreadIdAnywhere) {
 
 TEST(SpawnFrame, RejectsMissingAndMisplacedKeys) {
   ASSERT_TRUE(read_frame(kOne));
-  for (const auto& [part, missing] : {std::pair<std::string_view, const char*>{"ncmds=1;", "ncmds at the wrong place"},
-                                      {"preputcount=0;", "preputcount at the wrong place"},
-                                      {"subcmd=a;", "subcmd at the wrong place"},
-                                      {"maxprocs=1;", "maxprocs at the wrong place"},
-                                      {"argc=0;", "argc at the wrong place"}}) {
+  for (const auto& [part, missing] : {std::pair<std::string_view, const char*>{"ncmds=1;", "ncmds in the wrong order"},
+                                      {"preputcount=0;", "preputcount in the wrong order"},
+                                      {"subcmd=a;", "subcmd in the wrong order"},
+                                      {"maxprocs=1;", "maxprocs in the wrong order"},
+                                      {"argc=0;", "argc in the wrong order"}}) {
     std::string text(kOne);
     EXPECT_THAT(why_frame(text.erase(text.find(part), part.size())), HasSubstr(missing));
   }
   const std::string one = "cmd=spawn;ncmds=1;preputcount=0;subcmd=a;maxprocs=1;";
-  EXPECT_THAT(why_frame(one + "argc=1;"), HasSubstr("argv0 at the wrong place"));
-  EXPECT_THAT(why_frame(one + "argc=1;argv1=x;"), HasSubstr("argv0 at the wrong place"));
-  EXPECT_THAT(why_frame(one + "argc=2;argv1=x;argv0=y;"), HasSubstr("argv0 at the wrong place"));
+  EXPECT_THAT(why_frame(one + "argc=1;"), HasSubstr("argv0 in the wrong order"));
+  EXPECT_THAT(why_frame(one + "argc=1;argv1=x;"), HasSubstr("argv0 in the wrong order"));
+  EXPECT_THAT(why_frame(one + "argc=2;argv1=x;argv0=y;"), HasSubstr("argv0 in the wrong order"));
   EXPECT_THAT(why_frame(one + "argc=1;argv0=x;argv1=y;"), HasSubstr("more pairs than its counts"));
-  EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infokey0=x;"), HasSubstr("infoval0 at the wrong place"));
-  EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infoval0=x;"), HasSubstr("infokey0 at the wrong place"));
+  EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infokey0=x;"), HasSubstr("infoval0 in the wrong order"));
+  EXPECT_THAT(why_frame(one + "argc=0;infokeycount=1;infoval0=x;"), HasSubstr("infokey0 in the wrong order"));
   EXPECT_THAT(why_frame(one + "argc=0;infokey0=x;infoval0=y;"), HasSubstr("more pairs than its counts"));
   EXPECT_THAT(why_frame(one + "argc=0;subcmd=b;maxprocs=1;argc=0;"), HasSubstr("more pairs than its counts"));
   EXPECT_THAT(why_frame("cmd=spawn;ncmds=2;preputcount=0;subcmd=a;maxprocs=1;argc=0;"),
-              HasSubstr("subcmd at the wrong place"));
+              HasSubstr("subcmd in the wrong order"));
   EXPECT_THAT(why_frame("cmd=spawn;ncmds=1;preputcount=1;ppkey0=k;subcmd=a;maxprocs=1;argc=0;"),
-              HasSubstr("ppval0 at the wrong place"));
-  EXPECT_THAT(why_frame("cmd=spawn;"), HasSubstr("ncmds at the wrong place"));
+              HasSubstr("ppval0 in the wrong order"));
+  EXPECT_THAT(why_frame("cmd=spawn;"), HasSubstr("ncmds in the wrong order"));
 }
 
 TEST(SpawnFrame, HasTheLimitsOfLines) {
@@ -190,9 +190,9 @@ TEST(SpawnFrame, HasTheLimitsOfLines) {
     EXPECT_THAT(with("preputcount=0", std::string("preputcount=") + count), HasSubstr("invalid number of preputcount"));
   }
   for (const char* huge : {"argc=2147483647", "argc=0;infokeycount=2147483647"}) {
-    EXPECT_THAT(with("argc=0", huge), HasSubstr("0 at the wrong place"));
+    EXPECT_THAT(with("argc=0", huge), HasSubstr("0 in the wrong order"));
   }
-  EXPECT_THAT(with("preputcount=0", "preputcount=2147483647"), HasSubstr("ppkey0 at the wrong place"));
+  EXPECT_THAT(with("preputcount=0", "preputcount=2147483647"), HasSubstr("ppkey0 in the wrong order"));
   EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=;ppval0=x"), HasSubstr("without a name"));
   EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=" + std::string(65, 'k') + ";ppval0=x"),
               HasSubstr("too long"));

@@ -168,7 +168,7 @@ TEST(FailureSummary, ProgramNotFoundIsOneLineAndAHint) {
   for (int i = 0; i < 64; ++i) job.never_started(i, NotStarted{ENOENT, "cannot execute ./train (from /work dir)"});
   EXPECT_EQ(job.summary({}, "/l/1/rank.5/stderr"),
             "dlaunch: program \"./train\": not found on node1\n"
-            "dlaunch:   check the path: it starts in the working directory '/work dir'; -wdir sets another\n");
+            "dlaunch:   check the path: it starts in the working directory '/work dir'; set another with --wdir\n");
   job.outcome.ranks[7] = {};
   EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node1 (ranks 0-6,8-63)\n"));
   EXPECT_THAT(job.summary(), Not(HasSubstr("never started")));
@@ -229,7 +229,7 @@ TEST(NotStartedHint, CoversUsualReasons) {
   }
   EXPECT_THAT(not_started_hint({ENOENT, "the interpreter /y of /x is not there"}, "/x", "/", true), HasSubstr("#!"));
   EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
-  EXPECT_THAT(not_started_hint({ENOENT, "working directory /x"}, "a", "/x", true), HasSubstr("-wdir"));
+  EXPECT_THAT(not_started_hint({ENOENT, "working directory /x"}, "a", "/x", true), HasSubstr("--wdir"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
   EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
             "run python3 ./train.py, or make it executable: chmod +x ./train.py");
