@@ -30,8 +30,9 @@ std::optional<std::chrono::milliseconds> milliseconds_of(double seconds) {
 std::optional<double> number(string_view text) {
   if (text.find_first_not_of("0123456789.") != string_view::npos) return std::nullopt;
   double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, std::chars_format::fixed);
   return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
 }
 

@@ -141,7 +141,6 @@ std::string described(const Json& json) {
     case Json::Kind::null:
       return "null";
     case Json::Kind::boolean:
-      return json.text;
     case Json::Kind::number:
       return json.text;
     case Json::Kind::string: {

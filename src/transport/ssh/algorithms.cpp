@@ -81,7 +81,7 @@ Result<string> allowed_algorithms(AlgorithmKind kind, string_view value) {
     if (sign == '^') add_those_of(list, usual, "*");
   }
   if (list.empty()) {
-    return fail({"", "", "not supported: libssh has none of the configured algorithms",
+    return fail({"", "", "not supported by libssh: every configured algorithm",
                  "use OpenSSH's client: --exec 'ssh -T {host}'", kExitRefused});
   }
   string text;
