@@ -143,7 +143,7 @@ std::string option_row(const OptionSpec& spec) {
 constexpr string_view kFamiliarHead = R"(
 ## Options of other launchers
 dlaunch also accepts these options of torchrun, srun, msrun, accelerate, horovodrun and deepspeed. `_` may replace `-`
-in the names. `--as` accepts all options of a launcher.
+in the names. `--as` reads the whole command line of a launcher.
 
 | option | same as | meaning |
 |---|---|---|

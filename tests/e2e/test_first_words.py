@@ -87,6 +87,7 @@ class FirstWords(Case):
                 text = self.hint_of(2, "-n", 1, *words, "echo", "hi", before=before, env={"HOME": "/nonexistent"})
                 self.assertRegex(text, rf"cannot create {closed}\S+: Permission denied")
                 self.assertIn("use a directory that you may write to", text)
+        self.assertIn("use a path in an existing directory", self.hint_of(2, "-n", 1, "--report", closed / "x" / "r", "true"))
         text = self.hint_of(2, "-n", 1, "--error-file", closed / "x" / "{rank}", "echo", before=before, env={"HOME": "/nonexistent"})
         self.assertIn("Permission denied", text)
 
