@@ -132,7 +132,7 @@ Result<void> use_native_transport(const NativeTransport& way, cli::Options& opti
   if (!manager || manager->kind != way.kind) return refused(way.no_job, way.start_in);
   const bool found = TRY(use_command(*manager, programs, options));
   if (found) return {};
-  return refused("not found: " + transport::manager_program_path(program, options.request.environment),
+  return refused("program \"" + transport::manager_program_path(program, options.request.environment) + "\": not found",
                  "load the module of " + plan::to_string(plan::Manager{way.kind, ""}));
 }
 

@@ -156,8 +156,7 @@ std::uint32_t length_at(std::string_view bytes) {
 }
 
 tl::unexpected<Error> bad_frame(std::string why) {
-  return fail(
-      {"", "bad frame", std::move(why), "the stream does not contain frames of dlaunch", kExitHostLost});
+  return fail({"", "bad frame", std::move(why), "the stream does not contain frames of dlaunch", kExitHostLost});
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class SharedMemory(Case):
             if not segment.exists():
                 break
         self.assertEqual(self.names(), [other.name], err)
-        self.assertRegex(err.decode(), rf"shared memory:.* {segment}.*; not in use, .*run: rm .*{other}")
+        self.assertRegex(err.decode(), rf"shared memory of killed ranks:.* {segment}.*; not in use, .*run: rm .*{other}")
 
     def test_older_segments_remain(self):
         old = SHARED / f"torch_1_{self.mark}"

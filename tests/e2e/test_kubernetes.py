@@ -104,7 +104,7 @@ class MpiJob(HostsCase):
         self.name_workers([1])
         job = self.start("-v", "uname", "-n", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said = b""
-        while b"train-worker-1.train.ns.svc" not in said or b"again" not in said:
+        while b"train-worker-1.train.ns.svc" not in said or b"next attempt" not in said:
             said += job.stderr.read1(65536) or self.fail(f"it ended: {said}")
         self.name_workers([2])
         result, _ = self.finish(job, 60)

@@ -61,7 +61,7 @@ class ByPbsTmrsh(PbsCase):
 
     def test_transport_pbs_outside_a_job_is_rejected(self):
         self.assert_told(self.run_dlaunch("--transport", "pbs", "true", env={"PBS_NODEFILE": ""}), 2, "--transport pbs", "not in a PBS job")
-        self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "there is no aprun")
+        self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "program \"aprun\": not found")
 
     def test_error_of_pbs_is_reported(self):
         (self.dir / "nodes").write_text("head\nnode1\n")

@@ -65,7 +65,7 @@ TEST_F(WriteFile, FailureKeepsTheOldFileAndLeavesNoOtherFile) {
   fs::create_directory(directory / "d");
   const auto result = write_file_atomically(directory / "d", "x");
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().where, (directory / "d").string());
+  EXPECT_EQ(result.error().what, "cannot write " + (directory / "d").string());
   EXPECT_FALSE(result.error().why.empty());
   EXPECT_EQ(result.error().exit_code, kExitOutput);
   EXPECT_EQ(files(), 1);
