@@ -17,7 +17,7 @@ Result<std::vector<HostEntry>> parse_fake_hosts(std::string_view text) {
   if (!hosts || !slots) {
     return fail({.where = "",
                  .what = "invalid number of hosts \"" + std::string(text) + '"',
-                 .why = "expected HOSTSxSLOTS with 1 to " + std::to_string(kMostFakeHosts) + " hosts, such as 2x4",
+                 .why = "expected NxM such as 2x4, with 1 to " + std::to_string(kMostFakeHosts) + " hosts",
                  .hint = ""});
   }
   std::vector<HostEntry> entries;

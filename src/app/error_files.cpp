@@ -58,8 +58,8 @@ Result<void> clear_error_files(const plan::Plan& plan) {
     if (!path) continue;
     const bool made = static_cast<bool>(sys::create_file(*path));
     if (made && ::unlink(path->c_str()) == 0) continue;
-    return fail({.where = *path,
-                 .what = "cannot create the file",
+    return fail({.where = "",
+                 .what = "cannot create " + *path,
                  .why = std::strerror(errno),
                  .hint = "set another path with --error-file",
                  .exit_code = kExitRefused});

@@ -38,8 +38,13 @@ struct NodeRole {
   std::string rendezvous;   ///< --rendezvous, or the environment's value; empty: unknown
 };
 
-tl::unexpected<Error> unknown(std::string what, std::string hint) {
-  return fail({.where = kMode, .what = std::move(what), .why = "", .hint = std::move(hint)});
+tl::unexpected<Error> unknown(const cli::NodeOptions& named, std::string what, std::string hint) {
+  return fail({.where = std::string(named.launcher), .what = std::move(what), .why = "", .hint = std::move(hint)});
+}
+
+/// "--rendezvous HOST:PORT"
+std::string address_option(const cli::NodeOptions& named) {
+  return std::string(named.address) + ' ' + std::string(named.address_value);
 }
 
 Result<NodeRole> role_of(const cli::Options& options) {
@@ -47,24 +52,27 @@ Result<NodeRole> role_of(const cli::Options& options) {
   const auto place = TRY(allocate::place_of_node(options.request.environment));
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
-  if (!nodes) return unknown("unknown number of nodes", "add --nodes N");
+  const std::string rank_option(asked.named.rank);
+  if (!nodes) return unknown(asked.named, "unknown number of nodes", "add --nodes N");
   const std::string& launcher = asked.rendezvous.empty() ? place.rendezvous : asked.rendezvous;
   if (!node && launcher.empty()) {
-    return unknown("unknown node number", "add --rendezvous HOST:PORT of node 0, or --node-rank I (0 launches)");
+    return unknown(asked.named, "missing " + rank_option + " or " + std::string(asked.named.address),
+                   "add " + address_option(asked.named) + " of node 0, or " + rank_option + " I: node 0 runs the job");
   }
   if (node.value_or(0) >= *nodes) {
-    return unknown("invalid node number " + std::to_string(*node) + ": expected 0 to " + std::to_string(*nodes - 1),
-                   "set --node-rank: nodes are numbered from 0");
+    return unknown(asked.named,
+                   "invalid node number " + std::to_string(*node) + ": expected 0 to " + std::to_string(*nodes - 1),
+                   "set " + rank_option + ": nodes are numbered from 0");
   }
   return NodeRole{(asked.nodes ? asked.least : place.least).value_or(*nodes), *nodes, node, launcher};
 }
 
 /// The address of node 0. `planned`: a dry run without connections.
-Result<dialback::Endpoint> endpoint_of(const NodeRole& role, bool planned) {
+Result<dialback::Endpoint> endpoint_of(const NodeRole& role, const cli::NodeOptions& named, bool planned) {
   if (role.rendezvous.empty() && (role.node == 0 || planned)) return dialback::Endpoint{};  // node 0's own address
-  if (role.rendezvous.empty()) return unknown("unknown address of node 0", "add --rendezvous HOST:PORT");
+  if (role.rendezvous.empty()) return unknown(named, "unknown address of node 0", "add " + address_option(named));
   auto endpoint = dialback::parse_endpoint(role.rendezvous);
-  if (!endpoint) endpoint.error().where = "--rendezvous";
+  if (!endpoint) endpoint.error().where = std::string(named.address);
   return endpoint;
 }
 
@@ -194,7 +202,7 @@ Result<int> run_same_line(cli::Options options, const std::string& key_text, spd
     return run(std::move(options), nullptr);
   }
   const bool planned = options.dry_run || options.show_env;
-  const auto endpoint = TRY(endpoint_of(role, planned));
+  const auto endpoint = TRY(endpoint_of(role, options.same_line.named, planned));
   if (planned) return plan_only(std::move(options), role, endpoint, run);
   const auto key = TRY(choose_key(options.same_line.key_file, key_text));
   const bool patient = options.wait_hosts > std::chrono::milliseconds(0);

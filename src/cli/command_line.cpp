@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/subcommands.h"
 #include "base/try.h"
 #include "cli/launchers.h"
 #include "cli/mpirun/hydra.h"
@@ -22,6 +23,7 @@ constexpr Subcommand kSubcommands[] = {
      Verb::chaos},
     {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without an argument, list the topics", Verb::help},
 };
+static_assert(std::ranges::equal(kSubcommands, kSubcommandNames, {}, &Subcommand::name));
 
 struct NamedGrammar {
   string_view name;
@@ -31,6 +33,7 @@ struct NamedGrammar {
 /// The values of --as.
 constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
                                       {"ompi", Grammar::open_mpi},
+                                      {"openmpi", Grammar::open_mpi},
                                       {"ompi5", Grammar::open_mpi},
                                       {"prrte", Grammar::open_mpi},
                                       {"mpirun", Grammar::open_mpi},
@@ -39,6 +42,9 @@ constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
                                       {"prterun", Grammar::open_mpi},
                                       {"hydra", Grammar::hydra},
                                       {"mpich", Grammar::hydra},
+                                      {"intel", Grammar::hydra},
+                                      {"intelmpi", Grammar::hydra},
+                                      {"impi", Grammar::hydra},
                                       {"mpiexec.hydra", Grammar::hydra},
                                       {"torchrun", Grammar::torchrun},
                                       {"torch.distributed.run", Grammar::torchrun},
@@ -122,6 +128,12 @@ Result<Grammar> grammar_among(std::span<const std::string> words, Grammar gramma
 std::optional<Grammar> grammar_named(string_view value) {
   const auto found = std::ranges::find(kGrammars, value, &NamedGrammar::name);
   return found == std::end(kGrammars) ? std::nullopt : std::optional(found->grammar);
+}
+
+std::vector<std::string> grammar_names() {
+  std::vector<std::string> names;
+  for (const NamedGrammar& known : kGrammars) names.emplace_back(known.name);
+  return names;
 }
 
 std::span<const Subcommand> subcommand_table() { return kSubcommands; }

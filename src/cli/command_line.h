@@ -34,6 +34,9 @@ enum class Grammar {
 /// "dlaunch".
 std::optional<Grammar> grammar_named(std::string_view value);
 
+/// The values of --as.
+std::vector<std::string> grammar_names();
+
 /// A subcommand as the first word. In any other position, after "--", and for mpirun the same word is a program.
 struct Subcommand {
   std::string_view name;

@@ -103,6 +103,42 @@ const OptionSpec* find_word(const std::string& word) {
   return own ? spec : nullptr;
 }
 
+/// The help of an option of another launcher with exactly one meaning here; empty for other words.
+std::string familiar_help(const std::string& word) {
+  const string_view name = string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
+  if (name.empty() || (name.size() == 1 && !word.starts_with('-'))) return {};
+  const OptionSpec* const row = find_typed_option(name).spec;
+  if (!row || row->stands_for.empty()) return {};
+  const SameOption same = same_option(*row);
+  return "  " + spelling(*row) + '\n' + wrapped("Accepted: the same as " + same.text + '.', 6) + '\n' +
+         long_entry(*same.spec);
+}
+
+/// A topic, subcommand or option that does not exist.
+tl::unexpected<Error> unknown_topic(const std::string& word) {
+  const string_view name = string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
+  const RefusedOption* const refused = word.starts_with("--") ? refused_option(name) : nullptr;
+  if (refused) {
+    return fail({.where = "help",
+                 .what = "not supported: " + word,
+                 .why = std::string(refused->why),
+                 .hint = std::string(refused->hint)});
+  }
+  std::string hint = "use ";
+  if (word != "dlaunch" && grammar_named(word)) {
+    hint += "dlaunch help migrate, or dlaunch --as " + word + " --help";
+  } else {
+    std::vector<std::string> known;
+    for (const HelpPage& page : help_pages()) {
+      each_name(page.names, [&](string_view each) { known.emplace_back(each); });
+    }
+    for (const Subcommand& subcommand : subcommand_table()) known.emplace_back(subcommand.name);
+    if (const auto near = nearest(word, known)) hint += "dlaunch help " + *near + ", or ";
+    hint += "one of: " + topic_names();
+  }
+  return fail({.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = std::move(hint)});
+}
+
 /// The help of a subcommand with its own options; `rest` names a command below it.
 Result<std::string> own_help(const Subcommand& subcommand, std::span<const std::string> rest) {
   std::vector<std::string> words(rest.begin(), rest.end());
@@ -173,8 +209,8 @@ Result<std::string> help_page(std::span<const std::string> words) {
   }
   if (page) return page_text(*page);
   if (const OptionSpec* const spec = find_word(word)) return long_entry(*spec);
-  return fail(
-      {.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = "use one of: " + topic_names()});
+  if (std::string text = familiar_help(word); !text.empty()) return text;
+  return unknown_topic(word);
 }
 
 std::string help_text(const CommandSpec& command, const std::string& path) {

@@ -58,6 +58,16 @@ std::string meaning(const OptionSpec& spec) {
   return text;
 }
 
+SameOption same_option(const OptionSpec& row) {
+  const size_t equals = row.stands_for.find('=');
+  const std::string_view name = row.stands_for.substr(0, equals);
+  const OptionSpec* const spec = find_option(name).spec;
+  std::string value(row.stands_for.substr(equals + 1));
+  if (const size_t at = value.find("{}"); at != value.npos) value.replace(at, 2, row.value_name);
+  const bool flag = value.empty() || spec->takes == Arity::nothing || spec->takes == Arity::count;
+  return {spec, dashed(name) + (flag ? "" : ' ' + value)};
+}
+
 std::string wrapped(std::string_view text, size_t indent, size_t width) {
   const std::string margin(indent, ' ');
   std::string out;

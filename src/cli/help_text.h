@@ -34,6 +34,14 @@ std::string short_spelling(const OptionSpec& spec);
 /// The help line with the default.
 std::string meaning(const OptionSpec& spec);
 
+/// dlaunch's option for a row of foreign_table() or familiar_table() with stands_for.
+struct SameOption {
+  const OptionSpec* spec;  ///< of option_table()
+  std::string text;        ///< "--output-filename DIR"
+};
+
+SameOption same_option(const OptionSpec& row);
+
 /// Breaks lines at spaces so that each has at most `width` columns, and indents each by `indent` columns. Lines that
 /// begin with a space keep their breaks. The result ends with a newline unless `text` is empty.
 std::string wrapped(std::string_view text, size_t indent = 0, size_t width = kHelpWidth);

@@ -52,6 +52,7 @@ struct LauncherSpec {
   bool getopt = false;                        ///< words as for getopt_long(), variables as for srun
   bool dense_table = false;                   ///< options with the same help share a row of launcher_table()
   std::span<const OwnDefault> defaults = {};  ///< dlaunch options in effect if no option overrides them
+  NodeOptions nodes = {};                     ///< for errors of a job with several nodes
   Result<void> (*make)(LauncherJob& job) = nullptr;
 };
 

@@ -22,6 +22,14 @@ enum class Format { text, json };
 enum class TransportChoice { automatic, ssh, exec, slurm, sge, lsf, pbs, pals, flux };
 
 /// --same-line and its options. Empty fields are read from the environment of the batch system.
+/// The options that errors about nodes name. A launcher of --as has its own.
+struct NodeOptions {
+  std::string_view launcher = "--same-line";
+  std::string_view rank = "--node-rank";
+  std::string_view address = "--rendezvous";
+  std::string_view address_value = "HOST:PORT";
+};
+
 struct SameLineRequest {
   bool asked = false;
   std::string rendezvous;  ///< HOST:PORT of node 0
@@ -30,6 +38,7 @@ struct SameLineRequest {
   std::optional<int> nodes;  ///< the maximum
   std::chrono::milliseconds last_call{30'000};
   std::string key_file;  ///< absolute; empty: DLAUNCH_KEY has the key
+  NodeOptions named;
 };
 
 /// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have

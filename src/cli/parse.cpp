@@ -241,6 +241,17 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
                .hint = "write dlaunch -- hosts to run a program named hosts"});
 }
 
+/// Adds a note if the only program of the job is a launcher.
+void note_launcher(const std::vector<AppRequest>& apps, std::vector<std::string>& notes) {
+  constexpr std::string_view kLaunchers[] = {"mpirun", "mpiexec",   "torchrun",   "srun",
+                                             "msrun",  "deepspeed", "horovodrun", "accelerate"};
+  if (apps.size() != 1 || apps.front().argv.empty()) return;
+  const std::string_view program = apps.front().argv.front();
+  const std::string name(program.substr(program.rfind('/') + 1));
+  if (std::ranges::find(kLaunchers, name) == std::end(kLaunchers)) return;
+  notes.push_back(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …");
+}
+
 std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb verb) {
   if (launcher && &spec == &help_option()) return launcher_help(*launcher);
   if (spec.name() == "version") return report::version_text();
@@ -262,6 +273,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
   });
+  if (foreign) options.same_line.named = foreign->nodes;
   if (line.grammar != Grammar::dlaunch) {
     const std::string_view as = foreign ? "" : line.grammar == Grammar::hydra ? "hydra" : "ompi";
     options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments, as)};
@@ -273,6 +285,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   }
   TRY(check_programs(line.verb, options.request.apps));
   TRY(join_hosts(options, std::move(programs.hosts)));
+  if (line.verb == Verb::run && line.grammar == Grammar::dlaunch) note_launcher(options.request.apps, notes);
   for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes}) {
     std::ranges::move(*each, std::back_inserter(options.notes));
   }

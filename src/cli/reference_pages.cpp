@@ -140,6 +140,24 @@ std::string option_row(const OptionSpec& spec) {
          markdown(spec.help) + " |\n";
 }
 
+constexpr string_view kFamiliarHead = R"(
+## Options of other launchers
+dlaunch also accepts these options of torchrun, srun, msrun, accelerate, horovodrun and deepspeed. `_` may replace `-`
+in the names. `--as` reads the whole command line of a launcher.
+
+| option | same as | meaning |
+|---|---|---|
+)";
+
+std::string other_launchers() {
+  std::string text(kFamiliarHead);
+  for (const OptionSpec& row : familiar_table()) {
+    const SameOption same = same_option(row);
+    text += "| `" + escaped(spelling(row), "|") + "` | `" + same.text + "` | " + markdown(same.spec->help) + " |\n";
+  }
+  return text;
+}
+
 /// "- `--grace`: text", wrapped.
 std::string details(const OptionSpec& spec) {
   const std::string name = dashed(spec.shown.empty() ? spec.name() : spec.shown);
@@ -188,7 +206,7 @@ std::string options_page() {
     }
     if (!list.empty()) text += '\n' + list;
   }
-  return text;
+  return text + other_launchers();
 }
 
 }  // namespace dlaunch::cli

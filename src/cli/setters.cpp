@@ -282,8 +282,7 @@ Result<void> set_report_pid(Options& o, string_view value, Context here) {
 
 Result<void> set_personality(Options&, string_view value, Context) {
   if (grammar_named(value)) return {};
-  return unknown_word(value, {"ompi", "hydra", "torchrun", "torch.distributed.launch", "msrun", "deepspeed",
-                              "horovodrun", "srun", "accelerate", "dlaunch"});
+  return unknown_word(value, grammar_names());
 }
 
 Result<void> no_effect(Options&, string_view, Context) { return {}; }

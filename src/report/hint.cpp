@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/subcommands.h"
 #include "base/text.h"
 #include "report/summary.h"
 
@@ -25,10 +27,41 @@ std::string shell_hint(std::string_view program) {
   return "run the command in a shell: sh -c " + shell_quote(program);
 }
 
+/// The hint for a program name that starts with a dash of a word processor: U+2013, U+2014 or U+2212.
+std::string dash_hint(std::string_view program) {
+  constexpr std::array<std::string_view, 3> kDashes{"\u2013", "\u2014", "\u2212"};
+  std::string_view name = program;
+  for (bool again = true; again;) {
+    const auto dash = std::ranges::find_if(kDashes, [&](std::string_view each) { return name.starts_with(each); });
+    again = dash != kDashes.end();
+    if (again) name.remove_prefix(dash->size());
+  }
+  if (name.size() == program.size()) return {};
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  return (name.size() == 1 ? "use an ASCII dash: -" : "use two ASCII dashes: --") + std::string(name);
+}
+
+/// The hint for the name of a subcommand, or for a typing error in a name.
+std::string subcommand_hint(std::string_view program) {
+  const std::vector<std::string> names(kSubcommandNames.begin(), kSubcommandNames.end());
+  const auto near = nearest(program, names);
+  if (!near) return {};
+  if (*near == program) return "put the subcommand first: dlaunch " + *near;
+  return "use dlaunch " + *near + " for the subcommand; check the name and PATH of a program";
+}
+
+/// The hint for an output file of the rank.
+std::string output_hint(int error) {
+  if (error == EACCES || error == EPERM || error == EROFS) return "use a directory that you may write to";
+  return "check the directory of the output file on the rank's host";
+}
+
 std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
+  if (std::string hint = dash_hint(program); !hint.empty()) return hint;
   if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
     if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
+    if (std::string hint = subcommand_hint(program); !hint.empty()) return hint;
     const std::string dotted = shell_quote("./" + std::string(program));
     if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
     if (status.what.find("working directory") != std::string::npos) {
@@ -59,6 +92,9 @@ std::string not_started_hint(const NotStarted& status, std::string_view program,
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";
   }
   if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
+  if (status.what.starts_with("cannot open its std") && status.error != EMFILE && status.error != ENFILE) {
+    return output_hint(status.error);
+  }
   switch (status.error) {
     case ENOENT:
     case ENOTDIR:

@@ -19,8 +19,9 @@ namespace {
 constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
-  return fail({"", "cannot write " + path, std::strerror(error), "use a path in a directory that you may write to",
-               kExitOutput});
+  const char* const hint =
+      error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
+  return fail({"", "cannot write " + path, std::strerror(error), hint, kExitOutput});
 }
 
 /// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.

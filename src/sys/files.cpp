@@ -41,14 +41,20 @@ namespace {
 constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0644;
 
-/// Makes the directories above `path`. Returns 0 or an errno.
+/// Makes the directories above `path`. Returns 0, or the errno of the first directory that is missing afterwards. EROFS
+/// and EACCES can also mean an existing read-only directory.
 int make_parents(const std::string& path) {
+  int error = 0;
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    if (::mkdir(path.substr(0, slash).c_str(), kDirectoryMode) == 0) continue;
-    // An existing read-only parent gives EROFS or EACCES; the next step finds out if it is usable.
-    if (errno != EEXIST && errno != EROFS && errno != EACCES) return errno;
+    if (::mkdir(path.substr(0, slash).c_str(), kDirectoryMode) == 0 || errno == EEXIST) {
+      error = 0;
+      continue;
+    }
+    if (errno == ENOENT && error != 0) return error;
+    error = errno;
+    if (error != EROFS && error != EACCES) return error;
   }
-  return 0;
+  return error;
 }
 
 }  // namespace
@@ -57,11 +63,10 @@ Fd create_file(const std::string& path, int more_flags) {
   const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | more_flags;
   Fd fd(::open(path.c_str(), flags, kFileMode));
   if (fd || errno != ENOENT) return fd;
-  if (const int error = make_parents(path); error != 0) {
-    errno = error;
-    return {};
-  }
-  return Fd(::open(path.c_str(), flags, kFileMode));
+  const int error = make_parents(path);
+  fd.reset(::open(path.c_str(), flags, kFileMode));
+  if (!fd && errno == ENOENT && error != 0) errno = error;
+  return fd;
 }
 
 }  // namespace dlaunch::sys

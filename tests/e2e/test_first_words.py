@@ -52,16 +52,19 @@ class FirstWords(Case):
     def test_a_file_that_is_not_a_host_file(self):
         self.assertIn("/etc/passwd:1:1: not a host file", self.hint_of(2, "--hostfile", "/etc/passwd", "true"))
 
+    def as_another_user(self):
+        """The words before dlaunch that start a user without root's rights."""
+        if os.getuid() != 0:
+            return []
+        if not shutil.which("setpriv") or not os.access(DLAUNCH, os.X_OK):
+            self.skipTest("requires setpriv")
+        if any(not directory.stat().st_mode & 0o001 for directory in pathlib.Path(DLAUNCH).resolve().parents):
+            self.skipTest("another user cannot run dlaunch from this directory")
+        self.dir.chmod(0o755)
+        return ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
+
     def test_a_directory_that_the_user_may_not_enter(self):
-        if os.getuid() == 0:
-            if not shutil.which("setpriv") or not os.access(DLAUNCH, os.X_OK):
-                self.skipTest("requires setpriv")
-            before = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
-            if any(not directory.stat().st_mode & 0o001 for directory in pathlib.Path(DLAUNCH).resolve().parents):
-                self.skipTest("another user cannot run dlaunch from this directory")
-            self.dir.chmod(0o755)
-        else:
-            before = []
+        before = self.as_another_user()
         closed = self.dir / "closed"
         closed.mkdir()
         (closed / "prog").write_text("#!/bin/sh\n")
@@ -72,6 +75,55 @@ class FirstWords(Case):
             with self.subTest(args=args):
                 self.assertIn(f"cannot enter {where}: Permission denied",
                               self.hint_of(126, "-n", 1, *args, before=before, env={"HOME": "/nonexistent"}))
+
+    def test_a_directory_that_the_user_may_not_write_to(self):
+        before = self.as_another_user()
+        closed = self.dir / "closed"
+        closed.mkdir()
+        closed.chmod(0o555)
+        for words in (["--output-filename", closed / "logs"], ["--output-filename", f"{closed}/logs:nocopy"],
+                      ["--stdout-file", closed / "x" / "{rank}"]):
+            with self.subTest(words=words):
+                text = self.hint_of(2, "-n", 1, *words, "echo", "hi", before=before, env={"HOME": "/nonexistent"})
+                self.assertRegex(text, rf"cannot create {closed}\S+: Permission denied")
+                self.assertIn("use a directory that you may write to", text)
+        self.assertIn("use a path in an existing directory", self.hint_of(2, "-n", 1, "--report", closed / "x" / "r", "true"))
+        text = self.hint_of(2, "-n", 1, "--error-file", closed / "x" / "{rank}", "echo", before=before, env={"HOME": "/nonexistent"})
+        self.assertIn("Permission denied", text)
+
+    def test_unknown_nodes_name_the_options_of_the_launcher(self):
+        for launcher, words, rank, address in (
+                ("torchrun", ["--nnodes", 2, "--nproc-per-node", 2], "--node-rank", "--rdzv-endpoint HOST:PORT"),
+                ("msrun", ["--worker_num=4", "--local_worker_num=2"], "--node_rank", "--master_addr HOST")):
+            with self.subTest(launcher=launcher):
+                text = self.hint_of(2, "--as", launcher, *words, "train.py")
+                self.assertIn(f"{launcher}: missing {rank} or {address.split()[0]}", text)
+                self.assertIn(f"add {address} of node 0, or {rank} I: node 0 runs the job", text)
+                self.assertNotIn("--same-line", text)
+        text = self.hint_of(2, "--same-line", "--nodes", 2, "true")
+        self.assertIn("--same-line: missing --node-rank or --rendezvous", text)
+
+    def test_a_subcommand_with_a_typing_error_or_after_options(self):
+        for words, hint in ((["chek", "python3"], "use dlaunch check"), (["stack"], "use dlaunch stacks"),
+                            (["--fake-hosts", "2x2", "check", "python3", "x.py"], "put the subcommand first: dlaunch check")):
+            with self.subTest(words=words):
+                self.assertIn(hint, self.hint_of(127, *words))
+
+    def test_typographic_dashes(self):
+        for word, hint in (("\u2013label", "use two ASCII dashes: --label"), ("\u2014label", "use two ASCII dashes: --label"),
+                           ("\u2013n", "use an ASCII dash: -n")):
+            with self.subTest(word=word):
+                self.assertIn(hint, self.hint_of(127, word, "true"))
+
+    def test_a_launcher_as_the_program(self):
+        launcher = self.dir / "mpirun"
+        launcher.write_text("#!/bin/sh\n")
+        launcher.chmod(0o755)
+        text = self.hint_of(0, "-n", 1, launcher, "-np", 2, "hostname")
+        self.assertEqual(text, "dlaunch: note: mpirun starts its own ranks in each rank: use dlaunch --as mpirun …\n")
+
+    def test_fake_hosts_have_the_form_of_the_help(self):
+        self.assertIn("expected NxM such as 2x4", self.hint_of(2, "--fake-hosts", "2*2", "true"))
 
 
 if __name__ == "__main__":

@@ -178,6 +178,7 @@ constexpr LauncherSpec kAccelerate{.name = "accelerate",
                                    .abbreviates = false,
                                    .dense_table = true,
                                    .defaults = kAccelerateDefaults,
+                                   .nodes = {"accelerate", "--machine_rank", "--main_process_ip", "HOST"},
                                    .make = make_accelerate_job};
 constexpr LauncherSpec kAccelerateLaunch{.name = "accelerate-launch",
                                          .options = kAccelerateOptions,
@@ -185,6 +186,7 @@ constexpr LauncherSpec kAccelerateLaunch{.name = "accelerate-launch",
                                          .abbreviates = false,
                                          .dense_table = true,
                                          .defaults = kAccelerateDefaults,
+                                         .nodes = {"accelerate", "--machine_rank", "--main_process_ip", "HOST"},
                                          .make = make_accelerate_job};
 
 }  // namespace

@@ -71,6 +71,7 @@ constexpr LauncherSpec kDeepspeed{.name = "deepspeed",
                                   .options = kDeepspeedOptions,
                                   .joint = Joint::underscore,
                                   .defaults = kDeepspeedDefaults,
+                                  .nodes = {"deepspeed", "--node_rank", "--master_addr", "HOST"},
                                   .make = make_deepspeed_job};
 
 }  // namespace

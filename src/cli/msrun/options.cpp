@@ -51,6 +51,7 @@ constexpr LauncherSpec kMsrun{.name = "msrun",
                               .options = kMsrunOptions,
                               .joint = Joint::underscore,
                               .defaults = kMsrunDefaults,
+                              .nodes = {"msrun", "--node_rank", "--master_addr", "HOST"},
                               .make = make_msrun_job};
 
 }  // namespace

@@ -81,11 +81,13 @@ constexpr LauncherSpec kTorchrun{.name = "torchrun",
                                  .options = kAll.first(kAll.size() - 1),
                                  .variables = "PET_",
                                  .defaults = kTorchrunDefaults,
+                                 .nodes = {"torchrun", "--node-rank", "--rdzv-endpoint", "HOST:PORT"},
                                  .make = make_torchrun_job};
 constexpr LauncherSpec kLaunch{.name = "torch.distributed.launch",
                                .options = kAll,
                                .variables = "PET_",
                                .defaults = kTorchrunDefaults,
+                               .nodes = {"torch.distributed.launch", "--node-rank", "--rdzv-endpoint", "HOST:PORT"},
                                .make = make_torch_launch_job};
 
 }  // namespace

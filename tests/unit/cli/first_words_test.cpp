@@ -99,5 +99,26 @@ TEST(FirstWords, NamesAFileThatIsNotAHostFile) {
   EXPECT_EQ(fixture.options({"--hostfile", "h", "p"}).hosts.hostfile.size(), 4U);
 }
 
+TEST(FirstWords, AcceptNamesOfMpiLibraries) {
+  EXPECT_EQ(grammar_named("openmpi"), Grammar::open_mpi);
+  for (const char* name : {"intel", "intelmpi", "impi", "mpich"})
+    EXPECT_EQ(grammar_named(name), Grammar::hydra) << name;
+  const std::string error = CommandLineFixture{}.error({"--as", "bogus", "prog"});
+  for (const std::string& name : grammar_names()) EXPECT_THAT(error, HasSubstr(name));
+}
+
+TEST(FirstWords, NoteALauncherAsTheOnlyProgram) {
+  const auto notes_of = [](const Words& words) { return CommandLineFixture{}.options(words).notes; };
+  for (const std::string name :
+       {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun", "accelerate"}) {
+    EXPECT_THAT(notes_of({"/usr/bin/" + name, "-np", "2", "prog"}),
+                testing::ElementsAre(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …"));
+  }
+  for (const Words& words : {Words{"prog", "mpirun"}, Words{"mpirun.sh"}, Words{"mpirun", ":", "prog"},
+                             Words{"--as", "mpirun", "mpirun"}, Words{"--as", "torchrun", "--no-python", "mpirun"}}) {
+    EXPECT_THAT(notes_of(words), testing::Not(testing::Contains(HasSubstr("starts its own ranks"))));
+  }
+}
+
 }  // namespace
 }  // namespace dlaunch::cli

@@ -121,6 +121,34 @@ TEST(HelpTopics, ExplainOneOption) {
   EXPECT_THAT(help_of({"-n"}), HasSubstr("start N ranks"));
 }
 
+TEST(HelpTopics, ExplainOptionsOfOtherLaunchers) {
+  EXPECT_THAT(help_of({"--log-dir"}),
+              AllOf(HasSubstr("--log-dir DIR"), HasSubstr("the same as --output-filename DIR."),
+                    HasSubstr(joined(meaning(*find_option("output-filename").spec)).substr(0, 30))));
+  EXPECT_THAT(help_of({"nproc_per_node"}), HasSubstr("the same as -N N."));
+  EXPECT_THAT(help_of({"--ntasks"}), HasSubstr("the same as -n N."));
+  EXPECT_THAT(help_of({"--nnodes"}), AllOf(HasSubstr("not supported: --nnodes"), HasSubstr("--same-line --nodes N")));
+}
+
+TEST(HelpTopics, SuggestTheNearestTopic) {
+  EXPECT_THAT(help_of({"restrats"}), HasSubstr("use dlaunch help restarts, or one of: "));
+  EXPECT_THAT(help_of({"chek"}), HasSubstr("use dlaunch help check, or one of: "));
+  for (const char* launcher : {"mpirun", "torchrun", "srun"}) {
+    EXPECT_THAT(help_of({launcher}), HasSubstr(std::string("use dlaunch help migrate, or dlaunch --as ") + launcher));
+  }
+}
+
+TEST(Help, OptionsPageListsOptionsOfOtherLaunchers) {
+  const std::string page = options_page();
+  EXPECT_THAT(page, HasSubstr("\n## Options of other launchers\n"));
+  for (const OptionSpec& row : familiar_table()) {
+    each_name(row.names, [&](std::string_view name) {
+      EXPECT_THAT(page.substr(page.find("## Options of other launchers")), HasSubstr(dashed(name)));
+    });
+  }
+  EXPECT_THAT(page, HasSubstr("| `--log-dir DIR` | `--output-filename DIR` |"));
+}
+
 TEST(HelpTopics, RejectUnknownWords) {
   EXPECT_THAT(CommandLineFixture{}.error({"help", "bogus"}),
               AllOf(HasSubstr("unknown topic \"bogus\""), HasSubstr("restarts"), HasSubstr("exit-codes")));

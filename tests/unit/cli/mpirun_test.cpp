@@ -300,7 +300,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--map-by", "slot:PE=2", "--bind-to", "socket"}, {"--bind-to socket", "--bind-to core"}},
         Refusal{{"-cpus-per-proc", "2", "--bind-to", "numa"}, {"--bind-to numa"}},
         Refusal{{"-cpu-set", "0-3", "--bind-to", "core"}, {"-cpu-set", "--bind-to"}},
-        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"ompi, hydra, torchrun"}},
+        Refusal{{"-cpu-set", "x"}, {"-cpu-set"}}, Refusal{{"--personality", "x"}, {"openmpi", "hydra", "torchrun", "intel"}},
         Refusal{{"-bycore"}, {"-bycore core requires --bind-to"}},
         Refusal{{"-N", "2", "--map-by", "seq:OVERSUBSCRIBE"}, {"both place the ranks"}},
         Refusal{{"-exec", "x", "-mca", "plm_rsh_agent", "y"}, {"conflicts with -mca plm_rsh_agent"}},

@@ -202,7 +202,8 @@ TEST(Torchrun, IsChosenOnlyByTheFirstWord) {
   }
   EXPECT_THAT(CommandLineFixture{}.error({"-n", "2", "--as", "torchrun", "t.py"}),
               HasSubstr("must be the first option"));
-  EXPECT_THAT(torchrun().error({"--as", "elsewhat", "t.py"}), HasSubstr("torchrun, torch.distributed.launch"));
+  EXPECT_THAT(torchrun().error({"--as", "elsewhat", "t.py"}),
+              HasSubstr("torchrun, torch.distributed.run, torch.distributed.launch"));
   EXPECT_EQ(torchrun().options({"--as", "dlaunch", "-n", "2", "prog"}).request.apps[0].ranks, 2);
 }
 

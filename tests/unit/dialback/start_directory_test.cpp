@@ -66,6 +66,12 @@ TEST_F(StartDirectoryTest, RefusesParentWritableByOthers) {
   EXPECT_TRUE(StartDirectory::make(home_ + "/a", "nonce")) << "sticky, as /tmp";
 }
 
+TEST_F(StartDirectoryTest, ReportsWhyParentsCannotBeMade) {
+  const auto made = StartDirectory::make("/sys/dlaunch-missing/a/b", "nonce");  // root cannot make directories there
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().why, testing::Not(testing::HasSubstr("No such file")));
+}
+
 TEST_F(StartDirectoryTest, DoesNotReadLinks) {
   auto made = StartDirectory::make(home_, "nonce");
   ASSERT_TRUE(made);
