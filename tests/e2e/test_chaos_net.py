@@ -91,7 +91,7 @@ class Net(Case):
                 ("cut:net=vea@0s", LINK + "ip route add default via 10.9.0.2 && ", "interface vea has further routes or IPv6 addresses, which the fault would remove"),
                 ("cut:net=vea@0s", LINK + "ip route add 10.50.0.0/16 dev vea && ", "interface vea has further routes or IPv6 addresses"),
                 ("cut:net=vea@0s", LINK + "ip link set dev vea down && ", "interface vea is down already"),
-                ("slow:net=vea=1MB/s@0s", LINK + 'setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"; exit; ', "to change interface vea takes the right CAP_NET_ADMIN")):
+                ("slow:net=vea=1MB/s@0s", LINK + 'setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"; exit; ', "changing interface vea requires CAP_NET_ADMIN")):
             result = self.chaos(fault, "true", before=before)
             self.assert_exit(result, 2)
             self.assertIn(why, result.stderr.decode())
