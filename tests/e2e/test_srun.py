@@ -49,7 +49,7 @@ class SameAsSrun(SlurmCase):
 
     def test_each_rank_has_the_gpu_of_srun(self):
         show = "sh -c 'echo rank $SLURM_PROCID on $(hostname): $CUDA_VISIBLE_DEVICES'"
-        for options in (["-N2", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "--ntasks=2", "--gpus-per-task=1"]):
+        for options in (["-N2", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
             with self.subTest(options):
                 self.assert_same(options, f"srun {show}", f"srun -n1 -N1 {show}")
         self.assert_same(["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], f"srun --gpus-per-task=1 {show}")
