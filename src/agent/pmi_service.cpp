@@ -16,8 +16,7 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr int kLastReads =
-    64;  // more than a socket buffer; bounded, because a rank's descendants may write without end
+constexpr int kLastReads = 64;  // more than a socket buffer; a limit, since descendants may write without end
 
 }  // namespace
 

@@ -10,8 +10,8 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr std::size_t kRoom = wire::Stacks::kMost - 1024;  // for texts and ranks; the rest is for counts and a remark
-constexpr std::size_t kNumbersOfARank =
-    5 * 4 + 4 * 8 + 4 + 4;                       // the rank's items in all lists, without the text of its wait
+// The size of the rank's items in all lists, without the text of its wait.
+constexpr std::size_t kNumbersOfARank = 5 * 4 + 4 * 8 + 4 + 4;
 constexpr std::size_t kLongestText = 16u << 10;  // a long text must not use all the space
 constexpr std::size_t kLongestWait = 64;
 

@@ -1,5 +1,5 @@
 // `dlaunch chaos`: reads its arguments, runs a job with faults, and prints the verdict. User documentation:
-// docs/chaos.md.
+// docs/test-recovery.md.
 #pragma once
 
 #include <spdlog/fwd.h>

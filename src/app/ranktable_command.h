@@ -1,4 +1,4 @@
-// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. User documentation: docs/ranktable.md.
+// `dlaunch ranktable make|check|merge`: rank tables for Ascend devices. User documentation: docs/rank-tables.md.
 #pragma once
 
 #include <spdlog/fwd.h>

@@ -1,5 +1,5 @@
 // `dlaunch stacks`: prints the stacks of processes on this machine, or of a job's ranks. User documentation:
-// docs/hangs.md.
+// docs/find-a-hang.md.
 #pragma once
 
 #include <spdlog/fwd.h>

@@ -95,7 +95,7 @@ Check check_code(const std::vector<Injection>& injections, const Seen& seen, con
   Check check{"the exit code is as documented", ""};
   const auto differs = [&](int wanted) {
     if (seen.exit_code != wanted) {
-      check.broken = "the exit code is " + std::to_string(seen.exit_code) + ", expected " + std::to_string(wanted) + "";
+      check.broken = "the exit code is " + std::to_string(seen.exit_code) + ", expected " + std::to_string(wanted);
     }
   };
   if (seen.recorded_code) differs(*seen.recorded_code);

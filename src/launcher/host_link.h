@@ -71,8 +71,8 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
-  std::optional<std::chrono::steady_clock::time_point>
-      first_answer_by_;  // for an agent that connects to the launcher by itself
+  // For an agent that connects to the launcher.
+  std::optional<std::chrono::steady_clock::time_point> first_answer_by_;
   bool answered_ = false;
   size_t answers_ = 0;       // bytes of answers since the queue was last empty
   bool overflowed_ = false;  // too many answers are unread: the host is about to be lost

@@ -427,7 +427,7 @@ class Launcher::Impl {
     parts_.hosts.drop(drop.host);
   }
   void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
-  void act(const job::TakeStacks& start_requested) { stack_watch_.take_before_end(start_requested.why); }
+  void act(const job::TakeStacks& take) { stack_watch_.take_before_end(take.why); }
   void act(const job::StopSelf&) {
     parts_.hosts.send_to_all(wire::Pause{});
     parts_.hosts.flush();

@@ -10,8 +10,7 @@ namespace {
 
 using output::Stream;
 constexpr size_t kReadSize = 256u << 10;  // a busy rank's whole pipe in one read
-constexpr size_t kMostPieces =
-    64;  // maximum queued pieces of a stream; further bytes join the last piece and get its time
+constexpr size_t kMostPieces = 64;        // limit of queued pieces of a stream; further bytes join the last piece
 constexpr std::array kBoth = {Stream::out, Stream::err};
 
 }  // namespace

@@ -21,10 +21,11 @@ void Tail::add(std::string_view bytes) {
     bytes_ = bytes.substr(bytes.size() - limit_);
     return;
   }
+  if (bytes_.size() + bytes.size() > 2 * limit_) {
+    bytes_.erase(0, bytes_.size() - (limit_ - bytes.size()));
+    whole_ = false;
+  }
   bytes_ += bytes;
-  if (bytes_.size() <= 2 * limit_) return;
-  bytes_.erase(0, bytes_.size() - limit_);
-  whole_ = false;
 }
 
 std::vector<std::string> last_lines(std::string_view tail, bool whole, std::size_t count) {

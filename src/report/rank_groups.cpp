@@ -30,12 +30,10 @@ std::pair<int, std::string> reason_of(const NotStarted& status) {
 }
 
 std::string hosts_of(const plan::Plan& plan, const std::set<int>& ranks) {
+  std::set<int> hosts;
+  for (const int rank : ranks) hosts.insert(plan.ranks.at(static_cast<size_t>(rank)).host);
   std::vector<std::string> names;
-  for (const int rank : ranks) {
-    const int host = plan.ranks.at(static_cast<size_t>(rank)).host;
-    const std::string& name = plan.hosts.at(static_cast<size_t>(host)).host.name;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
+  for (const int host : hosts) names.push_back(plan.hosts.at(static_cast<size_t>(host)).host.name);
   return fold_names(names);
 }
 

@@ -122,15 +122,16 @@ elif [ "$m" != "$w" ]; then
   exit 1
 else
   home= all= ready=
-  [ -n "$HOME" ] || HOME=$(eval "echo ~$(id -un 2>/dev/null)" 2>/dev/null)
-  case $HOME in /*) ;; *) HOME= ;; esac
-  [ -z "$HOME" ] || { real "$HOME" && home=$r; }
-  for b in "$XDG_CACHE_HOME" "${HOME:+$HOME/.cache}"; do
+  u=$HOME
+  [ -n "$u" ] || u=$(eval "echo ~$(id -un 2>/dev/null)" 2>/dev/null)
+  case $u in /*) ;; *) u= ;; esac
+  [ -z "$u" ] || { real "$u" && home=$r; }
+  for b in "$XDG_CACHE_HOME" "${u:+$u/.cache}"; do
     case $b in /*) ;; *) continue ;; esac
     if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi
     all="$all${all:+; }$why"
   done
-  [ -n "$ready" ] || die "cannot store the agent: ${all:-HOME is not set, and the user does not have a home directory}; set --agent-path to use an installed agent"
+  [ -n "$ready" ] || die "cannot store the agent: ${all:-HOME is not an absolute path, and the user does not have a home directory}; set --agent-path to use an installed agent"
 fi
 say ready "$m"
 exec "$a" "$@"

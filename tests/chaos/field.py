@@ -12,7 +12,7 @@ import processes  # noqa: E402
 import testbed  # noqa: E402
 from draw import HOSTS  # noqa: E402
 
-CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+KEPT = set(pathlib.Path("/tmp").iterdir())  # the checkout, the binary and the programs, if they are below /tmp
 
 
 def everyone():
@@ -120,7 +120,7 @@ class Field:
             found += [f"{host.name}: {path}" for path in host.sh("ls -d /dev/shm/* /root/dlaunch* 2>/dev/null || true").split()]
             host.sh("rm -rf /dev/shm/*")
         strange = [path for path in pathlib.Path("/tmp").iterdir()
-                   if not path.name.startswith(("testbed-", "chaos-")) and not CHECKOUT.is_relative_to(path)]
+                   if not path.name.startswith(("testbed-", "chaos-")) and path not in KEPT]
         for path in strange:
             path.unlink() if path.is_file() else os.system(f"rm -rf '{path}'")
         return found + [str(path) for path in strange]

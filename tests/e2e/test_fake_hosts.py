@@ -29,6 +29,8 @@ class FakeHosts(Case):
                                   before=("env", "-u", "HOME", "-u", "XDG_CACHE_HOME"))
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["fake1 unset", "fake2 unset"])
+        empty = self.run_dlaunch("--fake-hosts", "1x1", *sh('echo "[$HOME]"'), before=("env", "-u", "XDG_CACHE_HOME", "HOME="))
+        self.assertEqual((empty.returncode, empty.stdout), (0, b"[]\n"), empty.stderr)
 
     def test_queries_without_a_start_accept_fake_hosts(self):
         self.assertRegex(self.assert_succeeds("hosts", "--fake-hosts", "2x4"), rb"fake1 +4 .*\n *fake2 +4 ")

@@ -240,7 +240,8 @@ TEST_P(BootstrapScript, RequiresCacheDirectoryWithoutHome) {
   Login homeless = login();
   homeless.home.clear();
   homeless.path = programs.string() + ":" + std::getenv("PATH");
-  EXPECT_THAT(refused(homeless), HasSubstr("HOME is not set, and the user does not have a home directory"));
+  EXPECT_THAT(refused(homeless),
+              HasSubstr("HOME is not an absolute path, and the user does not have a home directory"));
   homeless.cache = homes_.path / "cache";
   expect_sent(homeless);
   expect_found(homeless);
