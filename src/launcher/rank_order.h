@@ -1,7 +1,7 @@
 // Checks an agent's messages about ranks: the ranks must be on the agent's host, and the message must be in order and
 // allowed by the plan. An early or duplicate message would make the job wait forever. An MPI request without MPI would
 // let a host start programs on other hosts. The sidecar counts as the rank after the last rank. PURE. Owned by the
-// launcher; the plan must outlive this object.
+// Launcher; the plan must outlive this object.
 #pragma once
 
 #include <algorithm>
