@@ -76,7 +76,7 @@ class RankOrder {
     return true;
   }
   bool serves(plan::Mpi protocol) const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == protocol; }
-  /// One server speaks both; the first line of each rank selects the protocol.
+  /// One server serves PMI-1 and PMI-2; the first line of each rank selects the version.
   bool serves_pmi() const { return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmi2); }
 
   bool in_order(int, const wire::Started& m, job::Phase) {
