@@ -42,8 +42,8 @@ enum class Framework {
 enum class Visible { unchanged, host, rank };
 
 /// The MPI interface for the ranks (docs/mpi.md). automatic: each interface that a program may use, unless a framework
-/// misreads the variables. pmi1, pmi2: both over one connection; the client chooses the version. pmix: with all data
-/// that the launcher of Open MPI gives to a rank.
+/// misreads the variables. pmi1, pmi2: one connection for PMI-1 and PMI-2; the client chooses the version.
+/// pmix: with all data that the launcher of Open MPI gives to a rank.
 enum class Mpi { automatic, pmi1, pmi2, pmix, none };
 
 enum class BindTo { none, core, hwthread, socket, numa, device };

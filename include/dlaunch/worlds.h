@@ -28,7 +28,7 @@ class Worlds {
   Place place(int id) const;
   /// "3" in world 1, "2/3" in a later world.
   std::string name(int id) const { return rank_name(place(id)); }
-  /// A short list of ids: "0-2,5,2/0-1".
+  /// A short list of ids. "0-2,5,2/0-1": ranks 0 to 2 and 5 of world 1, ranks 0 and 1 of world 2.
   std::string fold(const std::set<int>& ids) const;
 
   static std::string rank_name(Place place);

@@ -20,9 +20,8 @@ namespace dlaunch::agent {
 class CommandRunner {
  public:
   static constexpr size_t kAtOnce = 16;
-  static constexpr size_t kLongestAnswer = 1u
-                                           << 20;  ///< per command, if all commands together print at most kMostPrinted
-  static constexpr size_t kMostPrinted = 3u << 20;
+  static constexpr size_t kLongestAnswer = 1u << 20;  ///< kept bytes of one command's output
+  static constexpr size_t kMostPrinted = 3u << 20;    ///< kept bytes of all commands together; the rest is dropped
 
   CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files);
   ~CommandRunner();

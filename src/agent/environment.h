@@ -1,4 +1,4 @@
-// Functions on the ranks' environments: lists of NAME=VALUE.
+// Adds, completes and removes variables in a rank's environment, a list of NAME=VALUE, and writes it to env.log.
 #pragma once
 
 #include <cstdint>

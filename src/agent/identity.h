@@ -1,4 +1,5 @@
-// Identifies this host independently of its name.
+// Identifies this host independently of its name (each container and each fake host is a host), and gives the
+// environment entries that mark the job's ranks.
 #pragma once
 
 #include <string>

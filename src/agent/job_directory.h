@@ -1,7 +1,8 @@
 // The job's files on this host (wire::JobFile): a directory under TMPDIR or /tmp, accessible only to its owner, created
 // for the first file; and a directory under /dev/shm for ranks that share memory by files. Created by `main` before the
-// fork: guardian and worker share the paths, so that each can remove the files after the other was killed. If both were
-// killed, another agent of the job removes the files: all names start with "dlaunch-" and contain the job's id.
+// fork: guardian and worker share the paths. The agent removes both directories at the end of the job; the guardian
+// removes them again. If both were killed, another agent of the job removes the files: all names start with "dlaunch-"
+// and contain the job's id.
 #pragma once
 
 #include <string>

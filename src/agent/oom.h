@@ -1,4 +1,5 @@
-// Out of memory: the choice of the process to kill, and the evidence that the kernel killed a process.
+// Out of memory: makes the kernel kill ranks before agents (RankOomScore, owned by Ranks), and counts the processes
+// that the kernel has killed.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Starts processes with a plain fork: the agent is small, so a fork is cheap, and the agent continues while the child
 // execs on another CPU (vfork would wait for each exec in turn). The child writes a failed step to shared memory;
-// failure() reads the step after the child is reaped. Owned by the agent.
+// failure() reads the step after the child is reaped. Each class that starts processes has its own.
 #pragma once
 
 #include <sys/resource.h>

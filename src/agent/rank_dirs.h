@@ -1,5 +1,6 @@
 // The rank directories (--rank-dir) on this host: reserved for one job at a time, and emptied. A marker file proves
-// that dlaunch created the directory: a non-empty directory without a marker is never touched.
+// that dlaunch created the directory: a non-empty directory without a marker is never touched. WorkdirSetup keeps the
+// locks until the end of the job.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 // - a process of the round owns the file: its pid is in the name, or the file was mapped when the ranks were signalled;
 // - the file is not open or mapped on this machine, in any container: the kernel grants a lease.
 //
-// Passive; one object per round.
+// Passive. Owned by the Agent, one object for each round.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // Answers SampleStacks with Stacks. A thread takes the samples, because reads of /proc may be slow and the loop must
-// not wait. The thread belongs to the worker, because only an ancestor of a rank may read the rank's stacks on every
-// system. Owned by the Agent; link and loop must outlive this object.
+// not wait. The thread belongs to the worker, an ancestor of the ranks: on some systems (Yama's ptrace_scope 1) no
+// other process may read their stacks. Owned by the Agent; link and loop must outlive this object.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // Writes frames to one rank's stdin. Grants credit as the rank reads, so the queue stays within the first grant. Owned
-// by a rank in Ranks; the loop must outlive this object.
+// by a rank of Ranks, or by WorkdirSetup; the loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -89,7 +89,7 @@ Result<std::vector<Choice>> read_choices(const plan::Allocation& allocation, std
     const auto word = TRY(parse_host_word(trim(item)));
     std::optional<Devices> devices;
     if (word.has_count) {
-      auto read = TRY(read_devices(word.count, item, "host:0,2@host2"));
+      auto read = TRY(read_devices(word.count, item, "host1:0,2@host2"));
       devices = std::move(read);
     }
     for (const std::string& name : word.names) {

@@ -1,4 +1,5 @@
-// Shows a job's progress as the status line on the terminal. The streams must outlive this object.
+// Shows a job's progress as the status line on the terminal. Each command with a HostSession has its own; the streams
+// must outlive this object.
 #pragma once
 
 #include "dlaunch/listener.h"

@@ -1,6 +1,6 @@
-// --error-file: sets TORCHELASTIC_ERROR_FILE, the file in which a rank writes the reason of its failure; the failure
-// summary shows the file of the first failed rank. Only for ranks on this machine; elsewhere, and without the option,
-// agents create the files (wire::WroteError).
+// --error-file: sets TORCHELASTIC_ERROR_FILE, the file in which a rank writes the reason of its failure, and reads this
+// file for the failure summary. Only for ranks on this machine; elsewhere, and without the option, agents create the
+// files (wire::WroteError). The files stay after the job; clear_error_files() removes an earlier job's files.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Runs one job, from opening its output to writing its record: all rounds (job/rounds.h) on the same hosts. Plan and
-// session must outlive this object.
+// Runs one job, from opening its output to writing its record: all rounds (job/rounds.h) on the same hosts. A temporary
+// in run() (app/run_job.cpp), which ends with the job; plan and session must outlive this object.
 #pragma once
 
 #include <asio/signal_set.hpp>

@@ -1,4 +1,5 @@
-// The rank table of a job (--rank-table): read before the plan, or built after the plan.
+// Does the rank-table work of a job (--rank-table): reads hosts and places from a given file before the plan; checks
+// Ascend's rules; builds and adds the table after the plan.
 #pragma once
 
 #include <optional>

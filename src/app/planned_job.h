@@ -1,4 +1,5 @@
-// A job's plan, complete except for data from other hosts, and its reserved ports.
+// Plans a job, complete except for data from other hosts, and reserves its ports; plans the job again without lost
+// hosts; adds the rank table.
 #pragma once
 
 #include "allocate/name_resolver.h"

@@ -1,4 +1,4 @@
-// Commands for hosts and their results, in the wire format. PURE.
+// Converts commands for hosts to the wire format, and their results from the wire format. PURE.
 #pragma once
 
 #include <string>

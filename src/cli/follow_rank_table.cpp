@@ -86,7 +86,7 @@ Result<void> check_ranks(const Options& options, size_t ranks) {
   return fail(std::move(error));
 }
 
-/// A host of the user's list: the first entry, and the sum of slots over all entries.
+/// A host of the user's list: the host's first entry, and the sum of the slots in all entries with its name.
 struct Listed {
   HostEntry entry;
   int slots = 0;

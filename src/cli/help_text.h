@@ -21,7 +21,7 @@ constexpr size_t kHelpWidth = 100;  ///< columns of every help text
 
 constexpr std::string_view kUsage = "[options] program [args] [: [options] program [args]]...";
 
-/// The forms of a duration, for all references.
+/// The valid forms of TIME, as one sentence for --help, the man page and docs/options.md.
 constexpr std::string_view kTimeNote =
     "TIME is a number of seconds or a duration: 90, 90s, 5m, 1h30m and 00:05:00 are valid.";
 

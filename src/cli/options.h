@@ -70,7 +70,7 @@ struct Options : JobOptions {
   allocate::HostRequest hosts;
   std::string rsh_agent;   ///< Open MPI's plm_rsh_agent
   std::string link_proxy;  ///< inserted before the command of `exec`
-  std::string rsh_args;    ///< Open MPI's plm_rsh_args; if `exec` is empty, `exec` is made from both
+  std::string rsh_args;    ///< Open MPI's plm_rsh_args; if `exec` is empty, it is made from rsh_agent and rsh_args
 
   std::string manager_program;  ///< the command that starts the agents if HostRequest::by_manager
   /// GPUs per node name for Slurm's steps, if nodes may differ. A node without an entry has no GPUs.

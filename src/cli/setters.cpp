@@ -185,7 +185,7 @@ Result<void> set_product(Options& o, string_view value, Context) {
 }
 
 Result<void> set_filter(std::string& place, string_view value) {
-  if (value.empty()) return missing_value("host", "host:0,2@host2");
+  if (value.empty()) return missing_value("host", "host1:0,2@host2");
   place = value;
   return {};
 }

@@ -30,7 +30,7 @@ class AgentGroup {
   struct Settings {
     DialIn how;
     std::string job_id;
-    Messages messages;  ///< called by the thread
+    Messages messages;  ///< called in the AgentGroup's own thread
     std::shared_ptr<Pump> pump;
   };
 

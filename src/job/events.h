@@ -27,7 +27,8 @@ struct HostLost {
 struct HostTermination {
   int signal;
   std::int64_t time_ns;
-  std::string who;  ///< "node2 was told to end", "Slurm job 5 was cancelled"; empty: the launcher got the signal
+  std::string
+      who;  ///< "node2 received a termination signal", "Slurm job 5 was cancelled"; empty: the launcher got the signal
   int host = 0;
 };
 struct RankStarted {

@@ -7,8 +7,9 @@
 
 namespace dlaunch::job {
 
-/// KILL means that the batch system killed the processes on the host: the job ends as after TERM, and ranks that were
-/// killed with the agent are not failures. After a preemption notice KILL is ignored: the deadline follows anyway.
+/// KILL means that the batch system killed the processes on the host: the job ends in the same way as after TERM, and
+/// ranks that were killed with the agent are not failures. After a preemption notice KILL is ignored: the deadline
+/// follows anyway.
 void Job::on(const HostTermination& event, Time now) {
   const bool killed = event.signal == SIGKILL;
   if (killed && preemption_.notice()) return;

@@ -1,5 +1,5 @@
 // Preemption: a batch system takes the job's hosts back (priority, time limit, the end of a pod). With
-// --checkpoint-signal the ranks may save their state first. PURE.
+// --checkpoint-signal the ranks may save their state first. PURE. Owned by Job.
 //
 // - A notice is USR1, USR2 or TERM, to the launcher or to an agent. After the first notice, ranks with a handler get
 //   the checkpoint signal and the other ranks continue. No rank is stopped before the deadline, also not because

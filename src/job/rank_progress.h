@@ -1,4 +1,4 @@
-// RankProgress: the numbers that ranks write (--progress), and the ranks that lag. PURE.
+// RankProgress: the numbers that ranks write (--progress), and the ranks that lag. PURE. Owned by ProgressWatch.
 //
 // - Ranks are compared with all ranks of the same program that have written a number, also with ended ones.
 // - A number below half of the previous number starts a new sequence, as steps do in each epoch; counting continues.

@@ -1,5 +1,5 @@
 // Rounds: decides after each round whether another follows, and when. A round is one run of all ranks: round 0, and up
-// to N more with --restarts N. Each round ends on all hosts before the next one starts. PURE.
+// to N more with --restarts N. Each round ends on all hosts before the next one starts. PURE. Owned by JobRun.
 //
 // A round is the last one if
 // - its hosts did not stay for another (Outcome::may_restart): success, a signal of the user, --timeout, output that

@@ -1,5 +1,5 @@
 // Resends the checkpoint signal to ranks that had no handler when the signal arrived, for example during their startup.
-// Retries until the ranks catch the signal or the time to save their state is over. PURE.
+// Retries until the ranks catch the signal or the time to save their state is over. PURE. Owned by the Launcher.
 #pragma once
 
 #include <cstdint>

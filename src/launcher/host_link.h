@@ -1,5 +1,5 @@
 // The launcher's side of one host's agent: connection, link, heartbeat and the agent's messages. Every wait for the
-// agent has a deadline. Owned by the launcher; the handlers' targets must outlive this object.
+// agent has a deadline. Owned by Hosts or Sweeps; the handlers' targets must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -1,7 +1,7 @@
 // Collects facts about every host: opens missing links, sends QueryHost and gathers HostInfo, then, if requested, sends
-// RunCommands and gathers CommandResults. Queries all hosts in parallel; the links' own deadlines bound each wait. One
-// thread; all constructor arguments must outlive this object. Afterwards the hosts stay open for another query or for a
-// Launcher.
+// RunCommands and gathers CommandResults. Queries all hosts in parallel; the links' own deadlines bound each wait. A
+// local object of HostSession::query(). One thread; all constructor arguments must outlive this object. Afterwards the
+// hosts stay open for another query or for a Launcher.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -365,7 +365,7 @@ class Launcher::Impl {
     std::erase_if(without_handler, [this](int rank) { return sidecar_.is(rank); });
     if (without_handler.empty()) return;
     const bool one = without_handler.size() == 1;
-    log().warn("{}: {} {} not catch {} and {}", host_name(host),
+    log().warn("{}: {} {} not catch {}, but {}", host_name(host),
                (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(without_handler), one ? "does" : "do",
                signal_name(static_cast<int>(uncaught.signal)), one ? "continues" : "continue");
   }

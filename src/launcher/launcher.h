@@ -1,6 +1,6 @@
 // Runs one round of a planned job (job/rounds.h): turns events on links, streams, signals and clocks into events for
-// Job, and performs the resulting actions. All decisions are made in Job. One thread; all constructor arguments must
-// outlive this object.
+// Job, and performs the resulting actions. All decisions are made in Job. Created by JobRun, one for each round. One
+// thread; all constructor arguments must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -1,5 +1,5 @@
 // Drives the passive Output from the loop: waits until its console is writable and for events of its file writer, keeps
-// its deadlines, and reports when streams may be ready again. Owned by the launcher; the Output must outlive this
+// its deadlines, and reports when streams may be ready again. Owned by the Launcher; the Output must outlive this
 // object.
 #pragma once
 

@@ -1,5 +1,4 @@
-// The launcher's part of PMI: fences and names across hosts. Owned by the launcher; plan and hosts must outlive this
-// object.
+// The launcher's part of PMI: fences and names across hosts. Owned by WireUp; plan and hosts must outlive this object.
 #pragma once
 
 #include <deque>

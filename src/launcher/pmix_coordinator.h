@@ -1,5 +1,5 @@
-// The launcher's part of PMIx: data across hosts, and dlaunch-pmix for hosts without a copy. Owned by the launcher;
-// plan and hosts must outlive this object.
+// The launcher's part of PMIx: data across hosts, and dlaunch-pmix for hosts without a copy. Owned by WireUp; plan and
+// hosts must outlive this object.
 #pragma once
 
 #include <cstdint>

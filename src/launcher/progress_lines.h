@@ -1,4 +1,5 @@
-// Splits one stream of a rank into lines to search for progress numbers. A passive value.
+// Splits one stream of a rank into lines to search for progress numbers. A passive value. Owned by ProgressWatch, one
+// for each stream.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Checks an agent's messages about ranks: the ranks must be on the agent's host, and the message must be in order and
 // allowed by the plan. An early or duplicate message would make the job wait forever. An MPI request without MPI would
 // let a host start programs on other hosts. The sidecar counts as the rank after the last rank. PURE. Owned by the
-// launcher; the plan must outlive this object.
+// Launcher; the plan must outlive this object.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class RankOrder {
     return true;
   }
   bool serves(plan::Mpi protocol) const { return plan_.mpi == plan::Mpi::automatic || plan_.mpi == protocol; }
-  /// One server speaks both; the first line of each rank selects the protocol.
+  /// One server serves PMI-1 and PMI-2; the first line of each rank selects the version.
   bool serves_pmi() const { return serves(plan::Mpi::pmi1) || serves(plan::Mpi::pmi2); }
 
   bool in_order(int, const wire::Started& m, job::Phase) {

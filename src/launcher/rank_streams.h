@@ -1,5 +1,5 @@
 // Feeds every rank's output to Output: from pipes of a local agent, or from frames of a remote agent. Back-pressure:
-// while Output is not ready for a stream, its pipe is not read, or its sender gets no credit. Owned by the launcher;
+// while Output is not ready for a stream, its pipe is not read, or its sender gets no credit. Owned by the Launcher;
 // loop and output must outlive this object.
 #pragma once
 

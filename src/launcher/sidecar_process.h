@@ -1,5 +1,5 @@
 // The state of the plan's sidecar process, if any. Its rank number is the number after the last rank. Owned by the
-// launcher; the plan must outlive this object.
+// Launcher; the plan must outlive this object.
 #pragma once
 
 #include <optional>

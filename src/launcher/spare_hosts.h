@@ -1,5 +1,5 @@
-// Hosts of the allocation without ranks. A spawn that needs such a host connects to the host and waits. Owned by the
-// launcher; all constructor arguments must outlive this object.
+// Hosts of the allocation without ranks. A spawn that needs such a host connects to the host and waits. Owned by
+// WireUp; all constructor arguments must outlive this object.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Handles spawn requests of ranks (MPI_Comm_spawn): adds the ranks to the plan, with outputs and ids, and builds the
-// frames that start them. Owned by the launcher; all constructor arguments must outlive this object.
+// frames that start them. Owned by WireUp; all constructor arguments must outlive this object.
 #pragma once
 
 #include <optional>

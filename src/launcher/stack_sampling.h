@@ -1,5 +1,5 @@
 // Requests stack samples from agents, and gathers the answers to one request into a StackSnapshot. Several requests may
-// run at a time; each ends when all hosts have answered, or at its time limit. Owned by the launcher; loop, hosts and
+// run at a time; each ends when all hosts have answered, or at its time limit. Owned by StackWatch; loop, hosts and
 // plan must outlive this object.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Detects hangs (job/hangs.h) and prints stack reports: for a hang, before the job's end, at --stacks-on's signal, and
-// on request of `dlaunch stacks`. Owned by the launcher; all constructor arguments must outlive this object.
+// on request of `dlaunch stacks`. Owned by the Launcher; all constructor arguments must outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>

@@ -1,6 +1,6 @@
 // Serves `dlaunch stacks JOB` on an abstract Unix socket (sys/job_socket.h), closed to other users and without an entry
 // in the file system. A request is one line; the answer is text until the end of the stream. One client at a time; a
-// client that does not send or read is dropped after kPatience. Owned by the launcher.
+// client that does not send or read is dropped after kPatience. Owned by the Launcher.
 #pragma once
 
 #include <asio/io_context.hpp>

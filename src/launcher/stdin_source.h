@@ -1,6 +1,6 @@
 // Forwards the launcher's stdin to the ranks that receive stdin. Reads only as much as the ranks accept, and not from a
 // terminal while another process group is in the foreground. Never changes a flag of the descriptor, because the user's
-// shell shares the descriptor. Owned by the launcher; the loop must outlive this object.
+// shell shares the descriptor. Owned by the Launcher; the loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>

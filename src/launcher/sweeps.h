@@ -1,6 +1,6 @@
 // Cleans up hosts that were lost after ranks had started there: connects to each host again, and a new agent ends all
 // processes with the job's id. The number of parallel sweeps is the limit of parallel connections; each is bounded in
-// time. Owned by the launcher; hosts and loop must outlive this object.
+// time. Owned by the Launcher; hosts and loop must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -1,4 +1,5 @@
-// Waits of the launcher on its loop: for shared descriptors, for writers, and for points in time.
+// Passive helpers with which the launcher waits on its loop: Readiness (shared descriptors), WriteWaits (writers),
+// Deadline (points in time). Members of their users; the loop must outlive these objects.
 #pragma once
 
 #include <asio/io_context.hpp>

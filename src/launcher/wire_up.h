@@ -1,5 +1,5 @@
 // Serves all requests of MPI programs to the launcher: data exchange between ranks (pmi_coordinator.h,
-// pmix_coordinator.h), and more ranks (spawner.h, spare_hosts.h). Owned by the launcher; all constructor arguments must
+// pmix_coordinator.h), and more ranks (spawner.h, spare_hosts.h). Owned by the Launcher; all constructor arguments must
 // outlive this object.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The disk process: executes DiskCommands (create, write, close, …) one after the other, until the pipe of commands
-// ends. The launcher kills a process that hangs in a command (output/disk.h).
+// ends. Forked by Disk (output/disk.h); the launcher kills a process that hangs in a command.
 #pragma once
 
 #include "output/disk_protocol.h"

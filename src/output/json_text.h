@@ -1,4 +1,4 @@
-// Fast helpers for JSON Lines: strings and UTF-8 checks. Pure.
+// Writes and checks texts for JSON Lines, fast: strings and UTF-8. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The prefix of each output line: the template of --label, or the tag and timestamp of Open MPI. Pure, except for the
-// time zone.
+// Computes the prefix of each output line: the template of --label, or the tag and timestamp of Open MPI. Pure, except
+// for the time zone.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The last lines of a rank's output, for the failure summary. Tail keeps raw bytes; last_lines() splits them into
-// lines.
+// Keeps the last lines of a rank's output for the failure summary. Tail, owned by Output for each stream, keeps raw
+// bytes; last_lines() splits them into lines.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// LineChannel: merges the lines of several streams into one sink, each line with the prefix of its stream. A record is
-// a line, or text up to a carriage return. Rules:
+// LineChannel: merges the lines of several streams into one sink, each line with the prefix of its stream. Owned by a
+// Screen of Console or by a file of RankFiles. A record is a line, or text up to a carriage return. Rules:
 // - A complete record is written at once. A partial record is written after kPartialIdle without more bytes, at the end
 //   of its stream, or if it is too long.
 // - If the last line of the sink is partial and another stream writes, a '\n' goes first. The rest of the partial line

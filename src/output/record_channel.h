@@ -1,6 +1,7 @@
 // RecordChannel: base class of channels that write complete records (lines or JSON objects) to one sink. It queues
 // streams that must wait, and writes partial records of idle streams; the derived class defines the form of a record.
 // Memory per stream: at most kMaxHeld bytes of a partial record, and the bytes in flight when the stream had to wait.
+// Owned as every Channel (channel.h).
 #pragma once
 
 #include <deque>

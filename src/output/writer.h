@@ -1,5 +1,6 @@
 // Writer: the sink of a channel's bytes (console, disk process or FIFO). write() never waits: it queues bytes that the
-// sink does not accept. Its owner checks pending() before more writes.
+// sink does not accept. Its owner checks pending() before more writes. Owned by StandardStreams or RankFiles; must
+// outlive its channel.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,7 @@ struct AppEnvironment {
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
                                bool by_manager = false);
 
-/// Replaces or adds the entry NAME=VALUE. Keeps a name set by -x (in App::chosen).
+/// Replaces or adds the entry NAME=VALUE. Does nothing for a name in `chosen` (App::chosen: set by -x).
 void set_variable(std::vector<std::string>& environment, const std::vector<std::string>& chosen, std::string entry);
 
 /// Fills Rank::env of every rank; the rest of the plan must be complete. With a rank table, DEVICE_ID is the position

@@ -31,8 +31,8 @@ void set_own(Rank& rank, const App& app, int here) {
 }  // namespace
 
 /// With Horovod, serves no MPI unless requested: Horovod would use these variables to run on MPI, but --env-for
-/// configures Horovod without MPI. With the variables of one MPI library, serves only this library: a program with both
-/// sets could join the wrong one, or neither.
+/// configures Horovod without MPI. With --env-for mpich or openmpi, serves only this library: a program with the
+/// variables of both libraries could use the wrong ones, or none.
 Mpi chosen_mpi(const Request& request) {
   const auto asked_for = [&](Framework one) {
     return std::ranges::find(request.frameworks, one) != request.frameworks.end();

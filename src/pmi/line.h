@@ -39,7 +39,7 @@ class LineReader {
   void feed(std::string_view bytes) { buffer_ += bytes; }
   /// The next whole line without its newline; nullopt: more bytes are needed.
   Result<std::optional<std::string>> next();
-  /// Takes the unread bytes, for a reader of another format.
+  /// Removes and returns the unread bytes: the reader of another format (PMI-2 frames) continues with them.
   std::string take_rest() { return std::exchange(buffer_, {}); }
   bool empty() const { return buffer_.empty(); }
 

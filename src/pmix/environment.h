@@ -41,8 +41,8 @@ std::string job_space(std::string_view space, int world);
 /// The name of a host's server, which clients get with its address.
 std::string server_space(std::string_view job);
 
-/// The directory for shared memory files of a host's ranks. `space` is the name of the job's key-value space. The
-/// launcher removes the directory after a killed agent.
+/// The directory for shared memory files of a host's ranks. `space` is the name of the job's key-value space. If a
+/// host is lost, the launcher removes the directory if it is on the launcher's machine.
 std::string segments_directory(std::string_view space, std::uint32_t node);
 
 /// NAME=VALUE. `personal` adds all variables of Open MPI's own launcher.

@@ -10,7 +10,7 @@
 namespace dlaunch::ranktable {
 
 struct TableHost {
-  std::string name = {};  ///< the name to connect to: host_ip, else server_id; empty in version 2.0, without both keys
+  std::string name = {};  ///< the name to connect to: host_ip, else server_id; empty without these keys (version 2.0)
   std::string server_id = {};     ///< as written in the table
   std::vector<int> ranks = {};    ///< ascending
   std::vector<int> devices = {};  ///< physical ids, by index of `ranks`

@@ -15,7 +15,8 @@ struct AddressSources {
   std::chrono::milliseconds patience{10'000};
 };
 
-/// Runs hccn_tool for all devices at the same time. `by_device` omits devices without an address in both sources.
+/// Runs hccn_tool for all devices at the same time. `by_device` omits a device
+/// if neither hccn_tool nor hccn.conf has its address.
 DeviceAddresses read_device_addresses(const std::vector<long>& devices, const AddressSources& sources);
 
 }  // namespace dlaunch::ranktable

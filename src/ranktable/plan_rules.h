@@ -1,5 +1,5 @@
-// Checks if the devices of a plan's ranks can be in one rank table, so that dlaunch rejects the plan before a rank
-// starts and HCCL fails. Pure.
+// Checks if the devices of a plan's ranks can be in one rank table. Without the check, HCCL would fail after the ranks
+// have started. Pure.
 #pragma once
 
 #include <string>

@@ -19,8 +19,8 @@ namespace {
 /// Machine type:
 /// - If the machine type is not $w, the script still requests the agent, and the launcher refuses with the reason.
 /// - The type is checked before the cache, because a shared home may contain an agent for another machine type.
-/// - /proc/sys/kernel/arch (Linux 6.1) saves a process. If it differs from $w, `uname -m` decides, because an emulator
-///   changes only uname.
+/// - Reading /proc/sys/kernel/arch (since Linux 6.1) avoids a process for `uname`. If it differs from $w, `uname -m`
+///   decides, because an emulator changes only uname.
 ///
 /// Trust: only this user and root can write or replace the executed file.
 /// - The file and each directory above, up to the home, belong to this user or root. Other users cannot write to these

@@ -34,7 +34,7 @@ struct Pause {
 /// No more ranks follow in this round: end the leftovers of the job, and confirm with Clean.
 struct Finish {
   static constexpr std::uint8_t kType = 8;
-  bool stay = false;  ///< another round may follow, as after Hello
+  bool stay = false;  ///< another round may follow: the agent returns to its state after Hello
   void fields(auto& a) { a(stay); }
   bool operator==(const Finish&) const = default;
 };

@@ -1,5 +1,5 @@
-// The record of the job under dlaunch chaos: read after each write of the launcher, which is after the start of each
-// round and at the end. Owned by ChaosJob.
+// The record of a job under dlaunch chaos. The launcher writes it when all ranks of a round have started and at the end
+// of the job; it is read after each write. Owned by ChaosJob.
 #pragma once
 
 #include <optional>

@@ -45,8 +45,8 @@ constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .help = "`--ssh-port PORT`",
       .stands_for = "ssh-port={}"}},
     {{.names = "venv-script", .takes = Arity::value, .value_name = "FILE",
-      .help = "activate the environment before dlaunch, because PATH is sent, or start a script with "
-          "--no_python"}, Support::refused},
+      .help = "activate the environment before you start dlaunch (it sends PATH to the hosts), or start "
+          "a script with --no_python"}, Support::refused},
     {{.names = "save-pid",
       .help = "use dlaunch --as deepspeed --report-pid FILE …"}, Support::refused},
     {{.names = "enable-each-rank-log", .takes = Arity::value, .value_name = "DIR",

@@ -58,8 +58,8 @@ constexpr LauncherOption kSrunOptions[] = {
     of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
-    of("output o", "PATTERN", "`--stdout-file`, also for stderr without `-e`; %t is {rank}, %N is {host}; a number: "
-        "`--ranks N`; none: /dev/null", Support::translated, "SLURM_STDOUTMODE"),
+    of("output o", "PATTERN", "`--stdout-file`; without `-e`, stderr goes to the same file; %t is {rank}, %N is "
+        "{host}; a number: `--ranks N`; none: /dev/null", Support::translated, "SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated, "SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a number: `--stdin`; a file: each rank opens the "
         "file", Support::translated, "SLURM_STDINMODE"),

@@ -9,7 +9,7 @@ namespace dlaunch::cli {
 const LauncherSpec& torchrun_launcher();
 const LauncherSpec& torch_launch_launcher();
 
-/// LauncherSpec::make of the two launchers.
+/// LauncherSpec::make of torchrun and of torch.distributed.launch.
 Result<void> make_torchrun_job(LauncherJob& job);
 Result<void> make_torch_launch_job(LauncherJob& job);
 

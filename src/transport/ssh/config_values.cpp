@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLongest = 1'000'000;
 
-/// The keywords of OpenSSH 9.2, sorted, including the portable release and Debian.
+/// The sorted keywords of OpenSSH 9.2, with those that only the portable release or Debian's package has.
 constexpr std::string_view kKeywords[] = {
     "addkeystoagent",
     "addressfamily",

@@ -15,7 +15,8 @@ std::string jump_command(const HostConfig& config, plan::HostKey host_key);
 /// The last two lines of a command's output: the first line names the place, the last line the error.
 std::string last_lines(std::string_view output);
 
-/// `end`: the end of a session without a handshake. `output`: the whole stderr of the command.
+/// Returns the reason why a session ended before its handshake: the last lines of the
+/// command's stderr (`output`), or `end` if it printed nothing.
 Disconnect blame_command(Disconnect end, std::string_view output);
 
 }  // namespace dlaunch::transport::ssh

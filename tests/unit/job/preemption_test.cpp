@@ -237,7 +237,7 @@ TEST_F(PreemptedJob, FailureStaysTheCauseAfterTheDeadline) {
 
 TEST_F(PreemptedJob, SignalToAnAgentPreemptsTheJob) {
   start();
-  EXPECT_THAT(job.handle(HostTermination{SIGTERM, 10'000'000'000, "node2 was told to end"}, at(10)),
+  EXPECT_THAT(job.handle(HostTermination{SIGTERM, 10'000'000'000, "node2 received a termination signal"}, at(10)),
               Contains(Action(CheckpointRanks{SIGUSR2, at(35)})));
   EXPECT_THAT(signal(SIGTERM, 11), IsEmpty()) << "the same notice";
   EXPECT_EQ(job.deadline(), at(35));

@@ -238,7 +238,7 @@ TEST_F(RestartedOnTwoHosts, HostLostAfterItConfirmsIsLostForTheNextRound) {
 TEST_F(RestartedJob, SignalToAHostEndsTheJob) {
   job.allow_restart();
   fail_and_end();
-  job.handle(HostTermination{SIGTERM, 5, "host0 was told to end"}, at(1));
+  job.handle(HostTermination{SIGTERM, 5, "host0 received a termination signal"}, at(1));
   job.handle(HostClean{0, {}}, at(1));
   EXPECT_FALSE(job.outcome().may_restart);
 }
