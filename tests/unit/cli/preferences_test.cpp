@@ -65,6 +65,14 @@ TEST(Preferences, AcceptsUnquotedWordsAndNumbers) {
   EXPECT_FALSE(options.policy.abort_on_failure);
 }
 
+TEST(Preferences, AcceptsTimesWithoutQuotes) {
+  const Options options =
+      with_config("timeout = 00:05:00  # five minutes\ngrace = 1:00:00\nhang-after = 100:00:00").options({"p"});
+  EXPECT_EQ(options.policy.timeout, std::chrono::minutes(5));
+  EXPECT_EQ(options.policy.grace, std::chrono::hours(1));
+  EXPECT_EQ(options.policy.hang_after, std::chrono::hours(100));
+}
+
 struct BadConfig {
   std::string text;
   std::string where;
