@@ -157,7 +157,15 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
   const TypedOption typed = next_option(words, rules_.find);
   if (typed.spelled == "--" && !typed.value) return false;
   if (!typed.found.spec) {  // reported after CLI11 has read the words before it: --help may be among them
-    refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
+    TypedOption number{.spelled = typed.spelled};
+    if (typed.value && split_number(number, rules_.find)) {  // "-n2=3"
+      refused_ = {.where = std::string(typed.spelled),
+                  .what = "unexpected value",
+                  .why = "",
+                  .hint = "write " + std::string(number.spelled) + ' ' + std::string(*number.value)};
+    } else {
+      refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
+    }
     return false;
   }
   declare_once(typed.found);

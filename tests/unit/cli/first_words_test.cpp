@@ -23,6 +23,7 @@ TEST(FirstWords, AcceptsNumbersAttachedToShortNames) {
 
 TEST(FirstWords, RejectsOtherAttachedText) {
   EXPECT_THAT(CommandLineFixture{}.error({"-n0", "p"}), HasSubstr("-n: invalid number \"0\": expected 1 to 1048576"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-n2=3", "p"}), testing::StartsWith("dlaunch: -n2: unexpected value\n"));
   EXPECT_THAT(CommandLineFixture{}.error({"-nx", "p"}), HasSubstr("unknown option \"-nx\""));
   EXPECT_THAT(CommandLineFixture{}.error({"-H2", "p"}), HasSubstr("unknown option \"-H2\""));
   EXPECT_THAT(CommandLineFixture{}.error({"--np4", "p"}), HasSubstr("write --np 4"));
