@@ -272,8 +272,10 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   auto options = TRY(job_options(line, resolved.options, context));
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
+  const std::string_view next = apps.front().argv.size() > 1 ? std::string_view(apps.front().argv[1]) : "";
   });
   if (foreign) options.same_line.named = foreign->nodes;
+  if (next == "--help" || next == "-h" || next == "--version" || (name == "accelerate" && next != "launch")) return;
   if (line.grammar != Grammar::dlaunch) {
     const std::string_view as = foreign ? "" : line.grammar == Grammar::hydra ? "hydra" : "ompi";
     options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments, as)};

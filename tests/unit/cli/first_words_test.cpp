@@ -110,13 +110,15 @@ TEST(FirstWords, AcceptNamesOfMpiLibraries) {
 
 TEST(FirstWords, NoteALauncherAsTheOnlyProgram) {
   const auto notes_of = [](const Words& words) { return CommandLineFixture{}.options(words).notes; };
-  for (const std::string name :
-       {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun", "accelerate"}) {
+  for (const std::string name : {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun"}) {
     EXPECT_THAT(notes_of({"/usr/bin/" + name, "-np", "2", "prog"}),
                 testing::ElementsAre(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …"));
   }
-  for (const Words& words : {Words{"prog", "mpirun"}, Words{"mpirun.sh"}, Words{"mpirun", ":", "prog"},
-                             Words{"--as", "mpirun", "mpirun"}, Words{"--as", "torchrun", "--no-python", "mpirun"}}) {
+  EXPECT_THAT(notes_of({"accelerate", "launch", "x.py"}), testing::Contains(HasSubstr("use dlaunch --as accelerate")));
+  for (const Words& words :
+       {Words{"accelerate", "env"}, Words{"accelerate"}, Words{"mpirun", "--help"}, Words{"torchrun", "-h"},
+        Words{"srun", "--version"}, Words{"prog", "mpirun"}, Words{"mpirun.sh"}, Words{"mpirun", ":", "prog"},
+        Words{"--as", "mpirun", "mpirun"}, Words{"--as", "torchrun", "--no-python", "mpirun"}}) {
     EXPECT_THAT(notes_of(words), testing::Not(testing::Contains(HasSubstr("starts its own ranks"))));
   }
 }
