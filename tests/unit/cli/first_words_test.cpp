@@ -91,6 +91,15 @@ TEST(FirstWords, SuggestsFieldsForVariablesAndPercentSigns) {
   EXPECT_EQ(CommandLineFixture{}.options({"--label", "[100%]{rank}", "p"}).output.label, "[100%]{rank}");
 }
 
+TEST(FirstWords, AcceptsEscapesOfOtherLaunchers) {
+  EXPECT_EQ(CommandLineFixture{}.options({"--as", "hydra", "-prepend-pattern", "%%r ", "p"}).output.label, "%r ");
+  EXPECT_EQ(CommandLineFixture{}.options({"-prepend-pattern", "%%r ", "p"}).output.label, "%r ");
+  for (const char* name : {"o-%%h", "o-$HOSTNAME"})
+    EXPECT_TRUE(CommandLineFixture{}.options({"--as", "srun", "-n1", "-o", name, "p"}).output.files) << name;
+  const Options options = CommandLineFixture{}.options({"--as", "mpirun", "--output-filename", "/x/of$HOSTNAME", "p"});
+  EXPECT_TRUE(options.output.files && options.output.files->target == "/x/of$HOSTNAME");
+}
+
 TEST(FirstWords, NamesAFileThatIsNotAHostFile) {
   CommandLineFixture fixture;
   fixture.files["/etc/passwd"] = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";

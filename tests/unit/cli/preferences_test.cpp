@@ -103,8 +103,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"grace = 1\ngrace = 2", "2: ", "duplicate key \"grace\""},
         BadConfig{"\n\ngrace = soon", "3: grace", "invalid duration \"soon\""},
         BadConfig{"= 1", "1: ", "missing key before ="}, BadConfig{"grace = 1 2", "1: ", "at column 11"},
-        BadConfig{"grace = [1]", "1: ", "invalid value: expected"}, BadConfig{"pty.x = 1", "1: ", "tables"},
-        BadConfig{"color = never\ngrac = 1", "2: ", "use grace"}, BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
+        BadConfig{"label = \"[%r]\"", "1: ", "use {rank}"}, BadConfig{"grace = [1]", "1: ", "invalid value: expected"},
+        BadConfig{"pty.x = 1", "1: ", "tables"}, BadConfig{"color = never\ngrac = 1", "2: ", "use grace"},
+        BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
 
 TEST(Preferences, FindsTheFileByXdgHomeOptionOrVariable) {
   CommandLineFixture fixture;
