@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/start_texts.h"
 #include "base/subcommands.h"
 #include "base/text.h"
+#include "report/rank_groups.h"
 #include "report/summary.h"
 
 namespace dlaunch::report {
@@ -64,7 +66,7 @@ std::string not_found_hint(const NotStarted& status, std::string_view program, s
     if (std::string hint = subcommand_hint(program); !hint.empty()) return hint;
     const std::string dotted = shell_quote("./" + std::string(program));
     if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
-    if (status.what.find("working directory") != std::string::npos) {
+    if (status.what.ends_with(std::string(kInWorkingDirectory).append(program))) {
       return "run " + dotted + ": the program is in the working directory, which is not in PATH";
     }
     return "check the name and PATH; a program in the working directory is " + dotted;
@@ -85,13 +87,13 @@ std::string not_executable_hint(std::string_view program) {
 }  // namespace
 
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
-  if (status.what.find("interpreter") != std::string::npos) {
+  if (is_missing_interpreter(status)) {
     return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
   }
-  if (!status.what.starts_with("cannot find ") && status.what.find("working directory") != std::string::npos) {
+  if (status.what.starts_with(kCannotEnterWorkingDirectory)) {
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";
   }
-  if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
+  if (status.what.starts_with(kCannotEnter)) return "check the permissions of the directory on the rank's host";
   if (status.what.starts_with("cannot open its std") && status.error != EMFILE && status.error != ENFILE) {
     return output_hint(status.error);
   }
