@@ -188,7 +188,9 @@ TEST(FailureSummary, ReportsAProgramMissingOnSomeHosts) {
   job.fail_first(2, Exited{0});
   for (const int i : {2, 3}) job.never_started(i, NotStarted{ENOENT, "cannot find ./train in PATH"});
   EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node2 (ranks 2-3)\n"));
-  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped 2 other ranks\n"));
+  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped the 2 other ranks\n"));
+  job.never_started(1, NotStarted{ENOENT, "cannot find ./train in PATH"});
+  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped the other rank\n"));
 }
 
 TEST(FailureSummary, ReportsAProgramThatCannotRun) {
