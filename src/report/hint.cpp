@@ -23,9 +23,10 @@ std::string interpreter_hint(std::string_view program) {
   return known == kInterpreters.end() ? "" : "run " + std::string(known->second) + ' ' + shell_quote(program);
 }
 
-/// The hint for a program name that is a shell command: 'echo a | tr a b'.
+/// The hint for a program name that is a shell command: 'echo a | tr a b'. A '/' in the first word means a path.
 std::string shell_hint(std::string_view program) {
   if (program.find_first_of(" \t\n|&;<>()$`*?") == std::string_view::npos) return {};
+  if (program.substr(0, program.find_first_of(" \t\n")).find('/') != std::string_view::npos) return {};
   return "run the command in a shell: sh -c " + shell_quote(program);
 }
 

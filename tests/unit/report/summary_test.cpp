@@ -256,6 +256,10 @@ TEST(NotStartedHint, CoversUsualReasons) {
   EXPECT_EQ(not_started_hint({ENOENT, "cannot find train.py in PATH"}, "train.py", "/", true), "run python3 train.py");
   EXPECT_EQ(not_started_hint({ENOENT, "cannot find echo a | tr a b in PATH"}, "echo a | tr a b", "/", true),
             "run the command in a shell: sh -c 'echo a | tr a b'");
+  EXPECT_EQ(not_started_hint({ENOENT, "cannot execute /opt/my app(1)"}, "/opt/my app(1)", "/", true),
+            "check the path on the rank's host");
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot execute cat a/b (from /)"}, "cat a/b", "/", true),
+              HasSubstr("sh -c 'cat a/b'"));
   EXPECT_THAT(not_started_hint({EACCES, "cannot enter /root"}, "/root/x", "/", true), HasSubstr("permissions"));
 }
 
