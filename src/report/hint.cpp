@@ -59,12 +59,13 @@ std::string output_hint(int error) {
   return "check the directory of the output file on the rank's host";
 }
 
-std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
+std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
+                           bool subcommands) {
   if (std::string hint = dash_hint(program); !hint.empty()) return hint;
   if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
     if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
-    if (std::string hint = subcommand_hint(program); !hint.empty()) return hint;
+    if (std::string hint = subcommands ? subcommand_hint(program) : ""; !hint.empty()) return hint;
     const std::string dotted = shell_quote("./" + std::string(program));
     if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
     if (status.what.ends_with(std::string(kInWorkingDirectory).append(program))) {
@@ -87,7 +88,8 @@ std::string not_executable_hint(std::string_view program) {
 
 }  // namespace
 
-std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
+std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
+                             bool subcommands) {
   if (is_missing_interpreter(status)) {
     return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
   }
@@ -101,7 +103,7 @@ std::string not_started_hint(const NotStarted& status, std::string_view program,
   switch (status.error) {
     case ENOENT:
     case ENOTDIR:
-      return not_found_hint(status, program, wdir, has_path);
+      return not_found_hint(status, program, wdir, has_path, subcommands);
     case EACCES:
       return not_executable_hint(program);
     case ENOEXEC:

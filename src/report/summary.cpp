@@ -113,15 +113,15 @@ bool has_path(const plan::App& app, const plan::Rank& rank) {
   return variable(app.env, "PATH") || variable(rank.env, "PATH");
 }
 
-std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitStatus& status) {
-  const plan::App& app = plan.apps.at(static_cast<size_t>(rank.app));
+std::string hint_for(const Summary& s, const plan::Rank& rank, const ExitStatus& status) {
+  const plan::App& app = s.plan.apps.at(static_cast<size_t>(rank.app));
   if (const auto* not_started = std::get_if<NotStarted>(&status.value())) {
     const std::string program = app.argv.empty() ? "" : app.argv[0];
     if (!rank.dir.empty() && not_started->error == ENOENT && program.find('/') != std::string::npos &&
         program.front() != '/') {
       return "use --stage to copy the program into the rank's directory: a relative path starts there";
     }
-    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank));
+    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank), s.subcommand_hints);
   }
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};
@@ -146,7 +146,7 @@ void add_rank_failure(const Summary& s, int rank, const std::set<int>& alike, Li
   const auto* not_started = std::get_if<NotStarted>(&status.value());
   const std::string together = not_started ? not_started_text(s.plan, alike, *not_started) : "";
   lines.add(together.empty() ? rank_failure_text(s, rank) : together);
-  const std::string hint = hint_for(s.plan, s.plan.ranks.at(static_cast<size_t>(rank)), status);
+  const std::string hint = hint_for(s, s.plan.ranks.at(static_cast<size_t>(rank)), status);
   if (!hint.empty()) lines.add("  " + hint);
   if (!not_started) add_last_lines(s, "rank " + s.plan.worlds.name(rank), lines);
 }

@@ -117,6 +117,16 @@ TEST(FirstWords, AcceptNamesOfMpiLibraries) {
   for (const std::string& name : grammar_names()) EXPECT_THAT(error, HasSubstr(name));
 }
 
+TEST(FirstWords, HintAtSubcommandsOnlyInTheOwnGrammarWithoutDashes) {
+  EXPECT_TRUE(CommandLineFixture{}.options({"-n", "2", "hosts"}).subcommand_hints);
+  EXPECT_TRUE(CommandLineFixture{}.options({"prog", "--", "x"}).subcommand_hints);
+  for (const Words& words :
+       {Words{"--", "hosts"}, Words{"-n", "2", "--", "hosts"}, Words{"-n", "1", "p", ":", "--", "hosts"},
+        Words{"--as", "mpirun", "hosts"}, Words{"--as", "torchrun", "--no-python", "hosts"}}) {
+    EXPECT_FALSE(CommandLineFixture{}.options(words).subcommand_hints) << testing::PrintToString(words);
+  }
+}
+
 TEST(FirstWords, NoteALauncherAsTheOnlyProgram) {
   const auto notes_of = [](const Words& words) { return CommandLineFixture{}.options(words).notes; };
   for (const std::string name : {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun"}) {

@@ -241,6 +241,19 @@ TEST(NotStartedHint, IgnoresTheSameWordsInNames) {
   EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node1\n"));
 }
 
+TEST(NotStartedHint, NamesASubcommandOnlyOnRequest) {
+  const NotStarted status{ENOENT, "cannot find hosts in PATH"};
+  EXPECT_EQ(not_started_hint(status, "hosts", "/", true, true), "put the subcommand first: dlaunch hosts");
+  EXPECT_THAT(not_started_hint(status, "hosts", "/", true, false), StartsWith("check the name and PATH; "));
+  Fixture job(1);
+  job.plan.apps[0].argv[0] = "chek";
+  job.fail_first(0, NotStarted{ENOENT, "cannot find chek in PATH"});
+  Summary summary{job.plan, job.outcome, {}, {}};
+  EXPECT_THAT(failure_summary(summary), Not(HasSubstr("subcommand")));
+  summary.subcommand_hints = true;
+  EXPECT_THAT(failure_summary(summary), HasSubstr("use dlaunch check for the subcommand"));
+}
+
 TEST(NotStartedHint, CoversUsualReasons) {
   for (const int error : {EACCES, ENOEXEC, E2BIG, EMFILE, EAGAIN, ENOMEM}) {
     EXPECT_NE(not_started_hint({error, "cannot execute x"}, "x", "/", true), "") << error;
