@@ -56,31 +56,6 @@ Result<void> refuse_job_options(const Group& group) {
   return {};
 }
 
-/// Rejects "%r" and "$RANK_ID" in a template.
-Result<void> check_template(const ParsedOption& given) {
-  constexpr std::string_view kTemplates[] = {"label", "output-filename", "stdout-file", "stderr-file", "rank-dir"};
-  if (std::ranges::find(kTemplates, given.spec->name()) == std::end(kTemplates)) return {};
-  auto checked = check_template_fields(given.value);
-  if (!checked && checked.error().where.empty()) checked.error().where = given.spelled;
-  return checked;
-}
-
-/// Checks the templates of a line in dlaunch's grammar before the translation of options from other launchers: a
-/// translated value may contain "%r" as plain text.
-Result<void> check_typed_templates(const Group& group) {
-  for (const ParsedOption& given : group.options) {
-    TRY(check_template(given));
-  }
-  return {};
-}
-
-Result<void> check_preferred_templates(const ResolvedOptions& resolved) {
-  for (const std::optional<ParsedOption>& row : resolved.rows()) {
-    if (row && (row->source == Source::config_file || row->source == Source::variable)) TRY(check_template(*row));
-  }
-  return {};
-}
-
 /// Converts groups to programs.
 class Programs {
  public:
@@ -268,14 +243,13 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
 
 /// Adds a note if the only program of the job is a launcher.
 void note_launcher(const std::vector<AppRequest>& apps, std::vector<std::string>& notes) {
-  constexpr std::string_view kLaunchers[] = {"mpirun", "mpiexec",   "torchrun",   "srun",
-                                             "msrun",  "deepspeed", "horovodrun", "accelerate"};
+  constexpr std::string_view kNames[] = {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun"};
   if (apps.size() != 1 || apps.front().argv.empty()) return;
   const std::string_view program = apps.front().argv.front();
   const std::string_view next = apps.front().argv.size() > 1 ? std::string_view(apps.front().argv[1]) : "";
   const std::string name(program.substr(program.rfind('/') + 1));
-  if (std::ranges::find(kLaunchers, name) == std::end(kLaunchers)) return;
-  if (next == "--help" || next == "-h" || next == "--version" || (name == "accelerate" && next != "launch")) return;
+  if (name == "accelerate" ? next != "launch" : std::ranges::find(kNames, name) == std::end(kNames)) return;
+  if (next == "--help" || next == "-h" || next == "--version") return;
   notes.push_back(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …");
 }
 
@@ -294,10 +268,9 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   const LauncherSpec* foreign = launcher_of(line.grammar);
   auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
   if (arguments.show) return ShowText{text_of(*arguments.show, foreign, line.verb)};
-  if (line.grammar == Grammar::dlaunch) TRY(check_typed_templates(arguments.groups.front()));
+  if (line.grammar == Grammar::dlaunch) TRY(check_typed_templates(arguments.groups.front().options));
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
-  if (line.grammar == Grammar::dlaunch) TRY(check_preferred_templates(resolved.options));
   auto options = TRY(job_options(line, resolved.options, context));
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
