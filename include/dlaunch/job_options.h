@@ -49,7 +49,8 @@ struct JobOptions {
   /// --stacks-on: the signal after which the stacks of all ranks are printed; the job continues. 0: no signal.
   int stacks_on = 0;
   plan::StdinTarget stdin_target{plan::StdinTarget::Kind::none};  ///< the ranks whose stdin is descriptor 0
-  std::string report_file = {};  ///< --report: path of the record (record.h); absolute; empty: no record
+  bool subcommand_hints = false;  ///< the hint for a missing program may be a subcommand of dlaunch
+  std::string report_file = {};   ///< --report: path of the record (record.h); absolute; empty: no record
 
   /// --error-file, a template: the file in which a rank of this machine may write the reason of its failure, per round.
   std::string error_file = {};

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/environment.h"
+#include "base/start_texts.h"
 #include "base/text.h"
 #include "sys/files.h"
 
@@ -36,7 +37,7 @@ std::string closed_directory(const std::string& path) {
 std::string cannot_execute(const std::string& name, const std::string& wdir, int error) {
   const std::string shown = name.starts_with("./") ? name.substr(2) : name;
   const std::string closed = error == EACCES ? closed_directory(absolute(shown, wdir)) : "";
-  return closed.empty() ? "cannot execute " + name : "cannot enter " + closed;
+  return closed.empty() ? std::string(kCannotExecute) + name : std::string(kCannotEnter) + closed;
 }
 
 }  // namespace
@@ -51,10 +52,10 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     const int error = check(absolute(name, wdir));
     if (error == 0) return name;
     std::string what = cannot_execute(name, wdir, error);
-    if (!name.starts_with('/') && what.starts_with("cannot execute")) what += " (from " + wdir + ")";
+    if (!name.starts_with('/') && what.starts_with(kCannotExecute)) what += " (from " + wdir + ")";
     return tl::unexpected(Refusal{error, std::move(what)});
   }
-  Refusal failure{ENOENT, "cannot find " + name + " in PATH"};
+  Refusal failure{ENOENT, std::string(kCannotFind) + name + " in PATH"};
   for (const std::string& directory : split(search_path(env), ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));
@@ -62,19 +63,18 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     if (error != ENOENT && error != ENOTDIR) failure = {error, cannot_execute(candidate, wdir, error)};
   }
   if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
-    failure.what += "; the working directory contains it: ./" + name;
+    failure.what.append(kInWorkingDirectory).append(name);
   }
   return tl::unexpected(failure);
 }
 
 std::string missing_interpreter(const std::string& path, const std::string& wdir) {
+  const std::string text = std::string(kCannotExecute).append(path).append(kMissingInterpreter);
   const std::string start = sys::read_file(absolute(path, wdir), kInterpreterLine).value_or("");
-  if (!start.starts_with("#!")) {
-    return "cannot execute " + path + ": missing interpreter (the loader of shared libraries)";
-  }
+  if (!start.starts_with("#!")) return text + "(the loader of shared libraries)";
   std::string_view name = std::string_view(start).substr(2, start.find('\n') - 2);
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
-  return "cannot execute " + path + ": missing interpreter " + std::string(name.substr(0, name.find_first_of(" \t")));
+  return text + std::string(name.substr(0, name.find_first_of(" \t")));
 }
 
 }  // namespace dlaunch::agent

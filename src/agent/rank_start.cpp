@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/start_texts.h"
 #include "plan/mpi.h"
 
 namespace dlaunch::agent {
@@ -32,10 +33,10 @@ std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
     case SpawnStep::affinity:
       return "cannot bind it to its CPUs";
     case SpawnStep::directory:
-      return "cannot enter the working directory " + program.directory;
+      return std::string(kCannotEnterWorkingDirectory) + program.directory;
     case SpawnStep::exec:
       return failure.error == ENOENT ? missing_interpreter(program.path, program.directory)
-                                     : "cannot execute " + program.path;
+                                     : std::string(kCannotExecute) + program.path;
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #include "base/duration.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -23,7 +24,8 @@ std::optional<std::chrono::milliseconds> milliseconds_of(double seconds) {
   if (!(seconds >= 0 && seconds <= static_cast<double>(kMaxDuration.count()))) return std::nullopt;
   // Adding 0.001 s thirty times may exceed 0.03 s by a rounding error, which must not add a millisecond.
   constexpr double kRoundingError = 1e-6;
-  return std::chrono::milliseconds(std::llround(std::ceil(seconds * 1000 - kRoundingError)));
+  const long long rounded = std::llround(std::ceil(seconds * 1000 - kRoundingError));
+  return std::chrono::milliseconds(seconds > 0 ? std::max(rounded, 1LL) : 0);  // 0 means never
 }
 
 /// "1", "1.5", ".5"

@@ -160,6 +160,7 @@ Result<CommandLine> read_command_line(string_view program_name, std::vector<std:
     line.verb = subcommand->verb;
     line.words.erase(line.words.begin());
   }
+  if (line.verb == Verb::help) return line;
   const bool either = is_of_both(first.name.empty() ? program_name : string_view(first.name));
   line.grammar = TRY(grammar_among(line.words, line.grammar, either));
   return line;

@@ -16,7 +16,7 @@
 namespace dlaunch::cli {
 namespace {
 
-constexpr std::string_view kBare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
+constexpr std::string_view kBare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.:";
 constexpr const char* kInvalidValue = "invalid value: expected a number, true, false or a string in quotes";
 constexpr const char* kDuplicate = "duplicate key \"";
 
@@ -47,7 +47,7 @@ std::string_view bare_value(std::string_view line) {
   return rest.empty() || rest.front() == '#' ? word : std::string_view();
 }
 
-/// Adds quotes to values such as never and 010, which TOML rejects without quotes.
+/// Adds quotes to values such as never, 010 and 100:00:00, which TOML rejects without quotes.
 toml::parse_result parse_lenient(std::string& text) {
   toml::parse_result parsed = toml::parse(text);
   for (size_t quoted = 0; !parsed && quoted < option_table().size(); ++quoted) {
@@ -102,10 +102,10 @@ Result<const OptionSpec*> preference(std::string_view name) {
   return fail({.where = "", .what = "unknown key \"" + std::string(name) + '"', .why = "", .hint = hint});
 }
 
-/// Returns the text of a value. A number keeps the digits of the file.
+/// Returns the text of a value. A number and a time (00:05:00) keep the digits of the file.
 Result<std::string> text_of(const toml::node& node, std::string_view line) {
   if (const auto text = node.value_exact<std::string>()) return *text;
-  if (node.is_number() || node.is_boolean()) return std::string(bare_value(line));
+  if (node.is_number() || node.is_boolean() || node.is_time()) return std::string(bare_value(line));
   return fail(malformed(node.is_table() ? "not supported: tables" : kInvalidValue));
 }
 

@@ -25,7 +25,6 @@ bool take_mark(string_view& value, string_view mark) {
 }  // namespace
 
 Result<void> set_files(Options& o, string_view value, Context here) {
-  TRY(check_template_fields(value));
   auto files = TRY(file_settings(value, here.cwd));
   o.output.files = std::move(files);
   return passed(output::check_file_template(o.output.files->target));
@@ -47,7 +46,6 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
     local = TRY(rank_list(value.substr(at + kLocal.size())));
     value = value.substr(0, at);
   }
-  TRY(check_template_fields(value));
   TRY(put(target, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(target));
 }

@@ -210,8 +210,9 @@ size_t own_options_before(std::span<const std::string> words, const LauncherSpec
   std::span<const std::string> rest = words;
   while (!rest.empty() && rest.front().starts_with("--")) {
     std::span<const std::string> next = rest;
-    const TypedOption typed = next_option(next, find_option);
-    if (!typed.found.spec || !launcher_options_meant(launcher, typed.name()).empty()) break;
+    const TypedOption typed = next_option(next, find_typed_option);
+    const bool own = typed.found.spec && find_option(typed.found.name).spec;  // also with underscores
+    if (!own || !launcher_options_meant(launcher, typed.name()).empty()) break;
     rest = next;
   }
   return words.size() - rest.size();

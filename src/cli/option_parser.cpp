@@ -103,12 +103,14 @@ Result<Group> OptionParser::parse(std::span<const std::string>& words) {
   typed_.clear();
   options_.clear();
   refused_.reset();
+  dashes_ = false;
   try {
     std::vector<std::string> line = next_line(words);
     std::ranges::reverse(line);
     app_->parse(std::move(line));
     if (refused_) return fail(*std::move(refused_));
     group.program = app_->remaining();
+    group.after_dashes = dashes_;
     if (!group.program.empty()) group.program.erase(group.program.begin());  // the "--"
   } catch (const Refused& refused) {
     return fail(refused.error);
@@ -155,9 +157,18 @@ std::vector<std::string> OptionParser::next_line(std::span<const std::string>& w
 /// CLI11: CLI11 drops an empty value and "{}".
 bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std::string>& line) {
   const TypedOption typed = next_option(words, rules_.find);
-  if (typed.spelled == "--" && !typed.value) return false;
+  dashes_ = typed.spelled == "--" && !typed.value;
+  if (dashes_) return false;
   if (!typed.found.spec) {  // reported after CLI11 has read the words before it: --help may be among them
-    refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
+    TypedOption number{.spelled = typed.spelled};
+    if (typed.value && split_number(number, rules_.find)) {  // "-n2=3"
+      refused_ = {.where = std::string(typed.spelled),
+                  .what = "unexpected value",
+                  .why = "",
+                  .hint = "write " + std::string(number.spelled) + ' ' + std::string(*number.value)};
+    } else {
+      refused_ = rules_.unknown(std::string(typed.spelled), typed.name());
+    }
     return false;
   }
   declare_once(typed.found);

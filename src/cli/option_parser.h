@@ -50,6 +50,7 @@ struct ParserRules {
 struct Group {
   std::vector<ParsedOption> options;
   std::vector<std::string> program = {};  ///< argv, or all words except options and values; may be empty
+  bool after_dashes = false;              ///< "--" ended the options
   std::string where = {};                 ///< "file:3" in an --app file, else empty
   const OptionSpec* show = nullptr;       ///< --help or a similar option: the words after it were not read
 };
@@ -82,6 +83,7 @@ class OptionParser {
   ParserRules rules_;
   std::unique_ptr<CLI::App> app_;
   std::deque<TypedOption> typed_;  ///< options that CLI11 has not returned yet
+  bool dashes_ = false;            ///< "--" ended the options
   std::optional<Error> refused_;   ///< an error after the words for CLI11
   std::vector<ParsedOption> options_;
 };

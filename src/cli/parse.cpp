@@ -243,12 +243,13 @@ Result<void> check_programs(Verb verb, const std::vector<AppRequest>& apps) {
 
 /// Adds a note if the only program of the job is a launcher.
 void note_launcher(const std::vector<AppRequest>& apps, std::vector<std::string>& notes) {
-  constexpr std::string_view kLaunchers[] = {"mpirun", "mpiexec",   "torchrun",   "srun",
-                                             "msrun",  "deepspeed", "horovodrun", "accelerate"};
+  constexpr std::string_view kNames[] = {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun"};
   if (apps.size() != 1 || apps.front().argv.empty()) return;
   const std::string_view program = apps.front().argv.front();
+  const std::string_view next = apps.front().argv.size() > 1 ? std::string_view(apps.front().argv[1]) : "";
   const std::string name(program.substr(program.rfind('/') + 1));
-  if (std::ranges::find(kLaunchers, name) == std::end(kLaunchers)) return;
+  if (name == "accelerate" ? next != "launch" : std::ranges::find(kNames, name) == std::end(kNames)) return;
+  if (next == "--help" || next == "-h" || next == "--version") return;
   notes.push_back(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …");
 }
 
@@ -267,6 +268,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   const LauncherSpec* foreign = launcher_of(line.grammar);
   auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
   if (arguments.show) return ShowText{text_of(*arguments.show, foreign, line.verb)};
+  if (line.grammar == Grammar::dlaunch) TRY(check_typed_templates(arguments.groups.front().options));
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
   auto options = TRY(job_options(line, resolved.options, context));
@@ -274,6 +276,8 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
   });
   if (foreign) options.same_line.named = foreign->nodes;
+  options.subcommand_hints = line.grammar == Grammar::dlaunch && !resolved.options.find("app") &&
+                             std::ranges::none_of(arguments.groups, &Group::after_dashes);
   if (line.grammar != Grammar::dlaunch) {
     const std::string_view as = foreign ? "" : line.grammar == Grammar::hydra ? "hydra" : "ompi";
     options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments, as)};

@@ -38,7 +38,11 @@ Result<void> settle_contradictions(ResolvedOptions& effective);
 /// :OVERSUBSCRIBE of --map-by equals --oversubscribe: the stronger source wins; within one source, --map-by wins.
 void settle_oversubscribe(const ResolvedOptions& effective, Options& options);
 
-/// Rejects options on the command line without an effect.
+/// Rejects options on the command line without an effect, and invalid templates of the preferences.
 Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar);
+
+/// Rejects "%r" and "$RANK_ID" in templates of a line in dlaunch's grammar. Call before the translation of options from
+/// other launchers: a translated value may contain "%r" as plain text.
+Result<void> check_typed_templates(const std::vector<ParsedOption>& options);
 
 }  // namespace dlaunch::cli

@@ -1,5 +1,7 @@
 // Options that require another option, and conflicts that need more than a row of contradictions.cpp.
+#include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <string>
 
 #include "base/try.h"
@@ -218,9 +220,27 @@ Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   return {};
 }
 
+/// Rejects "%r" and "$RANK_ID" in a template.
+Result<void> check_template(const ParsedOption& given) {
+  constexpr string_view kTemplates[] = {"label", "output-filename", "stdout-file", "stderr-file", "rank-dir"};
+  if (std::ranges::find(kTemplates, given.spec->name()) == std::end(kTemplates)) return {};
+  auto checked = check_template_fields(given.value);
+  if (!checked) checked.error().where = given.spelled;
+  return checked;
+}
+
+/// Checks the templates in effect from DLAUNCH_* and the config file.
+Result<void> check_preferred_templates(const ResolvedOptions& effective) {
+  for (const std::optional<ParsedOption>& row : effective.rows()) {
+    if (row && (row->source == Source::config_file || row->source == Source::variable)) TRY(check_template(*row));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar) {
+  if (grammar == Grammar::dlaunch) TRY(check_preferred_templates(effective));
   TRY(check_verb(effective, verb));
   TRY(check_format(effective, verb));
   for (const string_view name : {"map-by", "rank-by"}) {
@@ -240,6 +260,13 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_keep_logs(effective));
   TRY(check_ranks(effective, "ranks"));
   return check_ranks(effective, "local-ranks");
+}
+
+Result<void> check_typed_templates(const std::vector<ParsedOption>& options) {
+  for (const ParsedOption& given : options) {
+    TRY(check_template(given));
+  }
+  return {};
 }
 
 }  // namespace dlaunch::cli

@@ -91,7 +91,6 @@ Result<void> set_ranks(plan::AppRequest& a, string_view value, Context) {
 
 Result<void> set_label(Options& o, string_view value, Context) {
   o.output.label = value.empty() ? output::kDefaultLabel : value;
-  TRY(check_template_fields(*o.output.label));
   return passed(output::check_label_template(*o.output.label));
 }
 
@@ -198,7 +197,6 @@ Result<void> set_agent_path(Options& o, string_view value, Context) {
 
 Result<void> set_rank_dir(Options& o, string_view value, Context) {
   o.request.rank_dir = value;
-  TRY(check_template_fields(value));
   return passed(plan::check_rank_dir(value));
 }
 

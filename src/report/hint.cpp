@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/start_texts.h"
 #include "base/subcommands.h"
 #include "base/text.h"
+#include "report/rank_groups.h"
 #include "report/summary.h"
 
 namespace dlaunch::report {
@@ -21,9 +23,10 @@ std::string interpreter_hint(std::string_view program) {
   return known == kInterpreters.end() ? "" : "run " + std::string(known->second) + ' ' + shell_quote(program);
 }
 
-/// The hint for a program name that is a shell command: 'echo a | tr a b'.
+/// The hint for a program name that is a shell command: 'echo a | tr a b'. A '/' in the first word means a path.
 std::string shell_hint(std::string_view program) {
   if (program.find_first_of(" \t\n|&;<>()$`*?") == std::string_view::npos) return {};
+  if (program.substr(0, program.find_first_of(" \t\n")).find('/') != std::string_view::npos) return {};
   return "run the command in a shell: sh -c " + shell_quote(program);
 }
 
@@ -56,15 +59,16 @@ std::string output_hint(int error) {
   return "check the directory of the output file on the rank's host";
 }
 
-std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
+std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
+                           bool subcommands) {
   if (std::string hint = dash_hint(program); !hint.empty()) return hint;
   if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
     if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
-    if (std::string hint = subcommand_hint(program); !hint.empty()) return hint;
+    if (std::string hint = subcommands ? subcommand_hint(program) : ""; !hint.empty()) return hint;
     const std::string dotted = shell_quote("./" + std::string(program));
     if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
-    if (status.what.find("working directory") != std::string::npos) {
+    if (status.what.ends_with(std::string(kInWorkingDirectory).append(program))) {
       return "run " + dotted + ": the program is in the working directory, which is not in PATH";
     }
     return "check the name and PATH; a program in the working directory is " + dotted;
@@ -84,21 +88,22 @@ std::string not_executable_hint(std::string_view program) {
 
 }  // namespace
 
-std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path) {
-  if (status.what.find("interpreter") != std::string::npos) {
+std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
+                             bool subcommands) {
+  if (is_missing_interpreter(status)) {
     return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
   }
-  if (!status.what.starts_with("cannot find ") && status.what.find("working directory") != std::string::npos) {
+  if (status.what.starts_with(kCannotEnterWorkingDirectory)) {
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";
   }
-  if (status.what.starts_with("cannot enter ")) return "check the permissions of the directory on the rank's host";
+  if (status.what.starts_with(kCannotEnter)) return "check the permissions of the directory on the rank's host";
   if (status.what.starts_with("cannot open its std") && status.error != EMFILE && status.error != ENFILE) {
     return output_hint(status.error);
   }
   switch (status.error) {
     case ENOENT:
     case ENOTDIR:
-      return not_found_hint(status, program, wdir, has_path);
+      return not_found_hint(status, program, wdir, has_path, subcommands);
     case EACCES:
       return not_executable_hint(program);
     case ENOEXEC:

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/start_texts.h"
 #include "base/text.h"
 
 namespace dlaunch::report {
@@ -47,6 +48,10 @@ ExitStatus status_of(const job::RankRecord& record) {
   return record.status.value_or(ExitStatus(Lost{"its exit status is unknown"}));
 }
 
+bool is_missing_interpreter(const NotStarted& status) {
+  return status.what.starts_with(kCannotExecute) && status.what.find(kMissingInterpreter) != std::string::npos;
+}
+
 std::set<int> not_started_alike(const plan::Plan& plan, const job::Outcome& outcome) {
   if (outcome.cause != job::Cause::rank_failed) return {};
   const int first = outcome.first_failure.value_or(0);
@@ -82,15 +87,14 @@ std::string not_started_text(const plan::Plan& plan, const std::set<int>& alike,
   const bool all = std::ranges::count_if(plan.ranks, of_app) == static_cast<std::ptrdiff_t>(alike.size());
   const std::string whose = all ? "" : " (" + ranks_text(plan.worlds, alike) + ")";
   const std::string hosts = hosts_of(plan, alike);
-  constexpr std::string_view kExecute = "cannot execute ";
-  const bool about_file = status.what.starts_with(kExecute) && status.what.find("interpreter") == std::string::npos;
-  if (status.error == ENOENT && (about_file || status.what.starts_with("cannot find "))) {
+  const bool about_file = status.what.starts_with(kCannotExecute) && !is_missing_interpreter(status);
+  if (status.error == ENOENT && (about_file || status.what.starts_with(kCannotFind))) {
     return program + ": not found on " + hosts + whose;
   }
   const std::string why = status.error == 0 ? "" : std::string(": ") + std::strerror(status.error);
   const std::string file = reason_of(status).second;
   if (about_file) {
-    const std::string found = file.substr(kExecute.size());
+    const std::string found = file.substr(kCannotExecute.size());
     return "cannot run " + program + " on " + hosts + whose + (found == name ? "" : ": " + found) + why;
   }
   if (alike.size() == 1) return {};

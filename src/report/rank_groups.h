@@ -27,6 +27,9 @@ RankGroups group_ranks(const job::Outcome& outcome, const std::set<int>& named);
 /// The exit status, also of a rank without a known one.
 ExitStatus status_of(const job::RankRecord& record);
 
+/// Returns true if the program exists, but its interpreter or its loader is missing.
+bool is_missing_interpreter(const NotStarted& status);
+
 /// The first failure and all ranks of the same program that did not start for the same reason; empty if the first
 /// failure started.
 std::set<int> not_started_alike(const plan::Plan& plan, const job::Outcome& outcome);

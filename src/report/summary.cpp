@@ -49,23 +49,27 @@ bool any_program_ran(const job::Outcome& outcome) {
   });
 }
 
-/// "stopped the 3 other ranks", "stopped 3 ranks (1 needed KILL)"
-std::string stopped_text(const Summary& s, const RankGroups& groups, bool others) {
+/// "stopped the 3 other ranks", "stopped 3 ranks (1 needed KILL)". `named`: the number of ranks in the line of the
+/// cause.
+std::string stopped_text(const Summary& s, const RankGroups& groups, size_t named) {
+  const bool others = named > 0;
   const size_t n = groups.stopped.size();
   std::string ranks = count(n, others ? "other rank" : "rank");
-  if (others && n + 1 == s.outcome.ranks.size()) ranks = n == 1 ? "the other rank" : "the " + ranks;
+  if (others && n + named == s.outcome.ranks.size()) ranks = n == 1 ? "the other rank" : "the " + ranks;
   return "stopped " + ranks +
          (groups.needed_kill > 0 ? " (" + std::to_string(groups.needed_kill) + " needed KILL)" : "");
 }
 
 /// Adds what followed from the cause, in numbers.
-void add_consequences(const Summary& s, const RankGroups& groups, Lines& lines) {
+void add_consequences(const Summary& s, const RankGroups& groups, const std::set<int>& alike, Lines& lines) {
   const Worlds& worlds = s.plan.worlds;
   const job::Cause cause = s.outcome.cause;
   const bool others = cause == job::Cause::rank_failed;
   const bool names_stopped_ranks =
       cause == job::Cause::interrupted || cause == job::Cause::timeout || cause == job::Cause::preempted;
-  if (!groups.stopped.empty() && !names_stopped_ranks) lines.add(stopped_text(s, groups, others));
+  if (!groups.stopped.empty() && !names_stopped_ranks) {
+    lines.add(stopped_text(s, groups, others ? std::max<size_t>(alike.size(), 1) : 0));
+  }
   add_failed(worlds, groups, others, lines);
   if (!groups.lost.empty()) {
     lines.add(count(groups.lost.size(), "rank") + was(groups.lost.size()) + "lost: " + ranks_text(worlds, groups.lost));
@@ -109,15 +113,15 @@ bool has_path(const plan::App& app, const plan::Rank& rank) {
   return variable(app.env, "PATH") || variable(rank.env, "PATH");
 }
 
-std::string hint_for(const plan::Plan& plan, const plan::Rank& rank, const ExitStatus& status) {
-  const plan::App& app = plan.apps.at(static_cast<size_t>(rank.app));
+std::string hint_for(const Summary& s, const plan::Rank& rank, const ExitStatus& status) {
+  const plan::App& app = s.plan.apps.at(static_cast<size_t>(rank.app));
   if (const auto* not_started = std::get_if<NotStarted>(&status.value())) {
     const std::string program = app.argv.empty() ? "" : app.argv[0];
     if (!rank.dir.empty() && not_started->error == ENOENT && program.find('/') != std::string::npos &&
         program.front() != '/') {
       return "use --stage to copy the program into the rank's directory: a relative path starts there";
     }
-    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank));
+    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank), s.subcommand_hints);
   }
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};
@@ -142,7 +146,7 @@ void add_rank_failure(const Summary& s, int rank, const std::set<int>& alike, Li
   const auto* not_started = std::get_if<NotStarted>(&status.value());
   const std::string together = not_started ? not_started_text(s.plan, alike, *not_started) : "";
   lines.add(together.empty() ? rank_failure_text(s, rank) : together);
-  const std::string hint = hint_for(s.plan, s.plan.ranks.at(static_cast<size_t>(rank)), status);
+  const std::string hint = hint_for(s, s.plan.ranks.at(static_cast<size_t>(rank)), status);
   if (!hint.empty()) lines.add("  " + hint);
   if (!not_started) add_last_lines(s, "rank " + s.plan.worlds.name(rank), lines);
 }
@@ -163,7 +167,7 @@ void add_timeout(const Summary& s, const RankGroups& groups, Lines& lines) {
 
 void add_interruption(const Summary& s, const RankGroups& groups, Lines& lines) {
   lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + ": " +
-            (groups.stopped.empty() ? "no rank was running" : stopped_text(s, groups, false)));
+            (groups.stopped.empty() ? "no rank was running" : stopped_text(s, groups, 0)));
   if (!s.outcome.detail.empty()) lines.add("  " + s.outcome.detail);
 }
 
@@ -261,7 +265,7 @@ std::string failure_summary(const Summary& s) {
     const std::set<int> alike = not_started_alike(s.plan, s.outcome);
     const RankGroups groups = group_ranks(s.outcome, alike);
     add_cause(s, groups, alike, lines);
-    add_consequences(s, groups, lines);
+    add_consequences(s, groups, alike, lines);
     add_swept(s, lines);
   }
   if (!quiet && s.outcome.unread) lines.add("the end of the ranks' output is missing: its reader did not read in time");

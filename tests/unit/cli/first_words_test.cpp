@@ -23,6 +23,7 @@ TEST(FirstWords, AcceptsNumbersAttachedToShortNames) {
 
 TEST(FirstWords, RejectsOtherAttachedText) {
   EXPECT_THAT(CommandLineFixture{}.error({"-n0", "p"}), HasSubstr("-n: invalid number \"0\": expected 1 to 1048576"));
+  EXPECT_THAT(CommandLineFixture{}.error({"-n2=3", "p"}), testing::StartsWith("dlaunch: -n2: unexpected value\n"));
   EXPECT_THAT(CommandLineFixture{}.error({"-nx", "p"}), HasSubstr("unknown option \"-nx\""));
   EXPECT_THAT(CommandLineFixture{}.error({"-H2", "p"}), HasSubstr("unknown option \"-H2\""));
   EXPECT_THAT(CommandLineFixture{}.error({"--np4", "p"}), HasSubstr("write --np 4"));
@@ -90,6 +91,15 @@ TEST(FirstWords, SuggestsFieldsForVariablesAndPercentSigns) {
   EXPECT_EQ(CommandLineFixture{}.options({"--label", "[100%]{rank}", "p"}).output.label, "[100%]{rank}");
 }
 
+TEST(FirstWords, AcceptsEscapesOfOtherLaunchers) {
+  EXPECT_EQ(CommandLineFixture{}.options({"--as", "hydra", "-prepend-pattern", "%%r ", "p"}).output.label, "%r ");
+  EXPECT_EQ(CommandLineFixture{}.options({"-prepend-pattern", "%%r ", "p"}).output.label, "%r ");
+  for (const char* name : {"o-%%h", "o-$HOSTNAME"})
+    EXPECT_TRUE(CommandLineFixture{}.options({"--as", "srun", "-n1", "-o", name, "p"}).output.files) << name;
+  const Options options = CommandLineFixture{}.options({"--as", "mpirun", "--output-filename", "/x/of$HOSTNAME", "p"});
+  EXPECT_TRUE(options.output.files && options.output.files->target == "/x/of$HOSTNAME");
+}
+
 TEST(FirstWords, NamesAFileThatIsNotAHostFile) {
   CommandLineFixture fixture;
   fixture.files["/etc/passwd"] = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";
@@ -107,15 +117,27 @@ TEST(FirstWords, AcceptNamesOfMpiLibraries) {
   for (const std::string& name : grammar_names()) EXPECT_THAT(error, HasSubstr(name));
 }
 
+TEST(FirstWords, HintAtSubcommandsOnlyInTheOwnGrammarWithoutDashes) {
+  EXPECT_TRUE(CommandLineFixture{}.options({"-n", "2", "hosts"}).subcommand_hints);
+  EXPECT_TRUE(CommandLineFixture{}.options({"prog", "--", "x"}).subcommand_hints);
+  for (const Words& words :
+       {Words{"--", "hosts"}, Words{"-n", "2", "--", "hosts"}, Words{"-n", "1", "p", ":", "--", "hosts"},
+        Words{"--as", "mpirun", "hosts"}, Words{"--as", "torchrun", "--no-python", "hosts"}}) {
+    EXPECT_FALSE(CommandLineFixture{}.options(words).subcommand_hints) << testing::PrintToString(words);
+  }
+}
+
 TEST(FirstWords, NoteALauncherAsTheOnlyProgram) {
   const auto notes_of = [](const Words& words) { return CommandLineFixture{}.options(words).notes; };
-  for (const std::string name :
-       {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun", "accelerate"}) {
+  for (const std::string name : {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun"}) {
     EXPECT_THAT(notes_of({"/usr/bin/" + name, "-np", "2", "prog"}),
                 testing::ElementsAre(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …"));
   }
-  for (const Words& words : {Words{"prog", "mpirun"}, Words{"mpirun.sh"}, Words{"mpirun", ":", "prog"},
-                             Words{"--as", "mpirun", "mpirun"}, Words{"--as", "torchrun", "--no-python", "mpirun"}}) {
+  EXPECT_THAT(notes_of({"accelerate", "launch", "x.py"}), testing::Contains(HasSubstr("use dlaunch --as accelerate")));
+  for (const Words& words :
+       {Words{"accelerate", "env"}, Words{"accelerate"}, Words{"mpirun", "--help"}, Words{"torchrun", "-h"},
+        Words{"srun", "--version"}, Words{"prog", "mpirun"}, Words{"mpirun.sh"}, Words{"mpirun", ":", "prog"},
+        Words{"--as", "mpirun", "mpirun"}, Words{"--as", "torchrun", "--no-python", "mpirun"}}) {
     EXPECT_THAT(notes_of(words), testing::Not(testing::Contains(HasSubstr("starts its own ranks"))));
   }
 }

@@ -153,6 +153,7 @@ TEST(HelpTopics, RejectUnknownWords) {
   EXPECT_THAT(CommandLineFixture{}.error({"help", "bogus"}),
               AllOf(HasSubstr("unknown topic \"bogus\""), HasSubstr("restarts"), HasSubstr("exit-codes")));
   EXPECT_THAT(CommandLineFixture{}.error({"help", "mpi", "bogus"}), HasSubstr("unexpected word \"bogus\""));
+  EXPECT_THAT(CommandLineFixture{}.error({"help", "--as", "torchrun"}), HasSubstr("unexpected word \"torchrun\""));
   EXPECT_THAT(CommandLineFixture{}.error({"help", "chaos", "link"}), HasSubstr("unexpected word \"link\""));
   EXPECT_THAT(CommandLineFixture{}.error({"help", "ranktable", "--", "check"}), HasSubstr("unexpected word \"--\""));
 }

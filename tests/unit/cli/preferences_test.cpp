@@ -65,6 +65,14 @@ TEST(Preferences, AcceptsUnquotedWordsAndNumbers) {
   EXPECT_FALSE(options.policy.abort_on_failure);
 }
 
+TEST(Preferences, AcceptsTimesWithoutQuotes) {
+  const Options options =
+      with_config("timeout = 00:05:00  # five minutes\ngrace = 1:00:00\nhang-after = 100:00:00").options({"p"});
+  EXPECT_EQ(options.policy.timeout, std::chrono::minutes(5));
+  EXPECT_EQ(options.policy.grace, std::chrono::hours(1));
+  EXPECT_EQ(options.policy.hang_after, std::chrono::hours(100));
+}
+
 struct BadConfig {
   std::string text;
   std::string where;
@@ -95,8 +103,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"grace = 1\ngrace = 2", "2: ", "duplicate key \"grace\""},
         BadConfig{"\n\ngrace = soon", "3: grace", "invalid duration \"soon\""},
         BadConfig{"= 1", "1: ", "missing key before ="}, BadConfig{"grace = 1 2", "1: ", "at column 11"},
-        BadConfig{"grace = [1]", "1: ", "invalid value: expected"}, BadConfig{"pty.x = 1", "1: ", "tables"},
-        BadConfig{"color = never\ngrac = 1", "2: ", "use grace"}, BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
+        BadConfig{"label = \"[%r]\"", "1: ", "use {rank}"}, BadConfig{"grace = [1]", "1: ", "invalid value: expected"},
+        BadConfig{"pty.x = 1", "1: ", "tables"}, BadConfig{"color = never\ngrac = 1", "2: ", "use grace"},
+        BadConfig{"label = \"\xff\"", "1: ", "UTF-8"}));
 
 TEST(Preferences, FindsTheFileByXdgHomeOptionOrVariable) {
   CommandLineFixture fixture;

@@ -17,6 +17,14 @@ LauncherFixture torchrun() {
   return {"torchrun", "--ignore-resource-manager --oversubscribe --env-for torchrun --grace 30"};
 }
 
+TEST(TorchrunOptions, OwnOptionsMayHaveUnderscores) {
+  const Words words = {"--as", "torchrun", "--dry_run", "--on_failure", "continue", "--nproc_per_node", "2", "t.py"};
+  const Options options = CommandLineFixture{}.options(words);
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_FALSE(options.policy.abort_on_failure);
+  EXPECT_EQ(options.request.ranks_per_host, 2);
+}
+
 class TorchrunLine : public testing::TestWithParam<SameLine> {};
 
 TEST_P(TorchrunLine, HasEquivalentLine) { EXPECT_EQ(torchrun().same(GetParam().args), GetParam().same); }

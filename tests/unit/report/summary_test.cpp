@@ -175,7 +175,7 @@ TEST(FailureSummary, ProgramNotFoundIsOneLineAndAHint) {
   job.plan.apps[0].argv[0] = "train";
   EXPECT_THAT(job.summary(), EndsWith("check the name and PATH; a program in the working directory is ./train\n"));
   for (const int i : {5, 6})
-    job.never_started(i, NotStarted{ENOENT, "cannot find train in PATH; the working directory …"});
+    job.never_started(i, NotStarted{ENOENT, "cannot find train in PATH; the working directory contains it: ./train"});
   EXPECT_THAT(job.summary(), HasSubstr("run ./train: "));
   job.plan.apps[0].env = {"PATHS=/x"};
   EXPECT_THAT(job.summary(), HasSubstr("the ranks have no PATH"));
@@ -188,7 +188,9 @@ TEST(FailureSummary, ReportsAProgramMissingOnSomeHosts) {
   job.fail_first(2, Exited{0});
   for (const int i : {2, 3}) job.never_started(i, NotStarted{ENOENT, "cannot find ./train in PATH"});
   EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node2 (ranks 2-3)\n"));
-  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped 2 other ranks\n"));
+  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped the 2 other ranks\n"));
+  job.never_started(1, NotStarted{ENOENT, "cannot find ./train in PATH"});
+  EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped the other rank\n"));
 }
 
 TEST(FailureSummary, ReportsAProgramThatCannotRun) {
@@ -204,11 +206,11 @@ TEST(FailureSummary, ReportsAProgramThatCannotRun) {
   for (const int i : {0, 1}) job.never_started(i, NotStarted{EACCES, "cannot execute /bin/train"});
   EXPECT_THAT(job.summary(),
               StartsWith("dlaunch: cannot run program \"train\" on node1: /bin/train: Permission denied\n"));
-  for (const int i : {0, 1}) job.never_started(i, NotStarted{ENOENT, "cannot change to the working directory /x"});
-  EXPECT_THAT(job.summary(), StartsWith("dlaunch: ranks 0-1 (host node1) did not start: cannot change to the working "
+  for (const int i : {0, 1}) job.never_started(i, NotStarted{ENOENT, "cannot enter the working directory /x"});
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: ranks 0-1 (host node1) did not start: cannot enter the working "
                                         "directory /x: No such file or directory\n"));
   job.by_itself(1, Exited{0});
-  EXPECT_THAT(job.summary(), StartsWith("dlaunch: rank 0 (host node1, device 0) did not start: cannot change to"));
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: rank 0 (host node1, device 0) did not start: cannot enter the"));
 }
 
 TEST(FailureSummary, CountsAgreeWithTheirNouns) {
@@ -223,19 +225,54 @@ TEST(FailureSummary, CountsAgreeWithTheirNouns) {
   EXPECT_THAT(three.summary(), EndsWith("dlaunch: 1 rank was never started\n"));
 }
 
+TEST(NotStartedHint, IgnoresTheSameWordsInNames) {
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot find interpreter in PATH"}, "interpreter", "/", true),
+              StartsWith("check the name and PATH; "));
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot find working directory in PATH"}, "working directory", "/", true),
+              StartsWith("run the command in a shell: "));
+  for (const std::string wdir : {"/tmp/my interpreter", "/tmp/my working directory"}) {
+    EXPECT_THAT(not_started_hint({ENOENT, "cannot execute ./x (from " + wdir + ")"}, "./x", wdir, true),
+                StartsWith("check the path: it starts in the working directory '" + wdir + "'"));
+  }
+  Fixture job(2);
+  job.outcome.cause = job::Cause::rank_failed;
+  job.outcome.first_failure = 0;
+  for (const int i : {0, 1}) job.never_started(i, NotStarted{ENOENT, "cannot execute ./train (from /my interpreter)"});
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node1\n"));
+}
+
+TEST(NotStartedHint, NamesASubcommandOnlyOnRequest) {
+  const NotStarted status{ENOENT, "cannot find hosts in PATH"};
+  EXPECT_EQ(not_started_hint(status, "hosts", "/", true, true), "put the subcommand first: dlaunch hosts");
+  EXPECT_THAT(not_started_hint(status, "hosts", "/", true, false), StartsWith("check the name and PATH; "));
+  Fixture job(1);
+  job.plan.apps[0].argv[0] = "chek";
+  job.fail_first(0, NotStarted{ENOENT, "cannot find chek in PATH"});
+  Summary summary{job.plan, job.outcome, {}, {}};
+  EXPECT_THAT(failure_summary(summary), Not(HasSubstr("subcommand")));
+  summary.subcommand_hints = true;
+  EXPECT_THAT(failure_summary(summary), HasSubstr("use dlaunch check for the subcommand"));
+}
+
 TEST(NotStartedHint, CoversUsualReasons) {
   for (const int error : {EACCES, ENOEXEC, E2BIG, EMFILE, EAGAIN, ENOMEM}) {
     EXPECT_NE(not_started_hint({error, "cannot execute x"}, "x", "/", true), "") << error;
   }
-  EXPECT_THAT(not_started_hint({ENOENT, "the interpreter /y of /x is not there"}, "/x", "/", true), HasSubstr("#!"));
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x: missing interpreter /y"}, "/x", "/", true),
+              HasSubstr("#!"));
   EXPECT_THAT(not_started_hint({ENOENT, "cannot execute /x"}, "/x", "/", true), HasSubstr("host"));
-  EXPECT_THAT(not_started_hint({ENOENT, "working directory /x"}, "a", "/x", true), HasSubstr("--wdir"));
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot enter the working directory /x"}, "a", "/x", true),
+              HasSubstr("--wdir"));
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
   EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
             "run python3 ./train.py, or make it executable: chmod +x ./train.py");
   EXPECT_EQ(not_started_hint({ENOENT, "cannot find train.py in PATH"}, "train.py", "/", true), "run python3 train.py");
   EXPECT_EQ(not_started_hint({ENOENT, "cannot find echo a | tr a b in PATH"}, "echo a | tr a b", "/", true),
             "run the command in a shell: sh -c 'echo a | tr a b'");
+  EXPECT_EQ(not_started_hint({ENOENT, "cannot execute /opt/my app(1)"}, "/opt/my app(1)", "/", true),
+            "check the path on the rank's host");
+  EXPECT_THAT(not_started_hint({ENOENT, "cannot execute cat a/b (from /)"}, "cat a/b", "/", true),
+              HasSubstr("sh -c 'cat a/b'"));
   EXPECT_THAT(not_started_hint({EACCES, "cannot enter /root"}, "/root/x", "/", true), HasSubstr("permissions"));
 }
 
