@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/error_forms.h"
 #include "base/ip_address.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -20,10 +21,8 @@ bool only(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-tl::unexpected<Error> invalid(std::string_view kind, std::string_view text, const std::string& expected) {
-  std::string message = "invalid ";
-  message.append(kind).append(" \"").append(text.substr(0, kLongestName)).append("\"");
-  return fail({.where = "", .what = std::move(message), .why = "expected " + expected, .hint = ""});
+tl::unexpected<Error> invalid(std::string_view kind, std::string_view text, std::string_view expected) {
+  return fail(invalid_value(kind, text.substr(0, kLongestName), expected));
 }
 
 tl::unexpected<Error> too_many(std::string_view pattern) {

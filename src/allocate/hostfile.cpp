@@ -7,6 +7,7 @@
 #include "allocate/device_filter.h"
 #include "allocate/host_name.h"
 #include "allocate/scanner.h"
+#include "base/error_forms.h"
 #include "base/ip_address.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -27,16 +28,12 @@ Error wrong(std::string what, std::string hint = {}) {
 
 std::string quoted(string_view text) { return "\"" + std::string(text) + "\""; }
 
-Error invalid(const std::string& kind, string_view value, const std::string& expected) {
-  return {.where = "", .what = "invalid " + kind + " " + quoted(value), .why = "expected " + expected, .hint = ""};
-}
-
 /// Sets one key of an entry. `value` is not empty.
 using Setter = Result<void> (*)(HostEntry&, const std::string& value);
 
 Result<int> number(const std::string& value, int min, int max) {
   if (const auto read = parse_int(value, min, max)) return static_cast<int>(*read);
-  return fail(invalid("number", value, std::to_string(min) + " to " + std::to_string(max)));
+  return fail(invalid_value("number", value, std::to_string(min) + " to " + std::to_string(max)));
 }
 
 Result<void> set_number(std::optional<int>& place, const std::string& value, int min, int max) {
@@ -71,7 +68,7 @@ Result<void> set_user(HostEntry& entry, const std::string& value) {
 
 Result<void> set_path(std::string& place, const std::string& value) {
   if (value.front() != '/' && !value.starts_with("~/")) {
-    return fail(invalid("path", value, "an absolute path, or a path that starts with ~/"));
+    return fail(invalid_value("path", value, "an absolute path, or a path that starts with ~/"));
   }
   place = value;
   return {};
@@ -81,14 +78,14 @@ Result<void> set_identity(HostEntry& entry, const std::string& value) { return s
 Result<void> set_agent(HostEntry& entry, const std::string& value) { return set_path(entry.reach.agent, value); }
 
 Result<void> set_wdir(HostEntry& entry, const std::string& value) {
-  if (value.front() != '/') return fail(invalid("path", value, "an absolute path"));
+  if (value.front() != '/') return fail(invalid_value("path", value, "an absolute path"));
   entry.wdir = value;
   return {};
 }
 
 Result<void> set_jump(HostEntry& entry, const std::string& value) {
   if (value.find_first_not_of(kJumpCharacters) != std::string::npos || value.front() == '-') {
-    return fail(invalid("jump host", value, "jump=[user@]host[:port]"));
+    return fail(invalid_value("jump host", value, "jump=[user@]host[:port]"));
   }
   entry.reach.jump = value;
   return {};

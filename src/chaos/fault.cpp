@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/duration.h"
+#include "base/error_forms.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "chaos/line_pattern.h"
@@ -50,11 +51,8 @@ constexpr std::array<Unit, 8> kSizes{{{"KiB", 1LL << 10},
                                       {"GB", 1'000'000'000},
                                       {"B", 1}}};
 
-tl::unexpected<Error> invalid(string_view kind, string_view value, std::string expected, std::string hint = "") {
-  return fail({.where = "",
-               .what = "invalid " + std::string(kind) + " \"" + std::string(value) + '"',
-               .why = expected.empty() ? "" : "expected " + std::move(expected),
-               .hint = std::move(hint)});
+tl::unexpected<Error> invalid(string_view kind, string_view value, string_view expected, std::string hint = "") {
+  return fail(invalid_value(kind, value, expected, std::move(hint)));
 }
 
 /// "1.5s" in the smallest unit; at most three decimals.

@@ -81,9 +81,8 @@ Result<void> check_ranks(const Options& options, size_t ranks) {
                                      [](long sum, const plan::AppRequest& app) { return sum + app.ranks.value_or(0); });
   const long there = static_cast<long>(ranks);
   if (open ? asked < there || apps.empty() : asked == there || apps.empty()) return {};
-  Error error = conflict(kOption, "-n", "the table has " + count(ranks, "rank") + ", -n sets " + std::to_string(asked));
-  error.hint = "remove -n";
-  return fail(std::move(error));
+  return fail(conflict(kOption, "-n", "the table has " + count(ranks, "rank") + ", -n sets " + std::to_string(asked),
+                       "remove -n"));
 }
 
 /// A host of the user's list: the host's first entry, and the sum of the slots in all entries with its name.

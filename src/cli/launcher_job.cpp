@@ -146,6 +146,15 @@ tl::unexpected<Error> refuse_value(const ParsedOption& given, string_view kind, 
   return error;
 }
 
+tl::unexpected<Error> refuse_conflict(const ParsedOption& given, string_view other, std::string why, std::string hint) {
+  return fail(conflict(given.spelled, other, std::move(why), std::move(hint)));
+}
+
+tl::unexpected<Error> refuse_without(const ParsedOption& given, string_view requirement, std::string why,
+                                     std::string hint) {
+  return requires_other(given.spelled, requirement, std::move(why), std::move(hint));
+}
+
 Result<int> number_of(const ParsedOption& given, int min, int max) {
   if (const auto number = parse_int(given.value, min, max)) return static_cast<int>(*number);
   return refuse_value(given, "number", std::to_string(min) + " to " + std::to_string(max));

@@ -71,6 +71,12 @@ class LauncherJob {
 tl::unexpected<Error> refuse_option(const ParsedOption& given, std::string what, std::string why, std::string hint);
 /// `OPTION: invalid KIND "VALUE": expected EXPECTED`
 tl::unexpected<Error> refuse_value(const ParsedOption& given, std::string_view kind, std::string_view expected);
+/// `OPTION conflicts with OTHER: WHY`; `why` may be empty.
+tl::unexpected<Error> refuse_conflict(const ParsedOption& given, std::string_view other, std::string why,
+                                      std::string hint);
+/// `OPTION requires REQUIREMENT: WHY`; `requirement` is an option or a condition, `why` may be empty.
+tl::unexpected<Error> refuse_without(const ParsedOption& given, std::string_view requirement, std::string why,
+                                     std::string hint);
 Result<int> number_of(const ParsedOption& given, int min, int max);
 
 /// Doubles the braces, as a template requires.

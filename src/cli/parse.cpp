@@ -127,9 +127,8 @@ class Programs {
 
   Result<std::vector<AppRequest>> read_app_file(const std::vector<Group>& groups) {
     if (groups.size() > 1 || !groups.front().program.empty()) {
-      Error error = conflict(app_file_->spelled, "a program on the command line", "the file has the programs");
-      error.hint = "remove " + app_file_->spelled + " or the program";
-      return fail(std::move(error));
+      return fail(conflict(app_file_->spelled, "a program on the command line", "the file has the programs",
+                           "remove " + app_file_->spelled + " or the program"));
     }
     if (first_.ranks) return fail(conflict(app_file_->spelled, "-n", "each line of the file has its own -n"));
     auto lines = TRY(read_lines());

@@ -15,10 +15,8 @@ namespace {
 
 using std::string_view;
 
-Error conflict_with_verb(const std::string& option, Verb verb) {
-  Error error = conflict(option, verb == Verb::check ? "check" : "hosts", "no rank is started");
-  error.hint = "remove " + option;
-  return error;
+tl::unexpected<Error> conflict_with_verb(const std::string& option, Verb verb, std::string hint) {
+  return fail(conflict(option, verb == Verb::check ? "check" : "hosts", "no rank is started", std::move(hint)));
 }
 
 Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
@@ -60,10 +58,9 @@ Result<void> check_cores(const ResolvedOptions& effective) {
   if (unit.empty() || unit == "core" || unit == "hwthread") return {};
   const ParsedOption* cores = effective.find("cores-per-rank");
   if (!cores) cores = effective.find("map-by");
-  Error error = conflict(bind->spelled + " " + bind->value, cores->spelled + " " + cores->value,
-                         "a number of cores per rank requires binding to cores");
-  error.hint = "use --bind-to core or --bind-to hwthread";
-  return fail(std::move(error));
+  return fail(conflict(bind->spelled + " " + bind->value, cores->spelled + " " + cores->value,
+                       "a number of cores per rank requires binding to cores",
+                       "use --bind-to core or --bind-to hwthread"));
 }
 
 /// Without binding, a unit within the host has no effect.
@@ -96,10 +93,7 @@ Result<void> check_transport(const ResolvedOptions& effective) {
 Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
   const ParsedOption* same_line = effective.find("same-line");
   if (same_line && verb == Verb::check) {
-    return fail({.where = "",
-                 .what = same_line->spelled + " conflicts with check",
-                 .why = "",
-                 .hint = "remove " + same_line->spelled});
+    return fail(conflict(same_line->spelled, "check", "", "remove " + same_line->spelled));
   }
   if (same_line) return {};
   for (const string_view name : {"rendezvous", "node-rank", "nodes", "last-call", "key-file"}) {
@@ -155,10 +149,9 @@ Result<void> check_restarts(const ResolvedOptions& effective) {
   const ParsedOption* input = effective.find("stdin");
   if (!restarts || restarts->value == "0" || !input || input->value == "none") return {};
   if (input->source != Source::command_line) return {};
-  Error error =
-      conflict(input->spelled + " " + input->value, restarts->spelled, "restarted ranks cannot read the input again");
-  error.hint = "use a file as the ranks' input, or remove one of the options";
-  return fail(std::move(error));
+  return fail(conflict(input->spelled + " " + input->value, restarts->spelled,
+                       "restarted ranks cannot read the input again",
+                       "use a file as the ranks' input, or remove one of the options"));
 }
 
 /// Options of --checkpoint-signal.
@@ -184,10 +177,8 @@ Result<void> check_observation(const ResolvedOptions& effective) {
   if (!stacks || !checkpoint) return {};
   const auto signal = stacks_signal(stacks->value);
   if (!signal || *signal == SIGQUIT) return {};
-  Error error =
-      conflict(stacks->spelled + " " + stacks->value, checkpoint->spelled, "USR1 and USR2 announce preemption");
-  error.hint = "use --stacks-on QUIT";
-  return fail(std::move(error));
+  return fail(conflict(stacks->spelled + " " + stacks->value, checkpoint->spelled, "USR1 and USR2 announce preemption",
+                       "use --stacks-on QUIT"));
 }
 
 /// --stage and --save-env write into a rank's own directory.
@@ -209,13 +200,13 @@ Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
     const ParsedOption* given = effective.find(name);
-    if (given && given->source == Source::command_line) return fail(conflict_with_verb(given->spelled, verb));
+    if (given && given->source == Source::command_line) {
+      return conflict_with_verb(given->spelled, verb, "remove " + given->spelled);
+    }
   }
   const ParsedOption* lines = holds(effective, {"format", "jsonl"});
   if (lines && lines->source == Source::command_line) {
-    Error error = conflict_with_verb(lines->spelled + " jsonl", verb);
-    error.hint = "use --format json";
-    return fail(std::move(error));
+    return conflict_with_verb(lines->spelled + " jsonl", verb, "use --format json");
   }
   return {};
 }

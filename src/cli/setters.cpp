@@ -220,9 +220,7 @@ Result<void> set_map_by(Options& o, string_view value, Context) {
   if (policy.starts_with("ppr:")) {
     const std::vector<std::string> parts = split(policy, ':');
     if (parts.size() != 3 || parts[2] != "node") {
-      auto error = bad_value(value, "value", "ppr:N:node");
-      error.value().hint = "use --bind-to for a unit within the host";
-      return error;
+      return bad_value(value, "value", "ppr:N:node", "use --bind-to for a unit within the host");
     }
     return put(o.request.ranks_per_host, whole_number(parts[1], 1, kMaxRanks));
   }

@@ -30,9 +30,8 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
     } else if (directive == "nojobid") {
       settings.job_directory = false;
     } else {
-      auto error = bad_value(directive, "directive", "nocopy or nojobid after the last ':'");
-      error.value().hint = "add '/' to the end of a directory name with a ':'";
-      return error;
+      return bad_value(directive, "directive", "nocopy or nojobid after the last ':'",
+                       "add '/' to the end of a directory name with a ':'");
     }
   }
   return {};
@@ -40,10 +39,9 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
 
 }  // namespace
 
-tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected) {
-  std::string what = "invalid ";
-  what.append(kind).append(" \"").append(value).append("\"");
-  return fail({.where = "", .what = std::move(what), .why = "expected " + std::string(expected), .hint = ""});
+tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected,
+                                std::string hint) {
+  return fail(invalid_value(kind, value, expected, std::move(hint)));
 }
 
 tl::unexpected<Error> missing_value(std::string_view kind, std::string_view example) {
@@ -51,18 +49,6 @@ tl::unexpected<Error> missing_value(std::string_view kind, std::string_view exam
                .what = "missing " + std::string(kind),
                .why = "",
                .hint = example.empty() ? "" : "write " + std::string(example)});
-}
-
-Error conflict(std::string_view a, std::string_view b, std::string why) {
-  std::string what(a);
-  what.append(" conflicts with ").append(b);
-  return {.where = "", .what = std::move(what), .why = std::move(why), .hint = "remove one of the options"};
-}
-
-tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why, std::string hint) {
-  std::string what(a);
-  what.append(" requires ").append(b);
-  return fail({.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
 }
 
 Result<int> whole_number(std::string_view text, int min, int max) {

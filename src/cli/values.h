@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error_forms.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 
@@ -17,15 +18,10 @@ namespace dlaunch::cli {
 inline constexpr int kMaxRanks = 1 << 20;
 
 /// The Error for every invalid value: `invalid KIND "VALUE": expected EXPECTED`.
-tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected);
+tl::unexpected<Error> bad_value(std::string_view value, std::string_view kind, std::string_view expected,
+                                std::string hint = "");
 /// The Error for an empty value: `missing KIND`, with the hint `write EXAMPLE`.
 tl::unexpected<Error> missing_value(std::string_view kind, std::string_view example);
-
-/// `A conflicts with B: WHY`
-Error conflict(std::string_view a, std::string_view b, std::string why);
-/// `A requires B: WHY`; `why` may be empty.
-tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why = "",
-                                     std::string hint = "");
 
 inline constexpr int kMaxKeptLogs = 1000;
 inline constexpr int kMostRestarts = 100'000;

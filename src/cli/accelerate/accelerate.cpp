@@ -8,7 +8,6 @@
 #include "base/try.h"
 #include "cli/accelerate/config_options.h"
 #include "cli/deepspeed/deepspeed.h"
-#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/torchrun/torchrun.h"
 #include "cli/values.h"

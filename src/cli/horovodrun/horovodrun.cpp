@@ -8,7 +8,6 @@
 #include "base/try.h"
 #include "cli/arguments.h"
 #include "cli/files.h"
-#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/slots_file.h"
 #include "cli/values.h"

@@ -6,7 +6,6 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
 #include "cli/values.h"

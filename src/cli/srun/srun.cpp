@@ -6,7 +6,6 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/launcher_errors.h"
 #include "cli/launcher_job.h"
 #include "cli/mpirun/translate.h"
 #include "cli/values.h"
