@@ -40,9 +40,8 @@ Result<Chosen> parse_below(const CommandSpec& command, const std::string& path, 
 
 /// hccl_tools.py uses '_' in names, dlaunch uses '-'; both are valid.
 FoundOption find_in(const CommandSpec& command, std::string_view name) {
-  std::string dashes(name);
+  const std::string dashes = dashes_for_underscores(name);
   std::string underscores(name);
-  std::ranges::replace(dashes, '_', '-');
   std::ranges::replace(underscores, '-', '_');
   if (const FoundOption found = find_name(help_option(), dashes); found.spec) return found;
   for (const CommandSpec::Option& option : command.options) {

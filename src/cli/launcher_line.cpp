@@ -22,12 +22,6 @@ bool well_joined(const LauncherSpec& launcher, string_view name) {
   return !(dashes && launcher.joint == Joint::underscore) && !(underscores && launcher.joint == Joint::dash);
 }
 
-std::string with_dashes(string_view name) {
-  std::string text(name);
-  std::ranges::replace(text, '_', '-');
-  return text;
-}
-
 /// "PET_NPROC_PER_NODE"
 std::string variable_for(const LauncherSpec& launcher, const OptionSpec& row) {
   std::string name(launcher.variables);
@@ -158,13 +152,13 @@ bool LauncherLine::typed(string_view name) const {
 }
 
 const LauncherOption* find_launcher_option(const LauncherSpec& launcher, string_view name) {
-  return well_joined(launcher, name) ? row_named(launcher, with_dashes(name)) : nullptr;
+  return well_joined(launcher, name) ? row_named(launcher, dashes_for_underscores(name)) : nullptr;
 }
 
 std::vector<const LauncherOption*> launcher_options_meant(const LauncherSpec& launcher, string_view name) {
   if (const LauncherOption* exact = find_launcher_option(launcher, name)) return {exact};
   if (!well_joined(launcher, name) || !launcher.abbreviates) return {};
-  return beginning_with(launcher, with_dashes(name));
+  return beginning_with(launcher, dashes_for_underscores(name));
 }
 
 std::vector<const LauncherOption*> single_dash_options_meant(const LauncherSpec& launcher, string_view word) {

@@ -17,12 +17,6 @@ FoundOption find_in(std::span<const FoundOption> names, string_view name) {
   return found != names.end() && found->name == name ? *found : FoundOption{};
 }
 
-std::string dashes_for_underscores(string_view name) {
-  std::string text(name);
-  std::ranges::replace(text, '_', '-');
-  return text;
-}
-
 std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
   if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // all single letters are similar
   return nearest(name, known);
@@ -50,6 +44,12 @@ FoundOption find_name(const OptionSpec& spec, string_view name) {
     if (known == name) found = {&spec, known};
   });
   return found;
+}
+
+std::string dashes_for_underscores(string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', '-');
+  return text;
 }
 
 const OptionSpec& help_option() { return *find_option("help").spec; }

@@ -119,6 +119,9 @@ FoundOption find_typed_option(std::string_view name);
 /// Returns `spec` if `name` is one of its names.
 FoundOption find_name(const OptionSpec& spec, std::string_view name);
 
+/// "nproc_per_node" becomes "nproc-per-node".
+std::string dashes_for_underscores(std::string_view name);
+
 /// --help
 const OptionSpec& help_option();
 

@@ -1,7 +1,5 @@
 #include "cli/ranktable_arguments.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/command_spec.h"
@@ -96,9 +94,7 @@ Take numbers_into(std::vector<long>& into) {
 /// Keeps the option and its value for the parser of a job's options.
 Take words_into(std::vector<std::string>& into) {
   return [&into](const ParsedOption& given) -> Result<void> {
-    std::string option = given.spelled;
-    std::ranges::replace(option, '_', '-');
-    into.push_back(std::move(option));
+    into.push_back(dashes_for_underscores(given.spelled));
     into.push_back(given.value);
     return {};
   };

@@ -140,9 +140,7 @@ class ConfigOptions {
       if (line_.find("num-processes")) return {};
       return refuse(setting, "num_processes: invalid number \"-1\": expected at least 1", "add --num_processes N");
     }
-    std::string option = setting.key;
-    std::ranges::replace(option, '_', '-');
-    return add(option, setting.value, setting.where), Result<void>();
+    return add(dashes_for_underscores(setting.key), setting.value, setting.where), Result<void>();
   }
 
   static tl::unexpected<Error> refuse(const YamlSetting& setting, std::string what, std::string hint) {
@@ -174,8 +172,8 @@ class ConfigOptions {
 
   Result<void> take_of_section(const YamlSetting& setting) {
     const string_view prefix = prefix_of(setting.section);
-    std::string option = setting.key.starts_with(prefix) ? setting.key : std::string(prefix) + setting.key;
-    std::ranges::replace(option, '_', '-');
+    const std::string option =
+        dashes_for_underscores(setting.key.starts_with(prefix) ? setting.key : std::string(prefix) + setting.key);
     const LauncherOption* known = find_launcher_option(accelerate_launcher(), option);
     if (!known || option == "config-file" || known->row.takes == Arity::show) {
       return refuse(setting, "unknown key \"" + setting.key + "\" in " + setting.section,
