@@ -13,6 +13,7 @@
 
 #include "base/try.h"
 #include "sys/directory.h"
+#include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -84,16 +85,8 @@ Result<sys::Fd> lock_marker(const std::string& dir, const std::vector<std::strin
                  "remove it, or set another directory with --rank-dir");
 }
 
-int make_with_parents(const std::string& dir) {
-  if (::mkdir(dir.c_str(), kDirMode) == 0 || errno == EEXIST) return 0;
-  const size_t slash = dir.rfind('/');
-  if (errno != ENOENT || slash == 0 || slash == std::string::npos) return errno;
-  if (const int error = make_with_parents(dir.substr(0, slash)); error != 0) return error;
-  return ::mkdir(dir.c_str(), kDirMode) == 0 || errno == EEXIST ? 0 : errno;
-}
-
 Result<sys::Fd> make(const std::string& dir) {
-  if (const int error = make_with_parents(dir); error != 0) return failed("cannot create " + dir, error);
+  if (const int error = sys::make_directories(dir, kDirMode); error != 0) return failed("cannot create " + dir, error);
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMarkerMode));
   if (!marker || ::write(marker.get(), kMarkerText.data(), kMarkerText.size()) < 0) {

@@ -29,19 +29,6 @@ tl::unexpected<Error> no_files(const std::string& path, std::string why) {
                "set XDG_CACHE_HOME to a directory shared by the hosts, or use --transport ssh"});
 }
 
-/// Makes the directory and its parents. Returns 0, or the errno of the first directory that cannot be made.
-int make_directories(const std::string& path) {
-  int error = 0;
-  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    if (::mkdir(path.substr(0, end).c_str(), kOwnersAlone) == 0 || errno == EEXIST) {
-      error = 0;
-    } else if (error == 0 || errno != ENOENT) {
-      error = errno;
-    }
-    if (end == path.npos) return error;
-  }
-}
-
 /// Returns why other users could replace the directory; empty: they cannot.
 std::string not_ours_alone(const std::string& path) {
   for (size_t end = 0; end != path.npos; end = path.find('/', end + 1)) {
@@ -85,7 +72,7 @@ void remove_abandoned(const std::string& parent, const std::string& made) {
 
 Result<StartDirectory> StartDirectory::make(const std::string& parent, const std::string& nonce) {
   if (parent.empty()) return no_files("HOME", "not set");
-  const int error = make_directories(parent);
+  const int error = sys::make_directories(parent, kOwnersAlone);
   char* const real = ::realpath(parent.c_str(), nullptr);
   if (!real) return no_files(parent, std::strerror(errno == ENOENT && error != 0 ? error : errno));
   const std::string there = real;

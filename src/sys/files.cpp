@@ -41,29 +41,27 @@ namespace {
 constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0644;
 
-/// Makes the directories above `path`. Returns 0, or the errno of the first directory that is missing afterwards. EROFS
-/// and EACCES can also mean an existing read-only directory.
-int make_parents(const std::string& path) {
-  int error = 0;
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    if (::mkdir(path.substr(0, slash).c_str(), kDirectoryMode) == 0 || errno == EEXIST) {
-      error = 0;
-      continue;
-    }
-    if (errno == ENOENT && error != 0) return error;
-    error = errno;
-    if (error != EROFS && error != EACCES) return error;
-  }
-  return error;
-}
-
 }  // namespace
+
+int make_directories(const std::string& path, mode_t mode) {
+  int error = 0;
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    if (::mkdir(path.substr(0, end).c_str(), mode) == 0 || errno == EEXIST) {
+      error = 0;  // EROFS and EACCES above can mean an existing directory
+    } else if (error == 0 || errno != ENOENT) {
+      error = errno;
+    }
+    if (end == std::string::npos) return error;
+  }
+}
 
 Fd create_file(const std::string& path, int more_flags) {
   const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | more_flags;
   Fd fd(::open(path.c_str(), flags, kFileMode));
   if (fd || errno != ENOENT) return fd;
-  const int error = make_parents(path);
+  const std::size_t slash = path.rfind('/');
+  const bool has_parent = slash != std::string::npos && slash != 0;
+  const int error = has_parent ? make_directories(path.substr(0, slash), kDirectoryMode) : 0;
   fd.reset(::open(path.c_str(), flags, kFileMode));
   if (!fd && errno == ENOENT && error != 0) errno = error;
   return fd;

@@ -2,6 +2,8 @@
 // directories. Without streams, which would double the size of the agent.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -22,5 +24,9 @@ std::optional<std::string> read_regular_file(const std::string& path, std::size_
 /// Opens a file for writing without blocking. Creates missing files and directories. Returns an empty Fd with errno set
 /// on failure: ENXIO for a FIFO without a reader.
 Fd create_file(const std::string& path, int more_flags = 0);
+
+/// Creates the directory `path` and its parents with `mode`. Returns 0, or the errno of the first directory that is
+/// missing afterwards.
+int make_directories(const std::string& path, mode_t mode);
 
 }  // namespace dlaunch::sys
