@@ -49,8 +49,9 @@ struct JobOptions {
   /// --stacks-on: the signal after which the stacks of all ranks are printed; the job continues. 0: no signal.
   int stacks_on = 0;
   plan::StdinTarget stdin_target{plan::StdinTarget::Kind::none};  ///< the ranks whose stdin is descriptor 0
-  bool subcommand_hints = false;  ///< the hint for a missing program may be a subcommand of dlaunch
-  std::string report_file = {};   ///< --report: path of the record (record.h); absolute; empty: no record
+  /// The names that the user may have meant if the program is not found: dlaunch's subcommands. Empty: no such hint.
+  std::vector<std::string> subcommands = {};
+  std::string report_file = {};  ///< --report: path of the record (record.h); absolute; empty: no record
 
   /// --error-file, a template: the file in which a rank of this machine may write the reason of its failure, per round.
   std::string error_file = {};

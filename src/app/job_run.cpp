@@ -256,7 +256,7 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const bool whole_job =
       outcome.cause == job::Cause::timeout || now < round_start_;  // the next round waits for its start time
   report::Summary summary{plan_, outcome, {}, {}, now - (whole_job ? start_ : round_start_)};
-  summary.subcommand_hints = options_.subcommand_hints;
+  summary.subcommands = options_.subcommands;
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/subcommands.h"
 #include "base/try.h"
 #include "cli/launchers.h"
 #include "cli/mpirun/hydra.h"
@@ -23,7 +22,6 @@ constexpr Subcommand kSubcommands[] = {
      Verb::chaos},
     {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without an argument, list the topics", Verb::help},
 };
-static_assert(std::ranges::equal(kSubcommands, kSubcommandNames, {}, &Subcommand::name));
 
 struct NamedGrammar {
   string_view name;
@@ -137,6 +135,12 @@ std::vector<std::string> grammar_names() {
 }
 
 std::span<const Subcommand> subcommand_table() { return kSubcommands; }
+
+std::vector<std::string> subcommand_names() {
+  std::vector<std::string> names;
+  for (const Subcommand& subcommand : kSubcommands) names.emplace_back(subcommand.name);
+  return names;
+}
 
 Result<CommandLine> read_command_line(string_view program_name, std::vector<std::string> words) {
   CommandLine line{.grammar = grammar_called(program_name), .words = std::move(words)};

@@ -48,6 +48,8 @@ struct Subcommand {
 /// In the order of the help texts.
 std::span<const Subcommand> subcommand_table();
 
+std::vector<std::string> subcommand_names();
+
 struct CommandLine {
   Grammar grammar = Grammar::dlaunch;
   Verb verb = Verb::run;

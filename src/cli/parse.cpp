@@ -275,8 +275,8 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
   });
   if (foreign) options.same_line.named = foreign->nodes;
-  options.subcommand_hints = line.grammar == Grammar::dlaunch && !resolved.options.find("app") &&
-                             std::ranges::none_of(arguments.groups, &Group::after_dashes);
+  const bool own = line.grammar == Grammar::dlaunch && !resolved.options.find("app");
+  if (own && std::ranges::none_of(arguments.groups, &Group::after_dashes)) options.subcommands = subcommand_names();
   if (line.grammar != Grammar::dlaunch) {
     const std::string_view as = foreign ? "" : line.grammar == Grammar::hydra ? "hydra" : "ompi";
     options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments, as)};

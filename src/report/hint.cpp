@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/start_texts.h"
-#include "base/subcommands.h"
 #include "base/text.h"
 #include "report/rank_groups.h"
 #include "report/summary.h"
@@ -45,9 +44,8 @@ std::string dash_hint(std::string_view program) {
 }
 
 /// The hint for the name of a subcommand, or for a typing error in a name.
-std::string subcommand_hint(std::string_view program) {
-  const std::vector<std::string> names(kSubcommandNames.begin(), kSubcommandNames.end());
-  const auto near = nearest(program, names);
+std::string subcommand_hint(std::string_view program, const std::vector<std::string>& subcommands) {
+  const auto near = nearest(program, subcommands);
   if (!near) return {};
   if (*near == program) return "put the subcommand first: dlaunch " + *near;
   return "use dlaunch " + *near + " for the subcommand; check the name and PATH of a program";
@@ -60,12 +58,12 @@ std::string output_hint(int error) {
 }
 
 std::string not_found_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
-                           bool subcommands) {
+                           const std::vector<std::string>& subcommands) {
   if (std::string hint = dash_hint(program); !hint.empty()) return hint;
   if (std::string hint = shell_hint(program); !hint.empty()) return hint;
   if (program.find('/') == std::string_view::npos) {
     if (std::string hint = interpreter_hint(program); !hint.empty()) return hint;
-    if (std::string hint = subcommands ? subcommand_hint(program) : ""; !hint.empty()) return hint;
+    if (std::string hint = subcommand_hint(program, subcommands); !hint.empty()) return hint;
     const std::string dotted = shell_quote("./" + std::string(program));
     if (!has_path) return "give the program's path, or pass PATH with -x PATH: the ranks have no PATH";
     if (status.what.ends_with(std::string(kInWorkingDirectory).append(program))) {
@@ -89,7 +87,7 @@ std::string not_executable_hint(std::string_view program) {
 }  // namespace
 
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
-                             bool subcommands) {
+                             const std::vector<std::string>& subcommands) {
   if (is_missing_interpreter(status)) {
     return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
   }

@@ -121,7 +121,7 @@ std::string hint_for(const Summary& s, const plan::Rank& rank, const ExitStatus&
         program.front() != '/') {
       return "use --stage to copy the program into the rank's directory: a relative path starts there";
     }
-    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank), s.subcommand_hints);
+    return not_started_hint(*not_started, program, app.wdir, has_path(app, rank), s.subcommands);
   }
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};

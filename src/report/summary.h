@@ -23,7 +23,7 @@ struct Summary {
   std::function<std::string(const plan::Host&)> shell_there = {};
   std::string error_file = {};    ///< not empty: last_lines are from this file, not from `stream`
   std::string stream = "stderr";  ///< the stream of last_lines: "stderr", "stdout", or "output" if both are one
-  bool subcommand_hints = false;  ///< JobOptions::subcommand_hints
+  std::vector<std::string> subcommands = {};  ///< JobOptions::subcommands
 };
 
 /// Complete lines, each starting with "dlaunch: ". Empty after a success without leftovers. Ranks that were stopped
@@ -41,8 +41,8 @@ std::string unswept_text(const Summary& summary);
 std::string restart_text(const std::string& cause, int restart, int restarts, std::chrono::seconds wait);
 
 /// How to fix a program that did not start; empty if the error is clear. `has_path`: the rank's environment has a PATH.
-/// `subcommands`: the program may be a misplaced or misspelled subcommand.
+/// `subcommands`: the program may be one of them, misplaced or misspelled.
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
-                             bool subcommands = false);
+                             const std::vector<std::string>& subcommands = {});
 
 }  // namespace dlaunch::report

@@ -243,14 +243,15 @@ TEST(NotStartedHint, IgnoresTheSameWordsInNames) {
 
 TEST(NotStartedHint, NamesASubcommandOnlyOnRequest) {
   const NotStarted status{ENOENT, "cannot find hosts in PATH"};
-  EXPECT_EQ(not_started_hint(status, "hosts", "/", true, true), "put the subcommand first: dlaunch hosts");
-  EXPECT_THAT(not_started_hint(status, "hosts", "/", true, false), StartsWith("check the name and PATH; "));
+  const std::vector<std::string> subcommands{"hosts", "check"};
+  EXPECT_EQ(not_started_hint(status, "hosts", "/", true, subcommands), "put the subcommand first: dlaunch hosts");
+  EXPECT_THAT(not_started_hint(status, "hosts", "/", true, {}), StartsWith("check the name and PATH; "));
   Fixture job(1);
   job.plan.apps[0].argv[0] = "chek";
   job.fail_first(0, NotStarted{ENOENT, "cannot find chek in PATH"});
   Summary summary{job.plan, job.outcome, {}, {}};
   EXPECT_THAT(failure_summary(summary), Not(HasSubstr("subcommand")));
-  summary.subcommand_hints = true;
+  summary.subcommands = subcommands;
   EXPECT_THAT(failure_summary(summary), HasSubstr("use dlaunch check for the subcommand"));
 }
 
