@@ -23,8 +23,7 @@ constexpr size_t kNameColumn = 17;   // of topics and subcommands
 
 constexpr string_view kDefinition =
     "dlaunch starts N copies (ranks) of a program on one or more hosts, prints their output line by line, and stops "
-    "all "
-    "ranks when one fails.";
+    "all ranks when one fails.";
 
 constexpr string_view kExamples = R"(
 Examples:
@@ -35,8 +34,8 @@ Examples:
 
 constexpr string_view kPlaces =
     "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program apply to all "
-    "programs; "
-    "later programs can add their own. Each program has its own -n. All other options come before the first program.";
+    "programs; later programs can add their own. Each program has its own -n. All other options come before the first "
+    "program.";
 
 constexpr string_view kDefaults =
     "An option's value comes from the command line, else DLAUNCH_GRACE=10, else ~/.config/dlaunch/config.toml "
@@ -94,20 +93,26 @@ std::string page_text(const HelpPage& page) {
   return text;
 }
 
-/// Null: `word` is not an option. A word without dashes counts if it is a long name.
+string_view without_dashes(const std::string& word) {
+  return string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
+}
+
+/// Returns the name of an option without its dashes, or an empty text. A word without dashes is a long name.
+string_view option_name(const std::string& word) {
+  const string_view name = without_dashes(word);
+  return name.size() == 1 && !word.starts_with('-') ? string_view() : name;
+}
+
+/// Null: `word` is not an option.
 const OptionSpec* find_word(const std::string& word) {
-  const string_view name = string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
-  if (name.empty() || (name.size() == 1 && !word.starts_with('-'))) return nullptr;
-  const OptionSpec* const spec = find_option(name).spec;
+  const OptionSpec* const spec = find_option(option_name(word)).spec;
   const bool own = spec && spec->section != Section::hidden;
   return own ? spec : nullptr;
 }
 
 /// The help of an option of another launcher with exactly one meaning here; empty for other words.
 std::string familiar_help(const std::string& word) {
-  const string_view name = string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
-  if (name.empty() || (name.size() == 1 && !word.starts_with('-'))) return {};
-  const OptionSpec* const row = find_typed_option(name).spec;
+  const OptionSpec* const row = find_typed_option(option_name(word)).spec;
   if (!row || row->stands_for.empty()) return {};
   const SameOption same = same_option(*row);
   return "  " + spelling(*row) + '\n' + wrapped("Accepted: the same as " + same.text + '.', 6) + '\n' +
@@ -116,8 +121,7 @@ std::string familiar_help(const std::string& word) {
 
 /// A topic, subcommand or option that does not exist.
 tl::unexpected<Error> unknown_topic(const std::string& word) {
-  const string_view name = string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
-  const RefusedOption* const refused = word.starts_with("--") ? refused_option(name) : nullptr;
+  const RefusedOption* const refused = word.starts_with("--") ? refused_option(without_dashes(word)) : nullptr;
   if (refused) {
     return fail({.where = "help",
                  .what = "not supported: " + word,
