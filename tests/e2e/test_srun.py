@@ -17,6 +17,12 @@ class SameAsSrun(SlurmCase):
         super().setUp()
         self.script = self.dir / "lines"
 
+    def first_nodes(self, options):
+        """The words of salloc that choose nodes: the scheduler may choose other nodes for the second allocation than for
+        the first, since the nodes of an allocation are busy for a moment after its end."""
+        count = next((int(word[2:]) for word in options if word.startswith("-N")), self.count)
+        return [] if "-w" in options else ["-w", ",".join(f"node{number}" for number in range(1, count + 1))]
+
     def by_both(self, options, text, files=()):
         """The sorted lines that a shell script prints in one allocation, first with the real srun, then with a link
         named srun to dlaunch."""
@@ -25,6 +31,7 @@ class SameAsSrun(SlurmCase):
         if not (links / "srun").is_symlink():
             (links / "srun").symlink_to(DLAUNCH)
         said = []
+        options = [*options, *self.first_nodes(options)]
         for path in (self.env["PATH"], f"{links}:{self.env['PATH']}"):
             for name in files:
                 (self.dir / name).unlink(missing_ok=True)
