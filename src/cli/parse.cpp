@@ -261,8 +261,10 @@ std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb v
 }  // namespace
 
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
-  if (line.verb == Verb::help)
-    return help_page(line.words).map([](std::string text) { return ShowText{std::move(text)}; });
+  if (line.verb == Verb::help) {
+    auto page = TRY(help_page(line.words));  // not map(): tl::expected 1.0 leaks a default Command in the conversion
+    return ShowText{std::move(page)};
+  }
   std::vector<std::string> notes;
   const LauncherSpec* foreign = launcher_of(line.grammar);
   auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
@@ -289,9 +291,8 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   TRY(check_programs(line.verb, options.request.apps));
   TRY(join_hosts(options, std::move(programs.hosts)));
   if (line.verb == Verb::run && line.grammar == Grammar::dlaunch) note_launcher(options.request.apps, notes);
-  for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes}) {
+  for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes})
     std::ranges::move(*each, std::back_inserter(options.notes));
-  }
   TRY(follow_lsf_affinity(resolved.options, context, options));
   return options;
 }
