@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Measures dlaunch, the floors and other launchers in alternating order, and prints a Markdown table.
 
-Every figure is the median of a row's rounds. A ratio compares two runs of one round; the table shows the
-median ratio.
-scripts/bench installs the packages, builds the programs and calls this script.
+Every figure is the median of a row's rounds. A ratio compares two runs of one round; the table shows the median
+ratio. scripts/bench installs the packages, builds the programs and calls this script.
 """
 import argparse
 import contextlib
