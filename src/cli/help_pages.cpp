@@ -108,10 +108,10 @@ options without starting the job, set DLAUNCH_DRY_RUN=1.
     {.names = "connections ssh transport connection",
      .title = "Connections to the hosts",
      .text = R"page(
-dlaunch starts one agent per host and copies the agent there if needed. Remote hosts need no installation. dlaunch
-uses ssh with your ssh configuration, or the commands of the batch system. --exec replaces ssh with any command that
-reaches a host. dlaunch never asks for a password: use keys or an ssh agent. For ranks on this machine, dlaunch does
-not use ssh.
+dlaunch starts one agent per host and copies the agent to the host if needed. Remote hosts need no installation.
+dlaunch uses ssh with your ssh configuration, or the commands of the batch system. --exec replaces ssh with any
+command that reaches a host. dlaunch never asks for a password: use keys or an ssh agent. For ranks on this machine,
+dlaunch does not use ssh.
 
   dlaunch -H node1,node2 --ssh-port 2222 hostname
   dlaunch -H pod1,pod2 --exec 'kubectl exec -i {host} --' hostname
@@ -145,10 +145,10 @@ and Slurm, variables give the number of each node; elsewhere, set --node-rank.
     {.names = "devices gpus gpu npu ascend",
      .title = "GPUs and NPUs",
      .text = R"page(
-dlaunch finds the NVIDIA, AMD and Ascend devices of this machine. Without -n, it starts one rank per device, and each
-rank gets its device's number in DEVICE_ID. More ranks than devices require --oversubscribe. Ranks see all devices
-unless --visible limits them. Host files list the devices of other hosts with devices=. --rank-table starts the job
-that an Ascend rank table describes.
+dlaunch finds the NVIDIA, AMD and Ascend devices of this machine. Without -n, dlaunch starts one rank per device. The
+variable DEVICE_ID of a rank contains the number of its device. More ranks than devices require --oversubscribe. Ranks
+see all devices unless --visible limits them. Host files list the devices of other hosts with devices=. --rank-table
+starts the job that an Ascend rank table describes.
 
   dlaunch --devices 4-7 --visible rank python3 train.py
   dlaunch -n 8 --fake-devices 8 --dry-run python3 train.py
@@ -172,9 +172,9 @@ for PyTorch. -x sets one variable and overrides all other sources. --show-env pr
      .title = "MPI programs",
      .text = R"page(
 Programs linked with Open MPI or a library of the MPICH family start as one MPI world, on one or several hosts,
-without any option. Scripts, Python programs and debuggers that start an MPI program work too. Several programs
-separated by : form one world. With --mpi none, every rank is its own world. To run an mpirun command line unchanged,
-use --as mpirun.
+without any option. Scripts, Python programs and debuggers may start the MPI program. Several programs separated by :
+form one world. With --mpi none, every rank is its own world. To run an mpirun command line unchanged, use --as
+mpirun.
 
   dlaunch -n 4 ./a.out
   dlaunch -n 16 --hostfile hosts python3 script.py
@@ -210,9 +210,9 @@ ranks to cores. --bind-to core binds each rank to one core; --cores-per-rank bin
      .title = "Failed ranks, time limits and signals",
      .text = R"page(
 The first rank that fails ends the job: dlaunch sends SIGTERM to all other ranks, waits for --grace, and sends
-SIGKILL. The summary names the first failed rank, and the exit code is that rank's. With --on-failure continue the
-other ranks run to their end. Ctrl-C ends the job; a second Ctrl-C kills all ranks. No process of the job remains on
-any host, even if dlaunch is killed.
+SIGKILL. The summary names the first failed rank. The exit code is the code of this rank. With --on-failure continue
+the other ranks run to their end. Ctrl-C ends the job; a second Ctrl-C kills all ranks. No process of the job remains
+on any host, even if dlaunch is killed.
 
   dlaunch -n 4 --timeout 3600 --grace 30 python3 train.py
 )page",
@@ -221,9 +221,9 @@ any host, even if dlaunch is killed.
      .title = "Restart after a failure",
      .text = R"page(
 With --restarts N a failure ends all ranks, and then all ranks start again, up to N times. Each start is a round;
-DLAUNCH_ROUND has its number. Programs should load their last checkpoint at the start. The first restart is immediate.
-If later rounds end within 60 s, dlaunch waits 1 to 60 s before the next restart. --spares reserves hosts that replace
-lost hosts. With --restarts, ranks cannot read dlaunch's stdin.
+DLAUNCH_ROUND contains the number of the round. Programs should load their last checkpoint at the start. The first
+restart is immediate. If later rounds end within 60 s, dlaunch waits 1 to 60 s before the next restart. --spares
+reserves hosts that replace lost hosts. With --restarts, ranks cannot read dlaunch's stdin.
 
   dlaunch --hostfile hosts -n 16 --restarts 3 --spares 1 python3 train.py
 )page",
@@ -304,8 +304,8 @@ The exit code is 0 only if every rank exited with 0. Otherwise the first cause d
   128+S     signal S to dlaunch ended the job: 130 Ctrl-C, 143 SIGTERM
   141       the reader of dlaunch's stdout closed the pipe
 
-A rank may exit with 2 or 124 itself. The summary on stderr and "cause" in the record of --report distinguish the
-cases. Subcommands list their own codes in their help.
+The code of a failed rank may also be 2 or 124. The summary on stderr and "cause" in the record of --report
+distinguish the cases. Subcommands list their own codes in their help.
 )page",
      .options = ""},
 };

@@ -348,7 +348,7 @@ constexpr OptionSpec kOptions[] = {
      .standard = "auto",
      .help = "colour labels by rank: auto, always, never",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.color, one_of(v, kColor)); },
-     .more = "auto: on a terminal, dlaunch colours labels unless NO_COLOR is set."},
+     .more = "With auto, dlaunch colours labels on a terminal unless NO_COLOR is set."},
     {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output, .by_variable = true,
      .standard = "text",
      .help = "jsonl: print the ranks' output as JSON lines; json: print --dry-run, --show-env or --show-config as JSON",
@@ -480,12 +480,12 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "checkpoint-signal", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::restarts,
      .preference = true, .standard = "none",
-     .help = "on preemption, send SIGNAL to the ranks, for them to save their state: USR1",
+     .help = "on preemption, send SIGNAL to the ranks, which then save their state: USR1",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.policy.checkpoint.signal, checkpoint_signal(v)); },
-     .more = "Preemption: the batch system takes the hosts back. The batch system first sends USR1, USR2 or TERM to "
-             "dlaunch, or TERM to an agent. Only ranks with a handler for SIGNAL receive SIGNAL. dlaunch does not "
-             "stop ranks before the end of --preempt-grace."},
+     .more = "Preemption means that the batch system takes the hosts back. The batch system first sends USR1, USR2 or "
+             "TERM to dlaunch, or TERM to an agent. Only ranks with a handler for SIGNAL receive SIGNAL. dlaunch does "
+             "not stop ranks before the end of --preempt-grace."},
     {.names = "preempt-grace", .takes = Arity::value, .value_name = "TIME", .section = Section::restarts,
      .preference = true, .standard = "25 s; under Slurm the time left, or 60 s",
      .help = "with --checkpoint-signal: give ranks TIME to save their state",
