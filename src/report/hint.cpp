@@ -48,7 +48,7 @@ std::string subcommand_hint(std::string_view program, const std::vector<std::str
   const auto near = nearest(program, subcommands);
   if (!near) return {};
   if (*near == program) return "put the subcommand first: dlaunch " + *near;
-  return "run dlaunch " + *near + " for the subcommand; for a program, check its name and PATH";
+  return "use dlaunch " + *near + " for the subcommand; for a program, check its name and PATH";
 }
 
 /// The hint for an output file of the rank.
