@@ -82,7 +82,7 @@ class RankTableJob(Ascend):
 
     def test_host_list_that_contradicts_the_table_is_rejected(self):
         self.table()
-        for options, told in ((["-H", "node1"], "missing host \"10.77."),
+        for options, told in ((["-H", "node1"], "host \"10.77."),
                               (["-H", "node1,node2,node3"], "unknown host \"node3\": table.json has"),
                               (["-H", "node1:4,node2:8"], "node1 has 4 slots"), (["-n", "8"], "the table has 16 ranks"),
                               (["--devices", "0-3"], "conflicts with --devices"), (["-N", "8"], "conflicts with -N")):

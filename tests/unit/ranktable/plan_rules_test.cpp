@@ -61,7 +61,7 @@ TEST(PlanRules, RejectsOtherLayouts) {
   EXPECT_THAT(broken(plan_of({kEight, {0, 1, 2, 3}})),
               ElementsAre("n1 has 4 devices: expected 8 on each server of Ascend 910 in a table with several servers "
                           "(for A2, set --product a2)"));
-  EXPECT_THAT(broken(plan_of({{8}})), ElementsAre("n0 has device 8: expected 0 to 7 (A2: --product a2)"));
+  EXPECT_THAT(broken(plan_of({{8}})), ElementsAre("n0 has device 8: expected 0 to 7 (for A2, set --product a2)"));
   EXPECT_THAT(broken(plan_of({{0, 1}, {0}}), Product::a2),
               ElementsAre("n1 has 1 device: expected 2, as on the first host"));
 }
