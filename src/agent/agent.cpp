@@ -155,13 +155,14 @@ class Agent::Impl {
   void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }
   void on(wire::Stage& stage) {
     if (!round_->workdir_setup.stage(stage))
-      launcher_lost("protocol error: the launcher sent more of --stage than was granted");
+      launcher_lost("protocol error: the launcher sent more --stage data than the agent granted");
   }
   void on(wire::JobFile& file) { round_->ranks.keep(file); }
   void on(wire::Program& program) { round_->ranks.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { round_->ranks.start(spawn); }
   void on(wire::Stdin& input) {
-    if (!round_->ranks.input(input)) launcher_lost("protocol error: the launcher sent more stdin than was granted");
+    if (!round_->ranks.input(input))
+      launcher_lost("protocol error: the launcher sent more stdin than the agent granted");
   }
   void on(wire::Credit& credit) { round_->ranks.granted(credit); }
   void on(wire::WindowSize& size) { round_->ranks.resize(size); }

@@ -21,7 +21,7 @@ namespace {
 constexpr mode_t kDirMode = 0777;
 constexpr mode_t kMarkerMode = 0600;
 constexpr std::string_view kMarkerText =
-    "dlaunch --rank-dir made this directory. The next job in this directory removes its content.\n";
+    "dlaunch --rank-dir made this directory. The next job that uses this directory removes all its files.\n";
 
 tl::unexpected<Error> failed(const std::string& what, int error, std::string hint = {}) {
   return fail({.where = "", .what = what, .why = std::strerror(error), .hint = std::move(hint)});

@@ -140,8 +140,8 @@ std::string text_of(const SharedMemory::Left& left) {
   std::string text;
   if (!left.removed.empty()) text = "removed shared memory of killed ranks:" + listed(left.removed);
   if (left.unproven.empty()) return text;
-  return text + (text.empty() ? "" : "; ") + "not in use, but perhaps of another job; to remove the files, run: rm" +
-         listed(left.unproven);
+  return text + (text.empty() ? "" : "; ") +
+         "unused shared memory, perhaps of another job; to remove these files, run: rm" + listed(left.unproven);
 }
 
 }  // namespace dlaunch::agent

@@ -104,7 +104,8 @@ void StackSampler::finished() {
 /// The thread keeps its sample and the caches of earlier samples.
 void StackSampler::give_up() {
   wire::Stacks nothing;
-  nothing.remarks.emplace_back("a stack sample does not end: a mapped file of a rank may be on a dead file server");
+  nothing.remarks.emplace_back(
+      "the stack sample hangs: a file that a rank has mapped may be on a file server that does not respond");
   answer(std::move(nothing));
 }
 

@@ -49,7 +49,7 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
       {.where = "--error-file",
        .what = "no rank is on this machine: the option has no effect",
        .why = "",
-       .hint = "remove the option: with --restarts or --env-for torchrun each rank has such a file on its own host"});
+       .hint = "remove the option: with --restarts or --env-for torchrun, each rank gets an error file on its host"});
 }
 
 Result<void> clear_error_files(const plan::Plan& plan) {

@@ -66,7 +66,7 @@ Result<std::string> ask(const std::string& job_id, bool all) {
     return fail({.where = job_id,
                  .what = "the launcher did not answer",
                  .why = "timed out after " + std::to_string(kAnswerWait.count()) + " s",
-                 .hint = "check for a suspended launcher (Ctrl-Z); run fg or kill -CONT to resume"});
+                 .hint = "check whether the launcher is suspended (Ctrl-Z); run fg or kill -CONT to continue it"});
   }
   return fail(
       {.where = job_id,

@@ -16,7 +16,8 @@ namespace {
 using std::string_view;
 
 tl::unexpected<Error> conflict_with_verb(const std::string& option, Verb verb, std::string hint) {
-  return fail(conflict(option, verb == Verb::check ? "check" : "hosts", "no rank is started", std::move(hint)));
+  const std::string name = verb == Verb::check ? "check" : "hosts";
+  return fail(conflict(option, name, name + " does not start ranks", std::move(hint)));
 }
 
 Result<void> check_format(const ResolvedOptions& effective, Verb verb) {

@@ -324,7 +324,7 @@ class Launcher::Impl {
 
   void on(int host, wire::Credit& credit, std::deque<sys::Fd>&) {
     if (stdin_.granted(static_cast<int>(credit.rank), credit.bytes)) return;
-    host_broken(host, "protocol error: the agent granted more stdin than was sent");
+    host_broken(host, "protocol error: the agent granted more stdin than the launcher sent");
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
   void on(int, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
@@ -340,7 +340,7 @@ class Launcher::Impl {
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) {
     if (!staging_.granted(host, credit))
-      host_broken(host, "protocol error: the agent granted more of --stage than was sent");
+      host_broken(host, "protocol error: the agent granted more --stage data than the launcher sent");
   }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
     const auto loss = staging_.done(host, prepared);
@@ -365,9 +365,9 @@ class Launcher::Impl {
     std::erase_if(without_handler, [this](int rank) { return sidecar_.is(rank); });
     if (without_handler.empty()) return;
     const bool one = without_handler.size() == 1;
-    log().warn("{}: {} {} not catch {}, but {}", host_name(host),
+    log().warn("{}: {} {} not catch {}, so dlaunch did not send the signal", host_name(host),
                (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(without_handler), one ? "does" : "do",
-               signal_name(static_cast<int>(uncaught.signal)), one ? "continues" : "continue");
+               signal_name(static_cast<int>(uncaught.signal)));
   }
   /// Messages for MPI. Ignores Ping, counted already, and late answers from before the job.
   template <class Other>

@@ -81,7 +81,9 @@ void PmixCoordinator::describe(int host, wire::MpiWorld& world) const {
   if (!served()) return;
   world.pmix = !program_.empty();
   if (!world.pmix) {
-    world.no_pmix = "an MPI program requires PMIx, but this build of dlaunch has no PMIx: each rank is its own world";
+    world.no_pmix =
+        "an MPI program requires PMIx, but this build of dlaunch has no PMIx: each rank runs in its own MPI world of "
+        "size 1";
     return;
   }
   world.personal = plan_.mpi == plan::Mpi::pmix;

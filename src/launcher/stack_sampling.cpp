@@ -33,7 +33,8 @@ std::string StackSampling::received(int host, wire::Stacks stacks) {
   if (stacks.id == 0 || stacks.id >= next_) return "protocol error: unexpected reply from the agent";
   if (!stacks.sound()) return "protocol error: invalid stack sample from the agent";
   const auto is_there = [&](std::uint32_t rank) { return rank < plan_.ranks.size() && plan_.ranks[rank].host == host; };
-  if (!std::ranges::all_of(stacks.ranks, is_there)) return "protocol error: the agent sent a rank of another host";
+  if (!std::ranges::all_of(stacks.ranks, is_there))
+    return "protocol error: the agent sent a message about a rank of another host";
   const auto found = requests_.find(stacks.id);
   if (found == requests_.end() || found->second.snapshot.silent.erase(host) == 0) return {};
   found->second.snapshot.answers.emplace(host, std::move(stacks));

@@ -77,7 +77,7 @@ void StackWatch::report_silence(const job::Verdict& verdict) {
     const std::string path = keep(now);
     seen.last = all_threads(path);
     if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
-      seen.last += "; set --on-hang end to end a hanging job";
+      seen.last += "; to stop a hanging job, set --on-hang end";
     } else if (hangs && path.empty()) {  // the job ends soon, so `dlaunch stacks` would come too late
       seen.last = "set --output-filename DIR or --report FILE to write the stacks of all threads to a file";
     }

@@ -11,7 +11,7 @@ std::string hint_for(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "remove files there, or set another place with --output-filename";
+      return "remove files there, or set another directory with --output-filename";
     case EMFILE:
       return "set a higher limit of open files: ulimit -n";
     case EACCES:
@@ -26,7 +26,7 @@ std::string hint_for(int error) {
     case EPIPE:
       return "check the reader: it ended early";
     default:
-      return "check the file system, or set another place with --output-filename";
+      return "check the file system, or set another directory with --output-filename";
   }
 }
 

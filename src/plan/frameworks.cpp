@@ -34,8 +34,8 @@ constexpr std::string_view kNoMpi = "Horovod would use MPI, which is not availab
 constexpr Harmful kHarmful[] = {
     {Framework::openmpi, Framework::mpich, kTwoLibraries},
     {Framework::mindspore, Framework::mindspore_dynamic, "both choose how MindSpore's ranks connect"},
-    {Framework::mindspore_dynamic, Framework::openmpi, "MindSpore sets its RANK_ID to OMPI_COMM_WORLD_RANK"},
-    {Framework::mindspore, Framework::openmpi, "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
+    {Framework::mindspore_dynamic, Framework::openmpi, "MindSpore would set RANK_ID to OMPI_COMM_WORLD_RANK"},
+    {Framework::mindspore, Framework::openmpi, "MindSpore would set DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
     {Framework::horovod, Framework::openmpi, kNoMpi},
     {Framework::horovod, Framework::mpich, kNoMpi},
     {Framework::jax, Framework::slurm, "JAX would read coordinator and devices from Slurm's variables"},

@@ -126,8 +126,8 @@ std::string hint_for(const Summary& s, const plan::Rank& rank, const ExitStatus&
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};
   if (signaled->out_of_memory) return "give the rank more memory, or start fewer ranks on its host";
-  return "check dmesg on the host: dlaunch did not send SIGKILL; the kernel (out of memory), a batch system or a user "
-         "did";
+  return "check dmesg on the host: dlaunch did not send SIGKILL; the sender was the kernel (out of memory), a batch "
+         "system or a user";
 }
 
 const job::RankRecord& record_of(const Summary& s, int rank) { return s.outcome.ranks.at(static_cast<size_t>(rank)); }
@@ -219,7 +219,7 @@ void add_swept(const Summary& s, Lines& lines) {
   std::vector<std::string> names;
   for (const int host : s.outcome.swept) names.push_back(host_of(s, host).name);
   if (names.empty()) return;
-  lines.add("no process of the job is left on " + fold_names(names) + " (reached again)");
+  lines.add("no process of the job is left on " + fold_names(names) + " (dlaunch connected again)");
 }
 
 void add_unswept(const Summary& s, Lines& lines) {
@@ -227,8 +227,8 @@ void add_unswept(const Summary& s, Lines& lines) {
   std::vector<std::string> names;
   for (const job::Unswept& each : s.outcome.unswept) names.push_back(host_of(s, each.host).name);
   const bool one = names.size() == 1;
-  lines.add("processes of the job may still run on " + fold_names(names) + (one ? "" : ", on each") +
-            "; this command kills them:");
+  lines.add("processes of the job may still run on " + fold_names(names) +
+            (one ? "; this command kills them:" : "; these commands kill them:"));
   for (size_t i = 0; i < std::min(names.size(), kMostCommands); ++i) {
     const plan::Host& host = host_of(s, s.outcome.unswept[i].host);
     lines.add("  " + end_job_command(s.plan.job_id, s.shell_there ? s.shell_there(host) : "sh"));

@@ -605,7 +605,7 @@ TEST(Personality, ReadsTimeoutVariableUnderEveryName) {
 
 /// The equivalent command in the remarks, without "dlaunch".
 std::string amounts_to(const Options& made) {
-  constexpr const char* kSame = "is the same as: dlaunch ";
+  constexpr const char* kSame = "this command line is the same as: dlaunch ";
   const std::string text = made.remarks.empty() ? "" : made.remarks.front();
   return text.starts_with(kSame) ? text.substr(std::string(kSame).size()) : "nothing: " + text;
 }

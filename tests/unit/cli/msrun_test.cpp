@@ -66,7 +66,7 @@ TEST(Msrun, PrintsNotesForDifferences) {
   EXPECT_THAT(kMsrun.options({"t.py"}).notes, ElementsAre(HasSubstr("dlaunch waits for the ranks")));
   EXPECT_THAT(kMsrun.options({"--join=False", "--node_rank=3", "--worker_log_name={ip}", "t.py"}).notes,
               ElementsAre(HasSubstr("--node_rank changes nothing here"), HasSubstr("{ip} of --worker_log_name"),
-                          HasSubstr("--join False: dlaunch waits")));
+                          HasSubstr("--join False: msrun would return at once")));
   EXPECT_THAT(kMsrun.options({"--join=True", "--node_rank=0", "t.py"}).notes, IsEmpty());
 }
 

@@ -190,7 +190,8 @@ TEST(Job, FirstCtrlCForwardsSecondKillsThirdExits) {
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 3),
               ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().exit_code, 130);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
+  EXPECT_THAT(s.job.outcome().leftovers,
+              ElementsAre("node0: the agent did not confirm in time that all processes ended"));
 }
 
 /// Both signals arrive before the job waits for the reader, so the second signal cannot end this wait.
@@ -763,7 +764,7 @@ TEST(Job, ReportsAnUnkillableSpawnedRankWithItsWorld) {
   s.tick(20);
   s.tick(40);
   EXPECT_THAT(s.job.outcome().leftovers,
-              Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a restart"));
+              Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a reboot"));
 }
 
 TEST(Job, LostHostLosesItsSpawnedRanks) {
@@ -816,7 +817,8 @@ TEST(Job, FinishesAHostThatConnectsWhileTheJobEnds) {
 TEST(Job, GivingUpOmitsAHostThatNeverConnected) {
   WithAHostToCome s;
   for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
+  EXPECT_THAT(s.job.outcome().leftovers,
+              ElementsAre("node0: the agent did not confirm in time that all processes ended"));
 }
 
 TEST(Job, EndDoesNotWaitForAHostThatIsNotConnected) {
