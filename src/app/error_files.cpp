@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/environment.h"
@@ -14,12 +15,15 @@
 #include "plan/environment.h"
 #include "report/torch_error.h"
 #include "sys/files.h"
+#include "sys/helper_process.h"
+#include "sys/io.h"
 
 namespace dlaunch::app {
 namespace {
 
 constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
 constexpr std::size_t kMostBytes = 1U << 20U;
+constexpr std::chrono::seconds kDiskWait{5};
 
 }  // namespace
 
@@ -53,18 +57,36 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
 }
 
 Result<void> clear_error_files(const plan::Plan& plan) {
+  std::vector<std::string> paths;
   for (const plan::Rank& rank : plan.ranks) {
-    const auto path = variable(rank.env, kVariable);
-    if (!path) continue;
-    const bool made = static_cast<bool>(sys::create_file(*path));
-    if (made && ::unlink(path->c_str()) == 0) continue;
-    return fail({.where = "",
-                 .what = "cannot create " + *path,
-                 .why = std::strerror(errno),
-                 .hint = "set another path with --error-file",
-                 .exit_code = kExitRefused});
+    if (const auto path = variable(rank.env, kVariable)) paths.emplace_back(*path);
   }
-  return {};
+  if (paths.empty()) return {};
+  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {  // one byte per path: its errno
+    for (const std::string& path : paths) {
+      const bool removed = sys::create_file(path) && ::unlink(path.c_str()) == 0;
+      const char error = removed ? '\0' : static_cast<char>(errno);
+      sys::write_all(ends.out, {&error, 1});
+      if (!removed) return;
+    }
+  });
+  std::string answers;
+  int error = helper ? 0 : errno;
+  if (helper) {
+    if (auto all = helper->read_all(kDiskWait, &answers)) {
+      answers = *std::move(all);
+    } else {
+      error = errno;
+    }
+  }
+  const std::size_t done = answers.find_first_not_of('\0');
+  if (done != std::string::npos) error = answers[done];
+  if (error == 0 && answers.size() == paths.size()) return {};
+  return fail({.where = "",
+               .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
+               .why = std::strerror(error),
+               .hint = "set another path with --error-file",
+               .exit_code = kExitRefused});
 }
 
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent) {
@@ -75,10 +97,13 @@ std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const
     if (words.empty()) return std::nullopt;
     return ErrorFile{kVariable, std::move(words)};
   }
-  const auto text = sys::read_regular_file(*path, kMostBytes);
+  const auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+    if (const auto text = sys::read_regular_file(std::string(*path), kMostBytes)) sys::write_all(ends.out, *text);
+  });
+  const auto text = helper ? helper->read_all(kDiskWait) : std::nullopt;
   auto words = report::torch_error_lines(text.value_or(""));
   if (words.empty()) return std::nullopt;
-  return ErrorFile{*path, std::move(words)};
+  return ErrorFile{std::string(*path), std::move(words)};
 }
 
 }  // namespace dlaunch::app

@@ -2,8 +2,9 @@
 
 #include <asio/buffer.hpp>
 #include <asio/read_until.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
+#include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "sys/job_socket.h"
@@ -12,6 +13,8 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::size_t kLongestQuestion = 64;
+constexpr int kAcceptsPerWake = 32;  // a flood of clients must not delay other handlers of the loop
+constexpr std::chrono::milliseconds kRetryAccept{100};
 
 }  // namespace
 
@@ -22,7 +25,8 @@ struct StacksServer::Client {
   std::string text;  // the request, then the answer
 };
 
-StacksServer::StacksServer(asio::io_context& io, Asked asked) : io_(io), listener_(io), asked_(std::move(asked)) {}
+StacksServer::StacksServer(asio::io_context& io, Asked asked)
+    : io_(io), listener_(io), retry_(io), asked_(std::move(asked)) {}
 
 StacksServer::~StacksServer() {
   alive_.reset();
@@ -45,16 +49,31 @@ void StacksServer::open(const std::string& job_id) {
 
 void StacksServer::wait_client() {
   listener_.async_wait(asio::posix::stream_descriptor::wait_read, if_alive([this](asio::error_code error) {
-                         if (!error) accept_client();
+                         if (!error) accept_clients();
                        }));
 }
 
-/// Other clients wait in the backlog until the current client is done.
-void StacksServer::accept_client() {
-  sys::Fd fd = sys::accept_question(listener_.native_handle());
-  if (!fd) return wait_client();
+void StacksServer::accept_clients() {
+  bool refused = false;
+  for (int accepted = 0; accepted < kAcceptsPerWake; ++accepted) {
+    std::optional<sys::Caller> caller = sys::accept_caller(listener_.native_handle());
+    refused = !caller && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
+    if (!caller) break;
+    if (caller->permitted && waiting_.size() < kWaitingClients) waiting_.push_back(std::move(caller->socket));
+  }
+  if (!current_) serve_next();
+  if (!refused) return wait_client();
+  retry_.expires_after(kRetryAccept);  // no descriptor is free, and the listener stays readable
+  retry_.async_wait(if_alive([this](asio::error_code error) {
+    if (!error) wait_client();
+  }));
+}
+
+void StacksServer::serve_next() {
+  if (waiting_.empty()) return;
   current_ = std::make_shared<Client>(io_);
-  current_->socket.assign(fd.release());
+  current_->socket.assign(waiting_.front().release());
+  waiting_.pop_front();
   limit(current_);
   read_request(current_);
 }
@@ -90,7 +109,7 @@ void StacksServer::end(Client& client) {
   client.timer.cancel();
   if (current_.get() != &client) return;
   current_.reset();
-  if (alive_) wait_client();
+  if (alive_) serve_next();
 }
 
 }  // namespace dlaunch::launcher

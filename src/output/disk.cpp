@@ -61,6 +61,8 @@ void Disk::write(std::uint32_t file, std::span<const std::string_view> parts) {
   for (const std::string_view part : parts) command.size += static_cast<std::uint32_t>(part.size());
   all[0] = {reinterpret_cast<const char*>(&command), sizeof command};
   given_ += command.size;
+  if (given_to_.size() <= file) given_to_.resize(file + 1u);
+  given_to_[file] = given_;
   if (ended_) return;
   writer_.write(std::span(all).first(parts.size() + 1));
 }
@@ -113,6 +115,14 @@ std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest) {
     std::array<pollfd, 2> ready{pollfd{process_.out().get(), POLLIN, 0}, pollfd{process_.in().get(), POLLOUT, 0}};
     ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, static_cast<int>(left.count()));
   }
+}
+
+std::vector<std::uint32_t> Disk::unwritten_files() const {
+  std::vector<std::uint32_t> files;
+  for (std::uint32_t file = 0; file < given_to_.size(); ++file) {
+    if (given_to_[file] > progress_->taken) files.push_back(file);
+  }
+  return files;
 }
 
 bool Disk::has_all() const {

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "output/file_lock.h"
 #include "output/last_lines.h"
 #include "sys/fd.h"
 #include "sys/files.h"
@@ -29,6 +30,7 @@ using Kind = DiskCommand::Kind;
 
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr int kRetryMs = 1000;
+constexpr mode_t kDirectoryMode = 0750;  // as of the other directories of files
 
 /// Whether the path is a directory and not a link. If not, errno is ENOTDIR, or 0 if the path does not exist.
 bool is_directory(const std::string& path) {
@@ -157,6 +159,8 @@ class DiskProcess {
     progress_.file = command_.file;
     const std::string path = std::exchange(path_, {});
     switch (command_.kind) {
+      case Kind::lock:
+        return lock(path);
       case Kind::rotate:
         return rotate(path, command_.file);
       case Kind::create:
@@ -179,7 +183,25 @@ class DiskProcess {
     }
   }
 
+  void lock(const std::string& path) {
+    if (refused_ || sys::make_directories(path, kDirectoryMode) != 0) return;  // `create` reports the error
+    sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return;
+    if (const auto holder = lock_file(fd.get())) {
+      refused_ = true;
+      return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
+    }
+    directory_ = std::move(fd);
+  }
+
+  void report_lock(WriterEvent event, LockHolder holder, const std::string& path) const {
+    event.kind = WriterEvent::Kind::locked;
+    event.size = static_cast<std::uint64_t>(holder.pid);
+    send(event, path);
+  }
+
   void rotate(const std::string& path, std::uint32_t keep) {
+    if (refused_) return;
     WriterEvent event{WriterEvent::Kind::rotated, 0};
     const std::string failed = keep_directories(path, keep);
     if (!failed.empty()) event.error = errno;
@@ -198,6 +220,9 @@ class DiskProcess {
       event.error = errno;
       return send(event);
     }
+    if (S_ISREG(facts.st_mode) && kind != Kind::create_append) {
+      if (const auto holder = lock_file(fd.get())) return report_lock(event, *holder, path);
+    }
     if (S_ISREG(facts.st_mode) && facts.st_size > 0 && kind != Kind::create_append) {
       event.size = static_cast<std::uint64_t>(facts.st_size);
       event.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
@@ -208,8 +233,9 @@ class DiskProcess {
       event.has_fd = 1;
       return send(event, {}, {&fd, 1});
     }
-    // A FIFO that the rank opens itself stays open here. Otherwise its reader could see an early end of file.
-    if (!direct || polled) files_[command_.file].fd = std::move(fd);
+    // A file that the rank opens itself stays open here: the lock ends with the descriptor, and the reader of a FIFO
+    // could see an early end of file.
+    files_[command_.file].fd = std::move(fd);
     send(event);
   }
 
@@ -264,7 +290,8 @@ class DiskProcess {
   std::vector<iovec> parts_;
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
-  bool refused_ = false;  // an existing directory could not be kept: create nothing
+  sys::Fd directory_;     // holds the lock of the log directory
+  bool refused_ = false;  // the directory is locked, or could not be kept: create nothing
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/index_cast.h"
 #include "base/rfc3339.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/json_text.h"
@@ -17,6 +18,7 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::chrono::seconds kCreateWait{10};  // without progress
+constexpr std::size_t kNamedPaths = 8;
 
 std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
@@ -33,6 +35,24 @@ Error cannot_keep(const std::string& what, int error) {
           .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 
+Error locked_error(const Disk::Event& event) {
+  const std::string holder =
+      event.size == 0 ? "another job, perhaps on another host," : "process " + std::to_string(event.size);
+  return {.where = "",
+          .what = "cannot write " + event.tail,
+          .why = holder + " writes there",
+          .hint = "use another path, for example with {job}, or wait for the other job to end"};
+}
+
+/// At most kNamedPaths paths, and the number of the others.
+std::string path_list(const std::vector<std::string>& paths) {
+  std::string list;
+  const std::size_t named = std::min(paths.size(), kNamedPaths);
+  for (std::size_t i = 0; i < named; ++i) list += (i == 0 ? "" : ", ") + paths[i];
+  if (named < paths.size()) list += " and " + count(paths.size() - named, "other file");
+  return list;
+}
+
 std::size_t slot_index(int rank, Stream stream) {
   return static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream);
 }
@@ -47,18 +67,26 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const OutputSettings& setti
   TRY(check_one_rank_a_file(*settings.files, ranks));
   auto disk = TRY(Disk::start());
   std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
-  files->rotate();
+  files->claim_directory();
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
   TRY(files->await_created());
   return files;
 }
 
-void RankFiles::rotate() {
+/// Locks the log directory, and keeps the directory of an earlier job. A later attempt has other names than an earlier
+/// one, whose launcher may still be ending.
+void RankFiles::claim_directory() {
   const FileSettings& files = *settings_.files;
-  if (settings_.keep_logs == 0 || files.by_stream || is_template(files.target)) return;
+  if (files.by_stream || is_template(files.target)) return;
   std::string directory = files.target;
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  const auto lock = [&] {
+    if (ranks_.front().attempt == 0) disk_->ask(DiskCommand::Kind::lock, 0, directory);
+  };
+  lock();
+  if (settings_.keep_logs == 0) return;
   disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
+  lock();
 }
 
 std::string RankFiles::overwritten() const {
@@ -208,6 +236,10 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
       case WriterEvent::Kind::created:
         created(file, event);
         break;
+      case WriterEvent::Kind::locked:
+        failures_.push_back(locked_error(event));
+        if (event.tail == file.path) created_locked(file, event);  // else the log directory
+        break;
       case WriterEvent::Kind::failed:
         fail_file(file, sink_error("write " + file.path, event.error));
         break;
@@ -238,6 +270,13 @@ void RankFiles::created(RankFile& file, Disk::Event& event) {
   }
   make_channel(file);
   close_ended();
+}
+
+void RankFiles::created_locked(RankFile& file, Disk::Event& event) {
+  file.reported = true;
+  event.error = EWOULDBLOCK;
+  event.size = 0;
+  created(file, event);
 }
 
 void RankFiles::fail_file(RankFile& file, Error error) {
@@ -300,13 +339,15 @@ std::uint64_t RankFiles::progress() const {
 void RankFiles::give_up(Time now) {
   for (RankFile* file : polled_) {
     if (file->polled->pending() == 0) continue;
-    stuck_ = file->path;
+    stuck_.push_back(file->path);
     lost_ += file->polled->pending();
     file->gave_up = true;
     file->polled->give_up();
   }
   if (!disk_->ended() && (finished_ || not_created_ > 0 || disk_->unwritten() > 0)) {
-    if (!disk_->has_all()) stuck_ = files_[disk_->file()]->path;
+    const auto unwritten = disk_->unwritten_files();
+    for (const std::uint32_t file : unwritten) stuck_.push_back(files_[file]->path);
+    if (unwritten.empty() && !disk_->has_all()) stuck_.push_back(files_[disk_->file()]->path);
     disk_->give_up();
   }
   for (RankFile* file : recorded_) file->channel->drained(now);
@@ -317,7 +358,7 @@ std::optional<Error> RankFiles::lost() const {
   if (stuck_.empty()) return std::nullopt;
   const std::uint64_t bytes = lost_ + disk_->unwritten();
   return Error{.where = "",
-               .what = "cannot write " + stuck_,
+               .what = "cannot write " + path_list(stuck_),
                .why = bytes == 0 ? "the file system does not respond"
                                  : std::to_string(bytes) + " bytes of the ranks' output were not written in time",
                .hint = "check the file system, or the reader of the FIFO",

@@ -87,13 +87,14 @@ class RankFiles {
             std::unique_ptr<Disk> disk)
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
-  void rotate();
+  void claim_directory();
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
   Result<void> await_created();
   void handle(std::vector<Disk::Event> all);
   void created(RankFile& file, Disk::Event& event);
+  void created_locked(RankFile& file, Disk::Event& event);
   void make_channel(RankFile& file);
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
@@ -116,7 +117,7 @@ class RankFiles {
   int overwritten_ = 0;               // number of files that had content before
   std::int64_t last_written_ns_ = 0;  // newest modification time of these files
   std::uint64_t lost_ = 0;            // dropped bytes of polled files
-  std::string stuck_;                 // path of the last file that did not accept bytes
+  std::vector<std::string> stuck_;    // paths of the files that did not accept bytes
   bool finished_ = false;
 };
 
