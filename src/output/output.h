@@ -88,7 +88,7 @@ class Output {
   /// Drops queued and later bytes for files. take_error() reports the loss once, after finish_files().
   void give_up_files(Time now);
 
-  /// The latest time to call tick(), which writes partial lines after 100 ms without new bytes.
+  /// The latest time to call tick(), which writes partial lines of idle streams (output/channel.h).
   std::optional<Time> deadline() const;
   void tick(Time now);
 

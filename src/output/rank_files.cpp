@@ -1,5 +1,7 @@
 #include "output/rank_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -135,7 +137,9 @@ void RankFiles::make_channel(RankFile& file) {
     file.channel = std::make_unique<RawChannel>(*file.writer);
     return;
   }
-  auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
+  const bool terminal = file.polled && isatty(file.polled->poll_fd()) != 0;
+  auto channel =
+      std::make_unique<LineChannel>(*file.writer, shared_, terminal ? PartialLines::shown : PartialLines::kept);
   for (const auto& [rank, stream] : file.sources) {
     const RankFacts& facts = at_index(ranks_, rank);
     const StreamFacts of{facts, rank - facts.first, count_ranks(ranks_, facts.world), stream};
