@@ -9,6 +9,7 @@
 namespace dlaunch {
 
 /// dlaunch's own exit codes (docs/exit-codes.md). The exit code or 128+signal of a failed rank has priority.
+inline constexpr int kExitInput = 1;       ///< stdin could not be read
 inline constexpr int kExitOutput = 1;      ///< the output of ranks, or the report, could not be written
 inline constexpr int kExitRefused = 2;     ///< invalid command line or plan; no rank was started
 inline constexpr int kExitPreempted = 75;  ///< every rank saved its state: the batch system should requeue the job

@@ -7,6 +7,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -64,9 +65,12 @@ class Launcher::Impl {
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
-               [this](int rank, std::string bytes, bool eof) {
-                 send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
-               }),
+               {.send =
+                    [this](int rank, std::string bytes, bool eof) {
+                      send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
+                    },
+                .failed = [this](int error) { stdin_failed(error); },
+                .hung_up = [this] { log().warn("stdin ended: its terminal hung up"); }}),
         deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
@@ -268,6 +272,11 @@ class Launcher::Impl {
   void sidecar_lost() {
     sidecar_.lost();
     streams_.abandon(sidecar_.number());
+  }
+
+  void stdin_failed(int error) {
+    happened(job::InputFailed{std::string("cannot read stdin: ") + std::strerror(error) +
+                              "\nuse another file, or --stdin none if no rank reads stdin"});
   }
 
   int stdin_ranks() const {
