@@ -321,6 +321,7 @@ class Launcher::Impl {
     log().debug("{} {}", name(rank), status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
+    output_.rank_ended(rank);
     wire_up_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
     wire_up_.print_warnings();

@@ -35,6 +35,12 @@ Error cannot_keep(const std::string& what, int error) {
           .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 
+Error write_error(const RankFile& file, int error) {
+  Error failure = sink_error("write " + file.path, error);
+  if (file.direct) failure.why += " (the rank writes this file itself)";
+  return failure;
+}
+
 std::size_t slot_index(int rank, Stream stream) {
   return static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream);
 }
@@ -116,6 +122,8 @@ void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
                                                                 : DiskCommand::Kind::create;
     disk_->ask(kind, file->number, file->path);
     ++not_created_;
+  } else {
+    disk_->ask(DiskCommand::Kind::watch, file->number, file->path);
   }
   files_.push_back(std::move(file));
 }
@@ -171,6 +179,17 @@ void RankFiles::end(const FileSlot& slot, Time now) {
   close_ended();
 }
 
+void RankFiles::rank_ended(int rank) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    if (RankFile* const file = slot(rank, stream).file) check_direct(*file);
+  }
+}
+
+void RankFiles::check_direct(RankFile& file) {
+  if (!file.direct || std::exchange(file.rank_ended, true)) return;
+  disk_->ask(DiskCommand::Kind::rank_ended, file.number, {});
+}
+
 /// Closes ended files without queued bytes.
 void RankFiles::close_ended() {
   std::erase_if(closing_, [this](RankFile* file) {
@@ -213,7 +232,7 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
         created(file, event);
         break;
       case WriterEvent::Kind::failed:
-        fail_file(file, sink_error("write " + file.path, event.error));
+        fail_file(file, write_error(file, event.error));
         break;
       case WriterEvent::Kind::size:
         file.size = event.size;
@@ -283,6 +302,7 @@ void RankFiles::finish(std::optional<int> failed) {
   for (const auto& file : files_) {
     const bool of_failed = failed == file->sources.front().rank;
     const auto get_size = of_failed ? DiskCommand::Kind::get_size_tail : DiskCommand::Kind::get_size;
+    check_direct(*file);
     if (file->direct) disk_->ask(get_size, file->number, file->path);
     if (of_failed) disk_->ask(DiskCommand::Kind::sync, file->number, file->path);
   }
