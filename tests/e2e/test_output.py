@@ -186,7 +186,7 @@ class PartialLines(Case):
         """256 ranks fill one file and one pipe. Blocks of their libraries end within lines, and most ranks wait."""
         ranks, lines = (32, 500) if SANITIZED else (256, 3000)
         program = sh(f'exec seq -f "rank $RANK_ID line %.0f end" 1 {lines}')
-        expected = sorted(b"rank %d line %d end" % (rank, line) for rank in range(ranks) for line in range(1, lines + 1))
+        expected = sorted(b"rank %d line %d end" % (rank, line + 1) for rank in range(ranks) for line in range(lines))
         self.assert_succeeds("--as", "srun", "--overcommit", f"-n{ranks}", "-o", "all.log", *program, timeout=100)
         self.assertTrue(sorted((self.dir / "all.log").read_bytes().splitlines()) == expected)
         out = self.assert_succeeds("--as", "srun", "--overcommit", f"-n{ranks}", *program, timeout=100)
