@@ -10,6 +10,7 @@ namespace dlaunch {
 
 /// dlaunch's own exit codes (docs/exit-codes.md). If a rank failed, dlaunch exits with the rank's exit code or
 /// 128+signal instead.
+inline constexpr int kExitInput = 1;       ///< dlaunch could not read stdin
 inline constexpr int kExitOutput = 1;      ///< dlaunch could not write the output of ranks, or the report
 inline constexpr int kExitRefused = 2;     ///< invalid command line or plan; no rank was started
 inline constexpr int kExitPreempted = 75;  ///< every rank saved its state: the batch system should requeue the job

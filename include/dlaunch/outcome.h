@@ -90,6 +90,7 @@ enum class Cause {
   timeout,         ///< --timeout
   host_lost,       ///< `detail` names the first of `lost_hosts` and its reason
   output_failed,   ///< `detail` names the file or stream, and the reason
+  input_failed,    ///< `detail` has the reason
   preempted,       ///< `preempted` is set; no rank failed
   sidecar_failed,  ///< the sidecar process; `detail` describes its end
   hung,            ///< no rank made progress (job/hangs.h); `detail` has the duration

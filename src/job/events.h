@@ -95,9 +95,13 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
+/// Not all of the user's stdin can be read.
+struct InputFailed {
+  std::string detail;
+};
 using Event = std::variant<HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted, HostAdded,
                            RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, Hung,
-                           StacksTaken, OutputFailed>;
+                           StacksTaken, OutputFailed, InputFailed>;
 
 // ---- actions ----
 struct StartRanks {

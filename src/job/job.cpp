@@ -284,4 +284,10 @@ void Job::on(const OutputFailed& event, Time now) {
   end_ranks(Cause::output_failed, event.exit_code, SIGTERM, now);
 }
 
+void Job::on(const InputFailed& event, Time now) {
+  if (phase_ >= Phase::ending) return;
+  outcome_.detail = event.detail;
+  end_ranks(Cause::input_failed, kExitInput, SIGTERM, now);
+}
+
 }  // namespace dlaunch::job

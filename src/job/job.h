@@ -123,6 +123,7 @@ class Job {
   void on(const Hung& event, Time now);
   void on(const StacksTaken& event, Time now);
   void on(const OutputFailed& event, Time now);
+  void on(const InputFailed& event, Time now);
 
   void preempt(const Preempted& notice, Time now);
   void ask_to_save();

@@ -7,6 +7,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -64,9 +65,12 @@ class Launcher::Impl {
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
-               [this](int rank, std::string bytes, bool eof) {
-                 send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
-               }),
+               {.send =
+                    [this](int rank, std::string bytes, bool eof) {
+                      send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
+                    },
+                .failed = [this](int error) { stdin_failed(error); },
+                .hung_up = [this] { log().warn("stdin ended: its terminal hung up"); }}),
         deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
@@ -270,6 +274,11 @@ class Launcher::Impl {
     streams_.abandon(sidecar_.number());
   }
 
+  void stdin_failed(int error) {
+    happened(job::InputFailed{std::string("cannot read stdin: ") + std::strerror(error) +
+                              "\nuse another file, or --stdin none if no rank reads stdin"});
+  }
+
   int stdin_ranks() const {
     return parts_.options.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
   }
@@ -312,6 +321,7 @@ class Launcher::Impl {
     log().debug("{} {}", name(rank), status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
+    output_.rank_ended(rank);
     wire_up_.rank_ended(rank);
     happened(job::RankEnded{rank, status, ended.time_ns});
     wire_up_.print_warnings();

@@ -128,7 +128,8 @@ std::vector<std::uint32_t> Disk::unwritten_files() const {
 bool Disk::has_all() const {
   using Kind = DiskCommand::Kind;
   const Kind now = at();
-  return unwritten() == 0 && (now == Kind::get_size || now == Kind::get_size_tail || now == Kind::sync);
+  return unwritten() == 0 && (now == Kind::get_size || now == Kind::get_size_tail || now == Kind::sync ||
+                              now == Kind::rank_ended || now == Kind::look);
 }
 
 void Disk::give_up() {

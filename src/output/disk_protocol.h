@@ -14,6 +14,9 @@ struct DiskCommand {
     create,  ///< creates or truncates the file, and creates its directories: Created
     create_direct,  ///< as `create`, for a file that the rank opens itself
     create_append,  ///< as `create`, without truncation
+    watch,          ///< opens a file that the agent created, and that the rank writes itself
+    rank_ended,     ///< the rank does not write this file of its own any more: Failed if the file may be cut
+    look,           ///< not a command: the process looks at the ranks' own files
     write,
     close,
     get_size,       ///< reports the size of the file with the path: Size

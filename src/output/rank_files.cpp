@@ -1,5 +1,7 @@
 #include "output/rank_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -51,6 +53,12 @@ std::string path_list(const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < named; ++i) list += (i == 0 ? "" : ", ") + paths[i];
   if (named < paths.size()) list += " and " + count(paths.size() - named, "other file");
   return list;
+}
+
+Error write_error(const RankFile& file, int error) {
+  Error failure = sink_error("write " + file.path, error);
+  if (file.direct) failure.why += " (the rank writes this file itself)";
+  return failure;
 }
 
 std::size_t slot_index(int rank, Stream stream) {
@@ -142,6 +150,8 @@ void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
                                                                 : DiskCommand::Kind::create;
     disk_->ask(kind, file->number, file->path);
     ++not_created_;
+  } else {
+    disk_->ask(DiskCommand::Kind::watch, file->number, file->path);
   }
   files_.push_back(std::move(file));
 }
@@ -163,7 +173,9 @@ void RankFiles::make_channel(RankFile& file) {
     file.channel = std::make_unique<RawChannel>(*file.writer);
     return;
   }
-  auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
+  const bool terminal = file.polled && isatty(file.polled->poll_fd()) != 0;
+  auto channel =
+      std::make_unique<LineChannel>(*file.writer, shared_, terminal ? PartialLines::shown : PartialLines::kept);
   for (const auto& [rank, stream] : file.sources) {
     const RankFacts& facts = at_index(ranks_, rank);
     const StreamFacts of{facts, rank - facts.first, count_ranks(ranks_, facts.world), stream};
@@ -193,6 +205,17 @@ void RankFiles::end(const FileSlot& slot, Time now) {
   if (--file.open_streams > 0 || file.direct) return;
   closing_.push_back(&file);
   close_ended();
+}
+
+void RankFiles::rank_ended(int rank) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    if (RankFile* const file = slot(rank, stream).file) check_direct(*file);
+  }
+}
+
+void RankFiles::check_direct(RankFile& file) {
+  if (!file.direct || std::exchange(file.rank_ended, true)) return;
+  disk_->ask(DiskCommand::Kind::rank_ended, file.number, {});
 }
 
 /// Closes ended files without queued bytes.
@@ -241,7 +264,7 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
         if (event.tail == file.path) created_locked(file, event);  // else the log directory
         break;
       case WriterEvent::Kind::failed:
-        fail_file(file, sink_error("write " + file.path, event.error));
+        fail_file(file, write_error(file, event.error));
         break;
       case WriterEvent::Kind::size:
         file.size = event.size;
@@ -318,6 +341,7 @@ void RankFiles::finish(std::optional<int> failed) {
   for (const auto& file : files_) {
     const bool of_failed = failed == file->sources.front().rank;
     const auto get_size = of_failed ? DiskCommand::Kind::get_size_tail : DiskCommand::Kind::get_size;
+    check_direct(*file);
     if (file->direct) disk_->ask(get_size, file->number, file->path);
     if (of_failed) disk_->ask(DiskCommand::Kind::sync, file->number, file->path);
   }

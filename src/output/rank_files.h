@@ -27,6 +27,7 @@ struct RankFile {
   std::uint32_t number = 0;  ///< in commands to the disk process
   std::vector<Source> sources = {};
   bool direct = false;                  ///< only the rank writes it
+  bool rank_ended = false;              ///< the rank of a `direct` file does not write any more
   std::unique_ptr<Writer> writer = {};  ///< null if the file is `direct` or not created yet
   FdWriter* polled = nullptr;           ///< `writer` of a FIFO or a terminal
   std::unique_ptr<Channel> channel = {};
@@ -61,6 +62,8 @@ class RankFiles {
   static bool ready(const FileSlot& slot);
   void feed(const FileSlot& slot, std::string_view bytes, ReadTime at);
   void end(const FileSlot& slot, Time now);
+  /// The rank's own files are complete, or were cut: see take_failures().
+  void rank_ended(int rank);
 
   /// The writers with queued bytes.
   std::vector<FdWriter*> waiting();
@@ -96,6 +99,7 @@ class RankFiles {
   void created(RankFile& file, Disk::Event& event);
   void created_locked(RankFile& file, Disk::Event& event);
   void make_channel(RankFile& file);
+  void check_direct(RankFile& file);
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
   void process_ended();

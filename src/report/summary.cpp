@@ -181,7 +181,7 @@ void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
 }
 
 /// The first line of `detail` is the failure; the other lines are hints.
-void add_output_failure(const std::string& before, std::string_view detail, Lines& lines) {
+void add_stream_failure(const std::string& before, std::string_view detail, Lines& lines) {
   const size_t first = std::min(detail.find('\n'), detail.size());
   lines.add(before + std::string(detail.substr(0, first)));
   lines.add_each("  ", detail.substr(first));
@@ -203,7 +203,9 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
     case job::Cause::host_lost:
       return lines.add_complete(lost_hosts_text(s.outcome.lost_hosts, any_started(s.outcome), s.elapsed));
     case job::Cause::output_failed:
-      return add_output_failure("output failed" + after, s.outcome.detail, lines);
+      return add_stream_failure("output failed" + after, s.outcome.detail, lines);
+    case job::Cause::input_failed:
+      return add_stream_failure("input failed" + after, s.outcome.detail, lines);
     case job::Cause::sidecar_failed:
       lines.add(s.outcome.detail + " after " + duration_text(s.elapsed));
       if (s.plan.sidecar) add_last_lines(s, "the " + s.plan.sidecar->name, lines);

@@ -84,8 +84,8 @@ constexpr LauncherOption kSrunOptions[] = {
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),
     of("verbose v", "", "`-v`", Support::translated, {}, nullptr, "verbose=1"),
     of("test-only", "", "`--dry-run`", Support::translated, {}, nullptr, "dry-run=true"),
-    of("unbuffered u", "", "dlaunch prints each line at once; PYTHONUNBUFFERED is "
-        "set", Support::ignored, "SLURM_UNBUFFEREDIO"),
+    of("unbuffered u", "", "without `-l`: `--raw`, lines of ranks may mix; PYTHONUNBUFFERED is always "
+        "set", Support::translated, "SLURM_UNBUFFEREDIO"),
     of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0 means no limit", Support::translated, "SLURM_WAIT"),
     of("exclusive", "[=WHO]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),
     of("overlap", "[=job]", kResources, Support::ignored, {}, ""),

@@ -81,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "--include node1 --stdout-file a:append --stderr-file b:append -n 1 x"},
         SameLine{{"-n1", "-o", "a", "--open-mode=t", "x"},
                  "--include node1 --stdout-file a --merge-stderr-to-stdout -n 1 x"},
+        SameLine{{"-un1", "x"}, "--include node1 --raw -n 1 x"},
+        SameLine{{"-lun1", "x"}, "--include node1 --label='{rank}: ' -n 1 x"},
         SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
         SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
                  "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$SLURM_PROCID' sh x y"},

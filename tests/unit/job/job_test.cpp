@@ -649,6 +649,16 @@ TEST(Job, FailedOutputEndsTheJobWithItsExitCode) {
   EXPECT_EQ(s.job.outcome().cause, Cause::output_failed);
 }
 
+TEST(Job, FailedInputEndsTheJob) {
+  Script s(2);
+  s.start();
+  EXPECT_THAT(s.say(InputFailed{"cannot read stdin: Input/output error"}, 1), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(s.job.outcome().exit_code, 1);
+  EXPECT_EQ(s.job.outcome().cause, Cause::input_failed);
+  EXPECT_THAT(s.say(OutputFailed{"later", 1}, 1), IsEmpty());
+  EXPECT_EQ(s.job.outcome().detail, "cannot read stdin: Input/output error");
+}
+
 TEST(Job, ProgressListsRunningRanks) {
   Script s(3);
   s.start();

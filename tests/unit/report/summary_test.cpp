@@ -365,6 +365,15 @@ TEST(FailureSummary, ReportsFailedOutput) {
                          "dlaunch:   free space there\n"));
 }
 
+TEST(FailureSummary, ReportsFailedInput) {
+  Fixture job(4);
+  job.end_all(SIGTERM);
+  job.outcome.cause = job::Cause::input_failed;
+  job.outcome.detail = "cannot read stdin: Is a directory\nuse another file";
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: input failed after 20.0 s: cannot read stdin: Is a directory\n"
+                                        "dlaunch:   use another file\n"));
+}
+
 TEST(FailureSummary, IsEmptyIfTheReaderOfStdoutExited) {
   Fixture job(4);
   job.end_all(SIGTERM);
