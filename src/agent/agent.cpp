@@ -79,9 +79,9 @@ class Agent::Impl {
   struct Round {
     explicit Round(Impl& agent)
         : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
-          workdir_setup(agent.io_, agent.link_),
+          workdir_setup(agent.io_, agent.link_, agent.rank_dirs_),
           mpi(agent.io_, agent.link_, agent.files_),
-          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_) {}
+          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_) {}
 
     SharedMemory memory;
     Reaper reaper;
@@ -284,6 +284,7 @@ class Agent::Impl {
   HostInspector inspector_;
   CommandRunner command_runner_;
   StackSampler stack_sampler_;
+  RankDirs rank_dirs_;
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;
