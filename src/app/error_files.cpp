@@ -1,10 +1,7 @@
 #include "app/error_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/environment.h"
 #include "base/index_cast.h"
@@ -14,6 +11,7 @@
 #include "plan/environment.h"
 #include "report/torch_error.h"
 #include "sys/files.h"
+#include "sys/held_directory.h"
 
 namespace dlaunch::app {
 namespace {
@@ -57,10 +55,12 @@ Result<void> clear_error_files(const plan::Plan& plan) {
     const auto path = variable(rank.env, kVariable);
     if (!path) continue;
     const bool made = static_cast<bool>(sys::create_file(*path));
-    if (made && ::unlink(path->c_str()) == 0) continue;
+    const sys::HeldPlace place = made ? sys::HeldPlace::of(*path) : sys::HeldPlace();
+    const int error = place ? place.directory.remove_file(place.name) : errno;
+    if (error == 0) continue;
     return fail({.where = "",
                  .what = "cannot create " + *path,
-                 .why = std::strerror(errno),
+                 .why = sys::why_not_opened(error),
                  .hint = "set another path with --error-file",
                  .exit_code = kExitRefused});
   }

@@ -5,11 +5,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "report/write_file.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -52,11 +51,11 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 RecordFile::RecordFile(std::string path) : path_(std::move(path)), replaced_(!path_.empty() && is_replaced(path_)) {}
 
 void RecordFile::keep_earlier(int attempt) const {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (attempt == 0 || !fs::is_regular_file(fs::symlink_status(path_, ignored))) return;
-  const std::string kept = kept_record(path_, attempt - 1);
-  if (!fs::exists(kept, ignored)) fs::rename(path_, kept, ignored);
+  const sys::HeldPlace place = sys::HeldPlace::of(path_);
+  const auto facts = attempt > 0 && place ? place.directory.facts_of(place.name) : std::nullopt;
+  if (!facts || !S_ISREG(facts->st_mode)) return;
+  const std::string kept = kept_record(place.name, attempt - 1);
+  if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
 void RecordFile::write_early(const std::string& text) {
