@@ -223,6 +223,7 @@ class Agent::Impl {
       if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
       if (!clean_sent_) link_.send(wire::Ping{});
       reap();  // in case asio's signal pipe lost a SIGCHLD
+      round_->memory.find_creators();
       beat();
     });
   }
