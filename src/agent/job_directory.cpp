@@ -43,10 +43,11 @@ int write_file(const sys::HeldDirectory& directory, const std::string& name, std
 
 /// Returns 0 or an errno; a directory that another user put there stays.
 template <class IsOwn>
-int remove_tree(const sys::HeldDirectory& parent, const std::string& name, IsOwn is_own) {
+int remove_tree(const std::string& path, IsOwn is_own) {
   int error = 0;
   for (int tries = 0; tries < kRemovals; ++tries) {
-    error = parent.remove_directory(name, is_own);
+    const sys::HeldPlace place = sys::HeldPlace::of(path);
+    error = place ? place.directory.remove_directory(place.name, is_own) : errno;
     if (error == 0 || error == ENOENT) return 0;
   }
   return error;
@@ -72,16 +73,19 @@ struct JobDirectory::Made {
     if (!place || ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) != 0) return {};
     sys::HeldDirectory made = place.directory.open_below(place.name);
     const auto its = made ? made.facts() : std::nullopt;
-    if (!its) return {};
+    if (!its) {
+      const int error = errno;
+      place.directory.remove_empty(place.name);
+      errno = error;
+      return {};
+    }
     facts = *its;
     std::memcpy(path, new_path.c_str(), new_path.size() + 1);
     return made;
   }
 
   int remove() const {
-    const sys::HeldPlace place = sys::HeldPlace::of(path);
-    if (!place) return errno == ENOENT ? 0 : errno;
-    return remove_tree(place.directory, place.name, [&](const struct stat& its) { return sys::is_same(its, facts); });
+    return remove_tree(path, [&](const struct stat& its) { return sys::is_same(its, facts); });
   }
 };
 
@@ -151,7 +155,8 @@ std::vector<std::string> JobDirectory::remove_left() const {
       const bool ours = name.starts_with(kDirectoryPrefix) && name.find(job_id_) != std::string::npos;
       const auto facts = ours ? parent.facts_of(name) : std::nullopt;
       if (!facts || !S_ISDIR(facts->st_mode) || !is_own(*facts)) return true;
-      if (const int failed = remove_tree(parent, name, is_own)) left.push_back(not_removed(where + '/' + name, failed));
+      if (const int failed = remove_tree(where + '/' + name, is_own))
+        left.push_back(not_removed(where + '/' + name, failed));
       return true;
     });
   }

@@ -73,7 +73,11 @@ Result<StartDirectory> StartDirectory::make(const std::string& parent, const std
     return no_files(made.path_, sys::why_not_opened(errno));
   }
   made.directory_ = made.parent_.open_below(made.name_);
-  if (!made.directory_) return no_files(made.path_, sys::why_not_opened(errno));
+  if (!made.directory_) {
+    const int error = errno;
+    made.parent_.remove_empty(made.name_);
+    return no_files(made.path_, sys::why_not_opened(error));
+  }
   if (std::string why = not_ours_alone(made.path_); !why.empty()) return no_files(made.path_, std::move(why));
   remove_abandoned(made.parent_, made.directory_);
   return made;
