@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "sys/io.h"
+
 namespace dlaunch::sys {
 namespace {
 
@@ -33,9 +35,11 @@ TEST_F(Files, CreateFileCreatesTheParents) {
   EXPECT_EQ(errno, EISDIR);
 }
 
-TEST_F(Files, CreateFileOpensStandardStreams) {
-  EXPECT_TRUE(create_file("/dev/stderr"));
-  EXPECT_TRUE(create_file("/proc/self/fd/2"));
+TEST_F(Files, CreateFileOpensDescriptorsAndDevices) {
+  const Pipe pipe = make_pipe();
+  const std::string number = std::to_string(pipe.write.get());
+  EXPECT_TRUE(create_file("/dev/fd/" + number));
+  EXPECT_TRUE(create_file("/proc/self/fd/" + number));
   EXPECT_TRUE(create_file("/dev/null"));
 }
 
