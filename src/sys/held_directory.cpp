@@ -150,7 +150,8 @@ bool is_same(const struct stat& one, const struct stat& other) {
 }
 
 std::string why_not_opened(int error) {
-  return error == ELOOP ? "too many symbolic links, or a symbolic link that another user may have made" : std::strerror(error);
+  return error == ELOOP ? "too many symbolic links, or a symbolic link that another user may have made"
+                        : std::strerror(error);
 }
 
 }  // namespace dlaunch::sys

@@ -76,7 +76,7 @@ class SharedMemory(Case):
         self.assertRegex(err.decode(), rf"shared memory of killed ranks:.* {segment}.*; not in use, .*run: rm .*{other}")
 
     def test_segment_of_an_outside_process_remains(self):
-        """The process creates the segment during the round, closes it, and wants to open it again later."""
+        """The process creates the segment during the round, closes it, and may open it again later."""
         segment = SHARED / f"psm_{self.mark}"
         script = ('await() { while [ ! -e $1 ]; do sleep 0.02; done; }; [ "$DLAUNCH_RANK" = 0 ] && { touch ready; await created; exec python3 -c "$1" "$2"; }; '
                   '[ "$DLAUNCH_ROUND" = 0 ] || exit 0; await go; kill -9 $$')
