@@ -79,9 +79,9 @@ class Agent::Impl {
   struct Round {
     explicit Round(Impl& agent)
         : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
-          workdir_setup(agent.io_, agent.link_),
+          workdir_setup(agent.io_, agent.link_, agent.rank_dirs_),
           mpi(agent.io_, agent.link_, agent.files_),
-          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_) {}
+          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_) {}
 
     SharedMemory memory;
     Reaper reaper;
@@ -224,6 +224,7 @@ class Agent::Impl {
       if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
       if (!clean_sent_) link_.send(wire::Ping{});
       reap();  // in case asio's signal pipe lost a SIGCHLD
+      round_->memory.find_creators();
       beat();
     });
   }
@@ -285,6 +286,7 @@ class Agent::Impl {
   HostInspector inspector_;
   CommandRunner command_runner_;
   StackSampler stack_sampler_;
+  RankDirs rank_dirs_;
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;

@@ -46,8 +46,8 @@ std::string one_line(const Error& error) {
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-             const JobCgroup& cgroup)
-    : io_(io), link_(link), mpi_(mpi), open_files_(open_files), files_(files), cgroup_(cgroup) {}
+             const JobCgroup& cgroup, const RankDirs& dirs)
+    : io_(io), link_(link), mpi_(mpi), open_files_(open_files), files_(files), cgroup_(cgroup), dirs_(dirs) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
@@ -96,9 +96,12 @@ void Ranks::start(const wire::Spawn& spawn) {
                 .program = {.app = &app, .directory = spawn.dir.empty() ? app.asked.wdir : spawn.dir},
                 .env = mpi_.environment(spawn, app.asked, app.mpi)});
   RankProgram& program = start->program;
-  if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.", so that a file gives ENOTDIR
-    return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
-  }
+  const auto dir = dirs_.find(spawn.dir);
+  start->directory = dir == dirs_.end() ? -1 : dir->second.directory.fd();
+  const int enter = start->directory < 0
+                        ? ::access((program.directory + "/.").c_str(), X_OK)  // "/.": ENOTDIR for a file
+                        : ::faccessat(start->directory, ".", X_OK, 0);
+  if (enter != 0) return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   // The local agent gets no node variables; they are in the launcher's environment.
   const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
   if (gpus) add_missing(start->env, app.asked.env, {*gpus});
@@ -115,7 +118,8 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (!stdio) return refuse(spawn.rank, stdio.error());
   start->stdio = *std::move(stdio);
   if (spawn.save_env) {
-    const int error = save_environment(spawn.dir, app.asked.env, start->env);
+    const auto opened = dir == dirs_.end() ? sys::HeldDirectory::open(spawn.dir) : dir->second.directory.copy();
+    const int error = opened ? save_environment(opened, app.asked.env, start->env) : errno;
     if (error != 0) return refuse(spawn.rank, {error, "cannot write " + spawn.dir + '/' + kEnvironmentFile});
   }
   auto mpi = mpi_.connect(spawn, app.mpi);

@@ -23,6 +23,7 @@
 #include "agent/mpi_service.h"
 #include "agent/oom.h"
 #include "agent/process_spawner.h"
+#include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
 #include "agent/stdio.h"
 #include "link/link.h"
@@ -37,7 +38,7 @@ class Ranks {
  public:
   /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object.
   Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-        const JobCgroup& cgroup);
+        const JobCgroup& cgroup, const RankDirs& dirs);
   ~Ranks();
 
   /// Call first: sets the binding of ranks and the first credit of their streams.
@@ -82,6 +83,7 @@ class Ranks {
   const rlimit open_files_;
   JobDirectory& files_;
   const JobCgroup& cgroup_;
+  const RankDirs& dirs_;
   ProcessSpawner spawner_;
   const std::vector<std::string> node_variables_ = node_variables();
   const RankOomScore oom_score_;

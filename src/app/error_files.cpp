@@ -1,11 +1,8 @@
 #include "app/error_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "base/environment.h"
 #include "base/index_cast.h"
@@ -15,6 +12,7 @@
 #include "plan/environment.h"
 #include "report/torch_error.h"
 #include "sys/files.h"
+#include "sys/held_directory.h"
 #include "sys/helper_process.h"
 #include "sys/io.h"
 
@@ -64,10 +62,10 @@ Result<void> clear_error_files(const plan::Plan& plan) {
   if (paths.empty()) return {};
   auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {  // one byte per path: its errno
     for (const std::string& path : paths) {
-      const bool removed = sys::create_file(path) && ::unlink(path.c_str()) == 0;
-      const char error = removed ? '\0' : static_cast<char>(errno);
+      const sys::HeldPlace place = sys::create_file(path) ? sys::HeldPlace::of(path) : sys::HeldPlace();
+      const auto error = static_cast<char>(place ? place.directory.remove_file(place.name) : errno);
       sys::write_all(ends.out, {&error, 1});
-      if (!removed) return;
+      if (error != 0) return;
     }
   });
   std::string answers;
@@ -84,7 +82,7 @@ Result<void> clear_error_files(const plan::Plan& plan) {
   if (error == 0 && answers.size() == paths.size()) return {};
   return fail({.where = "",
                .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
-               .why = std::strerror(error),
+               .why = sys::why_not_opened(error),
                .hint = "set another path with --error-file",
                .exit_code = kExitRefused});
 }

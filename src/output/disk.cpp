@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "output/disk_process.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {
@@ -22,7 +23,7 @@ constexpr std::chrono::milliseconds kExitWait{1000};  // after the last command
 tl::unexpected<Error> cannot_start(int error) {
   return fail({.where = "",
                .what = "cannot start the process that writes the ranks' files",
-               .why = std::strerror(error),
+               .why = sys::why_not_opened(error),
                .hint = "set higher limits of processes and open files: ulimit -u, ulimit -n"});
 }
 

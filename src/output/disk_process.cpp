@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include "output/own_files.h"
 #include "sys/fd.h"
 #include "sys/files.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {
@@ -173,8 +173,9 @@ class DiskProcess {
   }
 
   void lock(const std::string& path) {
-    if (refused_ || sys::make_directories(path, kDirectoryMode) != 0) return;  // `create` reports the error
-    sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (refused_) return;
+    const auto made = sys::HeldDirectory::make(path, kDirectoryMode);  // `create` reports an error
+    sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
     if (!fd) return;
     if (const auto holder = lock_file(fd.get())) {
       refused_ = true;

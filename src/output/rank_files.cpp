@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/index_cast.h"
@@ -15,6 +14,7 @@
 #include "output/json_text.h"
 #include "output/line_channel.h"
 #include "output/writer.h"
+#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 namespace {
@@ -33,7 +33,7 @@ std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& 
 Error cannot_keep(const std::string& what, int error) {
   return {.where = "--keep-logs",
           .what = "cannot " + what,
-          .why = std::strerror(error),
+          .why = sys::why_not_opened(error),
           .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
 }
 

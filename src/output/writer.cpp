@@ -1,7 +1,8 @@
 #include "output/writer.h"
 
 #include <cerrno>
-#include <cstring>
+
+#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 
@@ -33,7 +34,7 @@ std::string hint_for(int error) {
 }  // namespace
 
 Error sink_error(const std::string& what, int error) {
-  return {.where = "", .what = "cannot " + what, .why = std::strerror(error), .hint = hint_for(error)};
+  return {.where = "", .what = "cannot " + what, .why = sys::why_not_opened(error), .hint = hint_for(error)};
 }
 
 }  // namespace dlaunch::output

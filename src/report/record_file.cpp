@@ -2,11 +2,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "report/write_file.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -31,11 +30,11 @@ Error cannot_start(const std::string& path, int error) {
 }
 
 void keep_record(const std::string& path, int attempt) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (!fs::is_regular_file(fs::symlink_status(path, ignored))) return;
-  const std::string kept = kept_record(path, attempt);
-  if (!fs::exists(kept, ignored)) fs::rename(path, kept, ignored);
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
+  if (!facts || !S_ISREG(facts->st_mode)) return;
+  const std::string kept = kept_record(place.name, attempt);
+  if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
 /// Writes the record and sends the reason of a failure, or an empty text.

@@ -12,6 +12,7 @@ SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 MOST_LINES = 300
 LONGER = {  # file: reason
+    "agent/agent.cpp": "one class: the agent's reaction to each message of the launcher",
     "cli/help_pages.cpp": "the texts of the help topics",
     "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, one row each, with its effect",
     "cli/option_table.cpp": "the table of options",
