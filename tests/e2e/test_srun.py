@@ -1,37 +1,43 @@
 """Tests command lines of srun in allocations of a real Slurm: the output of the ranks is the same with srun and with
 dlaunch."""
 import os
+import shlex
 
 from support import DLAUNCH, main
-from test_slurm import SlurmCase
+from test_slurm import AS_NEWER_SLURM, SlurmCase
 
 PLACE = "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NNODES $(hostname)"
 SPREAD = ["-N3", "--ntasks-per-node=2"]
 WHOLE = ["-N3", "--exclusive"]
 
 
-class SameAsSrun(SlurmCase):
-    count = 3
-
+class BesideSrun(SlurmCase):
     def setUp(self):
         super().setUp()
         self.script = self.dir / "lines"
 
-    def by_both(self, options, text, files=()):
-        """The sorted lines that a shell script prints in one allocation, first with the real srun, then with a link
-        named srun to dlaunch."""
+    def links(self):
         links = self.dir / "links"
         links.mkdir(exist_ok=True)
         if not (links / "srun").is_symlink():
             (links / "srun").symlink_to(DLAUNCH)
+        return links
+
+    def by_both(self, options, text, files=()):
+        """The sorted lines that a shell script prints in one allocation, first with the real srun, then with a link
+        named srun to dlaunch."""
         said = []
-        for path in (self.env["PATH"], f"{links}:{self.env['PATH']}"):
+        for path in (self.env["PATH"], f"{self.links()}:{self.env['PATH']}"):
             for name in files:
                 (self.dir / name).unlink(missing_ok=True)
             self.script.write_text(f"cd {self.dir}; export PATH={path}\n{text}\n")
             done = self.bed.head.run(["salloc", "-Q", *options, "sh", self.script], env=self.env | {"PATH": os.environ["PATH"]})
             said.append(sorted(done.stdout.splitlines()))
         return said
+
+
+class SameAsSrun(BesideSrun):
+    count = 3
 
     def assert_same(self, options, *lines):
         """Compares lines of srun in one allocation: stdout and exit codes must be the same."""
@@ -49,10 +55,27 @@ class SameAsSrun(SlurmCase):
 
     def test_each_rank_has_the_gpu_of_srun(self):
         show = "sh -c 'echo rank $SLURM_PROCID on $(hostname): $CUDA_VISIBLE_DEVICES'"
-        for options in (["-N2", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
+        for options in (["-w", "node[1-2]", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
             with self.subTest(options):
                 self.assert_same(options, f"srun {show}", f"srun -n1 -N1 {show}")
-        self.assert_same(["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], f"srun --gpus-per-task=1 {show}")
+        self.assert_same(["-w", "node[1-2]", "--ntasks-per-node=2", "--gpus-per-node=2"], f"srun --gpus-per-task=1 {show}")
+
+    def test_each_rank_has_the_gpu_of_srun_with_the_variables_of_newer_slurm(self):
+        """The srun of Slurm 22.05 gets its own variables, dlaunch those of Slurm 24.11 for the same job."""
+        newer = " ".join(map(shlex.quote, AS_NEWER_SLURM))
+        show = "sh -c 'echo rank $SLURM_PROCID on $(hostname): $CUDA_VISIBLE_DEVICES'"
+        text = f"""newer=; case $(command -v srun) in */links/srun) newer={shlex.quote(newer)};; esac
+        eval $newer srun {shlex.quote(show)}
+        [ "$newer" ] && eval $newer SLURM_TRES_PER_TASK=gres/gpu=one srun true 2>&1 | head -n 1"""
+        for options in (["-w", "node[1-2]", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
+            with self.subTest(options):
+                srun, dlaunch = self.by_both(options, text)
+                wrong = [line for line in dlaunch if "invalid list of resources" in line]
+                self.assertEqual([line for line in dlaunch if line not in wrong], srun)
+                self.assertEqual(len(wrong), 1, dlaunch)
+                devices = [line.split(": ")[1] for line in srun if "on node1" in line]
+                self.assertEqual(len(set(devices)), len(devices), srun)
+                self.assertGreater(len(devices), 1, srun)
 
     def test_default_number_of_ranks_is_the_same(self):
         places = ("", "--ntasks-per-node=2", "-N2 --ntasks-per-node=2", "-n2 -N3", "-c4", "-c 4 -n3", "-m block,Pack -n9", "-O -n30")

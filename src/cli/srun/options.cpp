@@ -55,6 +55,10 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpu-bind", "HOW", "none; per_task:1, single:1: `--visible rank`; closest: also `--bind-to device`; "
         "map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
         "SLURM_GPU_BIND"),
+    of("tres-per-task", "LIST", "cpu=N: `-c N`; gres/gpu=N, gres/gpu:TYPE=N: `--gpus-per-task`; other resources change "
+        "nothing", Support::translated, "SLURM_TRES_PER_TASK"),
+    of("tres-bind", "HOW", "gres/gpu:HOW: `--gpu-bind HOW`; other resources change "
+        "nothing", Support::translated, "SLURM_TRES_BIND"),
     of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
@@ -91,7 +95,6 @@ constexpr LauncherOption kSrunOptions[] = {
     of("mem-per-cpu", "SIZE", kResources, Support::ignored), of("mem-per-gpu", "SIZE", kResources, Support::ignored),
     of("cpus-per-gpu", "N", kResources, Support::ignored),
     of("mem-bind", "HOW", kResources, Support::ignored),
-    of("tres-bind", "HOW", kResources, Support::ignored),
     of("gres-flags", "HOW", kResources, Support::ignored), of("gpus-per-socket", "N", kResources, Support::ignored),
     of("ntasks-per-core", "N", kFew, Support::ignored), of("ntasks-per-socket", "N", kFew, Support::ignored),
     of("sockets-per-node", "N", kFew, Support::ignored),
@@ -160,7 +163,6 @@ constexpr LauncherOption kSrunOptions[] = {
     of("prolog", "PROGRAM", kScript, Support::refused), of("epilog", "PROGRAM", kScript, Support::refused),
     of("task-prolog", "PROGRAM", kScript, Support::refused),
     of("task-epilog", "PROGRAM", kScript, Support::refused), of("wait-for-children", "", kScript, Support::refused),
-    of("tres-per-task", "LIST", "use `--cpus-per-task` and `--gpus-per-task`", Support::refused),
     of("bcast", "[=PATH]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused, {}, ""),
     of("bcast-exclude", "LIST", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
@@ -185,6 +187,7 @@ constexpr LauncherSpec kSrun{.name = "srun",
                              .getopt = true,
                              .dense_table = true,
                              .defaults = kSrunDefaults,
+                             .replace = replace_srun_tres,
                              .make = make_srun_job};
 
 }  // namespace
