@@ -165,7 +165,7 @@ overrides all other sources. --show-env prints the environment of one rank.
   dlaunch -n 4 -x OMP_NUM_THREADS=2 -x 'NCCL_*' ./a.out
   dlaunch -n 4 --env-for torch --show-env 3 python3 train.py
 )page",
-     .options = "x env-file no-env env-for visible show-env save-env"},
+     .options = "x env-file no-env env-all env-for visible show-env save-env"},
     {.names = "mpi",
      .title = "MPI programs",
      .text = R"page(

@@ -2,8 +2,10 @@
 dlaunch."""
 import os
 import shlex
+import shutil
 
-from support import DLAUNCH, main
+from hosts_case import PATIENCE
+from support import DLAUNCH, main, wait_until
 from test_slurm import AS_NEWER_SLURM, SlurmCase
 
 PLACE = "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NNODES $(hostname)"
@@ -105,6 +107,89 @@ class SameAsSrun(BesideSrun):
                  "sh -c '[ $SLURM_PROCID = 1 ] && exit 3; kill -15 $$'"))))
         self.assertEqual(dlaunch, srun)
         self.assertEqual(len(srun), 4)
+
+
+# The script of a user exports these before `srun train.py`.
+EXPORTED = {"MASTER_ADDR": "head", "MASTER_PORT": "29400", "WORLD_SIZE": "9", "RANK": "7", "LOCAL_RANK": "3", "NODE_RANK": "2",
+            "TF_CONFIG": "{}", "JAX_COORDINATOR_ADDRESS": "head:1", "HOROVOD_RANK": "4", "OMPI_COMM_WORLD_RANK": "5", "MS_ROLE": "MS_WORKER",
+            "PMIX_MCA_gds": "hash", "OMPI_MCA_btl": "self", "RANK_ID": "6", "DISPLAY": ":1", "XDG_RUNTIME_DIR": "/x", "SSH_AUTH_SOCK": "/y",
+            "XAUTHORITY": "/z", "TMPDIR": "/tmp", "HOSTNAME": "exported", "USER": "somebody", "EMPTY": "", "LINES_OF": "two\nlines",
+            "SBATCH_X": "1", "SLURM_OWN": "kept", "SLURM_JOB_NAME": "mine", "FOO": "old"}
+OF_A_SHELL = {"PWD", "OLDPWD", "SHLVL", "_"}
+# Differences between srun and dlaunch, with the reason.
+ONLY_SRUN = {
+    "SLURM_STEP_ID": "MPI libraries would take dlaunch for srun", "SLURM_STEPID": "as SLURM_STEP_ID",
+    "SLURM_SRUN_COMM_HOST": "an address of the process srun", "SLURM_SRUN_COMM_PORT": "as SLURM_SRUN_COMM_HOST",
+    "SLURM_STEP_LAUNCHER_PORT": "as SLURM_SRUN_COMM_HOST", "SLURM_TASK_PID": "of the task of srun, which is the agent",
+    "SLURM_TASKS_PER_NODE": "would describe the step, and a dlaunch in the rank reads the job",
+    "SLURM_GTIDS": "not supported", "SLURM_DISTRIBUTION": "not supported", "SLURM_UMASK": "for srun itself",
+    "SLURM_PRIO_PROCESS": "for srun itself", "SLURM_WORKING_CLUSTER": "for srun itself", "SRUN_DEBUG": "for srun itself",
+    "SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0": "an old name that srun adds"}
+ONLY_DLAUNCH = ("PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "RANK_SIZE", "RANK_ID", "DEVICE_ID", "DLAUNCH_",  # of every rank
+                # for MPI programs
+                "PMI_", "PMIX_", "MPI_LOCAL", "OMPI_MCA_btl_sm_backing", "OMPI_MCA_btl_vader_backing", "JSM_JSRUN_PORT", "MPIR_CVAR_PMI_VERSION")
+OTHER_VALUE = {"SLURM_STEP_NODELIST": "names of hosts without brackets", "SLURM_TASK_PID": ONLY_SRUN["SLURM_TASK_PID"]}
+OF_A_LOGIN = {"HOME", "USER", "LOGNAME", "SHELL"}  # dlaunch keeps these with --export=NONE
+
+
+class EnvironmentOfRanks(BesideSrun):
+    """The complete environment of each rank, with srun and with dlaunch."""
+    count = 2
+
+    def environments(self, start, cases):
+        """{(case, rank): {name: value}}, of srun and of dlaunch in the same job. `start`: the words before a script."""
+        exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in EXPORTED.items())
+        place = self.dir / "environments"
+        place.mkdir()
+        lines = [f"{program} {words} /bin/sh -c '/usr/bin/env -0 >{place}/{by}.{number}.$SLURM_PROCID' </dev/null"
+                 for by, program in enumerate((shutil.which("srun"), f"{DLAUNCH} --as srun")) for number, words in enumerate(cases)]
+        self.script.write_text("\n".join(["#!/bin/sh", f"export PATH={os.environ['PATH']} {exports}", *lines, f"touch {place}/done", ""]))
+        self.script.chmod(0o755)
+        done = self.bed.head.run([*start, self.script], env=self.env | {"PATH": os.environ["PATH"]})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(wait_until((place / "done").exists, PATIENCE), done.stderr)
+        found = [{}, {}]
+        for file in place.glob("*.*.*"):
+            by, number, rank = map(int, file.name.split("."))
+            found[by][cases[number], rank] = dict(entry.split("=", 1) for entry in file.read_text().split("\0") if entry)
+        shutil.rmtree(place)
+        return found
+
+    def assert_same_environments(self, start, cases, ranks):
+        srun, dlaunch = self.environments(start, cases)
+        self.assertEqual(sorted(dlaunch), sorted(srun))
+        self.assertEqual(len(srun), ranks)
+        for (words, rank), theirs in srun.items():
+            ours = dlaunch[words, rank]
+            with self.subTest(start=start[0], words=words, rank=rank):
+                self.assertEqual({name for name in theirs.keys() - ours.keys() - OF_A_SHELL if name not in ONLY_SRUN}, set(), "missing")
+                more = {name for name in ours.keys() - theirs.keys() - OF_A_SHELL - OF_A_LOGIN if not name.startswith(ONLY_DLAUNCH)}
+                self.assertEqual(more, set(), "too many")
+                other = {name: (theirs[name], ours[name]) for name in theirs.keys() & ours.keys() - OF_A_SHELL - OTHER_VALUE.keys()
+                         if theirs[name] != ours[name]}
+                self.assertEqual(other, {}, "another value: srun, dlaunch")
+        return dlaunch
+
+    CASES = ["", "--export=ALL", "-n1 -N1 --export=NONE", "-n1 -N1 --export=FOO,X=3,MASTER_ADDR=b", "-n1 -N1 --export=ALL,X=3,FOO=new",
+             "-n1 -N1 --export=RANK,SLURM_OWN=new"]
+
+    def test_in_a_shell_of_salloc(self):
+        ranks = self.assert_same_environments(["salloc", "-Q", "-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], self.CASES, 12)
+        for rank in range(4):
+            self.assertEqual(EXPORTED.items() - ranks["", rank].items(), set())
+
+    def test_in_a_job_without_gpus(self):
+        self.assert_same_environments(["env", "CUDA_VISIBLE_DEVICES=3", "salloc", "-Q", "-N2", "--ntasks-per-node=1"], [""], 2)
+
+    def test_a_rank_starts_a_step_of_the_job(self):
+        step = f"{shutil.which('srun')} --overlap -n1 -N1 sh -c '[ $SLURM_JOB_ID = $1 ] && echo step' sh $SLURM_JOB_ID"
+        srun, dlaunch = self.by_both(["-N2", "--ntasks-per-node=2"], f"srun -n1 -N1 {step}")
+        self.assertEqual((srun, dlaunch), (["step"], ["step"]))
+
+    def test_in_batch_jobs(self):
+        for export in ("ALL", "NONE", "FOO=5,BAR"):
+            start = ["sbatch", "-N2", "--ntasks-per-node=1", "-o", "/dev/null", f"--export={export}"]
+            self.assert_same_environments(start, ["", "-n1 -N1 --export=ALL,X=3"], 3)
 
 
 if __name__ == "__main__":

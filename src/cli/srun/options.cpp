@@ -72,7 +72,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
     of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal; dlaunch prints only rank 0; rank 0 reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
-    of("export", "ALL,A=B,...", "`-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
+    of("export", "ALL,A=B,...", "ALL, the default: `--env-all`, and `-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
         "name; NONE: `--no-env`", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
     of("job-name J", "NAME", "`-x SLURM_JOB_NAME=NAME`"),
     of("kill-on-bad-exit K", "[=0-1]", "`--on-failure abort`; default: the other ranks "
@@ -180,7 +180,7 @@ constexpr LauncherOption kSrunOptions[] = {
 // clang-format on
 
 constexpr OwnDefault kSrunDefaults[] = {
-    {"env-for", "slurm"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
+    {"env-for", "slurm"}, {"env-all", "true"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
 
 constexpr LauncherSpec kSrun{.name = "srun",
                              .options = kSrunOptions,

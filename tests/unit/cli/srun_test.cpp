@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kUsual = "--oversubscribe --env-for slurm --stdin all --on-failure continue";
+constexpr const char* kUsual = "--oversubscribe --env-all --env-for slurm --stdin all --on-failure continue";
 
 /// In a Slurm job of three nodes with 4 CPUs each.
 LauncherFixture in_slurm(std::vector<std::string> more = {}) {
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SameLine{{"-n1", "--wait=60", "x"}, "--include node1 --wait-after-first 60 -n 1 x"},
                     SameLine{{"-n1", "-K", "--export=ALL,USER=v,B=w", "x"},
                              "--include node1 --on-failure abort -n 1 -x B=w x"},
-                    SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x 'SLURM_*' -x USER -x B=w x"},
+                    SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x USER -x B=w x"},
                     SameLine{{"-n3", "--multi-prog", "p", "z"},
                              "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
                              "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
