@@ -105,6 +105,7 @@ struct Request {
   int spares = 0;                   ///< --spares: the last hosts of the allocation get no ranks, and replace lost hosts
   std::vector<std::string> environment = {};  ///< environment of the launcher, NAME=VALUE
   bool no_environment = false;                ///< --no-env: ranks get only the variables in AppRequest::env
+  bool whole_environment = false;             ///< --env-all: ranks get `environment` as srun passes it
   std::string cwd = {};                       ///< working directory of the launcher; empty: the directory was removed
 };
 

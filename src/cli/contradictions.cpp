@@ -74,6 +74,7 @@ constexpr Contradiction kContradictions[] = {
     {{"transport", "pals"}, {"rsh-agent"}, kBothTransport},
     {{"transport", "flux"}, {"exec"}, kBothTransport},
     {{"transport", "flux"}, {"rsh-agent"}, kBothTransport},
+    {{"no-env"}, {"env-all"}, "both choose the variables that ranks inherit"},
     {{"ssh-port"}, {"exec"}, kExecConnects},
     {{"ssh-identity"}, {"exec"}, kExecConnects},
     {{"host-key"}, {"exec"}, "the command of --exec checks the host keys"},
@@ -106,13 +107,15 @@ std::string describe(const ParsedOption& given, Operand operand) {
   return text;
 }
 
-/// A rank table sets devices and places: drops other values from variables and the config file. Also drops --env-for of
-/// mpirun's defaults.
+/// A rank table sets devices and places: drops other values from variables and the config file. Also drops --env-for
+/// and --env-all of a launcher's defaults: MindSpore would read the variables of an outer mpirun.
 void drop_overridden_by_table(ResolvedOptions& effective) {
   const ParsedOption* table = effective.find("rank-table");
   if (!table) return;
-  const ParsedOption* variables = effective.find("env-for");
-  if (variables && variables->source == Source::personality) effective.drop(*variables);
+  for (const char* name : {"env-for", "env-all"}) {
+    const ParsedOption* variables = effective.find(name);
+    if (variables && variables->source == Source::personality) effective.drop(*variables);
+  }
   if (table->value == "auto") return;
   for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
     const ParsedOption* given = holds(effective, other);

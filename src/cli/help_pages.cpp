@@ -167,7 +167,7 @@ for PyTorch. -x sets one variable and overrides all other sources. --show-env pr
   dlaunch -n 4 -x OMP_NUM_THREADS=2 -x 'NCCL_*' ./a.out
   dlaunch -n 4 --env-for torch --show-env 3 python3 train.py
 )page",
-     .options = "x env-file no-env env-for visible show-env save-env"},
+     .options = "x env-file no-env env-all env-for visible show-env save-env"},
     {.names = "mpi",
      .title = "MPI programs",
      .text = R"page(

@@ -196,6 +196,7 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
     line.options.push_back(std::move(given));
   }
   line.program = std::move(group.program);
+  if (launcher.replace) TRY(launcher.replace(line));
   TRY(check_support(launcher, line));
   return line;
 }

@@ -265,7 +265,14 @@ constexpr OptionSpec kOptions[] = {
      .more = "A line that begins with # is a comment. The value is all text after the first =."},
     {.names = "no-env", .section = Section::environment,
      .help = "do not pass dlaunch's environment to the ranks, except the variables that -x names",
-     .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); }},
+     .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); },
+     .more = "With --env-for slurm, ranks keep SLURM_* and SPANK_*, as with srun."},
+    {.names = "env-all", .section = Section::environment,
+     .help = "pass on all variables, as srun does: RANK, MASTER_ADDR, HOME, DISPLAY, ...",
+     .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
+     .more = "Each variable of dlaunch is passed on as by -x: --env-for does not remove or replace it. dlaunch still "
+             "sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and similar "
+             "variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
      .help = "set the variables of a framework: torch, jax, mindspore, ..., auto",

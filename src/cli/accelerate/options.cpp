@@ -179,7 +179,7 @@ constexpr LauncherOption kAccelerateOptions[] = {
 };
 
 constexpr OwnDefault kAccelerateDefaults[] = {
-    {"oversubscribe", "true"}, {"grace", "30"}, {"ignore-resource-manager", "true"}};
+    {"env-all", "true"}, {"oversubscribe", "true"}, {"grace", "30"}, {"ignore-resource-manager", "true"}};
 
 constexpr LauncherSpec kAccelerate{.name = "accelerate",
                                    .subcommand = "launch",

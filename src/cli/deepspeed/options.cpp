@@ -69,8 +69,11 @@ constexpr LauncherOption kDeepspeedOptions[] = {
 };
 // clang-format on
 
-constexpr OwnDefault kDeepspeedDefaults[] = {
-    {"env-for", "deepspeed"}, {"visible", "host"}, {"grace", "30"}, {"ignore-resource-manager", "true"}};
+constexpr OwnDefault kDeepspeedDefaults[] = {{"env-for", "deepspeed"},
+                                             {"env-all", "true"},
+                                             {"visible", "host"},
+                                             {"grace", "30"},
+                                             {"ignore-resource-manager", "true"}};
 
 constexpr LauncherSpec kDeepspeed{.name = "deepspeed",
                                   .options = kDeepspeedOptions,

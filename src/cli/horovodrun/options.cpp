@@ -102,7 +102,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
 };
 // clang-format on
 
-constexpr OwnDefault kHorovodrunDefaults[] = {{"oversubscribe", "true"}};
+constexpr OwnDefault kHorovodrunDefaults[] = {{"env-all", "true"}, {"oversubscribe", "true"}};
 
 constexpr LauncherSpec kHorovodrun{.name = "horovodrun",
                                    .options = kHorovodrunOptions,

@@ -47,8 +47,10 @@ constexpr LauncherOption kMsrunOptions[] = {
 };
 // clang-format on
 
-constexpr OwnDefault kMsrunDefaults[] = {
-    {"env-for", "mindspore-dynamic"}, {"oversubscribe", "true"}, {"ignore-resource-manager", "true"}};
+constexpr OwnDefault kMsrunDefaults[] = {{"env-for", "mindspore-dynamic"},
+                                         {"env-all", "true"},
+                                         {"oversubscribe", "true"},
+                                         {"ignore-resource-manager", "true"}};
 
 constexpr LauncherSpec kMsrun{.name = "msrun",
                               .options = kMsrunOptions,

@@ -127,7 +127,7 @@ class SrunBinding {
 
   Result<void> add_devices() {
     const ParsedOption* bind = line_.find("gpu-bind");
-    const ParsedOption* each = line_.find("gpus-per-task");
+    const ParsedOption* each = srun_gpus_per_task(line_);
     const ParsedOption* share = line_.find("ntasks-per-gpu");
     if (each && srun_gpus(each->value) != 1) return {};  // add_srun_gpus()
     if (share && share->value != "1" && !bind) {

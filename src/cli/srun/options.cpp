@@ -56,6 +56,10 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpu-bind", "HOW", "none: no change; per_task:1, single:1: `--visible rank`; closest: the same, with `--bind-to "
         "device`; map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
         "SLURM_GPU_BIND"),
+    of("tres-per-task", "LIST", "cpu=N: `-c N`; gres/gpu=N, gres/gpu:TYPE=N: `--gpus-per-task`; other resources change "
+        "nothing", Support::translated, "SLURM_TRES_PER_TASK"),
+    of("tres-bind", "HOW", "gres/gpu:HOW: `--gpu-bind HOW`; other resources change "
+        "nothing", Support::translated, "SLURM_TRES_BIND"),
     of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
@@ -70,8 +74,9 @@ constexpr LauncherOption kSrunOptions[] = {
     of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal, but dlaunch prints only rank 0, and "
         "only rank 0 reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
-    of("export", "ALL,A=B,...", "`-x A=B`, unless the environment already contains A; without ALL: `--no-env`, and "
-        "`-x` for each name; NONE: `--no-env`", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
+    of("export", "ALL,A=B,...", "ALL (the default): `--env-all`, and `-x A=B` for each variable that the environment does "
+        "not contain; without ALL: `--no-env`, and `-x` for each name; NONE: `--no-env`", Support::translated,
+        "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
     of("job-name J", "NAME", "`-x SLURM_JOB_NAME=NAME`"),
     of("kill-on-bad-exit K", "[=0-1]", "`--on-failure abort`; default: the other ranks "
         "continue", Support::translated, "SLURM_KILL_BAD_EXIT", "1"),
@@ -94,7 +99,6 @@ constexpr LauncherOption kSrunOptions[] = {
     of("mem-per-cpu", "SIZE", kResources, Support::ignored), of("mem-per-gpu", "SIZE", kResources, Support::ignored),
     of("cpus-per-gpu", "N", kResources, Support::ignored),
     of("mem-bind", "HOW", kResources, Support::ignored),
-    of("tres-bind", "HOW", kResources, Support::ignored),
     of("gres-flags", "HOW", kResources, Support::ignored), of("gpus-per-socket", "N", kResources, Support::ignored),
     of("ntasks-per-core", "N", kFew, Support::ignored), of("ntasks-per-socket", "N", kFew, Support::ignored),
     of("sockets-per-node", "N", kFew, Support::ignored),
@@ -163,7 +167,6 @@ constexpr LauncherOption kSrunOptions[] = {
     of("prolog", "PROGRAM", kScript, Support::refused), of("epilog", "PROGRAM", kScript, Support::refused),
     of("task-prolog", "PROGRAM", kScript, Support::refused),
     of("task-epilog", "PROGRAM", kScript, Support::refused), of("wait-for-children", "", kScript, Support::refused),
-    of("tres-per-task", "LIST", "use `--cpus-per-task` and `--gpus-per-task`", Support::refused),
     of("bcast", "[=PATH]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused, {}, ""),
     of("bcast-exclude", "LIST", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
@@ -181,13 +184,14 @@ constexpr LauncherOption kSrunOptions[] = {
 // clang-format on
 
 constexpr OwnDefault kSrunDefaults[] = {
-    {"env-for", "slurm"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
+    {"env-for", "slurm"}, {"env-all", "true"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
 
 constexpr LauncherSpec kSrun{.name = "srun",
                              .options = kSrunOptions,
                              .getopt = true,
                              .dense_table = true,
                              .defaults = kSrunDefaults,
+                             .replace = replace_srun_tres,
                              .make = make_srun_job};
 
 }  // namespace

@@ -78,8 +78,11 @@ constexpr LauncherOption kTorchrunOptions[] = {
 
 constexpr std::span<const LauncherOption> kAll = kTorchrunOptions;
 
-constexpr OwnDefault kTorchrunDefaults[] = {
-    {"env-for", "torchrun"}, {"oversubscribe", "true"}, {"grace", "30"}, {"ignore-resource-manager", "true"}};
+constexpr OwnDefault kTorchrunDefaults[] = {{"env-for", "torchrun"},
+                                            {"env-all", "true"},
+                                            {"oversubscribe", "true"},
+                                            {"grace", "30"},
+                                            {"ignore-resource-manager", "true"}};
 
 constexpr LauncherSpec kTorchrun{.name = "torchrun",
                                  .options = kAll.first(kAll.size() - 1),
