@@ -91,7 +91,8 @@ struct Request {
   bool threads_are_cpus = false;            ///< --use-hwthread-cpus: default binding is to threads, not cores
   std::optional<int> ranks_per_host = {};   ///< -N, --map-by ppr:N:node; -n still limits the total
   bool in_sequence = false;                 ///< --map-by seq: one rank per entry of the host list
-  bool in_blocks = false;                   ///< --map-by block: places as --map-by node, numbers host by host
+  /// --map-by block: as --map-by node, but each host's ranks have consecutive numbers
+  bool in_blocks = false;
   bool in_rounds = false;                   ///< as Hydra: ranks beyond the slots fill the hosts again, in order
   std::vector<RankPlace> rank_places = {};  ///< --rankfile: the places of all ranks; empty: not given
   std::string cpu_list = {};  ///< --cpu-list: the cores for ranks; '/' separates the ranks of a host; empty: all

@@ -99,8 +99,8 @@ constexpr OptionSpec kOptions[] = {
      .common = true, .standard = "this machine",
      .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
      .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.list, allocate::parse_host_list(v)); },
-     .more = "a:8 gives host a 8 slots. A host without a number has 1 slot; each repetition of the host adds one slot. "
-             "a:* gives host a one slot per CPU. Each of several programs (a : b) may have its own list."},
+     .more = "node1:8 gives the host node1 8 slots. A host without a number has 1 slot; each repetition of the host adds one slot. "
+             "node1:* gives the host one slot per CPU. Each of several programs (a : b) may have its own list."},
     {.names = "fake-hosts", .takes = Arity::value, .value_name = "NxM", .section = Section::hosts,
      .common = true,
      .help = "simulate N hosts with M slots each on this machine",

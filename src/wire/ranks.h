@@ -69,7 +69,7 @@ struct Spawn {
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
   std::string slots;      ///< bind to these CPUs (plan/slot_list.h), instead of Layout; empty: as in Layout
-  std::string dir;        ///< absolute; a directory of Prepare, as working directory; empty: that of the program
+  std::string dir;        ///< absolute working directory, an item of Prepare's dirs; empty: that of the program
   bool save_env = false;  ///< write the environment to env.log in `dir`
   void fields(auto& a) { a(rank, app, local_rank, env, in, out, err, out_path, err_path, slots, dir, save_env); }
   bool operator==(const Spawn&) const = default;
