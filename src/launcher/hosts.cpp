@@ -217,6 +217,11 @@ bool Hosts::passes_fds(int host) const {
   return link && link->passes_fds();
 }
 
+job::HostClock Hosts::clock(int host) const {
+  const auto& link = at_index(slots_, host)->link;
+  return link ? link->clock() : own_clock();
+}
+
 void Hosts::send(int host, const wire::Message& message) {
   if (const auto& link = at_index(slots_, host)->link) link->send(message);
 }

@@ -51,6 +51,8 @@ class Hosts {
   bool is_ready(int host) const;
   bool is_lost(int host) const;
   bool passes_fds(int host) const;
+  /// The clock of the host, now. Only while the host is ready.
+  job::HostClock clock(int host) const;
   /// Does nothing if the host was lost or dropped.
   void send(int host, const wire::Message& message);
   /// Like send(), for an answer to a message of an agent (HostLink::answer).

@@ -17,6 +17,7 @@
 #include "launcher/checkpoint_signal_retry.h"
 #include "launcher/decode_events.h"
 #include "launcher/frames.h"
+#include "launcher/host_clock.h"
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/progress_watch.h"
@@ -184,7 +185,7 @@ class Launcher::Impl {
     if (is_spare(host)) return spare_lost(host, loss);
     if (!loss.ordered.empty() && job_.phase() != job::Phase::starting) {
       const std::int64_t since = sys::wall_ns() - std::chrono::nanoseconds(kKillsBefore).count();
-      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host});
+      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host, own_clock()});
     }
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
@@ -279,7 +280,7 @@ class Launcher::Impl {
     if (takes_stdin(parts_.options.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
 
-  void on(int, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
+  void on(int host, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
     if (sidecar_.is(rank)) {
       sidecar_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
@@ -287,8 +288,8 @@ class Launcher::Impl {
     }
     wire_up_.rank_ended(rank);
     takes_no_stdin(rank);
-    happened(
-        job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
+    happened(job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}),
+                            refused.time_ns, parts_.hosts.clock(host)});
     streams_.abandon(rank);
   }
 
@@ -302,7 +303,7 @@ class Launcher::Impl {
     if (!why.empty()) host_broken(host, why);
   }
 
-  void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
+  void on(int host, wire::Ended& ended, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(ended.rank);
     const ExitStatus status = exit_status(ended);
     if (sidecar_.is(rank)) {
@@ -313,7 +314,7 @@ class Launcher::Impl {
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
     wire_up_.rank_ended(rank);
-    happened(job::RankEnded{rank, status, ended.time_ns});
+    happened(job::RankEnded{rank, status, ended.time_ns, parts_.hosts.clock(host), ended.after_signal});
     wire_up_.print_warnings();
   }
 
@@ -327,10 +328,10 @@ class Launcher::Impl {
     host_broken(host, "protocol error: the agent granted more stdin than was sent");
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
-  void on(int, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
+  void on(int host, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
     log().debug("{} called MPI_Abort with code {}", name(rank), aborted.code);
-    happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
+    happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns, parts_.hosts.clock(host)});
   }
   void on(int host, wire::Log& message, std::deque<sys::Fd>&) {
     const int times = ++logs_[host];
@@ -358,7 +359,7 @@ class Launcher::Impl {
     }
     log().info("{}: the agent received {}", host_name(host), signal_name(signal));
     parts_.hosts.send(host, wire::Ping{});
-    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host});
+    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host, parts_.hosts.clock(host)});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
     std::set<int> without_handler = signal_retry_.uncaught(host, uncaught, Clock::now());
