@@ -124,7 +124,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   start->complete(cgroup_.fd(), open_files_, report_cpus_);
   prepared_.push_back(std::move(start));
   if (prepared_.size() == kStarts) return start_prepared();
-  if (prepared_.size() == 1) asio::post(io_, [this] { start_prepared(); });
+  if (prepared_.size() == 1) asio::post(io_, lifetime_.guard([this] { start_prepared(); }));
 }
 
 bool Ranks::input(const wire::Stdin& input) {

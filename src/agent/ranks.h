@@ -25,6 +25,7 @@
 #include "agent/process_spawner.h"
 #include "agent/rank_start.h"
 #include "agent/stdio.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
 #include "wire/message.h"
@@ -101,6 +102,7 @@ class Ranks {
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
   bool signalled_ = false;
+  const Lifetime lifetime_;
   bool discarding_ = false;
 };
 

@@ -15,6 +15,7 @@
 
 #include "agent/process_spawner.h"
 #include "agent/stdin_feeder.h"
+#include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "link/link.h"
 #include "sys/fd.h"
@@ -61,6 +62,7 @@ class WorkdirSetup {
   std::deque<Sent> sent_;  // not yet completely written
   size_t files_ = 0;       // bytes of files in sent_
   size_t taken_ = 0;       // bytes of the first entry of sent_
+  const Lifetime lifetime_;
 };
 
 /// The main function of `dlaunch-agent --prepare`. Returns the exit code. Writes a failure to stdout: a line with the

@@ -95,9 +95,9 @@ void HostLink::answer(const wire::Message& message) {
   overflowed_ = std::min(answers_, link_->waiting()) > kMostAnswers;
   if (!overflowed_) return;
   losing_.expires_after(std::chrono::seconds(0));  // not from within send(): its callers expect no callback
-  losing_.async_wait([this](asio::error_code error) {
+  losing_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error) lose({"the agent stopped reading: too many unread answers"});
-  });
+  }));
 }
 
 std::optional<int> HostLink::flush() {
@@ -117,9 +117,9 @@ void HostLink::resumed() {
 
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
-  timer_.async_wait([this](asio::error_code error) {
-    if (!error) lose(no_answer());  // on an error the timer was cancelled; this object may be gone
-  });
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (!error) lose(no_answer());
+  }));
 }
 
 HostFailure HostLink::no_answer() const {
@@ -129,7 +129,7 @@ HostFailure HostLink::no_answer() const {
 
 void HostLink::beat() {
   timer_.expires_after(heartbeat_.interval());
-  timer_.async_wait([this](asio::error_code error) {
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error) return;
     const auto now = std::chrono::steady_clock::now();
     if (first_answer_by_ && !answered_) {
@@ -140,7 +140,7 @@ void HostLink::beat() {
     link_->send(wire::Ping{});
     read_clock();
     beat();
-  });
+  }));
 }
 
 void HostLink::ended(HostFailure loss) {
@@ -175,6 +175,7 @@ std::string HostLink::manager_notice() {
 }
 
 void HostLink::close() {
+  lifetime_.end();
   timer_.cancel();
   losing_.cancel();
   if (link_) link_->close();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "dlaunch/job_options.h"
 #include "launcher/bootstrap_stream.h"
 #include "launcher/error_tail.h"
@@ -86,6 +87,7 @@ class HostLink {
   std::function<transport::Disconnect()> disconnect_;
   std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;
   Handlers handlers_;
+  Lifetime lifetime_;  // until close()
 };
 
 }  // namespace dlaunch::launcher

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "base/time.h"
 #include "dlaunch/host.h"
 #include "dlaunch/job_options.h"
@@ -100,6 +101,7 @@ class Hosts {
   size_t ready_ = 0;
   std::set<std::string> reported_duplicates_;
   std::vector<std::unique_ptr<HostLink>> retired_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/index_cast.h"
+#include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "launcher/checkpoint_signal_retry.h"
 #include "launcher/decode_events.h"
@@ -44,6 +45,7 @@ using output::Stream;
 constexpr std::chrono::seconds kLastWait{1};         // for the last lines, after the job gave up on a reader
 constexpr int kTicksToStacksServer = 5;              // a shorter job needs no stacks server
 constexpr int kMostLogs = 1000;                      // per host
+constexpr int kMostSettled = 10'000;                 // handlers between two rounds: agents may send without a pause
 constexpr std::chrono::seconds kKillsBefore{2};      // time from a batch system's kill of ranks to its message
 constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter whose reader went away
 
@@ -126,16 +128,19 @@ class Launcher::Impl {
   const std::optional<Error>& output_lost() const { return output_lost_; }
 
   const job::Outcome& settle() {
+    for (int handlers = 0; handlers < kMostSettled; ++handlers) {
+      io_.restart();  // a handler may have stopped the loop before the others ran
+      if (io_.poll_one() == 0) break;
+    }
     io_.restart();
-    io_.poll();
-    io_.restart();  // a handler may have stopped the loop
     return job_.outcome();
   }
 
   void write_out() {
     if (shown()) return;
     asio::steady_timer last(io_, kLastWait);
-    if (std::exchange(gave_up_reader_, false)) last.async_wait([this](asio::error_code) { io_.stop(); });
+    const Lifetime waiting;
+    if (std::exchange(gave_up_reader_, false)) last.async_wait(waiting.guard([this](asio::error_code) { io_.stop(); }));
     io_.restart();
     io_.run();
   }
@@ -500,17 +505,17 @@ class Launcher::Impl {
       questions_.open(parts_.plan.job_id);
     }
     progress_timer_.expires_after(kProgressTick);
-    progress_timer_.async_wait([this](asio::error_code error) {
+    progress_timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
       if (!error) show_progress();
-    });
+    }));
   }
 
   void wait_signal() {
-    parts_.signals.async_wait([this](asio::error_code error, int signal) {
+    parts_.signals.async_wait(lifetime_.guard([this](asio::error_code error, int signal) {
       if (error) return;
       on_signal(signal);
       wait_signal();
-    });
+    }));
   }
 
   void on_signal(int signal) {
@@ -560,6 +565,7 @@ class Launcher::Impl {
   bool gave_up_reader_ = false;
   std::uint64_t written_ = 0;  // the value when the deadline was set
   bool finished_ = false;
+  const Lifetime lifetime_;
 };
 
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, parts)) {}

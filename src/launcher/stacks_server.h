@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "base/lifetime.h"
+
 namespace dlaunch::launcher {
 
 class StacksServer {
@@ -31,9 +33,6 @@ class StacksServer {
 
  private:
   struct Client;
-  /// Wraps a handler: after the destruction of this object, the handler is ignored.
-  template <class Handler>
-  auto if_alive(Handler handler);
   void wait_client();
   void accept_client();
   void limit(const std::shared_ptr<Client>& client);
@@ -45,7 +44,7 @@ class StacksServer {
   asio::posix::stream_descriptor listener_;
   Asked asked_;
   std::shared_ptr<Client> current_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>();
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher
