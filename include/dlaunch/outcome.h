@@ -45,7 +45,7 @@ struct RankRecord {
   int pid = 0;                         ///< on its host; 0 before the start
   std::optional<ExitStatus> status;    ///< empty while the rank runs, and if the job ended before the rank started
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
-  std::int64_t end_ns = 0;             ///< for a rank that called MPI_Abort: the time of the call
+  std::int64_t end_ns = 0;             ///< CLOCK_REALTIME of its host; after MPI_Abort: the time of the call
   bool ended_by_us = false;            ///< ended after dlaunch sent TERM or KILL: a consequence of another failure
   bool needed_kill = false;            ///< alive at the end of the grace period
   std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
@@ -100,7 +100,7 @@ struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
   int signal = 0;                           ///< with Cause::interrupted
-  std::optional<int> first_failure;         ///< id of the rank that failed first; hosts' clocks decide
+  std::optional<int> first_failure;         ///< id of the first rank that failed
   std::optional<Preempted> preempted = {};  ///< set also with another final cause
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of the reports

@@ -145,6 +145,9 @@ class Agent::Impl {
     });
   }
 
+  void on(wire::ReadClock&) {
+    if (!clean_sent_) link_.send(wire::ClockReading{sys::wall_ns()});
+  }
   void on(wire::QueryHost& query) { inspector_.inspect(std::move(query)); }
   void on(wire::RunCommands& request) { command_runner_.ask(std::move(request)); }
   void on(wire::SampleStacks& question) { stack_sampler_.ask(std::move(question), round_->ranks.running()); }
@@ -167,15 +170,11 @@ class Agent::Impl {
   void on(wire::Credit& credit) { round_->ranks.granted(credit); }
   void on(wire::WindowSize& size) { round_->ranks.resize(size); }
 
-  template <class Message>
-    requires requires(MpiService& mpi, Message& message) { mpi.on(message); }
-  void on(Message& message) {
-    round_->mpi.on(message);
-  }
-
-  /// Ignores messages of agents, and Ping: run() has counted it.
+  /// Messages for MPI. Ignores messages of agents, and Ping: run() has counted it.
   template <class Other>
-  void on(Other&) {}
+  void on(Other& other) {
+    if constexpr (requires { round_->mpi.on(other); }) round_->mpi.on(other);
+  }
 
   // ---- timers and signals ----
   void wait_signal() {

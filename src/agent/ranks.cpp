@@ -128,7 +128,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   start->complete(cgroup_.fd(), open_files_, report_cpus_);
   prepared_.push_back(std::move(start));
   if (prepared_.size() == kStarts) return start_prepared();
-  if (prepared_.size() == 1) asio::post(io_, [this] { start_prepared(); });
+  if (prepared_.size() == 1) asio::post(io_, lifetime_.guard([this] { start_prepared(); }));
 }
 
 bool Ranks::input(const wire::Stdin& input) {
@@ -278,7 +278,8 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const auto kills = killed ? oom_kills() : oom_kills_;
-  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi};
+  const wire::Ended ended{
+      id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi, signalled_};
   if (wait_status == 0) return link_.send(ended);
   if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !signalled_) {
     link_.send(wire::WroteError{id, std::move(text)});

@@ -26,6 +26,7 @@
 #include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
 #include "agent/stdio.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
 #include "wire/message.h"
@@ -103,6 +104,7 @@ class Ranks {
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
   bool signalled_ = false;
+  const Lifetime lifetime_;
   bool discarding_ = false;
 };
 

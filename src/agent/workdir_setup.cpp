@@ -184,11 +184,11 @@ void WorkdirSetup::took(size_t bytes) {
 
 void WorkdirSetup::wait() {
   timer_.expires_after(kPatience);
-  timer_.async_wait([this](asio::error_code error) {
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error || pid_ == 0) return;
     ::kill(pid_, SIGKILL);
     answer("timed out after " + std::to_string(kPatience.count()) + " s waiting for the rank directories", {});
-  });
+  }));
 }
 
 bool WorkdirSetup::reaped(pid_t pid, int wait_status) {

@@ -18,6 +18,7 @@
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/stdin_feeder.h"
+#include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "link/link.h"
 #include "sys/fd.h"
@@ -65,6 +66,7 @@ class WorkdirSetup {
   std::deque<Sent> sent_;  // not yet completely written
   size_t files_ = 0;       // bytes of files in sent_
   size_t taken_ = 0;       // bytes of the first entry of sent_
+  const Lifetime lifetime_;
 };
 
 /// The main function of `dlaunch-agent --prepare FD,…`: the open directories in the order of Prepare. Returns the exit

@@ -24,9 +24,9 @@ void StackSampling::begin(const std::set<int>& ranks, Depth depth, std::chrono::
 void StackSampling::limit(std::uint32_t id, std::chrono::milliseconds limit) {
   asio::steady_timer& timer = requests_.at(id).timer;
   timer.expires_after(limit);
-  timer.async_wait([this, id](asio::error_code error) {
+  timer.async_wait(lifetime_.guard([this, id](asio::error_code error) {
     if (!error) end(id);
-  });
+  }));
 }
 
 std::string StackSampling::received(int host, wire::Stacks stacks) {

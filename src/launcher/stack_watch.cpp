@@ -133,9 +133,9 @@ void StackWatch::take(PictureLimits limits, std::function<void(const StackSnapsh
   shot->timer.expires_after(kBetween);
   sampling_.begin(parts_.job.running(), StackSampling::Depth::cheap, limits.first, [this, shot](StackSnapshot sample) {
     shot->before = std::move(sample);
-    shot->timer.async_wait([this, shot](asio::error_code error) {
+    shot->timer.async_wait(lifetime_.guard([this, shot](asio::error_code error) {
       if (!error) take_second(shot);
-    });
+    }));
   });
 }
 

@@ -29,15 +29,7 @@ StacksServer::StacksServer(asio::io_context& io, Asked asked)
     : io_(io), listener_(io), retry_(io), asked_(std::move(asked)) {}
 
 StacksServer::~StacksServer() {
-  alive_.reset();
-  if (current_) end(*current_);
-}
-
-template <class Handler>
-auto StacksServer::if_alive(Handler handler) {
-  return [there = std::weak_ptr(alive_), handler = std::move(handler)](auto&&... args) {
-    if (!there.expired()) handler(std::forward<decltype(args)>(args)...);
-  };
+  if (const auto last = std::exchange(current_, {})) end(*last);
 }
 
 void StacksServer::open(const std::string& job_id) {
@@ -48,9 +40,9 @@ void StacksServer::open(const std::string& job_id) {
 }
 
 void StacksServer::wait_client() {
-  listener_.async_wait(asio::posix::stream_descriptor::wait_read, if_alive([this](asio::error_code error) {
-                         if (!error) accept_clients();
-                       }));
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read, lifetime_.guard([this](asio::error_code error) {
+    if (!error) accept_clients();
+  }));
 }
 
 void StacksServer::accept_clients() {
@@ -64,7 +56,7 @@ void StacksServer::accept_clients() {
   if (!current_) serve_next();
   if (!refused) return wait_client();
   retry_.expires_after(kRetryAccept);  // no descriptor is free, and the listener stays readable
-  retry_.async_wait(if_alive([this](asio::error_code error) {
+  retry_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error) wait_client();
   }));
 }
@@ -80,18 +72,19 @@ void StacksServer::serve_next() {
 
 void StacksServer::limit(const std::shared_ptr<Client>& client) {
   client->timer.expires_after(kPatience);
-  client->timer.async_wait(if_alive([this, client](asio::error_code error) {
+  client->timer.async_wait(lifetime_.guard([this, client](asio::error_code error) {
     if (!error) end(*client);
   }));
 }
 
 void StacksServer::read_request(const std::shared_ptr<Client>& client) {
   asio::async_read_until(client->socket, asio::dynamic_buffer(client->text, kLongestQuestion), '\n',
-                         if_alive([this, client](asio::error_code error, std::size_t) {
+                         lifetime_.guard([this, client](asio::error_code error, std::size_t) {
                            if (error) return end(*client);
                            client->timer.cancel();  // samples of the ranks have their own time limits
-                           asked_(std::exchange(client->text, {}) == sys::kWholeQuestion,
-                                  if_alive([this, client](std::string text) { answer(client, std::move(text)); }));
+                           asked_(
+                               std::exchange(client->text, {}) == sys::kWholeQuestion,
+                               lifetime_.guard([this, client](std::string text) { answer(client, std::move(text)); }));
                          }));
 }
 
@@ -99,7 +92,7 @@ void StacksServer::answer(const std::shared_ptr<Client>& client, std::string tex
   client->text = std::move(text);
   limit(client);
   asio::async_write(client->socket, asio::buffer(client->text),
-                    if_alive([this, client](asio::error_code, std::size_t) { end(*client); }));
+                    lifetime_.guard([this, client](asio::error_code, std::size_t) { end(*client); }));
 }
 
 /// Ends a client's turn; its pending operations end with an error.
@@ -109,7 +102,7 @@ void StacksServer::end(Client& client) {
   client.timer.cancel();
   if (current_.get() != &client) return;
   current_.reset();
-  if (alive_) serve_next();
+  serve_next();
 }
 
 }  // namespace dlaunch::launcher

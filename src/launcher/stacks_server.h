@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "base/lifetime.h"
 #include "sys/fd.h"
 
 namespace dlaunch::launcher {
@@ -38,9 +39,6 @@ class StacksServer {
 
  private:
   struct Client;
-  /// Wraps a handler: after the destruction of this object, the handler is ignored.
-  template <class Handler>
-  auto if_alive(Handler handler);
   void wait_client();
   void accept_clients();
   void serve_next();
@@ -55,7 +53,7 @@ class StacksServer {
   Asked asked_;
   std::shared_ptr<Client> current_;
   std::deque<sys::Fd> waiting_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>();
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

@@ -71,10 +71,10 @@ void StdinSource::wait() {
   if (seen_.size() < ranks_ || credit_.empty() || done_ || waiting_ || allowance() == 0) return;
   if (in_background()) return await_foreground();
   waiting_ = true;
-  auto ready = [this] {
+  auto ready = lifetime_.guard([this] {
     waiting_ = false;
     if (!done_) read();
-  };
+  });
   if (readiness_.watchable()) {
     readiness_.wait(std::move(ready));
   } else {
@@ -84,9 +84,9 @@ void StdinSource::wait() {
 
 void StdinSource::await_foreground() {
   foreground_timer_.expires_after(kForegroundPoll);
-  foreground_timer_.async_wait([this](asio::error_code error) {
+  foreground_timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error) wait();
-  });
+  }));
 }
 
 void StdinSource::read() {

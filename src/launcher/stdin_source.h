@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "base/lifetime.h"
 #include "launcher/waits.h"
 
 namespace dlaunch::launcher {
@@ -58,6 +59,7 @@ class StdinSource {
   bool done_ = false;
   std::set<int> seen_;                   // added or removed
   std::map<int, std::uint32_t> credit_;  // by rank
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

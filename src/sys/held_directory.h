@@ -2,9 +2,9 @@
 // Another user may be able to exchange names in the tree at any time, so a path that is used twice can lead to two
 // places. Rules:
 // - Names below the directory have no slash, and a symbolic link is never followed.
-// - A symbolic link in an opened path is followed only if the link belongs to this user or root, or if only the link's
-//   owner can write to the link's directory. A link in a directory that all users can write to, without the sticky bit,
-//   is never followed. Else the error is ELOOP.
+// - A symbolic link in an opened path is followed if it belongs to this user or root, or if its owner is the only user
+//   who can write to its directory. A link in a directory that all users can write to, without the sticky bit, is never
+//   followed. Else the error is ELOOP.
 // The functions return 0 or an errno, or an empty value with errno set.
 #pragma once
 

@@ -172,8 +172,9 @@ struct Ended {
   std::uint32_t wait_status = 0;
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
-  bool in_mpi = false;  ///< ended between MPI_Init and MPI_Finalize
-  void fields(auto& a) { a(rank, wait_status, out_of_memory, time_ns, in_mpi); }
+  bool in_mpi = false;        ///< ended between MPI_Init and MPI_Finalize
+  bool after_signal = false;  ///< reaped after a Signal with HUP, INT, QUIT or TERM reached the rank
+  void fields(auto& a) { a(rank, wait_status, out_of_memory, time_ns, in_mpi, after_signal); }
   bool operator==(const Ended&) const = default;
 };
 

@@ -1,5 +1,4 @@
 #include "job/job.h"
-#include "job/rank_states.h"
 
 #include <gmock/gmock.h>
 
@@ -600,20 +599,6 @@ TEST(Job, AbortShortlyBeforeAKilledPeerIsAConsequence) {
     EXPECT_FALSE(outcome.ranks[2].ended_by_us);
     EXPECT_TRUE(outcome.ranks[0].ended_by_us);
   }
-}
-
-TEST(FirstFailure, SigpipeShortlyBeforeAKilledPeerIsAConsequence) {
-  RankRecord killed;
-  killed.status = ExitStatus(Signaled{SIGKILL});
-  killed.end_ns = 5'000'000'000;
-  RankRecord piped;
-  piped.status = ExitStatus(Signaled{SIGPIPE});
-  piped.end_ns = 4'900'000'000;
-  EXPECT_TRUE(before(killed, piped));
-  EXPECT_FALSE(before(piped, killed));
-  piped.end_ns = 2'000'000'000;  // much earlier
-  EXPECT_TRUE(before(piped, killed));
-  EXPECT_FALSE(before(killed, piped));
 }
 
 TEST(Job, AbortStaysTheCauseIfTheKillIsMuchLaterOrOurs) {
