@@ -12,7 +12,8 @@ using std::string_view;
 
 constexpr std::size_t kLongestMangled = 1024;
 constexpr std::size_t kLongestPlain = 512;
-constexpr int kDeepest = 64;  // limit of nested types and scopes
+constexpr string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";  // of a substitution
+constexpr int kDeepest = 64;                                             // limit of nested types and scopes
 
 constexpr auto kOperators = std::to_array<std::pair<string_view, string_view>>({
     {"nw", " new"}, {"na", " new[]"}, {"dl", " delete"}, {"da", " delete[]"}, {"aw", " co_await"}, {"ps", "+"},
@@ -25,15 +26,13 @@ constexpr auto kOperators = std::to_array<std::pair<string_view, string_view>>({
     {"mm", "--"},   {"cm", ","},      {"pm", "->*"},     {"pt", "->"},        {"cl", "()"},        {"ix", "[]"},
 });
 
-constexpr auto kStandard = std::to_array<std::pair<string_view, string_view>>({
-    {"St", "std"},
-    {"Sa", "std::allocator"},
-    {"Sb", "std::basic_string"},
-    {"Ss", "std::string"},
-    {"Si", "std::istream"},
-    {"So", "std::ostream"},
-    {"Sd", "std::iostream"},
-});
+constexpr auto kStandard = std::to_array<std::pair<string_view, string_view>>({{"St", "std"},
+                                                                               {"Sa", "std::allocator"},
+                                                                               {"Sb", "std::basic_string"},
+                                                                               {"Ss", "std::string"},
+                                                                               {"Si", "std::istream"},
+                                                                               {"So", "std::ostream"},
+                                                                               {"Sd", "std::iostream"}});
 
 /// Reads each character once. nullopt and false: malformed, or not among the known forms.
 class Parser {
@@ -44,10 +43,9 @@ class Parser {
   std::optional<std::string> function() {
     const Nesting nesting(*this);
     if (!nesting) return std::nullopt;
-    const bool of_offset = eat("Th");
-    const bool of_virtual_base = !of_offset && eat("Tv");
-    if (!of_offset && !of_virtual_base) return name();
-    if (!skip_offset() || (of_virtual_base && !skip_offset())) return std::nullopt;
+    const int offsets = eat("Th") ? 1 : eat("Tv") ? 2 : 0;
+    if (offsets == 0) return name();
+    if (!skip_offset() || (offsets == 2 && !skip_offset())) return std::nullopt;
     auto target = function();
     if (target) *target = "thunk to " + *target;
     return target;
@@ -140,13 +138,9 @@ class Parser {
     }
     const auto entity = name();
     if (!add(*text, entity)) return std::nullopt;
-    if (eat("__")) {  // several entities with this name
-      eat_number();
-      eat("_");
-    } else if (eat("_")) {
-      eat_number();
-    }
-    return text;
+    // Several entities may have this name: _0 to _9, then __10_.
+    if (eat("__")) return !eat_number().empty() && eat("_") ? text : std::nullopt;
+    return !eat("_") || eat_letter_of("0123456789") ? text : std::nullopt;
   }
 
   static bool add(std::string& scope, const std::optional<std::string>& part) {
@@ -164,9 +158,6 @@ class Parser {
     } else if (eat("cv")) {
       if (!skip_type()) return std::nullopt;
       text = "operator …";
-    } else if (eat("li")) {
-      const auto suffix = source_name();
-      if (suffix) text = "operator\"\" " + *suffix;
     } else if (next() == 'C' || next() == 'D') {
       text = structor(scope);
     } else if (eat("Ul")) {
@@ -213,8 +204,7 @@ class Parser {
   std::optional<std::string> numbered(const char* beginning) {
     const string_view digits = eat_number();
     if (!eat("_") || digits.size() > 4) return std::nullopt;
-    int number = 1;
-    if (!digits.empty()) number = 2 + std::stoi(std::string(digits));
+    const int number = digits.empty() ? 1 : 2 + std::stoi(std::string(digits));
     return beginning + std::to_string(number) + '}';
   }
 
@@ -269,31 +259,24 @@ class Parser {
     if (eat("M")) return skip_type() && skip_type();
     if (eat("Dp") || eat("Do")) return skip_type();
     if (next() == 'T' || is_substitution()) return eat_substitution() && skip_optional_arguments();
-    if (next() == 'D') return skip_builtin_of_two();
-    if (next() >= 'a' && next() <= 'z') {
-      const bool known = string_view("vwbcahstijlmxynofdegz").find(next()) != string_view::npos;
-      text_.remove_prefix(1);
-      return known;
-    }
-    return name().has_value();
+    if (eat("D")) return eat_letter_of("defhisuacn");
+    return eat_letter_of("vwbcahstijlmxynofdegz") || name().has_value();
   }
 
-  bool skip_builtin_of_two() {
-    text_.remove_prefix(1);
-    if (next() == '\0' || string_view("defhisuacn").find(next()) == string_view::npos) return false;
+  bool eat_letter_of(string_view letters) {
+    if (text_.empty() || letters.find(next()) == string_view::npos) return false;
     text_.remove_prefix(1);
     return true;
   }
 
   bool is_substitution() const {
-    return text_.size() >= 2 && text_[0] == 'S' &&
-           (text_[1] == '_' || (text_[1] >= '0' && text_[1] <= '9') || (text_[1] >= 'A' && text_[1] <= 'Z'));
+    return text_.size() >= 2 && text_[0] == 'S' && (text_[1] == '_' || kDigits.find(text_[1]) != string_view::npos);
   }
 
   /// S_, S0_, SZ_, …, or a parameter of a template: T_, T0_, …
   bool eat_substitution() {
     text_.remove_prefix(1);
-    eat_all_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    eat_all_of(kDigits);
     return eat("_");
   }
 
