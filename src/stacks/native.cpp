@@ -21,8 +21,8 @@ using std::string_view;
 
 constexpr int kMostWalks = 3;
 constexpr std::chrono::milliseconds kGoesBack{2};
-constexpr useconds_t kNextLook = 50;      // microseconds
-constexpr useconds_t kRunsAtLeast = 300;  // microseconds
+constexpr useconds_t kNextLook = 50;  // microseconds
+constexpr std::chrono::microseconds kRunsAtLeast{100};
 // bytes above the waiting call. The functions of the C library before main:
 constexpr std::uint64_t kHashedStack = 16u << 10;
 constexpr std::array<string_view, 4> kBeforeMain = {"__libc_start_main", "__libc_start_call_main", "_start",
@@ -143,9 +143,11 @@ std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modul
 /// that a stop interrupts.
 bool keeps_running(pid_t pid, pid_t tid) {
   const auto before = waits_of_running(pid, tid);
-  if (!before) return false;
-  ::usleep(kRunsAtLeast);
-  return waits_of_running(pid, tid) == before;
+  const Time until = Clock::now() + kRunsAtLeast;
+  do {
+    if (!before || waits_of_running(pid, tid) != before) return false;
+  } while (Clock::now() < until);
+  return true;
 }
 
 }  // namespace
