@@ -55,7 +55,9 @@ class Answer {
   void add_texts() {
     for (std::size_t i = 0; i < trees_.size(); ++i) {
       std::string text;
-      for (const stacks::Sample& sample : trees_[i]->processes) text += stacks::picture_of(sample, true);
+      for (const stacks::Sample& sample : trees_[i]->processes) {
+        if (text.size() <= kLongestText) text += stacks::picture_of(sample, true, kLongestText);
+      }
       message_.text[i] = index_of(message_.texts, std::move(text));
     }
   }

@@ -28,6 +28,7 @@ constexpr std::chrono::seconds kAnswerWait{15};  // twice the time of a launcher
 constexpr std::size_t kLongestAnswer = 64u << 20;
 
 constexpr int kNotThere = 1;
+constexpr std::size_t kLongestReport = 2u << 20;  // of a process and its descendants
 constexpr std::chrono::seconds kLongestTree{10};  // for a process with all its descendants
 
 std::chrono::milliseconds left_until(std::chrono::steady_clock::time_point until) {
@@ -105,7 +106,9 @@ std::string stacks_of(int pid, bool all) {
   const auto tree = stacks::take_tree(pid, sampler);
   std::string text;
   if (!tree.processes.front().alive()) return text;
-  for (const auto& sample : tree.processes) text += stacks::picture_of(sample, all);
+  for (const auto& sample : tree.processes) {
+    text += stacks::picture_of(sample, all, kLongestReport - std::min(kLongestReport, text.size()));
+  }
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "stacks/call_frame.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,13 +10,15 @@ namespace dlaunch::stacks {
 namespace {
 
 constexpr std::uint32_t kLongestEntry = 64u << 10;
+constexpr std::uint32_t kLongestHead = 128;        // before the instructions
+constexpr std::uint64_t kLongestExpression = 256;  // bytes; compilers and the C library write about 20
 constexpr std::size_t kMostRemembered = 16;
 
-/// An entry of .eh_frame, without its length.
-std::string entry_bytes(const ReadMemory& read, std::uint64_t address) {
+/// The beginning of an entry of .eh_frame, without its length.
+std::string entry_bytes(const ReadMemory& read, std::uint64_t address, std::uint32_t most) {
   const auto length = value_at<std::uint32_t>(read, address);
   if (!length || *length == 0 || *length > kLongestEntry) return {};
-  return bytes_at(read, address + 4, *length);
+  return bytes_at(read, address + 4, std::min(*length, most));
 }
 
 /// The common part of several functions (a CIE).
@@ -49,8 +52,9 @@ bool read_augmentation(Common& common, std::string_view letters, std::string_vie
   return !bytes.failed();
 }
 
-std::optional<Common> common_at(const ReadMemory& read, std::uint64_t address) {
-  const std::string entry = entry_bytes(read, address);
+/// With at most `most` bytes of the entry.
+std::optional<Common> common_at(const ReadMemory& read, std::uint64_t address, std::uint32_t most) {
+  const std::string entry = entry_bytes(read, address, most);
   DwarfBytes bytes(entry, address + 4);
   Common common;
   if (bytes.fixed<std::uint32_t>() != 0) return std::nullopt;
@@ -120,6 +124,18 @@ class Rows {
   }
   std::int64_t scaled(std::uint64_t value) const { return scaled(static_cast<std::int64_t>(value)); }
 
+  static bool take_expression(DwarfBytes& bytes, std::string& expression) {
+    expression = bytes.take(std::min(bytes.unsigned_leb(), kLongestExpression + 1));
+    return expression.size() <= kLongestExpression;
+  }
+
+  bool set_expression(std::uint64_t number, Kind kind, DwarfBytes& bytes) {
+    std::string expression;
+    if (!take_expression(bytes, expression)) return false;
+    set(number, kind, 0, std::move(expression));
+    return true;
+  }
+
   /// The instructions with an operand in their low six bits.
   bool packed(std::uint8_t code, DwarfBytes& bytes) {
     const std::uint8_t low = code & 0x3fu;
@@ -158,8 +174,7 @@ class Rows {
         return true;
       case 0x0f:  // def_cfa_expression
         frame_.base.reset();
-        frame_.expression = bytes.take(bytes.unsigned_leb());
-        return true;
+        return take_expression(bytes, frame_.expression);
       case 0x12:  // def_cfa_sf
         if (!set_base(bytes.unsigned_leb())) return false;
         frame_.offset = scaled(bytes.signed_leb());
@@ -195,8 +210,7 @@ class Rows {
         set(number, Kind::in_register, static_cast<std::int64_t>(bytes.unsigned_leb()));
         return true;
       case 0x10:  // expression
-        set(number, Kind::at_expression, 0, std::string(bytes.take(bytes.unsigned_leb())));
-        return true;
+        return set_expression(number, Kind::at_expression, bytes);
       case 0x11:  // offset_extended_sf
         set(number, Kind::at_offset, scaled(bytes.signed_leb()));
         return true;
@@ -207,8 +221,7 @@ class Rows {
         set(number, Kind::is_offset, scaled(bytes.signed_leb()));
         return true;
       case 0x16:  // val_expression
-        set(number, Kind::is_expression, 0, std::string(bytes.take(bytes.unsigned_leb())));
-        return true;
+        return set_expression(number, Kind::is_expression, bytes);
       default:
         return false;
     }
@@ -241,16 +254,19 @@ struct FunctionEntry {
   std::uint64_t address = 0;  // bytes of the instructions
 };
 
-std::optional<FunctionEntry> function_entry_at(const ReadMemory& read, std::uint64_t entry) {
-  const std::string function = entry_bytes(read, entry);
+/// With at most `most` bytes of the entry and of its common part.
+std::optional<FunctionEntry> function_entry_at(const ReadMemory& read, std::uint64_t entry, std::uint32_t most) {
+  const std::string function = entry_bytes(read, entry, most);
   DwarfBytes bytes(function, entry + 4);
   const auto back = bytes.fixed<std::uint32_t>();
   if (bytes.failed() || back == 0) return std::nullopt;
-  auto common = common_at(read, entry + 4 - back);
+  auto common = common_at(read, entry + 4 - back, most);
   if (!common) return std::nullopt;
   FunctionEntry found{.common = *std::move(common), .range = {}, .instructions = {}};
   found.range.start = bytes.pointer(found.common.pointers);
   found.range.size = bytes.pointer(found.common.pointers & 0x0fu);
+  if (bytes.failed()) return std::nullopt;
+  if (most < kLongestEntry) return found;
   if (found.common.augmented) bytes.take(bytes.unsigned_leb());
   if (bytes.failed()) return std::nullopt;
   found.address = bytes.address();
@@ -261,13 +277,13 @@ std::optional<FunctionEntry> function_entry_at(const ReadMemory& read, std::uint
 }  // namespace
 
 std::optional<CoveredRange> covered_by(const ReadMemory& read, std::uint64_t entry) {
-  const auto function = function_entry_at(read, entry);
+  const auto function = function_entry_at(read, entry, kLongestHead);
   if (!function) return std::nullopt;
   return function->range;
 }
 
 std::optional<CallFrame> call_frame_at(const ReadMemory& read, std::uint64_t entry, std::uint64_t pc) {
-  const auto function = function_entry_at(read, entry);
+  const auto function = function_entry_at(read, entry, kLongestEntry);
   if (!function || pc < function->range.start || pc - function->range.start >= function->range.size) {
     return std::nullopt;
   }

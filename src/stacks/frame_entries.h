@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "stacks/budget.h"
 #include "stacks/memory.h"
 
 namespace dlaunch::stacks {
@@ -14,8 +15,8 @@ class FrameEntries {
  public:
   FrameEntries() = default;
   /// `address` and `size` of the section in memory. Unreadable entries, and all entries after malformed ones, are left
-  /// out.
-  FrameEntries(const ReadMemory& read, std::uint64_t address, std::uint64_t size);
+  /// out. Empty if the budget is used up.
+  FrameEntries(const ReadMemory& read, std::uint64_t address, std::uint64_t size, Budget& budget);
 
   /// The address of the entry for `pc`.
   std::optional<std::uint64_t> entry_of(std::uint64_t pc) const;

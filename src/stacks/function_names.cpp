@@ -2,9 +2,12 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -16,6 +19,8 @@ constexpr std::size_t kMostSections = 4096;
 constexpr std::uint64_t kMostSymbols = 4u << 20;
 constexpr std::size_t kSymbolsAtOnce = 4096;
 constexpr std::size_t kLongestName = 1024;
+constexpr std::size_t kMostAliases = 64;     // limit of names of one address
+constexpr std::size_t kOfAFile = 96u << 10;  // charged for an open file, so that at most 256 are open
 
 bool read_at(const sys::Fd& file, std::uint64_t offset, std::span<char> into) {
   return offset <= INT64_MAX &&
@@ -67,34 +72,66 @@ bool is_function(const Elf64_Sym& symbol) {
   return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF;
 }
 
-/// The program may have been removed or replaced: /proc still has it.
-sys::Fd open_file(pid_t pid, const std::string& path) {
+/// Device and inode as in /proc/PID/maps.
+std::string device_of(const struct stat& facts) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%02x:%02x ", major(facts.st_dev), minor(facts.st_dev));
+  return text;
+}
+
+/// On some file systems (overlay, btrfs), maps shows another device and inode than stat. These have devices without a
+/// driver.
+bool is_mapped_file(const struct stat& facts, const Mapping& mapping) {
+  if (!S_ISREG(facts.st_mode)) return false;
+  const std::string device = device_of(facts);
+  if (!mapping.file.starts_with(device)) return major(facts.st_dev) == 0;
+  return mapping.file == device + std::to_string(facts.st_ino);
+}
+
+/// The program may have been removed or replaced: /proc still has it. The process chooses the path, and an open of a
+/// device or FIFO has effects, so the file is opened after its kind is known.
+sys::Fd open_file(pid_t pid, const Mapping& mapping) {
   const std::string proc = "/proc/" + std::to_string(pid);
   char link[4096];
   const ssize_t size = ::readlink((proc + "/exe").c_str(), link, sizeof link);
-  const bool program = size > 0 && path == std::string_view(link, static_cast<std::size_t>(size));
-  return sys::Fd(::open((program ? proc + "/exe" : proc + "/root" + path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const bool program = size > 0 && mapping.path == std::string_view(link, static_cast<std::size_t>(size));
+  const std::string path = program ? proc + "/exe" : proc + "/root" + mapping.path;
+  const sys::Fd found(::open(path.c_str(), O_PATH | O_CLOEXEC | (program ? 0 : O_NOFOLLOW)));
+  struct stat facts{};
+  if (!found || ::fstat(found.get(), &facts) != 0) return {};
+  if (program ? !S_ISREG(facts.st_mode) : !is_mapped_file(facts, mapping)) return {};
+  const std::string same = "/proc/self/fd/" + std::to_string(found.get());
+  return sys::Fd(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 }  // namespace
 
-FunctionNames::FunctionNames(sys::Fd file) : file_(std::move(file)) {
+FunctionNames::FunctionNames(sys::Fd file, Budget& memory, Budget& time) : file_(std::move(file)) {
   const auto tables = find_tables(file_);
   if (!tables) return;
   names_ = tables->names.sh_offset;
   const std::uint64_t count = std::min(tables->symbols.sh_size / sizeof(Elf64_Sym), kMostSymbols);
+  functions_.reserve(count);  // untouched pages use no memory
+  if (!read_functions(tables->symbols.sh_offset, count, memory, time)) functions_ = {};
+  std::ranges::sort(functions_, {}, &Function::address);
+}
+
+bool FunctionNames::read_functions(std::uint64_t offset, std::uint64_t count, Budget& memory, Budget& time) {
   std::vector<Elf64_Sym> some(kSymbolsAtOnce);
   for (std::uint64_t i = 0; i < count; i += some.size()) {
     some.resize(std::min<std::uint64_t>(some.size(), count - i));
     const std::span<char> bytes{reinterpret_cast<char*>(some.data()), some.size() * sizeof(Elf64_Sym)};
-    if (!read_at(file_, tables->symbols.sh_offset + i * sizeof(Elf64_Sym), bytes)) break;
+    if (!time.spend(bytes.size())) return false;
+    if (!read_at(file_, offset + i * sizeof(Elf64_Sym), bytes)) break;
+    const auto functions = static_cast<std::size_t>(std::ranges::count_if(some, is_function));
+    if (!memory.keep(functions * sizeof(Function))) return false;
     for (const Elf64_Sym& symbol : some) {
       if (!is_function(symbol)) continue;
       const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(symbol.st_size, UINT32_MAX));
       functions_.push_back({symbol.st_value, size, symbol.st_name});
     }
   }
-  std::ranges::sort(functions_, {}, &Function::address);
+  return true;
 }
 
 std::string FunctionNames::name_at(std::uint64_t offset) const {
@@ -123,7 +160,8 @@ std::string FunctionNames::at(std::uint64_t address) const {
   if (behind == functions_.begin()) return {};
   const std::uint64_t start = std::prev(behind)->address;
   std::string best;
-  for (auto one = std::ranges::lower_bound(functions_, start, {}, &Function::address); one != behind; ++one) {
+  auto one = std::ranges::lower_bound(functions_, start, {}, &Function::address);
+  for (std::size_t i = 0; i < kMostAliases && one != behind; ++i, ++one) {
     if (address - start >= std::max<std::uint32_t>(one->size, 1)) continue;
     const std::string name = name_at(one->name);
     const bool better = std::pair(name.size(), std::string_view(name)) < std::pair(best.size(), std::string_view(best));
@@ -132,14 +170,17 @@ std::string FunctionNames::at(std::uint64_t address) const {
   return best;
 }
 
-const FunctionNames* ModuleNames::of(pid_t pid, const Mapping& mapping, const std::string& beginning) {
-  const auto [known, is_new] = known_.try_emplace(std::pair(mapping.path, beginning));
-  if (is_new) {
-    sys::Fd file = open_file(pid, mapping.path);
-    std::string of_file(kBeginning, '\0');
-    const bool same = file && read_at(file, 0, of_file) && of_file == beginning;
-    if (same) known->second.emplace(std::move(file));
-  }
+const FunctionNames* ModuleNames::of(pid_t pid, const Mapping& mapping, const std::string& beginning, Budget& time) {
+  const auto key = std::pair(mapping.path, beginning);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second ? &*known->second : nullptr;
+  if (!memory_.keep(kOfAFile + mapping.path.size() + beginning.size())) return nullptr;
+  sys::Fd file = open_file(pid, mapping);
+  std::string of_file(kBeginning, '\0');
+  const bool same = file && read_at(file, 0, of_file) && of_file == beginning;
+  std::optional<FunctionNames> names;
+  if (same) names.emplace(std::move(file), memory_, time);
+  if (time.used_up()) return nullptr;  // the table may be incomplete
+  const auto known = known_.emplace(key, std::move(names)).first;
   return known->second ? &*known->second : nullptr;
 }
 

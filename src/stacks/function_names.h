@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "stacks/budget.h"
 #include "stacks/memory.h"
 #include "stacks/proc.h"
 #include "sys/fd.h"
@@ -24,7 +25,8 @@ inline constexpr std::size_t kBeginning = 1024;
 class FunctionNames {
  public:
   FunctionNames() = default;  // without a file: no names
-  explicit FunctionNames(sys::Fd file);
+  /// Without names if a budget is used up: `memory` for the table, `time` to read it.
+  FunctionNames(sys::Fd file, Budget& memory, Budget& time);
 
   /// The name of the function at an address of the file, as in the file (C++ names are mangled); empty: unknown.
   std::string at(std::uint64_t address) const;
@@ -32,6 +34,8 @@ class FunctionNames {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> section(std::string_view name) const;
 
  private:
+  /// false: a budget is used up.
+  bool read_functions(std::uint64_t offset, std::uint64_t count, Budget& memory, Budget& time);
   std::string name_at(std::uint64_t offset) const;
 
   struct Function {
@@ -44,14 +48,23 @@ class FunctionNames {
   std::vector<Function> functions_;
 };
 
-/// The names of all mapped files. One object per sample, since many processes map the same files.
+/// The names of all mapped files. One object per sampling, since many processes map the same files.
 class ModuleNames {
  public:
+  static constexpr std::size_t kMostBytes = 24u << 20;
+
+  /// The memory is a part of `whole`, which must outlive this object.
+  explicit ModuleNames(Budget& whole, std::size_t most = kMostBytes)
+      : memory_({.bytes = most, .work = UINT64_MAX}, Time::max(), whole) {}
+
   /// `mapping`: the first mapping of the file in the process. Null: the file with this name has another beginning than
-  /// the mapping, or is unreadable.
-  const FunctionNames* of(pid_t pid, const Mapping& mapping, const std::string& beginning);
+  /// the mapping, is not a regular file, or is unreadable; or a budget is used up.
+  const FunctionNames* of(pid_t pid, const Mapping& mapping, const std::string& beginning, Budget& time);
+  /// Returns true if there was no memory for the names of a file.
+  bool left_out() const { return memory_.out_of_memory(); }
 
  private:
+  Budget memory_;
   std::map<std::pair<std::string, std::string>, std::optional<FunctionNames>> known_;  // key: path and beginning
 };
 

@@ -11,6 +11,11 @@
 #include "sys/fd.h"
 
 namespace dlaunch::stacks {
+namespace {
+
+constexpr std::uint64_t kWorkOfARead = 256;  // a system call is as expensive as the copy of some bytes
+
+}  // namespace
 
 std::string bytes_at(const ReadMemory& read, std::uint64_t address, std::size_t size) {
   std::string bytes(size, '\0');
@@ -31,11 +36,11 @@ struct ProcessMemory::File {
   sys::Fd fd;
 };
 
-ProcessMemory::ProcessMemory(pid_t pid, Time deadline) : pid_(pid), deadline_(deadline) {}
+ProcessMemory::ProcessMemory(pid_t pid, Budget& budget) : pid_(pid), budget_(budget) {}
 ProcessMemory::~ProcessMemory() = default;
 
 bool ProcessMemory::read(std::uint64_t address, std::span<char> into) {
-  if (denied_ != 0 || Clock::now() >= deadline_) return false;
+  if (denied_ != 0 || !budget_.spend(kWorkOfARead + into.size())) return false;
   if (!file_) {
     const iovec local{into.data(), into.size()};
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's interface

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "base/time.h"
+#include "stacks/budget.h"
 
 namespace dlaunch::stacks {
 
@@ -35,8 +35,8 @@ ReadMemory reader_over(const std::string& bytes, std::uint64_t address, const Re
 /// Reads by process_vm_readv, or by /proc/PID/mem if a filter of system calls forbids that. Does not stop the process.
 class ProcessMemory {
  public:
-  /// After the deadline, every read fails.
-  ProcessMemory(pid_t pid, Time deadline);
+  /// After the budget is used up, every read fails. The budget must outlive this object.
+  ProcessMemory(pid_t pid, Budget& budget);
   ~ProcessMemory();
 
   bool read(std::uint64_t address, std::span<char> into);
@@ -50,7 +50,7 @@ class ProcessMemory {
  private:
   struct File;
   pid_t pid_;
-  Time deadline_;
+  Budget& budget_;
   int denied_ = 0;
   std::unique_ptr<File> file_;  // process_vm_readv was refused
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "stacks/budget.h"
 #include "stacks/call_frame.h"
 #include "stacks/frame_entries.h"
 #include "stacks/function_names.h"
@@ -25,15 +26,22 @@ struct KnownModule {
   std::map<std::uint64_t, std::string> names = {};
 };
 
-/// The cached data of all files, for the time of the sampling.
+/// The cached data of all files, for the time of the sampling. Above the limit of memory, nothing is added.
 class ModuleCache {
  public:
-  /// `beginning`: the first mapped bytes of the file. The reference is valid until forget_some().
-  KnownModule& of(const Mapping& mapping, const std::string& beginning);
+  explicit ModuleCache(std::size_t most = 8u << 20) : most_(most) {}
+
+  /// `beginning`: the first mapped bytes of the file. The result is valid until forget_some(). Null: above the limit.
+  KnownModule* of(const Mapping& mapping, const std::string& beginning);
+  void keep(KnownModule& module, std::uint64_t address, const CallFrame& row);
+  void keep(KnownModule& module, std::uint64_t address, const std::string& name);
   /// Clears a large cache.
   void forget_some();
+  std::size_t bytes() const { return bytes_; }
 
  private:
+  bool take(std::size_t bytes);
+
   struct Key {
     std::string path;
     std::string file;
@@ -41,13 +49,16 @@ class ModuleCache {
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, KnownModule> known_;
+  std::size_t most_;
+  std::size_t bytes_ = 0;
 };
 
 /// The modules of one process. All arguments must outlive the object.
 class Modules {
  public:
-  Modules(pid_t pid, const std::vector<Mapping>& maps, const ReadMemory& read, ModuleNames& names, ModuleCache& cache)
-      : pid_(pid), maps_(maps), read_(read), names_(names), cache_(cache) {}
+  Modules(pid_t pid, const std::vector<Mapping>& maps, const ReadMemory& read, ModuleNames& names, ModuleCache& cache,
+          Budget& budget)
+      : pid_(pid), maps_(maps), read_(read), names_(names), cache_(cache), budget_(budget) {}
 
   pid_t pid() const { return pid_; }
   const ReadMemory& read() const { return read_; }
@@ -66,7 +77,8 @@ class Modules {
     std::uint64_t bias = 0;
     std::optional<UnwindTable> table = {};
     std::optional<FrameEntries> entries = {};  // for a file without such a table
-    KnownModule* known = nullptr;              // empty: the beginning was unreadable
+    bool readable = false;
+    KnownModule* known = nullptr;  // null: not cached
   };
   Module* at(std::uint64_t pc);
   std::optional<CallFrame> row_at(Module& module, std::uint64_t pc);
@@ -77,6 +89,7 @@ class Modules {
   const ReadMemory& read_;
   ModuleNames& names_;
   ModuleCache& cache_;
+  Budget& budget_;
   std::map<std::uint64_t, Module> modules_ = {};  // by start address
 };
 

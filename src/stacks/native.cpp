@@ -1,18 +1,16 @@
 #include "stacks/native.h"
 
-#include <cxxabi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/fnv1a.h"
+#include "stacks/demangle.h"
 #include "stacks/switch_count.h"
 #include "stacks/thread_state.h"
 
@@ -23,8 +21,8 @@ using std::string_view;
 
 constexpr int kMostWalks = 3;
 constexpr std::chrono::milliseconds kGoesBack{2};
-constexpr useconds_t kNextLook = 50;          // microseconds
-constexpr std::size_t kLongestMangled = 512;  // limit for a name: the demangled form may be very long
+constexpr useconds_t kNextLook = 50;  // microseconds
+constexpr std::chrono::microseconds kRunsAtLeast{100};
 // bytes above the waiting call. The functions of the C library before main:
 constexpr std::uint64_t kHashedStack = 16u << 10;
 constexpr std::array<string_view, 4> kBeforeMain = {"__libc_start_main", "__libc_start_call_main", "_start",
@@ -108,26 +106,6 @@ void cut_before_main(std::vector<Frame>& frames) {
 
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
-/// The name of a C++ function without its parameters.
-std::string without_parameters(std::string name) {
-  const std::size_t close = name.rfind(')');
-  if (close == std::string::npos) return name;
-  std::size_t depth = 0;
-  for (std::size_t at = close + 1; at-- > 0;) {
-    if (name[at] == ')') ++depth;
-    if (name[at] == '(' && --depth == 0) return at > 0 ? name.substr(0, at) : name;
-  }
-  return name;
-}
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z") || name.size() > kLongestMangled) return name;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                          &std::free);
-  return status == 0 && plain ? without_parameters(plain.get()) : name;
-}
-
 NativeStack stack_of(Modules& modules, const ThreadState& state) {
   const ReadMemory read = reader_over(state.bytes, state.stack, modules.read());
   Walk walk(modules, read);
@@ -161,6 +139,17 @@ std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modul
   return std::nullopt;
 }
 
+/// Returns true if the thread has run for some time without a wait. A thread with short waits may be in a system call
+/// that a stop interrupts.
+bool keeps_running(pid_t pid, pid_t tid) {
+  const auto before = waits_of_running(pid, tid);
+  const Time until = Clock::now() + kRunsAtLeast;
+  do {
+    if (!before || waits_of_running(pid, tid) != before) return false;
+  } while (Clock::now() < until);
+  return true;
+}
+
 }  // namespace
 
 bool waits_for_ranks(string_view name) {
@@ -175,27 +164,33 @@ bool waits_for_ranks(string_view name) {
          std::ranges::any_of(kOthers, [&](string_view beginning) { return name.starts_with(beginning); });
 }
 
-NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline) {
+NativeStack native_stack(Modules& modules, pid_t tid, char state, Budget& budget) {
   bool may_stop = state == 'R' || state == 'S';
+  bool goes_on = false;  // after a stop, as far as known
   std::optional<NativeStack> untouched;
   for (int i = 0; i < kMostWalks && !untouched; ++i) {
     const auto rest = switch_count_of(modules.pid(), tid);
-    if (!rest) break;
+    if (!rest) {
+      goes_on = goes_on || keeps_running(modules.pid(), tid);
+      if (goes_on) break;
+      continue;
+    }
     const auto call = parse_system_call(rest->call);
     ThreadState blocked{.registers = call->registers, .stack = *call->registers[Registers::kStackPointer]};
     blocked.bytes = copy_stack(modules.read(), blocked.stack);
     NativeStack stack = stack_of(modules, blocked);
-    may_stop = may_stop && goes_on_after_a_stop(call->number);
+    goes_on = goes_on_after_a_stop(call->number);
+    may_stop = may_stop && goes_on;
     if (switch_count_of(modules.pid(), tid) != rest)
       continue;  // the thread ran meanwhile, so the frames may be of two moments
     if (stack.whole) return stack;
     untouched = std::move(stack);
   }
-  const auto stopped = may_stop ? stop_and_copy(tid, modules.read(), deadline) : std::nullopt;
+  const auto stopped = may_stop && goes_on ? stop_and_copy(tid, modules.read(), budget.deadline()) : std::nullopt;
   if (!stopped) return untouched.value_or(NativeStack());
   NativeStack stack = stack_of(modules, *stopped);
   stack.stopped = true;
-  if (untouched) stack.rest = rest_after(*stopped, modules, tid, deadline);
+  if (untouched) stack.rest = rest_after(*stopped, modules, tid, budget.deadline());
   return stack;
 }
 

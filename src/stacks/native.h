@@ -28,9 +28,9 @@ struct NativeStack {
 };
 
 /// `state` of the thread, as in proc(5). Stops a running thread for some microseconds, and a thread whose frames need
-/// registers that the kernel does not show. Without permission the result is empty. After the deadline the result may
-/// be incomplete.
-NativeStack native_stack(Modules& modules, pid_t tid, char state, Time deadline);
+/// registers that the kernel does not show. Without permission the result is empty. After the budget is used up, the
+/// result may be incomplete.
+NativeStack native_stack(Modules& modules, pid_t tid, char state, Budget& budget);
 
 /// Returns true for an interface function of a library in which ranks wait for each other: MPI, NCCL, HCCL, UCX, Gloo,
 /// c10d of PyTorch. `name` may be mangled.

@@ -96,10 +96,11 @@ std::optional<std::int64_t> number_of(string_view text, string_view name) {
   return std::nullopt;
 }
 
-std::string command_of(string_view cmdline) {
+std::string command_of(string_view cmdline, string_view name) {
   std::string words(cmdline.substr(0, kLongestCommand));
   while (words.ends_with('\0')) words.pop_back();
   std::ranges::replace(words, '\0', ' ');
+  if (words.empty()) return escaped(name);
   return escaped(words) + (cmdline.size() > kLongestCommand ? "…" : "");
 }
 

@@ -35,7 +35,7 @@ std::vector<Mapping> parse_maps(std::string_view text);
 /// The number after "Name:" in /proc/PID/status or /proc/PID/io.
 std::optional<std::int64_t> number_of(std::string_view text, std::string_view name);
 
-/// /proc/PID/cmdline for a person: the beginning, with blanks between the words.
-std::string command_of(std::string_view cmdline);
+/// /proc/PID/cmdline for a person: the beginning, with blanks between the words. Without arguments, the process' name.
+std::string command_of(std::string_view cmdline, std::string_view name);
 
 }  // namespace dlaunch::stacks

@@ -15,6 +15,8 @@ constexpr std::size_t kLongestText = 512;             // limit for a name or a p
 constexpr std::size_t kLongestLineTable = 256 << 10;  // bytes
 constexpr std::uint32_t kMostHashed = 64;             // limit for the local variables of a frame
 constexpr int kTries = 3;
+constexpr std::size_t kOfTexts = 64;   // memory of two allocations, without their bytes
+constexpr std::size_t kOfACode = 256;  // memory of a code object, without its texts
 
 void append_utf8(std::string& text, std::uint32_t c) {
   const auto byte = [&](std::uint32_t value) { text += static_cast<char>(value); };
@@ -34,7 +36,8 @@ void append_utf8(std::string& text, std::uint32_t c) {
 
 class Interpreter {
  public:
-  Interpreter(const ReadMemory& read, const PythonLayout& layout) : read_(read), layout_(layout) {}
+  Interpreter(const ReadMemory& read, const PythonLayout& layout, Budget& budget)
+      : read_(read), layout_(layout), budget_(budget) {}
 
   PythonStacks threads(std::uint64_t runtime) {
     PythonStacks found;
@@ -44,7 +47,7 @@ class Interpreter {
       return found;
     }
     auto thread = value_at<std::uint64_t>(read_, *interpreter + layout_.first_thread);
-    while (thread && *thread != 0 && found.threads.size() < kMostThreads) {
+    while (thread && *thread != 0 && found.threads.size() < kMostThreads && !budget_.used_up()) {
       if (auto stack = whole_stack(*thread)) {
         found.threads.push_back(*std::move(stack));
       } else {
@@ -65,7 +68,7 @@ class Interpreter {
   /// A stack whose last frame has no predecessor. Gives up after three torn reads.
   std::optional<PythonThread> whole_stack(std::uint64_t thread) {
     std::optional<PythonThread> stack;
-    for (int i = 0; i < kTries && !stack; ++i) stack = walk(thread);
+    for (int i = 0; i < kTries && !stack && !budget_.used_up(); ++i) stack = walk(thread);
     return stack;
   }
 
@@ -128,6 +131,7 @@ class Interpreter {
     if (!instruction) return false;
     Frame frame = code->frame;
     if (*instruction >= 0) {
+      if (!budget_.spend(code->line_table.size())) return false;
       frame.line = layout_.line_at(code->line_table, frame.line, static_cast<std::size_t>(*instruction));
     }
     hash.add(address);
@@ -139,6 +143,7 @@ class Interpreter {
     for (std::uint32_t i = 0; i < count; ++i) hash.add_variable(locals[i]);
     const auto names = value_at<std::uint64_t>(read_, at + layout_.names);
     if (names && *names != 0) hash.add_names(*names);
+    if (!budget_.keep(2 * sizeof(Frame) + kOfTexts + frame.function.size() + frame.file.size())) return false;
     stack.frames.push_back(std::move(frame));
     return true;
   }
@@ -154,6 +159,7 @@ class Interpreter {
     const auto locals = value_at<std::uint32_t>(read_, address + layout_.locals_count);
     const auto table = bytes_object_at(address + layout_.line_table);
     if (!file || !name || !line || !locals || !table) return nullptr;
+    if (!budget_.keep(kOfACode + file->size() + name->size() + table->size())) return nullptr;
     code_type_ = *type;
     Code code{{*name, *file, *line}, *table, *locals};
     for (const std::uint64_t names : layout_.cell_names) {
@@ -197,6 +203,7 @@ class Interpreter {
 
   const ReadMemory& read_;
   const PythonLayout& layout_;
+  Budget& budget_;
   std::map<std::uint64_t, Code> codes_;
   std::uint64_t code_type_ = 0;
 };
@@ -216,13 +223,13 @@ std::string python_version(std::uint32_t version) {
          std::to_string(version >> 8 & 0xff);
 }
 
-PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version) {
+PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version, Budget& budget) {
   const auto layout = layout_of(read, runtime, version);
   if (!layout) {
     const std::string which = version == 0 ? "a Python before 3.8" : "Python " + python_version(version);
     return {{}, "stacks of " + which + " are not supported: expected Python 3.8 to 3.14 with a GIL"};
   }
-  return Interpreter(read, *layout).threads(runtime);
+  return Interpreter(read, *layout, budget).threads(runtime);
 }
 
 }  // namespace dlaunch::stacks

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stacks/budget.h"
 #include "stacks/elf.h"
 #include "stacks/memory.h"
 #include "stacks/sample.h"
@@ -27,8 +28,8 @@ struct PythonStacks {
 /// identify it: 0x03090000 is any 3.9. 0: older than 3.8.
 std::uint32_t find_python_version(const ReadMemory& read, const DynamicSymbols& symbols);
 
-/// `runtime`: the address of _PyRuntime.
-PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version);
+/// `runtime`: the address of _PyRuntime. After the budget is used up, the result is incomplete.
+PythonStacks read_python(const ReadMemory& read, std::uint64_t runtime, std::uint32_t version, Budget& budget);
 
 /// The text of a version: "3.11.2".
 std::string python_version(std::uint32_t version);

@@ -14,6 +14,7 @@
 #include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
+#include "stacks/sample_bytes.h"
 #include "stacks/sampler.h"
 #include "stacks/switch_count.h"
 #include "sys/directory.h"
@@ -22,7 +23,7 @@ namespace dlaunch::stacks {
 namespace {
 
 // limit of lines: a process with many libraries and devices has some 10,000
-constexpr std::size_t kLongestMaps = 8u << 20;
+constexpr std::size_t kLongestMaps = 4u << 20;
 
 std::string proc_path(pid_t pid, const std::string& file) { return "/proc/" + std::to_string(pid) + '/' + file; }
 
@@ -61,13 +62,13 @@ SwitchCounts switch_counts_of(pid_t pid, bool all_threads) {
 }
 
 /// Fills in the data of /proc that every user may read.
-void sample_threads(Sample& sample, Time deadline) {
+void sample_threads(Sample& sample, const Budget& budget) {
   if (auto main = look_at_thread(sample.pid, sample.pid)) sample.threads.push_back(*std::move(main));
   sys::for_each_entry(proc_path(sample.pid, "task"), [&](const dirent& entry) {
     const pid_t tid = std::atoi(entry.d_name);
     if (tid <= 0 || tid == sample.pid) return true;
     if (auto thread = look_at_thread(sample.pid, tid)) sample.threads.push_back(*std::move(thread));
-    return sample.threads.size() < kMostThreads && Clock::now() < deadline;
+    return sample.threads.size() < kMostThreads && !budget.used_up();
   });
   for (const ThreadStack& thread : sample.threads) sample.stopped = sample.stopped || thread.state == 'T';
 }
@@ -134,7 +135,7 @@ void drop_frames(ThreadStack& thread) {
   thread.timed_out = true;
 }
 
-/// Data that was read after the deadline is dropped.
+/// Data that was read after the budget was used up is dropped.
 void drop_frames_from(Sample& sample, std::size_t first) {
   for (std::size_t i = first; i < sample.threads.size(); ++i) drop_frames(sample.threads[i]);
 }
@@ -148,13 +149,13 @@ void rest_again(SwitchCounts& switch_counts, pid_t tid, const std::optional<Swit
 }
 
 void sample_native(Sample& sample, Modules& modules, const std::string& interpreter, const Sampler& sampler,
-                   SwitchCounts& switch_counts) {
+                   Budget& budget, SwitchCounts& switch_counts) {
   if (sample.traced || sample.stopped) return;
   for (std::size_t i = 0; i < sample.threads.size(); ++i) {
     ThreadStack& thread = sample.threads[i];
-    NativeStack stack = native_stack(modules, thread.tid, thread.state, sampler.deadline);
+    NativeStack stack = native_stack(modules, thread.tid, thread.state, budget);
     if (stack.stopped) rest_again(switch_counts, thread.tid, stack.rest);
-    if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, i);
+    if (!budget.keep(bytes_of(stack.frames)) || budget.used_up()) return drop_frames_from(sample, i);
     thread.native = std::move(stack.frames);
     thread.in_call = stack.in_call;
     thread.locals_hash = thread.locals_hash * 31 + stack.callers_hash;
@@ -163,31 +164,48 @@ void sample_native(Sample& sample, Modules& modules, const std::string& interpre
   }
 }
 
-void sample_frames(Sample& sample, const std::string& program, Sampler& sampler, SwitchCounts& switch_counts) {
-  ProcessMemory memory(sample.pid, sampler.deadline);
-  const auto maps = parse_maps(read_proc(sample.pid, "maps", kLongestMaps));
+/// Empty if the budget is used up.
+std::vector<Mapping> maps_of(pid_t pid, Budget& budget) {
+  auto maps = parse_maps(read_proc(pid, "maps", kLongestMaps));
+  std::size_t bytes = maps.capacity() * sizeof(Mapping);
+  for (const Mapping& mapping : maps) bytes += mapping.path.capacity() + mapping.file.capacity();
+  if (!budget.keep(bytes)) maps.clear();
+  return maps;
+}
+
+void sample_frames(Sample& sample, const std::string& program, Sampler& sampler, Budget& budget,
+                   SwitchCounts& switch_counts) {
+  ProcessMemory memory(sample.pid, budget);
+  const auto maps = maps_of(sample.pid, budget);
   const ReadMemory read = memory.reader();
   char byte = 0;
   const bool readable = !maps.empty() && read(maps.front().start, {&byte, 1});
-  if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, 0);
+  if (budget.used_up()) return drop_frames_from(sample, 0);
   if (maps.empty() || memory.denied() != 0) {
     if (!readable) sample.remarks.push_back("its stacks cannot be read: " + why_denied(sample.pid));
     return;
   }
   const auto runtime = find_runtime(program, maps, read);
-  if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, 0);
+  if (budget.used_up()) return drop_frames_from(sample, 0);
   if (runtime) {
     sample.python = true;
-    PythonStacks stacks = read_python(read, runtime->address, runtime->version);
-    if (Clock::now() >= sampler.deadline) return drop_frames_from(sample, 0);
+    PythonStacks stacks = read_python(read, runtime->address, runtime->version, budget);
+    if (budget.used_up()) return drop_frames_from(sample, 0);
     if (!stacks.trouble.empty()) sample.remarks.push_back(stacks.trouble);
     join(sample, std::move(stacks.threads));
   }
-  Modules modules(sample.pid, maps, read, sampler.names, sampler.caches.modules);
-  sample_native(sample, modules, runtime ? runtime->path : "", sampler, switch_counts);
+  Modules modules(sample.pid, maps, read, sampler.names, sampler.caches.modules, budget);
+  sample_native(sample, modules, runtime ? runtime->path : "", sampler, budget, switch_counts);
+  if (sampler.names.left_out()) sample.remarks.emplace_back("the names of some functions need too much memory");
 }
 
 }  // namespace
+
+void drop_frames(Sample& sample) {
+  drop_frames_from(sample, 0);
+  sample.remarks.emplace_back(
+      "there was not enough memory to read the stacks of its threads, because other processes used the memory");
+}
 
 Sample take(pid_t pid, Sampler& sampler) {
   Sample sample;
@@ -201,16 +219,19 @@ Sample take(pid_t pid, Sampler& sampler) {
   sample.io_bytes = io_of(pid).value_or(-1);
   sample.traced = number_of(read_proc(pid, "status"), "TracerPid").value_or(0) != 0;
   if (known != nullptr) return sample;
-  sample.command = command_of(read_proc(pid, "cmdline", 4096));
-  if (sample.command.empty()) sample.command = before->name;
-  sample_threads(sample, sampler.deadline);
+  sample.command = command_of(read_proc(pid, "cmdline", 4096), before->name);
+  Budget budget(Sampler::kOfAProcess, sampler.deadline, sampler.budget);
+  sample_threads(sample, budget);
   const std::string program = program_of(pid);
-  sample_frames(sample, program, sampler, switch_counts);
+  sample_frames(sample, program, sampler, budget, switch_counts);
   if (program_of(pid) != program) drop_frames_from(sample, 0);  // the mappings belong to the earlier program
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
   const bool timed_out = std::ranges::any_of(sample.threads, &ThreadStack::timed_out);
-  if (timed_out) sample.remarks.emplace_back("there was not enough time to read the stacks of all its threads");
+  if (timed_out) {
+    const std::string missing = budget.out_of_memory() ? "memory" : "time";
+    sample.remarks.push_back("there was not enough " + missing + " to read the stacks of all its threads");
+  }
   const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
   // A process with one thread has no further frames.
   const bool all_threads = sampler.all_threads || sample.threads.size() == 1;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "stacks/budget.h"
 #include "stacks/function_names.h"
 #include "stacks/modules.h"
 #include "stacks/sample.h"
@@ -19,17 +20,22 @@ namespace dlaunch::stacks {
 
 /// The caches of repeated samples of the same processes.
 struct Caches {
-  ModuleCache modules = {};
-  SampleCache samples = {};
+  ModuleCache modules{};
+  SampleCache samples{};
 };
 
 /// Settings and state of one sampling of many processes. Works in any thread, and ends by the deadline. Data missing at
-/// the deadline is marked as timed out: a frame is never wrong.
+/// the deadline, or above a limit of memory or work, is marked as timed out: a frame is never wrong.
 struct Sampler {
+  /// Larger than any process with 1,024 usual threads needs.
+  static constexpr Budget::Limits kOfAProcess{.bytes = 16u << 20, .work = 1u << 30};
+  static constexpr std::size_t kMostBytes = 32u << 20;  ///< with all samples, without the caches
+
   Time deadline;
   bool all_threads = false;  ///< native frames of all threads, not only of the main thread
   Caches caches = {};
-  ModuleNames names = {};
+  Budget budget{{.bytes = kMostBytes, .work = UINT64_MAX}};
+  ModuleNames names{budget};
   /// all processes of this machine, if the kernel keeps no lists of children
   std::vector<sys::Process> processes = {};
 };
@@ -37,6 +43,9 @@ struct Sampler {
 /// Samples one process. Returns the earlier sample with new counters if the main thread (with `all_threads`: no thread)
 /// has not run since.
 Sample take(pid_t pid, Sampler& sampler);
+
+/// Marks all threads as timed out.
+void drop_frames(Sample& sample);
 
 inline constexpr std::size_t kMostProcesses = 64;  ///< limit of sampled processes in a tree
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,5 +22,8 @@ struct SwitchCount {
 
 /// nullopt: the thread runs or waits for a CPU, or the kernel does not report it.
 std::optional<SwitchCount> switch_count_of(pid_t pid, pid_t tid);
+
+/// The number of waits of a running thread so far; nullopt: the thread waits, or the kernel does not report it.
+std::optional<std::int64_t> waits_of_running(pid_t pid, pid_t tid);
 
 }  // namespace dlaunch::stacks

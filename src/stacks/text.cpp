@@ -89,10 +89,11 @@ std::string state_of(const ThreadStack& thread) {
   }
 }
 
-std::string picture_of(const Sample& sample, bool all_threads) {
+std::string picture_of(const Sample& sample, bool all_threads, std::size_t most) {
   std::string text =
       "pid " + std::to_string(sample.pid) + ": " + sample.command + ", " + seconds(sample.cpu_ms) + " CPU\n";
   std::vector<Alike> alike;
+  std::size_t size = 0;
   for (const ThreadStack& thread : sample.threads) {
     const bool main = &thread == sample.threads.data();
     Alike one{main ? "main" : escaped(thread.name), state_of(thread),
@@ -100,10 +101,12 @@ std::string picture_of(const Sample& sample, bool all_threads) {
     const auto known = std::ranges::find_if(alike, [&](const Alike& other) {
       return other.name == one.name && other.state == one.state && other.frames == one.frames;
     });
+    size += known == alike.end() ? one.frames.size() : 0;
     known == alike.end() ? alike.push_back(std::move(one)) : void(++known->count);
-    if (!all_threads) break;
+    if (!all_threads || size > most) break;
   }
   for (const Alike& threads : alike) text += to_text(threads);
+  if (size > most) text += "  further threads are left out: the report is full\n";
   for (const std::string& remark : sample.remarks) text += "  " + escaped(remark) + '\n';
   return text;
 }

@@ -1,6 +1,7 @@
 // Text of samples for a person. PURE. Names from a process are escaped.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "stacks/sample.h"
@@ -15,7 +16,7 @@ std::string place_of(const ThreadStack& thread);
 std::string state_of(const ThreadStack& thread);
 
 /// One line for the process, then its threads with whole paths, grouped by equal stacks. Without `all_threads`, only
-/// the main thread.
-std::string picture_of(const Sample& sample, bool all_threads);
+/// the main thread. Ends with a remark about further threads after `most` bytes.
+std::string picture_of(const Sample& sample, bool all_threads, std::size_t most);
 
 }  // namespace dlaunch::stacks

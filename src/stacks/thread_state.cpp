@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -33,11 +34,25 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
 }
 
 #if defined(__x86_64__)
+// The kernel's value of a call to repeat, unless a signal handler runs: then the program gets EINTR.
+constexpr long long kRestartWithoutHandler = -514;  // ERESTARTNOHAND
+
+/// The thread was running when it was chosen, but may have entered a call that a stop interrupts, or be in the return
+/// from one. With its result replaced, the kernel repeats the call.
+void repeat_interrupted_call(pid_t tid, user_regs_struct raw) {
+  const bool interrupted = static_cast<long long>(raw.orig_rax) >= 0 && static_cast<long long>(raw.rax) == -EINTR;
+  if (!interrupted || !may_be_repeated(static_cast<long>(raw.orig_rax))) return;
+  raw.rax = static_cast<unsigned long long>(kRestartWithoutHandler);
+  iovec from{&raw, sizeof raw};
+  ::ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &from);
+}
+
 /// In the order of DWARF's numbers (System V psABI for AMD64, figure 3.36).
 std::optional<Registers> registers_of(pid_t tid) {
   user_regs_struct raw{};
   iovec into{&raw, sizeof raw};
   if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &into) != 0) return std::nullopt;
+  repeat_interrupted_call(tid, raw);
   Registers registers;
   const std::array<unsigned long long, Registers::kCount> values = {
       raw.rax, raw.rdx, raw.rcx, raw.rbx, raw.rsi, raw.rdi, raw.rbp, raw.rsp, raw.r8,
@@ -112,6 +127,20 @@ bool goes_on_after_a_stop(long system_call) {
 #endif
   };
   return std::ranges::find(kGoOn, system_call) != kGoOn.end();
+}
+
+bool may_be_repeated(long system_call) {
+  // The calls that are never restarted (signal(7)), except close() and the calls with a partial result.
+  static constexpr std::array kRepeated = {
+      SYS_read,         SYS_readv,         SYS_write,        SYS_writev, SYS_recvfrom, SYS_recvmsg,
+      SYS_recvmmsg,     SYS_sendto,        SYS_sendmsg,      SYS_accept, SYS_accept4,  SYS_connect,
+      SYS_epoll_pwait,  SYS_semop,         SYS_semtimedop,   SYS_msgrcv, SYS_msgsnd,   SYS_rt_sigtimedwait,
+      SYS_io_getevents, SYS_io_pgetevents, SYS_epoll_pwait2,
+#if defined(__x86_64__)
+      SYS_epoll_wait,
+#endif
+  };
+  return std::ranges::find(kRepeated, system_call) != kRepeated.end();
 }
 
 std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer) {

@@ -27,6 +27,9 @@ std::optional<SystemCall> parse_system_call(std::string_view text);
 /// return EINTR to a program without a signal handler (signal(7)).
 bool goes_on_after_a_stop(long system_call);
 
+/// Returns true if a system call that returned EINTR has done nothing, so that a repetition is the same call.
+bool may_be_repeated(long system_call);
+
 struct ThreadState {
   Registers registers = {};
   std::uint64_t stack = 0;  ///< address of `bytes`
@@ -37,7 +40,8 @@ struct ThreadState {
 std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer);
 
 /// Stops the thread (ptrace), copies registers and stack, and continues the thread. A signal that came meanwhile is
-/// delivered. nullopt: not permitted, or too slow.
+/// delivered. A system call that the stop has interrupted is repeated, unless a signal handler runs. nullopt: not
+/// permitted, or too slow.
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline);
 
 }  // namespace dlaunch::stacks

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "stacks/counters.h"
+#include "stacks/sample_bytes.h"
 #include "stacks/sampler.h"
 
 namespace dlaunch::stacks {
@@ -32,6 +33,12 @@ std::vector<sys::Process> descendants_of(pid_t pid, Sampler& sampler) {
   return sys::descendants_of(pid, sampler.processes);
 }
 
+/// Charges the memory. Above the limit, without frames.
+void add(Tree& tree, Sample sample, Sampler& sampler) {
+  if (!sampler.budget.keep(bytes_of(sample))) drop_frames(sample);
+  tree.processes.push_back(std::move(sample));
+}
+
 void count(Tree& tree, std::int64_t cpu_ms, std::int64_t io_bytes) {
   tree.cpu_ms += cpu_ms;
   if (io_bytes >= 0) tree.io_bytes = std::max<std::int64_t>(tree.io_bytes, 0) + io_bytes;
@@ -48,7 +55,7 @@ Tree take_tree(pid_t pid, Sampler& sampler) {
     return sample;
   };
   Tree tree;
-  tree.processes.push_back(take_one(pid));
+  add(tree, take_one(pid), sampler);
   if (!tree.processes.front().alive()) return tree;
   count(tree, tree.processes.front().cpu_ms, tree.processes.front().io_bytes);
   const auto descendants = descendants_of(pid, sampler);
@@ -67,7 +74,7 @@ Tree take_tree(pid_t pid, Sampler& sampler) {
     if (!is_awaited && !matters(sample)) continue;
     if (is_awaited) awaited = only_child(sample, descendants);
     if (!tree.processes[tree.shown].python && (sample.python || is_awaited)) tree.shown = tree.processes.size();
-    tree.processes.push_back(std::move(sample));
+    add(tree, std::move(sample), sampler);
   }
   // A main thread after the deadline has no frames; unknown Python is not shown.
   for (const Sample& sample : tree.processes) tree.timed_out = tree.timed_out || sample.threads.front().timed_out;

@@ -65,7 +65,10 @@ TEST_F(DeadOwner, ReadinessDoesNotCall) {
 
 TEST_F(DeadOwner, StdinSourceDoesNotRead) {
   const sys::Fd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));  // always ready: its read is posted
-  auto source = std::make_unique<StdinSource>(io, file.get(), 1, [this](auto&&...) { called(); });
+  auto source = std::make_unique<StdinSource>(io, file.get(), 1,
+                                              StdinSource::Handlers{.send = [this](auto&&...) { called(); },
+                                                                    .failed = [this](int) { called(); },
+                                                                    .hung_up = [this] { called(); }});
   source->add(0);
   source.reset();
   io.run_for(100ms);

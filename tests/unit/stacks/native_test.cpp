@@ -5,12 +5,16 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 
+#include "stacks/sampler.h"
+#include "stacks/thread_state.h"
 #include "sys/files.h"
 
 // Names without C++ mangling, as in symbol tables. The empty asm after the call prevents a tail call.
@@ -74,13 +78,14 @@ class Child {
     return seen;
   }
   NativeStack stack() const {
-    ProcessMemory memory(pid_, Clock::now() + std::chrono::seconds(10));
+    Budget budget(Sampler::kOfAProcess, Clock::now() + std::chrono::seconds(10));
+    ProcessMemory memory(pid_, budget);
     const ReadMemory read = memory.reader();
     const auto maps = parse_maps(sys::read_file("/proc/" + std::to_string(pid_) + "/maps", 8u << 20).value_or(""));
-    ModuleNames names;
+    ModuleNames names(budget, Sampler::kOfAProcess.bytes / 2);
     ModuleCache cache;
-    Modules modules(pid_, maps, read, names, cache);
-    return native_stack(modules, pid_, state().front(), Clock::now() + std::chrono::seconds(10));
+    Modules modules(pid_, maps, read, names, cache, budget);
+    return native_stack(modules, pid_, state().front(), budget);
   }
   /// Waits for the child's end. Returns the exit code.
   int wait() {
@@ -202,13 +207,75 @@ TEST(Native, DoesNotInterruptAWaitThatAStopWouldBreak) {
   ::close(epoll);
 }
 
+/// A child that waits in a call which the kernel never restarts after a stop.
+class Waiting {
+ public:
+  Waiting() : end_(::eventfd(0, EFD_CLOEXEC)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event wanted{.events = EPOLLIN, .data = {}};
+    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, end_, &wanted);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    ::close(end_);
+    ::close(epoll_);
+  }
+  /// 0: an event came, otherwise errno.
+  int wait() const {
+    epoll_event event{};
+    return ::epoll_wait(epoll_, &event, 1, -1) == 1 ? 0 : errno;
+  }
+  void end() const { ::eventfd_write(end_, 1); }
+
+ private:
+  int end_;
+  int epoll_;
+};
+
+bool stopped(pid_t pid) {
+  const ReadMemory nothing = [](std::uint64_t, std::span<char>) { return false; };
+  return stop_and_copy(pid, nothing, Clock::now() + std::chrono::seconds(10)).has_value();
+}
+
+/// The thread may enter the call after it was seen running.
+TEST(ThreadState, StopDoesNotInterruptASystemCall) {
+  const Waiting waiting;
+  Child child([&] { ::_exit(waiting.wait()); });
+  ASSERT_TRUE(child.is("S"));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(stopped(child.pid()));
+  waiting.end();
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(ThreadState, StopLeavesTheInterruptionBySignals) {
+  const Waiting waiting;
+  Child child([&] {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {};
+    ::sigaction(SIGUSR1, &action, nullptr);
+    ::_exit(waiting.wait());
+  });
+  ASSERT_TRUE(child.is("S"));
+  EXPECT_TRUE(stopped(child.pid()));
+  ::kill(child.pid(), SIGUSR1);
+  EXPECT_EQ(child.wait(), EINTR);
+}
+
+TEST(ThreadState, OnlyCallsWithoutAnEffectAreRepeated) {
+  EXPECT_TRUE(may_be_repeated(SYS_epoll_pwait));
+  EXPECT_TRUE(may_be_repeated(SYS_recvfrom));
+  EXPECT_FALSE(may_be_repeated(SYS_close));
+  EXPECT_FALSE(may_be_repeated(SYS_ioctl));
+}
+
 TEST(Native, MissingProcessHasNoFrames) {
   const std::vector<Mapping> none;
   const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
-  ModuleNames names;
+  Budget budget(Sampler::kOfAProcess, Clock::now());
+  ModuleNames names(budget);
   ModuleCache cache;
-  Modules modules(0x7fffffff, none, fails, names, cache);
-  EXPECT_THAT(native_stack(modules, 0x7fffffff, 'R', Clock::now()).frames, IsEmpty());
+  Modules modules(0x7fffffff, none, fails, names, cache, budget);
+  EXPECT_THAT(native_stack(modules, 0x7fffffff, 'R', budget).frames, IsEmpty());
 }
 
 }  // namespace

@@ -46,9 +46,10 @@ TEST(StacksProc, NumbersRequireTheWholeName) {
 }
 
 TEST(StacksProc, CommandIsPrintable) {
-  EXPECT_EQ(command_of(std::string_view("python3\0-c\0a\nb\0", 15)), "python3 -c a\\nb");
-  EXPECT_EQ(command_of(""), "");
-  EXPECT_EQ(command_of(std::string(500, 'x')), std::string(120, 'x') + "…");
+  EXPECT_EQ(command_of(std::string_view("python3\0-c\0a\nb\0", 15), "name"), "python3 -c a\\nb");
+  EXPECT_EQ(command_of("", ""), "");
+  EXPECT_EQ(command_of(std::string(9, '\0'), "\n\033]0;X\007"), "\\n\\x1b]0;X\\x07");  // the name instead
+  EXPECT_EQ(command_of(std::string(500, 'x'), ""), std::string(120, 'x') + "…");
 }
 
 /// co_lnotab of CPython 3.8 and 3.9, and co_linetable of 3.10, for:
@@ -91,9 +92,10 @@ TEST(StacksLineTable, AcceptsInvalidOldTables) {
 
 TEST(StacksPython, ReportsAnUnsupportedVersion) {
   const ReadMemory fails = [](std::uint64_t, std::span<char>) { return false; };
-  EXPECT_EQ(read_python(fails, 0, 0x030f00f0).trouble,
+  Budget budget({.bytes = 0, .work = 0});
+  EXPECT_EQ(read_python(fails, 0, 0x030f00f0, budget).trouble,
             "stacks of Python 3.15.0 are not supported: expected Python 3.8 to 3.14 with a GIL");
-  EXPECT_THAT(read_python(fails, 0, 0).trouble, testing::HasSubstr("a Python before 3.8"));
+  EXPECT_THAT(read_python(fails, 0, 0, budget).trouble, testing::HasSubstr("a Python before 3.8"));
 }
 
 /// co_linetable of CPython 3.11 for:

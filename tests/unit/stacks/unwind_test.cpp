@@ -16,6 +16,7 @@ using std::string_view;
 using namespace std::string_view_literals;
 
 constexpr std::uint64_t kBase = 0x1000;
+constexpr Budget::Limits kEnough{.bytes = 1u << 20, .work = 1u << 20};
 
 /// Memory with these bytes at kBase.
 ReadMemory memory_of(std::string bytes) {
@@ -113,10 +114,52 @@ TEST(CallFrame, ReturnsNothingForUnknownOrTruncatedInstructions) {
   EXPECT_FALSE(call_frame_at(memory_of(bytes.substr(0, bytes.size() - 1)), entry, 0x2000));
 }
 
+TEST(CallFrame, RejectsALongExpression) {
+  const auto with_expression = [](std::size_t size) {
+    const std::string code =
+        "\x16\x03" + std::string{static_cast<char>(0x80 | (size & 0x7f)), static_cast<char>(size >> 7)};
+    return code + std::string(size, '\x31');
+  };
+  for (const std::size_t size : {200u, 300u}) {
+    const auto [bytes, entry] = table_of(with_expression(size));
+    EXPECT_EQ(call_frame_at(memory_of(bytes), entry, 0x2000).has_value(), size == 200u) << size;
+  }
+}
+
+/// A common part of 64 KiB for all functions was read for each of them.
+TEST(FrameEntries, ReadOnlyTheBeginningOfALongEntry) {
+  const auto [bytes, entry] = table_of("\x41" + std::string(60'000, '\0'));
+  std::size_t read = 0;
+  const ReadMemory memory = memory_of(bytes);
+  const ReadMemory counted = [&](std::uint64_t address, std::span<char> into) {
+    read += into.size();
+    return memory(address, into);
+  };
+  EXPECT_TRUE(covered_by(counted, entry));
+  EXPECT_LT(read, 512u);
+}
+
+TEST(FrameEntries, AreMissingAboveALimit) {
+  const auto [bytes, entry] = table_of("\x41"sv);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += bytes;
+  const auto found = [&](Budget::Limits limits) {
+    Budget budget(limits);
+    const bool there = FrameEntries(memory_of(many), kBase, many.size(), budget).entry_of(0x2000).has_value();
+    EXPECT_NE(there, budget.used_up());
+    return there;
+  };
+  EXPECT_TRUE(found({.bytes = 1u << 20, .work = 8u << 20}));
+  EXPECT_FALSE(found({.bytes = many.size() - 1, .work = 8u << 20}));
+  EXPECT_FALSE(found({.bytes = many.size() + 1000, .work = 8u << 20}));
+  EXPECT_FALSE(found({.bytes = 1u << 20, .work = 100'000}));
+}
+
 TEST(FrameEntries, AreFoundByAddress) {
   const auto [bytes, entry] = table_of("\x41"sv);
   const std::string ended = bytes + little(0, 4) + bytes;  // like two linked files, the second for the same functions
-  const FrameEntries entries(memory_of(ended), kBase, ended.size());
+  Budget budget(kEnough);
+  const FrameEntries entries(memory_of(ended), kBase, ended.size(), budget);
   for (const std::uint64_t pc : {0x2000u, 0x20ffu}) {
     const auto found = entries.entry_of(pc);
     ASSERT_TRUE(found);
@@ -127,13 +170,14 @@ TEST(FrameEntries, AreFoundByAddress) {
 }
 
 TEST(FrameEntries, AreMissingForTruncatedOrUnreadableTables) {
+  Budget budget(kEnough);
   const auto [bytes, entry] = table_of("\x41"sv);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, size).entry_of(0x2000)) << size;
+    EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, size, budget).entry_of(0x2000)) << size;
   }
-  EXPECT_TRUE(FrameEntries(memory_of(bytes), kBase, bytes.size()).entry_of(0x2000));
-  EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, bytes.size() + 1).entry_of(0x2000));
-  EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, ~0ull).entry_of(0x2000));
+  EXPECT_TRUE(FrameEntries(memory_of(bytes), kBase, bytes.size(), budget).entry_of(0x2000));
+  EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, bytes.size() + 1, budget).entry_of(0x2000));
+  EXPECT_FALSE(FrameEntries(memory_of(bytes), kBase, ~0ull, budget).entry_of(0x2000));
   EXPECT_FALSE(FrameEntries().entry_of(0x2000));
 }
 
