@@ -23,6 +23,12 @@ rlim_t open_files_limit() {
   return now.rlim_cur;
 }
 
+rlim_t most_open_files() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0) throw_errno("getrlimit(RLIMIT_NOFILE)");
+  return now.rlim_max;
+}
+
 bool is_ignored(int signal) {
   struct sigaction action{};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;

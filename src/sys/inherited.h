@@ -17,6 +17,9 @@ rlimit raise_open_files();
 /// The current limit of open descriptors.
 rlim_t open_files_limit();
 
+/// The hard limit of open descriptors, the most that raise_open_files() can set.
+rlim_t most_open_files();
+
 /// A signal that the parent ignored stays ignored, as under nohup and for `dlaunch … &` in a script.
 bool is_ignored(int signal);
 
