@@ -27,6 +27,7 @@
 #include "sys/child.h"
 #include "sys/descendants.h"
 #include "sys/fd.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 #include "sys/thread.h"
 
@@ -196,6 +197,7 @@ int dial_in_main(int argc, char** argv) {
   constexpr int kFailed = 1;
   if (argc < kWords) return kFailed;
   ::syscall(SYS_close_range, 3u, ~0u, 0u);
+  sys::restore_ending_signals();
   // A batch system that sends USR1 or USR2 to all processes of a step means the ranks; the agent also receives the
   // signal.
   for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);

@@ -218,6 +218,7 @@ tl::unexpected<Error> refused_by_system(const char* why, int error) {
 
 int run(int argc, char** argv) {
   open_standard_fds();
+  sys::restore_ending_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   const auto log = report::make_log(streams);

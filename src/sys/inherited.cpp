@@ -34,6 +34,15 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+void restore_ending_signals() {
+  for (const int signal : {SIGTERM, SIGCHLD}) {
+    if (is_ignored(signal)) ::signal(signal, SIG_DFL);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
 KeptDisposition::KeptDisposition(int signal) : signal_(signal) {
   if (signal_ != 0 && ::sigaction(signal_, nullptr, &before_) != 0) signal_ = 0;
 }
