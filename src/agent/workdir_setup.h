@@ -18,6 +18,7 @@
 #include "dlaunch/error.h"
 #include "link/link.h"
 #include "sys/fd.h"
+#include "sys/oom_kills.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
@@ -53,7 +54,8 @@ class WorkdirSetup {
   link::Link& link_;
   asio::steady_timer timer_;
   ProcessSpawner spawner_;
-  std::vector<sys::Fd> locks_;  // kept until the end of the job
+  std::vector<sys::Fd> locks_;        // kept until the end of the job
+  std::optional<sys::OomWatch> oom_;  // since the start of the process
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;

@@ -21,6 +21,7 @@
 #include "sys/descendants.h"
 #include "sys/installed.h"
 #include "sys/io.h"
+#include "sys/oom_kills.h"
 #include "transport/bootstrap.h"
 
 namespace dlaunch::transport {
@@ -103,6 +104,14 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::str
   return start.error;
 }
 
+Disconnect lost_agent(const sys::OomWatch& watch) {
+  const std::string oom = watch.text();
+  if (oom.empty()) return {};
+  return {.what = "lost the connection to the agent" + oom,
+          .why = {},
+          .hint = "start fewer ranks per host, or request more memory"};
+}
+
 }  // namespace
 
 Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
@@ -123,6 +132,7 @@ Result<Connection> Local::open(const plan::Host& host) {
 
 Result<Connection> Local::start() {
   sys::become_subreaper();
+  const sys::OomWatch watch;
   auto [ours, theirs] = sys::make_socketpair();
   auto environment = environment_;  // the plan sets the environment of ranks
   environment.push_back(mark_);
@@ -137,7 +147,7 @@ Result<Connection> Local::start() {
     return fail({"", "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
   agents_.push_back({pid, sys::open_pidfd(pid)});
-  return Connection{std::move(ours), true};
+  return Connection{.stream = std::move(ours), .passes_fds = true, .disconnect = [watch] { return lost_agent(watch); }};
 }
 
 void Local::tell_to_end(int signal) {
