@@ -108,7 +108,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
     const bool may_help = error == ECONNREFUSED && Clock::now() + kPause < deadline;
     if (may_help) dialback::readable(-1, signals.fd(), Clock::now() + kPause);
     if (!may_help || signals.came()) {
-      return fail({"", "cannot connect to " + to_string(at), std::strerror(error), ""});
+      return fail({"", std::string(dialback::kCannotConnect) + to_string(at), std::strerror(error), ""});
     }
   }
 }
