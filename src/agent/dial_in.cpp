@@ -116,7 +116,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
 /// The agent whose link this process forwards. It starts while this process authenticates to the launcher.
 class Child {
  public:
-  explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)) {
+  explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)), only_child_(sys::has_no_child()) {
     sys::become_subreaper();
     link_ = start();
   }
@@ -137,7 +137,8 @@ class Child {
     link_ = sys::Fd();
     if (pid_ <= 0) return;
     sys::reap_by(pid_, sys::open_pidfd(pid_), Clock::now() + kAgentEnds);
-    if (!sys::reap_all()) sys::end_descendants_with({mark_, job_mark_}, kOrphanGrace);
+    const auto others = only_child_ ? sys::OtherSessions::ended : sys::OtherSessions::kept;
+    if (!sys::reap_all()) sys::end_descendants_with({mark_, job_mark_}, kOrphanGrace, others);
     pid_ = 0;
   }
 
@@ -158,6 +159,7 @@ class Child {
 
   std::string mark_;
   std::string job_mark_ = mark_;
+  const bool only_child_;  // all orphans come from the agent
   pid_t pid_ = 0;
   Result<sys::Fd> link_ = sys::Fd();
 };

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "agent/environment.h"
+#include "agent/reaper.h"
 #include "agent/stdin_feeder.h"
 #include "plan/task_gpus.h"
 #include "sys/caught_signals.h"
@@ -60,6 +61,7 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   if (std::string note = binding_.configure(layout); !note.empty()) {
     link_.send(wire::Log{wire::Log::kWarning, std::move(note)});
   }
+  if (std::string note = unseen_note(); !note.empty()) link_.send(wire::Log{wire::Log::kWarning, std::move(note)});
 }
 
 void Ranks::keep(const wire::JobFile& file) {

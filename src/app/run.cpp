@@ -154,7 +154,10 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   resolve_attempt(options);
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // created at the first need of a host
-  const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };
+  const Begin begin = [&] {
+    session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes);
+    session->own_process();
+  };
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {

@@ -16,6 +16,7 @@
 #include "stacks/python.h"
 #include "stacks/sampler.h"
 #include "stacks/switch_count.h"
+#include "sys/descendants.h"
 #include "sys/directory.h"
 
 namespace dlaunch::stacks {
@@ -192,6 +193,7 @@ void sample_frames(Sample& sample, const std::string& program, Sampler& sampler,
 Sample take(pid_t pid, Sampler& sampler) {
   Sample sample;
   sample.pid = pid;
+  if (!sys::proc_shows_own_pids()) return sample;  // /proc/PID is a different process
   const auto before = parse_stat(read_proc(pid, "stat"));
   if (!before || before->state == 'Z') return sample;
   SwitchCounts switch_counts = switch_counts_of(pid, sampler.all_threads);

@@ -131,6 +131,7 @@ Result<Connection> Local::open(const plan::Host& host) {
 }
 
 Result<Connection> Local::start() {
+  if (agents_.empty() && (::getpid() == 1 || !sys::has_no_child())) end_orphans_ = false;
   sys::become_subreaper();
   const sys::OomWatch watch;
   auto [ours, theirs] = sys::make_socketpair();
@@ -158,7 +159,8 @@ void Local::tell_to_end(int signal) {
 void Local::close() {
   early_.reset();
   for (const Agent& agent : agents_) sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait);
-  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_);
+  const auto others = end_orphans_ ? sys::OtherSessions::ended : sys::OtherSessions::kept;
+  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_, others);
   agents_.clear();
 }
 
