@@ -87,7 +87,8 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::str
   constexpr size_t kStack = 32u << 10;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   std::string name = kAgent;
-  char* const argv[] = {name.data(), nullptr};
+  std::string local = "--local";
+  char* const argv[] = {name.data(), local.data(), nullptr};
   std::vector<char*> envp;
   for (std::string& entry : environment) envp.push_back(entry.data());
   envp.push_back(nullptr);
