@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures dlaunch, the floors and other launchers in alternating order, and prints a Markdown table.
 
-Every figure is the median of a row's rounds. A ratio is taken within each round; the table shows the median ratio.
-scripts/bench installs the packages, builds the programs and calls this script.
+Every figure is the median of a row's rounds. A ratio compares two runs of one round; the table shows the median
+ratio. scripts/bench installs the packages, builds the programs and calls this script.
 """
 import argparse
 import contextlib
@@ -30,10 +30,12 @@ def options():
     parser.add_argument("--build", default=f"{ROOT}/build/release", help="the build with the floors and dlaunch")
     parser.add_argument("--dlaunch", default=os.environ.get("DLAUNCH"), help="the binary; default: from --build")
     parser.add_argument("--before", metavar="BINARY", help="compare dlaunch only with another build of dlaunch")
-    parser.add_argument("--only", action="append", default=[], metavar="KEY", help="only rows whose key begins with KEY")
+    parser.add_argument("--only", action="append", default=[], metavar="KEY",
+                        help="measure only rows with a key that begins with KEY")
     parser.add_argument("--rounds", type=int, help="number of rounds; default: set per row")
     parser.add_argument("--quick", action="store_true", help="one round per row, one run to count hangs")
-    parser.add_argument("--hang-limit", type=float, default=20, metavar="S", help="a run of another launcher counts as hung after S seconds")
+    parser.add_argument("--hang-limit", type=float, default=20, metavar="S",
+                        help="count a run of another launcher as hung after S seconds")
     parser.add_argument("--hang-tries", type=int, default=4, metavar="N", help="runs of mpirun with default options, to count hangs")
     parser.add_argument("--soak", type=int, default=0, metavar="N", help="also run `dlaunch -n 64 true` N times")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
@@ -68,7 +70,7 @@ def once(runner, row, contestant):
 
 
 def until_it_does_not_hang(runner, row, contestant, result, column):
-    """The first run that ends in time, else the last of the row's tries."""
+    """Repeats a hung run, up to row.tries runs. Returns the first run that did not hang, else the last run."""
     sample = once(runner, row, contestant)
     for _ in range(row.tries - 1):
         if sample.status != "hung":

@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
     if (fd < 0) continue;
     const int one = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // ssh_bind_accept_fd shares the server's keys among sessions, so the call is here and not in the parallel threads.
+    // ssh_bind_accept_fd uses server keys that all sessions share, so the parallel threads must not call it.
     auto connection = std::make_shared<Connection>(server, fd);
     start_thread([connection] { connection->serve(); });
   }

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 
 PR_SET_CHILD_SUBREAPER = 36
-GRACE = 0.3  # seconds until processes of an ended run count as left behind
+GRACE = 0.3  # seconds after a run, before its remaining processes are counted
 
 
 @dataclass

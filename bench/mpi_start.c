@@ -1,5 +1,5 @@
 // mpi_start SIZE [ROUNDS]: init, a barrier, finalize; fails if the world does not have SIZE ranks. Before finalize, every
-// rank sends messages to every other in ROUNDS rounds, 10 ms apart. MPICH 4.0.2 over UCX and TCP hangs in MPI_Finalize,
+// rank sends messages to every other rank, ROUNDS times, 10 ms apart. MPICH 4.0.2 over UCX and TCP hangs in MPI_Finalize,
 // under any launcher, if ranks end while connections are still being made (docs/mpi.md).
 #include <mpi.h>
 #include <stdio.h>

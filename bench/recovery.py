@@ -7,7 +7,7 @@ RESULT is the file for the seconds. Each rank's line is "RESTART_COUNT RANK PID 
 - `rank` kills rank 1;
 - `agent` kills the parent of the last rank;
 - `rendezvous` kills all processes of the rendezvous host: the host of rank 0, or of the first command;
-- `host` stops all processes of the last rank's host: a host without power is silent.
+- `host` stops all processes of the last rank's host, so that the host is silent like a host without power.
 Several commands are the launchers of several nodes. After the measured line, the script ends the job."""
 import contextlib
 import os

@@ -38,11 +38,11 @@ class Result:
         return statistics.median(other.wall / own.wall if rate else own.wall / other.wall for own, other in pairs)
 
     def damage(self, sample):
-        """The errors found by the checking reader."""
+        """The errors that slow_reader --check found in the output."""
         return {name: sample.read[name] for name in ("damaged", "disorder", "missing") if sample.read.get(name)}
 
     def faults(self):
-        """The errors of dlaunch, except speed."""
+        """The errors of dlaunch. A slow run is not an error."""
         own = [*self.samples.get("dlaunch", []), *([self.verified["dlaunch"]] if "dlaunch" in self.verified else [])]
         found = [sample.why for sample in own if sample.status != "ok"]
         found += [str(self.damage(sample)) for sample in own if self.damage(sample)]

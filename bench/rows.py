@@ -13,7 +13,8 @@ LINE = 80
 
 @dataclass
 class Goal:
-    """The limit for dlaunch relative to `against`: of times the largest ratio, with `rate` of rates the smallest ratio."""
+    """The limit for dlaunch relative to `against`: the largest ratio of times. With `rate`: the smallest ratio of
+    rates."""
     against: str
     ratio: float
     rate: bool = False

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BEGIN, END = "<!-- scale:begin -->", "<!-- scale:end -->"
 COUNTS = (1, 16, 64, 256, 1024, 2048, 4096)
-DESCRIPTORS = {"ssh": 6, "exec": 3}  # per host; launcher/open_files.cpp
+DESCRIPTORS = {"ssh": 6, "exec": 3}  # open files per host, as in launcher/open_files.cpp
 POLL = 0.001
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -179,7 +179,7 @@ def main():
     if missing or not shutil.which("ssh-keygen"):
         sys.exit(f"scale: {missing[0] if missing else 'ssh-keygen'}: not found\nrun: "
                  "cmake --build --preset release --target dlaunch fake_sshd floor_ssh stub_host")
-    os.environ.pop("SSH_AUTH_SOCK", None)  # dlaunch would try its keys first
+    os.environ.pop("SSH_AUTH_SOCK", None)  # dlaunch would try the keys of the ssh-agent first
     with tempfile.TemporaryDirectory(prefix="dlaunch-scale-") as directory:
         with fake_sshd(f"{chosen.build}/bench/fake_sshd", directory) as port:
             text = tables(Bench(chosen, directory, port))

@@ -1,8 +1,8 @@
 // The reader of the streaming rows: `slow_reader [--sleep SECONDS] [--check RANKS LINES]` sleeps, reads stdin to its
-// end and prints the number of bytes as JSON. With --check the lines of `spew --sequence` are counted, too:
-//   damaged   lines other than a whole line of one rank, with or without a label
-//   disorder  whole lines out of their rank's order (lost, duplicate or swapped)
-//   missing   lines of the expected RANKS x LINES that did not arrive whole
+// end and prints the number of bytes as JSON. With --check, slow_reader also counts the lines of `spew --sequence`.
+// - damaged: lines that are not one whole line of one rank, with or without a label;
+// - disorder: whole lines in the wrong order for their rank (lost, duplicate or swapped);
+// - missing: lines that did not arrive whole, of the expected RANKS x LINES.
 #include <unistd.h>
 
 #include <cstdio>

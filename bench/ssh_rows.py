@@ -44,7 +44,7 @@ class Ways:
         if self.launchers.hydra:
             found["Hydra"] = Contestant([self.launchers.hydra, *hydra, "-launcher", "ssh", "-hosts", listed, *ranks, *command])
         if mpirun:
-            # The hosts have no keys for each other: connect to all hosts from here.
+            # The hosts have no keys for each other, so this machine connects to all hosts.
             options = ["--mca", "plm_rsh_agent", "ssh", "--mca", "plm_rsh_no_tree_spawn", "1",
                        "--mca", "odls_base_num_threads", "0"]
             found["Open MPI"] = Contestant([mpirun, "--allow-run-as-root", *options, "--host", one_each, *ranks, *command])

@@ -1,6 +1,6 @@
-// An agent without processes: answers the bootstrap script and every frame as a host whose ranks print a line and exit
-// at once. Thousands of hosts therefore fit on one machine, to measure the cost of the launcher. PURE, except for the
-// clock and the texts of uname, passed by its owner.
+// An agent without processes: answers the bootstrap script and every frame like a real host. Its ranks seem to print a
+// line and exit at once. Thousands of these hosts fit on one machine, to measure the cost of the launcher. PURE: the
+// owner passes the time and the texts of uname.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A data-parallel training with PyTorch on CPUs: a small network learns y = sin(x) from each rank's shard of the data, its
-gradients averaged over gloo. With --checkpoint, the training continues from its last checkpoint after a failure.
+"""A data-parallel training with PyTorch on CPUs: a small network learns y = sin(x). Each rank computes the gradients of
+its shard of the data, and gloo averages the gradients. With --checkpoint, the training continues from its last
+checkpoint after a failure.
 
     dlaunch -n 4 --env-for torch python3 examples/ddp.py
     dlaunch -H node1:2,node2:2 --env-for torch python3 examples/ddp.py
@@ -17,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def shard(rank, size, samples):
-    """Every size-th sample, beginning with the rank's own."""
+    """Returns x and y of the samples rank, rank + size, rank + 2 size, ..."""
     x = torch.rand(samples, 1, generator=torch.Generator().manual_seed(1)) * 6 - 3
     return x[rank::size], torch.sin(x)[rank::size]
 
@@ -29,7 +30,7 @@ def mean_over_ranks(loss):
 
 
 def load(path, net, optimizer):
-    """The last step of the checkpoint; 0 without a checkpoint."""
+    """Reads the checkpoint. Returns its last step, or 0 without a checkpoint."""
     if not path or not os.path.exists(path):
         return 0
     state = torch.load(path)
@@ -55,10 +56,10 @@ def main():
     args = options.parse_args()
 
     torch.set_num_threads(1)
-    # DistributedDataParallel sums gradients in another order from its second step on: after a restart, the last digits of
-    # a float32 differ.
+    # From its second step on, DistributedDataParallel adds gradients in another order. After a restart, the last digits
+    # of a float32 would therefore differ.
     torch.set_default_dtype(torch.float64)
-    dist.init_process_group("gloo")  # by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
+    dist.init_process_group("gloo")  # reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
     rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(1, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1))
@@ -78,8 +79,8 @@ def main():
                 if args.checkpoint:
                     save(args.checkpoint, step, net, optimizer)
     dist.barrier()
-    # PyTorch 1.13 over gloo may hang in destroy_process_group, and may abort at the exit of a busy machine ("terminate
-    # called without an active exception"): exit without its destructors.
+    # PyTorch 1.13 over gloo may hang in destroy_process_group. On a busy machine, PyTorch may also abort at the exit of
+    # the process ("terminate called without an active exception"). Therefore, exit without running destructors.
     sys.stdout.flush()
     os._exit(0)
 

@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--steps", type=int, default=20, help="per epoch (default 20)")
     parser.add_argument("--fail-rank", type=int, help="this rank fails in the second epoch")
-    parser.add_argument("--fail-code", type=int, default=1, help="the code that it exits with (default 1)")
+    parser.add_argument("--fail-code", type=int, default=1, help="exit code of this rank (default 1)")
     options = parser.parse_args()
 
     rank = variable("RANK_ID", "DLAUNCH_RANK", 0)

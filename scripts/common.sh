@@ -1,4 +1,5 @@
-# Sourced by the other scripts: changes to the project's root, and has functions to configure and build a preset.
+# The other scripts source this file. It changes to the project's root, and has functions to configure and build a
+# preset.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,8 +10,8 @@ die() { printf '%s: %s\n' "${0##*/}" "$1" >&2; [ $# -lt 2 ] || printf '  %s\n' "
 # The comment at a script's top is its help.
 usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 
-# configure PRESET: configures once, and again after packages were installed: they may bring an MPI compiler or libpmix.
-# ninja configures again by itself if a CMake file changes.
+# configure PRESET: configures once, and again if packages were installed since then, because a new package may have an
+# MPI compiler or libpmix. If a CMake file changes, ninja configures again without this function.
 configure() {
   [ "build/$1/configured" -nt /var/lib/dpkg/status ] && return
   say "configuring build/$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replaces a training program in tests: adds up its steps, and continues from the checkpoint of the last step.
+"""Replaces a training program in tests: adds up the numbers of its steps, and continues from its last checkpoint.
 usage: counter.py DIRECTORY STEPS"""
 import os
 import pathlib

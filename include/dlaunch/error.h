@@ -8,8 +8,10 @@
 
 namespace dlaunch {
 
-/// dlaunch's own exit codes (docs/exit-codes.md). The exit code or 128+signal of a failed rank has priority.
-inline constexpr int kExitOutput = 1;      ///< the output of ranks, or the report, could not be written
+/// dlaunch's own exit codes (docs/exit-codes.md). If a rank failed, dlaunch exits with the rank's exit code or
+/// 128+signal instead.
+inline constexpr int kExitInput = 1;       ///< dlaunch could not read stdin
+inline constexpr int kExitOutput = 1;      ///< dlaunch could not write the output of ranks, or the report
 inline constexpr int kExitRefused = 2;     ///< invalid command line or plan; no rank was started
 inline constexpr int kExitPreempted = 75;  ///< every rank saved its state: the batch system should requeue the job
 inline constexpr int kExitInVain = 93;     ///< with --checkpoint-signal: the batch system should not requeue the job

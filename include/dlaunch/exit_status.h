@@ -22,11 +22,11 @@ struct NotStarted {
   bool operator==(const NotStarted&) const = default;
 };
 struct Lost {
-  std::string why;  ///< the reason why its host cannot report the end
+  std::string why;  ///< the reason why the host of the rank cannot report its end
   bool operator==(const Lost&) const = default;
 };
 
-/// The rank called MPI_Abort. The later end of its process does not matter.
+/// The rank called MPI_Abort. The status does not depend on how its process ends later.
 struct Aborted {
   int code = 0;  ///< 0…255
   bool operator==(const Aborted&) const = default;

@@ -1,5 +1,5 @@
-// The hosts of a job, in order, with their slots and devices, and the source of each number. Values: module allocate
-// makes them, the planner reads them.
+// The hosts of a job, in order, with their slots and devices, and the source of each number. These are values: the
+// module allocate makes them, and the planner reads them.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ enum class DeviceKind { none, nvidia, ascend, amd, fake, named };  // named: lis
 
 std::string_view to_string(DeviceKind kind);
 
-/// The connection to a host. The ssh configuration of the user fills empty fields.
+/// The connection to a host. For an empty field, dlaunch uses the value of the user's ssh configuration.
 struct Reach {
   std::string user;
   std::optional<int> port;
   std::string identity;  ///< path of a private key on this machine; may begin with ~/
   std::string jump;      ///< [user@]host[:port][,…]
   std::string agent;     ///< path of an agent that is installed on the host; empty: the launcher sends the agent
-  std::optional<int> node = {};  ///< the host connected to the launcher as this node (--same-line)
+  std::optional<int> node = {};  ///< with --same-line: the host's node number
   std::string address = {};      ///< the address that other hosts use; empty: they use the name
-  std::string step = {};         ///< extra words for this host in the resource manager's command: --het-group=1
+  std::string step = {};         ///< words for this host in the resource manager's command: --het-group=1
   bool operator==(const Reach&) const = default;
 };
 
@@ -42,18 +42,18 @@ struct Host {
   std::string from;                      ///< "hosts:3", "-H", "SLURM_JOB_NODELIST"; empty for this machine
   bool local = false;                    ///< this machine: no connection is needed
   Reach reach;
-  int slots = 0;                 ///< number of usable CPUs, or the number of the user
+  int slots = 0;                 ///< number of usable CPUs, or the number that the user set
   bool slots_unknown = false;    ///< the host must be queried; `slots` is 0
-  int cpus = 0;                  ///< up to this number of ranks, more ranks than slots are not oversubscription
+  int cpus = 0;                  ///< up to this number of ranks, dlaunch does not require --oversubscribe
   std::optional<int> max_slots;  ///< limit of ranks, also with --oversubscribe
   std::string slots_from;        ///< "affinity mask", "cgroup cpu.max", "hosts:3", …
-  std::string wdir;              ///< working directory; empty: that of the launcher. --wdir overrides it
-  std::vector<std::string> env;  ///< NAME=VALUE for the ranks of this host; -x overrides it
+  std::string wdir;              ///< working directory of ranks; empty: the launcher's. --wdir overrides this field
+  std::vector<std::string> env;  ///< NAME=VALUE for the ranks of this host; -x overrides these values
   DeviceKind device_kind = DeviceKind::none;
   std::vector<int> devices;        ///< physical ids in the order of use, without hidden devices
-  std::vector<int> seen;           ///< ids in the launcher's *_VISIBLE_DEVICES, in its order; empty: no such list
-  std::vector<std::string> uuids;  ///< of devices 0, 1, … if the list has UUIDs: physical ids are unknown then
-  bool replacement = false;  ///< a spare host: gets ranks only if another host is lost; at the end of the allocation
+  std::vector<int> seen;           ///< ids in the launcher's *_VISIBLE_DEVICES, in the same order; empty: not set
+  std::vector<std::string> uuids;  ///< of devices 0, 1, … if that variable has UUIDs; `devices` are positions then
+  bool replacement = false;        ///< a spare host, at the end of the allocation: gets ranks if another host is lost
   std::string devices_from;  ///< "/dev/nvidia*", "CUDA_VISIBLE_DEVICES", "--fake-devices", …; empty without devices
 };
 
@@ -62,7 +62,7 @@ inline const std::string& known_by(const Host& host) {
   return host.reach.address.empty() ? host.name : host.reach.address;
 }
 
-/// The hosts of one list. The first pool is the list of the job, each further pool the list of one program.
+/// The hosts of one list. The first pool is the list of the job. Each further pool is the list of one program.
 struct Pool {
   std::vector<int> hosts;     ///< indices into Allocation::hosts, in the list's order
   std::vector<int> slots;     ///< the slots of each host in this list
@@ -72,12 +72,12 @@ struct Pool {
 struct Allocation {
   std::vector<Host> hosts;
   std::optional<Manager> manager = {};    ///< the owner of these hosts; empty if the user named the hosts
-  bool by_manager = false;                ///< the manager's command starts the agents on all hosts without `local`
+  bool by_manager = false;                ///< the manager's command starts the agents, except on the host with `local`
   std::vector<int> sequence = {};         ///< the host of each entry of the list, in the user's order, for --map-by seq
   std::vector<std::string> notes = {};    ///< for Plan::notes
   std::vector<std::string> remarks = {};  ///< for Plan::remarks
-  std::vector<Pool> pools = {};           ///< AppRequest::pool is an index; empty: no program has its own list
-  bool slots_are_limits = false;          ///< the user set the slots (hostfile, -H): more ranks require --oversubscribe
+  std::vector<Pool> pools = {};   ///< AppRequest::pool is an index into this list; empty: no program has its own list
+  bool slots_are_limits = false;  ///< the user set the slots (hostfile, -H): more ranks require --oversubscribe
 };
 
 }  // namespace dlaunch::plan

@@ -32,22 +32,27 @@ struct HostEntry {
 };
 
 /// Parses a hostfile: at least one entry, in the order of the file, with expanded ranges. Pure. `name` is the name of
-/// the file, for errors ("name:line:column") and for HostEntry::from ("name:line"). Each line has a host (NAME, NAME:8
-/// or user@node[01-16,20]) and any of these keys:
+/// the file, for errors ("name:line:column") and for HostEntry::from ("name:line").
+///
+/// Each line has a host (NAME, NAME:8 or user@node[01-16,20]) and any of these keys:
+///
 ///   slots=N (cpu, count)    max_slots=N (max-slots, slots_max, …)    devices=0,2-3 or [4,8)
 ///   user=U (username)  port=N  identity=FILE  jump=HOST  agent=PATH  wdir=DIR  env.NAME=VALUE  spare
+///
 /// Blanks around '=' are allowed (but not after env.NAME=). Paths and values of variables may be quoted: "…". A comment
-/// starts with #, // or /* before a word, and right after a name or a number. Lines end in LF or CRLF.
+/// starts with #, // or /*: before a word, or right after a name or a number. Lines end in LF or CRLF.
 Result<std::vector<HostEntry>> parse_hostfile(std::string_view text, const std::string& name);
 
 /// Parses the value of -H: at least one entry, in the given order, with expanded ranges. Pure. `where` of an Error is
 /// empty: the caller adds the option as typed.
+///
 ///   a:8,b:8   node[01-04]:8   a,a,b (one more slot per repetition)   user@[::1]:4   a:* (one slot per CPU)
+///
 /// A host without a number has 1 slot, as in Open MPI. Blanks around commas are allowed.
 Result<std::vector<HostEntry>> parse_host_list(std::string_view text);
 
-/// The user's request for hosts, parsed, without any name lookup. The first of these sources is used: -H, --hostfile,
-/// a resource manager, --default-hostfile, this machine.
+/// The user's request for hosts, after parsing and without any name lookup. dlaunch uses the first source that has
+/// hosts: -H, --hostfile, a resource manager, --default-hostfile, this machine.
 struct HostRequest {
   std::vector<HostEntry> list = {};              ///< -H; empty: not given
   std::vector<HostEntry> hostfile = {};          ///< empty: not given
@@ -58,22 +63,22 @@ struct HostRequest {
   std::string ssh_identity = {};                 ///< for hosts without identity=; empty: none
   bool ignore_resource_manager = false;
   std::vector<HostEntry> of_manager = {};  ///< the answer of the resource manager; empty: not queried
-  bool fake = false;                       ///< this machine stands for the hosts of `list`: names are not looked up
-  bool by_manager = false;                 ///< the command of the resource manager starts the agents
-  std::vector<int> devices = {};           ///< for each host; empty: all devices
+  bool fake = false;              ///< --fake-hosts: each host of `list` is this machine; names are not looked up
+  bool by_manager = false;        ///< the command of the resource manager starts the agents
+  std::vector<int> devices = {};  ///< --devices: ids to use on each host; empty: all devices
   std::string include = {};
   std::string exclude = {};
   std::optional<int> max_slots = {};  ///< for every host
   std::optional<int> fake_devices = {};
   bool count_cores = false;       ///< a host without a given number of slots gets one per core, also with devices
   bool one_slot_each = false;     ///< a host without a given number of slots gets one; repeated entries add up
-  bool slots_are_limits = false;  ///< Allocation::slots_are_limits also for an unnamed local machine
+  bool slots_are_limits = false;  ///< sets Allocation::slots_are_limits, even if the user did not name a host
 };
 
 /// Reads the whole text of a file.
 using ReadText = std::function<Result<std::string>(const std::string& path)>;
 
-/// Returns true if the request and the variables name only this machine. Does not query the machine.
+/// Returns true if neither the request nor the variables name another host. Does not query this machine.
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment);
 
 /// Queries this machine, and reads the resource manager's variables in `environment` (NAME=VALUE) if the user did not

@@ -10,12 +10,12 @@
 
 namespace dlaunch {
 
-/// The thread that called run() makes all calls, one at a time. During a call, dlaunch does not read from the ranks;
-/// after 15 s the agents consider this process dead. An exception of a callback ends the job, and run() throws it. `id`
-/// is an index into Plan::ranks; the sidecar of the plan has the next number after the last rank.
+/// The thread that called run() makes all calls, one at a time. During a call, dlaunch does not read from the ranks. If
+/// a call takes 15 s, the agents consider this process dead. An exception of a callback ends the job, and run() throws
+/// it. `id` is an index into Plan::ranks; the sidecar of the plan has the next number after the last rank.
 class Listener {
  public:
-  enum class Level { error, note, info, detail };  ///< detail: the additional lines of -vv
+  enum class Level { error, note, info, detail };  ///< detail: the lines that only -vv prints
 
   virtual ~Listener() = default;
 
@@ -26,9 +26,9 @@ class Listener {
   /// The progress of the job may have changed; called at least every 200 ms. `ranks` is 0 while hosts are queried
   /// before the plan; `missing_hosts` is empty once all hosts have answered.
   virtual void progress(const job::Progress& /*progress*/) {}
-  /// Every planned rank has started: the records have the pids and, if requested, the CPUs.
+  /// Every planned rank has started. The records of `outcome` have the pids and, if requested, the CPUs.
   virtual void all_started(const job::Outcome& /*outcome*/) {}
-  /// Lines that dlaunch would print on stderr: complete and printable. They never contain the value of a variable.
+  /// Complete and printable lines that the command dlaunch prints on stderr. Lines never contain values of variables.
   virtual void said(Level /*level*/, std::string_view /*lines*/) {}
 };
 

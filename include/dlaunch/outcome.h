@@ -29,15 +29,15 @@ struct Progress {
   Phase phase = Phase::starting;
   int ranks = 0;
   int started = 0;
-  std::set<int> running = {};                   ///< only while ending; for people
+  std::set<int> running = {};                   ///< only while ending: the ranks that still run, for display
   Worlds worlds = {};                           ///< the worlds of the ids in `running`
   std::vector<std::string> missing_hosts = {};  ///< only while starting: hosts that are not ready
   int signal = 0;                               ///< while ending: the signal that was sent
   std::optional<std::chrono::steady_clock::time_point> kill_at =
-      {};  ///< while ending: the time of KILL; empty: KILL was sent
+      {};  ///< while ending: the time at which KILL will be sent; empty: KILL was sent
   std::optional<std::chrono::steady_clock::time_point> start_at =
-      {};         ///< while starting: the start of the ranks of this round; empty: once every host is ready
-  int round = 0;  ///< 0: the first round
+      {};  ///< while starting: the time at which the ranks of this round start; empty: as soon as every host is ready
+  int round = 0;                        ///< 0: the first round
   std::optional<Reached> reached = {};  ///< empty before the first number
 };
 
@@ -45,8 +45,8 @@ struct RankRecord {
   int pid = 0;                         ///< on its host; 0 before the start
   std::optional<ExitStatus> status;    ///< empty while the rank runs, and if the job ended before the rank started
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
-  std::int64_t end_ns = 0;             ///< for a rank that called MPI_Abort: the time of the call
-  bool ended_by_us = false;            ///< ended after the job sent TERM or KILL: a consequence, not a cause
+  std::int64_t end_ns = 0;             ///< CLOCK_REALTIME of its host; after MPI_Abort: the time of the call
+  bool ended_by_us = false;            ///< ended after dlaunch sent TERM or KILL: a consequence of another failure
   bool needed_kill = false;            ///< alive at the end of the grace period
   std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
   std::optional<int> abort_code = {};  ///< code of MPI_Abort, 0…255; `status` has the code after the end
@@ -75,11 +75,11 @@ struct Preempted {
   bool operator==(const Preempted&) const = default;
 };
 
-/// A hang: no rank wrote during --hang-after (job/hangs.h), with the activity of the ranks.
+/// A report of --hang-after: no rank wrote during this time (job/hangs.h).
 struct Hang {
-  bool everyone = true;  ///< true: no rank made progress; false: some ranks waited, other ranks did not
-  std::string text;
-  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME here
+  bool everyone = true;      ///< true: no rank made progress; false: some ranks waited, other ranks did not
+  std::string text;          ///< describes what the ranks do
+  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME of the launcher's host
   std::string file;          ///< the file with the stacks of all threads; empty: no file
 };
 
@@ -89,7 +89,8 @@ enum class Cause {
   interrupted,     ///< `signal` is set
   timeout,         ///< --timeout
   host_lost,       ///< `detail` names the first of `lost_hosts` and its reason
-  output_failed,   ///< `detail` names the sink and reason
+  output_failed,   ///< `detail` names the file or stream, and the reason
+  input_failed,    ///< `detail` has the reason
   preempted,       ///< `preempted` is set; no rank failed
   sidecar_failed,  ///< the sidecar process; `detail` describes its end
   hung,            ///< no rank made progress (job/hangs.h); `detail` has the duration
@@ -99,18 +100,18 @@ struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
   int signal = 0;                           ///< with Cause::interrupted
-  std::optional<int> first_failure;         ///< id of the first rank that failed, by the clock of its host
+  std::optional<int> first_failure;         ///< id of the first rank that failed
   std::optional<Preempted> preempted = {};  ///< set also with another final cause
   std::string detail;
   std::vector<LostHost> lost_hosts;    ///< in the order of the reports
   std::vector<std::string> leftovers;  ///< processes whose end could not be confirmed, per host
-  std::vector<int> swept;              ///< lost hosts with ranks on which a sweep confirmed that no process is left
+  std::vector<int> swept;              ///< lost hosts that had ranks; a sweep confirmed that no process is left
   std::vector<Unswept> unswept;        ///< these hosts are also in `leftovers`
   std::vector<Hang> hangs;             ///< ordered by time
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
   bool unread = false;                 ///< the reader of the output was too slow: the end of the output is missing
-  bool may_restart = false;            ///< failed, with hosts that wait for another round (job/rounds.h)
-  std::string no_restart = {};         ///< an event after the failure that prevents a restart; may be empty
+  bool may_restart = false;            ///< the round failed, and hosts wait for another round (job/rounds.h)
+  std::string no_restart = {};         ///< the event after the failure that prevents a restart; may be empty
 };
 
 }  // namespace dlaunch::job

@@ -21,15 +21,15 @@ enum class Color { automatic, always, never };
 /// --output-filename
 struct FileSettings {
   std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it contains '{'
-  bool copy = true;           ///< also shown on the console; false with :nocopy
+  bool copy = true;           ///< the output is also shown on the console; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
   std::string job = "1";      ///< {job} in a template
 
   // --stdout-file and --stderr-file: one template per stream; with :copy, the stream is also shown.
   bool by_stream = false;  ///< `target` is the template of stdout, `err_target` of stderr; empty: no file
   std::string err_target = {};
-  bool copy_err = false;  ///< then `copy` is only for stdout
-  bool append = false;    ///< :append: the file of stdout keeps its content
+  bool copy_err = false;  ///< as `copy`, for stderr; `copy` is for stdout
+  bool append = false;    ///< :append: dlaunch keeps the old content of the file of stdout
   bool append_err = false;
   bool appends(Stream stream) const { return by_stream && (stream == Stream::err ? append_err : append); }
   bool copies(Stream stream) const { return by_stream && stream == Stream::err ? copy_err : copy; }
@@ -50,13 +50,13 @@ struct OutputSettings {
   bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
   bool merge_stderr = false;                              ///< stderr and stdout of a rank are the same file description
-  std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks whose output is shown; empty: all
+  std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks with output on the console; empty: all
   std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same, by local rank
   std::optional<FileSettings> files = {};
-  bool read_all = false;       ///< ranks do not write files themselves: all output passes the launcher
+  bool read_all = false;       ///< ranks do not write into files directly: all output passes through the launcher
   int keep_logs = 0;           ///< number of kept directories of earlier jobs: DIR.1, DIR.2, …
-  bool pty = false;            ///< stdout (and stdin) of ranks are a terminal
-  bool abort_on_error = true;  ///< a sink that cannot be written ends the job
+  bool pty = false;            ///< stdout and stdin of ranks are a terminal
+  bool abort_on_error = true;  ///< a failed write to a file or stream ends the job
 };
 
 }  // namespace dlaunch::output

@@ -17,9 +17,9 @@ namespace dlaunch::plan {
 
 struct App {
   std::vector<std::string> argv;
-  std::vector<std::string> env;  ///< NAME=VALUE, complete except for the variables of each rank; no name twice
+  std::vector<std::string> env;  ///< NAME=VALUE; all variables except those of Rank::env; no name twice
   std::vector<std::string> env_elsewhere =
-      {};  ///< env without the variables of this machine only; empty if all hosts are this machine
+      {};  ///< `env` without the variables that only this machine needs; empty if all hosts are this machine
   std::vector<std::string> chosen = {};  ///< names in env that -x set: the value of a host does not replace them
   std::string wdir;                      ///< absolute
   bool wdir_chosen = false;              ///< set by --wdir: the directory of a host does not replace it
@@ -29,10 +29,10 @@ struct App {
 };
 
 struct Rank {
-  int rank = 0;                     ///< in its world; equal to the index in world 1
+  int rank = 0;                     ///< number in its world; in world 1 equal to the index into Plan::ranks
   int app = 0;                      ///< index into Plan::apps
   int host = 0;                     ///< index into Plan::hosts; also the node rank
-  int local_rank = 0;               ///< counted among the ranks of its world
+  int local_rank = 0;               ///< number on its host, among the ranks of its world
   std::optional<int> device;        ///< physical id; empty on a host without devices
   std::vector<std::string> env;     ///< NAME=VALUE of this rank only; names that are not in App::env
   std::string slots = {};           ///< slot= of a rankfile (docs/hostfile.md); empty: not set
@@ -40,7 +40,8 @@ struct Rank {
   std::string dir = {};             ///< the directory in which the rank runs; empty: that of its program
 };
 
-/// A process that a framework needs in addition to the ranks: the program of rank 0, on the host of rank 0. Not a rank.
+/// A process that a framework needs in addition to the ranks. The sidecar runs on the host of rank 0, usually with the
+/// program of rank 0.
 struct Sidecar {
   std::string name;                    ///< "scheduler"
   int app = 0;                         ///< index into Plan::apps
@@ -48,13 +49,13 @@ struct Sidecar {
   std::vector<std::string> env;        ///< NAME=VALUE, in addition to App::env
   std::string dir;                     ///< like Rank::dir
   std::vector<std::string> argv = {};  ///< empty: App::argv
-  bool serves = false;                 ///< does not exit after the end of the ranks
+  bool serves = false;                 ///< a server: does not exit by itself after the end of the ranks
 };
 
 struct PlannedHost {
   Host host;
   std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; empty: a host for spawned ranks
-  bool unreachable = false;  ///< the job does not use the host, or does not use it any more
+  bool unreachable = false;  ///< the job does not use the host, or has stopped using it
   int since_round = 0;       ///< the first round with ranks on this host
 };
 
@@ -62,7 +63,7 @@ struct PlannedHost {
 struct RankTable {
   std::string name;  ///< name of the file, without a directory
   std::string text;
-  std::string path = {};  ///< on this machine; empty: ranks here get a copy, like ranks on other hosts
+  std::string path = {};  ///< on this machine; empty: ranks on this machine get a copy, like ranks on other hosts
 };
 
 struct Plan {
@@ -85,7 +86,7 @@ struct Plan {
   int round = 0;                        ///< the round of this plan
   std::optional<int> attempt = {};      ///< Request::attempt
   std::vector<std::string>
-      notes;  ///< differences from the request, and risks; always shown; one line per note, no prefix
+      notes;  ///< risks, and differences from the request; always shown; one line per note, without "note:"
   std::vector<std::string> remarks = {};  ///< further facts; not shown for a successful job
 
   // Elements by number. The number must exist.
@@ -99,20 +100,21 @@ struct Plan {
   const PlannedHost& host_of(const Rank& rank) const { return hosts[static_cast<std::size_t>(rank.host)]; }
 };
 
-/// Rejects more ranks than devices, or than slots named by the user, unless oversubscribe is set. The Error has exit
-/// code 2 and a table of requested and available numbers. More ranks than CPUs of an unnamed local host only add a
-/// remark.
+/// Without `oversubscribe`, rejects more ranks than devices, and more ranks than slots if the user set the slots. The
+/// Error has exit code 2, and a table of requested and available numbers. If the user named no host, more ranks than
+/// CPUs of this machine only add a remark.
 Result<Plan> make_plan(const Request& request, const Allocation& allocation);
 
 /// Returns true if hosts must be queried for their slots before make_plan.
 bool needs_slots(const Request& request, const Allocation& allocation);
 
-/// The directory in which the ranks of an app start on a host: --wdir, else that of the host, else that of the
-/// launcher.
+/// The directory in which the ranks of an app start on a host: --wdir, else the directory of the host, else the
+/// directory of the launcher.
 const std::string& program_directory(const App& app, const PlannedHost& host);
 
 /// The common environment of an app's ranks on a host: the variables of the launcher (on another host without the names
-/// in withheld_elsewhere()), then the variables of the host, then -x. Linear in its size.
+/// in withheld_elsewhere()), then the variables of the host, then -x. A later value replaces an earlier value. Linear
+/// in the size of the environment.
 std::vector<std::string> program_environment(const App& app, const PlannedHost& host);
 
 /// The complete environment of a rank: program_environment() and the variables of the rank.

@@ -1,4 +1,4 @@
-// The events that end a job, and the steps of the end. A value.
+// The settings that decide which events end a job, and how the job ends. A value.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ struct Checkpoint {
   std::optional<std::chrono::steady_clock::time_point> job_end =
       {};                          ///< the time at which a resource manager ends the job, if known
   int exit_code = kExitPreempted;  ///< --preempted-code: exit code if all ranks exited with 0 after the signal
-  bool at_terminal = false;        ///< a user at a terminal may send a signal twice
-  bool by_step = false;            ///< the sender also signals the ranks of the agent, as Slurm does for a step
+  bool at_terminal = false;        ///< stderr is a terminal: a quickly repeated SIGTERM kills the ranks
+  bool by_step = false;            ///< the sender of the signal also signals the agent's ranks, as Slurm does in a step
 };
 
 enum class OnHang { report, end, restart };
@@ -28,13 +28,13 @@ struct Policy {
   std::chrono::milliseconds grace{5000};                  ///< between TERM and KILL
   std::optional<std::chrono::milliseconds> timeout = {};  ///< --timeout
   int timeout_exit_code = kExitTimeout;
-  std::optional<std::chrono::milliseconds> after_first = {};  ///< --wait-after-first: time for the other ranks
+  std::optional<std::chrono::milliseconds> after_first = {};  ///< --wait-after-first: time for other ranks to end
   std::set<int> no_restart_codes = {93};  ///< --no-restart-codes: exit codes of a rank that prevent a restart
   bool shrink = false;  ///< --shrink: continue without the ranks of a lost host if no spare host is left
   Checkpoint checkpoint = {};
   std::chrono::milliseconds hang_after{1800000};  ///< --hang-after: silence without progress; 0: never
   OnHang on_hang = OnHang::report;                ///< --on-hang
-  bool highest_exit_code = false;  ///< use the highest code of the failed ranks, as srun; false: the code of the first
+  bool highest_exit_code = false;  ///< exit with the highest code of the failed ranks, as srun; not with the first code
 };
 
 }  // namespace dlaunch::job

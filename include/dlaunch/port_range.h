@@ -5,7 +5,7 @@ namespace dlaunch {
 
 inline constexpr int kMostPort = 65535;
 
-/// 0 to 0: any.
+/// 0 to 0 means any port.
 struct PortRange {
   int first = 0;
   int last = 0;

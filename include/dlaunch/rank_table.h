@@ -22,7 +22,7 @@ enum class Product { ascend910, a2, a3, ascend950 };
 std::string_view to_string(Product product);
 /// "910", "a2", "a3", "950".
 std::optional<Product> parse_product(std::string_view text);
-/// The product of a version: the 910 for 1.0. The A2 uses 1.0 too, with fewer rules.
+/// The usual product of a version. For 1.0 this is the 910, although the A2 also uses 1.0, with fewer rules.
 Product usual_product(Version version);
 
 /// A broken rule, or a remark, at one position of a table.
@@ -31,7 +31,7 @@ struct TableFinding {
   int line = 0;           ///< 0: no position in the text
   int column = 0;
   std::string what = {};
-  bool note = false;  ///< a remark: no rule is broken
+  bool note = false;  ///< true for a remark: the table does not break a rule
 };
 
 bool any_broken(const std::vector<TableFinding>& findings);
@@ -42,11 +42,11 @@ struct CheckedTable {
   size_t ranks = 0;
   std::vector<TableFinding> findings = {};  ///< in the order of the text; the table is valid if no rule is broken
   std::optional<Error> no_json =
-      {};  ///< the reason why the text is not JSON; then `findings` are only about the file name
+      {};  ///< the reason why the text is not JSON; `findings` then has only rules about the file name
 };
 
-/// Checks the whole text of a file. `path` is checked, too: HCCL requires certain file names. The default product is
-/// usual_product(). Linear, except for sorting.
+/// Checks the whole text of a file, and the name in `path`: HCCL requires certain file names. The default product is
+/// usual_product(). Takes linear time, except for sorting.
 CheckedTable check_rank_table(std::string_view text, const std::string& path, std::optional<Product> product);
 
 /// The facts of one host for a table, read from the host or given by the user.

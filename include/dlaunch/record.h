@@ -1,5 +1,5 @@
-// The record of a job that --report, or JobOptions::report_file, writes: the plan, the ranks, the end. Without values
-// of environment variables. docs/output-formats.md shows a record.
+// The record of a job: the plan, the ranks and the end, without values of environment variables. --report, or
+// JobOptions::report_file, writes the record. docs/output-formats.md shows a record.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RecordedRank {
   std::string host;
   int local_rank = 0;
   std::optional<int> device;
-  job::RankRecord end;  ///< times in whole microseconds; with a status after the end
+  job::RankRecord end;  ///< times in whole microseconds; `status` is set after the end
   std::uint64_t stdout_bytes = 0;
   std::uint64_t stderr_bytes = 0;
   std::string stdout_path;  ///< path of the file; empty: no file
@@ -31,11 +31,11 @@ struct RecordedRank {
 struct RoundRecord {
   job::Cause cause;
   std::string text;                  ///< "rank 3 (host node1) exited with 3 after 2.0 s"
-  std::optional<int> first_failure;  ///< a rank
+  std::optional<int> first_failure;  ///< id of a rank
   std::int64_t start_ns = 0;         ///< CLOCK_REALTIME
   std::int64_t end_ns = 0;
   std::optional<std::pair<std::int64_t, std::int64_t>> progress =
-      {};  ///< the lowest and the highest number of its ranks
+      {};  ///< the lowest and the highest progress number of the ranks
 };
 
 struct Record {
@@ -46,11 +46,11 @@ struct Record {
   std::int64_t start_ns = 0;                      ///< CLOCK_REALTIME, in whole microseconds
   std::int64_t end_ns = 0;                        ///< 0: the job is running
   double wall_s = 0;                              ///< measured with the monotonic clock
-  job::Outcome outcome;                           ///< without its ranks; for a running job, the known part
-  std::string plan;                               ///< JSON of plan::to_json
-  std::vector<RecordedRank> ranks;                ///< the index is the rank's id
-  std::optional<int> attempt;                     ///< number of earlier requeues
-  int restarts = 0;                               ///< the allowed number
+  job::Outcome outcome;             ///< without RankRecords; for a running job, only the known fields are set
+  std::string plan;                 ///< JSON of plan::to_json
+  std::vector<RecordedRank> ranks;  ///< the index is the rank's id
+  std::optional<int> attempt;       ///< number of earlier requeues
+  int restarts = 0;                 ///< --restarts: the allowed number
   std::vector<RoundRecord> earlier_rounds;
 };
 

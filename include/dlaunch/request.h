@@ -17,7 +17,7 @@ struct EnvSetting {
 struct AppRequest {
   std::vector<std::string> argv = {};
   std::optional<int> ranks = {};  ///< -n
-  bool for_devices = false;       ///< -n devices: the job must not have a host without devices
+  bool for_devices = false;       ///< -n devices: an error if a host has no devices
   std::string wdir = {};          ///< absolute; empty: that of the launcher
   std::vector<EnvSetting> env = {};
   int pool = 0;  ///< index into Allocation::pools, if there are pools
@@ -59,8 +59,8 @@ struct BindingRequest {
   RankBy rank_by = RankBy::slot;
   bool report = false;        ///< --report-bindings
   int cores_per_rank = 1;     ///< --cores-per-rank, or kEqualShare; with BindTo::hwthread, threads
-  bool overload = false;      ///< ranks share a core or thread if there are too few
-  bool if_supported = false;  ///< ranks are not bound if there are too few
+  bool overload = false;      ///< ranks share cores or threads if the host has too few
+  bool if_supported = false;  ///< ranks are not bound if the host has too few
   bool operator==(const BindingRequest&) const = default;
 };
 
@@ -91,21 +91,23 @@ struct Request {
   bool threads_are_cpus = false;            ///< --use-hwthread-cpus: default binding is to threads, not cores
   std::optional<int> ranks_per_host = {};   ///< -N, --map-by ppr:N:node; -n still limits the total
   bool in_sequence = false;                 ///< --map-by seq: one rank per entry of the host list
-  bool in_blocks = false;                   ///< --map-by block: placed as by node, numbered host by host
-  bool in_rounds = false;                   ///< as Hydra: further ranks than slots fill the hosts again, in order
-  std::vector<RankPlace> rank_places = {};  ///< --rankfile; if not empty, it has the place of every rank
-  std::string cpu_list = {};  ///< --cpu-list: cores of ranks; '/' separates the ranks of a host; empty: all
+  /// --map-by block: as --map-by node, but each host's ranks have consecutive numbers
+  bool in_blocks = false;
+  bool in_rounds = false;                   ///< as Hydra: ranks beyond the slots fill the hosts again, in order
+  std::vector<RankPlace> rank_places = {};  ///< --rankfile: the places of all ranks; empty: not given
+  std::string cpu_list = {};  ///< --cpu-list: the cores for ranks; '/' separates the ranks of a host; empty: all
   std::vector<Framework> frameworks = {};  ///< --env-for; without duplicates
   Visible visible = Visible::unchanged;    ///< --visible
   std::string rank_dir = {};               ///< --rank-dir, a template; empty: not set
-  bool rank_table = false;                 ///< --rank-table: RANK_TABLE_FILE etc. of the launcher are not passed on
-  Mpi mpi = Mpi::none;                     ///< --mpi
-  int restarts = 0;                        ///< --restarts
-  std::optional<int> attempt = {};         ///< number of requeues by a resource manager; empty: unknown
-  int spares = 0;  ///< --spares: the last hosts of the allocation get no ranks, and replace lost hosts
+  bool rank_table = false;          ///< --rank-table: ranks do not inherit RANK_TABLE_FILE etc. from the launcher
+  Mpi mpi = Mpi::none;              ///< --mpi
+  int restarts = 0;                 ///< --restarts
+  std::optional<int> attempt = {};  ///< number of requeues by a resource manager; empty: unknown
+  int spares = 0;                   ///< --spares: the last hosts of the allocation get no ranks, and replace lost hosts
   std::vector<std::string> environment = {};  ///< environment of the launcher, NAME=VALUE
   bool no_environment = false;                ///< --no-env: ranks get only the variables in AppRequest::env
-  std::string cwd = {};                       ///< of the launcher; empty: the directory was removed
+  bool whole_environment = false;             ///< --env-all: ranks get `environment` as srun passes it
+  std::string cwd = {};                       ///< working directory of the launcher; empty: the directory was removed
 };
 
 }  // namespace dlaunch::plan

@@ -18,22 +18,20 @@ class HostSession;
 
 /// Starts the ranks, forwards their output, stops all of them at the end of the job, and returns after the last process
 /// of the job has ended. The Outcome describes the end of the job; an Error means that no rank was started. run() adds
-/// the ports of frameworks and spawned ranks to the plan: make a new plan before the next run.
+/// the ports of frameworks and the spawned ranks to the plan. Therefore, make a new plan before the next run.
 ///
 /// Changes to this process, which run() reverts before it returns:
-/// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals; PIPE
-/// is
-///   ignored. INT, TERM, HUP and QUIT end the job; a second signal ends the job at once. USR1 and USR2 are sent to the
-///   ranks. Any thread may receive them: `kill(getpid(), SIGTERM)` from another thread ends the job.
-/// - Children: the process becomes a child subreaper and reaps every child that ends during run(). The status of a
-/// child
-///   that the program itself started is lost. Descendants outside the job are never signalled.
+/// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals. run()
+///   ignores PIPE. INT, TERM, HUP and QUIT end the job; a second signal ends the job at once. run() sends USR1 and USR2
+///   to the ranks. Any thread may receive them: `kill(getpid(), SIGTERM)` from another thread ends the job.
+/// - Children: the process becomes a child subreaper and reaps every child that ends during run(). The exit
+///   status of a child that your program started is lost. Descendants outside the job are never signalled.
 /// - The soft limit of open files is raised to the hard limit.
 ///
 /// Threads: run() blocks the calling thread and calls the listener on this thread. Each other host has a thread, with
-/// all signals blocked. A thread may outlive the call by seconds if a name server does not answer; it does not use data
-/// of the caller. Any thread may call run(), but only one call at a time per process is possible, because signals and
-/// children belong to the process: a concurrent call returns an Error.
+/// all signals blocked. A thread may outlive the call by seconds if a name server does not answer; such a
+/// thread does not use data of the caller. Any thread may call run(), but only one call at a time per process is
+/// possible, because signals and children belong to the process: a concurrent call returns an Error.
 ///
 /// Descriptors 0, 1 and 2 must be open. run() reads 0 only for `stdin_target`, and writes 1 and 2 only for `console`.
 /// All descriptors of run() are closed on exec. The variables of ranks come from the plan. run() reads only the
@@ -41,7 +39,7 @@ class HostSession;
 /// never exits the process.
 ///
 /// Throws std::system_error or std::bad_alloc if this machine lacks a descriptor, a thread or memory, and any exception
-/// of the listener. All links are closed then; an agent without a link stops its ranks.
+/// of the listener. All links are then closed, and an agent without a link stops its ranks.
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener);
 
 /// Queries the hosts for missing slots (plan::needs_slots) before make_plan. The rules for the process, threads and
@@ -55,8 +53,8 @@ std::string make_job_id();
 /// Makes a new plan of the job without these hosts.
 using PlanWithout = std::function<Result<plan::Plan>(const plan::Plan& plan, const std::vector<int>& hosts)>;
 
-/// run() over queried hosts, for the command line. HostSession is not an installed header. `plan_without` is for
-/// Policy::shrink.
+/// run() for the command line, after `session` has queried the hosts. The header of HostSession is not installed.
+/// `plan_without` is for Policy::shrink.
 Result<job::Outcome> run(plan::Plan& plan, app::HostSession& session, PlanWithout plan_without = {});
 
 }  // namespace dlaunch

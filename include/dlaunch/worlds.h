@@ -16,7 +16,7 @@ class Worlds {
     bool operator==(const Place&) const = default;
   };
 
-  /// Starts the next world with this id; returns the number of the world.
+  /// Starts the next world; `first` is the id of its rank 0. Returns the number of the world.
   int begin(int first);
   /// The number of the newest world.
   int last() const { return 1 + static_cast<int>(later_.size()); }

@@ -79,9 +79,9 @@ class Agent::Impl {
   struct Round {
     explicit Round(Impl& agent)
         : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
-          workdir_setup(agent.io_, agent.link_),
+          workdir_setup(agent.io_, agent.link_, agent.rank_dirs_),
           mpi(agent.io_, agent.link_, agent.files_),
-          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_) {}
+          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_) {}
 
     SharedMemory memory;
     Reaper reaper;
@@ -145,6 +145,9 @@ class Agent::Impl {
     });
   }
 
+  void on(wire::ReadClock&) {
+    if (!clean_sent_) link_.send(wire::ClockReading{sys::wall_ns()});
+  }
   void on(wire::QueryHost& query) { inspector_.inspect(std::move(query)); }
   void on(wire::RunCommands& request) { command_runner_.ask(std::move(request)); }
   void on(wire::SampleStacks& question) { stack_sampler_.ask(std::move(question), round_->ranks.running()); }
@@ -155,26 +158,23 @@ class Agent::Impl {
   void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }
   void on(wire::Stage& stage) {
     if (!round_->workdir_setup.stage(stage))
-      launcher_lost("protocol error: the launcher sent more of --stage than was granted");
+      launcher_lost("protocol error: the launcher sent more --stage data than the agent granted");
   }
   void on(wire::JobFile& file) { round_->ranks.keep(file); }
   void on(wire::Program& program) { round_->ranks.describe(std::move(program)); }
   void on(wire::Spawn& spawn) { round_->ranks.start(spawn); }
   void on(wire::Stdin& input) {
-    if (!round_->ranks.input(input)) launcher_lost("protocol error: the launcher sent more stdin than was granted");
+    if (!round_->ranks.input(input))
+      launcher_lost("protocol error: the launcher sent more stdin than the agent granted");
   }
   void on(wire::Credit& credit) { round_->ranks.granted(credit); }
   void on(wire::WindowSize& size) { round_->ranks.resize(size); }
 
-  template <class Message>
-    requires requires(MpiService& mpi, Message& message) { mpi.on(message); }
-  void on(Message& message) {
-    round_->mpi.on(message);
-  }
-
-  /// Ignores messages of agents, and Ping: run() has counted it.
+  /// Messages for MPI. Ignores messages of agents, and Ping: run() has counted it.
   template <class Other>
-  void on(Other&) {}
+  void on(Other& other) {
+    if constexpr (requires { round_->mpi.on(other); }) round_->mpi.on(other);
+  }
 
   // ---- timers and signals ----
   void wait_signal() {
@@ -223,6 +223,7 @@ class Agent::Impl {
       if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
       if (!clean_sent_) link_.send(wire::Ping{});
       reap();  // in case asio's signal pipe lost a SIGCHLD
+      round_->memory.find_creators();
       beat();
     });
   }
@@ -284,6 +285,7 @@ class Agent::Impl {
   HostInspector inspector_;
   CommandRunner command_runner_;
   StackSampler stack_sampler_;
+  RankDirs rank_dirs_;
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::optional<link::Heartbeat> heartbeat_;

@@ -1,5 +1,5 @@
-// Extracts an archive (wire/archive.h), as its bytes arrive, into several directories at once. Owned by the process of
-// agent/workdir_setup.h.
+// Extracts an archive (wire/archive.h), as its bytes arrive, into several directories at once, without following links.
+// Owned by the process of agent/workdir_setup.h.
 #pragma once
 
 #include <string>
@@ -8,13 +8,18 @@
 
 #include "dlaunch/error.h"
 #include "sys/fd.h"
+#include "sys/held_directory.h"
 #include "wire/archive.h"
 
 namespace dlaunch::agent {
 
 class ArchiveExtractor {
  public:
-  explicit ArchiveExtractor(std::vector<std::string> dirs);
+  struct Target {
+    std::string path;  ///< for messages
+    sys::HeldDirectory directory;
+  };
+  explicit ArchiveExtractor(std::vector<Target> targets);
 
   Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
   /// Whether the whole archive has arrived.
@@ -24,9 +29,10 @@ class ArchiveExtractor {
   Result<void> begin(const wire::ArchiveItem& item);
   Result<void> content(std::string_view bytes);
   Result<void> end();
-  Result<void> begin_in(const std::string& path);
+  Result<void> begin_in(const Target& target);
+  std::string path_in(const Target& target) const { return target.path + '/' + item_.name; }
 
-  const std::vector<std::string> dirs_;
+  const std::vector<Target> targets_;
   wire::ArchiveItem item_;
   std::vector<sys::Fd> files_;  // one per directory, while the item is a file
   std::string target_;          // while the item is a link

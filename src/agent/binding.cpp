@@ -55,7 +55,7 @@ BoundRanks bind_near_devices(const plan::Topology& topology, const wire::Layout&
   if (!unknown.empty()) near.note = not_bound(unknown, "unknown NUMA node");
   if (!closed.empty()) {
     near.note +=
-        (near.note.empty() ? "" : "; ") + not_bound(closed, "this process may not use the CPUs of the NUMA node");
+        (near.note.empty() ? "" : "; ") + not_bound(closed, "dlaunch is not allowed to use the CPUs of the NUMA node");
   }
   return near;
 }

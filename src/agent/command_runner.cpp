@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "agent/program.h"
+#include "base/lifetime.h"
 #include "base/text.h"
 #include "dlaunch/exit_status.h"
 #include "sys/io.h"
@@ -31,6 +32,7 @@ struct CommandRunner::Run {
   std::array<char, 4096> buffer{};
   bool silent = false;  // the pipe has ended
   std::optional<int> wait_status;
+  const Lifetime lifetime;
 };
 
 CommandRunner::CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files)
@@ -46,9 +48,9 @@ void CommandRunner::ask(wire::RunCommands&& request) {
   next_ = 0;
   requested_ = true;
   deadline_.expires_after(std::chrono::milliseconds(request_.patience_ms));
-  deadline_.async_wait([this](asio::error_code error) {
-    if (!error) send_results();
-  });
+  deadline_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (!error && requested_) send_results();
+  }));
   start_next();
 }
 
@@ -98,7 +100,7 @@ void CommandRunner::start(size_t index) {
 }
 
 void CommandRunner::read(Run& run) {
-  run.pipe.async_read_some(asio::buffer(run.buffer), [this, &run](asio::error_code error, size_t size) {
+  const auto took = [this, &run](asio::error_code error, size_t size) {
     if (error == asio::error::operation_aborted) return;
     std::string& text = results_.printed[run.command];
     const size_t kept = std::min({size, kLongestAnswer - text.size(), kMostPrinted - printed_});
@@ -107,7 +109,8 @@ void CommandRunner::read(Run& run) {
     if (!error) return read(run);
     run.silent = true;
     settle(run);
-  });
+  };
+  run.pipe.async_read_some(asio::buffer(run.buffer), run.lifetime.guard(took));
 }
 
 bool CommandRunner::reaped(pid_t pid, int wait_status) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/process_spawner.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "wire/message.h"
 
@@ -52,6 +53,7 @@ class CommandRunner {
   size_t printed_ = 0;  // bytes that all commands printed
   bool requested_ = false;
   std::vector<std::unique_ptr<Run>> runs_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::agent

@@ -1,7 +1,6 @@
 #include "agent/environment.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,15 +23,14 @@ bool is_pmi1(const std::string& entry) {
 
 }  // namespace
 
-int save_environment(const std::string& directory, const std::vector<std::string>& shared,
+int save_environment(const sys::HeldDirectory& directory, const std::vector<std::string>& shared,
                      const std::vector<std::string>& own) {
   std::string text;
   for (const auto* entries : {&shared, &own}) {
     for (const std::string& entry : *entries) text.append(entry).append("\n");
   }
-  const std::string name = directory + '/' + kEnvironmentFile;
-  ::unlink(name.c_str());
-  const sys::Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kEnvironmentMode));
+  directory.remove_file(kEnvironmentFile);
+  const sys::Fd file = directory.open_file(kEnvironmentFile, O_WRONLY | O_CREAT | O_EXCL, kEnvironmentMode);
   return file && sys::write_all(file.get(), text) ? 0 : errno;
 }
 

@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "sys/held_directory.h"
+
 namespace dlaunch::agent {
 
 inline constexpr const char* kEnvironmentFile = "env.log";
 
 /// Writes kEnvironmentFile in the format of env(1), readable only by its owner, because the environment may contain
 /// secrets. Returns 0 or errno.
-int save_environment(const std::string& directory, const std::vector<std::string>& shared,
+int save_environment(const sys::HeldDirectory& directory, const std::vector<std::string>& shared,
                      const std::vector<std::string>& own);
 
 bool has_name_of(const std::vector<std::string>& env, const std::string& other);

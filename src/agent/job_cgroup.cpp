@@ -98,7 +98,7 @@ void JobCgroup::kill() const {
 std::vector<std::string> JobCgroup::remove() {
   std::vector<std::string> left;
   for (const std::string& path : all()) {
-    if (!end_and_remove(path)) left.push_back(path + ": cannot end all processes of the group");
+    if (!end_and_remove(path)) left.push_back(path + ": cannot end all processes of the cgroup");
   }
   if (left.empty()) {
     *path_ = '\0';

@@ -1,18 +1,17 @@
 #include "agent/job_directory.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <cstring>
+#include <new>
+#include <optional>
 
 #include "base/environment.h"
-#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
@@ -20,9 +19,7 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kShared = PATH_MAX;
 constexpr int kTries = 8;
-constexpr int kOpenDirectories = 8;
 constexpr int kRemovals = 3;  // a temporary failure, such as too few descriptors, may be over after a moment
 
 std::string temporary() {
@@ -39,72 +36,88 @@ std::string fresh_name(const std::string& path, const std::string& job_id) {
 }
 
 /// Returns 0 or an errno.
-int write_file(const std::string& path, std::string_view bytes) {
-  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+int write_file(const sys::HeldDirectory& directory, const std::string& name, std::string_view bytes) {
+  const sys::Fd file = directory.open_file(name, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR);
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
-int remove_one(const char* path, const struct stat*, int, struct FTW*) {
-  ::remove(path);  // a failure shows later: the directory stays
-  return 0;
-}
-
-/// Returns 0 or an errno.
-int remove_tree(const char* path) {
+/// Returns 0 or an errno; a directory that another user put there stays.
+template <class IsOwn>
+int remove_tree(const std::string& path, IsOwn is_own) {
+  int error = 0;
   for (int tries = 0; tries < kRemovals; ++tries) {
-    ::nftw(path, remove_one, kOpenDirectories, FTW_DEPTH | FTW_PHYS);
-    if (::rmdir(path) != 0 && errno == ENOENT) return 0;
+    const sys::HeldPlace place = sys::HeldPlace::of(path);
+    error = place ? place.directory.remove_directory(place.name, is_own) : errno;
+    if (error == 0 || error == ENOENT) return 0;
   }
-  return errno;
+  return error;
 }
 
 std::string not_removed(const std::string& path, int error) {
   return "cannot remove " + path + ": " + std::strerror(error);
 }
 
-/// lstat: the owner is known only for the directory itself, so links are not followed.
-bool is_own_directory(const std::string& path) {
-  struct stat seen{};
-  return ::lstat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode) && seen.st_uid == ::geteuid();
-}
+bool is_own(const struct stat& directory) { return directory.st_uid == ::geteuid(); }
 
 }  // namespace
 
+/// A directory that this job has made. The device and the inode are those of the directory itself.
+struct JobDirectory::Made {
+  char path[PATH_MAX];  // "": there is no directory
+  struct stat facts;
+
+  /// Returns the open directory. On failure errno is set, and nothing is left.
+  sys::HeldDirectory make(const std::string& new_path) {
+    if (new_path.size() >= sizeof path) errno = ENAMETOOLONG;
+    const sys::HeldPlace place = new_path.size() < sizeof path ? sys::HeldPlace::of(new_path) : sys::HeldPlace();
+    if (!place || ::mkdirat(place.directory.fd(), place.name.c_str(), S_IRWXU) != 0) return {};
+    sys::HeldDirectory made = place.directory.open_below(place.name);
+    const auto its = made ? made.facts() : std::nullopt;
+    if (!its) {
+      const int error = errno;
+      place.directory.remove_empty(place.name);
+      errno = error;
+      return {};
+    }
+    facts = *its;
+    std::memcpy(path, new_path.c_str(), new_path.size() + 1);
+    return made;
+  }
+
+  int remove() const {
+    return remove_tree(path, [&](const struct stat& its) { return sys::is_same(its, facts); });
+  }
+};
+
 JobDirectory::JobDirectory() {
-  void* page = ::mmap(nullptr, 2 * kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) sys::throw_errno("mmap");
-  path_ = static_cast<char*>(page);
-  memory_ = path_ + kShared;
+  void* pages = ::mmap(nullptr, 2 * sizeof(Made), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) sys::throw_errno("mmap");
+  files_ = new (pages) Made[2]{};
+  memory_ = files_ + 1;
 }
 
-JobDirectory::~JobDirectory() { ::munmap(path_, 2 * kShared); }
+JobDirectory::~JobDirectory() { ::munmap(files_, 2 * sizeof(Made)); }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
-  for (int tries = 0; *path_ == '\0'; ++tries) {
+  for (int tries = 0; files_->path[0] == '\0'; ++tries) {
     const std::string path = fresh_name(temporary(), job_id_);
-    if (path.size() >= kShared) return tl::unexpected(Failure{ENAMETOOLONG, "cannot create a directory in TMPDIR"});
-    if (::mkdir(path.c_str(), S_IRWXU) == 0) {
-      std::memcpy(path_, path.c_str(), path.size() + 1);
-    } else if (errno != EEXIST || tries == kTries) {
+    directory_ = files_->make(path);
+    if (!directory_ && (errno != EEXIST || tries == kTries)) {
       return tl::unexpected(Failure{errno, "cannot create " + path});
     }
   }
-  return std::string(path_);
+  return std::string(files_->path);
 }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_view name) {
   auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
-  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return path;
+  if (directory_.make_below(std::string(name), S_IRWXU)) return path;
   return tl::unexpected(Failure{errno, "cannot create " + path});
 }
 
-bool JobDirectory::make_shared_memory(const std::string& path) {
-  if (path.size() >= kShared || ::mkdir(path.c_str(), S_IRWXU) != 0) return false;
-  std::memcpy(memory_, path.c_str(), path.size() + 1);
-  return true;
-}
+bool JobDirectory::make_shared_memory(const std::string& path) { return static_cast<bool>(memory_->make(path)); }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
   if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
@@ -113,18 +126,19 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
   auto base = made();
   if (!base) return base;
   std::string path = *base + '/' + std::string(name);
-  if (const int error = write_file(path, bytes)) return tl::unexpected(Failure{error, "cannot write " + path});
+  if (const int error = write_file(directory_, std::string(name), bytes))
+    return tl::unexpected(Failure{error, "cannot write " + path});
   return path;
 }
 
 std::vector<std::string> JobDirectory::remove() {
   std::vector<std::string> left;
-  for (char* path : {path_, memory_}) {
-    if (*path == '\0') continue;
-    if (const int error = remove_tree(path)) {
-      left.push_back(not_removed(path, error));
+  for (Made* made : {files_, memory_}) {
+    if (made->path[0] == '\0') continue;
+    if (const int error = made->remove()) {
+      left.push_back(not_removed(made->path, error));
     } else {
-      *path = '\0';
+      made->path[0] = '\0';
     }
   }
   return left;
@@ -134,12 +148,15 @@ std::vector<std::string> JobDirectory::remove_left() const {
   std::vector<std::string> left;
   if (job_id_.empty()) return left;
   for (const std::string& where : {temporary(), std::string(kMemoryDirectories)}) {
-    sys::for_each_entry(where, [&](const dirent& entry) {
-      const std::string_view name = entry.d_name;
-      const std::string path = where + '/' + entry.d_name;
-      const bool ours = name.starts_with(kDirectoryPrefix) && name.find(job_id_) != std::string_view::npos;
-      const int failed = ours && is_own_directory(path) ? remove_tree(path.c_str()) : 0;
-      if (failed != 0) left.push_back(not_removed(path, failed));
+    const sys::HeldDirectory parent = sys::HeldDirectory::open(where);
+    if (!parent) continue;
+    parent.for_each_entry([&](const dirent& entry) {
+      const std::string name = entry.d_name;
+      const bool ours = name.starts_with(kDirectoryPrefix) && name.find(job_id_) != std::string::npos;
+      const auto facts = ours ? parent.facts_of(name) : std::nullopt;
+      if (!facts || !S_ISDIR(facts->st_mode) || !is_own(*facts)) return true;
+      if (const int failed = remove_tree(where + '/' + name, is_own))
+        left.push_back(not_removed(where + '/' + name, failed));
       return true;
     });
   }

@@ -2,7 +2,8 @@
 // for the first file; and a directory under /dev/shm for ranks that share memory by files. Created by `main` before the
 // fork: guardian and worker share the paths. The agent removes both directories at the end of the job; the guardian
 // removes them again. If both were killed, another agent of the job removes the files: all names start with "dlaunch-"
-// and contain the job's id.
+// and contain the job's id. Another user who may write to TMPDIR cannot exchange the directory: the worker uses its
+// descriptor, and both remove only the directory with the same device and inode.
 #pragma once
 
 #include <string>
@@ -10,6 +11,8 @@
 #include <tl/expected.hpp>
 #include <utility>
 #include <vector>
+
+#include "sys/held_directory.h"
 
 namespace dlaunch::agent {
 
@@ -44,11 +47,13 @@ class JobDirectory {
   std::vector<std::string> remove_left() const;
 
  private:
+  struct Made;
   tl::expected<std::string, Failure> made();
 
   std::string job_id_;
-  char* path_;    // shared with the other process; "": there is no directory
-  char* memory_;  // the same for make_shared_memory()
+  sys::HeldDirectory directory_;
+  Made* files_;   // shared with the other process
+  Made* memory_;  // the same for make_shared_memory()
 };
 
 }  // namespace dlaunch::agent

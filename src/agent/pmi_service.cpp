@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/lifetime.h"
 #include "dlaunch/worlds.h"
 #include "sys/clock.h"
 #include "wire/spawn.h"
@@ -23,6 +24,7 @@ constexpr int kLastReads = 64;  // more than a socket buffer; a limit, since des
 struct PmiService::Connection {
   Connection(asio::io_context& io, sys::Fd fd) : socket(io, fd.release()) {}
   asio::posix::stream_descriptor socket;
+  const Lifetime lifetime;
 };
 
 PmiService::PmiService(asio::io_context& io, link::Link& link) : io_(io), link_(link) {}
@@ -81,12 +83,13 @@ void PmiService::spawn_answered(const wire::SpawnAnswer& answer) {
 }
 
 void PmiService::wait(std::uint32_t rank, Connection& connection) {
-  connection.socket.async_wait(asio::posix::stream_descriptor::wait_read, [this, rank](asio::error_code error) {
-    if (error) return;  // closed
-    read_some(rank);
-    const auto found = connections_.find(rank);
-    if (found != connections_.end()) wait(rank, *found->second);
-  });
+  connection.socket.async_wait(asio::posix::stream_descriptor::wait_read,
+                               connection.lifetime.guard([this, rank](asio::error_code error) {
+                                 if (error) return;  // closed
+                                 read_some(rank);
+                                 const auto found = connections_.find(rank);
+                                 if (found != connections_.end()) wait(rank, *found->second);
+                               }));
 }
 
 bool PmiService::read_some(std::uint32_t rank) {

@@ -94,9 +94,9 @@ bool PmixService::listen() {
   if (files_.make_shared_memory(segments)) site_.segments = segments;
   if (const auto cpus = sys::affinity_of(0)) cpus_ = cpus->size();
   listener_.assign(socket.release());
-  listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read, lifetime_.guard([this](asio::error_code error) {
     if (!error) need();
-  });
+  }));
   return true;
 }
 
@@ -135,9 +135,10 @@ void PmixService::start(const std::string& path) {
   bridge_->send(wire::PmixStart{site_.job, site_.node, site_.host, *directory, job_.here > cpus_}, std::move(fds));
   for (const wire::Message& message : std::exchange(early_, {})) bridge_->send(message);
   timer_.expires_after(kPatience);
-  timer_.async_wait([this](asio::error_code error) {
-    if (!error) fail("timed out after " + std::to_string(kPatience.count()) + " s waiting for dlaunch-pmix", "");
-  });
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (error || phase_ != Phase::starting) return;
+    fail("timed out after " + std::to_string(kPatience.count()) + " s waiting for dlaunch-pmix", "");
+  }));
   watch();
 }
 
@@ -174,7 +175,7 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
 }
 
 void PmixService::read_stderr() {
-  error_output_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+  error_output_.async_wait(asio::posix::stream_descriptor::wait_read, lifetime_.guard([this](asio::error_code error) {
     if (error) return;
     std::array<char, 4096> bytes{};
     const ssize_t got = ::read(error_output_.native_handle(), bytes.data(), bytes.size());
@@ -183,7 +184,7 @@ void PmixService::read_stderr() {
     link_.send(wire::Log{wire::Log::kInformation, "dlaunch-pmix: " + text});
     last_stderr_ = (last_stderr_ + text).substr(0, kLastStderr);
     read_stderr();
-  });
+  }));
 }
 
 /// Forwards messages for the launcher; the first Ping means that clients are served.
@@ -231,7 +232,7 @@ void PmixService::watch() {
   const bool any = std::ranges::any_of(worlds_, [](const World& world) { return world.never.has_value(); });
   if (!any || !states_ || phase_ == Phase::over) return;
   watch_.expires_after(kGrace);
-  watch_.async_wait([this](asio::error_code error) {
+  watch_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error || phase_ == Phase::over) return;
     const auto broken = std::ranges::find_if(worlds_, [this](const World& world) { return waits_forever(world); });
     if (broken == worlds_.end()) return watch();
@@ -239,7 +240,7 @@ void PmixService::watch() {
     link_.send(wire::Log{wire::Log::kWarning, pmi::broken_fence("rank " + name)});
     stop();
     if (pid_ != 0) ::kill(pid_, SIGKILL);  // its clients lose their connections, and MPI ends them
-  });
+  }));
 }
 
 bool PmixService::reaped(pid_t pid, int wait_status) {

@@ -23,6 +23,7 @@
 #include "agent/find_world.h"
 #include "agent/job_directory.h"
 #include "agent/process_spawner.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "pmi/probe.h"
 #include "pmix/environment.h"
@@ -113,6 +114,7 @@ class PmixService {
   std::string last_stderr_;
   bool settled_ = false;
   std::vector<std::function<void()>> unsettled_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::agent

@@ -53,8 +53,9 @@ bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
       ::syscall(SYS_sched_setaffinity, 0, launch.affinity.size_bytes(), launch.affinity.data()) != 0) {
     return false;
   }
+  for (const int fd : launch.kept) ::fcntl(fd, F_SETFD, 0);
   step = SpawnStep::directory;
-  return ::chdir(launch.wdir) == 0;
+  return (launch.directory >= 0 ? ::fchdir(launch.directory) : ::chdir(launch.wdir)) == 0;
 }
 
 [[noreturn]] void become(const Launch& launch, pid_t parent, bool no_handlers, SpawnFailure& failure) {

@@ -25,7 +25,9 @@ struct Launch {
   char* const* argv = nullptr;
   char* const* envp = nullptr;
   const char* wdir = nullptr;
-  int in = -1;  ///< become the child's 0, 1 and 2; must be above 2
+  int directory = -1;              ///< the working directory instead of `wdir`, for a path that another user may change
+  std::span<const int> kept = {};  ///< descriptors that stay open
+  int in = -1;                     ///< become the child's 0, 1 and 2; must be above 2
   int out = -1;
   int err = -1;
   int cgroup = -1;        ///< the child starts in this group if the kernel can (Linux 5.7); -1: in the agent's group

@@ -8,56 +8,53 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "base/try.h"
-#include "sys/directory.h"
-#include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {
 
-constexpr mode_t kDirMode = 0777;
+constexpr mode_t kDirMode = 0775;  // not writable by all users, whatever the umask
 constexpr mode_t kMarkerMode = 0600;
+constexpr int kMarkerFlags = O_RDWR | O_NONBLOCK;
 constexpr std::string_view kMarkerText =
-    "dlaunch --rank-dir made this directory. The next job in this directory removes its content.\n";
+    "dlaunch --rank-dir made this directory. The next job that uses this directory removes all its files.\n";
+constexpr const char* kAnother = "set another directory with --rank-dir";
 
 tl::unexpected<Error> failed(const std::string& what, int error, std::string hint = {}) {
-  return fail({.where = "", .what = what, .why = std::strerror(error), .hint = std::move(hint)});
+  return fail({.where = "", .what = what, .why = sys::why_not_opened(error), .hint = std::move(hint)});
 }
 
 tl::unexpected<Error> refused(std::string what, std::string hint) {
   return fail({.where = "", .what = std::move(what), .why = "", .hint = std::move(hint)});
 }
 
-bool is_below(const std::string& name, const std::string& dir) {
-  return name.size() > dir.size() && name.starts_with(dir) && name[dir.size()] == '/';
-}
-
-bool is_kept(const std::string& name, const std::vector<std::string>& kept) {
-  return std::ranges::find(kept, name) != kept.end();
-}
-
-bool holds_kept(const std::string& name, const std::vector<std::string>& kept) {
-  return std::ranges::any_of(kept, [&](const std::string& file) { return is_below(file, name); });
-}
-
-/// Calls visit(path, is_directory) for each entry until it returns false. Does not follow links. Returns 0 or errno.
-template <class Visit>
-int for_each_path(const std::string& dir, Visit visit) {
-  return sys::for_each_entry(dir, [&](const dirent& entry) {
-    const std::string path = dir + '/' + entry.d_name;
-    struct stat info{};
-    return visit(path, ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
-  });
+/// Paths relative to `dir`.
+std::vector<std::string> below(const std::string& dir, const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    if (name.size() > dir.size() + 1 && name.starts_with(dir) && name[dir.size()] == '/') {
+      found.push_back(name.substr(dir.size() + 1));
+    }
+  }
+  return found;
 }
 
 /// Whether the directory contains only new files of the launcher.
-bool is_unused(const std::string& dir, const std::vector<std::string>& kept) {
+bool is_unused(const sys::HeldDirectory& directory, const std::vector<std::string>& kept) {
   bool unused = true;
-  const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {
-    unused = is_directory ? holds_kept(name, kept) && is_unused(name, kept) : is_kept(name, kept);
+  const int error = directory.for_each_entry([&](const dirent& entry) {
+    const std::string name = entry.d_name;
+    const auto facts = directory.facts_of(name);
+    if (facts && S_ISDIR(facts->st_mode)) {
+      const auto kept_in_it = below(name, kept);
+      const sys::HeldDirectory inner = kept_in_it.empty() ? sys::HeldDirectory() : directory.open_below(name);
+      unused = inner && is_unused(inner, kept_in_it);
+    } else {
+      unused = std::ranges::find(kept, name) != kept.end();
+    }
     return unused;
   });
   return error == 0 && unused;
@@ -69,30 +66,75 @@ Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
-/// The directory's marker, locked; empty if the directory is missing or unused.
-Result<sys::Fd> lock_marker(const std::string& dir, const std::vector<std::string>& kept) {
-  struct stat info{};
-  if (::stat(dir.c_str(), &info) != 0) {
-    if (errno == ENOENT) return sys::Fd();
-    return failed("cannot read " + dir, errno);
-  }
-  if (!S_ISDIR(info.st_mode)) return refused(dir + " is not a directory", "set another directory with --rank-dir");
-  sys::Fd marker(::open((dir + '/' + kRankDirMarker).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  if (marker) return lock(marker, dir).map([&] { return std::move(marker); });
-  if (errno != ENOENT) return failed("cannot open " + dir + '/' + kRankDirMarker, errno);
-  if (is_unused(dir, kept)) return sys::Fd();
-  return refused(dir + " is not empty, and --rank-dir did not create it",
-                 "remove it, or set another directory with --rank-dir");
+/// The owner that this user's files have in the directory. A network file system may change the owner of all files.
+bool is_own(uid_t owner, const sys::HeldDirectory& directory) {
+  return owner == ::geteuid() || directory.owner_of_new_files() == owner;
 }
 
-Result<sys::Fd> make(const std::string& dir) {
-  if (const int error = sys::make_directories(dir, kDirMode); error != 0) return failed("cannot create " + dir, error);
-  const std::string name = dir + '/' + kRankDirMarker;
-  sys::Fd marker(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMarkerMode));
-  if (!marker || ::write(marker.get(), kMarkerText.data(), kMarkerText.size()) < 0) {
-    return failed("cannot write " + name, errno);
+/// An empty text if only this user and root can replace the content of the directory.
+Result<void> check_directory(const sys::HeldDirectory& directory, const std::string& dir) {
+  const auto facts = directory.facts();
+  if (!facts) return failed("cannot read " + dir, errno);
+  if ((facts->st_mode & S_IWOTH) != 0) {
+    return refused("all users can write to " + dir, "run chmod o-w on the directory, or " + std::string(kAnother));
   }
-  return lock(marker, dir).map([&] { return std::move(marker); });
+  if (facts->st_uid == 0 || is_own(facts->st_uid, directory)) return {};
+  return refused(dir + " belongs to another user", kAnother);
+}
+
+Result<void> check_marker(const sys::Fd& marker, const RankDir& taken, const std::string& name) {
+  struct stat facts{};
+  if (::fstat(marker.get(), &facts) != 0) return failed("cannot read " + name, errno);
+  if (!S_ISREG(facts.st_mode)) return refused(name + " is not a file", kAnother);
+  if (facts.st_nlink != 1) return refused(name + " is a hard link", kAnother);
+  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return refused("other users can write to " + name, kAnother);
+  if (!is_own(facts.st_uid, taken.directory)) return refused(name + " belongs to another user", kAnother);
+  return {};
+}
+
+/// Checks an existing directory, and locks its marker; without a marker the directory must be unused.
+Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, const std::vector<std::string>& kept) {
+  TRY(check_directory(directory, dir));
+  RankDir taken{std::move(directory), {}};
+  const std::string name = dir + '/' + kRankDirMarker;
+  sys::Fd marker = taken.directory.open_file(kRankDirMarker, kMarkerFlags);
+  if (!marker && errno != ENOENT) return failed("cannot open " + name, errno);
+  if (!marker) {
+    if (is_unused(taken.directory, below(dir, kept))) return taken;
+    return refused(dir + " is not empty, and --rank-dir did not create it",
+                   "remove it, or set another directory with --rank-dir");
+  }
+  TRY(check_marker(marker, taken, name));
+  TRY(lock(marker, dir));
+  taken.marker = std::move(marker);
+  return taken;
+}
+
+/// Nothing is taken if the directory is missing.
+Result<RankDir> look(const std::string& dir, const std::vector<std::string>& kept) {
+  sys::HeldDirectory directory = sys::HeldDirectory::open(dir);
+  if (directory) return examine(std::move(directory), dir, kept);
+  if (errno == ENOENT) return RankDir{};
+  if (errno == ENOTDIR) return refused(dir + " is not a directory", kAnother);
+  return failed(errno == ELOOP ? dir : "cannot read " + dir, errno, errno == ELOOP ? kAnother : "");
+}
+
+/// Creates the directory unless it is open already, and its marker.
+Result<RankDir> make(RankDir taken, const std::string& dir, const std::vector<std::string>& kept) {
+  if (!taken.directory) {
+    sys::HeldDirectory made = sys::HeldDirectory::make(dir, kDirMode);
+    if (!made) return failed("cannot create " + dir, errno);
+    taken = TRY(examine(std::move(made), dir, kept));  // another user can have been faster
+    if (taken.marker) return taken;
+  }
+  const std::string name = dir + '/' + kRankDirMarker;
+  sys::Fd marker = taken.directory.open_file(kRankDirMarker, kMarkerFlags | O_CREAT, kMarkerMode);
+  if (!marker) return failed("cannot write " + name, errno);
+  TRY(check_marker(marker, taken, name));
+  if (::write(marker.get(), kMarkerText.data(), kMarkerText.size()) < 0) return failed("cannot write " + name, errno);
+  TRY(lock(marker, dir));
+  taken.marker = std::move(marker);
+  return taken;
 }
 
 Result<void> check_base(const std::string& base) {
@@ -103,19 +145,6 @@ Result<void> check_base(const std::string& base) {
   return failed("directory " + base, error, "set another directory with --wdir, or create this directory on the host");
 }
 
-/// Returns 0 or an errno.
-int remove_all_in(const std::string& dir, const std::vector<std::string>& kept) {
-  int failure = 0;
-  const int error = for_each_path(dir, [&](const std::string& name, bool is_directory) {
-    if (is_kept(name, kept)) return true;
-    if (is_directory) failure = remove_all_in(name, kept);
-    if (failure != 0 || (is_directory && holds_kept(name, kept))) return failure == 0;
-    if ((is_directory ? ::rmdir(name.c_str()) : ::unlink(name.c_str())) != 0 && errno != ENOENT) failure = errno;
-    return failure == 0;
-  });
-  return failure != 0 ? failure : error;
-}
-
 }  // namespace
 
 Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked) {
@@ -124,22 +153,23 @@ Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked) {
     if (i < asked.bases.size()) {
       TRY(check_base(asked.bases[i]));
     }
-    auto marker = TRY(lock_marker(asked.dirs[i], asked.kept));
-    taken.used = taken.used || marker;
-    taken.locks.push_back(std::move(marker));
+    auto dir = TRY(look(asked.dirs[i], asked.kept));
+    taken.used = taken.used || dir.marker;
+    taken.dirs.push_back(std::move(dir));
   }
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
-    if (taken.locks[i]) continue;
-    auto marker = TRY(make(asked.dirs[i]));
-    taken.locks[i] = std::move(marker);
+    if (taken.dirs[i].marker) continue;
+    auto dir = TRY(make(std::move(taken.dirs[i]), asked.dirs[i], asked.kept));
+    taken.dirs[i] = std::move(dir);
   }
   return taken;
 }
 
-Result<void> empty_rank_dir(const std::string& dir, const std::vector<std::string>& kept) {
-  std::vector<std::string> stays = {dir + '/' + kRankDirMarker};
-  std::ranges::copy_if(kept, std::back_inserter(stays), [&](const std::string& file) { return is_below(file, dir); });
-  const int error = remove_all_in(dir, stays);
+Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
+                            const std::vector<std::string>& kept) {
+  std::vector<std::string> stays = below(dir, kept);
+  stays.emplace_back(kRankDirMarker);
+  const int error = directory.remove_content(stays);
   if (error != 0) return failed("cannot empty " + dir, error);
   return {};
 }

@@ -1,28 +1,40 @@
 // The rank directories (--rank-dir) on this host: reserved for one job at a time, and emptied. A marker file proves
-// that dlaunch created the directory: a non-empty directory without a marker is never touched. WorkdirSetup keeps the
-// locks until the end of the job.
+// that dlaunch created the directory: a non-empty directory without a marker is never touched. Directory and marker
+// belong to this user, and are used by descriptors: another user who exchanges a directory above cannot redirect
+// dlaunch.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "dlaunch/error.h"
 #include "sys/fd.h"
+#include "sys/held_directory.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
 
 inline constexpr const char* kRankDirMarker = ".dlaunch-rank-dir";
 
+struct RankDir {
+  sys::HeldDirectory directory;
+  sys::Fd marker;  ///< other jobs cannot take the directory while this is open
+};
+
+/// By path. Owned by the Agent until the end of the job: later rounds use the same directories.
+using RankDirs = std::map<std::string, RankDir>;
+
 struct TakenDirs {
-  std::vector<sys::Fd> locks;  ///< other jobs cannot take the directories while these are open
-  bool used = false;           ///< a directory has files of an earlier job
+  std::vector<RankDir> dirs;  ///< in the order of Prepare
+  bool used = false;          ///< a directory has files of an earlier job
 };
 
 /// Creates missing directories. Examines all directories before the first change; removes nothing.
 Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked);
 
-/// Empties a taken directory, except for the marker and `kept` (absolute names).
-Result<void> empty_rank_dir(const std::string& dir, const std::vector<std::string>& kept);
+/// Empties a taken directory, except for the marker and `kept` (absolute names); `dir` is its path.
+Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
+                            const std::vector<std::string>& kept);
 
 }  // namespace dlaunch::agent

@@ -59,6 +59,7 @@ void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
             .argv = argv.data(),
             .envp = envp.data(),
             .wdir = program.directory.c_str(),
+            .directory = directory,
             .in = stdio.child_in.get(),
             .out = stdio.child_out.get(),
             .err = stdio.child_err.get(),

@@ -47,8 +47,8 @@ std::string one_line(const Error& error) {
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-             const JobCgroup& cgroup)
-    : io_(io), link_(link), mpi_(mpi), open_files_(open_files), files_(files), cgroup_(cgroup) {}
+             const JobCgroup& cgroup, const RankDirs& dirs)
+    : io_(io), link_(link), mpi_(mpi), open_files_(open_files), files_(files), cgroup_(cgroup), dirs_(dirs) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
@@ -98,9 +98,12 @@ void Ranks::start(const wire::Spawn& spawn) {
                 .program = {.app = &app, .directory = spawn.dir.empty() ? app.asked.wdir : spawn.dir},
                 .env = mpi_.environment(spawn, app.asked, app.mpi)});
   RankProgram& program = start->program;
-  if (::access((program.directory + "/.").c_str(), X_OK) != 0) {  // "/.", so that a file gives ENOTDIR
-    return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
-  }
+  const auto dir = dirs_.find(spawn.dir);
+  start->directory = dir == dirs_.end() ? -1 : dir->second.directory.fd();
+  const int enter = start->directory < 0
+                        ? ::access((program.directory + "/.").c_str(), X_OK)  // "/.": ENOTDIR for a file
+                        : ::faccessat(start->directory, ".", X_OK, 0);
+  if (enter != 0) return refuse(spawn.rank, refusal({SpawnStep::directory, errno}, program));
   // The local agent gets no node variables; they are in the launcher's environment.
   const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
   if (gpus) add_missing(start->env, app.asked.env, {*gpus});
@@ -117,7 +120,8 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (!stdio) return refuse(spawn.rank, stdio.error());
   start->stdio = *std::move(stdio);
   if (spawn.save_env) {
-    const int error = save_environment(spawn.dir, app.asked.env, start->env);
+    const auto opened = dir == dirs_.end() ? sys::HeldDirectory::open(spawn.dir) : dir->second.directory.copy();
+    const int error = opened ? save_environment(opened, app.asked.env, start->env) : errno;
     if (error != 0) return refuse(spawn.rank, {error, "cannot write " + spawn.dir + '/' + kEnvironmentFile});
   }
   auto mpi = mpi_.connect(spawn, app.mpi);
@@ -126,7 +130,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   start->complete(cgroup_.fd(), open_files_, report_cpus_);
   prepared_.push_back(std::move(start));
   if (prepared_.size() == kStarts) return start_prepared();
-  if (prepared_.size() == 1) asio::post(io_, [this] { start_prepared(); });
+  if (prepared_.size() == 1) asio::post(io_, lifetime_.guard([this] { start_prepared(); }));
 }
 
 bool Ranks::input(const wire::Stdin& input) {
@@ -276,7 +280,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const bool oom = killed && !oom_.text().empty();
-  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi};
+  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, signalled_};
   if (wait_status == 0) return link_.send(ended);
   if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !signalled_) {
     link_.send(wire::WroteError{id, std::move(text)});

@@ -23,8 +23,10 @@
 #include "agent/mpi_service.h"
 #include "agent/oom.h"
 #include "agent/process_spawner.h"
+#include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
 #include "agent/stdio.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
 #include "sys/oom_kills.h"
@@ -38,7 +40,7 @@ class Ranks {
  public:
   /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object.
   Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-        const JobCgroup& cgroup);
+        const JobCgroup& cgroup, const RankDirs& dirs);
   ~Ranks();
 
   /// Call first: sets the binding of ranks and the first credit of their streams.
@@ -85,6 +87,7 @@ class Ranks {
   const rlimit open_files_;
   JobDirectory& files_;
   const JobCgroup& cgroup_;
+  const RankDirs& dirs_;
   ProcessSpawner spawner_;
   const std::vector<std::string> node_variables_ = node_variables();
   const RankOomScore oom_score_;
@@ -104,6 +107,7 @@ class Ranks {
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
   bool signalled_ = false;
+  const Lifetime lifetime_;
   bool discarding_ = false;
 };
 

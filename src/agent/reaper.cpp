@@ -68,9 +68,9 @@ void Reaper::step() {
     return finish(std::move(left));
   }
   timer_.expires_after(kSweepPoll);
-  timer_.async_wait([this](asio::error_code error) {
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error && running_) step();
-  });
+  }));
 }
 
 void Reaper::finish(std::vector<std::string> left) {

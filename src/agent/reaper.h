@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/job_cgroup.h"
+#include "base/lifetime.h"
 #include "base/time.h"
 #include "sys/descendants.h"
 
@@ -57,6 +58,7 @@ class Reaper {
   bool running_ = false;
   bool termed_ = false;
   Clock::time_point kill_at_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::agent

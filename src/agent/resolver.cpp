@@ -13,6 +13,7 @@
 
 #include "agent/program.h"
 #include "base/environment.h"
+#include "base/lifetime.h"
 #include "base/text.h"
 #include "sys/io.h"
 
@@ -42,6 +43,7 @@ struct Resolver::Lookup {
   asio::posix::stream_descriptor pipe;
   std::array<char, 4096> buffer{};
   std::string text;
+  const Lifetime lifetime;
 };
 
 Resolver::Resolver(asio::io_context& io, const rlimit& open_files) : io_(io), open_files_(open_files), deadline_(io) {}
@@ -58,9 +60,9 @@ void Resolver::resolve(std::vector<std::string> names, Done done) {
   if (!getent) return finish("program \"getent\": not found");
   getent_ = *getent;
   deadline_.expires_after(kPatience);
-  deadline_.async_wait([this](asio::error_code error) {
-    if (!error) finish("timed out after " + std::to_string(kPatience.count()) + " s waiting for getent");
-  });
+  deadline_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (!error && done_) finish("timed out after " + std::to_string(kPatience.count()) + " s waiting for getent");
+  }));
   start_next();
 }
 
@@ -92,14 +94,15 @@ void Resolver::start(size_t name) {
 }
 
 void Resolver::read(Lookup& lookup) {
-  lookup.pipe.async_read_some(asio::buffer(lookup.buffer), [this, &lookup](asio::error_code error, size_t size) {
+  const auto took = [this, &lookup](asio::error_code error, size_t size) {
     if (error == asio::error::operation_aborted) return;
     lookup.text.append(lookup.buffer.data(), size);
     if (!error && lookup.text.size() < kLongestAnswer) return read(lookup);
     answer_.addresses[lookup.name] = addresses_in(lookup.text);
     std::erase_if(lookups_, [&](const auto& each) { return each.get() == &lookup; });
     start_next();
-  });
+  };
+  lookup.pipe.async_read_some(asio::buffer(lookup.buffer), lookup.lifetime.guard(took));
 }
 
 /// A getent that still waits for a name server ends by itself, or with the job.
@@ -107,7 +110,8 @@ void Resolver::finish(std::string trouble) {
   deadline_.cancel();
   lookups_.clear();
   answer_.trouble = std::move(trouble);
-  asio::post(io_, [done = std::exchange(done_, {}), answer = std::exchange(answer_, {})] { done(answer); });
+  asio::post(io_,
+             lifetime_.guard([done = std::exchange(done_, {}), answer = std::exchange(answer_, {})] { done(answer); }));
 }
 
 }  // namespace dlaunch::agent

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/process_spawner.h"
+#include "base/lifetime.h"
 
 namespace dlaunch::agent {
 
@@ -53,6 +54,7 @@ class Resolver {
   Answer answer_;
   size_t next_ = 0;
   std::vector<std::unique_ptr<Lookup>> lookups_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::agent

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,6 @@
 #include "base/time.h"
 #include "stacks/proc.h"
 #include "sys/descendants.h"
-#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 
@@ -30,6 +30,7 @@ constexpr size_t kMostEntries = 10000;                // of the directory; if th
 constexpr size_t kLongestMaps = 8u << 20;             // of a process
 constexpr size_t kMostPaths = 8;                      // in a text
 constexpr std::chrono::milliseconds kLookLimit{100};  // meanwhile the ranks wait for their signal
+constexpr int kRest = 50;                             // the share of time for looks: 1/50
 
 /// Names of libraries' shared files: "PREFIX_PID_…" contains its creator's pid, the others end in random letters.
 struct Shape {
@@ -63,16 +64,47 @@ std::string id_of(const struct stat& file) {
   return text.data();
 }
 
-std::optional<std::string> own_file(const std::string& path) {
-  struct stat seen{};
-  if (::lstat(path.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode) || seen.st_uid != ::geteuid()) return std::nullopt;
-  return id_of(seen);
+std::optional<std::string> own_file(const sys::HeldDirectory& directory, const std::string& name) {
+  const auto seen = directory.facts_of(name);
+  if (!seen || !S_ISREG(seen->st_mode) || seen->st_uid != ::geteuid()) return std::nullopt;
+  return id_of(*seen);
+}
+
+void add_mapped(int pid, std::set<std::string>& ids) {
+  const auto maps = sys::read_file("/proc/" + std::to_string(pid) + "/maps", kLongestMaps).value_or("");
+  for (stacks::Mapping& mapping : stacks::parse_maps(maps)) ids.insert(std::move(mapping.file));
+}
+
+void add_open(int pid, std::set<std::string>& ids) {
+  const sys::HeldDirectory files = sys::HeldDirectory::open("/proc/" + std::to_string(pid) + "/fd");
+  if (!files) return;
+  files.for_each_entry([&](const dirent& entry) {
+    struct stat file{};
+    if (::fstatat(files.fd(), entry.d_name, &file, 0) == 0 && S_ISREG(file.st_mode)) ids.insert(id_of(file));
+    return true;
+  });
+}
+
+/// The files that other processes of this user have open or mapped; nullopt if the time was too short. Another user
+/// cannot have created a file of this user.
+std::optional<std::set<std::string>> held_by_others(const std::set<int>& round, Time deadline) {
+  std::set<std::string> ids;
+  for (const sys::Process& process : sys::all_processes()) {
+    if (Clock::now() >= deadline) return std::nullopt;
+    struct stat owner{};
+    const bool ours = ::stat(("/proc/" + std::to_string(process.pid)).c_str(), &owner) == 0 &&
+                      owner.st_uid == ::geteuid() && !round.contains(process.pid);
+    if (!ours) continue;
+    add_mapped(process.pid, ids);
+    add_open(process.pid, ids);
+  }
+  return ids;
 }
 
 /// Opens a file that no other process has open or mapped: only then the kernel grants a write lease. Another process
 /// that opens the file waits until the result is closed; the kernel's signal about this wait is ignored.
-sys::Fd open_alone(const std::string& path, const std::string& id) {
-  sys::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+sys::Fd open_alone(const sys::HeldDirectory& directory, const std::string& name, const std::string& id) {
+  sys::Fd file = directory.open_file(name, O_RDWR | O_NONBLOCK);
   struct stat seen{};
   const bool alone = file && ::fstat(file.get(), &seen) == 0 && id_of(seen) == id &&
                      ::fcntl(file.get(), F_SETSIG, SIGURG) == 0 && ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0;
@@ -81,52 +113,94 @@ sys::Fd open_alone(const std::string& path, const std::string& id) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(std::string directory) : directory_(std::move(directory)) {
-  known_ = sys::for_each_entry(directory_,
-                               [this](const dirent& entry) {
-                                 before_.insert(entry.d_name);
-                                 return before_.size() <= kMostEntries;
-                               }) == 0 &&
+SharedMemory::SharedMemory(std::string directory)
+    : directory_(std::move(directory)),
+      held_(sys::HeldDirectory::open(directory_)),
+      watch_(directory_, [](std::string_view name) { return pid_in(name).has_value(); }) {
+  known_ = held_ && held_.for_each_entry([this](const dirent& entry) {
+    before_.insert(entry.d_name);
+    return before_.size() <= kMostEntries;
+  }) == 0 &&
            before_.size() <= kMostEntries;
 }
 
 std::vector<SharedMemory::File> SharedMemory::come() const {
   std::vector<File> files;
   if (!known_) return files;
-  sys::for_each_entry(directory_, [&](const dirent& entry) {
+  held_.for_each_entry([&](const dirent& entry) {
     const auto pid = pid_in(entry.d_name);
     if (!pid || before_.contains(entry.d_name)) return true;
-    std::string path = directory_ + '/' + entry.d_name;
-    if (const auto id = own_file(path)) files.push_back({std::move(path), *pid, *id});
+    if (const auto id = own_file(held_, entry.d_name)) files.push_back({entry.d_name, *pid, *id});
     return files.size() < kMostEntries;
   });
   return files;
+}
+
+void SharedMemory::find_creators() {
+  watch_.drain();
+  const bool any = std::ranges::any_of(watch_.all(), [](const auto& file) {
+    return file.second.whole && !file.second.created && pid_in(file.first) == 0;
+  });
+  const Time begin = Clock::now();
+  if (!any || begin < next_look_) return;
+  look(come());
+  next_look_ = Clock::now() + kRest * (Clock::now() - begin);
 }
 
 void SharedMemory::record_mapped() {
   const auto files = come();
   if (std::ranges::none_of(files, [&](const File& file) { return file.pid == 0 && !mapped_.contains(file.id); }))
     return;
-  std::set<std::string> all;
-  const Time deadline = Clock::now() + kLookLimit;
-  for (const sys::Process& process : sys::descendants()) {
-    if (Clock::now() >= deadline) break;
-    const auto maps = sys::read_file("/proc/" + std::to_string(process.pid) + "/maps", kLongestMaps).value_or("");
-    for (stacks::Mapping& mapping : stacks::parse_maps(maps)) all.insert(std::move(mapping.file));
-  }
+  const auto mapped = look(files);
   for (const File& file : files) {
-    if (all.contains(file.id)) mapped_.insert(file.id);
+    if (mapped.contains(file.id)) mapped_.insert(file.id);
   }
+}
+
+std::set<std::string> SharedMemory::look(const std::vector<File>& files) {
+  watch_.drain();
+  std::map<std::string, unsigned> opens;  // before the look, of files without a known creator
+  bool several = false;
+  for (const File& file : files) {
+    const auto* history = watch_.of(file.name);
+    if (!history || !history->whole || history->created || history->opens == 0) continue;
+    opens[file.name] = history->opens;
+    several = several || history->opens > 1;
+  }
+  const Time deadline = Clock::now() + kLookLimit;
+  std::set<std::string> mapped;
+  std::set<int> round;
+  for (const sys::Process& process : sys::descendants()) {
+    round.insert(process.pid);
+    if (Clock::now() < deadline) add_mapped(process.pid, mapped);
+  }
+  const auto others = several ? held_by_others(round, deadline) : std::set<std::string>();
+  watch_.drain();
+  for (const File& file : files) {
+    auto* history = watch_.of(file.name);
+    const auto before = opens.find(file.name);
+    if (!history || before == opens.end() || !history->whole || history->opens != before->second) continue;
+    const bool alone = before->second == 1 || (others && !others->contains(file.id));
+    history->created = alone && mapped.contains(file.id);
+  }
+  return mapped;
+}
+
+bool SharedMemory::is_created(const File& file) {
+  if (file.pid != 0 && pids_.contains(file.pid)) return true;
+  const auto* history = watch_.of(file.name);
+  return history && history->created && mapped_.contains(file.id);
 }
 
 SharedMemory::Left SharedMemory::remove() {
   Left left;
-  for (File& file : come()) {
-    const sys::Fd alone = open_alone(file.path, file.id);
+  watch_.drain();
+  for (const File& file : come()) {
+    const sys::Fd alone = open_alone(held_, file.name, file.id);
     if (!alone) continue;
-    const bool proven = pids_.contains(file.pid) || mapped_.contains(file.id);
-    if (proven && ::unlink(file.path.c_str()) != 0) continue;
-    (proven ? left.removed : left.unproven).push_back(std::move(file.path));
+    const bool proven = is_created(file);
+    if (proven && held_.remove_file(file.name) != 0) continue;
+    (proven ? left.removed : left.unproven).push_back(directory_ + '/' + file.name);
   }
   return left;
 }
@@ -140,8 +214,8 @@ std::string text_of(const SharedMemory::Left& left) {
   std::string text;
   if (!left.removed.empty()) text = "removed shared memory of killed ranks:" + listed(left.removed);
   if (left.unproven.empty()) return text;
-  return text + (text.empty() ? "" : "; ") + "not in use, but perhaps of another job; to remove the files, run: rm" +
-         listed(left.unproven);
+  return text + (text.empty() ? "" : "; ") +
+         "unused shared memory, perhaps of another job; to remove these files, run: rm" + listed(left.unproven);
 }
 
 }  // namespace dlaunch::agent

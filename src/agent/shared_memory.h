@@ -3,7 +3,9 @@
 // all of these hold:
 // - the file appeared during the round, belongs to this user, and has a library's name pattern. A rank's own file, such
 //   as a checkpoint in memory, stays;
-// - a process of the round owns the file: its pid is in the name, or the file was mapped when the ranks were signalled;
+// - a process of the round created the file: its pid is in the name, or it was seen to be the creator
+//   (agent/creation_watch.h), and a process of the round had the file mapped when the ranks were signalled. A process
+//   outside of the job may have created a file that a rank maps;
 // - the file is not open or mapped on this machine, in any container: the kernel grants a lease.
 //
 // Passive. Owned by the Agent, one object for each round.
@@ -11,9 +13,16 @@
 
 #include <sys/types.h>
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "agent/creation_watch.h"
+#include "base/time.h"
+#include "sys/descendants.h"
+#include "sys/held_directory.h"
 
 namespace dlaunch::agent {
 
@@ -22,6 +31,8 @@ class SharedMemory {
   /// Files that exist now stay.
   explicit SharedMemory(std::string directory = "/dev/shm");
 
+  /// Call every few seconds: finds the creators of new files. Cheap if there are no new files.
+  void find_creators();
   /// Call before the ranks are terminated: records the files that the ranks have mapped. Cheap if there are no new
   /// files.
   void record_mapped();
@@ -41,13 +52,19 @@ class SharedMemory {
   static constexpr std::size_t kMostPids = 65536;
 
   struct File {
-    std::string path;
+    std::string name;
     pid_t pid = 0;   // from the name; 0: none
     std::string id;  // device and inode in the format of /proc/PID/maps
   };
   std::vector<File> come() const;
+  /// The files that processes of the round have mapped. Notes the creators of files.
+  std::set<std::string> look(const std::vector<File>& files);
+  bool is_created(const File& file);
 
   const std::string directory_;
+  const sys::HeldDirectory held_;
+  CreationWatch watch_;
+  Time next_look_{};
   std::set<std::string> before_;  // names at the start of the round
   bool known_ = false;            // `before_` is complete
   std::set<pid_t> pids_;

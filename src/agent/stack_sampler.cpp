@@ -80,16 +80,17 @@ void StackSampler::start_next() {
   limit_.expires_after(kGiveUp);
   // Both handlers may run once more after the answer.
   const auto is_current = [this, request] { return !waiting_.empty() && waiting_.front() == request; };
-  limit_.async_wait([this, is_current](asio::error_code error) {
+  limit_.async_wait(lifetime_.guard([this, is_current](asio::error_code error) {
     if (error || !is_current()) return;
     given_up_.push_back(waiting_.front());
     give_up();
-  });
+  }));
   request->done = std::move(pipe.write);
   done_.emplace(io_, pipe.read.release());
-  done_->async_wait(asio::posix::stream_descriptor::wait_read, [this, is_current](asio::error_code error) {
-    if (!error && is_current()) finished();
-  });
+  done_->async_wait(asio::posix::stream_descriptor::wait_read,
+                    lifetime_.guard([this, is_current](asio::error_code error) {
+                      if (!error && is_current()) finished();
+                    }));
   if (thread_.start([request] { request->run(); }) != 0) request->done.reset();
 }
 
@@ -104,7 +105,8 @@ void StackSampler::finished() {
 /// The thread keeps its sample and the caches of earlier samples.
 void StackSampler::give_up() {
   wire::Stacks nothing;
-  nothing.remarks.emplace_back("a stack sample does not end: a mapped file of a rank may be on a dead file server");
+  nothing.remarks.emplace_back(
+      "the stack sample hangs: a file that a rank has mapped may be on a file server that does not respond");
   answer(std::move(nothing));
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "stacks/sampler.h"
 #include "sys/thread.h"
@@ -52,6 +53,7 @@ class StackSampler {
   stacks::Caches caches_;                           // of the last sample; the running sample owns them
   std::uint32_t next_ = 0;  // the rank to start with: the last sample ran out of time before this rank
   std::optional<asio::posix::stream_descriptor> done_;  // readable after the thread has ended its sample
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::agent

@@ -68,7 +68,8 @@ class Answer {
   }
 
   void note_left_out() {
-    if (!std::exchange(left_out_, true)) message_.remarks.emplace_back("some stacks are left out: the answer is full");
+    if (!std::exchange(left_out_, true))
+      message_.remarks.emplace_back("some stacks are left out: the answer has reached its size limit");
   }
 
   /// kNone if the text does not fit.

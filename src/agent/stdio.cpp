@@ -41,11 +41,24 @@ bool open_terminal(Stdio& stdio, wire::WindowSize size) {
   return true;
 }
 
+/// An empty file keeps the time of its last change, from which the launcher concludes that the rank wrote.
+sys::Fd open_file(const std::string& path) {
+  sys::Fd file = sys::create_file(path, O_APPEND);
+  struct stat facts{};
+  const bool old = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
+  if (old && ::ftruncate(file.get(), 0) != 0) {
+    const int error = errno;
+    file.reset();
+    errno = error;
+  }
+  return file;
+}
+
 bool open_output(StreamMode mode, const std::string& path, sys::Fd& child, sys::Fd& ours) {
   if (mode == StreamMode::null) {
     child = open_null(O_WRONLY);
   } else if (mode == StreamMode::file) {
-    child = sys::create_file(path, O_TRUNC | O_APPEND);
+    child = open_file(path);
     if (child) ::fcntl(child.get(), F_SETFL, O_APPEND);  // the rank's writes block, as on any file
   } else {
     sys::Pipe pipe = sys::make_pipe();

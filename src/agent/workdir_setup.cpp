@@ -5,15 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "agent/archive_extractor.h"
-#include "agent/rank_dirs.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
 #include "sys/io.h"
@@ -38,9 +40,28 @@ std::pair<std::string, std::string> read_failure(const sys::Fd& from) {
   return {text.substr(0, newline), text.substr(newline + 1)};
 }
 
+std::string joined(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+/// The inherited directories of "5,6".
+std::vector<sys::HeldDirectory> directories_of(std::string_view numbers) {
+  std::vector<sys::HeldDirectory> directories;
+  for (const std::string& number : split(numbers, ',')) {
+    const int fd = std::atoi(number.c_str());
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    directories.emplace_back(sys::Fd(fd));
+  }
+  return directories;
+}
+
 /// The work of the prepare process; take() returns true when all work is done.
 class Work {
  public:
+  explicit Work(std::vector<sys::HeldDirectory> directories) : directories_(std::move(directories)) {}
+
   Result<bool> take(const wire::Message& message) {
     if (const auto* asked = std::get_if<wire::Prepare>(&message)) return prepare(*asked);
     if (const auto* stage = std::get_if<wire::Stage>(&message); stage && extractor_) {
@@ -52,18 +73,20 @@ class Work {
 
  private:
   Result<bool> prepare(const wire::Prepare& asked) {
-    for (const std::string& dir : asked.dirs) {
-      TRY(empty_rank_dir(dir, asked.kept));
+    std::vector<ArchiveExtractor::Target> targets;
+    for (size_t i = 0; i < std::min(asked.dirs.size(), directories_.size()); ++i) {
+      TRY(empty_rank_dir(directories_[i], asked.dirs[i], asked.kept));
+      targets.push_back({asked.dirs[i], std::move(directories_[i])});
     }
-    extractor_.emplace(asked.dirs);
+    extractor_.emplace(std::move(targets));
     return !asked.staged;
   }
 
+  std::vector<sys::HeldDirectory> directories_;
   std::optional<ArchiveExtractor> extractor_;
 };
 
-Result<void> work_off(int fd) {
-  Work work;
+Result<void> work_off(int fd, Work work) {
   wire::Decoder decoder;
   std::array<char, wire::kMaxOutput> bytes{};
   for (;;) {
@@ -83,28 +106,35 @@ Result<void> work_off(int fd) {
 }  // namespace
 
 void WorkdirSetup::prepare(wire::Prepare&& asked) {
+  for (const std::string& dir : asked.dirs) dirs_.erase(dir);  // unlocks the directory for the same job
   auto taken = take_rank_dirs(asked);
   if (!taken) return answer(one_line(taken.error()), taken.error().hint);
-  locks_ = std::move(taken->locks);
+  std::vector<int> directories;
+  for (size_t i = 0; i < asked.dirs.size(); ++i) {
+    directories.push_back(taken->dirs[i].directory.fd());
+    dirs_[asked.dirs[i]] = std::move(taken->dirs[i]);
+  }
   if (!taken->used && !asked.staged) return answer({}, {});
-  if (!start()) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
+  if (!start(directories)) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
   push(asked, 0);
   wait();
 }
 
-bool WorkdirSetup::start() {
+bool WorkdirSetup::start(const std::vector<int>& directories) {
   sys::Pipe in = sys::make_pipe();
   sys::Pipe out = sys::make_pipe();
   const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!in.read || !out.read || !null) return false;
   char name[] = "dlaunch-agent";
   char flag[] = "--prepare";
-  char* const argv[] = {name, flag, nullptr};
+  std::string numbers = joined(directories);
+  char* const argv[] = {name, flag, numbers.data(), nullptr};
   Launch launch;
   launch.path = "/proc/self/exe";
   launch.argv = argv;
   launch.envp = environ;  // contains the tags by which a sweep finds processes of the job
   launch.wdir = "/";
+  launch.kept = directories;
   launch.in = in.read.get();
   launch.out = out.write.get();
   launch.err = null.get();
@@ -157,11 +187,11 @@ void WorkdirSetup::took(size_t bytes) {
 
 void WorkdirSetup::wait() {
   timer_.expires_after(kPatience);
-  timer_.async_wait([this](asio::error_code error) {
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error || pid_ == 0) return;
     ::kill(pid_, SIGKILL);
     answer("timed out after " + std::to_string(kPatience.count()) + " s waiting for the rank directories", {});
-  });
+  }));
 }
 
 bool WorkdirSetup::reaped(pid_t pid, int wait_status) {
@@ -191,8 +221,8 @@ void WorkdirSetup::stop() {
   failure_text_.reset();
 }
 
-int prepare_main() {
-  const auto done = work_off(STDIN_FILENO);
+int prepare_main(std::string_view directories) {
+  const auto done = work_off(STDIN_FILENO, Work(directories_of(directories)));
   if (done) return 0;
   const std::string text = (one_line(done.error()) + '\n' + done.error().hint).substr(0, kLongestFailure);
   [[maybe_unused]] const ssize_t wrote = ::write(STDOUT_FILENO, text.data(), text.size());

@@ -1,6 +1,7 @@
 // Prepares the ranks' working directories: empties them and adds the files of --stage. A separate process (a second
 // agent with --prepare) does the slow work, so that heartbeats continue. The process receives Prepare and every Stage
-// through a pipe, under the credit granted here. Owned by the Agent; link and loop must outlive this object.
+// through a pipe, under the credit granted here, and inherits the open directories. Owned by the Agent; link, loop and
+// directories must outlive this object.
 #pragma once
 
 #include <sys/types.h>
@@ -11,10 +12,13 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/process_spawner.h"
+#include "agent/rank_dirs.h"
 #include "agent/stdin_feeder.h"
+#include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "link/link.h"
 #include "sys/fd.h"
@@ -27,7 +31,8 @@ class WorkdirSetup {
  public:
   static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
 
-  WorkdirSetup(asio::io_context& io, link::Link& link) : io_(io), link_(link), timer_(io) {}
+  WorkdirSetup(asio::io_context& io, link::Link& link, RankDirs& dirs)
+      : io_(io), link_(link), dirs_(dirs), timer_(io) {}
 
   /// Answers Prepared, once.
   void prepare(wire::Prepare&& asked);
@@ -44,7 +49,7 @@ class WorkdirSetup {
     std::uint32_t files;  // number of granted bytes of files
   };
 
-  bool start();
+  bool start(const std::vector<int>& directories);
   void push(const wire::Message& message, std::uint32_t files);
   void took(size_t bytes);
   void wait();
@@ -52,9 +57,9 @@ class WorkdirSetup {
 
   asio::io_context& io_;
   link::Link& link_;
+  RankDirs& dirs_;
   asio::steady_timer timer_;
   ProcessSpawner spawner_;
-  std::vector<sys::Fd> locks_;        // kept until the end of the job
   std::optional<sys::OomWatch> oom_;  // since the start of the process
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
@@ -63,10 +68,11 @@ class WorkdirSetup {
   std::deque<Sent> sent_;  // not yet completely written
   size_t files_ = 0;       // bytes of files in sent_
   size_t taken_ = 0;       // bytes of the first entry of sent_
+  const Lifetime lifetime_;
 };
 
-/// The main function of `dlaunch-agent --prepare`. Returns the exit code. Writes a failure to stdout: a line with the
-/// failure, and a line with a hint.
-int prepare_main();
+/// The main function of `dlaunch-agent --prepare FD,…`: the open directories in the order of Prepare. Returns the exit
+/// code. Writes a failure to stdout: a line with the failure, and a line with a hint.
+int prepare_main(std::string_view directories);
 
 }  // namespace dlaunch::agent

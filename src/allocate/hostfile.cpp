@@ -147,7 +147,7 @@ class LineParser {
     if (entry_.max_slots && entry_.slots.value_or(0) > *entry_.max_slots) {
       return placed(wrong(
           "slots=" + std::to_string(*entry_.slots) + " conflicts with max_slots=" + std::to_string(*entry_.max_slots),
-          "set max_slots to at least slots"));
+          "set max_slots to at least the value of slots"));
     }
     if (entry_.max_slots && !entry_.slots) entry_.slots = entry_.max_slots;
     std::vector<HostEntry> entries(word_.names.size(), entry_);

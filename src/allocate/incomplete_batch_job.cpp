@@ -56,8 +56,9 @@ std::optional<Error> unlisted(const Texts& environment, const JobSign& sign) {
 std::optional<Error> unlisted_grid_engine(const Texts& environment) {
   const bool listed = is_set(environment, "PE_HOSTFILE");
   if (listed && !is_set(environment, "SGE_ROOT")) {
-    return wrong_list("SGE_ROOT", "not set",
-                      "PE_HOSTFILE shows a job of Grid Engine; dlaunch finds its programs through SGE_ROOT")
+    return wrong_list(
+               "SGE_ROOT", "not set",
+               "PE_HOSTFILE shows a job of Grid Engine, and dlaunch finds Grid Engine's programs through SGE_ROOT")
         .value();
   }
   if (listed || !is_set(environment, "SGE_ROOT") || !is_set(environment, "JOB_ID")) return std::nullopt;

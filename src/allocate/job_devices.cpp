@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "allocate/manager_list.h"
+#include "allocate/slurm_tres.h"
 #include "base/environment.h"
 
 namespace dlaunch::allocate {
@@ -22,6 +23,15 @@ bool is_named(std::string_view name, std::string_view wanted) {
   return name == wanted || (name.starts_with(wanted) && name.substr(wanted.size()).starts_with("_HET_GROUP_"));
 }
 
+/// Whether this is the number of GPUs per task. Slurm 23.11 and later sets SLURM_TRES_PER_TASK instead of
+/// SLURM_GPUS_PER_TASK.
+bool is_gpus_per_task(std::string_view entry) {
+  const std::string_view name = variable_name(entry);
+  if (is_named(name, "SLURM_GPUS_PER_TASK")) return true;
+  return is_named(name, "SLURM_TRES_PER_TASK") && entry.size() > name.size() &&
+         tres_per_task_has_gpus(entry.substr(name.size() + 1));
+}
+
 /// Whether one of these has a value.
 bool any_filled(const std::vector<std::string>& environment, std::span<const std::string_view> wanted) {
   return std::ranges::any_of(environment, [&](const std::string& entry) {
@@ -36,7 +46,7 @@ bool any_filled(const std::vector<std::string>& environment, std::span<const std
 bool says_devices(const plan::Manager& manager, const std::vector<std::string>& environment) {
   switch (manager.kind) {
     case plan::Manager::Kind::slurm:
-      return any_filled(environment, kOfSlurm);
+      return any_filled(environment, kOfSlurm) || std::ranges::any_of(environment, is_gpus_per_task);
     case plan::Manager::Kind::grid_engine:
     case plan::Manager::Kind::pbs:
     case plan::Manager::Kind::lsf:
@@ -51,15 +61,14 @@ bool says_devices(const plan::Manager& manager, const std::vector<std::string>& 
 
 bool gpus_may_differ(const std::vector<std::string>& environment) {
   return std::ranges::any_of(environment, [](const std::string& entry) {
-    const std::string_view name = variable_name(entry);
-    return is_named(name, "SLURM_GPUS") || is_named(name, "SLURM_GPUS_PER_TASK");
+    return is_named(variable_name(entry), "SLURM_GPUS") || is_gpus_per_task(entry);
   });
 }
 
 bool gpus_may_be_unasked(const std::vector<std::string>& environment) {
   const auto set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
-  const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_TASK") || set("SLURM_GPUS_PER_NODE") ||
-                     set("SLURM_GPUS_PER_SOCKET") || set("SLURM_HET_SIZE");
+  const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_NODE") || set("SLURM_GPUS_PER_SOCKET") ||
+                     set("SLURM_HET_SIZE") || std::ranges::any_of(environment, is_gpus_per_task);
   return set("SLURM_GPUS_ON_NODE") && !asked;
 }
 

@@ -26,7 +26,7 @@ void narrow_by(Devices& devices, const std::vector<std::string>& environment, st
   const bool by_uuid = !visible.uuids.empty();
   if (by_uuid) devices.uuids = std::move(visible.uuids);
   devices.narrowed = true;
-  devices.from = std::string(name) + (by_uuid ? ", by UUID: numbered by position" : "");
+  devices.from = std::string(name) + (by_uuid ? " with UUIDs; the numbers are positions in the list" : "");
 }
 
 Devices nvidia(const MachineFacts& facts, const std::vector<std::string>& environment) {

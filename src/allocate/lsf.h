@@ -1,9 +1,10 @@
-// Reads an LSF job from its variables and files. Pure, except for `read_file`. The first of these with content applies:
+// Reads an LSF job from its variables and files. Pure, except for `read_file`. The hosts come from the first variable
+// of this list that is set and not empty:
 //
-//   LSB_AFFINITY_HOSTFILE  one line per rank: "host cpus", and two more columns for memory binding
-//   LSB_MCPU_HOSTS         "host slots host slots …"
-//   LSB_DJOB_HOSTFILE      one name per slot
-//   LSB_HOSTS              the same names in the variable; unset in large jobs
+// - LSB_AFFINITY_HOSTFILE: a file with one line per rank: "host cpus", and two more columns for memory binding.
+// - LSB_MCPU_HOSTS: "host slots host slots …".
+// - LSB_DJOB_HOSTFILE: a file with one host name per slot.
+// - LSB_HOSTS: the same host names in the variable. LSF does not set this variable in large jobs.
 #pragma once
 
 #include <optional>

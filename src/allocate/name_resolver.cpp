@@ -33,8 +33,8 @@ std::vector<std::string> NameResolver::addresses(const std::string& name) {
 std::string NameResolver::trouble() const {
   if (unanswered_.empty()) return {};
   const auto seconds = std::chrono::round<std::chrono::seconds>(limit_).count();
-  return "timed out after " + std::to_string(seconds) + " s (waiting for a name server for " + fold_names(unanswered_) +
-         ")";
+  return "timed out after " + std::to_string(seconds) + " s (waiting for a name server to resolve " +
+         fold_names(unanswered_) + ")";
 }
 
 }  // namespace dlaunch::allocate

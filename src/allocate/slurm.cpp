@@ -5,6 +5,7 @@
 
 #include "allocate/host_name.h"
 #include "allocate/manager_list.h"
+#include "allocate/slurm_tres.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -79,6 +80,7 @@ class Group {
   }
   Result<std::vector<std::string>> names() const;
   Result<Counts> cpus() const;
+  bool has_gpus() const;
   Result<std::vector<HostEntry>> entries() const;
 
  private:
@@ -106,16 +108,19 @@ Group::Slots Group::slots_of_job(const Counts& cpus) const {
   return found;
 }
 
+bool Group::has_gpus() const {
+  return any({"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS",
+              "SLURM_GPUS_PER_TASK"}) ||
+         tres_per_task_has_gpus(filled("SLURM_TRES_PER_TASK").value_or(""));
+}
+
 Result<Group::Slots> Group::slots(size_t nodes) const {
   auto cpus = TRY(counts("SLURM_JOB_CPUS_PER_NODE", nodes));
   const bool told_of_step = suffix_.empty() && is_in_step(environment_) && !cpus.empty();
   Slots tasks = told_of_step ? slots_of_job(cpus) : Slots{"SLURM_TASKS_PER_NODE"};
   if (!told_of_step) tasks.slots = TRY(counts(tasks.from, nodes));
   if (std::ranges::any_of(tasks.slots, [](int count) { return count > 1; })) return tasks;
-  if (any({"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS",
-           "SLURM_GPUS_PER_TASK"})) {
-    return Slots{"SLURM_JOB_NODELIST"};
-  }
+  if (has_gpus()) return Slots{"SLURM_JOB_NODELIST"};
   const bool asked = any({"SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK"});
   if (!tasks.slots.empty() && (asked || cpus.empty())) {
     tasks.most = std::move(cpus);

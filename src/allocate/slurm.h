@@ -1,14 +1,15 @@
 // Reads a Slurm job from its variables: nodes, and the number of ranks per node. Pure.
 //
-// The slots of a node come from the first variable that applies (tested with Slurm 22.05):
-//   SLURM_TASKS_PER_NODE        if any node has more than one task: a task is a rank
-//   the GPUs of the node        one task per node, and the job has GPUs: the task is for the launcher, and the GPUs
-//                               are the slots. The agent counts them: the variables describe a single node only
-//   SLURM_TASKS_PER_NODE        one task per node, requested with --ntasks-per-node, --ntasks or --cpus-per-task
-//   SLURM_JOB_CPUS_PER_NODE     no request for tasks (`salloc -N 4`)
-// In a step of srun, the first variable describes the step. The tasks of a node are then SLURM_NTASKS_PER_NODE, else
-// the number that fits into its SLURM_JOB_CPUS_PER_NODE. If the job requested one task, more ranks up to the CPUs of
-// the node are not oversubscription.
+// The number of slots of a node is the first of these numbers that applies (tested with Slurm 22.05):
+// - SLURM_TASKS_PER_NODE, if any node has more than one task. Each task is a rank.
+// - The number of GPUs of the node, if each node has one task and the job has GPUs. The task is for the launcher. The
+//   agent counts the GPUs, because the variables describe only one node.
+// - SLURM_TASKS_PER_NODE, if the job requested one task per node with --ntasks-per-node, --ntasks or --cpus-per-task.
+// - SLURM_JOB_CPUS_PER_NODE, if the job did not request tasks (`salloc -N 4`).
+//
+// In a step of srun, SLURM_TASKS_PER_NODE describes the step. The number of tasks of a node is then
+// SLURM_NTASKS_PER_NODE, else the number of tasks that fit into SLURM_JOB_CPUS_PER_NODE. If the job requested one task,
+// more ranks up to the CPUs of the node are not oversubscription.
 #pragma once
 
 #include <map>

@@ -102,14 +102,14 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   }
   if (fault.what != FaultKind::full) return {};
   if (!by_command) {
-    return refuse(fault, "not supported", "the limit would also apply to ranks on this machine",
+    return refuse(fault, "not supported", "the file-size limit would also apply to the ranks on this machine",
                   "start the job with --fake-hosts 2x4");
   }
   if (!job.output.files)
     return refuse(fault, "requires --output-filename", "the job does not write output files",
                   "add --output-filename DIR");
   if (fault.bytes >= kSmallestFull) return {};
-  return refuse(fault, "too small", "the job's own record would not fit", "use at least 64KiB");
+  return refuse(fault, "too small", "dlaunch's record of the job would not fit into this size", "use at least 64KiB");
 }
 
 std::uint64_t seed_of(const cli::ChaosRun& run) {
@@ -125,11 +125,11 @@ int exit_code_of(const chaos::ChaosOutcome& outcome, const std::vector<chaos::Ch
 
 void print_verdict(const chaos::Results& results, spdlog::logger& log) {
   for (const chaos::Check& check : results.checks) {
-    if (!check.broken.empty()) log.error(message(kPrefix, "broken: " + check.name + ": " + check.broken));
+    if (!check.broken.empty()) log.error(message(kPrefix, "check failed: " + check.name + ": " + check.broken));
   }
   const auto held = std::ranges::count(results.checks, "", &chaos::Check::broken);
   log.error(message(kPrefix, count(results.injections.size(), "fault") + ", " + std::to_string(held) + " of " +
-                                 count(results.checks.size(), "check") + " hold; the job ended with " +
+                                 count(results.checks.size(), "check") + " passed; the job exited with " +
                                  std::to_string(results.job_code) + "; seed " + std::to_string(results.seed)));
 }
 

@@ -84,10 +84,11 @@ std::vector<report::CheckedThing> unstaged_scripts(int host, const cli::Options&
     const auto script = cli::script_of(app.argv);
     if (!script || !may_run_on(app, host, allocation) || !is_in_rank_dir(options.request, script->name)) continue;
     if (is_staged(options.stage, script->name)) continue;
-    missing.push_back({.name = script->name,
-                       .found = "",
-                       .trouble = script->name + " is not in --stage, and a rank's own directory starts empty",
-                       .hint = "add it to --stage, or use ../" + script->name});
+    missing.push_back(
+        {.name = script->name,
+         .found = "",
+         .trouble = script->name + " is not in --stage, and the directory of each rank is empty at the start",
+         .hint = "add it to --stage, or use ../" + script->name});
   }
   return missing;
 }

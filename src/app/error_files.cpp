@@ -1,10 +1,8 @@
 #include "app/error_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
 
 #include "base/environment.h"
 #include "base/index_cast.h"
@@ -14,12 +12,16 @@
 #include "plan/environment.h"
 #include "report/torch_error.h"
 #include "sys/files.h"
+#include "sys/held_directory.h"
+#include "sys/helper_process.h"
+#include "sys/io.h"
 
 namespace dlaunch::app {
 namespace {
 
 constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
 constexpr std::size_t kMostBytes = 1U << 20U;
+constexpr std::chrono::seconds kDiskWait{5};
 
 }  // namespace
 
@@ -49,22 +51,40 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
       {.where = "--error-file",
        .what = "no rank is on this machine: the option has no effect",
        .why = "",
-       .hint = "remove the option: with --restarts or --env-for torchrun each rank has such a file on its own host"});
+       .hint = "remove the option: with --restarts or --env-for torchrun, each rank gets an error file on its host"});
 }
 
 Result<void> clear_error_files(const plan::Plan& plan) {
+  std::vector<std::string> paths;
   for (const plan::Rank& rank : plan.ranks) {
-    const auto path = variable(rank.env, kVariable);
-    if (!path) continue;
-    const bool made = static_cast<bool>(sys::create_file(*path));
-    if (made && ::unlink(path->c_str()) == 0) continue;
-    return fail({.where = "",
-                 .what = "cannot create " + *path,
-                 .why = std::strerror(errno),
-                 .hint = "set another path with --error-file",
-                 .exit_code = kExitRefused});
+    if (const auto path = variable(rank.env, kVariable)) paths.emplace_back(*path);
   }
-  return {};
+  if (paths.empty()) return {};
+  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {  // one byte per path: its errno
+    for (const std::string& path : paths) {
+      const sys::HeldPlace place = sys::create_file(path) ? sys::HeldPlace::of(path) : sys::HeldPlace();
+      const auto error = static_cast<char>(place ? place.directory.remove_file(place.name) : errno);
+      sys::write_all(ends.out, {&error, 1});
+      if (error != 0) return;
+    }
+  });
+  std::string answers;
+  int error = helper ? 0 : errno;
+  if (helper) {
+    if (auto all = helper->read_all(kDiskWait, &answers)) {
+      answers = *std::move(all);
+    } else {
+      error = errno;
+    }
+  }
+  const std::size_t done = answers.find_first_not_of('\0');
+  if (done != std::string::npos) error = answers[done];
+  if (error == 0 && answers.size() == paths.size()) return {};
+  return fail({.where = "",
+               .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
+               .why = sys::why_not_opened(error),
+               .hint = "set another path with --error-file",
+               .exit_code = kExitRefused});
 }
 
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent) {
@@ -75,10 +95,13 @@ std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const
     if (words.empty()) return std::nullopt;
     return ErrorFile{kVariable, std::move(words)};
   }
-  const auto text = sys::read_regular_file(*path, kMostBytes);
+  const auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+    if (const auto text = sys::read_regular_file(std::string(*path), kMostBytes)) sys::write_all(ends.out, *text);
+  });
+  const auto text = helper ? helper->read_all(kDiskWait) : std::nullopt;
   auto words = report::torch_error_lines(text.value_or(""));
   if (words.empty()) return std::nullopt;
-  return ErrorFile{*path, std::move(words)};
+  return ErrorFile{std::string(*path), std::move(words)};
 }
 
 }  // namespace dlaunch::app

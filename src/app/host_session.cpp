@@ -6,8 +6,12 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
+#include <functional>
 #include <limits>
+#include <mutex>
+#include <utility>
 
+#include "base/lifetime.h"
 #include "dialback/manager_transport.h"
 #include "launcher/waits.h"
 #include "sys/installed.h"
@@ -46,6 +50,24 @@ JobOptions settled(JobOptions options) {
 
 }  // namespace
 
+/// Passes messages of transports' threads to the loop. Threads that do not end in time outlive the loop.
+class HostSession::Mailbox {
+ public:
+  explicit Mailbox(asio::io_context& io) : io_(&io) {}
+  void post(std::function<void()> then) {
+    const std::lock_guard lock(mutex_);
+    if (io_) asio::post(*io_, std::move(then));
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    io_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  asio::io_context* io_;
+};
+
 HostSession::HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
                          Listener& listener, transport::Transport* elsewhere)
     : options_(settled(std::move(options))),
@@ -53,6 +75,7 @@ HostSession::HostSession(std::string job_id, JobOptions options, output::Standar
       log_(log),
       listener_(listener),
       here_(job_id, options_.policy.grace, before_.open_files()),
+      mailbox_(std::make_shared<Mailbox>(io_)),
       elsewhere_(elsewhere ? nullptr : transport_elsewhere(job_id)),
       transport_(
           here_, elsewhere ? *elsewhere : *elsewhere_,
@@ -61,8 +84,8 @@ HostSession::HostSession(std::string job_id, JobOptions options, output::Standar
 
 std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std::string& job_id) {
   const auto say = [this](spdlog::level::level_enum level) {
-    return [this, level](const std::string& text) {
-      asio::post(io_, [this, level, text] { log_.log(level, text); });  // called from another thread
+    return [this, level, mailbox = mailbox_](const std::string& text) {
+      mailbox->post([this, level, text] { log_.log(level, text); });
     };
   };
   const auto by_dial_in = [&](std::unique_ptr<transport::Transport> again) {
@@ -100,9 +123,10 @@ void HostSession::wait_readable(const sys::Fd& fd, Time deadline) {
   hosts_.listen({});
   const ConsoleWrites writes(io_, streams_);
   asio::posix::stream_descriptor readable(io_, ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
-  readable.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+  const Lifetime waiting;
+  readable.async_wait(asio::posix::stream_descriptor::wait_read, waiting.guard([this](asio::error_code error) {
     if (!error) io_.stop();
-  });
+  }));
   io_.run_until(deadline);
   io_.restart();
 }
@@ -110,6 +134,7 @@ void HostSession::wait_readable(const sys::Fd& fd, Time deadline) {
 void HostSession::close() {
   hosts_.close();
   transport_.close();
+  mailbox_->close();
 }
 
 }  // namespace dlaunch::app

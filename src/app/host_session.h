@@ -61,6 +61,7 @@ class HostSession {
   void close();
 
  private:
+  class Mailbox;
   void wait_readable(const sys::Fd& fd, Time deadline);
   std::unique_ptr<transport::Transport> transport_elsewhere(const std::string& job_id);
 
@@ -71,6 +72,7 @@ class HostSession {
   Listener& listener_;
   sys::ReservedPorts ports_;
   transport::Local here_;
+  const std::shared_ptr<Mailbox> mailbox_;
   const std::unique_ptr<transport::Transport> elsewhere_;  // null if a transport was lent
   transport::ByHost transport_;
   asio::io_context io_{1};

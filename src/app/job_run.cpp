@@ -19,7 +19,6 @@
 #include "report/bindings.h"
 #include "report/log.h"
 #include "report/version.h"
-#include "report/write_file.h"
 #include "sys/clock.h"
 #include "sys/signal_senders.h"
 #include "transport/remote_command.h"
@@ -116,10 +115,7 @@ Result<void> JobRun::open() {
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
   if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record
-    auto ok = report::check_can_write(options_.report_file);
-    if (!ok) ok.error().exit_code = kExitRefused;
-    TRY(std::move(ok));
-    record_.keep_earlier(plan_.attempt.value_or(0));
+    TRY(record_.prepare(plan_.attempt.value_or(0)));
   }
   if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
   return {};

@@ -148,7 +148,7 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<HostFacts>& f
 std::string moved_note(const plan::Plan& plan) {
   std::string names;
   for (const plan::PlannedHost& planned : plan.hosts) names += (names.empty() ? "" : ", ") + planned.host.name;
-  return std::string(kAuto) + ": HCCL requires the order of the hosts' addresses: " + names;
+  return std::string(kAuto) + ": dlaunch sorted the hosts by address, as HCCL requires: " + names;
 }
 
 Result<void> put_table(const cli::Options& options, const std::vector<HostFacts>& facts, plan::Plan& plan) {

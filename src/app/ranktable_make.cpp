@@ -35,7 +35,7 @@ Result<std::string> find_server_ip(std::vector<std::string>& notes) {
     return fail({.where = "--server_ip",
                  .what = "missing address: this host has no address reachable from other hosts",
                  .why = "",
-                 .hint = "set --server_ip ADDRESS, or, for this host alone, --server_ip 127.0.0.1"});
+                 .hint = "set --server_ip ADDRESS; for a table of this host alone, use 127.0.0.1"});
   }
   std::string others;
   for (size_t i = 1; i < candidates.size(); ++i)
@@ -59,7 +59,7 @@ Result<void> add_addresses(const cli::RanktableMake& command, HostFacts& facts) 
   return fail({.where = "ranktable make",
                .what = "missing address of " + several + fold_ints(missing),
                .why = "hccn_tool: " + found.tool_trouble + "; " + command.hccn_conf + ": " + found.conf_trouble,
-               .hint = "set existing devices with --device_num, or the file with --hccn-conf"});
+               .hint = "set devices of this host with --device_num, or another file with --hccn-conf"});
 }
 
 Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) {

@@ -84,7 +84,7 @@ cli::ProcessContext read_process_context() {
 Result<int> show_env(StandardStreams& streams, spdlog::logger& log, const plan::Plan& plan, int rank) {
   const auto& host = plan.host_of(plan.rank(rank)).host;
   if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
-    log.warn("RANK_TABLE_FILE will be set too, to the path of the rank table's copy on the host");
+    log.warn("the rank also gets RANK_TABLE_FILE, the path of the rank table on its host");
   }
   std::string text;
   for (const std::string& entry : plan::rank_environment(plan, plan.rank(rank))) text += entry + '\n';

@@ -49,8 +49,8 @@ auto with_session(const std::string& job_id, JobOptions options, Listener& liste
     -> std::invoke_result_t<Use, app::HostSession&> {
   const Turn turn;
   if (!turn.mine()) {
-    return fail({"", "this process runs a job already", "signals and children belong to the whole process",
-                 "run one job after the other, or each in its own process"});
+    return fail({"", "this process is already running a job", "signals and children belong to the whole process",
+                 "run one job after the other, or run each job in its own process"});
   }
   if (!options.staged) options.staged = TRY(app::read_staged(options.stage));
   if (!options.console) options.output.console_ranks.emplace();

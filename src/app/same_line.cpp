@@ -57,7 +57,8 @@ Result<NodeRole> role_of(const cli::Options& options) {
   const std::string& launcher = asked.rendezvous.empty() ? place.rendezvous : asked.rendezvous;
   if (!node && launcher.empty()) {
     return unknown(asked.named, "missing " + rank_option + " or " + std::string(asked.named.address),
-                   "add " + address_option(asked.named) + " of node 0, or " + rank_option + " I: node 0 runs the job");
+                   "add " + address_option(asked.named) + " (the address of node 0), or " + rank_option +
+                       " 0 on the node that runs the job");
   }
   if (node.value_or(0) >= *nodes) {
     return unknown(asked.named,
@@ -229,7 +230,8 @@ void assume_nodes_as_here(plan::Allocation& allocation) {
     host.devices = here->devices;
     host.devices_from = here->devices_from;
   }
-  allocation.remarks.emplace_back("the other nodes have not connected: assuming the same slots as on this node");
+  allocation.remarks.emplace_back(
+      "the other nodes have not connected: dlaunch assumes that they have the slots of this node");
 }
 
 }  // namespace dlaunch::app

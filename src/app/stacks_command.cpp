@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <spdlog/logger.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,14 +30,17 @@ constexpr std::size_t kLongestAnswer = 64u << 20;
 constexpr int kNotThere = 1;
 constexpr std::chrono::seconds kLongestTree{10};  // for a process with all its descendants
 
+std::chrono::milliseconds left_until(std::chrono::steady_clock::time_point until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
 /// Reads until the end of the stream; nullopt with errno set on a timeout.
-std::optional<std::string> read_answer(int fd) {
+std::optional<std::string> read_answer(int fd, std::chrono::steady_clock::time_point until) {
   std::string text;
-  const auto until = std::chrono::steady_clock::now() + kAnswerWait;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     pollfd ready{fd, POLLIN, 0};
-    const int got = ::poll(&ready, 1, static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0)));
+    const int got = ::poll(&ready, 1, static_cast<int>(left_until(until).count()));
     if (got < 0 && errno == EINTR) continue;
     if (got == 0) errno = ETIMEDOUT;
     if (got <= 0) return std::nullopt;
@@ -49,24 +53,37 @@ std::optional<std::string> read_answer(int fd) {
   }
 }
 
+/// A connection to the launcher of `job_id`; empty with errno set. Another user can take the ID of a job of this user,
+/// so each socket with this ID is tried, the sockets of this user first.
+sys::Fd connect_to_launcher(std::vector<sys::AskableJob> jobs, std::chrono::steady_clock::time_point until) {
+  std::ranges::stable_partition(jobs, [](const sys::AskableJob& job) { return job.uid == ::geteuid(); });
+  sys::Fd socket;
+  for (const sys::AskableJob& job : jobs) {
+    socket = sys::connect_to(job, left_until(until));
+    if (socket || errno == ETIMEDOUT) break;
+  }
+  return socket;
+}
+
 Result<std::string> ask(const std::string& job_id, bool all) {
-  const std::vector<sys::AskableJob> jobs = sys::askable_jobs();
-  const auto job = std::ranges::find(jobs, job_id, &sys::AskableJob::job_id);
-  if (job == jobs.end()) {
+  const auto until = std::chrono::steady_clock::now() + kAnswerWait;
+  std::vector<sys::AskableJob> jobs = sys::askable_jobs();
+  std::erase_if(jobs, [&](const sys::AskableJob& job) { return job.job_id != job_id; });
+  if (jobs.empty()) {
     return fail({.where = job_id,
                  .what = "unknown job",
                  .why = "your launchers on this machine have other IDs, or the job's ranks started less than 1 s ago",
                  .hint = "run dlaunch stacks to list your jobs"});
   }
-  const sys::Fd socket = sys::connect_to(*job);
+  const sys::Fd socket = connect_to_launcher(std::move(jobs), until);
   const bool sent = socket && sys::write_all(socket.get(), all ? sys::kWholeQuestion : sys::kQuestion);
-  const auto answer = sent ? read_answer(socket.get()) : std::nullopt;
+  const auto answer = sent ? read_answer(socket.get(), until) : std::nullopt;
   if (answer && !answer->empty()) return *answer;
-  if (sent && !answer && errno == ETIMEDOUT) {
+  if (!answer && errno == ETIMEDOUT) {
     return fail({.where = job_id,
                  .what = "the launcher did not answer",
                  .why = "timed out after " + std::to_string(kAnswerWait.count()) + " s",
-                 .hint = "check for a suspended launcher (Ctrl-Z); run fg or kill -CONT to resume"});
+                 .hint = "check whether the launcher is suspended (Ctrl-Z); run fg or kill -CONT to continue it"});
   }
   return fail(
       {.where = job_id,

@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
+#include <climits>
 #include <filesystem>
 #include <map>
-#include <system_error>
+#include <optional>
 
 #include "base/printable.h"
 #include "base/try.h"
 #include "sys/fd.h"
+#include "sys/held_directory.h"
 #include "wire/archive.h"
 
 namespace dlaunch::app {
@@ -29,7 +31,7 @@ tl::unexpected<Error> failed(const std::string& name, const std::string& why, st
   return fail({.where = "--stage", .what = escaped(name), .why = why, .hint = std::move(hint)});
 }
 
-tl::unexpected<Error> failed(const std::string& name, int error) { return failed(name, std::strerror(error)); }
+tl::unexpected<Error> failed(const std::string& name, int error) { return failed(name, sys::why_not_opened(error)); }
 
 /// A pattern that equals the name of an existing file means this file.
 Result<std::vector<std::string>> names_of(const std::string& pattern) {
@@ -54,9 +56,7 @@ class Packer {
     const auto [other, fresh] = from_.emplace(name, path);
     if (!fresh && other->second == path) return {};
     if (!fresh) return failed(path, "has the same name as " + escaped(other->second), "rename one of them");
-    struct stat info{};
-    if (::stat(path.c_str(), &info) != 0) return failed(path, errno);
-    return add_entry(path, name, info);
+    return add_named(path, name);
   }
 
   std::string take() { return std::move(archive_); }
@@ -68,10 +68,38 @@ class Packer {
     return whole.filename().string();
   }
 
-  Result<void> add_entry(const std::string& path, const std::string& name, const struct stat& info) {
-    if (S_ISDIR(info.st_mode)) return add_directory(path, name, info);
-    if (S_ISLNK(info.st_mode)) return add_link(path, name);
-    if (S_ISREG(info.st_mode)) return add_file(path, name, info);
+  /// Follows a link in place of the file.
+  Result<void> add_named(const std::string& path, const std::string& name) {
+    const sys::HeldPlace place = sys::HeldPlace::of(path);
+    const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
+    if (!facts) return failed(path, errno);
+    if (!is_packed(*facts)) return unknown_kind(path);
+    sys::Fd opened = sys::open_file_at(place, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    return add_open(path, name, std::move(opened));
+  }
+
+  Result<void> add_entry(const sys::HeldDirectory& parent, const std::string& entry, const std::string& path,
+                         const std::string& name) {
+    const auto facts = parent.facts_of(entry);
+    if (!facts) return failed(path, errno);
+    if (!is_packed(*facts)) return unknown_kind(path);
+    if (S_ISLNK(facts->st_mode)) return add_link(parent, entry, path, name);
+    return add_open(path, name, parent.open_file(entry, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  }
+
+  Result<void> add_open(const std::string& path, const std::string& name, sys::Fd opened) {
+    struct stat facts{};
+    if (!opened || ::fstat(opened.get(), &facts) != 0) return failed(path, errno);
+    if (S_ISDIR(facts.st_mode)) return add_directory(path, name, facts, sys::HeldDirectory(std::move(opened)));
+    if (S_ISREG(facts.st_mode)) return add_file(path, name, facts, opened);
+    return unknown_kind(path);
+  }
+
+  static bool is_packed(const struct stat& facts) {
+    return S_ISDIR(facts.st_mode) || S_ISLNK(facts.st_mode) || S_ISREG(facts.st_mode);
+  }
+
+  static tl::unexpected<Error> unknown_kind(const std::string& path) {
     return failed(path, "is neither a file nor a directory", "remove it from --stage");
   }
 
@@ -85,38 +113,36 @@ class Packer {
     return {};
   }
 
-  Result<void> add_directory(const std::string& path, const std::string& name, const struct stat& info) {
+  Result<void> add_directory(const std::string& path, const std::string& name, const struct stat& info,
+                             const sys::HeldDirectory& directory) {
     TRY(begin(path, Kind::directory, name, info.st_mode, 0));
-    std::error_code error;
     std::vector<std::string> entries;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-      entries.push_back(entry->path().filename().string());
-    }
-    if (error) return failed(path, error.message());
+    const int error = directory.for_each_entry([&](const dirent& entry) {
+      entries.emplace_back(entry.d_name);
+      return true;
+    });
+    if (error != 0) return failed(path, error);
     std::ranges::sort(entries);
     for (const std::string& entry : entries) {
-      const std::string below = path + '/' + entry;
-      struct stat its{};
-      if (::lstat(below.c_str(), &its) != 0) return failed(below, errno);
-      TRY(add_entry(below, name + '/' + entry, its));
+      TRY(add_entry(directory, entry, path + '/' + entry, name + '/' + entry));
     }
     return {};
   }
 
-  Result<void> add_link(const std::string& path, const std::string& name) {
-    std::error_code error;
-    const std::string target = fs::read_symlink(path, error).string();
-    if (error) return failed(path, error.message());
-    TRY(begin(path, Kind::link, name, 0, target.size()));
-    archive_ += target;
+  Result<void> add_link(const sys::HeldDirectory& parent, const std::string& entry, const std::string& path,
+                        const std::string& name) {
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlinkat(parent.fd(), entry.c_str(), target.data(), target.size());
+    if (size < 0) return failed(path, errno);
+    TRY(begin(path, Kind::link, name, 0, static_cast<std::uint64_t>(size)));
+    archive_.append(target.data(), static_cast<size_t>(size));
     return {};
   }
 
-  Result<void> add_file(const std::string& path, const std::string& name, const struct stat& info) {
+  Result<void> add_file(const std::string& path, const std::string& name, const struct stat& info,
+                        const sys::Fd& file) {
     const auto size = static_cast<std::uint64_t>(info.st_size);
     TRY(begin(path, Kind::file, name, info.st_mode, size));
-    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return failed(path, errno);
     const size_t end = archive_.size() + static_cast<size_t>(size);
     while (archive_.size() < end) {
       const size_t at = archive_.size();

@@ -70,7 +70,7 @@ std::optional<Error> add_root_info(const TableQuestion& question, const std::vec
   Error unread{.where = "",
                .what = "cannot read " + question.root_info,
                .why = std::string(trim(given.front().printed)),
-               .hint = "set another file with --rootinfo; the Ascend driver writes the file"};
+               .hint = "check the Ascend driver, which writes this file; or set another file with --rootinfo"};
   if (given.front().code != 0) return unread;
   const auto json = ranktable::parse_json(given.front().printed, question.root_info);
   if (!json) return json.error();

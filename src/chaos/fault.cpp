@@ -138,7 +138,7 @@ Result<void> read_target(string_view text, Fault& fault) {
     case FaultKind::reset:
       fault.target = TRY(link_target(text));
       if (fault.what == FaultKind::reset && fault.target.kind != FaultTarget::Kind::link) {
-        return invalid("target of reset", text, "HOST or any; an interface accepts cut and slow");
+        return invalid("target of reset", text, "HOST or any; only cut and slow accept an interface");
       }
       return {};
     case FaultKind::slow: {

@@ -128,7 +128,7 @@ Check check_left(const Seen& seen) {
 }
 
 Check check_rounds(const Seen& seen) {
-  Check check{"the number of rounds is allowed", ""};
+  Check check{"the number of rounds is within the limit of --restarts", ""};
   if (seen.rounds.empty() || static_cast<int>(seen.rounds.size()) - 1 <= seen.restarts_allowed) return check;
   check.broken = count(seen.rounds.size(), "round") + " with --restarts " + std::to_string(seen.restarts_allowed);
   return check;
@@ -163,7 +163,7 @@ Result<Expectations> parse_expectations(string_view text) {
 
 std::vector<Check> judge(const std::vector<Injection>& injections, const Seen& seen, const Expectations& expected) {
   std::vector<Check> checks;
-  Check fired{"every planned fault fired", ""};
+  Check fired{"every planned fault was injected", ""};
   for (const Injection& each : injections) {
     if (!each.fired) fired.broken += (fired.broken.empty() ? "" : "; ") + to_text(each.fault) + ": " + each.why_not;
   }

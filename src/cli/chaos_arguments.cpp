@@ -65,9 +65,11 @@ CommandSpec chaos_spec(ChaosRun& run) {
                                [&run](const ParsedOption& given) { return add_fault(given, run); }),
                   chaos_option("plan", "FILE", "inject the faults in FILE: one per line, or an earlier --report",
                                [&run](const ParsedOption& given) { return add_plan(given, run); }),
-                  chaos_option("seed", "N", "select the targets of rank=any, agent=any and cut:any; 0 to 1000000000",
+                  chaos_option("seed", "N",
+                               "random seed for the targets rank=any, agent=any and cut:any; 0 to 1000000000",
                                [&run](const ParsedOption& given) { return set_seed(given, run); }),
-                  chaos_option("expect", "KEY=VALUE,...", "check also: restarts=1,code=0,first=3",
+                  chaos_option("expect", "KEY=VALUE,...",
+                               "also check restarts, exit code and first failed rank: restarts=1,code=0,first=3",
                                [&run](const ParsedOption& given) { return set_expected(given, run); }),
                   chaos_option("report", "FILE", "write the faults and the results of the checks to FILE as JSON",
                                text_into(run.report)),
@@ -77,14 +79,18 @@ CommandSpec chaos_spec(ChaosRun& run) {
           "Use --fake-hosts to run the job on simulated hosts; root and ssh are not needed.\n\n"
           "Faults:\n"
           "  kill:rank=3@10s                 send SIGKILL to rank 3 after 10 s; also agent=HOST, launcher\n"
-          "  stop:rank=1@5s+2s               SIGSTOP, and SIGCONT after 2 s; also agent=HOST\n"
-          "  signal:TERM:launcher@8s         send any signal; also rank=N, agent=HOST\n"
-          "  cut:fake2@line:/step 50/+30s    block the link of a host for 30 s, after an output line\n"
-          "  reset:fake2@10s                 close the link of a host\n"
-          "  slow:fake2=1MB/s@0s             limit the link of a host\n"
-          "  cut:net=eth1@10s+30s            set down a network interface of this machine; also slow:net=\n"
-          "  full:output@1MiB                limit the size of each output file, as a full disk does\n"
-          "WHEN: 10s after all ranks run, round=1:3s, line:/RE/, line:/RE/#3 (its third match).\n\n"
+          "  stop:rank=1@5s+2s               send SIGSTOP to rank 1, and SIGCONT 2 s later; also agent=HOST\n"
+          "  signal:TERM:launcher@8s         send a signal to the launcher; also rank=N, agent=HOST\n"
+          "  cut:fake2@line:/step 50/+30s    block the link of fake2 for 30 s after the output \"step 50\"\n"
+          "  reset:fake2@10s                 close the link of fake2\n"
+          "  slow:fake2=1MB/s@0s             limit the link of fake2 to 1 MB/s\n"
+          "  cut:net=eth1@10s+30s            set interface eth1 of this machine down for 30 s; also slow:net=\n"
+          "  full:output@1MiB                limit each output file to 1 MiB, like a full disk\n"
+          "WHEN:\n"
+          "  10s                             10 s after the start of all ranks\n"
+          "  round=1:3s                      3 s after the start of all ranks in round 1, the first restart\n"
+          "  line:/RE/                       after an output line that matches the regular expression RE\n"
+          "  line:/RE/#3                     after the third matching line\n\n"
           "Output on stderr:\n"
           "  one line per injected fault: time, fault, target and process ids\n"
           "  one line per failed check\n"
@@ -94,7 +100,7 @@ CommandSpec chaos_spec(ChaosRun& run) {
           "Example:\n"
           "  dlaunch chaos --fault kill:agent=fake2@5s --expect restarts=1,code=0 --\\\n"
           "    --fake-hosts 3x2 -n 4 --spares 1 --restarts 3 python3 train.py\n\n"
-          "docs/test-recovery.md has all faults and checks. A program named chaos runs with: dlaunch -- chaos."};
+          "docs/test-recovery.md has all faults and checks. To run a program named chaos, use dlaunch -- chaos."};
 }
 
 Result<void> check_run(const ChaosRun& run) {

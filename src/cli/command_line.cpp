@@ -115,7 +115,7 @@ Result<Grammar> grammar_among(std::span<const std::string> words, Grammar gramma
     if (!launcher_of(grammar)) continue;
     return fail({.where = std::string(typed.spelled) + ' ' + std::string(typed.text()),
                  .what = "must be the first option",
-                 .why = "the words after the launcher's name are its options",
+                 .why = "the words after the launcher's name are options of the launcher",
                  .hint = "run dlaunch --as " + std::string(typed.text()) + " …"});
   }
   return grammar;

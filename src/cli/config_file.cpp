@@ -65,7 +65,7 @@ std::string problem_of(std::string_view description, std::string_view line) {
   const std::string_view value = value_in(line);
   if (has("utf-8")) return "invalid character: expected UTF-8";
   if (has("cannot redefine")) return kDuplicate + std::string(name_in(line)) + '"';
-  if (has("escape sequence")) return "unknown escape in a string: expected '…' for text with backslashes";
+  if (has("escape sequence")) return "unknown escape in a string: expected single quotes around text with backslashes";
   if (has("string: ")) return "missing closing quote, or a control character in a string";
   if (line.find('=') == line.npos) return "invalid line: expected name = value";
   if (name_in(line).empty()) return "missing key before =";

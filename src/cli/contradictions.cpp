@@ -44,9 +44,9 @@ constexpr Contradiction kContradictions[] = {
     {{"format", "jsonl"}, {"color", "always"}, "JSON output has no colors"},
     {{"format", "jsonl"}, {"display-map"}, "the plan is not a JSON line"},
     {{"format", "jsonl"}, {"display-allocation"}, "the table of hosts is not a JSON line"},
-    {{"format", "jsonl"}, {"dry-run"}, "a plan is text or json", true},
-    {{"format", "jsonl"}, {"show-env"}, "an environment is text or json"},
-    {{"format", "jsonl"}, {"show-config"}, "a configuration is text or json"},
+    {{"format", "jsonl"}, {"dry-run"}, "--dry-run prints only text or json", true},
+    {{"format", "jsonl"}, {"show-env"}, "--show-env prints only text or json"},
+    {{"format", "jsonl"}, {"show-config"}, "--show-config prints only text or json"},
     {{"include"}, {"exclude"}, "both choose the hosts"},
     {{"ranks"}, {"local-ranks"}, "both choose the ranks on the console"},
     {{"rankfile"}, {"map-by"}, kEachPlaces},
@@ -55,7 +55,7 @@ constexpr Contradiction kContradictions[] = {
     {{"cpu-list"}, {"rankfile"}, kEachBinds},
     {{"transport", "ssh"}, {"rsh-agent"}, kBothTransport},
     {{"exec"}, {"rsh-agent"}, kBothTransport},
-    {{"exec"}, {"rsh-args"}, "--exec has the whole command"},
+    {{"exec"}, {"rsh-args"}, "--exec already has the whole command"},
     {{"rankfile"}, {"N"}, kEachPlaces},
     {{"N"}, {"map-by", "seq"}, kEachPlaces},
     {{"dry-run"}, {"show-env"}, kBothPrint},
@@ -74,6 +74,7 @@ constexpr Contradiction kContradictions[] = {
     {{"transport", "pals"}, {"rsh-agent"}, kBothTransport},
     {{"transport", "flux"}, {"exec"}, kBothTransport},
     {{"transport", "flux"}, {"rsh-agent"}, kBothTransport},
+    {{"no-env"}, {"env-all"}, "both choose the variables that ranks inherit"},
     {{"ssh-port"}, {"exec"}, kExecConnects},
     {{"ssh-identity"}, {"exec"}, kExecConnects},
     {{"host-key"}, {"exec"}, "the command of --exec checks the host keys"},
@@ -106,13 +107,15 @@ std::string describe(const ParsedOption& given, Operand operand) {
   return text;
 }
 
-/// A rank table sets devices and places: drops other values from variables and the config file. Also drops --env-for of
-/// mpirun's defaults.
+/// A rank table sets devices and places: drops other values from variables and the config file. Also drops --env-for
+/// and --env-all of a launcher's defaults: MindSpore would read the variables of an outer mpirun.
 void drop_overridden_by_table(ResolvedOptions& effective) {
   const ParsedOption* table = effective.find("rank-table");
   if (!table) return;
-  const ParsedOption* variables = effective.find("env-for");
-  if (variables && variables->source == Source::personality) effective.drop(*variables);
+  for (const char* name : {"env-for", "env-all"}) {
+    const ParsedOption* variables = effective.find(name);
+    if (variables && variables->source == Source::personality) effective.drop(*variables);
+  }
   if (table->value == "auto") return;
   for (const Operand other : {Operand{"fake-devices"}, Operand{"map-by", "node"}, Operand{"map-by", "seq"}}) {
     const ParsedOption* given = holds(effective, other);

@@ -1,19 +1,24 @@
 #include "cli/files.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <system_error>
 
 #include "base/text.h"
 #include "base/try.h"
+#include "sys/fd.h"
 
 namespace dlaunch::cli {
 namespace {
 
 constexpr size_t kMaxFileBytes = 16u << 20;
+constexpr int kFifoWaitMs = 30'000;  // without data
 
 tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, bool missing = false) {
   Error error{.where = "", .what = "cannot read " + path, .why = std::move(why), .hint = ""};
@@ -97,19 +102,26 @@ class WordSplitter {
 }  // namespace
 
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  if (!file) {
+  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0) {
     const int error = errno;
     return unreadable(path, std::generic_category().message(error), error == ENOENT || error == ENOTDIR);
   }
+  const int wait_ms = S_ISFIFO(facts.st_mode) ? kFifoWaitMs : -1;  // a person may type at a terminal
   std::string text;
   char chunk[16384];
-  while (const size_t got = std::fread(chunk, 1, sizeof chunk, file.get())) {
-    text.append(chunk, got);
+  for (;;) {
+    pollfd ready{file.get(), POLLIN, 0};  // a FIFO without a writer is not at its end: read(2) would return 0
+    const int got = ::poll(&ready, 1, wait_ms);
+    if (got == 0) return unreadable(path, "timed out after 30 s: nothing writes to the FIFO");
+    const ssize_t size = got < 0 ? -1 : ::read(file.get(), chunk, sizeof chunk);
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (size < 0) return unreadable(path, std::generic_category().message(errno));
+    if (size == 0) return text;
+    text.append(chunk, static_cast<size_t>(size));
     if (text.size() > kMaxFileBytes) return unreadable(path, "the file is larger than 16 MiB");
   }
-  if (std::ferror(file.get())) return unreadable(path, std::generic_category().message(errno));
-  return text;
 }
 
 Result<std::string> read_text(const std::string& path) {

@@ -162,7 +162,7 @@ class Matching {
     const TableHost& wanted = assignment_.hosts[index];
     Listed* host = find(index);
     if (!host && !listed_.empty()) {
-      return refused("missing host \"" + wanted.name + "\" of " + table_, "",
+      return refused("host \"" + wanted.name + "\" of " + table_ + ": not found in the host list", "",
                      "add the host to the list, or remove the list");
     }
     HostEntry entry;

@@ -38,8 +38,8 @@ constexpr string_view kPlaces =
     "program.";
 
 constexpr string_view kDefaults =
-    "An option's value comes from the command line, else DLAUNCH_GRACE=10, else ~/.config/dlaunch/config.toml "
-    "(grace = 10). --pty=false turns a flag off.";
+    "An option's value comes from the command line, else from a variable (DLAUNCH_GRACE=10), else from "
+    "~/.config/dlaunch/config.toml (grace = 10). --pty=false turns a flag off.";
 
 std::string subcommand_list() {
   std::string text;
@@ -69,14 +69,14 @@ std::string list_of_topics() {
   return text + "\nSubcommands:\n" + subcommand_list();
 }
 
-/// An option with its long text.
+/// Returns the entry of an option with its long text.
 std::string long_entry(const OptionSpec& spec) {
   std::string text = meaning(spec) + '.';
   if (!spec.more.empty()) text.append(" ").append(spec.more);
   return "  " + spelling(spec) + '\n' + wrapped(text, 6);
 }
 
-/// With a capital and a full stop.
+/// Returns `words` with a capital letter and a full stop.
 std::string sentence(string_view words) {
   std::string text = std::string(words) + '.';
   if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
@@ -103,14 +103,14 @@ string_view option_name(const std::string& word) {
   return name.size() == 1 && !word.starts_with('-') ? string_view() : name;
 }
 
-/// Null: `word` is not an option.
+/// Returns null if `word` is not an option.
 const OptionSpec* find_word(const std::string& word) {
   const OptionSpec* const spec = find_option(option_name(word)).spec;
   const bool own = spec && spec->section != Section::hidden;
   return own ? spec : nullptr;
 }
 
-/// The help of an option of another launcher with exactly one meaning here; empty for other words.
+/// Returns the help of another launcher's option that dlaunch accepts (familiar_table()); empty for other words.
 std::string familiar_help(const std::string& word) {
   const OptionSpec* const row = find_typed_option(option_name(word)).spec;
   if (!row || row->stands_for.empty()) return {};
@@ -119,7 +119,7 @@ std::string familiar_help(const std::string& word) {
          long_entry(*same.spec);
 }
 
-/// A topic, subcommand or option that does not exist.
+/// Returns the error for a word that is not a topic, a subcommand or an option.
 tl::unexpected<Error> unknown_topic(const std::string& word) {
   const RefusedOption* const refused = word.starts_with("--") ? refused_option(without_dashes(word)) : nullptr;
   if (refused) {
@@ -143,7 +143,7 @@ tl::unexpected<Error> unknown_topic(const std::string& word) {
   return fail({.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = std::move(hint)});
 }
 
-/// The help of a subcommand with its own options; `rest` names a command below it.
+/// Returns the help of a subcommand with its own options. `rest` may name a command of the subcommand.
 Result<std::string> own_help(const Subcommand& subcommand, std::span<const std::string> rest) {
   std::vector<std::string> words(rest.begin(), rest.end());
   words.emplace_back("--help");

@@ -11,8 +11,8 @@ constexpr HelpPage kPages[] = {
     {.names = "hosts host hostfile",
      .title = "Print the hosts, their slots and devices, and start nothing",
      .text = R"page(
-The hosts come from the first of: -H, --hostfile, the batch system, --default-hostfile, this machine. A slot is room
-for one rank. dlaunch hosts connects to a host only if the number of its slots is unknown.
+dlaunch takes the hosts from the first of these sources: -H, --hostfile, the batch system, --default-hostfile, this
+machine. A slot is room for one rank. dlaunch hosts connects to a host only if the number of its slots is unknown.
 
 Columns:
   host       the name as given; "(spare)" marks a spare host
@@ -31,7 +31,7 @@ Examples:
   dlaunch hosts --fake-hosts 2x4
   dlaunch --hostfile hosts -N 8 python3 train.py
 
-A program named hosts runs with: dlaunch -- hosts, or ./hosts.
+To run a program named hosts, use dlaunch -- hosts or dlaunch ./hosts.
 )page",
      .options = "host hostfile default-hostfile fake-hosts include exclude max-slots N oversubscribe nolocal "
                 "ignore-resource-manager rankfile format",
@@ -39,9 +39,9 @@ A program named hosts runs with: dlaunch -- hosts, or ./hosts.
     {.names = "check",
      .title = "Connect to every host, check that the job can run there, and start nothing",
      .text = R"page(
-dlaunch check connects to all hosts at the same time and prints one row per host. With more than 16 hosts, equal hosts
-share a row. Failed checks follow on stderr, each with a hint. The options of a job select hosts, directory, program
-and environment.
+dlaunch check connects to all hosts at the same time and prints one row per host. If there are more than 16 hosts,
+hosts with equal results share a row. dlaunch then prints the failed checks on stderr, each with a hint. Select the
+hosts, directory, program and environment with the options of a job.
 
 Columns:
   host           name of the host
@@ -50,21 +50,21 @@ Columns:
   directory      yes: ranks can start in the working directory
   program        path of the program on the host, found with the PATH of the ranks
   script         yes: the interpreter can read the script
-  clock          "right", or the difference; more than 1 s fails the check
+  clock          "right", or the difference; the check fails if the difference is more than 1 s
   /dev/shm free  free shared memory
   open files     limit of open files per process
   names          "all": the host resolves its own name and the names of all other hosts
 
 Exit codes: 0 all checks passed; 1 a check failed; 2 the options or files are not valid; 125 a host cannot be reached.
 
---format json prints the results as JSON. --ascend tests the network between Ascend devices instead; its columns are
-the host, its peer, and one result per device.
+--format json prints the results as JSON. --ascend tests the network between Ascend devices instead: each host tests
+the network to one other host, its peer. The columns are the host, the peer, and one result per device.
 
 Examples:
   dlaunch check --hostfile hosts python3 train.py
   dlaunch check -H node1,node2 --format json
 
-A program named check runs with: dlaunch -- check, or ./check.
+To run a program named check, use dlaunch -- check or dlaunch ./check.
 )page",
      .options = "ascend format host hostfile fake-hosts wdir x wait-hosts",
      .usage = "dlaunch check [options] [program [args]]"},
@@ -74,8 +74,8 @@ A program named check runs with: dlaunch -- check, or ./check.
      .text = R"page(
 dlaunch starts N ranks of a program; every rank is one process. The program is the first word that is not an option. A
 lone : begins the next program. All programs belong to one job, and rank numbers continue from one program to the
-next. Without -n, dlaunch starts one rank per slot: on this machine one per device, or one per CPU if there are no
-devices. dlaunch does not use a shell; for pipes and variables use sh -c '...'.
+next. Without -n, dlaunch starts one rank per slot. This machine has one slot per device, or one per CPU if there are
+no devices. dlaunch does not use a shell; for pipes and variables use sh -c '...'.
 
   dlaunch -n 8 python3 train.py
   dlaunch -n 1 ./server : -n 4 -x ROLE=client ./client
@@ -84,9 +84,9 @@ devices. dlaunch does not use a shell; for pipes and variables use sh -c '...'.
     {.names = "directories files directory stage",
      .title = "Working directories and files of the ranks",
      .text = R"page(
-Ranks start in the current directory. The directory must exist on every host; --wdir selects another one. With
---rank-dir every rank gets its own new directory on its host. --stage copies files into these directories, so the
-hosts do not need the files.
+Ranks start in the current directory. The directory must exist on every host; --wdir selects another directory. With
+--rank-dir, every rank gets its own new directory on its host. --stage sends files to the hosts and copies them into
+these directories.
 
   dlaunch -n 8 --rank-dir 'device{rank}' --stage '../*.py,conf' python3 train.py
 )page",
@@ -96,8 +96,8 @@ hosts do not need the files.
      .text = R"page(
 dlaunch reads the command lines of torchrun, mpirun, mpiexec (Open MPI and Hydra), srun, msrun, deepspeed, horovodrun
 and accelerate. Put --as and the launcher's name before the launcher's options. A link with the launcher's name works
-without --as. dlaunch rejects options without a counterpart, with a hint. To see the equivalent dlaunch options
-without starting the job, set DLAUNCH_DRY_RUN=1.
+without --as. dlaunch rejects options that it cannot translate, and prints a hint. To see the equivalent dlaunch
+options without starting the job, set DLAUNCH_DRY_RUN=1.
 
   dlaunch --as torchrun --nproc-per-node 8 train.py
   dlaunch --as mpirun -np 4 ./a.out
@@ -108,9 +108,10 @@ without starting the job, set DLAUNCH_DRY_RUN=1.
     {.names = "connections ssh transport connection",
      .title = "Connections to the hosts",
      .text = R"page(
-dlaunch starts one agent per host and copies the agent there if needed. Remote hosts need no installation. dlaunch
-uses ssh with your ssh configuration, or the commands of the batch system. --exec replaces ssh with any command that
-reaches a host. dlaunch never asks for a password: use keys or an ssh agent. This machine needs no connection.
+dlaunch starts one agent per host and copies the agent to the host if needed. Remote hosts need no installation.
+dlaunch uses ssh with your ssh configuration, or the commands of the batch system. --exec replaces ssh with any
+command that reaches a host. dlaunch never asks for a password: use keys or an ssh agent. For ranks on this machine,
+dlaunch does not use ssh.
 
   dlaunch -H node1,node2 --ssh-port 2222 hostname
   dlaunch -H pod1,pod2 --exec 'kubectl exec -i {host} --' hostname
@@ -119,10 +120,11 @@ reaches a host. dlaunch never asks for a password: use keys or an ssh agent. Thi
     {.names = "batch slurm pbs lsf sge flux cobalt batch-systems",
      .title = "Jobs in a batch system",
      .text = R"page(
-Inside a job of Slurm, PBS, LSF, Grid Engine, Flux or Cobalt, dlaunch uses the hosts and slots of the job; no option
-is needed. Agents start through the batch system: srun, pbs_tmrsh or pbsdsh or aprun, blaunch, qrsh, flux exec. Cobalt
-uses ssh. -H and --hostfile override the hosts of the job. dlaunch hosts, --dry-run and -v print how dlaunch reaches
-the hosts. Start dlaunch once, not as several tasks of srun; --same-line is the exception.
+Inside a job of Slurm, PBS, LSF, Grid Engine, Flux or Cobalt, dlaunch uses the hosts and slots of the job. You do not
+need an option. The batch system starts the agents: Slurm by srun, PBS by pbs_tmrsh, pbsdsh or aprun, LSF by blaunch,
+Grid Engine by qrsh, and Flux by flux exec. On Cobalt, dlaunch uses ssh. -H and --hostfile override the hosts of the
+job. dlaunch hosts, --dry-run and -v print how dlaunch reaches the hosts. Start dlaunch once per job, not as several
+tasks of srun. Only with --same-line, start dlaunch on every node.
 
   salloc -N 2 --ntasks-per-node=4 dlaunch python3 train.py
   dlaunch --ignore-resource-manager -n 2 ./a.out
@@ -132,9 +134,9 @@ the hosts. Start dlaunch once, not as several tasks of srun; --same-line is the 
      .title = "One command on every node, without ssh",
      .text = R"page(
 With --same-line, start the same command on every node, for example in an Indexed Job of Kubernetes or on AWS Batch.
-Node 0 runs the job. The other nodes connect to node 0 and run its ranks, print nothing, and exit with the job's exit
-code. All nodes need the same key: --key-file, or the variable DLAUNCH_KEY. In known environments dlaunch finds the
-number of each node itself.
+Node 0 starts the job and prints the output. The other nodes connect to node 0, run ranks of the job, and exit with
+the job's exit code. All nodes need the same key: --key-file, or the variable DLAUNCH_KEY. In Kubernetes, AWS Batch
+and Slurm, variables give the number of each node; elsewhere, set --node-rank.
 
   openssl rand -hex 32 >job.key; chmod 600 job.key
   dlaunch --same-line --rendezvous node1:29400 --nodes 2 --node-rank 0 --key-file job.key hostname
@@ -143,10 +145,10 @@ number of each node itself.
     {.names = "devices gpus gpu npu ascend",
      .title = "GPUs and NPUs",
      .text = R"page(
-dlaunch finds the NVIDIA, AMD and Ascend devices of this machine. Without -n, it starts one rank per device, and each
-rank gets its device's number in DEVICE_ID. More ranks than devices require --oversubscribe. Ranks see all devices
-unless --visible limits them. Host files list the devices of other hosts with devices=. --rank-table starts the job of
-an Ascend rank table.
+dlaunch finds the NVIDIA, AMD and Ascend devices of this machine. Without -n, dlaunch starts one rank per device. The
+variable DEVICE_ID of a rank contains the number of its device. More ranks than devices require --oversubscribe. Ranks
+see all devices unless --visible limits them. Host files list the devices of other hosts with devices=. --rank-table
+starts the job that an Ascend rank table describes.
 
   dlaunch --devices 4-7 --visible rank python3 train.py
   dlaunch -n 8 --fake-devices 8 --dry-run python3 train.py
@@ -155,24 +157,24 @@ an Ascend rank table.
     {.names = "environment variables env frameworks",
      .title = "Environment variables of the ranks",
      .text = R"page(
-Ranks inherit the environment of dlaunch; on other hosts, without HOME, SHELL and other variables of this machine.
-Every rank gets RANK_ID, RANK_SIZE, DEVICE_ID, and DLAUNCH_JOB_ID, DLAUNCH_RANK, DLAUNCH_SIZE, DLAUNCH_LOCAL_RANK,
-DLAUNCH_LOCAL_SIZE, DLAUNCH_NODE_RANK, DLAUNCH_NUM_NODES, DLAUNCH_HOST and DLAUNCH_DEVICE. --env-for adds the
-variables that a framework reads, for example RANK, WORLD_SIZE and MASTER_ADDR for PyTorch. -x sets one variable and
-overrides all other sources. --show-env prints the environment of one rank.
+Ranks inherit the environment of dlaunch. Ranks on other hosts do not inherit HOME, SHELL and other variables whose
+values are valid only on this machine. Every rank gets RANK_ID, RANK_SIZE, DEVICE_ID, and DLAUNCH_JOB_ID,
+DLAUNCH_RANK, DLAUNCH_SIZE, DLAUNCH_LOCAL_RANK, DLAUNCH_LOCAL_SIZE, DLAUNCH_NODE_RANK, DLAUNCH_NUM_NODES, DLAUNCH_HOST
+and DLAUNCH_DEVICE. --env-for adds the variables that a framework reads, for example RANK, WORLD_SIZE and MASTER_ADDR
+for PyTorch. -x sets one variable and overrides all other sources. --show-env prints the environment of one rank.
 
   dlaunch -n 4 --env-for torch python3 train.py
   dlaunch -n 4 -x OMP_NUM_THREADS=2 -x 'NCCL_*' ./a.out
   dlaunch -n 4 --env-for torch --show-env 3 python3 train.py
 )page",
-     .options = "x env-file no-env env-for visible show-env save-env"},
+     .options = "x env-file no-env env-all env-for visible show-env save-env"},
     {.names = "mpi",
      .title = "MPI programs",
      .text = R"page(
 Programs linked with Open MPI or a library of the MPICH family start as one MPI world, on one or several hosts,
-without any option. Scripts, Python programs and debuggers that start an MPI program work too. Several programs
-separated by : are one world. With --mpi none every rank is its own world. To run an mpirun command line unchanged,
-use --as mpirun.
+without any option. Scripts, Python programs and debuggers may start the MPI program. Several programs separated by :
+form one world. With --mpi none, every rank is its own world. To run an mpirun command line unchanged, use --as
+mpirun.
 
   dlaunch -n 4 ./a.out
   dlaunch -n 16 --hostfile hosts python3 script.py
@@ -195,9 +197,9 @@ dlaunch's stdin; --stdin selects another rank.
     {.names = "binding cores bind cpus placement",
      .title = "Place ranks on hosts and bind them to cores",
      .text = R"page(
-Ranks fill the slots of one host after the other; --map-by selects another order. By default dlaunch binds no rank.
---bind-to core binds each rank to one core, --cores-per-rank to several. --report-bindings prints the CPUs of each
-running rank.
+Ranks fill the slots of one host after the other; --map-by selects another order. By default, dlaunch does not bind
+ranks to cores. --bind-to core binds each rank to one core; --cores-per-rank binds each rank to several cores.
+--report-bindings prints the CPUs of each running rank.
 
   dlaunch -n 4 --bind-to core --report-bindings ./a.out
   dlaunch -n 4 --cores-per-rank 8 ./a.out
@@ -208,9 +210,9 @@ running rank.
      .title = "Failed ranks, time limits and signals",
      .text = R"page(
 The first rank that fails ends the job: dlaunch sends SIGTERM to all other ranks, waits for --grace, and sends
-SIGKILL. The summary names the first failed rank, and the exit code is that rank's. With --on-failure continue the
-other ranks run to their end. Ctrl-C ends the job; a second Ctrl-C kills all ranks. No process of the job remains on
-any host, also if dlaunch is killed.
+SIGKILL. The summary names the first failed rank. The exit code is the code of this rank. With --on-failure continue
+the other ranks run to their end. Ctrl-C ends the job; a second Ctrl-C kills all ranks. No process of the job remains
+on any host, even if dlaunch is killed.
 
   dlaunch -n 4 --timeout 3600 --grace 30 python3 train.py
 )page",
@@ -219,9 +221,9 @@ any host, also if dlaunch is killed.
      .title = "Restart after a failure",
      .text = R"page(
 With --restarts N a failure ends all ranks, and then all ranks start again, up to N times. Each start is a round;
-DLAUNCH_ROUND has its number. Programs should load their last checkpoint at the start. The first restart is immediate;
-after several short rounds dlaunch waits 1 to 60 s. --spares reserves hosts that replace lost hosts. Ranks read no
-stdin with --restarts.
+DLAUNCH_ROUND contains the number of the round. Programs should load their last checkpoint at the start. The first
+restart is immediate. If later rounds end within 60 s, dlaunch waits 1 to 60 s before the next restart. --spares
+reserves hosts that replace lost hosts. With --restarts, ranks cannot read dlaunch's stdin.
 
   dlaunch --hostfile hosts -n 16 --restarts 3 --spares 1 python3 train.py
 )page",
@@ -229,9 +231,9 @@ stdin with --restarts.
     {.names = "hangs hang progress stuck",
      .title = "Detect hangs",
      .text = R"page(
-If no rank writes or makes progress for --hang-after, dlaunch prints what every rank does: stacks, state and CPU use.
-The job continues unless --on-hang selects another action. With --progress dlaunch reads a step number from the output
-of the ranks, and reports ranks that lag. dlaunch stacks JOB prints the stacks of a running job at any time.
+If no rank writes output or makes progress for --hang-after, dlaunch prints the stacks, state and CPU use of all
+ranks. The job continues unless --on-hang selects another action. With --progress dlaunch reads a step number from the
+output of the ranks, and reports ranks that lag. dlaunch stacks JOB prints the stacks of a running job at any time.
 
   dlaunch -n 8 --hang-after 5m --on-hang end python3 train.py
   dlaunch -n 8 --progress 'step (\d+)' python3 train.py
@@ -241,8 +243,8 @@ of the ranks, and reports ranks that lag. dlaunch stacks JOB prints the stacks o
      .title = "Save state before the hosts are taken back",
      .text = R"page(
 A batch system or Kubernetes can take the hosts of a job back. With --checkpoint-signal dlaunch then sends a signal to
-the ranks and waits for --preempt-grace, so that the ranks can save their state. If all ranks exit with 0, the exit
-code is 75: queue the job again. Only ranks with a handler for the signal receive the signal.
+the ranks and waits for --preempt-grace, so that the ranks can save their state. Only ranks with a handler for the
+signal receive the signal. If all ranks exit with 0, the exit code is 75, and you should queue the job again.
 
   dlaunch -n 8 --checkpoint-signal USR1 --preempt-grace 60 python3 train.py
 )page",
@@ -250,9 +252,9 @@ code is 75: queue the job again. Only ranks with a handler for the signal receiv
     {.names = "plan inspect dry-run report",
      .title = "Print the plan, the environment and the record of a job",
      .text = R"page(
---dry-run prints which rank runs where and starts nothing. --show-env and --show-config print the variables and the
-options. --report writes the record of the job as JSON: hosts, process ids, exit codes and times of all ranks. dlaunch
-hosts and dlaunch check inspect the hosts.
+--dry-run prints the host and device of each rank, and starts nothing. --show-env and --show-config print the
+variables and the options. --report writes the record of the job as JSON: hosts, process ids, exit codes and times of
+all ranks. dlaunch hosts and dlaunch check inspect the hosts.
 
   dlaunch -n 8 --hostfile hosts --dry-run python3 train.py
   dlaunch -n 8 --report job.json python3 train.py
@@ -263,11 +265,11 @@ hosts and dlaunch check inspect the hosts.
     {.names = "configuration config defaults",
      .title = "Configuration file and DLAUNCH_* variables",
      .text = R"page(
-The value of an option comes from the first of: the command line, the variable DLAUNCH_NAME, the configuration file,
-the default. The file is ~/.config/dlaunch/config.toml, or $XDG_CONFIG_HOME/dlaunch/config.toml, or the file of
---config or DLAUNCH_CONFIG. Keys are the names of options; docs/options.md lists them. Use _ for - in variables.
---pty=false on the command line turns a flag off. dlaunch prints a note about an unknown variable and ignores the
-variable. --show-config prints the source of each value.
+The value of an option comes from the first of these sources: the command line, the variable DLAUNCH_NAME, the
+configuration file, the default. The file is ~/.config/dlaunch/config.toml, or $XDG_CONFIG_HOME/dlaunch/config.toml,
+or the file of --config or DLAUNCH_CONFIG. Keys are the names of options; docs/options.md lists them. In the name of a
+variable, write _ for -. --pty=false on the command line turns a flag off. dlaunch prints a note about an unknown
+variable and ignores the variable. --show-config prints the source of each value.
 
   grace = 10
   label = "[{rank}] "
@@ -278,8 +280,8 @@ variable. --show-config prints the source of each value.
      .title = "Durations and lists",
      .text = R"page(
 TIME is a number of seconds or a duration: 90, 90s, 5m, 1h30m and 00:05:00 are valid. A list of ranks or devices has
-commas and ranges: 0,3-5. A list of hosts has commas, ranges and slots: node[1-4]:8,gpu1. Long options take one dash
-or two, and the value after a space or an equals sign: --grace 10, -grace=10.
+commas and ranges: 0,3-5. A list of hosts has commas, ranges and slots: node[1-4]:8,gpu1. Long options have one dash
+or two. The value follows a space or an equals sign: --grace 10, -grace=10.
 
   dlaunch -n 4 --timeout 1h30m --ranks 0,3 ./a.out
 )page",
@@ -295,15 +297,15 @@ The exit code is 0 only if every rank exited with 0. Otherwise the first cause d
   1         the output of the ranks or the record of --report could not be written
   2         the command line, a file or the plan is not valid; nothing was started
   75        preempted, and all ranks saved their state (--preempted-code)
-  93        with --checkpoint-signal: the restarts ended after 3 equal failures
+  93        with --checkpoint-signal: no restart, because the job failed in the same way 3 times
   124       --timeout was reached, or --on-hang end stopped a hang
   125       a host could not be reached or was lost
   126, 127  the program cannot be executed, or was not found
   128+S     signal S to dlaunch ended the job: 130 Ctrl-C, 143 SIGTERM
   141       the reader of dlaunch's stdout closed the pipe
 
-A rank may exit with 2 or 124 itself. The summary on stderr and "cause" in the record of --report distinguish the
-cases. Subcommands list their own codes in their help.
+The code of a failed rank may also be 2 or 124. The summary on stderr and "cause" in the record of --report
+distinguish the cases. Subcommands list their own codes in their help.
 )page",
      .options = ""},
 };

@@ -128,7 +128,7 @@ std::vector<const LauncherOption*> beginning_with(const LauncherSpec& launcher, 
 
 string_view support_text(Support support) {
   if (support == Support::ignored) return "changes nothing: ";
-  if (support == Support::allocation) return "in a job changes nothing, elsewhere refused: ";
+  if (support == Support::allocation) return "changes nothing inside a job, refused outside: ";
   return support == Support::refused ? "refused: " : "";
 }
 
@@ -196,6 +196,7 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
     line.options.push_back(std::move(given));
   }
   line.program = std::move(group.program);
+  if (launcher.replace) TRY(launcher.replace(line));
   TRY(check_support(launcher, line));
   return line;
 }
@@ -225,7 +226,7 @@ std::string launcher_help(const LauncherSpec& launcher) {
   const std::string name(launcher.name);
   const std::string word = launcher.subcommand.empty() ? "" : " " + std::string(launcher.subcommand);
   std::string text = "usage: dlaunch --as " + name + " [dlaunch's own long options]" + word + " [" + name +
-                     "'s options] program args\n       or by a link of this name.\n\n";
+                     "'s options] program args\n       or through a link to dlaunch with the name of the launcher.\n\n";
   for (const LauncherOption& option : launcher.options) {
     text.append("  ").append(spelled_names(launcher, option.row)).append("\n        ");
     text.append(support_text(option.support)).append(option.row.help).append("\n");

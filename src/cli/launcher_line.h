@@ -31,6 +31,7 @@ struct LauncherOption {
 };
 
 class LauncherJob;  // cli/launcher_job.h
+struct LauncherLine;
 
 /// An option of dlaunch and its value.
 struct OwnDefault {
@@ -53,6 +54,7 @@ struct LauncherSpec {
   bool dense_table = false;                   ///< options with the same help share a row of launcher_table()
   std::span<const OwnDefault> defaults = {};  ///< dlaunch options in effect if no option overrides them
   NodeOptions nodes = {};                     ///< for errors of a job with several nodes
+  Result<void> (*replace)(LauncherLine& line) = nullptr;  ///< replaces options by others with the same meaning
   Result<void> (*make)(LauncherJob& job) = nullptr;
 };
 

@@ -79,7 +79,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "stage", .takes = Arity::value, .value_name = "FILE[,FILE...]", .section = Section::start, .joins = true,
      .help = "copy local files or directories into the directory of each rank",
      .set_job = set_stage,
-     .more = "The hosts do not need the files. A quoted pattern such as '../*.py' selects several files."},
+     .more = "dlaunch sends the files to the hosts. A quoted pattern such as '../*.py' selects several files."},
     {.names = "save-env", .section = Section::start,
      .help = "write each rank's environment to env.log in the rank's directory",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.save_env, v); }},
@@ -87,12 +87,12 @@ constexpr OptionSpec kOptions[] = {
      .common = true, .shown = "as", .standard = "from the name of the command",
      .help = "read the options of another launcher: torchrun, mpirun, srun, ...",
      .set_job = set_personality,
-     .more = "Use --as as the first option. Launchers: torchrun, torch.distributed.launch, mpirun (ompi), hydra, "
-             "msrun, deepspeed, horovodrun, srun, accelerate, dlaunch. A link to dlaunch with the launcher's name "
-             "has the same effect. dlaunch's long options may come between --as LAUNCHER and the launcher's own "
-             "options. docs/migrate/ has a page for each launcher."},
+     .more = "Put --as before all other options. Launchers: torchrun, torch.distributed.launch, mpirun (ompi), hydra, "
+             "msrun, deepspeed, horovodrun, srun, accelerate, dlaunch. A link to dlaunch with the launcher's name has "
+             "the same effect. dlaunch's long options may come between --as LAUNCHER and the launcher's own options. "
+             "docs/migrate/ has a page for each launcher."},
     {.names = "allow-run-as-root", .section = Section::hidden, .preference = true,
-     .help = "accepted because mpirun has it: dlaunch always runs as root",
+     .help = "no effect: unlike mpirun, dlaunch always allows the user root",
      .set_job = no_effect},
 
     {.names = "host H hosts", .takes = Arity::value, .value_name = "LIST", .section = Section::hosts,
@@ -100,8 +100,8 @@ constexpr OptionSpec kOptions[] = {
      .common = true, .standard = "this machine",
      .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
      .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.list, allocate::parse_host_list(v)); },
-     .more = "a:8 gives host a 8 slots. A host without a number has 1 slot, and one more for each repetition. a:* has"
-             " one slot per CPU. Programs separated by : may each have a list."},
+     .more = "node1:8 gives the host node1 8 slots. A host without a number has 1 slot; each repetition of the host adds one slot. "
+             "node1:* gives the host one slot per CPU. Each of several programs (a : b) may have its own list."},
     {.names = "fake-hosts", .takes = Arity::value, .value_name = "NxM", .section = Section::hosts,
      .common = true,
      .help = "simulate N hosts with M slots each on this machine",
@@ -134,13 +134,13 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.request.ranks_per_host, whole_number(v, 1, kMaxRanks)); }},
     {.names = "rankfile rf", .takes = Arity::value, .value_name = "FILE", .section = Section::hosts,
-     .help = "place each rank as FILE lists: rank 0=node1 slot=0-3",
+     .help = "place the ranks by the lines of FILE: rank 0=node1 slot=0-3",
      .set_job = set_rankfile},
     {.names = "rank-table", .takes = Arity::value, .value_name = "FILE", .section = Section::devices,
-     .help = "start the job that Ascend's rank table FILE describes; auto: make a table",
+     .help = "start the job that the Ascend rank table FILE describes; auto: generate a table",
      .set_job = set_rank_table,
-     .more = "RANK_TABLE_FILE gives the ranks the path of the table on every host. -H or a host file may list how to "
-             "reach the hosts of the table. docs/rank-tables.md has the details."},
+     .more = "The variable RANK_TABLE_FILE of each rank contains the path of the table on the rank's host. -H or a "
+             "host file may set how dlaunch reaches the hosts of the table. docs/rank-tables.md has the details."},
     {.names = "product", .takes = Arity::value, .value_name = "NAME", .section = Section::devices, .preference = true,
      .standard = "910",
      .help = "check Ascend devices by the rules of this product: 910, a2, a3, 950",
@@ -165,14 +165,15 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .standard = "strict",
      .help = "check ssh host keys: strict (must be known), accept-new, off",
      .set_job = set_host_key,
-     .more = "Without this option, StrictHostKeyChecking of the ssh configuration applies. dlaunch never prompts."},
+     .more = "Without this option, StrictHostKeyChecking of the ssh configuration applies, if set. dlaunch never "
+             "prompts."},
     {.names = "transport", .takes = Arity::value, .value_name = "NAME", .section = Section::connections,
      .preference = true, .standard = "auto",
      .help = "how to start agents on the hosts: auto, ssh, exec, slurm, sge, lsf, pbs, pals, flux",
      .set_job = [](Options& o, string_view v, Context) { return put(o.transport, one_of(v, kTransport)); },
-     .more = "auto uses the command of --exec if set. Otherwise the batch system decides: srun (Slurm), qrsh (Grid "
-             "Engine), blaunch (LSF), aprun, pbs_tmrsh or pbsdsh (PBS), flux exec (Flux). In all other cases auto "
-             "uses ssh."},
+     .more = "auto uses the command of --exec, if --exec is set. Otherwise the batch system decides: srun (Slurm), "
+             "qrsh (Grid Engine), blaunch (LSF), aprun, pbs_tmrsh or pbsdsh (PBS), flux exec (Flux). In all other "
+             "cases auto uses ssh."},
     {.names = "exec", .takes = Arity::value, .value_name = "COMMAND", .section = Section::connections,
      .preference = true,
      .help = "reach each host with COMMAND: 'kubectl exec -i {host} --'",
@@ -192,7 +193,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.hosts_at_once, whole_number(v, 1, 1024)); }},
     {.names = "agent-path", .takes = Arity::value, .value_name = "FILE", .section = Section::connections,
      .preference = true,
-     .help = "run the agent that is installed as FILE on the hosts; copy no agent",
+     .help = "run the agent installed as FILE on each host; do not copy an agent to the hosts",
      .set_job = set_agent_path,
      .more = "agent= in a host file sets the path for one host."},
     {.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .section = Section::connections,
@@ -213,23 +214,25 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.same_line.asked, v); },
-     .more = "All nodes connect to node 0, in any order, within --wait-hosts or 10 minutes. All nodes exit with "
-             "the job's exit code. The number of each node comes from torchrun's PET_*, AWS_BATCH_*, "
-             "JOB_COMPLETION_INDEX or Slurm's variables, or from --node-rank. docs/without-ssh.md has examples."},
+     .more = "The other nodes connect to node 0, in any order. A node waits for --wait-hosts, or for 10 minutes if "
+             "--wait-hosts is not set. All nodes exit with the job's exit code. docs/without-ssh.md has examples."},
     {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::nodes,
      .help = "with --same-line: address of node 0, as the other nodes reach it",
      .set_job = [](Options& o, string_view v, Context) -> Result<void> { o.same_line.rendezvous = v; return {}; },
-     .more = "The default port is 29400. The port is open on this address only, until the last node has connected."},
+     .more = "The default port is 29400. Node 0 opens the port on this address only, until the last node has "
+             "connected."},
     {.names = "node-rank", .takes = Arity::value, .value_name = "I", .section = Section::nodes,
      .help = "with --same-line: number of this node, from 0",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.same_line.node, whole_number(v, 0, kMostNodes - 1)); },
-     .more = "Without this option, node 0 is the node with the address of --rendezvous."},
+     .more = "Without this option, the number comes from torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or "
+             "Slurm's variables. Without these variables, node 0 is the node with the address of --rendezvous."},
     {.names = "nodes", .takes = Arity::value, .value_name = "N|MIN:MAX", .section = Section::nodes,
      .help = "with --same-line: number of nodes",
      .set_job = [](Options& o, string_view v, Context) { return set_nodes(o.same_line, v); },
-     .more = "With MIN:MAX the job starts with MAX nodes, or with at least MIN nodes after --last-call without "
-             "another node. The number of nodes does not change later."},
+     .more = "With MIN:MAX, the job starts when MAX nodes have connected. The job also starts when at least MIN nodes "
+             "have connected and no other node connects within --last-call. The number of nodes does not change "
+             "later."},
     {.names = "last-call", .takes = Arity::value, .value_name = "TIME", .section = Section::nodes,
      .standard = "30",
      .help = "with --nodes MIN:MAX: wait TIME for one more node",
@@ -243,8 +246,8 @@ constexpr OptionSpec kOptions[] = {
      .standard = "DLAUNCH_KEY",
      .help = "with --same-line: file with the job's key, the same on all nodes",
      .set_job = [](Options& o, string_view v, Context h) { return put(o.same_line.key_file, absolute_path(v, h.cwd)); },
-     .more = "The mode of the file must be 0600 or 0400. To make a key, run openssl rand -hex 32. Without this "
-             "option, the variable DLAUNCH_KEY contains the key."},
+     .more = "The mode of the file must be 0600 or 0400. To make a key, run openssl rand -hex 32. Without this option, "
+             "dlaunch reads the key from the variable DLAUNCH_KEY."},
     {.names = "oversubscribe !nooversubscribe", .section = Section::hosts, .preference = true,
      .common = true,
      .help = "allow more ranks than devices or slots",
@@ -255,23 +258,30 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "x", .takes = Arity::value, .value_name = "VAR[=VALUE]", .section = Section::environment,
      .common = true,
-     .help = "set VAR for the ranks, or pass it on; 'PREFIX_*' passes several",
+     .help = "set VAR, or pass on its current value; 'PREFIX_*' passes on several",
      .set_program = add_variable},
     {.names = "env-file", .takes = Arity::value, .value_name = "FILE", .section = Section::environment,
      .help = "set the variables in FILE: NAME=VALUE lines",
      .set_program = add_env_file,
      .more = "A line that begins with # is a comment. The value is all text after the first =."},
     {.names = "no-env", .section = Section::environment,
-     .help = "start ranks with an empty environment plus the variables that -x names",
-     .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); }},
+     .help = "do not pass dlaunch's environment to the ranks, except the variables that -x names",
+     .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); },
+     .more = "With --env-for slurm, ranks keep SLURM_* and SPANK_*, as with srun."},
+    {.names = "env-all", .section = Section::environment,
+     .help = "pass on all variables, as srun does: RANK, MASTER_ADDR, HOME, DISPLAY, ...",
+     .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
+     .more = "Each variable of dlaunch is passed on as by -x: --env-for does not remove or replace it. dlaunch still "
+             "sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and similar "
+             "variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
      .help = "set the variables of a framework: torch, jax, mindspore, ..., auto",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
-     .more = "Separate several with commas. Frameworks: torch, torchrun, deepspeed, jax, tensorflow, mindspore, "
-             "mindspore-dynamic, horovod, openmpi, mpich, slurm. The value auto selects torch, deepspeed, jax and "
-             "mindspore. The value torchrun selects torch and all other variables of torchrun. Variables of an "
-             "outer launcher are removed. -x overrides all. docs/environment.md lists the variables."},
+     .more = "Separate several frameworks with commas. Frameworks: torch, torchrun, deepspeed, jax, tensorflow, "
+             "mindspore, mindspore-dynamic, horovod, openmpi, mpich, slurm. The value auto selects torch, deepspeed, "
+             "jax and mindspore. The value torchrun selects torch and all other variables of torchrun. dlaunch removes "
+             "the variables of an outer launcher. -x overrides --env-for. docs/environment.md lists the variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "SCOPE", .section = Section::devices, .preference = true,
      .common = true, .standard = "none",
      .help = "devices that a rank sees: its own (rank), all (host), no change (none)",
@@ -289,8 +299,8 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .common = true,
      .help = "begin each line with TEMPLATE, by default with '[{rank}] '",
      .set_job = set_label,
-     .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. With a space, "
-             "TEMPLATE must contain a '{', otherwise the word is the program."},
+     .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
+             "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line as Open MPI does: [1,0]<stdout>:",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},
@@ -315,42 +325,43 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "write each rank's stdout to a file instead of the console: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
-     .more = "Append in this order: :local=LIST (only for ranks with these local numbers), :append (keep the old "
-             "content of the file), :copy (print stdout on the console too). The fields are those of "
-             "--output-filename. Ranks with the same file name share the file line by line. stderr does not change."},
+     .more = "Append suffixes in this order: :local=LIST (only for ranks with these local numbers), :append (keep the "
+             "old content of the file), :copy (print stdout on the console too). The fields are those of "
+             "--output-filename. If several ranks have the same file name, they write whole lines to the file. The "
+             "option does not change stderr."},
     {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .help = "write each rank's stderr to a file instead of the console: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .help = "set the error file of PyTorch's ranks: DIR/{rank}.json",
      .set_job = set_error_file,
-     .more = "Sets TORCHELASTIC_ERROR_FILE, which @record of torch.distributed.elastic reads, for ranks on this "
-             "machine. At least one rank must be on this machine. After a failure, dlaunch prints the traceback from "
-             "the file of the first failed rank. The fields are those of --output-filename."},
+     .more = "Sets TORCHELASTIC_ERROR_FILE for the ranks on this machine. PyTorch's @record writes the error of a rank "
+             "to this file. At least one rank must be on this machine. After a failure, dlaunch prints the traceback "
+             "from the file of the first failed rank. The fields are those of --output-filename."},
     {.names = "merge-stderr-to-stdout", .section = Section::output, .preference = true,
      .help = "merge each rank's stderr into its stdout",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.merge_stderr, v); }},
     {.names = "ranks", .takes = Arity::value, .value_name = "LIST", .section = Section::output,
      .standard = "all",
-     .help = "print only the output of these ranks, as 0,3-5; files stay complete",
+     .help = "print only the output of these ranks: 0,3-5; files contain the output of all ranks",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_ranks, rank_list(v)); }},
     {.names = "local-ranks", .takes = Arity::value, .value_name = "LIST", .section = Section::output,
      .standard = "all",
-     .help = "print only the output of ranks with these numbers on their host; files stay complete",
+     .help = "print only the output of ranks with these numbers on their host; files contain the output of all ranks",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_local_ranks, rank_list(v)); }},
     {.names = "raw", .section = Section::output, .preference = true,
-     .help = "pass bytes on as they arrive, not line by line",
+     .help = "print bytes as they arrive, not line by line",
      .set_job = set_raw},
     {.names = "color", .takes = Arity::value, .value_name = "WHEN", .section = Section::output, .preference = true,
      .standard = "auto",
      .help = "colour labels by rank: auto, always, never",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.color, one_of(v, kColor)); },
-     .more = "auto: on a terminal, unless NO_COLOR is set."},
+     .more = "With auto, dlaunch colours labels on a terminal unless NO_COLOR is set."},
     {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output, .by_variable = true,
      .standard = "text",
-     .help = "jsonl: print output as JSON lines; json: for --dry-run, --show-env, --show-config",
+     .help = "jsonl: print the ranks' output as JSON lines; json: print --dry-run, --show-env or --show-config as JSON",
      .set_job = set_format,
-     .more = "json also applies to the subcommands hosts and check."},
+     .more = "json is also a format of the subcommands hosts and check."},
     {.names = "pty", .section = Section::output, .preference = true,
      .help = "give each rank a terminal",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.pty, v); }},
@@ -370,39 +381,40 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) -> Result<void> {
        const auto unit = TRY(bind_unit(o, v));
        return unit.empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(unit, kBindTo)); },
-     .more = "Append :overload-allowed to let ranks share cores. Append :if-supported to bind no rank if a host "
-             "has too few cores. With device, a rank gets all cores of the NUMA node next to its device on the PCI"
-             " bus. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
+     .more = "Append :overload-allowed to let ranks share cores. Append :if-supported to leave the ranks of a host "
+             "unbound if the host has too few cores. With device, a rank gets all cores of the NUMA node next to its "
+             "device on the PCI bus. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
     {.names = "use-hwthread-cpus", .section = Section::binding,
      .help = "with --cores-per-rank: bind to hardware threads instead of cores",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.threads_are_cpus, v); },
-     .more = "With --as mpirun, this option also binds ranks to hardware threads by default, and a host has one slot per "
-             "hardware thread instead of one per core. Without --as mpirun, a host always has one slot per hardware "
-             "thread."},
+     .more = "With --as mpirun, this option has two more effects. Ranks are bound to hardware threads by default. A "
+             "host has one slot per hardware thread instead of one per core. Without --as mpirun, a host always has "
+             "one slot per hardware thread."},
     {.names = "cores-per-rank", .takes = Arity::value, .value_name = "N|share", .section = Section::binding,
      .preference = true, .standard = "1",
      .help = "bind each rank to N cores, as --map-by slot:PE=N",
      .set_job = [](Options& o, string_view v, Context) { return set_cores_per_rank(o, v); },
-     .more = "share: an equal part of the cores of the host."},
+     .more = "share gives each rank an equal part of the host's cores."},
     {.names = "cpu-list", .takes = Arity::value, .value_name = "LIST", .section = Section::binding,
      .help = "run ranks only on these cores of each host: 0-3,7",
      .set_job = set_cpu_list,
-     .more = "The value has the form of slot= in a rank file. 0-3/4-7 gives the parts to the ranks of a host in turn."},
+     .more = "The syntax of LIST is that of slot= in a rank file. A / separates the lists of the ranks of a host: with "
+             "0-3/4-7, the first rank gets 0-3, the second 4-7, the third 0-3."},
     {.names = "map-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
      .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa",
      .set_job = set_map_by,
-     .more = "With slot, ranks fill one host after the other. With node, each host gets one rank in turn. With "
-             "block, hosts get as many ranks as with node, and the numbers follow host by host. The value "
-             "ppr:N:node equals -N N. With seq, each entry of the host list gets one rank, in order. For "
-             "--bind-to, use a unit within a host: core, hwthread, socket or numa. Append :PE=N for N cores per "
-             "rank, and :OVERSUBSCRIBE."},
+     .more = "With slot, ranks fill one host after the other. With node, each host gets one rank in turn. With block, "
+             "each host gets as many ranks as with node, but with consecutive numbers. The value ppr:N:node equals -N "
+             "N. With seq, each entry of the host list gets one rank, in order. With core, hwthread, socket or numa, "
+             "ranks fill one host after the other, and --bind-to assigns the cores of a host in the order of this "
+             "unit. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE to allow more ranks than slots."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
      .help = "number ranks by: slot (or fill), node, core, socket",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true,
-     .help = "print the CPUs of each rank, as the running rank reports them",
+     .help = "print the CPUs that each running rank may use",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.binding.report, v); }},
 
     {.names = "on-failure", .takes = Arity::value, .value_name = "ACTION", .section = Section::failures,
@@ -422,25 +434,24 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .standard = "none",
      .help = "stop the other ranks TIME after the first rank ended; 0: never",
      .set_job = set_wait_after_first,
-     .more = "If a rank failed before, its failure decides the exit code. Otherwise the job ends as timed out, with "
-             "exit code 124."},
+     .more = "If a rank has failed, the exit code is that of the first failed rank. Otherwise the exit code is 124."},
 
     {.names = "hang-after", .takes = Arity::value, .value_name = "TIME", .section = Section::failures,
      .preference = true, .common = true, .standard = "1800",
      .help = "report a hang if no rank writes or progresses for TIME; 0: never",
      .set_job = [](Options& o, string_view v, Context) { return put(o.policy.hang_after, seconds(v)); },
-     .more = "The report shows stacks, state and CPU use of all ranks; equal ranks share an entry."},
+     .more = "The report shows the stacks, state and CPU use of all ranks. Ranks with equal stacks share an entry."},
     {.names = "on-hang", .takes = Arity::value, .value_name = "ACTION", .section = Section::failures,
      .preference = true, .standard = "report",
      .help = "after a hang: report (and continue), end (exit code 124), restart (see --restarts)",
      .set_job = [](Options& o, string_view v, Context) { return put(o.policy.on_hang, one_of(v, kOnHang)); }},
     {.names = "progress", .takes = Arity::value, .value_name = "PATTERN", .section = Section::failures,
      .preference = true, .common = true, .standard = "none",
-     .help = "find the step number of a rank in its output: 'step (\\d+)'",
+     .help = "read each rank's step number from its output: 'step (\\d+)'",
      .set_job = [](Options& o, string_view v, Context) { return put(o.progress, progress_pattern(v)); },
-     .more = "PATTERN is a regular expression (RE2). Its group is the number; the last match of a rank counts. The "
-             "status line, the record of --report and the stack reports show the number. From the first number on, "
-             "only a changed number resets the timer of --hang-after."},
+     .more = "PATTERN is a regular expression (RE2) with one group for the number. The last match in a rank's output "
+             "counts. The status line, the record of --report and the stack reports show the number. After the first "
+             "number, only a changed number resets the timer of --hang-after."},
     {.names = "progress-lag", .takes = Arity::value, .value_name = "K", .section = Section::failures,
      .preference = true, .standard = "10 times a rank's usual step",
      .help = "with --progress: report a rank K steps behind the median of all ranks; 0: never",
@@ -456,10 +467,10 @@ constexpr OptionSpec kOptions[] = {
      .help = "restart all ranks after a failure, at most N times",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
-     .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on "
-             "the same hosts. dlaunch does not restart after your signal, after --timeout or after an exit code "
-             "in --no-restart-codes. A first start with exit code 2, 126 or 127 is final too. dlaunch also stops "
-             "after three failures of the same kind in a row, each within a minute."},
+     .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
+             "same hosts. These ends are final: a signal from you, --timeout, and an exit code in --no-restart-codes. "
+             "Exit codes 2, 126 and 127 of the first start are final too. Three failures of the same rank in the same "
+             "way, each within a minute, are also final."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",
@@ -477,12 +488,12 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "checkpoint-signal", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::restarts,
      .preference = true, .standard = "none",
-     .help = "send ranks this signal to save their state on preemption: USR1",
+     .help = "on preemption, send SIGNAL to the ranks, which then save their state: USR1",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.policy.checkpoint.signal, checkpoint_signal(v)); },
-     .more = "Preemption: the batch system takes the hosts back, and sends USR1, USR2 or TERM to dlaunch or TERM to "
-             "an agent. Ranks with a handler for the signal receive the signal. dlaunch stops no rank during "
-             "--preempt-grace."},
+     .more = "Preemption means that the batch system takes the hosts back. The batch system first sends USR1, USR2 or "
+             "TERM to dlaunch, or TERM to an agent. Only ranks with a handler for SIGNAL receive SIGNAL. dlaunch does "
+             "not stop ranks before the end of --preempt-grace."},
     {.names = "preempt-grace", .takes = Arity::value, .value_name = "TIME", .section = Section::restarts,
      .preference = true, .standard = "25 s; under Slurm the time left, or 60 s",
      .help = "with --checkpoint-signal: give ranks TIME to save their state",

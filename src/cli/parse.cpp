@@ -249,7 +249,7 @@ void note_launcher(const std::vector<AppRequest>& apps, std::vector<std::string>
   const std::string name(program.substr(program.rfind('/') + 1));
   if (name == "accelerate" ? next != "launch" : std::ranges::find(kNames, name) == std::end(kNames)) return;
   if (next == "--help" || next == "-h" || next == "--version") return;
-  notes.push_back(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …");
+  notes.push_back("each rank would run " + name + ", which starts more ranks: use dlaunch --as " + name + " …");
 }
 
 std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb verb) {
@@ -281,7 +281,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   if (own && std::ranges::none_of(arguments.groups, &Group::after_dashes)) options.subcommands = subcommand_names();
   if (line.grammar != Grammar::dlaunch) {
     const std::string_view as = foreign ? "" : line.grammar == Grammar::hydra ? "hydra" : "ompi";
-    options.remarks = {"is the same as: " + equivalent_line(resolved.options, arguments, as)};
+    options.remarks = {"this command line is the same as: " + equivalent_line(resolved.options, arguments, as)};
   }
   Programs programs(line, context, resolved.options.find("app"));
   options.request.apps = TRY(programs.read(std::move(arguments.groups)));

@@ -13,16 +13,16 @@ using ranktable::Version;
 using Take = std::function<Result<void>(const ParsedOption&)>;
 
 constexpr std::string_view kNotes =
-    "Option names may have one dash or two, and - instead of _.\n"
+    "Option names may start with one dash or two; - may replace _ in them.\n"
     "Exit codes: 0 success; 1 check found a broken rule, or a file cannot be written; 2 wrong usage, or a file cannot "
     "be "
     "read; 125 a host cannot be reached.\n"
     "dlaunch ranktable COMMAND --help prints the output and an example of each command. docs/rank-tables.md lists the "
-    "rules.\nA program named ranktable runs with: dlaunch -- ranktable.";
+    "rules.\nTo run a program named ranktable, use dlaunch -- ranktable.";
 
 constexpr std::string_view kMakeNotes =
     "Without -H or --hostfile the table describes this host. Agents read the addresses of other hosts.\n\n"
-    "Output: the path of the table, or with -o - the table.\n"
+    "Output: the path of the table; with -o -, the table itself.\n"
     "Exit codes: 0 the table was written; 1 the file cannot be written; 2 wrong usage, an address is unknown, or the "
     "table would break a rule; 125 a host cannot be reached.\n\n"
     "Examples:\n"
@@ -38,7 +38,7 @@ constexpr std::string_view kCheckNotes =
     "  dlaunch ranktable check hccl_8p.json";
 
 constexpr std::string_view kMergeNotes =
-    "Output: the path of the merged table, or with -o - the table.\n"
+    "Output: the path of the merged table; with -o -, the table itself.\n"
     "Exit codes: 0 the table was written; 1 the file cannot be written; 2 wrong usage, a file cannot be read, or the "
     "table would break a rule.\n\n"
     "Example:\n"
@@ -84,7 +84,7 @@ Take numbers_into(std::vector<long>& into) {
   return [&into](const ParsedOption& given) -> Result<void> {
     for (const std::string& part : split(given.value, ',')) {
       const auto number = parse_int(trim(part), 0, 4294967295);
-      if (!number) return refuse("", "invalid list \"" + given.value + "\": expected numbers as 0,1,2,3", "");
+      if (!number) return refuse("", "invalid list \"" + given.value + "\": expected numbers such as 0,1,2,3", "");
       into.push_back(*number);
     }
     return {};
@@ -126,7 +126,7 @@ Result<void> check_effects(const RanktableMake& make) {
     return refuse("",
                   make.super_pod_id.empty() ? "--super_device_ids requires --super_pod_id"
                                             : "--super_pod_id requires --super_device_ids",
-                  "give both, or neither for a table without super pods");
+                  "set both options, or neither for a table without super pods");
   }
   TRY(needs(!make.super_pod_id.empty(), "--super_pod_id", "1.2"));
   return needs(!make.super_device_ids.empty(), "--super_device_ids", "1.2");
@@ -140,11 +140,11 @@ CommandSpec::Option option(std::string_view names, std::string_view value_name, 
 
 CommandSpec::Option product_option(std::optional<Product>& into) {
   return option("product", "910|a2|a3|950", "910 for 1.0, a3 for 1.2, 950 for 2.0",
-                "check the devices by the rules of this product", product_into(into));
+                "check the devices with the rules of this product", product_into(into));
 }
 
 CommandSpec::Option output_option(std::string& into) {
-  return option("o output", "PATH", "the current directory", "write to a file, to a directory, or with - to stdout",
+  return option("o output", "PATH", "the current directory", "write to this file or directory; - means stdout",
                 text_into(into));
 }
 
@@ -153,24 +153,25 @@ CommandSpec make_command(RanktableMake& make) {
       .name = "make",
       .usage = "[options]",
       .what = "make the rank table of this host or of several hosts, and print the path of the file",
-      .options =
-          {option("device_num", "RANGE", "[0,8)", "use these devices: \"[4,8)\", 4-7 or 0,2",
-                  text_into(make.device_num)),
-           option("visible_devices", "LIST", "", "physical ids of the devices; --device_num then counts these from 0",
-                  text_into(make.visible_devices)),
-           option("server_ip", "IP", "address of the first interface, except loopback and docker", "set the server_id",
-                  text_into(make.server_ip)),
-           option("version", "1.0|1.2|2.0", "1.0", "write a table of this version", version_into(make.version)),
-           product_option(make.product),
-           option("hccn-conf", "FILE", "/etc/hccn.conf", "read the addresses of devices unknown to hccn_tool from FILE",
-                  text_into(make.hccn_conf)),
-           option("super_pod_id", "ID", "", "version 1.2: id of the super pod, as npu-smi info -t spod-info prints it",
-                  text_into(make.super_pod_id)),
-           option("super_device_ids", "LIST", "", "version 1.2: super device ids of the devices, in the same order",
-                  numbers_into(make.super_device_ids)),
-           option("rootinfo", "FILE", "", "version 2.0: root information of the host, /etc/hccl_rootinfo.json",
-                  text_into(make.root_info)),
-           output_option(make.output)},
+      .options = {option("device_num", "RANGE", "[0,8)", "use these devices: \"[4,8)\", 4-7 or 0,2",
+                         text_into(make.device_num)),
+                  option("visible_devices", "LIST", "",
+                         "physical ids of the devices; --device_num then has positions in this list, from 0",
+                         text_into(make.visible_devices)),
+                  option("server_ip", "IP", "address of the first interface, except loopback and docker",
+                         "use this address as the server_id", text_into(make.server_ip)),
+                  option("version", "1.0|1.2|2.0", "1.0", "write a table of this version", version_into(make.version)),
+                  product_option(make.product),
+                  option("hccn-conf", "FILE", "/etc/hccn.conf",
+                         "read the addresses that hccn_tool does not print from FILE", text_into(make.hccn_conf)),
+                  option("super_pod_id", "ID", "",
+                         "version 1.2: id of the super pod, as npu-smi info -t spod-info prints it",
+                         text_into(make.super_pod_id)),
+                  option("super_device_ids", "LIST", "", "version 1.2: super device ids, in the order of the devices",
+                         numbers_into(make.super_device_ids)),
+                  option("rootinfo", "FILE", "", "version 2.0: root information of the host, /etc/hccl_rootinfo.json",
+                         text_into(make.root_info)),
+                  output_option(make.output)},
       .notes = kMakeNotes};
   for (const char* name : {"host", "hostfile", "exec", "transport", "host-key", "agent-path", "wait-hosts"}) {
     command.options.push_back({*find_option(name).spec, words_into(make.job_words)});

@@ -57,7 +57,7 @@ std::string upper(string_view text) {
 std::string man_entry(const OptionSpec& spec) {
   std::string text = ".TP\n.B " + troff(spelling(spec)) + '\n' + troff(meaning(spec)) + ".\n";
   if (!spec.more.empty()) text += troff(spec.more) + '\n';
-  if (spec.per_program()) text += "Each program of a : b has its own.\n";
+  if (spec.per_program()) text += "Each program of a : b can have its own value.\n";
   return text;
 }
 
@@ -76,7 +76,8 @@ ends the options.
 .B \-\-wdir
 and
 .B \-H
-before the first program apply to all programs. Later programs add to them or override them. Each program has its own
+before the first program apply to all programs. The same options of a later program add to these values or override
+them. Each program has its own
 .BR \-n .
 All other options come before the first program.
 .PP
@@ -104,9 +105,10 @@ All options of dlaunch, in the groups of `dlaunch --help-all`. `dlaunch help TOP
 )";
 
 constexpr string_view kOptionsRules =
-    R"(- Long names may have one dash or two. A value is the next word, or follows `=`.
-- **Key**: `grace` can be set in the configuration file (`grace = 10`) and by the variable `DLAUNCH_GRACE=10`. For a key
-  such as `DLAUNCH_FORMAT`, only the variable exists. The command line overrides variables; variables override the file.
+    R"(- Long names may have one dash or two. The value of an option is the next word, or follows `=`.
+- **Key** `grace`: the configuration file (`grace = 10`) and the variable `DLAUNCH_GRACE=10` can set the option. With a
+  key such as `DLAUNCH_FORMAT`, only this variable can set the option. The command line overrides variables; variables
+  override the file.
 - `--pty=false` turns off a flag that the file or a variable turned on.
 - *Each program*: every program of `a : b` can have its own value. All other options come before the first program.
 )";

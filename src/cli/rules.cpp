@@ -16,7 +16,8 @@ namespace {
 using std::string_view;
 
 tl::unexpected<Error> conflict_with_verb(const std::string& option, Verb verb, std::string hint) {
-  return fail(conflict(option, verb == Verb::check ? "check" : "hosts", "no rank is started", std::move(hint)));
+  const std::string name = verb == Verb::check ? "check" : "hosts";
+  return fail(conflict(option, name, name + " does not start ranks", std::move(hint)));
 }
 
 Result<void> check_format(const ResolvedOptions& effective, Verb verb) {
@@ -111,7 +112,7 @@ Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* files = effective.find("output-filename");
   if (!files) return requires_other(keep->spelled, "--output-filename DIR");
   if (!output::is_template(files->value)) return {};
-  return requires_other(keep->spelled, "--output-filename DIR", "a template has no directory to keep");
+  return requires_other(keep->spelled, "--output-filename DIR", "a template names files and does not have one directory to keep");
 }
 
 bool only_in_file(const ResolvedOptions& effective, string_view option) {

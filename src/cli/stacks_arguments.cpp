@@ -20,12 +20,10 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
       .options = {{{.names = "all", .help = "print all threads, not only the main thread"}, set_all}},
       .operands = &command.words,
       .notes =
-          "JOB is the value of DLAUNCH_JOB_ID in the ranks. Without an argument, dlaunch stacks lists your running "
-          "jobs on "
-          "this "
-          "machine, one id per line. For a JOB, dlaunch prints the ranks on all hosts.\n"
+          "JOB is the value of DLAUNCH_JOB_ID in the ranks. Without an argument, dlaunch stacks prints the ids of "
+          "your running jobs on this machine, one per line. For a JOB, dlaunch prints the ranks on all hosts.\n"
           "dlaunch does not stop or change a process. Processes of another user require root.\n\n"
-          "Output of a job, one entry for each group of equal ranks:\n"
+          "Output of a job, one entry for each group of ranks with the same stack:\n"
           "  2 ranks: 0-1 (node1)    polling, 46.7 % CPU    ranks (hosts), state, CPU use\n"
           "      MPI_Recv (libmpi.so.40.30.4)               functions (file), innermost first\n"
           "Output of a process:\n"
@@ -37,8 +35,8 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
           "  dlaunch stacks\n"
           "  dlaunch stacks c14bb0055c156b25\n"
           "  dlaunch stacks --all 3083\n\n"
-          "dlaunch help hangs: reports of hangs while a job runs.\nA program named stacks runs with: dlaunch -- "
-          "stacks."};
+          "dlaunch help hangs explains the reports of hangs while a job runs.\n"
+          "To run a program named stacks, use dlaunch -- stacks."};
   if (args.empty()) return command;
   const auto chosen = TRY(parse_command(spec, "dlaunch stacks", args));
   if (chosen.help) command.help = help_text(*chosen.command, chosen.path);

@@ -126,12 +126,13 @@ bool AgentGroup::wait() {
 void AgentGroup::admit(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   const auto statement = record.kind == SealedRecord::Kind::statement
                              ? statement_in(record.payload)
-                             : fail({"", "protocol error: missing statement", "", "", kExitHostLost});
+                             : fail({"", "protocol error: unexpected first message", "", "", kExitHostLost});
   const auto host =
       std::ranges::find_if(hosts_, [&](const Awaited& each) { return statement && each.host.name == statement->name; });
   if (host == hosts_.end() || host->done) {
-    const Error error{address, "unexpected connection: not a host of this start, or already connected", "", "",
-                      kExitHostLost};
+    const Error error{address,
+                      "unexpected connection: dlaunch does not wait for this host, or the host is already connected",
+                      "", "", kExitHostLost};
     socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
     socket.flush();
     if (host != hosts_.end() && host->in) end_impersonated(*host, "another agent from " + agent_at(address, *host));

@@ -75,12 +75,12 @@ void Gathering::wait(int ended) {
 void Gathering::check_node(SealedSocket& socket, const std::string& address, const SealedRecord& record) {
   auto statement = record.kind == SealedRecord::Kind::statement
                        ? statement_in(record.payload)
-                       : fail({"", "protocol error: missing statement", "", "", kExitHostLost});
+                       : fail({"", "protocol error: unexpected first message", "", "", kExitHostLost});
   const Statement& self = settings_.self;
   const std::string who = statement ? title(*statement, address) : address;
   const auto why = statement ? difference_from(self, *statement) : std::optional(statement.error().what);
   if (why) {
-    mismatch_ = Error{who, *why, "", "start the same command on every node, with the same dlaunch"};
+    mismatch_ = Error{who, *why, "", "start the same command on every node, with the same version of dlaunch"};
     return refuse(socket, *mismatch_);
   }
   const auto there = joined_.find(statement->node);
@@ -142,7 +142,8 @@ tl::unexpected<Error> Gathering::give_up(Error error) {
 Error Gathering::too_late() const {
   const std::string at = to_string(pending_.at());
   return {"--same-line", "timed out waiting for " + missing() + " at " + at, pending_.rejected_text(),
-          "start the same command there, with the same key; check the firewall for " + at, kExitHostLost};
+          "start the same command on the missing nodes, with the same key; check the firewall for " + at,
+          kExitHostLost};
 }
 
 void Gathering::number_nodes() {

@@ -100,7 +100,9 @@ tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
                          "use node 0's own address, or set --node-rank if this machine is another node");
   }
   return cannot_listen(where, "cannot listen on this address", std::strerror(error),
-                       error == EADDRINUSE ? "use another port: another program or node 0 has this port" : "");
+                       error == EADDRINUSE
+                           ? "use another port: another program, or a node 0 that is already running, uses this port"
+                           : "");
 }
 
 }  // namespace

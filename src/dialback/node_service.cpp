@@ -25,7 +25,7 @@ Result<int> NodeService::run() {
       // The agent passes on only TERM, INT and HUP.
       if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
       socket.send(SealedRecord::Kind::data_end,
-                  to_payload(DataEnd{false, "dlaunch on the host was ended by " + signal_name(*signal)}));
+                  to_payload(DataEnd{false, signal_name(*signal) + " ended dlaunch on this host"}));
       socket.flush();
       return over(interrupted_by(*signal).exit_code);
     }
@@ -88,8 +88,8 @@ Result<int> NodeService::over(Result<int> how) {
 }
 
 tl::unexpected<Error> NodeService::launcher_lost(std::string why) const {
-  return fail({launcher_, "lost node 0 before its exit code arrived", std::move(why), "check the messages of node 0",
-               kExitHostLost});
+  return fail({launcher_, "lost the connection to node 0 before the job's exit code arrived", std::move(why),
+               "check the messages of node 0", kExitHostLost});
 }
 
 }  // namespace dlaunch::dialback

@@ -85,7 +85,7 @@ Result<std::optional<SealedRecord>> Opener::next() {
   unsigned char tag = 0;
   if (::crypto_secretstream_xchacha20poly1305_pull(&state_, raw(plain), nullptr, &tag, raw(rest()) + kLengthBytes,
                                                    length, raw(rest()), kLengthBytes) != 0) {
-    return bad_record("wrong seal, order or connection");
+    return bad_record("invalid seal: changed data, wrong order, or data of another connection");
   }
   take(kLengthBytes + length);
   ended_ = tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL;

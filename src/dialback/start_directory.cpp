@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/try.h"
-#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 #include "sys/io.h"
@@ -42,64 +41,61 @@ std::string not_ours_alone(const std::string& path) {
   return "";
 }
 
-void remove_with_files(const std::string& path) {
-  sys::for_each_entry(path, [&](const dirent& entry) {
-    ::unlink((path + '/' + entry.d_name).c_str());
-    return true;
-  });
-  ::rmdir(path.c_str());
-}
-
 /// Removes directories of this user whose last change is more than kAbandonedAfter before `made`. Clocks of hosts and
 /// disk may differ.
-void remove_abandoned(const std::string& parent, const std::string& made) {
-  struct stat now{};
-  if (::lstat(made.c_str(), &now) != 0) return;
+void remove_abandoned(const sys::HeldDirectory& parent, const sys::HeldDirectory& made) {
+  const auto now = made.facts();
+  if (!now) return;
+  const auto is_abandoned = [&](const struct stat& status) {
+    const std::chrono::seconds age(now->st_mtime - status.st_mtime);
+    return status.st_uid == ::geteuid() && age > StartDirectory::kAbandonedAfter;
+  };
   std::vector<std::string> abandoned;
-  sys::for_each_entry(parent, [&](const dirent& entry) {
-    const std::string path = parent + '/' + entry.d_name;
-    struct stat status{};
-    if (!std::string_view(entry.d_name).starts_with(kPrefix) || ::lstat(path.c_str(), &status) != 0) return true;
-    const std::chrono::seconds age(now.st_mtime - status.st_mtime);
-    const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
-    if (ours && age > StartDirectory::kAbandonedAfter) abandoned.push_back(path);
+  parent.for_each_entry([&](const dirent& entry) {
+    if (std::string_view(entry.d_name).starts_with(kPrefix)) abandoned.emplace_back(entry.d_name);
     return true;
   });
-  for (const std::string& path : abandoned) remove_with_files(path);
+  for (const std::string& name : abandoned) parent.remove_directory(name, is_abandoned);
 }
 
 }  // namespace
 
 Result<StartDirectory> StartDirectory::make(const std::string& parent, const std::string& nonce) {
   if (parent.empty()) return no_files("HOME", "not set");
-  const int error = sys::make_directories(parent, kOwnersAlone);
+  if (!sys::HeldDirectory::make(parent, kOwnersAlone)) return no_files(parent, sys::why_not_opened(errno));
   char* const real = ::realpath(parent.c_str(), nullptr);
-  if (!real) return no_files(parent, std::strerror(errno == ENOENT && error != 0 ? error : errno));
+  if (!real) return no_files(parent, std::strerror(errno));
   const std::string there = real;
   std::free(real);  // NOLINT(cppcoreguidelines-no-malloc): realpath() gives it
-  const std::string path = there + '/' + kPrefix + nonce;
-  if (::mkdir(path.c_str(), kOwnersAlone) != 0) return no_files(path, std::strerror(errno));
-  StartDirectory made(path);
-  if (std::string why = not_ours_alone(path); !why.empty()) return no_files(path, std::move(why));
-  remove_abandoned(there, path);
+  StartDirectory made(there, kPrefix + nonce);
+  made.parent_ = sys::HeldDirectory::open(there);
+  if (!made.parent_ || ::mkdirat(made.parent_.fd(), made.name_.c_str(), kOwnersAlone) != 0) {
+    return no_files(made.path_, sys::why_not_opened(errno));
+  }
+  made.directory_ = made.parent_.open_below(made.name_);
+  if (!made.directory_) {
+    const int error = errno;
+    made.parent_.remove_empty(made.name_);
+    return no_files(made.path_, sys::why_not_opened(error));
+  }
+  if (std::string why = not_ours_alone(made.path_); !why.empty()) return no_files(made.path_, std::move(why));
+  remove_abandoned(made.parent_, made.directory_);
   return made;
 }
 
-StartDirectory::StartDirectory(StartDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-
 StartDirectory::~StartDirectory() {
-  if (!path_.empty()) remove_with_files(path_);
+  const auto facts = directory_ ? directory_.facts() : std::nullopt;
+  if (facts) parent_.remove_directory(name_, [&](const struct stat& its) { return sys::is_same(its, *facts); });
 }
 
 Result<void> StartDirectory::write(const std::string& name, std::string_view text) const {
-  const std::string path = path_ + '/' + name;
-  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file || !sys::write_all(file.get(), text)) return no_files(path, std::strerror(errno));
+  const sys::Fd file = directory_.open_file(name, O_WRONLY | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  if (!file || !sys::write_all(file.get(), text)) return no_files(path_ + '/' + name, std::strerror(errno));
   return {};
 }
 
 std::string StartDirectory::read(const std::string& name) const {
-  const sys::Fd file(::open((path_ + '/' + name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const sys::Fd file = directory_.open_file(name, O_RDONLY | O_NONBLOCK);
   return file ? sys::read_file(file, transport::kMaxAnswer).value_or("") : "";
 }
 

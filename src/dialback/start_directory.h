@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "dlaunch/error.h"
+#include "sys/held_directory.h"
 
 namespace dlaunch::dialback {
 
@@ -18,7 +19,7 @@ class StartDirectory {
 
   /// Creates `parent` if missing, and removes abandoned directories in `parent`.
   static Result<StartDirectory> make(const std::string& parent, const std::string& nonce);
-  StartDirectory(StartDirectory&& other) noexcept;
+  StartDirectory(StartDirectory&& other) noexcept = default;
   StartDirectory& operator=(StartDirectory&&) = delete;
   ~StartDirectory();
 
@@ -29,9 +30,13 @@ class StartDirectory {
   std::string read(const std::string& name) const;
 
  private:
-  explicit StartDirectory(std::string path) : path_(std::move(path)) {}
+  StartDirectory(std::string parent, std::string name)
+      : path_(std::move(parent) + '/' + name), name_(std::move(name)) {}
 
-  std::string path_;  // empty after a move
+  std::string path_;
+  std::string name_;
+  sys::HeldDirectory parent_;
+  sys::HeldDirectory directory_;  // empty after a move
 };
 
 }  // namespace dlaunch::dialback

@@ -70,7 +70,7 @@ Result<Statement> statement_in(std::string_view payload) {
   const auto nodes = parse_int(fields[0], 1, kMostNodes);
   const auto node = fields.size() < kHeadFields ? std::nullopt : parse_int(fields[1], kUnnumbered, kMostNodes - 1);
   if (!nodes || !node || fields[2].size() > kMostName || fields[3].size() > kMostName) {
-    return fail({"", "protocol error: invalid statement", "", "", kExitHostLost});
+    return fail({"", "protocol error: invalid first message", "", "", kExitHostLost});
   }
   Statement statement{fields[2], static_cast<int>(*nodes), static_cast<int>(*node), fields[3], {}};
   statement.words.assign(fields.begin() + kHeadFields, fields.end());

@@ -123,7 +123,7 @@ void Job::give_up_ranks() {
   for (const int rank : ranks_.give_up()) {
     const int pid = outcome_.ranks[static_cast<size_t>(rank)].pid;
     outcome_.leftovers.push_back(hosts_.name(ranks_.host_of(rank)) + ": rank " + ranks_.worlds().name(rank) + ", pid " +
-                                 std::to_string(pid) + ", did not end after SIGKILL: the host may need a restart");
+                                 std::to_string(pid) + ", did not end after SIGKILL: the host may need a reboot");
   }
 }
 
@@ -182,7 +182,7 @@ void Job::give_up_hosts(Time now) {
   if (hosts_.count(HostState::finishing) > 0) forbid_restart("some processes of the failed round may be left");
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone) continue;
-    const std::string why = "no confirmation in time that all processes ended";
+    const std::string why = "the agent did not confirm in time that all processes ended";
     if (hosts_.of(host) != HostState::waiting) outcome_.leftovers.push_back(hosts_.name(host) + ": " + why);
     if (hosts_.of(host) == HostState::sweeping) outcome_.unswept.push_back({host, why});
     hosts_.set(host, HostState::gone);

@@ -13,6 +13,13 @@
 
 namespace dlaunch::job {
 
+/// Translates times of a host: the launcher's time of an event is `time_ns - offset_ns`, give or take `error_ns`.
+struct HostClock {
+  std::int64_t offset_ns = 0;  ///< the host's CLOCK_REALTIME minus a clock of the launcher that never steps
+  std::int64_t error_ns = 0;   ///< half the round trip of the measurement
+  bool operator==(const HostClock&) const = default;
+};
+
 // ---- events ----
 struct HostReady {
   int host;
@@ -30,6 +37,7 @@ struct HostTermination {
   std::string
       who;  ///< "node2 received a termination signal", "Slurm job 5 was cancelled"; empty: the launcher got the signal
   int host = 0;
+  HostClock clock = {};  ///< the clock of `time_ns`
 };
 struct RankStarted {
   int rank;
@@ -41,12 +49,15 @@ struct RankEnded {
   int rank;
   ExitStatus status;
   std::int64_t time_ns;
+  HostClock clock = {};       ///< of the rank's host
+  bool after_signal = false;  ///< reaped after SignalRanks had reached the rank with a signal that ends ranks
 };
 /// The rank called MPI_Abort. RankEnded still comes.
 struct RankAborted {
   int rank;
   int code;  ///< 0…255
   std::int64_t time_ns;
+  HostClock clock = {};  ///< of the rank's host
 };
 /// Appends a host to the job, for ranks that are added once the host is ready. Only while may_grow(). Losing the host
 /// before it has a rank does not fail the job.
@@ -95,9 +106,13 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
+/// Not all of the user's stdin can be read.
+struct InputFailed {
+  std::string detail;
+};
 using Event = std::variant<HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted, HostAdded,
                            RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, Hung,
-                           StacksTaken, OutputFailed>;
+                           StacksTaken, OutputFailed, InputFailed>;
 
 // ---- actions ----
 struct StartRanks {

@@ -26,7 +26,7 @@ Actions Job::handle(const Event& event, Time now) {
     lose_for_next_round(*lost);
   } else if (user && ends_a_job(user->signal)) {
     outcome_.signal = user->signal;
-    forbid_restart(signal_name(user->signal) + " came while the round was being stopped");
+    forbid_restart("received " + signal_name(user->signal) + " while the round was being stopped");
     stop_waiting(Cause::interrupted, kSignalBase + user->signal);
   }
   return std::exchange(actions_, {});
@@ -254,7 +254,8 @@ void Job::on(const HostSwept& event, Time now) {
 }
 
 void Job::on(const UserSignal& event, Time now) {
-  if (ends_a_job(event.signal)) forbid_restart(signal_name(event.signal) + " came while the round was being stopped");
+  if (ends_a_job(event.signal))
+    forbid_restart("received " + signal_name(event.signal) + " while the round was being stopped");
   if (event.signal == SIGTSTP) {
     actions_.push_back(SignalRanks{SIGSTOP});  // orphaned process groups ignore TSTP
     actions_.push_back(StopSelf{});
@@ -281,6 +282,12 @@ void Job::on(const OutputFailed& event, Time now) {
   if (phase_ >= Phase::ending) return;
   outcome_.detail = event.detail;
   end_ranks(Cause::output_failed, event.exit_code, SIGTERM, now);
+}
+
+void Job::on(const InputFailed& event, Time now) {
+  if (phase_ >= Phase::ending) return;
+  outcome_.detail = event.detail;
+  end_ranks(Cause::input_failed, kExitInput, SIGTERM, now);
 }
 
 }  // namespace dlaunch::job

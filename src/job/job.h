@@ -8,7 +8,7 @@
 // Rules
 // - Ranks start when every host is ready. If one host cannot be used, no rank starts; the other hosts have kOthersWait
 //   to answer, so that all failures are reported together.
-// - The first failure (by the time on its host) stops all ranks, unless the policy is "continue". The exit code of the
+// - The first failure (job/rank_states.h) stops all ranks, unless the policy is "continue". The exit code of the
 //   first failure is the job's exit code.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
 // - Stopping ranks: the signal (TERM, or the user's own), KILL after the grace. Ranks that still run kKillWait after
@@ -123,6 +123,7 @@ class Job {
   void on(const Hung& event, Time now);
   void on(const StacksTaken& event, Time now);
   void on(const OutputFailed& event, Time now);
+  void on(const InputFailed& event, Time now);
 
   void preempt(const Preempted& notice, Time now);
   void ask_to_save();

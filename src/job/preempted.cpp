@@ -18,7 +18,7 @@ void Job::on(const HostTermination& event, Time now) {
   if (!killed) preemption_.add_signalled(event.host, event.signal);
   outcome_.may_restart = restart_allowed_ = false;
   const bool rank_failed = outcome_.cause == Cause::rank_failed;
-  ranks_.signalled_from_outside(event.signal, event.time_ns);
+  ranks_.signalled_from_outside(event);
   const bool late = phase_ >= Phase::ending && !preemption_.notice();
   if (preemption_.announced_by(event.signal) && !late) return preempt({.signal = event.signal, .at_host = true}, now);
   const bool blamed_rank_cleared = rank_failed && !outcome_.first_failure;

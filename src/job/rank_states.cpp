@@ -1,6 +1,7 @@
 #include "job/rank_states.h"
 
 #include <csignal>
+#include <limits>
 #include <variant>
 
 #include "base/index_cast.h"
@@ -8,7 +9,34 @@
 namespace dlaunch::job {
 namespace {
 
+constexpr int kNoHost = -1;
 constexpr std::int64_t kReapingNs = std::chrono::nanoseconds(kReaping).count();
+
+// Times come from agents, so any value is possible.
+std::int64_t sum(std::int64_t one, std::int64_t other) {
+  std::int64_t result = 0;
+  if (!__builtin_add_overflow(one, other, &result)) return result;
+  return one > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+std::int64_t difference(std::int64_t one, std::int64_t other) {
+  std::int64_t result = 0;
+  if (!__builtin_sub_overflow(one, other, &result)) return result;
+  return one > other ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+std::int64_t launcher_time(const RankEnd& end) { return difference(end.record.end_ns, end.clock.offset_ns); }
+
+struct Distance {
+  std::int64_t ns;
+  std::int64_t error_ns;
+};
+
+/// The time from one end to another. Two ends on one host have the same clock.
+Distance from_to(const RankEnd& one, const RankEnd& other) {
+  if (one.host == other.host) return {difference(other.record.end_ns, one.record.end_ns), 0};
+  return {difference(launcher_time(other), launcher_time(one)), sum(one.clock.error_ns, other.clock.error_ns)};
+}
 
 /// Whether neither another rank nor dlaunch's signal can be the reason. An agent reports LeftMpi only before it sends
 /// signals.
@@ -27,10 +55,12 @@ bool ended_by_peer(const RankRecord& record) {
 
 }  // namespace
 
-bool before(const RankRecord& one, const RankRecord& other) {
-  if (ended_by_peer(other) && ended_by_itself(one)) return one.end_ns < other.end_ns + kReapingNs;
-  if (ended_by_peer(one) && ended_by_itself(other)) return one.end_ns + kReapingNs <= other.end_ns;
-  return one.end_ns < other.end_ns;
+bool before(const RankEnd& one, const RankEnd& other) {
+  const Distance distance = from_to(one, other);
+  const std::int64_t reaping = sum(kReapingNs, distance.error_ns);
+  if (ended_by_peer(other.record) && ended_by_itself(one.record)) return distance.ns > -reaping;
+  if (ended_by_peer(one.record) && ended_by_itself(other.record)) return distance.ns >= reaping;
+  return distance.ns > distance.error_ns;
 }
 
 RankStates::RankStates(const std::vector<int>& host_of_rank, size_t hosts, Outcome& outcome)
@@ -44,6 +74,7 @@ std::set<int> RankStates::place(const std::vector<int>& host_of_rank) {
     host_of_rank_.push_back(host);
   }
   outcome_.ranks.resize(host_of_rank_.size());
+  clocks_.resize(host_of_rank_.size());
   drained_.resize(host_of_rank_.size());
   return {host_of_rank.begin(), host_of_rank.end()};
 }
@@ -71,11 +102,14 @@ bool RankStates::ended(const RankEnded& event) {
   RankRecord& record = at_index(outcome_.ranks, event.rank);
   if (record.status) return false;
   record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : event.status;
-  if (!record.abort_code) record.end_ns = event.time_ns;
+  if (!record.abort_code) {
+    record.end_ns = event.time_ns;
+    at_index(clocks_, event.rank) = event.clock;
+  }
   record.needed_kill = killed_;
   --live_;
   const bool ran = !std::holds_alternative<NotStarted>(event.status.value());
-  if (signalled_ && ran) record.ended_by_us = follows(record);
+  if (signalled_ && ran) record.ended_by_us = (event.after_signal && !record.abort_code) || follows(event.rank);
   return true;
 }
 
@@ -84,7 +118,8 @@ bool RankStates::aborted(const RankAborted& event) {
   if (record.status || record.abort_code) return false;
   record.abort_code = event.code;
   record.end_ns = event.time_ns;
-  record.ended_by_us = signalled_ && follows(record);
+  at_index(clocks_, event.rank) = event.clock;
+  record.ended_by_us = signalled_ && follows(event.rank);
   return true;
 }
 
@@ -112,17 +147,20 @@ std::set<int> RankStates::give_up() {
   return given_up;
 }
 
-/// Whether the end of `record` is a consequence: of dlaunch's signal, or of the first failure if that was earlier.
-bool RankStates::follows(const RankRecord& record) const {
+RankEnd RankStates::end_of(int rank) const {
+  return {at_index(outcome_.ranks, rank), host_of(rank), at_index(clocks_, rank)};
+}
+
+/// Whether the end is a consequence: of dlaunch's signal, or of the first failure unless the end was certainly earlier.
+bool RankStates::follows(int rank) const {
   const auto first = outcome_.first_failure;
-  return !first || before(at_index(outcome_.ranks, *first), record);
+  return !first || (rank != *first && !before(end_of(rank), end_of(*first)));
 }
 
 bool RankStates::failed(int rank) {
-  const RankRecord& record = at_index(outcome_.ranks, rank);
-  if (record.ended_by_us) return false;
+  if (at_index(outcome_.ranks, rank).ended_by_us) return false;
   const auto first = outcome_.first_failure;
-  if (!first || before(record, at_index(outcome_.ranks, *first))) outcome_.first_failure = rank;
+  if (!first || before(end_of(rank), end_of(*first))) outcome_.first_failure = rank;
   return true;
 }
 
@@ -133,11 +171,15 @@ int RankStates::code_of(int rank) const {
   return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
 }
 
-void RankStates::signalled_from_outside(int signal, std::int64_t time_ns) {
-  for (RankRecord& record : outcome_.ranks) {
-    const bool by_signal =
-        record.status && !record.abort_code && record.status->shell_code() == ExitStatus(Signaled{signal}).shell_code();
-    if (by_signal && record.end_ns + kReapingNs >= time_ns) record.ended_by_us = true;
+void RankStates::signalled_from_outside(const HostTermination& event) {
+  RankRecord notice;
+  notice.end_ns = event.time_ns;
+  for (int rank = 0; rank < size(); ++rank) {
+    RankRecord& record = at_index(outcome_.ranks, rank);
+    const bool by_signal = record.status && !record.abort_code &&
+                           record.status->shell_code() == ExitStatus(Signaled{event.signal}).shell_code();
+    const Distance distance = from_to(end_of(rank), {notice, kNoHost, event.clock});
+    if (by_signal && distance.ns <= sum(kReapingNs, distance.error_ns)) record.ended_by_us = true;
   }
   const auto first = outcome_.first_failure;
   if (first && at_index(outcome_.ranks, *first).ended_by_us) outcome_.first_failure.reset();

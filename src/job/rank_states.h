@@ -16,10 +16,18 @@ namespace dlaunch::job {
 
 inline constexpr std::chrono::seconds kReaping{1};  ///< maximum delay between a rank's death and its recorded end
 
-/// Whether `one` failed before `other`, by time; MPI_Abort counts from the call. Exception: MPI_Abort or SIGPIPE within
-/// kReaping before another rank got a foreign SIGKILL, or left MPI, is a consequence. Peers see the end of a rank's
-/// connections before its agent can reap the rank.
-bool before(const RankRecord& one, const RankRecord& other);
+/// The end of a rank, or its call of MPI_Abort. The clock belongs to RankRecord::end_ns.
+struct RankEnd {
+  const RankRecord& record;
+  int host = 0;
+  HostClock clock = {};
+};
+
+/// Whether `one` certainly failed before `other`, by time; MPI_Abort counts from the call. Times of one host are exact.
+/// Times of two hosts have the errors of both clocks, and neither end is before the other within these errors.
+/// Exception: MPI_Abort or SIGPIPE within kReaping before another rank got a foreign SIGKILL, or left MPI, is a
+/// consequence. Peers see the end of a rank's connections before its agent can reap the rank.
+bool before(const RankEnd& one, const RankEnd& other);
 
 class RankStates {
  public:
@@ -57,9 +65,9 @@ class RankStates {
   /// Records the failure of a rank that ended or called MPI_Abort. Returns false if it is a consequence of the first
   /// failure or of dlaunch's signal.
   bool failed(int rank);
-  /// A signal from outside reached a host. Ranks that the signal ended shortly before `time_ns` (by their hosts'
-  /// clocks) or later are not failures.
-  void signalled_from_outside(int signal, std::int64_t time_ns);
+  /// A signal from outside reached a host. Ranks that the signal ended shortly before this time or later are not
+  /// failures.
+  void signalled_from_outside(const HostTermination& event);
   int first_code() const;       ///< of the first failure
   int code_of(int rank) const;  ///< of a rank that failed
 
@@ -75,12 +83,14 @@ class RankStates {
  private:
   std::set<int> place(const std::vector<int>& host_of_rank);
   void expect(int ranks);
-  bool follows(const RankRecord& record) const;
+  RankEnd end_of(int rank) const;
+  bool follows(int rank) const;
 
   Outcome& outcome_;
   std::vector<int> host_of_rank_;
   std::vector<std::vector<int>> of_host_;
   Worlds worlds_;
+  std::vector<HostClock> clocks_;  // of each rank's host at the rank's end
   std::vector<bool> drained_;
   int live_ = 0;       // start requested, not ended
   int undrained_ = 0;  // ranks that may still write output

@@ -47,17 +47,36 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
 
 void HostLink::connect(sys::Fd stream, const std::string& first) {
   link_.emplace(io_, std::move(stream), wire::Sender::agent);
-  link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) {
-                  heartbeat_.heard(std::chrono::steady_clock::now());
-                  if (!std::exchange(answered_, true) && errors_) errors_->forget();
-                  handlers_.message(std::move(message), fds);
-                },
+  link_->start({[this](wire::Message&& message, std::deque<sys::Fd>& fds) { received(std::move(message), fds); },
                 [this](const std::string& why) { ended({"lost the connection to the agent: " + why}); },
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
   heartbeat_.resumed(std::chrono::steady_clock::now());
+  if (!passes_fds_) clock_.asked(std::chrono::steady_clock::now());  // Setup is the first question
   beat();
+}
+
+void HostLink::received(wire::Message&& message, std::deque<sys::Fd>& fds) {
+  const auto now = std::chrono::steady_clock::now();
+  heartbeat_.heard(now);
+  if (!std::exchange(answered_, true) && errors_) errors_->forget();
+  if (const auto* reading = std::get_if<wire::ClockReading>(&message)) return clock_.answered(reading->time_ns, now);
+  if (const auto* hello = std::get_if<wire::Hello>(&message)) {
+    clock_.answered(hello->time_ns, now);
+    read_clock();
+  }
+  handlers_.message(std::move(message), fds);
+}
+
+void HostLink::read_clock() {
+  if (passes_fds_ || clock_.awaits_answer()) return;
+  link_->send(wire::ReadClock{});
+  clock_.asked(std::chrono::steady_clock::now());
+}
+
+job::HostClock HostLink::clock() const {
+  return passes_fds_ ? own_clock() : clock_.at(std::chrono::steady_clock::now());
 }
 
 void HostLink::send(const wire::Message& message) {
@@ -77,9 +96,9 @@ void HostLink::answer(const wire::Message& message) {
   overflowed_ = std::min(answers_, link_->waiting()) > kMostAnswers;
   if (!overflowed_) return;
   losing_.expires_after(std::chrono::seconds(0));  // not from within send(): its callers expect no callback
-  losing_.async_wait([this](asio::error_code error) {
+  losing_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error) lose({"the agent stopped reading: too many unread answers"});
-  });
+  }));
 }
 
 std::optional<int> HostLink::flush() {
@@ -99,9 +118,9 @@ void HostLink::resumed() {
 
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
-  timer_.async_wait([this](asio::error_code error) {
-    if (!error) lose(no_answer());  // on an error the timer was cancelled; this object may be gone
-  });
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (!error) lose(no_answer());
+  }));
 }
 
 HostFailure HostLink::no_answer() const {
@@ -111,7 +130,7 @@ HostFailure HostLink::no_answer() const {
 
 void HostLink::beat() {
   timer_.expires_after(heartbeat_.interval());
-  timer_.async_wait([this](asio::error_code error) {
+  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error) return;
     const auto now = std::chrono::steady_clock::now();
     if (first_answer_by_ && !answered_) {
@@ -120,8 +139,9 @@ void HostLink::beat() {
       return lose({"the agent stopped sending heartbeats"});
     }
     link_->send(wire::Ping{});
+    read_clock();
     beat();
-  });
+  }));
 }
 
 void HostLink::ended(HostFailure loss) {
@@ -164,6 +184,7 @@ std::string HostLink::manager_notice() {
 }
 
 void HostLink::close() {
+  lifetime_.end();
   timer_.cancel();
   losing_.cancel();
   if (link_) link_->close();

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "dlaunch/job_options.h"
 #include "launcher/bootstrap_stream.h"
 #include "launcher/error_tail.h"
+#include "launcher/host_clock.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "transport/transport.h"
@@ -50,10 +52,14 @@ class HostLink {
   void resumed();
   /// The line in which a batch system's command reports that the step was terminated; empty: no such line.
   std::string manager_notice();
+  /// The clock of the agent's host, now.
+  job::HostClock clock() const;
   void close();
 
  private:
   void connect(sys::Fd stream, const std::string& first);
+  void received(wire::Message&& message, std::deque<sys::Fd>& fds);
+  void read_clock();
   void wait_ready();
   HostFailure no_answer() const;
   void beat();
@@ -73,6 +79,7 @@ class HostLink {
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
   link::Heartbeat heartbeat_;
+  ClockReadings clock_;  // without readings if the agent is on this machine
   // For an agent that connects to the launcher.
   std::optional<std::chrono::steady_clock::time_point> first_answer_by_;
   bool answered_ = false;
@@ -82,6 +89,7 @@ class HostLink {
   std::function<transport::Disconnect()> disconnect_;
   std::function<bool(std::chrono::steady_clock::time_point)> passed_on_by_;
   Handlers handlers_;
+  Lifetime lifetime_;  // until close()
 };
 
 }  // namespace dlaunch::launcher

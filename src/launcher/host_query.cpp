@@ -56,7 +56,7 @@ HostQuery::Result HostQuery::run(const std::vector<plan::Host>& hosts) {
   if (hosts_.empty()) hosts_.open(hosts);
   show_progress();
   if (waiting_ > 0) io_.run();
-  running_.reset();
+  running_.end();
   signals_.cancel();
   progress_timer_.cancel();
   io_.restart();  // run() may have stopped the loop; the next user needs a fresh loop
@@ -131,15 +131,15 @@ void HostQuery::answered(int host) {
 }
 
 void HostQuery::wait_signal() {
-  signals_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error, int signal) {
-    if (error || running.expired()) return;
+  signals_.async_wait(running_.guard([this](asio::error_code error, int signal) {
+    if (error) return;
     if (signal != SIGTSTP) {
       result_.signal = signal;
       return io_.stop();
     }
     stop_and_continue();
     wait_signal();
-  });
+  }));
 }
 
 /// Ctrl-Z: announces the pause, so that agents do not take the launcher for dead.
@@ -158,9 +158,9 @@ void HostQuery::show_progress() {
   }
   progress_(missing);
   progress_timer_.expires_after(kProgressTick);
-  progress_timer_.async_wait([this, running = std::weak_ptr<void>(running_)](asio::error_code error) {
-    if (!error && !running.expired()) show_progress();
-  });
+  progress_timer_.async_wait(running_.guard([this](asio::error_code error) {
+    if (!error) show_progress();
+  }));
 }
 
 plan::DeviceKind device_kind(const wire::HostInfo& facts) {

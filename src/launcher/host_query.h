@@ -8,11 +8,11 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "dlaunch/host.h"
 #include "launcher/hosts.h"
 #include "wire/message.h"
@@ -72,7 +72,7 @@ class HostQuery {
   const Commands commands_;
   asio::signal_set signals_;
   asio::steady_timer progress_timer_;
-  std::shared_ptr<void> running_ = std::make_shared<char>();  // queued handlers must not run after the end
+  Lifetime running_;  // until the end of run()
   std::vector<std::string> names_;
   std::vector<bool> settled_;
   std::vector<Awaited> awaited_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/index_cast.h"
+#include "base/lifetime.h"
 #include "base/text.h"
 
 namespace dlaunch::launcher {
@@ -37,6 +38,7 @@ struct Hosts::Slot {
   asio::steady_timer again;
   wire::Hello hello;  // set once ready
   HostFailure loss;   // set once lost
+  const Lifetime lifetime;
 };
 
 Hosts::Hosts(asio::io_context& io, transport::Transport& transport, std::string job_id, const JobOptions& settings,
@@ -72,6 +74,7 @@ void Hosts::keep(const std::vector<int>& hosts) {
   }
   for (const auto& slot : slots_) {
     if (slot && slot->link) slot->link->close();
+    if (slot) std::erase(queue_, slot.get());
   }
   slots_ = std::move(kept);
   ready_ =
@@ -128,7 +131,7 @@ std::unique_ptr<HostLink> Hosts::open_again(int host, HostLink::Handlers handler
 void Hosts::opening_ended(Slot& slot, State next) {
   if (std::exchange(slot.state, next) != State::opening) return;
   --opening_;
-  if (!queue_.empty()) asio::post(io_, [this] { open_next(); });
+  if (!queue_.empty()) asio::post(io_, lifetime_.guard([this] { open_next(); }));
 }
 
 void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds) {
@@ -177,12 +180,12 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
   log_.info("{}: {}; next attempt in {} ms", slot.host.name, loss.why, pause->count());
   opening_ended(slot, State::pausing);
   slot.again.expires_after(*pause);
-  slot.again.async_wait([this, &slot](asio::error_code error) {
+  slot.again.async_wait(slot.lifetime.guard([this, &slot](asio::error_code error) {
     if (error || slot.state != State::pausing) return;
     slot.state = State::waiting;
     queue_.push_back(&slot);
     open_next();
-  });
+  }));
 }
 
 /// The pause is random, so that rejected hosts do not all reconnect at the same time.
@@ -202,7 +205,7 @@ std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const
 void Hosts::retire(std::unique_ptr<HostLink> link) {
   if (!link) return;
   link->close();
-  if (retired_.empty()) asio::post(io_, [this] { retired_.clear(); });
+  if (retired_.empty()) asio::post(io_, lifetime_.guard([this] { retired_.clear(); }));
   retired_.push_back(std::move(link));
 }
 
@@ -215,6 +218,11 @@ bool Hosts::is_lost(int host) const {
 bool Hosts::passes_fds(int host) const {
   const auto& link = at_index(slots_, host)->link;
   return link && link->passes_fds();
+}
+
+job::HostClock Hosts::clock(int host) const {
+  const auto& link = at_index(slots_, host)->link;
+  return link ? link->clock() : own_clock();
 }
 
 void Hosts::send(int host, const wire::Message& message) {

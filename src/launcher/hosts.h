@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "base/time.h"
 #include "dlaunch/host.h"
 #include "dlaunch/job_options.h"
@@ -51,6 +52,8 @@ class Hosts {
   bool is_ready(int host) const;
   bool is_lost(int host) const;
   bool passes_fds(int host) const;
+  /// The clock of the host, now. Only while the host is ready.
+  job::HostClock clock(int host) const;
   /// Does nothing if the host was lost or dropped.
   void send(int host, const wire::Message& message);
   /// Like send(), for an answer to a message of an agent (HostLink::answer).
@@ -98,6 +101,7 @@ class Hosts {
   size_t ready_ = 0;
   std::set<std::string> reported_duplicates_;
   std::vector<std::unique_ptr<HostLink>> retired_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

@@ -7,16 +7,19 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/index_cast.h"
+#include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "launcher/checkpoint_signal_retry.h"
 #include "launcher/decode_events.h"
 #include "launcher/frames.h"
+#include "launcher/host_clock.h"
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/progress_watch.h"
@@ -43,6 +46,7 @@ using output::Stream;
 constexpr std::chrono::seconds kLastWait{1};         // for the last lines, after the job gave up on a reader
 constexpr int kTicksToStacksServer = 5;              // a shorter job needs no stacks server
 constexpr int kMostLogs = 1000;                      // per host
+constexpr int kMostSettled = 10'000;                 // handlers between two rounds: agents may send without a pause
 constexpr std::chrono::seconds kKillsBefore{2};      // time from a batch system's kill of ranks to its message
 constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter whose reader went away
 
@@ -64,9 +68,12 @@ class Launcher::Impl {
         output_(io, parts_.output),
         streams_(io, output_, static_cast<int>(facts_.size()), [this](int rank) { drained(rank); }),
         stdin_(io, STDIN_FILENO, stdin_ranks(),
-               [this](int rank, std::string bytes, bool eof) {
-                 send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
-               }),
+               {.send =
+                    [this](int rank, std::string bytes, bool eof) {
+                      send_to_rank(rank, wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
+                    },
+                .failed = [this](int error) { stdin_failed(error); },
+                .hung_up = [this] { log().warn("stdin ended: its terminal hung up"); }}),
         deadline_(io, [this] { time_passed(); }),
         progress_timer_(io),
         order_(parts_.plan),
@@ -125,16 +132,19 @@ class Launcher::Impl {
   const std::optional<Error>& output_lost() const { return output_lost_; }
 
   const job::Outcome& settle() {
+    for (int handlers = 0; handlers < kMostSettled; ++handlers) {
+      io_.restart();  // a handler may have stopped the loop before the others ran
+      if (io_.poll_one() == 0) break;
+    }
     io_.restart();
-    io_.poll();
-    io_.restart();  // a handler may have stopped the loop
     return job_.outcome();
   }
 
   void write_out() {
     if (shown()) return;
     asio::steady_timer last(io_, kLastWait);
-    if (std::exchange(gave_up_reader_, false)) last.async_wait([this](asio::error_code) { io_.stop(); });
+    const Lifetime waiting;
+    if (std::exchange(gave_up_reader_, false)) last.async_wait(waiting.guard([this](asio::error_code) { io_.stop(); }));
     io_.restart();
     io_.run();
   }
@@ -184,7 +194,7 @@ class Launcher::Impl {
     if (is_spare(host)) return spare_lost(host, loss);
     if (!loss.ordered.empty() && job_.phase() != job::Phase::starting) {
       const std::int64_t since = sys::wall_ns() - std::chrono::nanoseconds(kKillsBefore).count();
-      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host});
+      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host, own_clock()});
     }
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
@@ -270,6 +280,11 @@ class Launcher::Impl {
     streams_.abandon(sidecar_.number());
   }
 
+  void stdin_failed(int error) {
+    happened(job::InputFailed{std::string("cannot read stdin: ") + std::strerror(error) +
+                              "\nuse another file, or --stdin none if no rank reads stdin"});
+  }
+
   int stdin_ranks() const {
     return parts_.options.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start() : 1;
   }
@@ -279,7 +294,7 @@ class Launcher::Impl {
     if (takes_stdin(parts_.options.stdin_target, parts_.plan, rank)) stdin_.remove(rank);
   }
 
-  void on(int, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
+  void on(int host, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(refused.rank);
     if (sidecar_.is(rank)) {
       sidecar_ended(ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}));
@@ -287,8 +302,8 @@ class Launcher::Impl {
     }
     wire_up_.rank_ended(rank);
     takes_no_stdin(rank);
-    happened(
-        job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns});
+    happened(job::RankEnded{rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}),
+                            refused.time_ns, parts_.hosts.clock(host)});
     streams_.abandon(rank);
   }
 
@@ -302,7 +317,7 @@ class Launcher::Impl {
     if (!why.empty()) host_broken(host, why);
   }
 
-  void on(int, wire::Ended& ended, std::deque<sys::Fd>&) {
+  void on(int host, wire::Ended& ended, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(ended.rank);
     const ExitStatus status = exit_status(ended);
     if (sidecar_.is(rank)) {
@@ -312,8 +327,9 @@ class Launcher::Impl {
     log().debug("{} {}", name(rank), status.describe());
     takes_no_stdin(rank);
     streams_.rank_ended(rank);
+    output_.rank_ended(rank);
     wire_up_.rank_ended(rank);
-    happened(job::RankEnded{rank, status, ended.time_ns});
+    happened(job::RankEnded{rank, status, ended.time_ns, parts_.hosts.clock(host), ended.after_signal});
     wire_up_.print_warnings();
   }
 
@@ -324,13 +340,13 @@ class Launcher::Impl {
 
   void on(int host, wire::Credit& credit, std::deque<sys::Fd>&) {
     if (stdin_.granted(static_cast<int>(credit.rank), credit.bytes)) return;
-    host_broken(host, "protocol error: the agent granted more stdin than was sent");
+    host_broken(host, "protocol error: the agent granted more stdin than the launcher sent");
   }
   void on(int, wire::StdinClosed& closed, std::deque<sys::Fd>&) { takes_no_stdin(static_cast<int>(closed.rank)); }
-  void on(int, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
+  void on(int host, wire::MpiAbort& aborted, std::deque<sys::Fd>&) {
     const int rank = static_cast<int>(aborted.rank);
     log().debug("{} called MPI_Abort with code {}", name(rank), aborted.code);
-    happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns});
+    happened(job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns, parts_.hosts.clock(host)});
   }
   void on(int host, wire::Log& message, std::deque<sys::Fd>&) {
     const int times = ++logs_[host];
@@ -340,7 +356,7 @@ class Launcher::Impl {
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) {
     if (!staging_.granted(host, credit))
-      host_broken(host, "protocol error: the agent granted more of --stage than was sent");
+      host_broken(host, "protocol error: the agent granted more --stage data than the launcher sent");
   }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
     const auto loss = staging_.done(host, prepared);
@@ -358,16 +374,16 @@ class Launcher::Impl {
     }
     log().info("{}: the agent received {}", host_name(host), signal_name(signal));
     parts_.hosts.send(host, wire::Ping{});
-    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host});
+    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host, parts_.hosts.clock(host)});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
     std::set<int> without_handler = signal_retry_.uncaught(host, uncaught, Clock::now());
     std::erase_if(without_handler, [this](int rank) { return sidecar_.is(rank); });
     if (without_handler.empty()) return;
     const bool one = without_handler.size() == 1;
-    log().warn("{}: {} {} not catch {}, but {}", host_name(host),
+    log().warn("{}: {} {} not catch {}, so dlaunch did not send the signal", host_name(host),
                (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(without_handler), one ? "does" : "do",
-               signal_name(static_cast<int>(uncaught.signal)), one ? "continues" : "continue");
+               signal_name(static_cast<int>(uncaught.signal)));
   }
   /// Messages for MPI. Ignores Ping, counted already, and late answers from before the job.
   template <class Other>
@@ -499,17 +515,17 @@ class Launcher::Impl {
       questions_.open(parts_.plan.job_id);
     }
     progress_timer_.expires_after(kProgressTick);
-    progress_timer_.async_wait([this](asio::error_code error) {
+    progress_timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
       if (!error) show_progress();
-    });
+    }));
   }
 
   void wait_signal() {
-    parts_.signals.async_wait([this](asio::error_code error, int signal) {
+    parts_.signals.async_wait(lifetime_.guard([this](asio::error_code error, int signal) {
       if (error) return;
       on_signal(signal);
       wait_signal();
-    });
+    }));
   }
 
   void on_signal(int signal) {
@@ -559,6 +575,7 @@ class Launcher::Impl {
   bool gave_up_reader_ = false;
   std::uint64_t written_ = 0;  // the value when the deadline was set
   bool finished_ = false;
+  const Lifetime lifetime_;
 };
 
 Launcher::Launcher(asio::io_context& io, Parts parts) : impl_(std::make_unique<Impl>(io, parts)) {}

@@ -15,12 +15,10 @@ constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, s
 constexpr std::uint64_t kByCommand = 3;       // the link, the command's stderr, the command's pidfd
 constexpr std::uint64_t kBySsh = 6;  // the link, the thread's end of the link, two of the socket, two of stderr
 
-/// The launcher's output files; they are written by a process without other open files.
-std::uint64_t files_of_rank(const output::OutputSettings& output, bool local) {
-  using output::Stream;
-  const bool copied = output.files && (output.files->copies(Stream::out) || output.files->copies(Stream::err));
-  const bool rank_writes_it = local && output.files && !copied && !output.tag && !output.timestamp;
-  if (!output.files || rank_writes_it) return 0;
+/// The launcher's output files. A process without other open files writes them; it also holds the locks of the files
+/// that the ranks write.
+std::uint64_t files_of_rank(const output::OutputSettings& output) {
+  if (!output.files) return 0;
   return output.pty || output.merge_stderr ? 1 : 2;
 }
 
@@ -53,7 +51,7 @@ std::uint64_t open_files_needed(const plan::Plan& plan, const std::vector<int>& 
       elsewhere = true;
       need += way == RemoteTransport::ssh ? kBySsh : kByCommand;
     }
-    files += ranks * files_of_rank(output, plan::host_at(plan, host).local);
+    files += ranks * files_of_rank(output);
   }
   if (elsewhere) need += kBeingReached;
   return std::max(need, files == 0 ? 0 : kOfOurOwn + files);

@@ -51,6 +51,11 @@ void OutputDriver::end(int rank, output::Stream stream) {
   after_change();
 }
 
+void OutputDriver::rank_ended(int rank) {
+  output_.rank_ended(rank);
+  after_change();
+}
+
 void OutputDriver::after_change() {
   if (changing_) return;  // `moved` feeds output again: no nested calls
   changing_ = true;

@@ -38,6 +38,7 @@ class OutputDriver {
 
   void feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns);
   void end(int rank, output::Stream stream);
+  void rank_ended(int rank);
   /// A number that changes when a rank writes.
   std::uint64_t fed() const { return fed_; }
   /// Whether the console has taken all output.

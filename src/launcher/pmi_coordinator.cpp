@@ -34,9 +34,10 @@ void PmiCoordinator::add_world(std::vector<std::string> pairs, std::string paren
 }
 
 std::string PmiCoordinator::fence(int host, wire::FenceIn& fence) {
-  if (fence.world < 1 || fence.world > gathers_.size()) return "protocol error: unknown world from the agent";
+  if (fence.world < 1 || fence.world > gathers_.size()) return "protocol error: the agent sent an unknown world number";
   const auto is_own = [&](std::uint32_t id) { return id < plan_.ranks.size() && plan_.ranks[id].host == host; };
-  if (!std::ranges::all_of(fence.gone, is_own)) return "protocol error: the agent sent a rank of another host";
+  if (!std::ranges::all_of(fence.gone, is_own))
+    return "protocol error: the agent sent a message about a rank of another host";
   std::string why = gathers_[fence.world - 1].take(host, std::move(fence.pairs), fence.gone);
   if (why.empty()) share(static_cast<int>(fence.world));
   return why;

@@ -1,16 +1,16 @@
 #include "launcher/pmix_coordinator.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include "launcher/frames.h"
 #include "pmix/environment.h"
 #include "sys/files.h"
+#include "sys/held_directory.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::launcher {
@@ -81,7 +81,9 @@ void PmixCoordinator::describe(int host, wire::MpiWorld& world) const {
   if (!served()) return;
   world.pmix = !program_.empty();
   if (!world.pmix) {
-    world.no_pmix = "an MPI program requires PMIx, but this build of dlaunch has no PMIx: each rank is its own world";
+    world.no_pmix =
+        "an MPI program requires PMIx, but this build of dlaunch has no PMIx: each rank runs in its own MPI world of "
+        "size 1";
     return;
   }
   world.personal = plan_.mpi == plan::Mpi::pmix;
@@ -203,8 +205,9 @@ void PmixCoordinator::host_lost(int host) const {
   const std::vector<int>& ranks = plan_.host(host).ranks;
   if (ranks.empty()) return;
   const std::string first_space = space_name(plan_, plan_.worlds.place(ranks.front()).world);
-  std::error_code ignored;
-  std::filesystem::remove_all(pmix::segments_directory(first_space, static_cast<std::uint32_t>(host)), ignored);
+  const auto place = sys::HeldPlace::of(pmix::segments_directory(first_space, static_cast<std::uint32_t>(host)));
+  if (!place) return;
+  place.directory.remove_directory(place.name, [](const struct stat& its) { return its.st_uid == ::geteuid(); });
 }
 
 void PmixCoordinator::rank_ended(int rank) {

@@ -34,13 +34,16 @@ class RankOrder {
   template <class Message>
   std::string check(int host, const Message& message, job::Phase phase) {
     if constexpr (requires { message.rank; }) {
-      if (!is_rank_of(host, message.rank)) return "protocol error: the agent sent a rank of another host";
+      if (!is_rank_of(host, message.rank))
+        return "protocol error: the agent sent a message about a rank of another host";
     }
     if constexpr (kIsOneOf<Message, wire::Uncaught>) {
       const auto own = [&](std::uint32_t rank) { return is_rank_of(host, rank); };
-      if (!std::ranges::all_of(message.ranks, own)) return "protocol error: the agent sent a rank of another host";
+      if (!std::ranges::all_of(message.ranks, own))
+        return "protocol error: the agent sent a message about a rank of another host";
     }
-    if (!is_served(message)) return "protocol error: the agent requested MPI, but dlaunch does not serve MPI there";
+    if (!is_served(message))
+      return "protocol error: the agent requested MPI, but dlaunch does not serve MPI on this host";
     return in_order(host, message, phase) ? "" : "protocol error: unexpected message from the agent";
   }
 

@@ -63,7 +63,7 @@ std::string RankStreams::received(int rank, Stream stream, std::string bytes, st
   Source& from = source(rank, stream);
   if (!from.open) return {};
   if (from.ends) return "protocol error: the agent sent output after the end of the stream";
-  if (bytes.size() > from.granted) return "protocol error: the agent sent more output than was granted";
+  if (bytes.size() > from.granted) return "protocol error: the agent sent more output than the launcher granted";
   from.granted -= static_cast<std::uint32_t>(bytes.size());
   from.ends = bytes.empty();
   if (!from.ends) queue(from, std::move(bytes), wall_ns);

@@ -24,16 +24,17 @@ void StackSampling::begin(const std::set<int>& ranks, Depth depth, std::chrono::
 void StackSampling::limit(std::uint32_t id, std::chrono::milliseconds limit) {
   asio::steady_timer& timer = requests_.at(id).timer;
   timer.expires_after(limit);
-  timer.async_wait([this, id](asio::error_code error) {
+  timer.async_wait(lifetime_.guard([this, id](asio::error_code error) {
     if (!error) end(id);
-  });
+  }));
 }
 
 std::string StackSampling::received(int host, wire::Stacks stacks) {
   if (stacks.id == 0 || stacks.id >= next_) return "protocol error: unexpected reply from the agent";
   if (!stacks.sound()) return "protocol error: invalid stack sample from the agent";
   const auto is_there = [&](std::uint32_t rank) { return rank < plan_.ranks.size() && plan_.ranks[rank].host == host; };
-  if (!std::ranges::all_of(stacks.ranks, is_there)) return "protocol error: the agent sent a rank of another host";
+  if (!std::ranges::all_of(stacks.ranks, is_there))
+    return "protocol error: the agent sent a message about a rank of another host";
   const auto found = requests_.find(stacks.id);
   if (found == requests_.end() || found->second.snapshot.silent.erase(host) == 0) return {};
   found->second.snapshot.answers.emplace(host, std::move(stacks));

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 
+#include "base/lifetime.h"
 #include "dlaunch/plan.h"
 #include "launcher/hosts.h"
 #include "wire/stacks.h"
@@ -55,6 +56,7 @@ class StackSampling {
   const plan::Plan& plan_;
   std::map<std::uint32_t, Request> requests_;
   std::uint32_t next_ = 1;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

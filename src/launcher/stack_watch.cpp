@@ -77,7 +77,7 @@ void StackWatch::report_silence(const job::Verdict& verdict) {
     const std::string path = keep(now);
     seen.last = all_threads(path);
     if (hangs && parts_.options.policy.on_hang == job::OnHang::report) {
-      seen.last += "; set --on-hang end to end a hanging job";
+      seen.last += "; to stop a hanging job, set --on-hang end";
     } else if (hangs && path.empty()) {  // the job ends soon, so `dlaunch stacks` would come too late
       seen.last = "set --output-filename DIR or --report FILE to write the stacks of all threads to a file";
     }
@@ -133,9 +133,9 @@ void StackWatch::take(PictureLimits limits, std::function<void(const StackSnapsh
   shot->timer.expires_after(kBetween);
   sampling_.begin(parts_.job.running(), StackSampling::Depth::cheap, limits.first, [this, shot](StackSnapshot sample) {
     shot->before = std::move(sample);
-    shot->timer.async_wait([this, shot](asio::error_code error) {
+    shot->timer.async_wait(lifetime_.guard([this, shot](asio::error_code error) {
       if (!error) take_second(shot);
-    });
+    }));
   });
 }
 

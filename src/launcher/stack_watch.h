@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 
+#include "base/lifetime.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
 #include "job/hangs.h"
@@ -86,6 +87,7 @@ class StackWatch {
   bool showing_ = false;
   std::list<Shot> shots_;
   report::StacksFiles files_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

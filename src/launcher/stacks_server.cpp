@@ -2,8 +2,9 @@
 
 #include <asio/buffer.hpp>
 #include <asio/read_until.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
+#include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "sys/job_socket.h"
@@ -12,6 +13,8 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::size_t kLongestQuestion = 64;
+constexpr int kAcceptsPerWake = 32;  // a flood of clients must not delay other handlers of the loop
+constexpr std::chrono::milliseconds kRetryAccept{100};
 
 }  // namespace
 
@@ -22,18 +25,11 @@ struct StacksServer::Client {
   std::string text;  // the request, then the answer
 };
 
-StacksServer::StacksServer(asio::io_context& io, Asked asked) : io_(io), listener_(io), asked_(std::move(asked)) {}
+StacksServer::StacksServer(asio::io_context& io, Asked asked)
+    : io_(io), listener_(io), retry_(io), asked_(std::move(asked)) {}
 
 StacksServer::~StacksServer() {
-  alive_.reset();
-  if (current_) end(*current_);
-}
-
-template <class Handler>
-auto StacksServer::if_alive(Handler handler) {
-  return [there = std::weak_ptr(alive_), handler = std::move(handler)](auto&&... args) {
-    if (!there.expired()) handler(std::forward<decltype(args)>(args)...);
-  };
+  if (const auto last = std::exchange(current_, {})) end(*last);
 }
 
 void StacksServer::open(const std::string& job_id) {
@@ -44,35 +40,51 @@ void StacksServer::open(const std::string& job_id) {
 }
 
 void StacksServer::wait_client() {
-  listener_.async_wait(asio::posix::stream_descriptor::wait_read, if_alive([this](asio::error_code error) {
-                         if (!error) accept_client();
-                       }));
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read, lifetime_.guard([this](asio::error_code error) {
+    if (!error) accept_clients();
+  }));
 }
 
-/// Other clients wait in the backlog until the current client is done.
-void StacksServer::accept_client() {
-  sys::Fd fd = sys::accept_question(listener_.native_handle());
-  if (!fd) return wait_client();
+void StacksServer::accept_clients() {
+  bool refused = false;
+  for (int accepted = 0; accepted < kAcceptsPerWake; ++accepted) {
+    std::optional<sys::Caller> caller = sys::accept_caller(listener_.native_handle());
+    refused = !caller && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
+    if (!caller) break;
+    if (caller->permitted && waiting_.size() < kWaitingClients) waiting_.push_back(std::move(caller->socket));
+  }
+  if (!current_) serve_next();
+  if (!refused) return wait_client();
+  retry_.expires_after(kRetryAccept);  // no descriptor is free, and the listener stays readable
+  retry_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (!error) wait_client();
+  }));
+}
+
+void StacksServer::serve_next() {
+  if (waiting_.empty()) return;
   current_ = std::make_shared<Client>(io_);
-  current_->socket.assign(fd.release());
+  current_->socket.assign(waiting_.front().release());
+  waiting_.pop_front();
   limit(current_);
   read_request(current_);
 }
 
 void StacksServer::limit(const std::shared_ptr<Client>& client) {
   client->timer.expires_after(kPatience);
-  client->timer.async_wait(if_alive([this, client](asio::error_code error) {
+  client->timer.async_wait(lifetime_.guard([this, client](asio::error_code error) {
     if (!error) end(*client);
   }));
 }
 
 void StacksServer::read_request(const std::shared_ptr<Client>& client) {
   asio::async_read_until(client->socket, asio::dynamic_buffer(client->text, kLongestQuestion), '\n',
-                         if_alive([this, client](asio::error_code error, std::size_t) {
+                         lifetime_.guard([this, client](asio::error_code error, std::size_t) {
                            if (error) return end(*client);
                            client->timer.cancel();  // samples of the ranks have their own time limits
-                           asked_(std::exchange(client->text, {}) == sys::kWholeQuestion,
-                                  if_alive([this, client](std::string text) { answer(client, std::move(text)); }));
+                           asked_(
+                               std::exchange(client->text, {}) == sys::kWholeQuestion,
+                               lifetime_.guard([this, client](std::string text) { answer(client, std::move(text)); }));
                          }));
 }
 
@@ -80,7 +92,7 @@ void StacksServer::answer(const std::shared_ptr<Client>& client, std::string tex
   client->text = std::move(text);
   limit(client);
   asio::async_write(client->socket, asio::buffer(client->text),
-                    if_alive([this, client](asio::error_code, std::size_t) { end(*client); }));
+                    lifetime_.guard([this, client](asio::error_code, std::size_t) { end(*client); }));
 }
 
 /// Ends a client's turn; its pending operations end with an error.
@@ -90,7 +102,7 @@ void StacksServer::end(Client& client) {
   client.timer.cancel();
   if (current_.get() != &client) return;
   current_.reset();
-  if (alive_) wait_client();
+  serve_next();
 }
 
 }  // namespace dlaunch::launcher

@@ -23,11 +23,11 @@ bool readable_now(int fd) {
 
 }  // namespace
 
-StdinSource::StdinSource(asio::io_context& io, int fd, int ranks, Send send)
+StdinSource::StdinSource(asio::io_context& io, int fd, int ranks, Handlers handlers)
     : io_(io),
       fd_(fd),
       ranks_(static_cast<size_t>(ranks)),
-      send_(std::move(send)),
+      handlers_(std::move(handlers)),
       readiness_(io, fd, Readiness::For::reading),
       foreground_timer_(io) {}
 
@@ -71,10 +71,10 @@ void StdinSource::wait() {
   if (seen_.size() < ranks_ || credit_.empty() || done_ || waiting_ || allowance() == 0) return;
   if (in_background()) return await_foreground();
   waiting_ = true;
-  auto ready = [this] {
+  auto ready = lifetime_.guard([this] {
     waiting_ = false;
     if (!done_) read();
-  };
+  });
   if (readiness_.watchable()) {
     readiness_.wait(std::move(ready));
   } else {
@@ -84,9 +84,9 @@ void StdinSource::wait() {
 
 void StdinSource::await_foreground() {
   foreground_timer_.expires_after(kForegroundPoll);
-  foreground_timer_.async_wait([this](asio::error_code error) {
+  foreground_timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error) wait();
-  });
+  }));
 }
 
 void StdinSource::read() {
@@ -95,18 +95,28 @@ void StdinSource::read() {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kReadSize);
   const ssize_t got = ::read(fd_, buffer.get(), allowance());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return wait();
+  if (const int error = got < 0 ? errno : 0; error != 0 && error != EBADF && !hung_up()) return fail(error);
   if (got <= 0) return finish();
   const std::string bytes(buffer.get(), static_cast<size_t>(got));
   for (auto& [rank, credit] : credit_) {
     credit -= static_cast<std::uint32_t>(got);
-    send_(rank, bytes, false);
+    handlers_.send(rank, bytes, false);
   }
   wait();
 }
 
+bool StdinSource::hung_up() const { return ::isatty(fd_) == 0 && errno == EIO; }
+
+/// The loss of a terminal is not an error: SIGHUP ends the job, or the user ignores SIGHUP to keep the job.
 void StdinSource::finish() {
-  for (const auto& [rank, credit] : credit_) send_(rank, {}, true);
+  if (hung_up()) handlers_.hung_up();
+  for (const auto& [rank, credit] : credit_) handlers_.send(rank, {}, true);
   stop();
+}
+
+void StdinSource::fail(int error) {
+  stop();
+  handlers_.failed(error);
 }
 
 }  // namespace dlaunch::launcher

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "base/lifetime.h"
 #include "launcher/waits.h"
 
 namespace dlaunch::launcher {
@@ -18,9 +19,15 @@ namespace dlaunch::launcher {
 class StdinSource {
  public:
   using Send = std::function<void(int rank, std::string bytes, bool eof)>;
+  struct Handlers {
+    Send send;
+    std::function<void(int error)> failed;  ///< the errno of a read: the ranks get no end of file
+    std::function<void()> hung_up;          ///< the terminal is lost, which ends the ranks' stdin
+  };
 
-  /// Reading starts after `ranks` different ranks have been added or removed.
-  StdinSource(asio::io_context& io, int fd, int ranks, Send send);
+  /// Reading starts after `ranks` different ranks have been added or removed. A descriptor that is not open for
+  /// reading, as under nohup, counts as empty.
+  StdinSource(asio::io_context& io, int fd, int ranks, Handlers handlers);
 
   /// A rank that receives stdin has started.
   void add(int rank);
@@ -39,17 +46,20 @@ class StdinSource {
   bool in_background() const;
   void await_foreground();
   void finish();
+  void fail(int error);
+  bool hung_up() const;
 
   asio::io_context& io_;
   const int fd_;
   const size_t ranks_;
-  Send send_;
+  const Handlers handlers_;
   Readiness readiness_;
   asio::steady_timer foreground_timer_;
   bool waiting_ = false;
   bool done_ = false;
   std::set<int> seen_;                   // added or removed
   std::map<int, std::uint32_t> credit_;  // by rank
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

@@ -59,9 +59,9 @@ void Sweeps::limit(int host, std::chrono::milliseconds limit, const std::string&
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
   found->second->timer.expires_after(limit);
-  found->second->timer.async_wait([this, host, why](asio::error_code error) {
+  found->second->timer.async_wait(lifetime_.guard([this, host, why](asio::error_code error) {
     if (!error) end(host, why, {});
-  });
+  }));
 }
 
 /// Posted to the loop, because the link may be the caller, and Job starts sweeps from within a call.
@@ -71,13 +71,14 @@ void Sweeps::end(int host, std::string unreached, std::vector<std::string> left)
   const auto sweep = found->second;
   if (sweep->link) sweep->link->close();
   sweep->timer.cancel();
-  asio::post(io_, [this, sweep, result = job::HostSwept{host, std::move(unreached), std::move(left)}] {
+  const job::HostSwept result{host, std::move(unreached), std::move(left)};
+  asio::post(io_, lifetime_.guard([this, sweep, result] {
     const auto still = sweeps_.find(result.host);
     if (still == sweeps_.end() || still->second != sweep) return;
     sweeps_.erase(still);
     begin_next();
     swept_(result);
-  });
+  }));
 }
 
 void Sweeps::drop(int host) {

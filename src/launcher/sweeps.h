@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "base/lifetime.h"
 #include "job/job.h"
 #include "launcher/hosts.h"
 
@@ -45,6 +46,7 @@ class Sweeps {
   const std::function<void(const job::HostSwept&)> swept_;
   std::map<int, std::shared_ptr<Sweep>> sweeps_;  // shared with posted calls, which may run after the sweep is gone
   std::deque<int> queue_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

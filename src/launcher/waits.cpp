@@ -18,12 +18,14 @@ Readiness::Readiness(asio::io_context& io, int fd, For what) : epoll_(io) {
 }
 
 void Readiness::wait(std::function<void()> ready) {
-  epoll_.async_wait(asio::posix::stream_descriptor::wait_read, [ready = std::move(ready)](asio::error_code error) {
-    if (!error) ready();
-  });
+  epoll_.async_wait(asio::posix::stream_descriptor::wait_read,
+                    lifetime_.guard([ready = std::move(ready)](asio::error_code error) {
+                      if (!error) ready();
+                    }));
 }
 
 void Readiness::close() {
+  lifetime_.end();
   asio::error_code ignored;
   epoll_.close(ignored);
 }

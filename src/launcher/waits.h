@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "base/time.h"
 #include "output/fd_writer.h"
 
@@ -37,6 +38,7 @@ class Readiness {
  private:
   asio::posix::stream_descriptor epoll_;
   bool watchable_ = false;
+  Lifetime lifetime_;
 };
 
 /// Waits on the loop until writers can take their bytes, and flushes the writers. Loop and writers must outlive this
@@ -69,7 +71,7 @@ class WriteWaits {
 /// Calls back at a time that may be moved or unset. Owned by parts of the launcher; the loop must outlive this object.
 class Deadline {
  public:
-  /// `passed` sets the next time, if any.
+  /// `passed` sets the next time, if any. No call after destruction.
   Deadline(asio::io_context& io, std::function<void()> passed) : timer_(io), passed_(std::move(passed)) {}
 
   void set(std::optional<Time> at) {
@@ -80,17 +82,18 @@ class Deadline {
       return;
     }
     timer_.expires_at(*at);
-    timer_.async_wait([this](asio::error_code error) {
+    timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
       if (error) return;
       at_.reset();
       passed_();
-    });
+    }));
   }
 
  private:
   asio::steady_timer timer_;
   const std::function<void()> passed_;
   std::optional<Time> at_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

@@ -192,7 +192,7 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
       if (!in_.is_open()) return false;
     }
     if (fds_.size() <= kMostFds) return in_.is_open();
-    end("descriptors came that no frame announces");
+    end("received file descriptors that no frame announced");
     return false;
   }
 

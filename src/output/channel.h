@@ -14,6 +14,10 @@
 
 namespace dlaunch::output {
 
+/// Whether a partial line of an idle stream is shown. On a terminal a person may have to answer a prompt. In a pipe or
+/// a file, the next line of another stream would cut the line, so a partial line waits for its end.
+enum class PartialLines { shown, kept };
+
 /// How long a partial line waits for more bytes.
 inline constexpr std::chrono::milliseconds kPartialIdle{100};
 /// A read of kBulk bytes or more may end anywhere in a line. Block-buffered programs write blocks of a pipe's atomic

@@ -52,14 +52,15 @@ Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& r
     : slots_(ranks.size() * kStreams) {
   const auto add_screen = [&](Stream stream) {
     FdWriter& writer = streams.writer(stream);
-    screens_.push_back(
-        std::make_unique<Screen>(Screen{streams.fd(stream), std::string(stream_name(stream)), writer, nullptr}));
+    const PartialLines partial_lines = streams.is_terminal(stream) ? PartialLines::shown : PartialLines::kept;
+    screens_.push_back(std::make_unique<Screen>(
+        Screen{streams.fd(stream), std::string(stream_name(stream)), writer, partial_lines, nullptr}));
     if (settings.mode == Mode::jsonl) {
-      screens_.back()->channel = std::make_unique<JsonlChannel>(writer, shared);
+      screens_.back()->channel = std::make_unique<JsonlChannel>(writer, shared, partial_lines);
     } else if (passes_bytes(settings, ranks)) {
       screens_.back()->channel = std::make_unique<RawChannel>(writer);
     } else {
-      screens_.back()->channel = std::make_unique<LineChannel>(writer, shared);
+      screens_.back()->channel = std::make_unique<LineChannel>(writer, shared, partial_lines);
     }
   };
   add_screen(Stream::out);
@@ -85,7 +86,7 @@ void Console::make_lines(const OutputSettings& settings, const std::vector<RankF
   std::vector<int> last;
   for (const auto& screen : screens_) {
     last.push_back(static_cast<RawChannel&>(*screen->channel).last());
-    screen->channel = std::make_unique<LineChannel>(screen->writer, shared);
+    screen->channel = std::make_unique<LineChannel>(screen->writer, shared, screen->partial_lines);
   }
   const int size = count_ranks(ranks);
   for (size_t id = 0; id < before; ++id) add_rank(settings, ranks[id], id, size);

@@ -16,6 +16,7 @@ struct Screen {
   int fd;
   std::string name;
   FdWriter& writer;
+  PartialLines partial_lines;
   std::unique_ptr<Channel> channel;
   bool fed = false;  ///< got bytes of ranks: a failed write fails the job
   bool reported = false;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "output/disk_process.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {
@@ -22,7 +23,7 @@ constexpr std::chrono::milliseconds kExitWait{1000};  // after the last command
 tl::unexpected<Error> cannot_start(int error) {
   return fail({.where = "",
                .what = "cannot start the process that writes the ranks' files",
-               .why = std::strerror(error),
+               .why = sys::why_not_opened(error),
                .hint = "set higher limits of processes and open files: ulimit -u, ulimit -n"});
 }
 
@@ -61,6 +62,8 @@ void Disk::write(std::uint32_t file, std::span<const std::string_view> parts) {
   for (const std::string_view part : parts) command.size += static_cast<std::uint32_t>(part.size());
   all[0] = {reinterpret_cast<const char*>(&command), sizeof command};
   given_ += command.size;
+  if (given_to_.size() <= file) given_to_.resize(file + 1u);
+  given_to_[file] = given_;
   if (ended_) return;
   writer_.write(std::span(all).first(parts.size() + 1));
 }
@@ -115,10 +118,19 @@ std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest) {
   }
 }
 
+std::vector<std::uint32_t> Disk::unwritten_files() const {
+  std::vector<std::uint32_t> files;
+  for (std::uint32_t file = 0; file < given_to_.size(); ++file) {
+    if (given_to_[file] > progress_->taken) files.push_back(file);
+  }
+  return files;
+}
+
 bool Disk::has_all() const {
   using Kind = DiskCommand::Kind;
   const Kind now = at();
-  return unwritten() == 0 && (now == Kind::get_size || now == Kind::get_size_tail || now == Kind::sync);
+  return unwritten() == 0 && (now == Kind::get_size || now == Kind::get_size_tail || now == Kind::sync ||
+                              now == Kind::rank_ended || now == Kind::look);
 }
 
 void Disk::give_up() {

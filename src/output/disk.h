@@ -48,6 +48,8 @@ class Disk {
 
   /// Bytes that are neither written nor dropped yet.
   std::uint64_t unwritten() const { return given_ - progress_->taken; }
+  /// The files with such bytes.
+  std::vector<std::uint32_t> unwritten_files() const;
   std::uint64_t taken() const { return progress_->taken; }
   /// The current command of the process; file() is the command's file.
   DiskCommand::Kind at() const { return progress_->at; }
@@ -77,6 +79,7 @@ class Disk {
   std::string received_;
   std::vector<sys::Fd> fds_;  // received with received_
   std::uint64_t given_ = 0;
+  std::vector<std::uint64_t> given_to_;  // by file: given_ after the last write to the file
   bool finishing_ = false;
   bool ended_ = false;
 };

@@ -9,17 +9,19 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "output/file_lock.h"
+#include "output/kept_directories.h"
 #include "output/last_lines.h"
+#include "output/own_files.h"
 #include "sys/fd.h"
 #include "sys/files.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::output {
@@ -29,48 +31,20 @@ using Kind = DiskCommand::Kind;
 
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr int kRetryMs = 1000;
-
-/// Whether the path is a directory and not a link. If not, errno is ENOTDIR, or 0 if the path does not exist.
-bool is_directory(const std::string& path) {
-  struct stat facts{};
-  if (::lstat(path.c_str(), &facts) != 0) {
-    if (errno == ENOENT) errno = 0;
-    return false;
-  }
-  errno = ENOTDIR;
-  return S_ISDIR(facts.st_mode);
-}
-
-/// Returns the failed step, with errno set, or an empty text. Removes the oldest directory if `keep` of them exist.
-std::string keep_directories(const std::string& path, std::uint32_t keep) {
-  const auto numbered = [&](std::uint32_t n) { return n == 0 ? path : path + '.' + std::to_string(n); };
-  if (!is_directory(path)) return errno == 0 ? "" : "keep " + path;
-  std::uint32_t last = 1;
-  while (last < keep && is_directory(numbered(last))) ++last;
-  if (is_directory(numbered(last))) {
-    std::error_code error;
-    std::filesystem::remove_all(numbered(last), error);  // removes links without following them
-    if (error) {
-      errno = error.value();
-      return "remove " + numbered(last);
-    }
-  } else if (errno != 0) {
-    return "keep " + path + " as " + numbered(last);
-  }
-  for (; last > 0; --last) {
-    if (::rename(numbered(last - 1).c_str(), numbered(last).c_str()) == 0) continue;
-    return "rename " + numbered(last - 1) + " to " + numbered(last);
-  }
-  return "";
-}
+constexpr mode_t kDirectoryMode = 0750;  // as of the other directories of files
 
 class DiskProcess {
  public:
-  DiskProcess(int commands, int events, DiskProgress& progress) : in_(commands), out_(events), progress_(progress) {}
+  DiskProcess(int commands, int events, DiskProgress& progress)
+      : in_(commands),
+        out_(events),
+        progress_(progress),
+        own_files_([this](std::uint32_t file, int error) { send({WriterEvent::Kind::failed, file, error}); }) {}
 
   void run() {
     std::vector<char> buffer(kReadSize);
     for (;;) {
+      wait_for_commands();
       const ssize_t got = ::read(in_, buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) break;
@@ -85,6 +59,18 @@ class DiskProcess {
     sys::Fd fd;
     bool failed = false;
   };
+
+  /// Meanwhile looks at the ranks' own files.
+  void wait_for_commands() {
+    for (int wait = own_files_.wait_ms(); wait >= 0; wait = own_files_.wait_ms()) {
+      pollfd commands{in_, POLLIN, 0};
+      const bool ready = ::poll(&commands, 1, wait) > 0;
+      const Kind before = progress_.at.exchange(Kind::look);
+      own_files_.look();
+      progress_.at = before;
+      if (ready) return;
+    }
+  }
 
   void take(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -157,12 +143,18 @@ class DiskProcess {
     progress_.file = command_.file;
     const std::string path = std::exchange(path_, {});
     switch (command_.kind) {
+      case Kind::lock:
+        return lock(path);
       case Kind::rotate:
         return rotate(path, command_.file);
       case Kind::create:
       case Kind::create_direct:
       case Kind::create_append:
         return create(path, command_.kind);
+      case Kind::watch:
+        return own_files_.add(command_.file, path, sys::create_file(path), OwnFiles::Since::later);
+      case Kind::rank_ended:
+        return own_files_.rank_ended(command_.file);
       case Kind::close:
         if (const auto found = files_.find(command_.file); found != files_.end()) {
           close(found->first, found->second);
@@ -175,11 +167,31 @@ class DiskProcess {
       case Kind::sync:
         return sync(path);
       case Kind::write:
+      case Kind::look:
         return;
     }
   }
 
+  void lock(const std::string& path) {
+    if (refused_) return;
+    const auto made = sys::HeldDirectory::make(path, kDirectoryMode);  // `create` reports an error
+    sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
+    if (!fd) return;
+    if (const auto holder = lock_file(fd.get())) {
+      refused_ = true;
+      return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
+    }
+    directory_ = std::move(fd);
+  }
+
+  void report_lock(WriterEvent event, LockHolder holder, const std::string& path) const {
+    event.kind = WriterEvent::Kind::locked;
+    event.size = static_cast<std::uint64_t>(holder.pid);
+    send(event, path);
+  }
+
   void rotate(const std::string& path, std::uint32_t keep) {
+    if (refused_) return;
     WriterEvent event{WriterEvent::Kind::rotated, 0};
     const std::string failed = keep_directories(path, keep);
     if (!failed.empty()) event.error = errno;
@@ -198,6 +210,9 @@ class DiskProcess {
       event.error = errno;
       return send(event);
     }
+    if (S_ISREG(facts.st_mode) && kind != Kind::create_append) {
+      if (const auto holder = lock_file(fd.get())) return report_lock(event, *holder, path);
+    }
     if (S_ISREG(facts.st_mode) && facts.st_size > 0 && kind != Kind::create_append) {
       event.size = static_cast<std::uint64_t>(facts.st_size);
       event.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
@@ -209,7 +224,11 @@ class DiskProcess {
       return send(event, {}, {&fd, 1});
     }
     // A FIFO that the rank opens itself stays open here. Otherwise its reader could see an early end of file.
-    if (!direct || polled) files_[command_.file].fd = std::move(fd);
+    if (!direct || polled) {
+      files_[command_.file].fd = std::move(fd);
+    } else {
+      own_files_.add(command_.file, path, std::move(fd), OwnFiles::Since::before_the_rank);
+    }
     send(event);
   }
 
@@ -264,7 +283,9 @@ class DiskProcess {
   std::vector<iovec> parts_;
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
-  bool refused_ = false;  // an existing directory could not be kept: create nothing
+  OwnFiles own_files_;
+  sys::Fd directory_;     // holds the lock of the log directory
+  bool refused_ = false;  // the directory is locked, or could not be kept: create nothing
 };
 
 }  // namespace

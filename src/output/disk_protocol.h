@@ -9,10 +9,14 @@ namespace dlaunch::output {
 /// Sent through a pipe, followed by `size` bytes: a path, or the bytes to write.
 struct DiskCommand {
   enum class Kind : std::uint32_t {
+    lock,    ///< creates and locks the log directory; answers only if another job has the lock: Locked
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
     create,  ///< creates or truncates the file, and creates its directories: Created
     create_direct,  ///< as `create`, for a file that the rank opens itself
     create_append,  ///< as `create`, without truncation
+    watch,          ///< opens a file that the agent created, and that the rank writes itself
+    rank_ended,     ///< the rank does not write this file of its own any more: Failed if the file may be cut
+    look,           ///< not a command: the process looks at the ranks' own files
     write,
     close,
     get_size,       ///< reports the size of the file with the path: Size
@@ -29,6 +33,7 @@ struct WriterEvent {
   enum class Kind : std::uint32_t {
     created,  ///< `error` is 0 on success; with a descriptor if the file is a FIFO or a terminal
     rotated,  ///< `error` is 0 on success, else the text is the failed step
+    locked,   ///< another job writes the file or the directory; `size` is the pid of its launcher, or 0
     failed,
     size,
   };

@@ -83,7 +83,7 @@ tl::unexpected<Error> one_file_for_both(const std::string& path) {
   return fail({.where = "--stdout-file",
                .what = "stdout and stderr would both write " + path,
                .why = "",
-               .hint = "use --output-filename 'DIR/{rank}.log:nocopy' for one file of both"});
+               .hint = "use --output-filename 'DIR/{rank}.log:nocopy' for one file with both"});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // JsonlChannel: writes one JSON object per record, for both streams of all ranks, to one sink. docs/output-formats.md
-// lists the fields. A record without '\n' comes in pieces if it is too long to hold or idle, or if its stream ends; all
-// but the last piece have "eol":false. All texts, with a '\n' after each object without "eol", give the bytes of the
-// stream. Owned by a Screen of Console.
+// lists the fields. A record without '\n' comes in pieces if it is too long to hold, if its stream ends, or, with
+// PartialLines::shown, if its stream is idle; all but the last piece have "eol":false. All texts, with a '\n' after
+// each object without "eol", give the bytes of the stream. Owned by a Screen of Console.
 #pragma once
 
 #include "output/record_channel.h"

@@ -89,6 +89,7 @@ void LineChannel::keep_rest(Slot& slot, std::string_view rest, ReadTime at) {
   slot.held = undecided ? "\r" : "";
   owner_ = on_line_ = &slot;
   after_carriage_return_ = false;
+  slot.patience = kBulkPatience;
   shared_.timers.start(slot.timer, at.now);
 }
 

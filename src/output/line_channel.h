@@ -1,11 +1,11 @@
 // LineChannel: merges the lines of several streams into one sink, each line with the prefix of its stream. Owned by a
 // Screen of Console or by a file of RankFiles. A record is a line, or text up to a carriage return. Rules:
-// - A complete record is written at once. A partial record is written after kPartialIdle without more bytes, at the end
-//   of its stream, or if it is too long.
+// - A complete record is written at once. A partial record is written at the end of its stream, or if it is too long.
+//   With PartialLines::shown, it is also written after kPartialIdle without more bytes.
 // - If the last line of the sink is partial and another stream writes, a '\n' goes first. The rest of the partial line
 //   becomes a new record; a '\n' at its start is dropped.
 // - A record that is too long to hold has the sink for itself until the record or its stream ends, or the stream is
-//   idle.
+//   idle for kBulkPatience times kPartialIdle: its rank may wait for a rank whose output is not read.
 #pragma once
 
 #include "output/record_channel.h"

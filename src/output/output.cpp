@@ -306,6 +306,9 @@ void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std
   impl_->feed(rank, stream, bytes, {now, wall_ns});
 }
 void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, now); }
+void Output::rank_ended(int rank) {
+  if (impl_->files) impl_->files->rank_ended(rank);
+}
 std::vector<FdWriter*> Output::waiting() const { return impl_->waiting(); }
 StandardStreams& Output::streams() const { return impl_->streams; }
 void Output::flush(FdWriter& writer, Time now) { impl_->flush(writer, now); }

@@ -68,6 +68,9 @@ class Output {
   /// Ends the stream and writes its last partial line.
   void end(int rank, Stream stream, Time now);
 
+  /// The rank has ended. take_error() reports later if a file that the rank wrote itself may be cut.
+  void rank_ended(int rank);
+
   /// The writers with queued bytes: call flush() for a writer if its poll_fd() is writable. Stdout and stderr share one
   /// writer if both are the same file or terminal. Writers live as long as this object. After the end of all streams,
   /// an empty result means that the console has all output and the files have it or are being written.
@@ -88,7 +91,7 @@ class Output {
   /// Drops queued and later bytes for files. take_error() reports the loss once, after finish_files().
   void give_up_files(Time now);
 
-  /// The latest time to call tick(), which writes partial lines after 100 ms without new bytes.
+  /// The latest time to call tick(), which writes partial lines of idle streams (output/channel.h).
   std::optional<Time> deadline() const;
   void tick(Time now);
 

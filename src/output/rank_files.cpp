@@ -1,22 +1,26 @@
 #include "output/rank_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/index_cast.h"
 #include "base/rfc3339.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/json_text.h"
 #include "output/line_channel.h"
 #include "output/writer.h"
+#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 namespace {
 
 constexpr std::chrono::seconds kCreateWait{10};  // without progress
+constexpr std::size_t kNamedPaths = 8;
 
 std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
@@ -29,8 +33,32 @@ std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& 
 Error cannot_keep(const std::string& what, int error) {
   return {.where = "--keep-logs",
           .what = "cannot " + what,
-          .why = std::strerror(error),
+          .why = sys::why_not_opened(error),
           .hint = "use another directory, or leave out --keep-logs: dlaunch then overwrites the old files"};
+}
+
+Error locked_error(const Disk::Event& event) {
+  const std::string holder =
+      event.size == 0 ? "another job, perhaps on another host," : "process " + std::to_string(event.size);
+  return {.where = "",
+          .what = "cannot write " + event.tail,
+          .why = holder + " writes there",
+          .hint = "use another path, for example with {job}, or wait for the other job to end"};
+}
+
+/// At most kNamedPaths paths, and the number of the others.
+std::string path_list(const std::vector<std::string>& paths) {
+  std::string list;
+  const std::size_t named = std::min(paths.size(), kNamedPaths);
+  for (std::size_t i = 0; i < named; ++i) list += (i == 0 ? "" : ", ") + paths[i];
+  if (named < paths.size()) list += " and " + count(paths.size() - named, "other file");
+  return list;
+}
+
+Error write_error(const RankFile& file, int error) {
+  Error failure = sink_error("write " + file.path, error);
+  if (file.direct) failure.why += " (the rank writes this file itself)";
+  return failure;
 }
 
 std::size_t slot_index(int rank, Stream stream) {
@@ -47,18 +75,26 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const OutputSettings& setti
   TRY(check_one_rank_a_file(*settings.files, ranks));
   auto disk = TRY(Disk::start());
   std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
-  files->rotate();
+  files->claim_directory();
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
   TRY(files->await_created());
   return files;
 }
 
-void RankFiles::rotate() {
+/// Locks the log directory, and keeps the directory of an earlier job. A later attempt has other names than an earlier
+/// one, whose launcher may still be ending.
+void RankFiles::claim_directory() {
   const FileSettings& files = *settings_.files;
-  if (settings_.keep_logs == 0 || files.by_stream || is_template(files.target)) return;
+  if (files.by_stream || is_template(files.target)) return;
   std::string directory = files.target;
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  const auto lock = [&] {
+    if (ranks_.front().attempt == 0) disk_->ask(DiskCommand::Kind::lock, 0, directory);
+  };
+  lock();
+  if (settings_.keep_logs == 0) return;
   disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
+  lock();
 }
 
 std::string RankFiles::overwritten() const {
@@ -114,6 +150,8 @@ void RankFiles::add_file(int rank, const std::vector<Stream>& streams) {
                                                                 : DiskCommand::Kind::create;
     disk_->ask(kind, file->number, file->path);
     ++not_created_;
+  } else {
+    disk_->ask(DiskCommand::Kind::watch, file->number, file->path);
   }
   files_.push_back(std::move(file));
 }
@@ -135,7 +173,9 @@ void RankFiles::make_channel(RankFile& file) {
     file.channel = std::make_unique<RawChannel>(*file.writer);
     return;
   }
-  auto channel = std::make_unique<LineChannel>(*file.writer, shared_);
+  const bool terminal = file.polled && isatty(file.polled->poll_fd()) != 0;
+  auto channel =
+      std::make_unique<LineChannel>(*file.writer, shared_, terminal ? PartialLines::shown : PartialLines::kept);
   for (const auto& [rank, stream] : file.sources) {
     const RankFacts& facts = at_index(ranks_, rank);
     const StreamFacts of{facts, rank - facts.first, count_ranks(ranks_, facts.world), stream};
@@ -165,6 +205,17 @@ void RankFiles::end(const FileSlot& slot, Time now) {
   if (--file.open_streams > 0 || file.direct) return;
   closing_.push_back(&file);
   close_ended();
+}
+
+void RankFiles::rank_ended(int rank) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    if (RankFile* const file = slot(rank, stream).file) check_direct(*file);
+  }
+}
+
+void RankFiles::check_direct(RankFile& file) {
+  if (!file.direct || std::exchange(file.rank_ended, true)) return;
+  disk_->ask(DiskCommand::Kind::rank_ended, file.number, {});
 }
 
 /// Closes ended files without queued bytes.
@@ -208,8 +259,12 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
       case WriterEvent::Kind::created:
         created(file, event);
         break;
+      case WriterEvent::Kind::locked:
+        failures_.push_back(locked_error(event));
+        if (event.tail == file.path) created_locked(file, event);  // else the log directory
+        break;
       case WriterEvent::Kind::failed:
-        fail_file(file, sink_error("write " + file.path, event.error));
+        fail_file(file, write_error(file, event.error));
         break;
       case WriterEvent::Kind::size:
         file.size = event.size;
@@ -238,6 +293,13 @@ void RankFiles::created(RankFile& file, Disk::Event& event) {
   }
   make_channel(file);
   close_ended();
+}
+
+void RankFiles::created_locked(RankFile& file, Disk::Event& event) {
+  file.reported = true;
+  event.error = EWOULDBLOCK;
+  event.size = 0;
+  created(file, event);
 }
 
 void RankFiles::fail_file(RankFile& file, Error error) {
@@ -279,6 +341,7 @@ void RankFiles::finish(std::optional<int> failed) {
   for (const auto& file : files_) {
     const bool of_failed = failed == file->sources.front().rank;
     const auto get_size = of_failed ? DiskCommand::Kind::get_size_tail : DiskCommand::Kind::get_size;
+    check_direct(*file);
     if (file->direct) disk_->ask(get_size, file->number, file->path);
     if (of_failed) disk_->ask(DiskCommand::Kind::sync, file->number, file->path);
   }
@@ -300,13 +363,15 @@ std::uint64_t RankFiles::progress() const {
 void RankFiles::give_up(Time now) {
   for (RankFile* file : polled_) {
     if (file->polled->pending() == 0) continue;
-    stuck_ = file->path;
+    stuck_.push_back(file->path);
     lost_ += file->polled->pending();
     file->gave_up = true;
     file->polled->give_up();
   }
   if (!disk_->ended() && (finished_ || not_created_ > 0 || disk_->unwritten() > 0)) {
-    if (!disk_->has_all()) stuck_ = files_[disk_->file()]->path;
+    const auto unwritten = disk_->unwritten_files();
+    for (const std::uint32_t file : unwritten) stuck_.push_back(files_[file]->path);
+    if (unwritten.empty() && !disk_->has_all()) stuck_.push_back(files_[disk_->file()]->path);
     disk_->give_up();
   }
   for (RankFile* file : recorded_) file->channel->drained(now);
@@ -317,7 +382,7 @@ std::optional<Error> RankFiles::lost() const {
   if (stuck_.empty()) return std::nullopt;
   const std::uint64_t bytes = lost_ + disk_->unwritten();
   return Error{.where = "",
-               .what = "cannot write " + stuck_,
+               .what = "cannot write " + path_list(stuck_),
                .why = bytes == 0 ? "the file system does not respond"
                                  : std::to_string(bytes) + " bytes of the ranks' output were not written in time",
                .hint = "check the file system, or the reader of the FIFO",

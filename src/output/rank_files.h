@@ -27,6 +27,7 @@ struct RankFile {
   std::uint32_t number = 0;  ///< in commands to the disk process
   std::vector<Source> sources = {};
   bool direct = false;                  ///< only the rank writes it
+  bool rank_ended = false;              ///< the rank of a `direct` file does not write any more
   std::unique_ptr<Writer> writer = {};  ///< null if the file is `direct` or not created yet
   FdWriter* polled = nullptr;           ///< `writer` of a FIFO or a terminal
   std::unique_ptr<Channel> channel = {};
@@ -61,6 +62,8 @@ class RankFiles {
   static bool ready(const FileSlot& slot);
   void feed(const FileSlot& slot, std::string_view bytes, ReadTime at);
   void end(const FileSlot& slot, Time now);
+  /// The rank's own files are complete, or were cut: see take_failures().
+  void rank_ended(int rank);
 
   /// The writers with queued bytes.
   std::vector<FdWriter*> waiting();
@@ -87,14 +90,16 @@ class RankFiles {
             std::unique_ptr<Disk> disk)
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
-  void rotate();
+  void claim_directory();
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
   Result<void> await_created();
   void handle(std::vector<Disk::Event> all);
   void created(RankFile& file, Disk::Event& event);
+  void created_locked(RankFile& file, Disk::Event& event);
   void make_channel(RankFile& file);
+  void check_direct(RankFile& file);
   void fail_file(RankFile& file, Error error);
   void check(RankFile& file);
   void process_ended();
@@ -116,7 +121,7 @@ class RankFiles {
   int overwritten_ = 0;               // number of files that had content before
   std::int64_t last_written_ns_ = 0;  // newest modification time of these files
   std::uint64_t lost_ = 0;            // dropped bytes of polled files
-  std::string stuck_;                 // path of the last file that did not accept bytes
+  std::vector<std::string> stuck_;    // paths of the files that did not accept bytes
   bool finished_ = false;
 };
 

@@ -11,8 +11,8 @@ constexpr std::size_t kWaitingLimit = 2 * 1024 * 1024;
 
 }  // namespace
 
-RecordChannel::RecordChannel(Writer& writer, ChannelContext& shared)
-    : writer_(writer), shared_(shared), turn_(shared.timers.add(this, kTurn)) {}
+RecordChannel::RecordChannel(Writer& writer, ChannelContext& shared, PartialLines partial_lines)
+    : writer_(writer), shared_(shared), partial_lines_(partial_lines), turn_(shared.timers.add(this, kTurn)) {}
 
 int RecordChannel::add(Prefix prefix) {
   const int slot = static_cast<int>(slots_.size());
@@ -73,7 +73,8 @@ void RecordChannel::process(Slot& slot, std::string_view bytes, ReadTime at) {
 void RecordChannel::hold(Slot& slot, std::string_view rest, ReadTime at) {
   if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
   slot.held += rest;
-  shared_.timers.start(slot.timer, at.now);
+  if (partial_lines_ == PartialLines::shown) return shared_.timers.start(slot.timer, at.now);
+  shared_.timers.stop(slot.timer);
 }
 
 void RecordChannel::wait_last(Slot& slot, std::string_view bytes, ReadTime at) {
@@ -138,7 +139,7 @@ void RecordChannel::expire(int slot, Time now) {
   if (s.idle_state == IdleState::fresh) s.idle_state = IdleState::had;
   if (!had_its_chance || crowded() || s.queued || (owner_ && owner_ != &s)) return shared_.timers.start(s.timer, now);
   if (--s.patience > 0) return shared_.timers.start(s.timer, now);
-  if (!s.held.empty()) flush_partial(s);
+  if (!s.held.empty() && (partial_lines_ == PartialLines::shown || owner_ == &s)) flush_partial(s);
   if (owner_ == &s) owner_ = nullptr;
   drain(now);
 }

@@ -15,12 +15,12 @@
 
 namespace dlaunch::output {
 
-/// A longer partial record is written at once.
+/// A longer partial record is written at once, and then has the sink for itself.
 inline constexpr std::size_t kMaxHeld = 64 * 1024;
 
 class RecordChannel : public Channel {
  public:
-  RecordChannel(Writer& writer, ChannelContext& shared);
+  RecordChannel(Writer& writer, ChannelContext& shared, PartialLines partial_lines);
 
   /// Returns the slot of a new stream.
   int add(Prefix prefix);
@@ -70,6 +70,7 @@ class RecordChannel : public Channel {
 
   Writer& writer_;
   ChannelContext& shared_;
+  const PartialLines partial_lines_;
   Slot* owner_ = nullptr;  // the stream of a long record that has the sink for itself
 
  private:

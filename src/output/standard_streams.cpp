@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +30,8 @@ std::string counted(std::size_t number, std::string_view one, std::string_view s
 StandardStreams::StandardStreams(Fds fds) : fds_(fds), out_(FdWriter::borrowed(fds.out)) {
   if (!same_file(fds.out, fds.err)) err_.emplace(FdWriter::borrowed(fds.err));
 }
+
+bool StandardStreams::is_terminal(Stream stream) const { return fds_.terminals.value_or(isatty(fd(stream)) != 0); }
 
 Result<int> StandardStreams::print(std::string_view text, int exit_code) {
   out_.write(text);

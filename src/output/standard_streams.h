@@ -23,6 +23,7 @@ class StandardStreams {
   struct Fds {
     int out = 1;
     int err = 2;
+    std::optional<bool> terminals = {};  ///< whether both are terminals; empty: isatty() decides
   };
   /// Lines that the reader does not accept: `needed` lines are always queued. Notes and -v lines are queued up to
   /// kMostWaiting bytes in total; further ones are counted, and the count is printed later.
@@ -36,6 +37,7 @@ class StandardStreams {
   /// Whether stdout and stderr are the same file or terminal. Both then use the fd and the writer of stdout.
   bool are_one() const { return !err_; }
   int fd(Stream stream) const { return stream == Stream::out || are_one() ? fds_.out : fds_.err; }
+  bool is_terminal(Stream stream) const;
   FdWriter& writer(Stream stream) { return stream == Stream::out || are_one() ? out_ : *err_; }
 
   bool owns(const FdWriter& writer) const { return &writer == &out_ || (err_ && &writer == &*err_); }

@@ -1,7 +1,8 @@
 #include "output/writer.h"
 
 #include <cerrno>
-#include <cstring>
+
+#include "sys/held_directory.h"
 
 namespace dlaunch::output {
 
@@ -11,7 +12,7 @@ std::string hint_for(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "remove files there, or set another place with --output-filename";
+      return "remove files there, or set another directory with --output-filename";
     case EMFILE:
       return "set a higher limit of open files: ulimit -n";
     case EACCES:
@@ -26,14 +27,14 @@ std::string hint_for(int error) {
     case EPIPE:
       return "check the reader: it ended early";
     default:
-      return "check the file system, or set another place with --output-filename";
+      return "check the file system, or set another directory with --output-filename";
   }
 }
 
 }  // namespace
 
 Error sink_error(const std::string& what, int error) {
-  return {.where = "", .what = "cannot " + what, .why = std::strerror(error), .hint = hint_for(error)};
+  return {.where = "", .what = "cannot " + what, .why = sys::why_not_opened(error), .hint = hint_for(error)};
 }
 
 }  // namespace dlaunch::output

@@ -58,7 +58,7 @@ std::optional<Error> refuse_unknown_slots(const Allocation& allocation) {
   const auto more = std::ranges::count_if(allocation.hosts, unknown) - 1;
   std::string why = escaped(first->name);
   if (more > 0) why += " and " + std::to_string(more) + " more";
-  return refused(escaped(first->from), "unknown number of slots before dlaunch connects", why,
+  return refused(escaped(first->from), "unknown number of slots before dlaunch connects to the hosts", why,
                  "add slots=N after the host name, or start N ranks per host with -N");
 }
 
@@ -107,8 +107,8 @@ Result<Assignment> by_capacity(const Request& request, const Allocation& allocat
   const bool in_rounds = request.in_rounds && request.binding.map_by != MapBy::node && available > 0;
   if (each && total > available && !in_rounds) {
     return fail(refused({}, "more ranks than -N allows",
-                        count(total, "rank") + " requested, " + std::to_string(*each) + " per host on " +
-                            count(allocation.hosts.size(), "host") + " allows " + std::to_string(available),
+                        count(total, "rank") + " requested, " + std::to_string(available) + " allowed (" +
+                            std::to_string(*each) + " per host on " + count(allocation.hosts.size(), "host") + ")",
                         "set a larger -N, add hosts, or start fewer ranks"));
   }
   Assignment made{.ranks_of_app = std::move(ranks), .host_of_rank = {}, .ranks_per_host = {}};

@@ -232,7 +232,7 @@ Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topol
   std::vector<std::vector<std::uint32_t>> masks(ranks);
   if (request.bind_to == BindTo::none) return masks;
   if (topology.pus.empty())
-    return fail({.where = {}, .what = "cannot bind ranks", .why = "this process may not use any CPU", .hint = {}});
+    return fail({.where = {}, .what = "cannot bind ranks", .why = "dlaunch is not allowed to use any CPU", .hint = {}});
   const Bundles units = bundles(topology, request);
   const Places there = mapped_places(topology, request, units.firsts());
   const bool own = request.bind_to == BindTo::core || request.bind_to == BindTo::hwthread;

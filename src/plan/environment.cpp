@@ -7,71 +7,12 @@
 
 #include "base/index_cast.h"
 #include "base/printable.h"
-#include "plan/mpi.h"
-#include "plan/outer_job.h"
-#include "plan/rank_table.h"
+#include "plan/inheritance.h"
 #include "plan/table.h"
 #include "plan/task_gpus.h"
-#include "plan/visible.h"
 
 namespace dlaunch::plan {
 namespace {
-
-// From Grid Engine. A launcher started by a rank would use all hosts of the job, and start itself by qrsh.
-constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
-
-// Variables about this machine, this terminal, this login or the job around dlaunch.
-constexpr std::array<std::string_view, 34> kWithheld = {"HOSTNAME",      "HOST",
-                                                        "PWD",           "OLDPWD",
-                                                        "SHLVL",         "_",
-                                                        "DISPLAY",       "WAYLAND_DISPLAY",
-                                                        "STY",           "WINDOW",
-                                                        "WINDOWID",      "TERM_SESSION_ID",
-                                                        "LS_COLORS",     "MAIL",
-                                                        "HOME",          "USER",
-                                                        "LOGNAME",       "SHELL",
-                                                        "TMPDIR",        "XAUTHORITY",
-                                                        "HOSTTYPE",      "MACHTYPE",
-                                                        "OSTYPE",        "PPID",
-                                                        "UID",           "EUID",
-                                                        "TTY",           "GPG_TTY",
-                                                        "NSLOTS",        "NHOSTS",
-                                                        "NQUEUES",       kHostsOfJob,
-                                                        "FLUX_JOB_SIZE", "JOB_COMPLETION_INDEX"};
-constexpr std::array<std::string_view, 21> kWithheldPrefixes = {"SSH_",    "XDG_",    "DBUS_",      "TMUX",
-                                                                "VSCODE_", "SLURM_",  "SLURMD_",    "SBATCH_",
-                                                                "SALLOC_", "SRUN_",   "SGE_",       "PBS_",
-                                                                "PALS_",   "COBALT_", "LSB_",       "FLUX_TASK_",
-                                                                "PET_",    "K_MPI_",  "AWS_BATCH_", "PMI",
-                                                                "OMPI_"};  // PMI: PMIX_ too
-
-constexpr std::array<std::string_view, 25> kOfNode = {
-    // Slurm
-    "SLURM_NODEID", "SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
-    "SLURM_SCRIPT_CONTEXT", "SLURM_TASK_PID", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
-    "ZE_AFFINITY_MASK",
-    // Grid Engine
-    "NSLOTS", "NHOSTS", "NQUEUES", "TMP",
-    // LSF
-    "LSB_JOBID", "LSB_JOBINDEX", "LSB_BIND_CPU_LIST",
-    // PBS
-    "PBS_JOBID", "PBS_JOBNAME", "PBS_NODENUM", "PBS_VNODENUM",
-    // Flux
-    "FLUX_URI",
-    // Kubernetes, AWS Batch
-    "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_NODE_INDEX"};
-
-bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
-
-/// Whether ranks do not inherit the variable, and patterns of -x do not match it.
-bool is_no_heritage(const Request& request, std::string_view name) {
-  if (is_rank_variable(name) || name == kRoundVariable || name == kAttemptVariable) return true;
-  if (name == "PWD" && !request.rank_dir.empty()) return true;
-  if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
-  if ((!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name)) return true;
-  if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
-  return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
-}
 
 /// Variables in the order of their first setting. Not copyable: the index refers to the names of the entries.
 class Variables {
@@ -148,35 +89,20 @@ std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
 
 }  // namespace
 
-bool withheld_elsewhere(std::string_view name) {
-  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // library settings by the user
-  if (setting && !left_by_outer_job(name)) return false;
-  return std::ranges::find(kWithheld, name) != kWithheld.end() ||
-         std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-bool tells_of_node(std::string_view name) {
-  return name.starts_with("SLURMD_") || name.starts_with("SLURM_TOPOLOGY_") || name.starts_with("SGE_") ||
-         names_task_gpus(name) || std::ranges::find(kOfNode, name) != kOfNode.end();
-}
-
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
                                bool by_manager) {
-  const auto stays_here = [by_manager](std::string_view name) {
-    if (by_manager && name.starts_with("SLURM")) return tells_of_node(name) || left_by_outer_job(name);
-    return withheld_elsewhere(name) || (by_manager && tells_of_node(name));
-  };
+  AppEnvironment made;
   Variables variables;
   for_each_variable(request.environment, [&](std::string_view name, std::string_view value) {
-    if (request.no_environment || is_no_heritage(request, name) || (by_manager && name == kHostsOfJob)) return;
+    if (!is_inherited(request, name) || (by_manager && name == kHostsOfJob)) return;
     variables.set(name, value);
+    if (is_kept(request, name)) made.chosen.emplace_back(name);
   });
   for (const std::string_view name : kPythonVariables) {
     if (!variables.has(name)) variables.set(name, "1");
   }
   if (request.rank_dir.empty()) variables.set("PWD", wdir);
 
-  AppEnvironment made;
   for (const EnvSetting& setting : app.env) {
     if (setting.value) {
       variables.set(setting.name, *setting.value);
@@ -189,7 +115,8 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   const std::unordered_set<std::string_view> chosen(made.chosen.begin(), made.chosen.end());
   for (const std::string& entry : made.entries) {
     const std::string_view name = variable_name(entry);
-    if (name == "PWD" || chosen.contains(name) || !stays_here(name)) made.elsewhere.push_back(entry);
+    if (name == "PWD" || chosen.contains(name) || !stays_here(request, name, by_manager))
+      made.elsewhere.push_back(entry);
   }
   if (has_task_gpus(made.entries) && !chosen.contains(kGpusOfNode)) {
     std::erase_if(made.entries, [](const std::string& entry) { return variable_name(entry) == kGpusOfNode; });

@@ -182,6 +182,7 @@ void slurm_shared(const FrameworkJob& job, Entries& set) {
   set.set("SLURM_STEP_NODELIST", job.addresses);
   set.set("SLURM_STEP_NUM_NODES", job.hosts);
   set.set("SLURM_STEP_NUM_TASKS", job.size);
+  set.set("SLURM_STEP_TASKS_PER_NODE", job.ranks_of_hosts);
 }
 
 void slurm_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {

@@ -28,6 +28,7 @@ struct FrameworkJob {
   std::string horovod_port = {};    ///< port on rank 0's host
   std::string scheduler_port = {};  ///< port on rank 0's host
   std::string addresses = {};       ///< one per host, separated by commas, rank 0's host first
+  std::string ranks_of_hosts = {};  ///< numbers of ranks in the same order, as Slurm writes them: "2(x3),1"
   std::string workers = {};         ///< one "host:port" per rank, separated by commas
   std::string number = {};          ///< the job's id as a number
   int round = 0;

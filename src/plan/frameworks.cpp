@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/environment.h"
 #include "base/fnv1a.h"
 #include "base/index_cast.h"
 #include "base/printable.h"
@@ -34,8 +35,8 @@ constexpr std::string_view kNoMpi = "Horovod would use MPI, which is not availab
 constexpr Harmful kHarmful[] = {
     {Framework::openmpi, Framework::mpich, kTwoLibraries},
     {Framework::mindspore, Framework::mindspore_dynamic, "both choose how MindSpore's ranks connect"},
-    {Framework::mindspore_dynamic, Framework::openmpi, "MindSpore sets its RANK_ID to OMPI_COMM_WORLD_RANK"},
-    {Framework::mindspore, Framework::openmpi, "MindSpore sets its DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
+    {Framework::mindspore_dynamic, Framework::openmpi, "MindSpore would set RANK_ID to OMPI_COMM_WORLD_RANK"},
+    {Framework::mindspore, Framework::openmpi, "MindSpore would set DEVICE_ID to OMPI_COMM_WORLD_LOCAL_RANK"},
     {Framework::horovod, Framework::openmpi, kNoMpi},
     {Framework::horovod, Framework::mpich, kNoMpi},
     {Framework::jax, Framework::slurm, "JAX would read coordinator and devices from Slurm's variables"},
@@ -98,8 +99,11 @@ class Facts {
     job.jax_address = with_port(job.address, port(first, Port::jax));
     job.horovod_port = port(first, Port::horovod);
     job.scheduler_port = port(first, Port::scheduler);
-    job.number = std::to_string(fnv1a(plan_.job_id) % 1'000'000'000 + 1);
-    if (any(plan_, &FrameworkSpec::names_all_hosts)) job.addresses = addresses();
+    job.number = slurm_job();
+    if (any(plan_, &FrameworkSpec::names_all_hosts)) {
+      job.addresses = addresses();
+      job.ranks_of_hosts = ranks_of_hosts();
+    }
     if (names_ports_of_ranks(plan_)) job.workers = workers();
     return job;
   }
@@ -156,6 +160,31 @@ class Facts {
     return list;
   }
 
+  /// As in SLURM_STEP_TASKS_PER_NODE: "2(x3),1" means 2, 2, 2, 1.
+  std::string ranks_of_hosts() const {
+    std::string list;
+    for (size_t i = 0; i < hosts_.size();) {
+      const size_t number = plan_.hosts[hosts_[i]].ranks.size();
+      size_t same = 1;
+      while (i + same < hosts_.size() && plan_.hosts[hosts_[i + same]].ranks.size() == number) ++same;
+      list.append(list.empty() ? "" : ",").append(std::to_string(number));
+      if (same > 1) list.append("(x").append(std::to_string(same)).append(")");
+      i += same;
+    }
+    return list;
+  }
+
+  /// The Slurm job around dlaunch, for squeue, requeue and steps of ranks. Else a number above MAX_JOB_ID of slurm.h,
+  /// so that scancel with this number never ends a job.
+  std::string slurm_job() const {
+    constexpr std::uint64_t kAboveAllJobs = 100'000'000;
+    constexpr std::uint64_t kNumbers = 900'000'000;
+    if (auto job = filled_variable(plan_.apps.front().env, "SLURM_JOB_ID")) return *std::move(job);
+    const bool in_slurm = plan_.manager && plan_.manager->kind == Manager::Kind::slurm;
+    return in_slurm && !plan_.manager->job.empty() ? plan_.manager->job
+                                                   : std::to_string(fnv1a(plan_.job_id) % kNumbers + kAboveAllJobs);
+  }
+
   std::string workers() const {
     std::string list;
     for (const Rank& rank : plan_.ranks) {
@@ -190,6 +219,20 @@ std::vector<std::string> add_unset(std::vector<std::string>& environment, const 
     names.emplace_back(name);
   }
   return names;
+}
+
+/// Removes inherited variables that each rank has for itself, except those set by -x.
+void forget(std::vector<App>& apps, const std::vector<std::string>& entries) {
+  std::unordered_set<std::string_view> own;
+  for (const std::string& entry : entries) own.insert(variable_name(entry));
+  for (App& app : apps) {
+    for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
+      std::erase_if(*environment, [&](const std::string& entry) {
+        const std::string_view name = variable_name(entry);
+        return own.contains(name) && std::ranges::find(app.chosen, name) == app.chosen.end();
+      });
+    }
+  }
 }
 
 std::optional<Error> refuse_too_long(const std::vector<std::string>& entries) {
@@ -318,6 +361,7 @@ Result<Plan> with_frameworks(Plan plan, const Rendezvous& rendezvous) {
     const FrameworkRank mine = facts.rank(rank);
     for (const Framework framework : plan.frameworks) spec_of(framework).own(job, mine, own);
     if (auto error = refuse_too_long(own.list())) return fail(*std::move(error));
+    if (&rank == &plan.ranks.front()) forget(plan.apps, own.list());
     add(rank.env, plan.app_of(rank).chosen, own.list());
   }
   add_sidecar(plan);

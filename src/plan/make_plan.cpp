@@ -74,9 +74,9 @@ std::optional<Error> check(const Request& request, const Allocation& allocation)
     const auto open =
         std::ranges::count_if(request.apps, [&](const AppRequest& app) { return !app.ranks && app.pool == pool; });
     if (open <= 1 || request.in_rounds) continue;
-    return refused({},
-                   "missing -n of " + std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs",
-                   "set -n for each program; one program without -n uses the remaining slots");
+    return refused(
+        {}, "missing -n for " + std::to_string(open) + " of " + std::to_string(request.apps.size()) + " programs",
+        "set -n for each program; one program without -n uses the remaining slots");
   }
   if (allocation.hosts.empty()) return refused({}, "missing host");
   if (auto error = refuse_combination(request.frameworks, request.visible)) return error;

@@ -44,6 +44,7 @@ Mpi chosen_mpi(const Request& request) {
 }
 
 bool left_by_outer_mpi(std::string_view name) {
+  if (name.starts_with("PMIX_MCA_")) return false;  // settings by the user
   return std::ranges::find(kNames, name) != kNames.end() ||
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

@@ -134,7 +134,7 @@ std::string variables(const Plan& plan) {
     both.insert(both.end(), mine.begin(), mine.end());
     if (both == last) continue;
     const std::string whose =
-        plan.apps.size() == 1 ? "every rank" : "ranks from " + std::to_string(app.first_rank) + " on";
+        plan.apps.size() == 1 ? "every rank" : "ranks " + std::to_string(app.first_rank) + " and higher";
     text += "\nvariables of " + whose + ", one value per rank:\n" + wrapped(own, "  ", kTextColumns);
     text += "variables of " + whose + ", same value for all ranks:\n" + wrapped(mine, "  ", kTextColumns);
     std::vector<std::string> withheld;

@@ -50,7 +50,7 @@ Error shared(int one, const Rank& other, const std::string& path, const std::vec
 Error too_high(const std::string& path) {
   return {.where = std::string(kOption),
           .what = escaped(path) + " is the working directory or contains the working directory",
-          .why = "the next job removes the content of this directory",
+          .why = "the next job would remove the content of this directory",
           .hint = "use a subdirectory: 'device{rank}'"};
 }
 

@@ -91,7 +91,7 @@ void note_hidden(Plan& plan, const PlannedHost& planned) {
   if (hidden.empty()) return;
   plan.notes.push_back(escaped(host.name) + ": ranks have devices " + fold_ints(hidden) +
                        ", but the environment of dlaunch allows only " + fold_ints(seen) +
-                       "; unset its list of visible devices, or set --visible host");
+                       "; unset the variable that lists the visible devices, or set --visible host");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr size_t kPiece = 4u << 20;  // limit for one FenceOut; a frame has at m
 }  // namespace
 
 std::string broken_fence(const std::string& rank) {
-  return rank + " has left MPI, or never entered it, so the ranks that wait for it in MPI are disconnected";
+  return rank + " has left MPI or never entered MPI, so the ranks that wait for " + rank + " in MPI are disconnected";
 }
 
 FenceCollector::FenceCollector(std::vector<int> ranks_of_host, int number, std::uint32_t first)

@@ -76,7 +76,7 @@ bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   const bool in_lines = client.dialect == Dialect::lines;
   if (client.wait != Wait::none) {
     if (in_lines ? client.lines.empty() : client.frames.empty()) return false;
-    break_off(rank, "sent a request before the last answer");
+    break_off(rank, "sent a request before the answer to its last request");
     return false;
   }
   const auto message = in_lines ? client.lines.next() : client.frames.next();
@@ -154,7 +154,7 @@ std::string PmiServer::name(std::uint32_t rank) const {
 }
 
 void PmiServer::break_off(std::uint32_t rank, const std::string& why) {
-  actions_.push_back(PrintWarning{name(rank) + " " + why + "; it gets no more answers"});
+  actions_.push_back(PrintWarning{name(rank) + " " + why + "; the rank gets no more answers"});
   actions_.push_back(CloseConnection{rank});
   leave(clients_.at(rank));
 }

@@ -41,7 +41,7 @@ Result<void> SpawnDraft::ranks(std::string_view count) {
 
 Result<void> SpawnDraft::put(std::string_view value) {
   if (key_.empty() || key_.size() > kMaxKey || value.size() > kMaxValue) {
-    return bad_spawn("a key of a spawn request without a name, or too long", key_);
+    return bad_spawn("a spawn request with a key that is empty or too long", key_);
   }
   pairs_.push_back(std::exchange(key_, {}));
   pairs_.emplace_back(value);

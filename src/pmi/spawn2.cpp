@@ -88,7 +88,7 @@ Result<AskSpawn> read_spawn(const PmiLine& frame, std::uint32_t rank) {
     draft.end_program();
   }
   if (!read) return fail(read.error());
-  if (!pairs.at_end()) return bad_spawn("a spawn request with more pairs than its counts", pairs.key());
+  if (!pairs.at_end()) return bad_spawn("a spawn request with more pairs than its counts announce", pairs.key());
   return draft.take(rank);
 }
 

@@ -86,8 +86,9 @@ void Collectives::hold(int host, Open& open, size_t bytes) {
 
 void Collectives::check(const Key& key, Open& open) {
   if (open.data.size() > kMostShared) {
-    return end(key, open, PmixStatus::out_of_memory,
-               "the ranks exceeded the limit of data for each other: " + std::to_string(kMostShared >> 20) + " MiB");
+    return end(
+        key, open, PmixStatus::out_of_memory,
+        "the ranks exceeded the limit of the data that they exchange: " + std::to_string(kMostShared >> 20) + " MiB");
   }
   if (open.came.size() == open.ranks.size()) return end(key, open, PmixStatus::ok, "");
   for (const auto& [host, ranks] : open.ranks) {

@@ -70,9 +70,12 @@ void check_super_device_ids(const TableServer& server, std::map<long, std::strin
 
 std::string wrong_count(size_t count, bool alone, Product product) {
   if (product == Product::ascend910) {
-    if (!alone) return count == 8 ? "" : "expected 8 on each of several servers of Ascend 910 (A2: --product a2)";
+    if (!alone)
+      return count == 8
+                 ? ""
+                 : "expected 8 on each server of Ascend 910 in a table with several servers (for A2, set --product a2)";
     const bool good = count == 1 || count == 2 || count == 4 || count == 8;
-    return good ? "" : "expected 1, 2, 4 or 8 on a server of Ascend 910 (A2: --product a2)";
+    return good ? "" : "expected 1, 2, 4 or 8 on a server of Ascend 910 (for A2, set --product a2)";
   }
   return count <= 16 ? "" : "expected at most 16 on a server";
 }
@@ -81,13 +84,13 @@ std::string crossing(const std::set<int>& ids, size_t count, Product product) {
   const bool small = count == 2 || count == 4;
   if (product != Product::ascend910 || !small || ids.empty()) return "";
   if (*ids.begin() >= 4 || *ids.rbegin() < 4) return "";
-  return "expected 2 or 4 devices all in 0-3 or all in 4-7: these are two networks";
+  return "expected 2 or 4 devices, either all in 0-3 or all in 4-7, because these are two networks";
 }
 
 std::string too_high(long device, Product product) {
   const long highest = product == Product::ascend910 ? 7 : product == Product::ascend950 ? 64 : 15;
   if (device <= highest) return "";
-  return "expected 0 to " + std::to_string(highest) + (product == Product::ascend910 ? " (A2: --product a2)" : "");
+  return "expected 0 to " + std::to_string(highest) + (product == Product::ascend910 ? " (for A2, set --product a2)" : "");
 }
 
 void check_server_counts(const Table& table, Product product, Findings& findings) {

@@ -48,7 +48,7 @@ std::string subcommand_hint(std::string_view program, const std::vector<std::str
   const auto near = nearest(program, subcommands);
   if (!near) return {};
   if (*near == program) return "put the subcommand first: dlaunch " + *near;
-  return "use dlaunch " + *near + " for the subcommand; check the name and PATH of a program";
+  return "use dlaunch " + *near + " for the subcommand; for a program, check its name and PATH";
 }
 
 /// The hint for an output file of the rank.
@@ -80,7 +80,7 @@ std::string not_found_hint(const NotStarted& status, std::string_view program, s
 std::string not_executable_hint(std::string_view program) {
   const std::string file = shell_quote(program);
   const std::string interpreter = interpreter_hint(program);
-  if (interpreter.empty()) return "run chmod +x " + file + ", or start its interpreter: python3 FILE";
+  if (interpreter.empty()) return "run chmod +x " + file + ", or start the file with its interpreter: python3 FILE";
   return interpreter + ", or make it executable: chmod +x " + file;
 }
 
@@ -89,7 +89,8 @@ std::string not_executable_hint(std::string_view program) {
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
                              const std::vector<std::string>& subcommands) {
   if (is_missing_interpreter(status)) {
-    return "check the first line (#!) of a script: interpreter and line end (LF); check the loader of a binary";
+    return "check the interpreter in the first line (#!) of a script, and its line end (LF); check the loader of a "
+           "binary";
   }
   if (status.what.starts_with(kCannotEnterWorkingDirectory)) {
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";

@@ -161,8 +161,7 @@ void check_things(const CheckedHost& host, Gatherer& found) {
 void check_clock(const CheckedHost& host, Gatherer& found) {
   if (!clock_is_wrong(host)) return;
   found.add(host.name,
-            "the clock is " + formatted("%.1f", std::abs(host.clock_offset)) + " s " +
-                (host.clock_offset > 0 ? "ahead" : "behind"),
+            "the clock differs from the launcher's clock by " + formatted("%+.1f", host.clock_offset) + " s",
             "run NTP on the host: the clock determines times in logs and the first failure");
 }
 
@@ -183,9 +182,8 @@ void check_names(const CheckedHost& host, size_t own, const Preflight& preflight
   }
   if (own < host.addresses.size() && only_loopback(host.addresses[own]) && preflight.hosts.size() > 1) {
     found.add(
-        host.name, "resolves its own name to a loopback address",
-        "set the address in /etc/hosts there, or the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME): other hosts "
-        "cannot connect",
+        host.name, "resolves its own name to a loopback address, which other hosts cannot reach",
+        "set the host's address in /etc/hosts there, or set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to an interface",
         false);
   }
 }

@@ -18,6 +18,7 @@ constexpr std::pair<job::Cause, const char*> kCauses[] = {
     {job::Cause::timeout, "timeout"},
     {job::Cause::host_lost, "host_lost"},
     {job::Cause::output_failed, "output_failed"},
+    {job::Cause::input_failed, "input_failed"},
     {job::Cause::preempted, "preempted"},
     {job::Cause::sidecar_failed, "companion_failed"},
     {job::Cause::hung, "hung"},

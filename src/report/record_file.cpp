@@ -1,25 +1,40 @@
 #include "report/record_file.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "report/write_file.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
+
+std::string kept_record(const std::string& path, int attempt) { return path + ".attempt." + std::to_string(attempt); }
+
 namespace {
 
 constexpr std::chrono::seconds kRecordWait{10};
 constexpr unsigned kMode = 0600;  // the record has command lines and paths
 
-Error no_answer(const std::string& path) {
-  return {"", "cannot write " + path, "timed out after 10 s", "use a path on a disk that responds", kExitOutput};
+constexpr char kReplaced = 'r';
+constexpr char kDirect = 'd';
+
+Error no_answer(const std::string& path, int exit_code = kExitOutput) {
+  return {"", "cannot write " + path, "timed out after 10 s", "use a path on a disk that responds", exit_code};
+}
+
+Error cannot_start(const std::string& path, int error) {
+  return {path, "cannot start the process that writes the record", std::strerror(error),
+          "set higher limits of processes and open files: ulimit -u, ulimit -n", kExitRefused};
+}
+
+void keep_record(const std::string& path, int attempt) {
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
+  if (!facts || !S_ISREG(facts->st_mode)) return;
+  const std::string kept = kept_record(place.name, attempt);
+  if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
 /// Writes the record and sends the reason of a failure, or an empty text.
@@ -28,35 +43,26 @@ void write_and_tell(const std::string& path, const std::string& text, bool durab
   if (!wrote) sys::write_all(to, wrote.error().why);
 }
 
-/// All bytes that the process sends until it ends; nullopt if that takes too long.
-std::optional<std::string> read_all(const sys::HelperProcess& process, std::chrono::milliseconds longest) {
-  std::string all;
-  const auto until = std::chrono::steady_clock::now() + longest;
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    pollfd ready{process.out().get(), POLLIN, 0};
-    const int got = left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
-    char some[256];
-    const ssize_t size = ::read(process.out().get(), some, sizeof some);
-    if (size <= 0) return all;
-    all.append(some, static_cast<size_t>(size));
-  }
-}
-
 }  // namespace
 
-std::string kept_record(const std::string& path, int attempt) { return path + ".attempt." + std::to_string(attempt); }
+RecordFile::RecordFile(std::string path) : path_(std::move(path)) {}
 
-RecordFile::RecordFile(std::string path) : path_(std::move(path)), replaced_(!path_.empty() && is_replaced(path_)) {}
-
-void RecordFile::keep_earlier(int attempt) const {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (attempt == 0 || !fs::is_regular_file(fs::symlink_status(path_, ignored))) return;
-  const std::string kept = kept_record(path_, attempt - 1);
-  if (!fs::exists(kept, ignored)) fs::rename(path_, kept, ignored);
+Result<void> RecordFile::prepare(int attempt) {
+  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+    const auto can = check_can_write(path_);
+    if (can && attempt > 0) keep_record(path_, attempt - 1);
+    sys::write_all(ends.out, can ? std::string(1, is_replaced(path_) ? kReplaced : kDirect)
+                                 : can.error().why + '\n' + can.error().hint);
+  });
+  if (!helper) return fail(cannot_start(path_, errno));
+  const auto answer = helper->read_all(kRecordWait);
+  if (!answer) return fail(no_answer(path_, kExitRefused));
+  if (answer->size() == 1) {
+    replaced_ = answer->front() == kReplaced;
+    return {};
+  }
+  const std::size_t end = answer->find('\n');
+  return fail({"", "cannot write " + path_, answer->substr(0, end), answer->substr(end + 1), kExitRefused});
 }
 
 void RecordFile::write_early(const std::string& text) {
@@ -72,10 +78,11 @@ Result<void> RecordFile::write(const std::string& text) {
   auto writer = sys::HelperProcess::start(
       [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, true, ends.out); }, standard);
   if (!writer) {
-    return fail({path_, "cannot start the process that writes the record", std::strerror(errno),
-                 "set higher limits of processes and open files: ulimit -u, ulimit -n", kExitOutput});
+    Error error = cannot_start(path_, errno);
+    error.exit_code = kExitOutput;
+    return fail(std::move(error));
   }
-  const auto why = read_all(*writer, kRecordWait);
+  const auto why = writer->read_all(kRecordWait);
   if (!why) return fail(no_answer(path_));
   writer->wait(kRecordWait);
   if (why->empty()) return {};

@@ -19,8 +19,9 @@ class RecordFile {
   /// Without a path no record is written.
   explicit RecordFile(std::string path);
 
-  /// Renames an existing record of the previous attempt to FILE.attempt.K.
-  void keep_earlier(int attempt) const;
+  /// Returns an Error (kExitRefused) if the file cannot be written, or if its disk does not respond. Renames an
+  /// existing record of the previous attempt to FILE.attempt.K.
+  Result<void> prepare(int attempt);
 
   bool wanted() const { return !path_.empty(); }
   /// Whether write_early() is useful while the job runs. write_early() does not wait and does not report failures. A
@@ -32,7 +33,7 @@ class RecordFile {
 
  private:
   std::string path_;
-  bool replaced_;  // a new file replaces the old file
+  bool replaced_ = true;  // a new file replaces the old file; known after prepare()
   std::optional<sys::HelperProcess> early_;
 };
 

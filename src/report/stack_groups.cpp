@@ -172,7 +172,7 @@ std::string waiting_call(const Group& group) {
 std::string odd_one_out(const Worlds& worlds, const std::vector<Group>& groups) {
   if (groups.size() != 2 || groups[0].ranks.size() != 1 || groups[1].ranks.size() < 2) return {};
   if (trim(groups[0].frames).empty() || trim(groups[1].frames).empty()) return {};
-  const std::string one = "rank " + worlds.name(groups[0].ranks.front().rank) + " is the odd one out: ";
+  const std::string one = "rank " + worlds.name(groups[0].ranks.front().rank) + " differs from all other ranks: ";
   const std::string where = waiting_call(groups[1]);
   const std::string own_call = waiting_call(groups[0]);
   if (!where.empty() && own_call.empty()) return one + "the other ranks wait in " + where + ", this rank does not";

@@ -126,8 +126,8 @@ std::string hint_for(const Summary& s, const plan::Rank& rank, const ExitStatus&
   const auto* signaled = std::get_if<Signaled>(&status.value());
   if (!signaled || signaled->signal != SIGKILL) return {};
   if (signaled->out_of_memory) return "give the rank more memory, or start fewer ranks on its host";
-  return "check dmesg on the host: dlaunch did not send SIGKILL; the kernel (out of memory), a batch system or a user "
-         "did";
+  return "check dmesg on the host: dlaunch did not send SIGKILL; the sender was the kernel (out of memory), a batch "
+         "system or a user";
 }
 
 const job::RankRecord& record_of(const Summary& s, int rank) { return s.outcome.ranks.at(static_cast<size_t>(rank)); }
@@ -181,7 +181,7 @@ void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
 }
 
 /// The first line of `detail` is the failure; the other lines are hints.
-void add_output_failure(const std::string& before, std::string_view detail, Lines& lines) {
+void add_stream_failure(const std::string& before, std::string_view detail, Lines& lines) {
   const size_t first = std::min(detail.find('\n'), detail.size());
   lines.add(before + std::string(detail.substr(0, first)));
   lines.add_each("  ", detail.substr(first));
@@ -203,7 +203,9 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
     case job::Cause::host_lost:
       return lines.add_complete(lost_hosts_text(s.outcome.lost_hosts, any_started(s.outcome), s.elapsed));
     case job::Cause::output_failed:
-      return add_output_failure("output failed" + after, s.outcome.detail, lines);
+      return add_stream_failure("output failed" + after, s.outcome.detail, lines);
+    case job::Cause::input_failed:
+      return add_stream_failure("input failed" + after, s.outcome.detail, lines);
     case job::Cause::sidecar_failed:
       lines.add(s.outcome.detail + " after " + duration_text(s.elapsed));
       if (s.plan.sidecar) add_last_lines(s, "the " + s.plan.sidecar->name, lines);
@@ -220,7 +222,7 @@ void add_swept(const Summary& s, Lines& lines) {
   for (const int host : s.outcome.swept) names.push_back(host_of(s, host).name);
   if (names.empty()) return;
   lines.add("no process with the job's environment or control group is left on " + fold_names(names) +
-            " (reached again)");
+            " (dlaunch connected again)");
 }
 
 void add_unswept(const Summary& s, Lines& lines) {
@@ -228,8 +230,8 @@ void add_unswept(const Summary& s, Lines& lines) {
   std::vector<std::string> names;
   for (const job::Unswept& each : s.outcome.unswept) names.push_back(host_of(s, each.host).name);
   const bool one = names.size() == 1;
-  lines.add("processes of the job may still run on " + fold_names(names) + (one ? "" : ", on each") +
-            "; this command kills them:");
+  lines.add("processes of the job may still run on " + fold_names(names) +
+            (one ? "; this command kills them:" : "; these commands kill them:"));
   for (size_t i = 0; i < std::min(names.size(), kMostCommands); ++i) {
     const plan::Host& host = host_of(s, s.outcome.unswept[i].host);
     lines.add("  " + end_job_command(s.plan.job_id, s.shell_there ? s.shell_there(host) : "sh"));

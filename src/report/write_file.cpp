@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <optional>
 #include <random>
 #include <utility>
 
 #include "sys/fd.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::report {
@@ -21,7 +21,7 @@ constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
   const char* const hint =
       error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
-  return fail({"", "cannot write " + path, std::strerror(error), hint, kExitOutput});
+  return fail({"", "cannot write " + path, sys::why_not_opened(error), hint, kExitOutput});
 }
 
 /// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.
@@ -33,29 +33,23 @@ int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
 }
 
 /// Copies mode, group and, if permitted, owner from the replaced file.
-void take_over(int fd, const std::string& path) {
-  struct stat old{};
-  if (::lstat(path.c_str(), &old) != 0) return;
-  if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
-    old.st_mode &= ~static_cast<mode_t>(S_IRWXG);  // the new file has another group
+void take_over(int fd, const sys::HeldPlace& place) {
+  auto old = place.directory.facts_of(place.name);
+  if (!old) return;
+  if (::fchown(fd, old->st_uid, old->st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old->st_gid) != 0) {
+    old->st_mode &= ~static_cast<mode_t>(S_IRWXG);  // the new file has another group
   }
-  ::fchmod(fd, old.st_mode & 0777);
+  ::fchmod(fd, old->st_mode & 0777);
 }
 
-bool is_special(const std::string& path) {
-  struct stat facts{};
-  return ::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
-}
-
-std::string directory_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+bool is_special(const sys::HeldPlace& place) {
+  const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
+  return facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode);
 }
 
 /// A file system without support for the sync (EINVAL) is not an error.
-void sync_directory(const std::string& directory) {
-  const sys::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+void sync_directory(const sys::HeldDirectory& directory) {
+  const sys::Fd fd = directory.open_file(".", O_RDONLY | O_DIRECTORY);
   if (fd) ::fsync(fd.get());
 }
 
@@ -65,34 +59,38 @@ Result<void> check_can_write(const std::string& path) {
   struct stat facts{};
   const bool there = ::stat(path.c_str(), &facts) == 0;
   if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
-  const bool can =
-      is_special(path) ? ::access(path.c_str(), W_OK) == 0 : ::access(directory_of(path).c_str(), W_OK | X_OK) == 0;
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  if (!place) return cannot_write(path, errno);
+  const bool can = is_special(place) ? ::access(path.c_str(), W_OK) == 0
+                                     : ::faccessat(place.directory.fd(), ".", W_OK | X_OK, 0) == 0;
   return can ? Result<void>() : cannot_write(path, errno);
 }
 
-bool is_replaced(const std::string& path) { return !is_special(path); }
+bool is_replaced(const std::string& path) { return !is_special(sys::HeldPlace::of(path)); }
 
 Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as) {
-  const bool direct = is_special(path);
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  if (!place) return cannot_write(path, errno);
+  const bool direct = is_special(place);
   std::random_device random;
-  std::string written = path;
+  std::string written = place.name;
   sys::Fd fd;
   for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
-    if (!direct) written = path + "." + std::to_string(random()) + ".tmp";
-    const int flags = O_WRONLY | O_CLOEXEC | (direct ? O_TRUNC : O_CREAT | O_EXCL);
-    fd.reset(::open(written.c_str(), flags, as.mode));
+    if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";
+    fd = direct ? sys::open_file_at(place, O_WRONLY | O_TRUNC, as.mode)
+                : place.directory.open_file(written, O_WRONLY | O_CREAT | O_EXCL, as.mode);
     if (!fd && (direct || errno != EEXIST)) break;
   }
   if (!fd) return cannot_write(path, errno);
-  if (!direct) take_over(fd.get(), path);
+  if (!direct) take_over(fd.get(), place);
   int error = write_and_close(std::move(fd), text, as.durable);
   if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
-  if (error == 0 && std::rename(written.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) error = place.directory.rename(written, place.name);
   if (error != 0) {
-    ::unlink(written.c_str());
+    place.directory.remove_file(written);
     return cannot_write(path, error);
   }
-  if (as.durable) sync_directory(directory_of(path));
+  if (as.durable) sync_directory(place.directory);
   return {};
 }
 

@@ -22,7 +22,7 @@ std::string why_denied(pid_t pid) {
   if (!yama.starts_with('0')) {
     return "this machine allows only root to trace a process: run sysctl kernel.yama.ptrace_scope=1 as root";
   }
-  return "the process is not dumpable, or has more capabilities: run this command as root";
+  return "the process is not dumpable, or has more capabilities than dlaunch: run this command as root";
 }
 
 }  // namespace dlaunch::stacks

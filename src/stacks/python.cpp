@@ -40,7 +40,7 @@ class Interpreter {
     PythonStacks found;
     const auto interpreter = value_at<std::uint64_t>(read_, runtime + layout_.first_interpreter);
     if (!interpreter || *interpreter == 0) {
-      found.trouble = "its interpreter has not begun, or has ended";
+      found.trouble = "the Python interpreter has not started, or has ended";
       return found;
     }
     auto thread = value_at<std::uint64_t>(read_, *interpreter + layout_.first_thread);

@@ -212,7 +212,7 @@ Sample take(pid_t pid, Sampler& sampler) {
   const auto after = parse_stat(read_proc(pid, "stat"));
   if (!after || after->start_time != before->start_time || after->state == 'Z') sample.threads.clear();
   const bool timed_out = std::ranges::any_of(sample.threads, &ThreadStack::timed_out);
-  if (timed_out) sample.remarks.emplace_back("there was no time for the stacks of all of its threads");
+  if (timed_out) sample.remarks.emplace_back("there was not enough time to read the stacks of all its threads");
   const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
   // A process with one thread has no further frames.
   const bool all_threads = sampler.all_threads || sample.threads.size() == 1;

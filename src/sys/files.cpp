@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+
+#include "sys/held_directory.h"
 
 namespace dlaunch::sys {
 
@@ -43,28 +46,14 @@ constexpr mode_t kFileMode = 0644;
 
 }  // namespace
 
-int make_directories(const std::string& path, mode_t mode) {
-  int error = 0;
-  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    if (::mkdir(path.substr(0, end).c_str(), mode) == 0 || errno == EEXIST) {
-      error = 0;  // EROFS and EACCES above can mean an existing directory
-    } else if (error == 0 || errno != ENOENT) {
-      error = errno;
-    }
-    if (end == std::string::npos) return error;
-  }
-}
-
 Fd create_file(const std::string& path, int more_flags) {
-  const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | more_flags;
-  Fd fd(::open(path.c_str(), flags, kFileMode));
-  if (fd || errno != ENOENT) return fd;
-  const std::size_t slash = path.rfind('/');
-  const bool has_parent = slash != std::string::npos && slash != 0;
-  const int error = has_parent ? make_directories(path.substr(0, slash), kDirectoryMode) : 0;
-  fd.reset(::open(path.c_str(), flags, kFileMode));
-  if (!fd && errno == ENOENT && error != 0) errno = error;
-  return fd;
+  if (path.ends_with('/')) {
+    errno = EISDIR;
+    return {};
+  }
+  const HeldPlace place = HeldPlace::make(path, kDirectoryMode);
+  if (!place) return {};
+  return open_file_at(place, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | more_flags, kFileMode);
 }
 
 }  // namespace dlaunch::sys

@@ -2,8 +2,6 @@
 // directories. Without streams, which would double the size of the agent.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -22,11 +20,7 @@ std::optional<std::string> read_file(const Fd& file, std::size_t limit);
 std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit);
 
 /// Opens a file for writing without blocking. Creates missing files and directories. Returns an empty Fd with errno set
-/// on failure: ENXIO for a FIFO without a reader.
+/// on failure: ENXIO for a FIFO without a reader; for links in the path see held_directory.h.
 Fd create_file(const std::string& path, int more_flags = 0);
-
-/// Creates the directory `path` and its parents with `mode`. Returns 0, or the errno of the first directory that is
-/// missing afterwards.
-int make_directories(const std::string& path, mode_t mode);
 
 }  // namespace dlaunch::sys

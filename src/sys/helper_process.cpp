@@ -102,6 +102,27 @@ HelperProcess::~HelperProcess() {
   wait(std::chrono::milliseconds(0));
 }
 
+std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds longest, std::string* got) const {
+  std::string all;
+  const auto until = std::chrono::steady_clock::now() + longest;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd ready{out_.get(), POLLIN, 0};
+    const int count = left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      if (got) *got = std::move(all);
+      if (count == 0) errno = ETIMEDOUT;
+      return std::nullopt;
+    }
+    char some[4096];
+    const ssize_t size = ::read(out_.get(), some, sizeof some);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return all;
+    all.append(some, static_cast<std::size_t>(size));
+  }
+}
+
 void HelperProcess::kill() { ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0); }
 
 bool HelperProcess::wait(std::chrono::milliseconds longest) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "sys/fd.h"
 
@@ -35,6 +36,10 @@ class HelperProcess {
   const Fd& in() const { return in_; }    ///< the parent writes; blocking unless changed
   const Fd& out() const { return out_; }  ///< the parent reads; end of file when the work is done
   void close_in() { in_.reset(); }
+
+  /// All bytes that the work sends until it ends. nullopt with errno set: ETIMEDOUT after `longest`; `got` then has the
+  /// bytes that arrived before.
+  std::optional<std::string> read_all(std::chrono::milliseconds longest, std::string* got = nullptr) const;
 
   /// Sends SIGKILL. It takes effect after an uninterruptible sleep.
   void kill();

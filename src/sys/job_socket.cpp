@@ -1,6 +1,7 @@
 #include "sys/job_socket.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -13,10 +14,13 @@
 #include <optional>
 
 namespace dlaunch::sys {
+
+using namespace std::chrono_literals;
+
 namespace {
 
 constexpr std::string_view kNames = "@dlaunch/";  // /proc/net/unix shows the leading NUL of the name as @
-constexpr int kBacklog = 4;
+constexpr int kBacklog = 64;                      // any user of the machine can take a place in it
 constexpr std::size_t kLongestJobId = 64;
 
 struct Address {
@@ -67,11 +71,11 @@ Fd listen_for_questions(const std::string& job_id) {
   return listener;
 }
 
-Fd accept_question(int listener) {
-  Fd caller(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!caller) return Fd();
-  const auto user = user_behind(caller.get());
-  return user == 0u || user == ::geteuid() ? std::move(caller) : Fd();
+std::optional<Caller> accept_caller(int listener) {
+  Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return std::nullopt;
+  const auto user = user_behind(socket.get());
+  return Caller{std::move(socket), user == 0u || user == ::geteuid()};
 }
 
 std::vector<AskableJob> askable_jobs() {
@@ -87,14 +91,24 @@ std::vector<AskableJob> askable_jobs() {
   return jobs;
 }
 
-Fd connect_to(const AskableJob& job) {
+Fd connect_to(const AskableJob& job, std::chrono::milliseconds patience) {
   const auto address = address_of(job);
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!address || !socket) return Fd();
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->name), address->size) != 0) return Fd();
-  const auto user = user_behind(socket.get());
-  if (user == job.uid && (*user == ::geteuid() || ::geteuid() == 0)) return socket;
-  errno = EACCES;
+  const auto until = std::chrono::steady_clock::now() + patience;
+  do {  // a full backlog blocks connect(2) for SO_SNDTIMEO; the kernel wakes waiting clients in order
+    const auto left = std::max(until - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration(1ms));
+    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(left).count();
+    const timeval limit{.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
+    if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) return Fd();
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->name), address->size) == 0) {
+      const auto user = user_behind(socket.get());
+      if (user == job.uid && (*user == ::geteuid() || ::geteuid() == 0)) return socket;
+      errno = EACCES;
+      return Fd();
+    }
+  } while (errno == EINTR);
+  if (errno == EAGAIN) errno = ETIMEDOUT;
   return Fd();
 }
 

@@ -2,6 +2,8 @@
 // user can take a name first, so both sides check the user of the peer process: the same user or root.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +17,13 @@ inline constexpr std::string_view kWholeQuestion = "stacks whole\n";
 
 /// Empty, with errno set, if the socket cannot be created, for example if the name is taken.
 Fd listen_for_questions(const std::string& job_id);
-/// The next client, non-blocking; empty: no permitted client.
-Fd accept_question(int listener);
+
+struct Caller {
+  Fd socket;       ///< non-blocking
+  bool permitted;  ///< the same user or root
+};
+/// The next client; nullopt with errno set: no client waits (EAGAIN), or accept(2) failed.
+std::optional<Caller> accept_caller(int listener);
 
 struct AskableJob {
   unsigned uid;
@@ -24,7 +31,8 @@ struct AskableJob {
 };
 /// The jobs of this user (for root: of all users) on this machine, in this network namespace.
 std::vector<AskableJob> askable_jobs();
-/// A blocking connection; empty, with errno set, if no permitted process answers.
-Fd connect_to(const AskableJob& job);
+/// A blocking connection; empty, with errno set, if no permitted process listens. ETIMEDOUT: the launcher accepted no
+/// client for `patience`, for example because it is stopped.
+Fd connect_to(const AskableJob& job, std::chrono::milliseconds patience);
 
 }  // namespace dlaunch::sys

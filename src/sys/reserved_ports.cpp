@@ -56,7 +56,7 @@ Result<ReservedPorts> ReservedPorts::take(size_t count, const std::function<int(
   return fail({.where = "",
                .what = std::to_string(count) + " free TCP ports: not found",
                .why = std::to_string(most) + " were tried",
-               .hint = "run ss -ltn to find the processes that use them"});
+               .hint = "run ss -ltnp to find the processes that use TCP ports"});
 }
 
 }  // namespace dlaunch::sys

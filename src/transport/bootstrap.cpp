@@ -37,7 +37,7 @@ namespace {
 ///
 /// Limits and names:
 /// - Each 64 KiB of the agent must arrive within $i seconds. Otherwise the shell would wait forever if the network of
-///   the launcher fails. Only GNU timeout is used: Busybox's leaves a process behind for a second.
+///   the launcher fails. The script uses only GNU timeout: timeout of Busybox leaves a process for a second.
 /// - Hosts with a shared home may have equal $$, and all hosts of a start share the nonce. Names of written files
 ///   therefore also contain $o.
 /// - Agents of other versions are removed after 30 days without use.

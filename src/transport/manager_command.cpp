@@ -16,16 +16,17 @@ using Kind = plan::Manager::Kind;
 /// not for one agent per node. With these values, srun could:
 /// - start more agents, give them one GPU, or end them early
 /// - refuse the step (-v conflicts with -Q)
-/// - take their stdin or label their output
+/// - take their stdin, label their output, or print the output of a prolog before it
 /// - start them without HOME and other variables required by the start
 bool changes_srun(std::string_view name) {
   static constexpr auto kNames = std::to_array<std::string_view>(
-      {"SLURM_GPUS",          "SLURM_NPROCS",     "SLURM_DISTRIBUTION", "SLURM_HINT",      "SLURM_THREADS_PER_CORE",
-       "SLURM_TRES_PER_TASK", "SLURM_EXCLUSIVE",  "SLURM_EXACT",        "SLURM_CORE_SPEC", "SLURM_EXPORT_ENV",
-       "SRUN_EXPORT_ENV",     "SLURM_DEBUG",      "SRUN_DEBUG",         "SLURM_NO_KILL",   "SLURM_KILL_BAD_EXIT",
-       "SLURM_STDINMODE",     "SLURM_STDOUTMODE", "SLURM_STDERRMODE",   "SRUN_INPUT",      "SRUN_OUTPUT",
-       "SRUN_ERROR",          "SLURM_LABELIO",    "SLURM_TIMELIMIT",    "SLURM_GRES",      "SLURM_CONSTRAINT",
-       "SLURM_IMMEDIATE",     "SLURM_MULTI_PROG"});
+      {"SLURM_GPUS",          "SLURM_NPROCS",     "SLURM_DISTRIBUTION", "SLURM_HINT",       "SLURM_THREADS_PER_CORE",
+       "SLURM_TRES_PER_TASK", "SLURM_EXCLUSIVE",  "SLURM_EXACT",        "SLURM_CORE_SPEC",  "SLURM_EXPORT_ENV",
+       "SRUN_EXPORT_ENV",     "SLURM_DEBUG",      "SRUN_DEBUG",         "SLURM_NO_KILL",    "SLURM_KILL_BAD_EXIT",
+       "SLURM_STDINMODE",     "SLURM_STDOUTMODE", "SLURM_STDERRMODE",   "SRUN_INPUT",       "SRUN_OUTPUT",
+       "SRUN_ERROR",          "SLURM_LABELIO",    "SLURM_TIMELIMIT",    "SLURM_GRES",       "SLURM_CONSTRAINT",
+       "SLURM_IMMEDIATE",     "SLURM_MULTI_PROG", "SLURM_TRES_BIND",    "SLURM_GPU_BIND",   "SLURM_GRES_FLAGS",
+       "SLURM_PROLOG",        "SLURM_EPILOG",     "SLURM_TASK_PROLOG",  "SLURM_TASK_EPILOG"});
   static constexpr std::array<std::string_view, 8> kPrefixes = {"SLURM_NTASKS",    "SLURM_CPUS_PER_", "SRUN_CPUS_PER_",
                                                                 "SLURM_GPUS_PER_", "SLURM_MEM_PER_",  "SLURM_CPU_BIND",
                                                                 "SLURM_STEP_",     "SLURM_ARBITRARY"};
@@ -86,10 +87,16 @@ dlaunch::DialIn pbs_dial_in(const std::vector<std::string>& environment, const s
   return {.command = shell_quote(program) + std::string(words), .own_name = "$1", .files_in = files};
 }
 
+/// Slurm 23.11 and later gives a step of an external launcher all GPUs of its node, and ignores the options for GPUs.
+/// With these options, Slurm 24.11 never starts a step on the second node of an uneven job. Older versions do not read
+/// the variable.
+constexpr std::string_view kAllGpus = "SLURM_EXTERNAL_LAUNCHER=1 ";
+
 /// -u: unbuffered bytes instead of lines.
 std::string srun_command(const std::vector<std::string>& environment, const std::string& program, StepGpus gpus) {
   std::string line = "env ";
   for (const std::string& name : unset_for_srun(environment)) line.append("-u ").append(shell_quote(name)) += ' ';
+  if (gpus.differ) line += kAllGpus;
   const bool own_words = nodes_differ(environment, gpus);
   return line + srun_with(program, gpus, own_words ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
 }

@@ -47,6 +47,13 @@ struct Sweep {
   bool operator==(const Sweep&) const = default;
 };
 
+/// Read the clock of the host. The agent answers with ClockReading at once.
+struct ReadClock {
+  static constexpr std::uint8_t kType = 30;
+  void fields(auto&) {}
+  bool operator==(const ReadClock&) const = default;
+};
+
 /// Query the host. The agent answers with HostInfo, after the lookup of names, if any.
 struct QueryHost {
   static constexpr std::uint8_t kType = 10;
@@ -94,6 +101,15 @@ struct Hello {
   std::string identity;      ///< equal for two names of one host, different for two hosts
   void fields(auto& a) { a(version, host, machine, pid, time_ns, identity); }
   bool operator==(const Hello&) const = default;
+};
+
+/// The answer to ReadClock.
+struct ClockReading {
+  static constexpr std::uint8_t kType = 63;
+  static constexpr std::uint32_t kMost = kMostNumbers;
+  std::int64_t time_ns = 0;  ///< CLOCK_REALTIME
+  void fields(auto& a) { a(time_ns); }
+  bool operator==(const ClockReading&) const = default;
 };
 
 /// A text for a user with -v, or the last text of a failing agent.

@@ -21,6 +21,6 @@ using Message =
                  Log, Clean, HostInfo, CommandResults, Prepared, StageCredit, MpiWorld, FenceOut, NameAnswer,
                  SpawnAnswer, FenceIn, NameAsk, SpawnAsk, MpiAbort, PmixShared, PmixModexAsk, PmixAnswer, PmixProgram,
                  PmixStart, PmixWorld, PmixEvent, PmixCollect, PmixWant, PmixModex, PmixNames, PmixProgramAsk,
-                 PmixFailed, TerminationNotice, SampleStacks, Stacks, Uncaught, WroteError>;
+                 PmixFailed, TerminationNotice, SampleStacks, Stacks, Uncaught, WroteError, ReadClock, ClockReading>;
 
 }  // namespace dlaunch::wire

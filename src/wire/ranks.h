@@ -69,7 +69,7 @@ struct Spawn {
   std::string out_path;  ///< with StreamMode::file
   std::string err_path;
   std::string slots;      ///< bind to these CPUs (plan/slot_list.h), instead of Layout; empty: as in Layout
-  std::string dir;        ///< absolute; a directory of Prepare, as working directory; empty: that of the program
+  std::string dir;        ///< absolute working directory, an item of Prepare's dirs; empty: that of the program
   bool save_env = false;  ///< write the environment to env.log in `dir`
   void fields(auto& a) { a(rank, app, local_rank, env, in, out, err, out_path, err_path, slots, dir, save_env); }
   bool operator==(const Spawn&) const = default;
@@ -172,8 +172,9 @@ struct Ended {
   std::uint32_t wait_status = 0;
   bool out_of_memory = false;
   std::int64_t time_ns = 0;
-  bool in_mpi = false;  ///< ended between MPI_Init and MPI_Finalize
-  void fields(auto& a) { a(rank, wait_status, out_of_memory, time_ns, in_mpi); }
+  bool in_mpi = false;        ///< ended between MPI_Init and MPI_Finalize
+  bool after_signal = false;  ///< reaped after a Signal with HUP, INT, QUIT or TERM reached the rank
+  void fields(auto& a) { a(rank, wait_status, out_of_memory, time_ns, in_mpi, after_signal); }
   bool operator==(const Ended&) const = default;
 };
 

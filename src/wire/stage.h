@@ -23,7 +23,7 @@ struct Prepare {
   bool operator==(const Prepare&) const = default;
 };
 
-/// The next bytes of the archive (wire/archive.h), whose files go into each directory of Prepare.
+/// The next bytes of the archive (wire/archive.h), whose files go into each directory that Prepare listed.
 struct Stage {
   static constexpr std::uint8_t kType = 15;
   std::string bytes;

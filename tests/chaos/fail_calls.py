@@ -40,7 +40,9 @@ ERRORS = {
     "ioctl": ("ENOTTY",), "wait4": ("EINTR",), "waitid": ("EINTR",), "pidfd_open": (*NO_FDS, "ENOMEM"),
     "pidfd_send_signal": ("ENOMEM",), "kill": ("EPERM",), "setsid": ("EPERM",), "prlimit64": ("EPERM",), "newfstatat": ("ENOMEM", "EACCES"),
     "getdents64": ("ENOENT",), "mkdir": ("ENOSPC", "EACCES"), "mkdirat": ("ENOSPC", "EACCES"), "unlink": ("EBUSY", "EIO"),
-    "unlinkat": ("EBUSY", "EIO"), "rename": ("ENOSPC", "EIO"), "readlink": ("ENOMEM", "EIO"), "readlinkat": ("ENOMEM", "EIO"),
+    "unlinkat": ("EBUSY", "EIO"), "rename": ("ENOSPC", "EIO"), "renameat": ("ENOSPC", "EIO"),
+    "readlink": ("ENOMEM", "EIO"), "readlinkat": ("ENOMEM", "EIO"),
+    "fchdir": ("ENOMEM", "EIO"), "symlinkat": ("ENOSPC",), "inotify_init1": NO_FDS, "inotify_add_watch": ("ENOSPC",),
     "chdir": ("ENOMEM", "EIO"), "sched_setaffinity": ("EINVAL",), "symlink": ("ENOSPC",), "chmod": ("EIO",), "fchmod": ("EIO",),
 }
 CODES = (0, 1, 2, 125, 126, 127, 141)  # exit codes of a job whose ranks would all end with 0

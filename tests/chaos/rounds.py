@@ -107,7 +107,7 @@ def may_be_last(step, seen, round_, why):
         return round_.number >= 2
     if "time limit reached while" in why:
         return any(ender.code == 124 for ender in found)
-    if "came while the round was being stopped" in why or "a signal came" in why:
+    if "while the round was being stopped" in why or "a signal came" in why:
         return any(ender.code in (130, 143) for ender in found)
     if "some processes of the failed round may be left" in why:
         return any(done.hit and (silent(done.fault) or done.fault.act in ("pause", "down")) for done in seen.done)

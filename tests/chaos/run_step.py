@@ -48,9 +48,10 @@ class Seen:
     files: list = dataclasses.field(default_factory=list)
     hosts: set = dataclasses.field(default_factory=set)  # hosts with a connection
     slow: float = 1  # slowness.measured(), the larger value of before and after
-    settled: float = 0  # when nothing was left any more
+    settled: float = 0  # the time at which no process and no file of the job was left
+
     nodes: dict = dataclasses.field(default_factory=dict)  # {host: exit code} of the other nodes of a same-line job
-    # Nodes that waited for a lost launcher and were signalled by this program.
+    # Nodes that this program signalled, because they waited for a lost launcher.
     told_by_us: set = dataclasses.field(default_factory=set)
 
 

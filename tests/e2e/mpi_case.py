@@ -87,14 +87,14 @@ class Endings:
     def test_rank_that_never_enters_mpi_does_not_block_the_others(self):
         result = self.run_dlaunch("-n", 1, "true", ":", "-n", 2, self.mpi("mpi_hello"))
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("rank 0 has left MPI, or never entered it", result.stderr.decode())
+        self.assertIn("rank 0 has left MPI or never entered MPI", result.stderr.decode())
 
 
 class SeveralHosts:
     """A mixin for a HostsCase. run_world(*args, complete=…) returns the stdout of a job that succeeds; complete(stdout)
     must be true."""
 
-    never_entered = "rank 0 has left MPI, or never entered it"
+    never_entered = "rank 0 has left MPI or never entered MPI"
 
     def test_ranks_of_two_hosts_share_one_world(self):
         seen = hellos(self.run_world("-n", 4, "-H", "node1:2,node2:2", self.mpi("mpi_hello"), complete=lambda o: len(lines(o)) == 4))

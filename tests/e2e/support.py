@@ -222,7 +222,7 @@ def screen(shown):
 
 
 CAUSE = re.compile(r"^dlaunch: (?:rank \S+ \(host .*\) |ranks .* did not start|program \"|cannot run program |timed out after|hung after|interrupted by|"
-                   r"preempted by|a host was lost|\d+ hosts were lost|cannot use |output failed).*$", re.M)
+                   r"preempted by|a host was lost|\d+ hosts were lost|cannot use |(?:in|out)put failed).*$", re.M)
 
 
 def cause(stderr):

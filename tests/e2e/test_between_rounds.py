@@ -17,7 +17,7 @@ MAPS = """
 import mmap, os, pathlib, signal, sys
 if os.environ["DLAUNCH_ROUND"] != "0":
     sys.exit(0)
-with open(sys.argv[1], "w+b") as file:
+with open(sys.argv[1], "r+b" if os.path.exists(sys.argv[1]) else "w+b") as file:
     file.truncate(4096)
     mapped = mmap.mmap(file.fileno(), 4096)
 print("up", flush=True)
@@ -74,6 +74,22 @@ class SharedMemory(Case):
                 break
         self.assertEqual(self.names(), [other.name], err)
         self.assertRegex(err.decode(), rf"shared memory of killed ranks:.* {segment}.*; not in use, .*run: rm .*{other}")
+
+    def test_segment_of_an_outside_process_remains(self):
+        """The process creates the segment during the round, closes it, and may open it again later."""
+        segment = SHARED / f"psm_{self.mark}"
+        script = ('await() { while [ ! -e $1 ]; do sleep 0.02; done; }; [ "$DLAUNCH_RANK" = 0 ] && { touch ready; await created; exec python3 -c "$1" "$2"; }; '
+                  '[ "$DLAUNCH_ROUND" = 0 ] || exit 0; await go; kill -9 $$')
+        with self.start("-vv", "-n", 2, "--restarts", 1, *sh(script), "sh", MAPS, segment, cwd=self.dir, stdout=-1,
+                        stderr=-1) as job:
+            self.assertTrue(wait_until((self.dir / "ready").exists))
+            segment.write_bytes(bytes(4096))
+            (self.dir / "created").touch()
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            (self.dir / "go").touch()
+            _, err = job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(self.names(), [segment.name], err)
 
     def test_older_segments_remain(self):
         old = SHARED / f"torch_1_{self.mark}"

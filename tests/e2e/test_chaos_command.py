@@ -31,7 +31,7 @@ class Chaos(Case):
 
     def assert_holds(self, result, job_code):
         self.assert_exit(result, 0)
-        self.assertRegex(result.stderr.decode(), rf"chaos: \d faults?, (\d+) of \1 checks hold; the job ended with {job_code}; seed \d+\n")
+        self.assertRegex(result.stderr.decode(), rf"chaos: \d faults?, (\d+) of \1 checks passed; the job exited with {job_code}; seed \d+\n")
 
     def test_job_recovers_from_a_killed_rank(self):
         result = self.chaos(["kill:rank=3@line:/rank 3/"], "--fake-hosts", "2x2", "--restarts", 1, *RECOVERS,
@@ -118,18 +118,18 @@ class Chaos(Case):
     def test_full_fault_without_a_large_file_fails(self):
         result = self.chaos(["full:output@1MiB"], "--fake-hosts", "2x1", "--output-filename", "logs", "echo", "few")
         self.assert_exit(result, 3)
-        self.assertRegex(result.stderr.decode(), r"broken: every planned fault fired: full:output@\w+: no file of the job reached that size\n")
+        self.assertRegex(result.stderr.decode(), r"check failed: every planned fault was injected: full:output@\w+: no file of the job reached that size\n")
 
     def test_fault_that_never_fires_fails(self):
         result = self.chaos(["kill:rank=0@1h"], "-n", 1, "true", options=["--junit", "junit.xml"])
         self.assert_exit(result, 3)
-        self.assertIn(b"broken: every planned fault fired: kill:rank=0@3600s: the job ended before", result.stderr)
+        self.assertIn(b"check failed: every planned fault was injected: kill:rank=0@3600s: the job ended before", result.stderr)
         self.assertEqual(xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().get("failures"), "1")
 
     def test_broken_expectation_fails(self):
         result = self.chaos(["kill:rank=1@line:/up 1/"], "-n", 2, *WAITS, options=["--expect", "code=0"])
         self.assert_exit(result, 1)
-        self.assertIn(b"broken: code is 0: the value is 137", result.stderr)
+        self.assertIn(b"check failed: code is 0: the value is 137", result.stderr)
 
     def test_impossible_faults_are_rejected_before_the_start(self):
         started = ("touch", "started")

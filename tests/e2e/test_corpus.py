@@ -155,8 +155,8 @@ class Corpus(support.Case):
             hosts.append(f"{host['name']}:{len(host['ranks'])}" + (f" devices {folded(devices)}" if devices else ""))
         text = f"{plan['size']} on {' '.join(hosts)}"
         for note in plan.get("notes", []):
-            if note.startswith("is the same as: ") and not note.startswith("is the same as: dlaunch --as "):
-                return f"{text} | {note.removeprefix('is the same as: ')}"
+            if note.startswith("this command line is the same as: ") and not note.startswith("this command line is the same as: dlaunch --as "):
+                return f"{text} | {note.removeprefix('this command line is the same as: ')}"
         for app in plan["apps"]:
             of_place = ("PMI", "OMPI_", "MPI_", "PWD", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "DLAUNCH_ATTEMPT")
             added = [name for name in app["variables"] if name not in env and not name.startswith(of_place)]

@@ -21,8 +21,8 @@ class Stuck(Case):
         out, err = job.communicate(timeout=timeout)
         return time.monotonic() - start, subprocess.CompletedProcess(job.args, job.returncode, out, err)
 
-    def begin(self, *args):
-        return self.start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    def begin(self, *args, **options):
+        return self.start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)
 
     def assert_told_once(self, result, path):
         self.assertEqual(result.stderr.count(f"cannot write {path}".encode()), 1, result.stderr)
@@ -184,6 +184,31 @@ class Frozen(Stuck):
         self.assert_exit(result, 124)
         self.assertLess(took, 9)
         self.assert_told_once(result, self.disk / "logs/1/rank.")
+
+    def test_each_file_on_the_disk_is_named(self):
+        job = self.begin("-n", 4, "--output-filename", f"{self.disk}/{{rank}}.{{stream}}", "--timeout", 3,
+                         *sh("exec 2>/dev/null; " + FLOOD))
+        self.assertTrue(wait_until(lambda: all((self.disk / f"{rank}.stdout").exists() for rank in range(4))))
+        self.freeze()
+        _, result = self.seconds(job)
+        self.assert_exit(result, 124)
+        told = next(line for line in result.stderr.decode().splitlines() if "were not written in time" in line)
+        for rank in range(4):
+            self.assertIn(f"{self.disk}/{rank}.stdout", told)
+
+    def test_error_file_on_a_frozen_disk_is_refused_in_time(self):
+        self.freeze()
+        took, result = self.seconds(self.begin("--error-file", f"{self.disk}/error-{{rank}}", "-n", 2, "true"))
+        self.assert_exit(result, 2)
+        self.assertLess(took, 10)
+        self.assertIn(f"cannot create {self.disk}/error-0: Connection timed out", result.stderr.decode())
+
+    def test_report_on_a_frozen_disk_is_refused_in_time(self):
+        (self.disk / "report").write_text("{}")
+        self.freeze()
+        took, result = self.seconds(self.begin("--report", self.disk / "report", "-n", 1, "true"))
+        self.assertLess(took, 25)
+        self.assertIn(f"cannot write {self.disk}/report: timed out after 10 s", result.stderr.decode())
 
     def test_sigterm_ends_the_job(self):
         job = self.frozen()

@@ -98,7 +98,7 @@ class FirstWords(Case):
             with self.subTest(launcher=launcher):
                 text = self.hint_of(2, "--as", launcher, *words, "train.py")
                 self.assertIn(f"{launcher}: missing {rank} or {address.split()[0]}", text)
-                self.assertIn(f"add {address} of node 0, or {rank} I: node 0 runs the job", text)
+                self.assertIn(f"add {address} (the address of node 0), or {rank} 0 on the node that runs the job", text)
                 self.assertNotIn("--same-line", text)
         text = self.hint_of(2, "--same-line", "--nodes", 2, "true")
         self.assertIn("--same-line: missing --node-rank or --rendezvous", text)
@@ -120,7 +120,7 @@ class FirstWords(Case):
         launcher.write_text("#!/bin/sh\n")
         launcher.chmod(0o755)
         text = self.hint_of(0, "-n", 1, launcher, "-np", 2, "hostname")
-        self.assertEqual(text, "dlaunch: note: mpirun starts its own ranks in each rank: use dlaunch --as mpirun …\n")
+        self.assertEqual(text, "dlaunch: note: each rank would run mpirun, which starts more ranks: use dlaunch --as mpirun …\n")
 
     def test_fake_hosts_have_the_form_of_the_help(self):
         self.assertIn("expected NxM such as 2x4", self.hint_of(2, "--fake-hosts", "2*2", "true"))

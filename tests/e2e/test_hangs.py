@@ -84,7 +84,7 @@ class Hangs(Case):
         self.assertRegex(text, r"\n  1 rank: 1 \(.*\) +blocked, .* CPU")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +blocked, .* CPU")
         self.assertLess(text.index("in_lock (<string>:7)"), text.index("in_recv (<string>:11)"), "the smaller group is first")
-        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 differs from all other ranks: only this rank is in in_lock (<string>:7)", text)
         self.assertNotIn(b"no rank has written", rest)
         self.assertEqual(job.returncode, 143)
 
@@ -256,7 +256,7 @@ class MpiHangs(Case):
                 text = result.stderr.decode()
                 self.assertIn(HUNG, text)
                 self.assertRegex(text, r"\n  2 ranks: 0,2 \(.*\) +(polling|blocked).*\n      P?MPI_Recv \(lib")
-                self.assertIn("rank 1 is the odd one out: the other ranks wait in ", text)
+                self.assertIn("rank 1 differs from all other ranks: the other ranks wait in ", text)
 
     def test_continuous_messages_are_not_a_hang(self):
         for kind in ("openmpi", "mpich"):
@@ -277,7 +277,7 @@ class StacksCommand(Case):
             self.assert_exit(result, 0)
             text = result.stdout.decode()
             self.assertIn(f"dlaunch: job {mine}; stacks of 3 ranks (main thread):", text)
-            self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
+            self.assertIn("rank 1 differs from all other ranks: only this rank is in in_lock (<string>:7)", text)
             whole = self.run_dlaunch("stacks", "--all", mine).stdout.decode()
             for rank in range(3):
                 self.assertIn(f"== rank {rank} (", whole)
@@ -294,7 +294,7 @@ class SeveralHosts(HostsCase):
         text = result.stderr.decode()
         self.assertRegex(text, r"\n  1 rank: 1 \(node1\) +blocked")
         self.assertRegex(text, r"\n  2 ranks: 0,2 \(node\[1-2\]\) +blocked")
-        self.assertIn("rank 1 is the odd one out: only this rank is in in_lock (<string>:7)", text)
+        self.assertIn("rank 1 differs from all other ranks: only this rank is in in_lock (<string>:7)", text)
 
 
 main(side_by_side=3)

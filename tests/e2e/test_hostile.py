@@ -41,10 +41,10 @@ ACTS = {
     "unrequested_clean": "unexpected message from the agent",
     "unrequested_host_info": "unknown type 254",
     "unrequested_prepared": "unexpected message from the agent",
-    "unrequested_stage_credit": "granted more of --stage than was sent",
+    "unrequested_stage_credit": "granted more --stage data than the launcher sent",
     "unknown_stream": "unknown stream",
     "descriptors_over_exec": "unexpected descriptors",
-    "stdin_credit": "granted more stdin than was sent",
+    "stdin_credit": "granted more stdin than the launcher sent",
     "output_credit": "unexpected message from the agent",
     "endless_logs": "unknown type 254",
     "spawn_by_an_unknown_rank": "a rank of another host",
@@ -71,7 +71,7 @@ QUERIED = {
     "unrequested_addresses": "unexpected reply from the agent",
 }
 SLOWLY_READ = {
-    "over_credit": "sent more output than was granted",
+    "over_credit": "sent more output than the launcher granted",
     "output_of_single_bytes": "unknown type 254",
     "output_after_its_end": "unknown type 254",
 }
@@ -159,7 +159,7 @@ class Agents(Peers):
     def test_mpi_request_without_mpi_is_rejected(self):
         for act in WITHOUT_MPI:
             with self.subTest(act):
-                self.assert_lost(act, "does not serve MPI there", "--mpi", "none")
+                self.assert_lost(act, "does not serve MPI on this host", "--mpi", "none")
 
     def test_spawn_on_the_launcher_host_is_rejected(self):
         """The launcher's machine is not one of the job's hosts."""

@@ -64,7 +64,7 @@ class SilentNameServer(Case):
         for job in (planned, queried):
             with self.subTest(job=job.args):
                 _, said = self.finish(job, 2, start)
-                self.assertIn(b"timed out after 10 s (waiting for a name server for mute[1-5])", said)
+                self.assertIn(b"timed out after 10 s (waiting for a name server to resolve mute[1-5])", said)
                 self.assertIn(b"write this machine's address in -H", said)
                 self.assertGreater(time.monotonic() - start, LIMIT - 1)
         printed, _ = self.finish(one_known, 0, start)

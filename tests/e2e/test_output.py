@@ -149,6 +149,50 @@ class Bytes(Case):
             self.assertEqual(result.stdout.count(b"end"), 2)
 
 
+class PartialLines(Case):
+    SLOW = ("""[ $RANK_ID = 1 ] || { printf '0 half '; sleep 0.3; printf 'more '; sleep 3; echo end; exit; }
+            for i in $(seq 20); do printf '1 half '; sleep 0.15; echo more end; done""")
+    WHOLE = [b"0 half more end"] + [b"1 half more end"] * 20
+
+    def test_pause_within_a_line_does_not_cut_it(self):
+        """In pipes and files, whatever their form. On a terminal, a partial line is shown."""
+        srun = ["--as", "srun", "--overcommit", "-n2", *sh(self.SLOW)]
+        jobs = {}
+        for name, args in {"pipe": ["-n", 2], "file": ["-n", 2], "label": ["-n", 2, "--label"],
+                           "jsonl": ["-n", 2, "--format", "jsonl"], "shared": ["-n", 2, "--stdout-file", "shared.log"],
+                           "tagged": ["-n", 2, "--tag-output", "--output-filename", "logs:nocopy"]}.items():
+            with open(self.dir / name, "wb") as out:
+                jobs[name] = self.start(*args, *sh(self.SLOW), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        stdout=out if name == "file" else subprocess.PIPE)
+        jobs["srun"] = self.start(*srun, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with self.under_pty("-n", 2, *sh(self.SLOW)) as terminal:
+            for name, job in jobs.items():
+                out, err = job.communicate(timeout=support.TIMEOUT)
+                self.assertEqual((job.returncode, err), (0, b""), name)
+                if name == "jsonl":
+                    out = b"".join(json.loads(line)["text"].encode() + b"\n" for line in out.splitlines())
+                elif name == "shared":
+                    out = (self.dir / "shared.log").read_bytes()
+                elif name == "file":
+                    out = (self.dir / "file").read_bytes()
+                elif name == "tagged":
+                    out = b"".join((self.dir / f"logs/1/rank.{n}/stdout").read_bytes() for n in (0, 1))
+                self.assertEqual(sorted(re.sub(rb"(?m)^\[.*?\] |^\[.*?>:", b"", out).splitlines()), self.WHOLE, name)
+            code, shown = terminal.finish()
+        self.assertEqual(code, 0)
+        self.assertIn(b"0 half \r\n", shown)
+
+    def test_lines_are_whole_under_load(self):
+        """256 ranks fill one file and one pipe. Blocks of their libraries end within lines, and most ranks wait."""
+        ranks, lines = (32, 500) if SANITIZED else (256, 3000)
+        program = sh(f'exec seq -f "rank $RANK_ID line %.0f end" 1 {lines}')
+        expected = sorted(b"rank %d line %d end" % (rank, line + 1) for rank in range(ranks) for line in range(lines))
+        self.assert_succeeds("--as", "srun", "--overcommit", f"-n{ranks}", "-o", "all.log", *program, timeout=100)
+        self.assertTrue(sorted((self.dir / "all.log").read_bytes().splitlines()) == expected)
+        out = self.assert_succeeds("--as", "srun", "--overcommit", f"-n{ranks}", *program, timeout=100)
+        self.assertTrue(sorted(out.splitlines()) == expected)
+
+
 class Prompts(Case):
     def check_prompt(self, *args, shown):
         """A prompt is shown without delay while its rank waits for the answer."""
@@ -170,10 +214,23 @@ class Prompts(Case):
         self.assertEqual(job.returncode, 0)
         return late
 
-    def test_prompt_is_shown(self):
+    def test_prompt_is_shown_on_a_terminal(self):
         ask = sh('[ $RANK_ID = 0 ] || exit 0; echo ready; read x; printf "name? "; read name')
-        late = min(self.check_prompt("-n", 2, "--label", *ask, shown=b"[0] name? ") for _ in range(3))
-        self.assertLess(late, 0.5 if SANITIZED else 0.15)
+        delays = []
+        for _ in range(3):
+            with self.under_pty("-n", 2, "--label", "--color", "never", *ask) as terminal:
+                terminal.read_until(b"ready")
+                terminal.type(b"go\n")
+                start = time.monotonic()
+                terminal.read_until(b"[0] name? ", 5)
+                delays.append(time.monotonic() - start)
+                terminal.type(b"me\n")
+                self.assertEqual(terminal.finish()[0], 0)
+        self.assertLess(min(delays), 0.5 if SANITIZED else 0.15)
+
+    def test_raw_prompt_is_shown_in_a_pipe(self):
+        ask = sh('[ $RANK_ID = 0 ] || exit 0; echo ready; read x; printf "name? "; read name')
+        self.check_prompt("-n", 2, "--raw", *ask, shown=b"name? ")
 
     def test_prompt_of_a_single_rank_is_shown_at_once(self):
         ask = sh('echo ready; read x; printf "name? "; read name')

@@ -79,7 +79,7 @@ class Hostile(Case):
         "empty line": ("say('\\n')", "an empty PMI line"),
         "bytes": ("say(bytes(range(11, 256)) + b'\\n')", "sent a PMI line"),
         "a line without end": ("say('cmd=put key=a value=' + 'v' * 20000)", "a PMI line of more than 16384 bytes"),
-        "no patience": ("say('cmd=lookup_name service=x\\ncmd=get_maxes\\n')", "sent a request before the last answer"),
+        "no patience": ("say('cmd=lookup_name service=x\\ncmd=get_maxes\\n')", "sent a request before the answer to its last request"),
         "init twice": ("init()", "sent init twice"),
     }
 
@@ -141,7 +141,7 @@ assert barrier() == ""
 os._exit(4)
 """))
         self.assert_exit(result, 4)
-        self.assertIn("rank 1 has left MPI, or never entered it", result.stderr.decode())
+        self.assertIn("rank 1 has left MPI or never entered MPI", result.stderr.decode())
 
 
 class OverHosts(HostsCase):
@@ -173,7 +173,7 @@ assert barrier() == ""
 os._exit(4)
 """))
         self.assert_exit(result, 5)
-        self.assertIn("rank 2 has left MPI, or never entered it", result.stderr.decode())
+        self.assertIn("rank 2 has left MPI or never entered MPI", result.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -57,14 +57,14 @@ class Hostile(Case):
         "a line": ("pmi.sendall(b'cmd=get_maxes\\n')", "a PMI frame without its length"),
         "less than nothing": ("pmi.sendall(b'-9999 cmd=kvs-put;')", "a PMI frame without its length"),
         "nothing": ("pmi.sendall(b'0     ')", "a PMI frame without its length"),
-        "no patience": ("pmi.sendall(frame('cmd=name-lookup;name=x;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
+        "no patience": ("pmi.sendall(frame('cmd=name-lookup;name=x;') + frame('cmd=job-getid;'))", "sent a request before the answer to its last request"),
         "fullinit twice": ("ask('cmd=fullinit;')", "sent fullinit twice"),
         "spawn of nothing": ("ask('cmd=spawn;')", 'a spawn request with ncmds in the wrong order: "end of the frame"'),
         "spawn of one too few": ("ask('cmd=spawn;ncmds=2;preputcount=0;subcmd=x;maxprocs=1;argc=0;')", "a spawn request with subcmd in the wrong order"),
-        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn request with more pairs than its counts"),
+        "spawn of one too many": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;argv0=x;')", "a spawn request with more pairs than its counts announce"),
         "spawn of so many arguments": ("ask('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=2147483647;argv0=x;')", "a spawn request with argv1 in the wrong order"),
         "spawn of so many programs": ("ask('cmd=spawn;ncmds=257;preputcount=0;')", 'a spawn request with an invalid number of programs: "257"'),
-        "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "sent a request before the last answer"),
+        "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "sent a request before the answer to its last request"),
     }
 
     def test_violations_close_the_connection(self):
@@ -258,7 +258,7 @@ assert ask("cmd=kvs-fence;") == ""
 os._exit(4)
 """))
         self.assert_exit(result, 5)
-        self.assertIn("rank 2 has left MPI, or never entered it", result.stderr.decode())
+        self.assertIn("rank 2 has left MPI or never entered MPI", result.stderr.decode())
 
     def test_spawned_world_spans_several_hosts(self):
         result = self.run_dlaunch("--label", "-n", 2, "-N", 1, "-H", "node1:1,node2:2,node3:1",

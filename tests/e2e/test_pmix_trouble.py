@@ -105,7 +105,7 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         self.assert_exit(result, 0)
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 9000)
         self.assert_exit(result, 1)
-        self.assertRegex(result.stderr.decode(), r"node\d: the ranks here put 9\d{6} bytes before an MPI fence; a host may put 8 MiB")
+        self.assertRegex(result.stderr.decode(), r"node\d: the ranks of this host put 9\d{6} bytes into an MPI fence; the limit of a host is 8 MiB")
         self.assertRegex(result.stdout.decode(), r"rank \d: fence: NO-MEM")
 
     def test_rank_that_exits_in_a_fence_releases_other_hosts(self):

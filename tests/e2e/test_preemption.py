@@ -45,7 +45,7 @@ class OnOneHost(PreemptedCase, Case):
         code, out, err = self.preempt(3, "-n", 3, "--preempt-grace", 2, "--report", "r.json", *sh(script))
         self.assertEqual(code, 143, err)
         self.assertEqual(sorted(out), ["saved 0", "saved 2"])
-        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2, but continues\n")
+        self.assertRegex(err, r"dlaunch: note: .*: rank 1 does not catch SIGUSR2, so dlaunch did not send the signal\n")
         self.assertRegex(err, r"dlaunch: preempted by SIGUSR1.*: rank 1 did not exit within 2.* s\n$")
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["cause"], record["exit_code"]), ("preempted", 143))

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import support
 from hosts_case import HostsCase, lines
@@ -47,6 +48,17 @@ class OneHost(Case):
         self.assert_exit(result, 125)
         self.assertIn("a running job uses this directory", result.stderr.decode())
         self.assertEqual(self.files("device0"), [MARKER, "mine"])
+        job.terminate()
+        job.communicate(timeout=support.TIMEOUT)
+
+    def test_directory_is_locked_in_later_rounds(self):
+        job = self.start("--rank-dir", "device{rank}", "-n", 1, "--restarts", 1,
+                         *sh('[ "$DLAUNCH_ROUND" = 1 ] || exit 3; pwd; touch mine; exec sleep 1000'), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE)
+        self.assertEqual(job.stdout.readline().decode(), f"{self.dir}/device0\n")
+        result = self.run_dlaunch("-n", 1, "--rank-dir", "device{rank}", "true")
+        self.assert_exit(result, 125)
+        self.assertIn("a running job uses this directory", result.stderr.decode())
         job.terminate()
         job.communicate(timeout=support.TIMEOUT)
 
@@ -109,6 +121,81 @@ class OneHost(Case):
             result = self.run_dlaunch("-n", 2, *args, "true")
             self.assert_exit(result, 2)
             self.assertIn(said, result.stderr.decode())
+
+
+# Exchanges a directory and a link to a private directory as fast as possible, as another user if root runs the test.
+EXCHANGE = """
+import ctypes, os, sys, time
+directory, link, target = (path.encode() for path in sys.argv[1:])
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+library = ctypes.CDLL(None)
+print("up", flush=True)
+while True:
+    if library.renameat2(-100, directory, -100, link, 2) == 0:
+        continue
+    try:
+        os.path.lexists(link) or os.symlink(target, link)
+        os.path.lexists(directory) or os.mkdir(directory)
+        for number in range(100):
+            open(directory + b"/%d" % number, "w").close()
+    except OSError:
+        time.sleep(0.001)
+"""
+
+
+class OtherUser(Case):
+    """Another user exchanges directories with links to a private directory of this user."""
+
+    FILES = 100
+    JOBS = 30
+
+    def setUp(self):
+        super().setUp()
+        self.dir.chmod(0o755)
+
+    def private(self, name):
+        path = self.dir / name
+        path.mkdir(mode=0o700, exist_ok=True)
+        for number in range(self.FILES):
+            (path / str(number)).write_text("precious")
+        return path
+
+    def attack(self, *paths):
+        attacker = subprocess.Popen([sys.executable, "-c", EXCHANGE, *map(str, paths)], stdout=subprocess.PIPE)
+        self.addCleanup(lambda: (attacker.kill(), attacker.wait(), attacker.stdout.close()))
+        self.assertEqual(attacker.stdout.readline(), b"up\n")
+
+    def assert_untouched(self, path):
+        self.assertEqual({file.name: file.read_text() for file in path.iterdir() if file.name != MARKER},
+                         {str(number): "precious" for number in range(self.FILES)})
+
+    def test_exchanged_directory_in_a_rank_directory(self):
+        precious = self.private("private")
+        sub = self.dir / "device0" / "sub"
+        self.attack(sub / "a", sub / "b", precious)
+        codes = set()
+        for _ in range(self.JOBS):
+            codes.add(self.run_dlaunch("-n", 1, "--rank-dir", "device{rank}", *sh("mkdir sub; chmod 777 sub; sleep 0.05")).returncode)
+            self.assert_untouched(precious)
+        self.assertIn(0, codes)
+
+    def test_exchanged_rank_directory(self):
+        self.assert_exit(self.run_dlaunch("-n", 1, "--rank-dir", "kept{rank}", "true"), 0)
+        precious = self.private("kept0")
+        shared = self.dir / "shared"
+        shared.mkdir()
+        shared.chmod(0o777)
+        (self.dir / "new").write_text("staged")
+        self.assert_exit(self.run_dlaunch("-n", 1, "--rank-dir", "shared/{rank}", "true"), 0)
+        self.attack(shared / "0", shared / "link", precious)
+        codes = set()
+        for _ in range(self.JOBS):
+            codes.add(self.run_dlaunch("-n", 1, "--rank-dir", "shared/{rank}", "--stage", "new", "touch", "result").returncode)
+            self.assert_untouched(precious)
+        self.assertIn(0, codes)
 
 
 class SeveralHosts(HostsCase):

@@ -200,7 +200,7 @@ class CheckAndMerge(Ranktable):
         self.assertEqual(result.stdout.decode().splitlines(), [
             "t.json:6:26: note: $.server_list[0].server_id: \"127.0.0.1\" works for a single server only: the table cannot be merged",
             "t.json:7:23: $.server_list[0].device: invalid number of devices \"3\": expected 1, 2, 4 or 8 on a server of Ascend 910 "
-            "(A2: --product a2)",
+            "(for A2, set --product a2)",
             "t.json:16:32: $.server_list[0].device[1].rank_id: invalid value 1: expected a string: version 1.0 requires quotes around every value",
             't.json:27:15: $.status: invalid status "initializing": expected "completed": otherwise HCCL reads the file again for up to '
             "30 minutes",
@@ -283,7 +283,7 @@ class RankTableJob(Ranktable):
             self.assertIn(said, result.stderr.decode())
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", 8, "--devices", "3-4", "--dry-run", "true")
         self.assert_exit(result, 2)
-        self.assertIn("expected 2 or 4 devices all in 0-3 or all in 4-7", result.stderr.decode())
+        self.assertIn("expected 2 or 4 devices, either all in 0-3 or all in 4-7", result.stderr.decode())
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", 3, "--product", "a2", "--dry-run", "true")
         self.assert_exit(result, 0)
         self.assertIn(b"rank table  auto", result.stdout)
@@ -299,7 +299,7 @@ class RankTableJob(Ranktable):
         self.assertIn(b"has 3 devices, and HCCL may refuse them: expected 1, 2, 4 or 8", said.stderr)
         said = run("-n", "3", "--env-for", "mindspore", "true")
         self.assertEqual(said.returncode, 2, said)
-        self.assertIn(b"has 3 devices: expected 1, 2, 4 or 8 on a server of Ascend 910 (A2: --product a2)", said.stderr)
+        self.assertIn(b"has 3 devices: expected 1, 2, 4 or 8 on a server of Ascend 910 (for A2, set --product a2)", said.stderr)
         self.assertEqual(run("-n", "3", "--env-for", "mindspore", "--product", "a2", "true").returncode, 0)
         said = run("-n", "4", "--env-for", "mindspore", "true")
         self.assertEqual(said.returncode, 0, said)

@@ -113,10 +113,10 @@ class Record(Case):
         calls = self.dir / "calls"
         if not shutil.which("strace"):
             self.skipTest("strace is not installed")
-        subprocess.run(["strace", "-f", "-o", calls, "-e", "trace=fsync,rename", support.DLAUNCH, "--report", "r.json",
+        subprocess.run(["strace", "-f", "-o", calls, "-e", "trace=fsync,renameat", support.DLAUNCH, "--report", "r.json",
                         "-n", "1", "true"], cwd=self.dir, env=self.env, check=True, stderr=subprocess.DEVNULL)
-        made = re.findall(r"(fsync|rename)\(", calls.read_text())
-        self.assertEqual(made[-3:], ["fsync", "rename", "fsync"], "the file, its name, its directory")
+        made = re.findall(r"(fsync|renameat)\(", calls.read_text())
+        self.assertEqual(made[-3:], ["fsync", "renameat", "fsync"], "the file, its name, its directory")
 
     def test_older_report_is_replaced(self):
         (self.dir / "job.json").write_text("older" * 10000)

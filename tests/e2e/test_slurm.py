@@ -17,6 +17,8 @@ from support import DLAUNCH, main, of_process, open_files, program, sh, wait_unt
 import slurm  # of the testbed, by hosts_case's path
 
 WHY_NOT = slurm.why_not()
+# The variables of Slurm 23.11 and later for --gpus-per-task=1, instead of those of Slurm 22.05.
+AS_NEWER_SLURM = ["env", "-u", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK=cpu=1,gres/gpu=1", "SLURM_TRES_BIND=gres/gpu:per_task:1"]
 
 
 class SlurmCase(HostsCase):
@@ -159,11 +161,14 @@ class InAnAllocation(SlurmCase):
         """GPUs may be distributed unevenly, which only scontrol shows. No connection uses ssh."""
         for host in self.bed.hosts.values():
             host.kill_sshd()
-        for options in (["-N2", "--gpus=6"], ["-N2", "--ntasks=8", "--gpus-per-task=1"], ["-N2", "--ntasks=5", "--gpus-per-task=1"]):
-            with self.subTest(options):
+        for options, by in ((["-N2", "--gpus=6"], ()), (["-N2", "--ntasks=8", "--gpus-per-task=1"], ()),
+                            (["-N2", "--ntasks=5", "--gpus-per-task=1"], ()),
+                            (["-N2", "--ntasks=5", "--gpus-per-task=1"], AS_NEWER_SLURM),
+                            (["-N2", "--ntasks=5", "--gpus-per-task=1"], [*AS_NEWER_SLURM, "SLURM_TRES_PER_TASK=gres/gpu=one"])):
+            with self.subTest(options, by=by):
                 job = self.slurm.gpus(options)
                 self.assertEqual(sorted(job), ["node1", "node2"])
-                done = self.in_job(options, "-N", 1, "--oversubscribe", *sh("echo $(hostname) $CUDA_VISIBLE_DEVICES"))
+                done = self.in_job(options, "-N", 1, "--oversubscribe", *sh("echo $(hostname) $CUDA_VISIBLE_DEVICES"), by=by)
                 self.assert_exit(done, 0)
                 seen = dict(line.split() for line in lines(done.stdout))
                 self.assertEqual({node: len(devices.split(",")) for node, devices in seen.items()}, job)

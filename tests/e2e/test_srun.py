@@ -1,18 +1,19 @@
 """Tests command lines of srun in allocations of a real Slurm: the output of the ranks is the same with srun and with
 dlaunch."""
 import os
+import shlex
+import shutil
 
-from support import DLAUNCH, main
-from test_slurm import SlurmCase
+from hosts_case import PATIENCE
+from support import DLAUNCH, main, wait_until
+from test_slurm import AS_NEWER_SLURM, SlurmCase
 
 PLACE = "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_NNODES $(hostname)"
 SPREAD = ["-N3", "--ntasks-per-node=2"]
 WHOLE = ["-N3", "--exclusive"]
 
 
-class SameAsSrun(SlurmCase):
-    count = 3
-
+class BesideSrun(SlurmCase):
     def setUp(self):
         super().setUp()
         self.script = self.dir / "lines"
@@ -23,22 +24,29 @@ class SameAsSrun(SlurmCase):
         count = next((int(word[2:]) for word in options if word.startswith("-N")), self.count)
         return [] if "-w" in options else ["-w", ",".join(f"node{number}" for number in range(1, count + 1))]
 
-    def by_both(self, options, text, files=()):
-        """The sorted lines that a shell script prints in one allocation, first with the real srun, then with a link
-        named srun to dlaunch."""
+    def links(self):
         links = self.dir / "links"
         links.mkdir(exist_ok=True)
         if not (links / "srun").is_symlink():
             (links / "srun").symlink_to(DLAUNCH)
+        return links
+
+    def by_both(self, options, text, files=()):
+        """The sorted lines that a shell script prints in one allocation, first with the real srun, then with a link
+        named srun to dlaunch."""
         said = []
         options = [*options, *self.first_nodes(options)]
-        for path in (self.env["PATH"], f"{links}:{self.env['PATH']}"):
+        for path in (self.env["PATH"], f"{self.links()}:{self.env['PATH']}"):
             for name in files:
                 (self.dir / name).unlink(missing_ok=True)
             self.script.write_text(f"cd {self.dir}; export PATH={path}\n{text}\n")
             done = self.bed.head.run(["salloc", "-Q", *options, "sh", self.script], env=self.env | {"PATH": os.environ["PATH"]})
             said.append(sorted(done.stdout.splitlines()))
         return said
+
+
+class SameAsSrun(BesideSrun):
+    count = 3
 
     def assert_same(self, options, *lines):
         """Compares lines of srun in one allocation: stdout and exit codes must be the same."""
@@ -56,10 +64,27 @@ class SameAsSrun(SlurmCase):
 
     def test_each_rank_has_the_gpu_of_srun(self):
         show = "sh -c 'echo rank $SLURM_PROCID on $(hostname): $CUDA_VISIBLE_DEVICES'"
-        for options in (["-N2", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
+        for options in (["-w", "node[1-2]", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
             with self.subTest(options):
                 self.assert_same(options, f"srun {show}", f"srun -n1 -N1 {show}")
-        self.assert_same(["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], f"srun --gpus-per-task=1 {show}")
+        self.assert_same(["-w", "node[1-2]", "--ntasks-per-node=2", "--gpus-per-node=2"], f"srun --gpus-per-task=1 {show}")
+
+    def test_each_rank_has_the_gpu_of_srun_with_the_variables_of_newer_slurm(self):
+        """The srun of Slurm 22.05 gets its own variables, dlaunch those of Slurm 24.11 for the same job."""
+        newer = " ".join(map(shlex.quote, AS_NEWER_SLURM))
+        show = "sh -c 'echo rank $SLURM_PROCID on $(hostname): $CUDA_VISIBLE_DEVICES'"
+        text = f"""newer=; case $(command -v srun) in */links/srun) newer={shlex.quote(newer)};; esac
+        eval $newer srun {shlex.quote(show)}
+        [ "$newer" ] && eval $newer SLURM_TRES_PER_TASK=gres/gpu=one srun true 2>&1 | head -n 1"""
+        for options in (["-w", "node[1-2]", "--ntasks=4", "--gpus-per-task=1"], ["-N1", "-w", "node1", "--ntasks=2", "--gpus-per-task=1"]):
+            with self.subTest(options):
+                srun, dlaunch = self.by_both(options, text)
+                wrong = [line for line in dlaunch if "invalid list of resources" in line]
+                self.assertEqual([line for line in dlaunch if line not in wrong], srun)
+                self.assertEqual(len(wrong), 1, dlaunch)
+                devices = [line.split(": ")[1] for line in srun if "on node1" in line]
+                self.assertEqual(len(set(devices)), len(devices), srun)
+                self.assertGreater(len(devices), 1, srun)
 
     def test_default_number_of_ranks_is_the_same(self):
         places = ("", "--ntasks-per-node=2", "-N2 --ntasks-per-node=2", "-n2 -N3", "-c4", "-c 4 -n3", "-m block,Pack -n9", "-O -n30")
@@ -89,6 +114,89 @@ class SameAsSrun(SlurmCase):
                  "sh -c '[ $SLURM_PROCID = 1 ] && exit 3; kill -15 $$'"))))
         self.assertEqual(dlaunch, srun)
         self.assertEqual(len(srun), 4)
+
+
+# The script of a user exports these before `srun train.py`.
+EXPORTED = {"MASTER_ADDR": "head", "MASTER_PORT": "29400", "WORLD_SIZE": "9", "RANK": "7", "LOCAL_RANK": "3", "NODE_RANK": "2",
+            "TF_CONFIG": "{}", "JAX_COORDINATOR_ADDRESS": "head:1", "HOROVOD_RANK": "4", "OMPI_COMM_WORLD_RANK": "5", "MS_ROLE": "MS_WORKER",
+            "PMIX_MCA_gds": "hash", "OMPI_MCA_btl": "self", "RANK_ID": "6", "DISPLAY": ":1", "XDG_RUNTIME_DIR": "/x", "SSH_AUTH_SOCK": "/y",
+            "XAUTHORITY": "/z", "TMPDIR": "/tmp", "HOSTNAME": "exported", "USER": "somebody", "EMPTY": "", "LINES_OF": "two\nlines",
+            "SBATCH_X": "1", "SLURM_OWN": "kept", "SLURM_JOB_NAME": "mine", "FOO": "old"}
+OF_A_SHELL = {"PWD", "OLDPWD", "SHLVL", "_"}
+# Differences between srun and dlaunch, with the reason.
+ONLY_SRUN = {
+    "SLURM_STEP_ID": "MPI libraries would take dlaunch for srun", "SLURM_STEPID": "as SLURM_STEP_ID",
+    "SLURM_SRUN_COMM_HOST": "an address of the process srun", "SLURM_SRUN_COMM_PORT": "as SLURM_SRUN_COMM_HOST",
+    "SLURM_STEP_LAUNCHER_PORT": "as SLURM_SRUN_COMM_HOST", "SLURM_TASK_PID": "of the task of srun, which is the agent",
+    "SLURM_TASKS_PER_NODE": "would describe the step, and a dlaunch in the rank reads the job",
+    "SLURM_GTIDS": "not supported", "SLURM_DISTRIBUTION": "not supported", "SLURM_UMASK": "for srun itself",
+    "SLURM_PRIO_PROCESS": "for srun itself", "SLURM_WORKING_CLUSTER": "for srun itself", "SRUN_DEBUG": "for srun itself",
+    "SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0": "an old name that srun adds"}
+ONLY_DLAUNCH = ("PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "RANK_SIZE", "RANK_ID", "DEVICE_ID", "DLAUNCH_",  # of every rank
+                # for MPI programs
+                "PMI_", "PMIX_", "MPI_LOCAL", "OMPI_MCA_btl_sm_backing", "OMPI_MCA_btl_vader_backing", "JSM_JSRUN_PORT", "MPIR_CVAR_PMI_VERSION")
+OTHER_VALUE = {"SLURM_STEP_NODELIST": "names of hosts without brackets", "SLURM_TASK_PID": ONLY_SRUN["SLURM_TASK_PID"]}
+OF_A_LOGIN = {"HOME", "USER", "LOGNAME", "SHELL"}  # dlaunch keeps these with --export=NONE
+
+
+class EnvironmentOfRanks(BesideSrun):
+    """The complete environment of each rank, with srun and with dlaunch."""
+    count = 2
+
+    def environments(self, start, cases):
+        """{(case, rank): {name: value}}, of srun and of dlaunch in the same job. `start`: the words before a script."""
+        exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in EXPORTED.items())
+        place = self.dir / "environments"
+        place.mkdir()
+        lines = [f"{program} {words} /bin/sh -c '/usr/bin/env -0 >{place}/{by}.{number}.$SLURM_PROCID' </dev/null"
+                 for by, program in enumerate((shutil.which("srun"), f"{DLAUNCH} --as srun")) for number, words in enumerate(cases)]
+        self.script.write_text("\n".join(["#!/bin/sh", f"export PATH={os.environ['PATH']} {exports}", *lines, f"touch {place}/done", ""]))
+        self.script.chmod(0o755)
+        done = self.bed.head.run([*start, self.script], env=self.env | {"PATH": os.environ["PATH"]})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(wait_until((place / "done").exists, PATIENCE), done.stderr)
+        found = [{}, {}]
+        for file in place.glob("*.*.*"):
+            by, number, rank = map(int, file.name.split("."))
+            found[by][cases[number], rank] = dict(entry.split("=", 1) for entry in file.read_text().split("\0") if entry)
+        shutil.rmtree(place)
+        return found
+
+    def assert_same_environments(self, start, cases, ranks):
+        srun, dlaunch = self.environments(start, cases)
+        self.assertEqual(sorted(dlaunch), sorted(srun))
+        self.assertEqual(len(srun), ranks)
+        for (words, rank), theirs in srun.items():
+            ours = dlaunch[words, rank]
+            with self.subTest(start=start[0], words=words, rank=rank):
+                self.assertEqual({name for name in theirs.keys() - ours.keys() - OF_A_SHELL if name not in ONLY_SRUN}, set(), "missing")
+                more = {name for name in ours.keys() - theirs.keys() - OF_A_SHELL - OF_A_LOGIN if not name.startswith(ONLY_DLAUNCH)}
+                self.assertEqual(more, set(), "too many")
+                other = {name: (theirs[name], ours[name]) for name in theirs.keys() & ours.keys() - OF_A_SHELL - OTHER_VALUE.keys()
+                         if theirs[name] != ours[name]}
+                self.assertEqual(other, {}, "another value: srun, dlaunch")
+        return dlaunch
+
+    CASES = ["", "--export=ALL", "-n1 -N1 --export=NONE", "-n1 -N1 --export=FOO,X=3,MASTER_ADDR=b", "-n1 -N1 --export=ALL,X=3,FOO=new",
+             "-n1 -N1 --export=RANK,SLURM_OWN=new"]
+
+    def test_in_a_shell_of_salloc(self):
+        ranks = self.assert_same_environments(["salloc", "-Q", "-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], self.CASES, 12)
+        for rank in range(4):
+            self.assertEqual(EXPORTED.items() - ranks["", rank].items(), set())
+
+    def test_in_a_job_without_gpus(self):
+        self.assert_same_environments(["env", "CUDA_VISIBLE_DEVICES=3", "salloc", "-Q", "-N2", "--ntasks-per-node=1"], [""], 2)
+
+    def test_a_rank_starts_a_step_of_the_job(self):
+        step = f"{shutil.which('srun')} --overlap -n1 -N1 sh -c '[ $SLURM_JOB_ID = $1 ] && echo step' sh $SLURM_JOB_ID"
+        srun, dlaunch = self.by_both(["-N2", "--ntasks-per-node=2"], f"srun -n1 -N1 {step}")
+        self.assertEqual((srun, dlaunch), (["step"], ["step"]))
+
+    def test_in_batch_jobs(self):
+        for export in ("ALL", "NONE", "FOO=5,BAR"):
+            start = ["sbatch", "-N2", "--ntasks-per-node=1", "-o", "/dev/null", f"--export={export}"]
+            self.assert_same_environments(start, ["", "-n1 -N1 --export=ALL,X=3"], 3)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 unchanged."""
 import contextlib
 import fcntl
+import json
+import mmap
 import os
 import pty
 import signal
@@ -165,8 +167,61 @@ class Shells(Case):
                 result = self.shell(f'"$0" -n 2 cat {redirection}', stdin=subprocess.DEVNULL)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, seen, b""))
 
-    def test_directory_as_input_ends_the_job(self):
-        self.assertEqual(self.shell('"$0" -n 1 cat < /').returncode, 0)
+    def test_stdin_under_nohup_is_empty(self):
+        """nohup replaces a terminal by /dev/null, open for writing only."""
+        result = self.shell('"$0" -n 2 cat 0>/dev/null', stdin=subprocess.DEVNULL)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
+
+class Unreadable(Case):
+    """A read error of stdin is not its end."""
+
+    def check_fails(self, source, why):
+        """`source` opens a file that cannot be read to its end."""
+        for options, receivers in ((["-n", 1], [0]), (["-n", 3, "--stdin", "all"], [0, 1, 2]),
+                                   (["--fake-hosts", "2x1", "--stdin", 1], [1])):
+            with self.subTest(options=options):
+                stdin = source()
+                result = self.run_dlaunch("--report", "r.json", *options, *sh("cat > /dev/null && : > ended.$RANK_ID"),
+                                          stdin=stdin, timeout=10)
+                os.close(stdin)
+                self.assert_exit(result, 1)
+                self.assertEqual(support.cause(result.stderr).split(": ", 2)[2], f"cannot read stdin: {why}")
+                record = json.loads((self.dir / "r.json").read_text())
+                self.assertEqual((record["cause"], record["exit_code"]), ("input_failed", 1))
+                self.assertEqual([rank for rank in receivers if (self.dir / f"ended.{rank}").exists()], [])
+
+    def test_directory_ends_the_job(self):
+        self.check_fails(lambda: os.open("/", os.O_RDONLY), "Is a directory")
+
+    def test_error_after_some_bytes_ends_the_job(self):
+        """The memory of a process is a file that fails after the end of a mapping."""
+        page = mmap.PAGESIZE
+        end = max(int(line.split()[0].split("-")[1], 16) for line in open("/proc/self/maps") if "[stack]" in line)
+
+        def memory():
+            fd = os.open("/proc/self/mem", os.O_RDONLY)
+            os.lseek(fd, end - 2 * page, os.SEEK_SET)
+            return fd
+
+        self.check_fails(memory, "Input/output error")
+
+    def test_lost_terminal_ends_stdin_with_a_note(self):
+        """The user ignores SIGHUP, so the job survives its terminal."""
+        master, slave = pty.openpty()
+        job = self.start("-n", 1, *sh("echo ready; cat; echo end"), stdin=slave, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, start_new_session=True,
+                         before=["sh", "-c", """trap "" HUP; exec "$@" """, "sh"],
+                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+        with job:
+            self.assertEqual(job.stdout.readline(), b"ready\n")
+            os.write(master, b"typed\n")
+            self.assertEqual(job.stdout.readline(), b"typed\n")
+            os.close(master)
+            out, err = job.communicate(timeout=support.TIMEOUT)
+        self.assertEqual((job.returncode, out), (0, b"end\n"))
+        self.assertEqual(err, b"dlaunch: note: stdin ended: its terminal hung up\n")
 
 
 class StreamFlags(Case):

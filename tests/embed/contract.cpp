@@ -98,7 +98,7 @@ struct Nested : Listener {
     plan::Plan plan = plan_of({"true"});
     Listener silent;
     const auto second = run(plan, {}, silent);
-    refused = !second && second.error().what == "this process runs a job already";
+    refused = !second && second.error().what == "this process is already running a job";
   }
 };
 

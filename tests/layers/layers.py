@@ -97,6 +97,24 @@ def long_files(root, most):
     return {name: lines for name, lines in lengths.items() if lines > most}
 
 
+def unguarded(root):
+    """["file:line"] of each callback that a loop may call after the end of its owner (see base/lifetime.h): a callback
+    with `this` or a reference, without Lifetime::guard()."""
+    found = []
+    for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.h")]):
+        text = re.sub(r"//[^\n]*", "", path.read_text())
+        for use in re.finditer(r"\basync_\w+\(|\basio::(?:post|defer|dispatch)\(", text):
+            end, depth = use.end(), 1
+            while depth > 0:
+                depth += {"(": 1, ")": -1}.get(text[end], 0)
+                end += 1
+            first = re.search(r"\[(?!\])[^\[\]]*\]\s*(?:\(|\{|mutable)", text[use.end():end])
+            guarded = "guard(" in text[use.end():end]
+            if first and not guarded and re.search(r"\bthis\b(?!_)|&", first.group()) and "shared_from_this" not in first.group():
+                found.append(f"{path.relative_to(root)}:{text.count(chr(10), 0, use.start()) + 1}")
+    return found
+
+
 def tries_within(root):
     """["file:line"] of each TRY inside a larger expression (see base/try.h)."""
     found = []

@@ -5,13 +5,14 @@ import sys
 import tempfile
 import unittest
 
-from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers, tries_within
+from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers, tries_within, unguarded
 
 ROOT = pathlib.Path(__file__).parents[2]
 SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 MOST_LINES = 300
 LONGER = {  # file: reason
+    "agent/agent.cpp": "one class: the agent's reaction to each message of the launcher",
     "cli/help_pages.cpp": "the texts of the help topics",
     "cli/mpirun/mca.cpp": "the table of Open MPI's parameters, one row each, with its effect",
     "cli/option_table.cpp": "the table of options",
@@ -19,6 +20,10 @@ LONGER = {  # file: reason
     "output/output.cpp": "one class: passes bytes from ranks to files and console",
     "output/rank_files.cpp": "one class: opens, writes and closes all files by the same rules",
     "plan/frameworks.cpp": "the table of frameworks, and the variables of each",
+}
+NOT_GUARDED = {  # file: reason
+    "agent/agent.cpp": "the agent ends after its loop",
+    "pmix/bridge/connection_proxy.cpp": "the proxy ends after its loop",
 }
 WRITTEN_BY_CMAKE = sys.argv.pop()
 # The start of a library's header names.
@@ -80,6 +85,10 @@ class Project(unittest.TestCase):
     def test_try_is_never_inside_an_expression(self):
         self.assertEqual([*tries_within(SRC), *tries_within(SRC.parent / "tests")], [])
 
+    def test_callbacks_of_a_loop_are_guarded(self):
+        found = [place for place in unguarded(SRC) if place.split(":")[0] not in NOT_GUARDED]
+        self.assertEqual(found, [], "wrap the callback with Lifetime::guard() (base/lifetime.h)")
+
     def test_long_files_have_a_reason(self):
         found = long_files(SRC, MOST_LINES)
         self.assertEqual({name: lines for name, lines in found.items() if name not in LONGER}, {},
@@ -135,6 +144,17 @@ class Checks(unittest.TestCase):
         (self.root / "low/only.h").write_text("\n" * 4)
         self.assertEqual(long_files(self.root, 3), {"low/only.h": 4})
         self.assertEqual(long_files(self.root, 4), {})
+
+    def test_unguarded_callback_is_found(self):
+        (self.root / "low/only.h").write_text('''asio::post(io, [this] { f(); });
+asio::post(io, lifetime_.guard([this] { f(); }));
+timer_.async_wait([self = shared_from_this()](asio::error_code error) { self->f(error); });
+timer_.async_wait(
+    [&run](asio::error_code) { run.end(); });
+asio::post(io, std::move(ready));
+asio::async_write(socket, asio::buffer(text), [weak = std::weak_ptr(client)](asio::error_code, size_t) {});
+''')
+        self.assertEqual(unguarded(self.root), ["low/only.h:1", "low/only.h:4"])
 
     def test_try_inside_an_expression_is_found(self):
         (self.root / "low/only.h").write_text('''auto a = TRY(b());

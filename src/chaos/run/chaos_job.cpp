@@ -261,7 +261,7 @@ class ChaosJob {
       injection.why_not = "no file of the job reached that size";
     }
     if (injection.fired) injection.why_not.clear();
-    if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job ended before";
+    if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job ended before this moment";
   }
 
   const ChaosSetup& setup_;

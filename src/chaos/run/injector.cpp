@@ -86,7 +86,7 @@ bool Injector::begin_on_processes(size_t number, Injection& injection, const std
   if (injection.fault.what == FaultKind::stop) {
     stopped_by_[number] = processes;
     if (undo_.stop(processes)) return true;
-    injection.why_not = "no process can undo the fault";
+    injection.why_not = "cannot start the process that undoes the fault";
     return false;
   }
   for (const sys::Process& each : processes) {
@@ -100,7 +100,7 @@ bool Injector::begin_on_link(Injection& injection) {
   const std::string& host = injection.host;
   injection.pids = links_->commands(host);
   if (injection.pids.empty()) {
-    injection.why_not = "no link to " + host;
+    injection.why_not = "missing connection to " + host;
     return false;
   }
   const Fault& fault = injection.fault;
@@ -115,7 +115,8 @@ bool Injector::begin_on_interface(size_t number, Injection& injection) {
     return false;
   }
   const bool noted = undo_.note(injection.fault);
-  injection.why_not = noted ? break_interface(injection.fault, undo_.handle()) : "no process can undo the fault";
+  injection.why_not =
+      noted ? break_interface(injection.fault, undo_.handle()) : "cannot start the process that undoes the fault";
   if (!injection.why_not.empty()) return false;
   broken_[number] = injection.fault;
   return true;

@@ -5,12 +5,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <thread>
 
 #include "chaos/run/interface.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
 
 namespace dlaunch::chaos {
@@ -20,12 +20,14 @@ constexpr std::chrono::seconds kUndoWait{5};
 constexpr int kTries = 20;
 constexpr std::chrono::milliseconds kPause{100};
 
+constexpr struct stat kNothing{};
+
 constexpr const char* kCut = "cut";
 constexpr const char* kSlow = "slow";
 
 /// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each, and removes the
 /// directory.
-void undo_at_the_end(int in, const std::string& directory, const std::string& handle) {
+void undo_at_the_end(int in, const std::string& directory, const struct stat& made, const std::string& handle) {
   std::string all;
   char some[4096];
   for (;;) {
@@ -48,10 +50,12 @@ void undo_at_the_end(int in, const std::string& directory, const std::string& ha
       sys::signal_process(process, SIGCONT);
     }
   }
-  std::error_code failed;  // a launcher may write its record there meanwhile
-  for (int tries = 0; tries < kTries && std::filesystem::exists(directory, failed); ++tries) {
+  const sys::HeldPlace place = sys::HeldPlace::of(directory);
+  const auto is_own = [&](const struct stat& its) { return sys::is_same(its, made); };
+  for (int tries = 0; place && tries < kTries; ++tries) {  // a launcher may write its record there meanwhile
     if (tries > 0) std::this_thread::sleep_for(kPause);
-    std::filesystem::remove_all(directory, failed);
+    const int error = place.directory.remove_directory(place.name, is_own);
+    if (error == 0 || error == ENOENT || error == EPERM) return;
   }
 }
 
@@ -59,7 +63,8 @@ void undo_at_the_end(int in, const std::string& directory, const std::string& ha
 
 Undo::Undo(const std::string& directory)
     : handle_(draw_handle()), child_(sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
-        undo_at_the_end(ends.in, directory, handle_);
+        const auto made = sys::HeldDirectory::open(directory).facts();
+        undo_at_the_end(ends.in, directory, made.value_or(kNothing), handle_);
       })) {}
 
 Undo::~Undo() {

@@ -64,7 +64,7 @@ class AccelerateJob {
     if (machines_ == 1) return {};
     const ParsedOption& machines = *line_.find("num-machines");
     if (processes_ == 0) {
-      return refuse_without(machines, "--num_processes", "the ranks of all machines",
+      return refuse_without(machines, "--num_processes", "the total number of ranks on all machines",
                             "set --num_processes to " + std::to_string(machines_) + " times the devices per machine");
     }
     if (processes_ % machines_ == 0) return {};
@@ -88,7 +88,7 @@ class AccelerateJob {
     if (!plugins_.alone || processes_ < 2) return {};
     if (machines_ > 1) {
       return refuse_without(*line_.find("num-machines"), "--multi_gpu",
-                            "else each machine trains alone with one process", "add --multi_gpu");
+                            "otherwise each machine trains alone with one process", "add --multi_gpu");
     }
     job_.note("--num_processes changes nothing, as in accelerate: " +
               std::string(cpu ? "--cpu" : "the configuration file") + " starts one process; --multi_gpu starts more");

@@ -121,7 +121,8 @@ class ConfigOptions {
     if (is_among(setting.key, kPassedOver)) {
       const bool usual = setting.value == "False" || setting.value == "static" || setting.value == "no";
       if (!usual && setting.key != "same_network") {
-        job_.note(setting.where + ": " + setting.key + " changes nothing, as in accelerate; use the option");
+        job_.note(setting.where + ": " + setting.key +
+                  " changes nothing, as in accelerate; use the command-line option");
       }
       return {};
     }

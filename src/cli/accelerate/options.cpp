@@ -7,14 +7,14 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kDynamo = "the variable of the same name: `-x ACCELERATE_DYNAMO_…=`";
+constexpr string_view kDynamo = "sets the variable of the same name: `-x ACCELERATE_DYNAMO_…=`";
 constexpr string_view kWithFp8 = "`-x ACCELERATE_FP8_…=`; requires `--mixed_precision fp8`";
 constexpr string_view kWithFsdp = "`-x FSDP_…=`; requires `--use_fsdp`";
 constexpr string_view kWithMegatron = "`-x MEGATRON_LM_…=`; requires `--use_megatron_lm`";
 constexpr string_view kWithDeepspeed = "`-x ACCELERATE_DEEPSPEED_…=`; requires `--use_deepspeed`";
 constexpr string_view kWithParallelism = "`-x PARALLELISM_CONFIG_…=`; requires `--use_parallelism_config`";
-constexpr string_view kAsTorchrun = "as the option of torchrun";
-constexpr string_view kOfDeepspeed = "as the option of deepspeed; requires `--use_deepspeed` and several machines";
+constexpr string_view kAsTorchrun = "same as the option of torchrun";
+constexpr string_view kOfDeepspeed = "same as the option of deepspeed; requires `--use_deepspeed` and several machines";
 constexpr string_view kTpu = "run accelerate without dlaunch for TPUs";
 constexpr string_view kSageMaker = "run accelerate without dlaunch for SageMaker jobs";
 constexpr string_view kMpirun = "use dlaunch --as mpirun --hostfile FILE -n N python3 SCRIPT";
@@ -31,31 +31,41 @@ constexpr LauncherOption accelerate_row(string_view names, string_view value, st
 constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row(
         "config-file", "FILE",
-        "settings of the file; options override the file; default: the file of `accelerate config`, if present"),
-    accelerate_row("num-processes", "N", "ranks of all machines: `-N` with N per machine; default: `-n devices`"),
+        "reads the settings of FILE; options override the file; default: the file of `accelerate config`, if it "
+        "exists"),
+    accelerate_row("num-processes", "N",
+                   "number of ranks on all machines: `-N` with an equal part for each machine; "
+                   "default: `-n devices`"),
     accelerate_row("num-machines", "N",
-                   "1: only this machine; more: `--same-line --nodes N`, started on each machine with `DLAUNCH_KEY`"),
-    accelerate_row("machine-rank", "N", "`--node-rank N` with several machines; default: from the environment"),
+                   "1: only this machine; N: `--same-line --nodes N` (start the line on each machine, with "
+                   "`DLAUNCH_KEY`)"),
+    accelerate_row("machine-rank", "N",
+                   "`--node-rank N` with several machines; default: the number in the "
+                   "environment"),
     accelerate_row("main-process-ip", "HOST", "`--rendezvous HOST:PORT` with several machines"),
     accelerate_row("main-process-port", "PORT",
-                   "one machine: `-x MASTER_PORT=PORT`, default or 0: a free port; several: the port of "
-                   "`--rendezvous`, default 29500"),
-    accelerate_row("same-network", "", "accepted: the machines always connect to HOST:PORT of machine 0"),
-    accelerate_row("multi-gpu", "", "starts at least 2 ranks, as torchrun does"),
+                   "one machine: `-x MASTER_PORT=PORT`, by default or with 0 a free port; several machines: the port "
+                   "of `--rendezvous`, by default 29500"),
+    accelerate_row("same-network", "", "no effect, because the machines always connect to HOST:PORT of machine 0"),
+    accelerate_row("multi-gpu", "", "ranks start as in torchrun; `--num_processes 1` is refused"),
     accelerate_row("cpu", "", "`-n 1` with `-x ACCELERATE_USE_CPU=True`"),
-    accelerate_row("gpu-ids", "LIST", "`--devices LIST --visible host`; all: no change"),
-    accelerate_row("mixed-precision", "NAME", "`-x ACCELERATE_MIXED_PRECISION=NAME`: no, fp16, bf16, fp8"),
+    accelerate_row("gpu-ids", "LIST", "`--devices LIST --visible host`; the value all changes nothing"),
+    accelerate_row("mixed-precision", "NAME", "`-x ACCELERATE_MIXED_PRECISION=NAME`; valid names: no, fp16, bf16, fp8"),
     accelerate_row("num-cpu-threads-per-process", "N",
-                   "`-x OMP_NUM_THREADS=N`; default 1, if OMP_NUM_THREADS is not set"),
-    accelerate_row("enable-cpu-affinity", "", "`-x ACCELERATE_CPU_AFFINITY=1`: the script binds itself to cores"),
+                   "`-x OMP_NUM_THREADS=N`; default: 1 if OMP_NUM_THREADS is not set"),
+    accelerate_row("enable-cpu-affinity", "", "`-x ACCELERATE_CPU_AFFINITY=1`; the script binds itself to cores"),
     accelerate_row("debug", "", "`-x ACCELERATE_DEBUG_MODE=true`"),
     accelerate_row("module m", "", "`python3 -m MODULE args`"),
     accelerate_row("no-python", "", "starts the program without Python; conflicts with `-m`"),
     accelerate_row("use-deepspeed", "",
-                   "`-x ACCELERATE_USE_DEEPSPEED=true` and the settings below; ranks start as in torchrun"),
-    accelerate_row("use-fsdp", "", "`-x ACCELERATE_USE_FSDP=true` and the settings below; ranks start as in torchrun"),
+                   "`-x ACCELERATE_USE_DEEPSPEED=true`, and the settings of the options below; ranks start as in "
+                   "torchrun"),
+    accelerate_row("use-fsdp", "",
+                   "`-x ACCELERATE_USE_FSDP=true`, and the settings of the options below; ranks start "
+                   "as in torchrun"),
     accelerate_row("use-megatron-lm", "",
-                   "`-x ACCELERATE_USE_MEGATRON_LM=true` and the settings below; ranks start as in torchrun"),
+                   "`-x ACCELERATE_USE_MEGATRON_LM=true`, and the settings of the options below; ranks start as in "
+                   "torchrun"),
     accelerate_row("use-parallelism-config", "",
                    "`-x ACCELERATE_USE_PARALLELISM_CONFIG=true`; requires `--use_fsdp --fsdp_version 2`"),
     accelerate_row("tee t", "0-3", kAsTorchrun),
@@ -66,8 +76,8 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("max-restarts", "N", kAsTorchrun),
     accelerate_row("monitor-interval", "SECONDS", kAsTorchrun),
     accelerate_row("deepspeed-multinode-launcher", "NAME",
-                   "standard, or no hostfile: started on each machine; other values: started on the hosts of the "
-                   "hostfile, as deepspeed does"),
+                   "standard, or no hostfile: start the line on each machine; other values: dlaunch starts the ranks "
+                   "on the hosts of the hostfile, as deepspeed does"),
     accelerate_row("deepspeed-hostfile", "FILE", kOfDeepspeed),
     accelerate_row("deepspeed-exclusion-filter", "HOSTS", kOfDeepspeed),
     accelerate_row("deepspeed-inclusion-filter", "HOSTS", kOfDeepspeed),
@@ -169,7 +179,7 @@ constexpr LauncherOption kAccelerateOptions[] = {
 };
 
 constexpr OwnDefault kAccelerateDefaults[] = {
-    {"oversubscribe", "true"}, {"grace", "30"}, {"ignore-resource-manager", "true"}};
+    {"env-all", "true"}, {"oversubscribe", "true"}, {"grace", "30"}, {"ignore-resource-manager", "true"}};
 
 constexpr LauncherSpec kAccelerate{.name = "accelerate",
                                    .subcommand = "launch",

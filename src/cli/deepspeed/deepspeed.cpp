@@ -194,7 +194,7 @@ class DeepspeedJob {
         return {};
       }
       job_.note(std::string(name) +
-                " is ignored, as in DeepSpeed: --include, --exclude or --num_gpus overrides the list");
+                " is ignored: --include, --exclude or --num_gpus chooses the devices, as in DeepSpeed");
       job_.forget(name);
     }
     if (gpus_ > 0) return add_devices(*line_.find("num-gpus"), first_devices(gpus_)), Result<void>();

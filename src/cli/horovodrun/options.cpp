@@ -5,45 +5,47 @@
 namespace dlaunch::cli {
 namespace {
 
-constexpr const char* kElastic = "dlaunch does not add or remove hosts in a job";
+constexpr const char* kElastic = "dlaunch does not add or remove hosts during a job";
 
 // clang-format off
 constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "num-proc -np", .takes = Arity::value, .value_name = "N",
-      .help = "`-n N`; without `-H` or `-hostfile` on this machine"}},
+      .help = "`-n N`; without `-H` and `-hostfile`, all ranks run on this machine"}},
     {{.names = "hosts H", .takes = Arity::value, .value_name = "LIST",
-      .help = "`-H HOST:SLOTS,...`; each host requires a number"}},
+      .help = "`-H HOST:SLOTS,...`; each host requires a number of slots"}},
     {{.names = "hostfile -hostfile", .takes = Arity::value, .value_name = "FILE",
-      .help = "`-H` from lines of HOST slots=N"}},
+      .help = "`-H` with the hosts of FILE; each line of FILE is HOST slots=N"}},
     {{.names = "ssh-port p", .takes = Arity::value, .value_name = "PORT", .help = "`--ssh-port PORT`",
       .stands_for = "ssh-port={}"}},
     {{.names = "ssh-identity-file i", .takes = Arity::value, .value_name = "FILE", .help = "`--ssh-identity FILE`",
       .stands_for = "ssh-identity={}"}},
     {{.names = "network-interfaces network-interface", .takes = Arity::value, .value_name = "NAMES",
       .help = "`-x NCCL_SOCKET_IFNAME=NAMES`, and `-x HOROVOD_GLOO_IFACE=` with the first name"}},
-    {{.names = "gloo", .help = "the default without an option for MPI: `--env-for horovod`, which starts Horovod's rendezvous "
-          "server"}},
-    {{.names = "mpi", .help = "`--env-for openmpi --tag-output`, with MPI support as for mpirun; the default with `--mpi-args` or "
-          "`--binding-args`"}},
+    {{.names = "gloo", .help = "`--env-for horovod`, and dlaunch starts Horovod's rendezvous server; default, unless "
+          "an option requests MPI"}},
+    {{.names = "mpi", .help = "`--env-for openmpi --tag-output`, and dlaunch serves MPI as for mpirun; default with "
+          "`--mpi-args` or `--binding-args`"}},
     {{.names = "jsrun", .help = "remove the option"}, Support::refused},
     {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS",
-      .help = "options of mpirun; no effect with `--gloo`"}},
-    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for binding"}},
+      .help = "adds WORDS to the line as options of mpirun; no effect with `--gloo`"}},
+    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for options of "
+          "binding"}},
     {{.names = "tcp", .help = "`-x NCCL_IB_DISABLE=1`", .stands_for = "x=NCCL_IB_DISABLE=1"}},
     {{.names = "start-timeout", .takes = Arity::value, .value_name = "SECONDS",
       .help = "`--wait-hosts SECONDS` with `-H` or a hostfile; default: HOROVOD_START_TIMEOUT"}},
     {{.names = "output-filename", .takes = Arity::value, .value_name = "DIR",
-      .help = "`--output-filename DIR:nojobid`: DIR/rank.N/stdout and stderr; with MPI as in mpirun: DIR/1/rank.N/…"}},
+      .help = "`--output-filename DIR:nojobid`, which writes DIR/rank.N/stdout and stderr; with MPI, DIR/1/rank.N/… as "
+          "in mpirun"}},
     {{.names = "prefix-output-with-timestamp -prefix-timestamp",
       .help = "adds the time to `--label`; with MPI `--timestamp-output`"}},
     {{.names = "verbose", .help = "`-v`", .stands_for = "verbose=1"}},
-    {{.names = "disable-cache", .help = "dlaunch does not cache results of checks"}, Support::ignored},
+    {{.names = "disable-cache", .help = "dlaunch does not cache the results of checks"}, Support::ignored},
     {{.names = "check-build -cb", .help = "run horovodrun --check-build without dlaunch"}, Support::refused},
     {{.names = "config-file", .takes = Arity::value, .value_name = "FILE",
-      .help = "settings below `controller`, `params`, `autotune`, `timeline`, `stall_check`, `library_options` and "
-          "`logging`; options override the file"}},
+      .help = "reads the sections `controller`, `params`, `autotune`, `timeline`, `stall_check`, `library_options` and "
+          "`logging` of FILE; options override the file"}},
     {{.names = "fusion-threshold-mb", .takes = Arity::value, .value_name = "MB",
-      .help = "`-x HOROVOD_FUSION_THRESHOLD=` in bytes"}},
+      .help = "`-x HOROVOD_FUSION_THRESHOLD=` with MB converted to bytes"}},
     {{.names = "cycle-time-ms", .takes = Arity::value, .value_name = "MS", .help = "`-x HOROVOD_CYCLE_TIME=MS`"}},
     {{.names = "cache-capacity", .takes = Arity::value, .value_name = "N", .help = "`-x HOROVOD_CACHE_CAPACITY=N`"}},
     {{.names = "hierarchical-allreduce", .help = "`-x HOROVOD_HIERARCHICAL_ALLREDUCE=1`"}},
@@ -53,7 +55,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=1`"}},
     {{.names = "no-torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=0`"}},
     {{.names = "autotune", .help = "`-x HOROVOD_AUTOTUNE=1`"}},
-    {{.names = "no-autotune", .help = "turns the next five options off"}},
+    {{.names = "no-autotune", .help = "turns autotuning off; the next five options then have no effect"}},
     {{.names = "autotune-log-file", .takes = Arity::value, .value_name = "FILE",
       .help = "`-x HOROVOD_AUTOTUNE_LOG=FILE`; requires `--autotune`"}},
     {{.names = "autotune-warmup-samples", .takes = Arity::value, .value_name = "N",
@@ -66,7 +68,8 @@ constexpr LauncherOption kHorovodrunOptions[] = {
       .help = "`-x HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE=X`; requires `--autotune`"}},
     {{.names = "timeline-filename", .takes = Arity::value, .value_name = "FILE", .help = "`-x HOROVOD_TIMELINE=FILE`"}},
     {{.names = "timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=1`; requires `--timeline-filename`"}},
-    {{.names = "no-timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=0`; requires `--timeline-filename`"}},
+    {{.names = "no-timeline-mark-cycles", .help = "`-x HOROVOD_TIMELINE_MARK_CYCLES=0`; requires "
+          "`--timeline-filename`"}},
     {{.names = "no-stall-check", .help = "`-x HOROVOD_STALL_CHECK_DISABLE=1`"}},
     {{.names = "stall-check", .help = "`-x HOROVOD_STALL_CHECK_DISABLE=0`"}},
     {{.names = "stall-check-warning-time-seconds", .takes = Arity::value, .value_name = "SECONDS",
@@ -99,7 +102,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
 };
 // clang-format on
 
-constexpr OwnDefault kHorovodrunDefaults[] = {{"oversubscribe", "true"}};
+constexpr OwnDefault kHorovodrunDefaults[] = {{"env-all", "true"}, {"oversubscribe", "true"}};
 
 constexpr LauncherSpec kHorovodrun{.name = "horovodrun",
                                    .options = kHorovodrunOptions,

@@ -62,7 +62,7 @@ Result<void> hydra_binding(const ParsedOption& given, Context, Translated& made)
   if (named.size() == value.size()) return {};
   const string_view count = value.substr(named.size() + 1);
   const auto number = parse_int(count, 1, kMaxRanks);
-  if (!number) return bad_value(value, "binding", "UNIT:N, N units per rank: core:2");
+  if (!number) return bad_value(value, "binding", "UNIT:N for N units per rank, such as core:2");
   if (*number == 1) return {};
   if (meant != "core" && meant != "hwthread") {
     return bad_value(value, "binding", "core:N or hwthread:N; a rank gets at most one " + std::string(named));

@@ -37,10 +37,14 @@ bool means_devices(const ResolvedOptions& effective) {
 std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context) {
   std::vector<ParsedOption> defaults;
   if (const LauncherSpec* launcher = launcher_of(grammar)) return defaults_of(*launcher);
-  if (grammar == Grammar::open_mpi) defaults = {given("env-for", "openmpi", "mpirun", Source::personality)};
+  if (grammar == Grammar::open_mpi) {
+    defaults = {given("env-for", "openmpi", "mpirun", Source::personality),
+                given("env-all", "true", "mpirun", Source::personality)};
+  }
   if (grammar != Grammar::hydra) return defaults;
   const char* const hydra = "mpiexec.hydra";
   defaults = {given("env-for", "mpich", hydra, Source::personality),
+              given("env-all", "true", hydra, Source::personality),
               given("oversubscribe", "true", hydra, Source::personality)};
   if (const auto file = filled_variable(context.environment, "HYDRA_HOST_FILE")) {
     defaults.push_back(given("default-hostfile", *file, "HYDRA_HOST_FILE", Source::convention));

@@ -164,7 +164,7 @@ class MsrunJob {
     std::string files = (here ? "" : literal(directory->value) + "/") + log_name() + "_{rank}.log";
     if (!joins) {
       job_.note((join ? join->spelled + " False" : "msrun without --join=True") +
-                ": dlaunch waits for the ranks, though msrun returns at once; their output is only in files");
+                ": msrun would return at once, but dlaunch waits for the ranks; their output is only in files");
     }
     const std::string shown = TRY(shown_ranks());
     if (!joins || shown.empty()) files += ":nocopy";

@@ -127,7 +127,7 @@ class SrunBinding {
 
   Result<void> add_devices() {
     const ParsedOption* bind = line_.find("gpu-bind");
-    const ParsedOption* each = line_.find("gpus-per-task");
+    const ParsedOption* each = srun_gpus_per_task(line_);
     const ParsedOption* share = line_.find("ntasks-per-gpu");
     if (each && srun_gpus(each->value) != 1) return {};  // add_srun_gpus()
     if (share && share->value != "1" && !bind) {
@@ -201,7 +201,7 @@ class SrunBinding {
       const auto all = parse_int(there.value_or(""), 1, kMostCpu);
       if (all && *number < *all && given->spec->name() != "gpus") {
         return refuse_option(
-            *given, "not supported: fewer devices than the job has on a node, " + *there, "",
+            *given, "not supported: fewer devices than the " + *there + " of the job on each node", "",
             "use dlaunch's --devices 0-" + std::to_string(*number - 1) + " --visible host before srun's options");
       }
       job_.note(given->spelled + " changes nothing here: ranks see all devices of the job on their node");

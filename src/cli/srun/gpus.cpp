@@ -38,12 +38,17 @@ std::optional<int> srun_gpus(string_view text) {
   return 1;
 }
 
+const ParsedOption* srun_gpus_per_task(const LauncherLine& line) {
+  const ParsedOption* each = line.find("gpus-per-task");
+  return each && srun_gpus(each->value) == 0 ? nullptr : each;
+}
+
 Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv) {
-  const ParsedOption* each = job.line().find("gpus-per-task");
+  const ParsedOption* each = srun_gpus_per_task(job.line());
   const ParsedOption* bind = job.line().find("gpu-bind");
   if (!each || (bind && bind->value.ends_with("none"))) return {};
   const auto number = srun_gpus(each->value);
-  if (!number || *number == 0) return refuse_value(*each, "number of devices", "1 or gpu:1");
+  if (!number) return refuse_value(*each, "number of devices", "1 or gpu:1");
   if (*number == 1) return {};
   if (bind && bind->value != "per_task:" + std::to_string(*number)) {
     return refuse_conflict(*bind, each->spelled + " " + each->value,

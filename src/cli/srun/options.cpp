@@ -6,11 +6,11 @@ namespace {
 
 using std::string_view;
 
-constexpr string_view kChosen = "`--include`: chooses nodes of the job; `-r N` starts at node N";
+constexpr string_view kChosen = "`--include` with the chosen nodes of the job; with `-r N`, the nodes from node N on";
 constexpr string_view kFew = "the option limits an allocation; use `-n`, `-N` and `--ntasks-per-node` to place ranks";
 constexpr string_view kResources = "ranks share all resources of the job on their node";
 constexpr string_view kNodes = "the nodes come from salloc, sbatch or dlaunch's -H";
-constexpr string_view kContainer = "start the container in the program: apptainer exec --bind MOUNTS IMAGE PROGRAM";
+constexpr string_view kContainer = "use `apptainer exec --bind MOUNTS IMAGE PROGRAM` as the program";
 constexpr string_view kScript = "use a wrapper script around the program";
 constexpr string_view kNodeDevices = "ranks see all devices of the job on their node; a smaller number is refused";
 constexpr string_view kClocks = "dlaunch does not set clocks or accounting limits";
@@ -31,59 +31,67 @@ constexpr LauncherOption of(string_view names, string_view value, string_view he
 
 // clang-format off
 constexpr LauncherOption kSrunOptions[] = {
-    of("ntasks n", "N", "`-n N`; default: one rank per node, or `--ntasks-per-node` ranks per "
-        "node", Support::translated, "SLURM_NTASKS SLURM_NPROCS"),
-    of("nodes N", "MIN[-MAX]", "the first MAX nodes of the job: `--include`", Support::translated,
+    of("ntasks n", "N", "`-n N`; default: one rank per node, or the number of "
+        "`--ntasks-per-node`", Support::translated, "SLURM_NTASKS SLURM_NPROCS"),
+    of("nodes N", "MIN[-MAX]", "`--include` with the first MAX nodes of the job", Support::translated,
         "SLURM_JOB_NUM_NODES SLURM_NNODES"),
-    of("ntasks-per-node tasks-per-node", "N", "N ranks per node, unless `-n` sets the "
-        "total", Support::translated, "SLURM_NTASKS_PER_NODE"),
+    of("ntasks-per-node tasks-per-node", "N", "starts N ranks per node, unless `-n` sets the number of all "
+        "ranks", Support::translated, "SLURM_NTASKS_PER_NODE"),
     of("cpus-per-task c", "N", "`--cores-per-rank N --bind-to hwthread:if-supported` and `-x SLURM_CPUS_PER_TASK=N`; "
-        "default of `-n`: as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
+        "without `-n`, dlaunch starts as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),
     of("relative r", "N", kChosen),
-    of("distribution m", "HOW", "block: `--map-by block`; cyclic: `--map-by node`; pack: `--map-by slot`; plane=N: `-N N`; a level after ':' "
-        "changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
-    of("overcommit O", "", "allows more ranks than CPUs; else refused if the number of CPUs is "
-        "known", Support::translated, "SLURM_OVERCOMMIT"),
+    of("distribution m", "HOW", "block is `--map-by block`, cyclic is `--map-by node`, pack is `--map-by slot`, "
+        "plane=N is `-N N`; a second level after ':' changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
+    of("overcommit O", "", "allows more ranks than CPUs; without this option, dlaunch rejects more ranks than CPUs if "
+        "the number of CPUs is known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "
         "verbose: `--report-bindings`", Support::translated, "SLURM_CPU_BIND"),
-    of("hint", "HOW", "nomultithread: one CPU per core; compute_bound: also `--bind-to core`; multithread: no change; memory_bound is "
-        "refused", Support::translated, "SLURM_HINT"),
-    of("threads-per-core", "N", "1: one CPU per core", Support::translated, "SLURM_THREADS_PER_CORE"),
-    of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more: a shell gives each rank the next N devices of its "
-        "node", Support::translated, "SLURM_GPUS_PER_TASK"),
-    of("gpu-bind", "HOW", "none; per_task:1, single:1: `--visible rank`; closest: also `--bind-to device`; "
-        "map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
+    of("hint", "HOW", "nomultithread: a CPU is a core, not a thread; compute_bound: the same, with `--bind-to core`; "
+        "multithread: no change; memory_bound is refused", Support::translated, "SLURM_HINT"),
+    of("threads-per-core", "N", "1: a CPU is a core, not a thread; other numbers change "
+        "nothing", Support::translated, "SLURM_THREADS_PER_CORE"),
+    of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more than 1: a shell gives each rank the next N devices of "
+        "its node", Support::translated, "SLURM_GPUS_PER_TASK"),
+    of("gpu-bind", "HOW", "none: no change; per_task:1, single:1: `--visible rank`; closest: the same, with `--bind-to "
+        "device`; map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
         "SLURM_GPU_BIND"),
+    of("tres-per-task", "LIST", "cpu=N: `-c N`; gres/gpu=N, gres/gpu:TYPE=N: `--gpus-per-task`; other resources change "
+        "nothing", Support::translated, "SLURM_TRES_PER_TASK"),
+    of("tres-bind", "HOW", "gres/gpu:HOW: `--gpu-bind HOW`; other resources change "
+        "nothing", Support::translated, "SLURM_TRES_BIND"),
     of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
-    of("output o", "PATTERN", "`--stdout-file`; without `-e`, stderr goes to the same file; %t is {rank}, %N is "
-        "{host}; a number: `--ranks N`; none: /dev/null", Support::translated, "SLURM_STDOUTMODE"),
+    of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
+        "contains stderr; a number N: `--ranks N`; none: /dev/null", Support::translated, "SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated, "SLURM_STDERRMODE"),
-    of("input i", "PATTERN", "all, none or a number: `--stdin`; a file: each rank opens the "
+    of("input i", "PATTERN", "all, none or a number: `--stdin`; a file name: each rank opens the "
         "file", Support::translated, "SLURM_STDINMODE"),
-    of("open-mode", "MODE", "append: `:append` after the file names; truncate: replaces the "
+    of("open-mode", "MODE", "append adds `:append` to the file names; truncate replaces the "
         "files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
-    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal; dlaunch prints only rank 0; rank 0 reads stdin", Support::translated, {}, "1"),
+    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal, but dlaunch prints only rank 0, and "
+        "only rank 0 reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
-    of("export", "ALL,A=B,...", "`-x A=B` for unset variables; without ALL: `--no-env`, and `-x` for each "
-        "name; NONE: `--no-env`", Support::translated, "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
+    of("export", "ALL,A=B,...", "ALL (the default): `--env-all`, and `-x A=B` for each variable that the environment does "
+        "not contain; without ALL: `--no-env`, and `-x` for each name; NONE: `--no-env`", Support::translated,
+        "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
     of("job-name J", "NAME", "`-x SLURM_JOB_NAME=NAME`"),
     of("kill-on-bad-exit K", "[=0-1]", "`--on-failure abort`; default: the other ranks "
         "continue", Support::translated, "SLURM_KILL_BAD_EXIT", "1"),
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
-    of("mpi", "TYPE", "`--mpi`: pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
-    of("multi-prog", "", "the program is a FILE with ranks and programs; a shell starts each rank's program"),
-    of("het-group", "N", "`--include`: the nodes of group N; several groups are refused"),
+    of("mpi", "TYPE", "`--mpi`; TYPE is pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
+    of("multi-prog", "", "the program is a FILE that lists ranks and their programs; a shell starts each rank's "
+        "program"),
+    of("het-group", "N", "`--include` with the nodes of group N; several groups are refused"),
     of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),
     of("verbose v", "", "`-v`", Support::translated, {}, nullptr, "verbose=1"),
     of("test-only", "", "`--dry-run`", Support::translated, {}, nullptr, "dry-run=true"),
-    of("unbuffered u", "", "dlaunch prints each line at once; PYTHONUNBUFFERED is "
-        "set", Support::ignored, "SLURM_UNBUFFEREDIO"),
-    of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0: no limit", Support::translated, "SLURM_WAIT"),
+    of("unbuffered u", "", "without `-l`: `--raw`, lines of ranks may mix; PYTHONUNBUFFERED is always "
+        "set", Support::translated, "SLURM_UNBUFFEREDIO"),
+    of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0 means no limit", Support::translated, "SLURM_WAIT"),
     of("exclusive", "[=WHO]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),
     of("overlap", "[=job]", kResources, Support::ignored, {}, ""),
     of("oversubscribe s", "", kResources, Support::ignored), of("whole", "", kResources, Support::ignored),
@@ -91,7 +99,6 @@ constexpr LauncherOption kSrunOptions[] = {
     of("mem-per-cpu", "SIZE", kResources, Support::ignored), of("mem-per-gpu", "SIZE", kResources, Support::ignored),
     of("cpus-per-gpu", "N", kResources, Support::ignored),
     of("mem-bind", "HOW", kResources, Support::ignored),
-    of("tres-bind", "HOW", kResources, Support::ignored),
     of("gres-flags", "HOW", kResources, Support::ignored), of("gpus-per-socket", "N", kResources, Support::ignored),
     of("ntasks-per-core", "N", kFew, Support::ignored), of("ntasks-per-socket", "N", kFew, Support::ignored),
     of("sockets-per-node", "N", kFew, Support::ignored),
@@ -160,7 +167,6 @@ constexpr LauncherOption kSrunOptions[] = {
     of("prolog", "PROGRAM", kScript, Support::refused), of("epilog", "PROGRAM", kScript, Support::refused),
     of("task-prolog", "PROGRAM", kScript, Support::refused),
     of("task-epilog", "PROGRAM", kScript, Support::refused), of("wait-for-children", "", kScript, Support::refused),
-    of("tres-per-task", "LIST", "use `--cpus-per-task` and `--gpus-per-task`", Support::refused),
     of("bcast", "[=PATH]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused, {}, ""),
     of("bcast-exclude", "LIST", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
@@ -178,13 +184,14 @@ constexpr LauncherOption kSrunOptions[] = {
 // clang-format on
 
 constexpr OwnDefault kSrunDefaults[] = {
-    {"env-for", "slurm"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
+    {"env-for", "slurm"}, {"env-all", "true"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
 
 constexpr LauncherSpec kSrun{.name = "srun",
                              .options = kSrunOptions,
                              .getopt = true,
                              .dense_table = true,
                              .defaults = kSrunDefaults,
+                             .replace = replace_srun_tres,
                              .make = make_srun_job};
 
 }  // namespace

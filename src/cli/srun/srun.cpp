@@ -84,7 +84,8 @@ class SrunJob {
     return {};
   }
 
-  /// --export. With ALL, a variable of this environment overrides a value in the list.
+  /// --export. A variable of this environment that is passed on overrides a value in the list. All lists pass on
+  /// SLURM_* and SPANK_*.
   Result<void> add_environment() {
     if (const ParsedOption* name = line_.find("job-name")) job_.add_variable(*name, "SLURM_JOB_NAME", name->value);
     const ParsedOption* given = line_.find("export");
@@ -96,16 +97,14 @@ class SrunJob {
     if (none && words.size() > 1) {
       return refuse_option(*given, "NONE conflicts with other words", "", "remove NONE or the variables");  // no values
     }
-    if (!all) {
-      job_.add(*given, "no-env");
-      job_.add(*given, "x", "SLURM_*");
-    }
+    if (!all) job_.add(*given, "no-env");
     for (const std::string& word : words) {
       if (word == "ALL" || none || word.empty()) continue;
       const bool is_set = variable(environment(), word.substr(0, word.find('='))).has_value();
       if (!is_set && word.find('=') == std::string::npos) continue;
-      if (all && is_set) continue;
-      job_.add(*given, "x", is_set && all ? word.substr(0, word.find('=')) : word);
+      const bool passed = all || word.starts_with("SLURM") || word.starts_with("SPANK_");
+      if (passed && is_set) continue;
+      job_.add(*given, "x", word);
     }
     return {};
   }

@@ -95,7 +95,9 @@ class SrunStreams {
       job_.add(*pty, "pty");
       job_.add(*pty, "ranks", "0");
     }
-    if (const ParsedOption* label = line_.find("label"); label && !pty) job_.add(*label, "label", "{rank}: ");
+    const ParsedOption* label = line_.find("label");
+    if (label && !pty) job_.add(*label, "label", "{rank}: ");
+    if (const ParsedOption* unbuffered = line_.find("unbuffered"); unbuffered && !label) job_.add(*unbuffered, "raw");
     TRY(add_output());
     return add_input(pty);
   }

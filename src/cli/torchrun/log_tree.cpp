@@ -81,7 +81,7 @@ Result<LocalRanks> shown_of_all(const KeptStreams& redirects, const KeptStreams&
   if (!chooses(kStdout) && !chooses(kStderr)) return LocalRanks{};
   if (tee.out == tee.err && redirects.out.all && redirects.err.all) return tee.out;
   return refuse_option(*tee.given, "not supported: one stream of some ranks", "",
-                       "use 3 for these ranks, with --redirects 3");
+                       "use 3 (both streams) for these ranks, with --redirects 3");
 }
 
 /// Translates a Python string.Template with torchrun's names to a label.

@@ -125,8 +125,8 @@ void PmixServer::collect(std::uint8_t kind, std::string members, std::string dat
                          std::variant<Op, Modex, Group> waits) {
   const auto refused = [&](int status) { std::visit([&](const auto& each) { refuse(each, status); }, waits); };
   if (data.size() > kMaxPart || members.size() > kMaxMembers) {
-    send_(wire::Log{wire::Log::kWarning, "the ranks here put " + std::to_string(data.size()) +
-                                             " bytes before an MPI fence; a host may put " +
+    send_(wire::Log{wire::Log::kWarning, "the ranks of this host put " + std::to_string(data.size()) +
+                                             " bytes into an MPI fence; the limit of a host is " +
                                              std::to_string(kMaxPart >> 20) + " MiB"});
     return refused(PMIX_ERR_NOMEM);
   }

@@ -124,7 +124,7 @@ class Login {
     for (size_t refusals = 0; refusals < keys.size(); ++refusals) {
       const int answer = finish([&] { return lib_.ssh_userauth_agent(session_, nullptr); });
       if (answer == SSH_AUTH_ERROR && lib_.ssh_is_connected(session_) != 0 && !connection_.guard.expired()) {
-        if (refusals == 0) add(skipped_, "a key without a signature from the ssh agent");
+        if (refusals == 0) add(skipped_, "a key that the ssh agent cannot sign with");
         continue;  // go on with the keys after this key
       }
       if (answer == SSH_AUTH_PARTIAL) {

@@ -42,7 +42,7 @@ TEST(NearDevices, UnknownDevicesAreNotBoundWithANote) {
   EXPECT_THAT(near.cpus, ElementsAre(IsEmpty(), ElementsAre(0, 1), IsEmpty(), IsEmpty(), IsEmpty()));
   EXPECT_EQ(near.note,
             "the ranks of devices 0,3 are not bound: unknown NUMA node; the rank of device 2 is not "
-            "bound: this process may not use the CPUs of the NUMA node");
+            "bound: dlaunch is not allowed to use the CPUs of the NUMA node");
   EXPECT_EQ(bind_near_devices(kTwoNodes, layout_of(plan::DeviceKind::none, {wire::kNoDevice}), root.path()).note,
             "ranks with unknown devices are not bound");
   EXPECT_EQ(bind_near_devices(kTwoNodes, layout_of(static_cast<plan::DeviceKind>(99), {1}), root.path()).cpus,

@@ -84,7 +84,7 @@ TEST(AgentStacks, AnswerNeverExceedsItsMessage) {
   EXPECT_TRUE(wire::fits(told));
   EXPECT_EQ(told.ranks.size(), 200u);
   EXPECT_GT(told.stacks.size(), 20u);
-  EXPECT_THAT(told.remarks, testing::ElementsAre(HasSubstr("the answer is full")));
+  EXPECT_THAT(told.remarks, testing::ElementsAre(HasSubstr("the answer has reached its size limit")));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST(Streams, MoreStdinThanWasGrantedEndsTheRanks) {
   agent.start(0, {"sleep", "100"}, with_stdin);
   for (int i = 0; i < 8; ++i) agent.send(wire::Stdin{0, std::string(wire::kMaxOutput, 'x'), false});
   ASSERT_TRUE(agent.until([&] { return !agent.logs.empty(); }));
-  EXPECT_THAT(agent.logs[0].text, testing::HasSubstr("more stdin than was granted"));
+  EXPECT_THAT(agent.logs[0].text, testing::HasSubstr("more stdin than the agent granted"));
 }
 
 TEST(Streams, ReportsAClosedStdin) {

@@ -55,7 +55,7 @@ TEST(Local, CudaVisibleDevicesRestrictsNvidiaDevices) {
   EXPECT_EQ(host.devices_from, "CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(host_from(machine, {"CUDA_VISIBLE_DEVICES="}).device_kind, DeviceKind::none);
   EXPECT_EQ(host_from(machine, {"CUDA_VISIBLE_DEVICES=GPU-12,GPU-34"}).devices_from,
-            "CUDA_VISIBLE_DEVICES, by UUID: numbered by position");
+            "CUDA_VISIBLE_DEVICES with UUIDs; the numbers are positions in the list");
 }
 
 TEST(Local, AscendVisibleDevicesRestrictAscendDevices) {

@@ -61,7 +61,7 @@ TEST(Verdict, ExpectsTheFirstFaultOfARoundAsCause) {
 }
 
 TEST(Verdict, ReportsMissedFaultsAndLeftovers) {
-  Injection missed{.fault = *parse_fault("kill:rank=3@1s"), .why_not = "the job ended before"};
+  Injection missed{.fault = *parse_fault("kill:rank=3@1s"), .why_not = "the job ended before this moment"};
   const Seen well{.recorded_code = 0, .rounds = {{}}};
   EXPECT_THAT(broken({missed}, well), ElementsAre(HasSubstr("kill:rank=3@1s: the job ended before")));
   Seen leaves = well;

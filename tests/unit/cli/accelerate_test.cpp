@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kDefaults = "--ignore-resource-manager --oversubscribe --grace 30";
+constexpr const char* kDefaults = "--ignore-resource-manager --oversubscribe --env-all --grace 30";
 constexpr const char* kUsual =
     " -x ACCELERATE_MIXED_PRECISION=no -x ACCELERATE_DYNAMO_BACKEND=NO -x ACCELERATE_DYNAMO_MODE=default"
     " -x ACCELERATE_DYNAMO_USE_FULLGRAPH=False -x ACCELERATE_DYNAMO_USE_DYNAMIC=False"

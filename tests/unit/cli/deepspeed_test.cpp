@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* kDefaults = "--ignore-resource-manager --env-for deepspeed --visible host --grace 30";
+constexpr const char* kDefaults = "--ignore-resource-manager --env-all --env-for deepspeed --visible host --grace 30";
 constexpr const char* kSh = "sh -c 'exec python3 -u t.py --local_rank=$LOCAL_RANK \"$@\"' sh";
 
 LauncherFixture deepspeed() {

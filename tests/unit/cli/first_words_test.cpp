@@ -132,7 +132,8 @@ TEST(FirstWords, NoteALauncherAsTheOnlyProgram) {
   const auto notes_of = [](const Words& words) { return CommandLineFixture{}.options(words).notes; };
   for (const std::string name : {"mpirun", "mpiexec", "torchrun", "srun", "msrun", "deepspeed", "horovodrun"}) {
     EXPECT_THAT(notes_of({"/usr/bin/" + name, "-np", "2", "prog"}),
-                testing::ElementsAre(name + " starts its own ranks in each rank: use dlaunch --as " + name + " …"));
+                testing::ElementsAre("each rank would run " + name + ", which starts more ranks: use dlaunch --as " +
+                                     name + " …"));
   }
   EXPECT_THAT(notes_of({"accelerate", "launch", "x.py"}), testing::Contains(HasSubstr("use dlaunch --as accelerate")));
   for (const Words& words :

@@ -102,7 +102,7 @@ TEST_F(RankTable, ConnectsToTheHostIpOfAServer) {
 
 TEST_F(RankTable, RejectsContradictingOptions) {
   table(table_of({"10.0.0.1", "10.0.0.2"}, 8));
-  EXPECT_THAT(error({"-H", "10.0.0.1"}), HasSubstr("missing host \"10.0.0.2\" of t.json"));
+  EXPECT_THAT(error({"-H", "10.0.0.1"}), HasSubstr("host \"10.0.0.2\" of t.json: not found in the host list"));
   EXPECT_THAT(error({"-H", "10.0.0.1,10.0.0.2,c"}), HasSubstr("unknown host \"c\": t.json has "));
   EXPECT_THAT(error({"-H", "10.0.0.1:4,10.0.0.2"}), HasSubstr("10.0.0.1 has 4 slots"));
   fixture.files["/cwd/hosts"] = "10.0.0.1 devices=0-3\n10.0.0.2\n";

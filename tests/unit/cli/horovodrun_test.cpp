@@ -12,8 +12,8 @@ using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kGloo =
-    "--ignore-resource-manager --oversubscribe --env-for horovod --label='[{rank}]<{stream}>:'";
-constexpr const char* kMpi = "--ignore-resource-manager --oversubscribe --env-for openmpi --tag-output";
+    "--ignore-resource-manager --oversubscribe --env-all --env-for horovod --label='[{rank}]<{stream}>:'";
+constexpr const char* kMpi = "--ignore-resource-manager --oversubscribe --env-all --env-for openmpi --tag-output";
 
 LauncherFixture horovodrun(const std::string& defaults = kGloo) {
   LauncherFixture fixture{"horovodrun", defaults};

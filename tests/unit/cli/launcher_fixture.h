@@ -19,7 +19,7 @@ struct LauncherFixture : CommandLineFixture {
 
   /// The equivalent dlaunch command, without the defaults.
   std::string same(const Words& args) const {
-    constexpr const char* kSame = "is the same as: dlaunch ";
+    constexpr const char* kSame = "this command line is the same as: dlaunch ";
     const Options made = options(args);
     std::string text = made.remarks.empty() ? "" : made.remarks.front();
     if (!text.starts_with(kSame)) return "missing equivalent command: " + text;

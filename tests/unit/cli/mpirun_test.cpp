@@ -550,6 +550,20 @@ TEST(Personality, OptionsOverrideDefaults) {
   EXPECT_THAT(fixture.options({"--env-for", "torch", "prog"}).request.frameworks, ElementsAre(plan::Framework::torch));
 }
 
+TEST(Personality, LauncherPassesOnTheWholeEnvironment) {
+  for (const char* name : {"mpirun", "mpiexec.hydra", "torchrun", "srun"}) {
+    EXPECT_TRUE(called(name).options({"prog"}).request.whole_environment) << name;
+  }
+  EXPECT_FALSE(called("dlaunch").options({"prog"}).request.whole_environment);
+  EXPECT_FALSE(called("mpirun").options({"--rank-table", "auto", "prog"}).request.whole_environment);
+  const Options none = called("mpiexec.hydra").options({"-genvnone", "prog"});
+  EXPECT_TRUE(none.request.no_environment);
+  EXPECT_FALSE(none.request.whole_environment);
+  EXPECT_FALSE(called("srun").options({"--export=NONE", "prog"}).request.whole_environment);
+  EXPECT_THAT(called("dlaunch").error({"--no-env", "--env-all", "prog"}),
+              HasSubstr("--no-env conflicts with --env-all"));
+}
+
 TEST(Personality, SetsHydraDefaults) {
   for (const char* name : {"mpiexec.hydra", "/opt/mpich/bin/mpiexec.hydra", "mpirun.mpich"}) {
     const Options options = called(name).options({"prog"});
@@ -605,7 +619,7 @@ TEST(Personality, ReadsTimeoutVariableUnderEveryName) {
 
 /// The equivalent command in the remarks, without "dlaunch".
 std::string amounts_to(const Options& made) {
-  constexpr const char* kSame = "is the same as: dlaunch ";
+  constexpr const char* kSame = "this command line is the same as: dlaunch ";
   const std::string text = made.remarks.empty() ? "" : made.remarks.front();
   return text.starts_with(kSame) ? text.substr(std::string(kSame).size()) : "nothing: " + text;
 }

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const LauncherFixture kMsrun{"msrun", "--ignore-resource-manager --oversubscribe --env-for mindspore-dynamic"};
+const LauncherFixture kMsrun{"msrun", "--ignore-resource-manager --oversubscribe --env-all --env-for mindspore-dynamic"};
 
 class MsrunLine : public testing::TestWithParam<SameLine> {};
 
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "MS_TOPO_TIMEOUT=-1 python t.py"}));
 
 TEST(Msrun, SimulationStartsWithoutScheduler) {
-  const LauncherFixture simulated{"msrun", "--ignore-resource-manager --oversubscribe --env-for mindspore"};
+  const LauncherFixture simulated{"msrun", "--ignore-resource-manager --oversubscribe --env-all --env-for mindspore"};
   EXPECT_EQ(simulated.same({"--worker_num=4", "--sim_level=1", "--join=True", "t.py"}),
             "-N 4 --output-filename 'worker_{rank}.log' -x MS_SIMULATION_LEVEL=1 python t.py");
   EXPECT_EQ(
@@ -66,7 +66,7 @@ TEST(Msrun, PrintsNotesForDifferences) {
   EXPECT_THAT(kMsrun.options({"t.py"}).notes, ElementsAre(HasSubstr("dlaunch waits for the ranks")));
   EXPECT_THAT(kMsrun.options({"--join=False", "--node_rank=3", "--worker_log_name={ip}", "t.py"}).notes,
               ElementsAre(HasSubstr("--node_rank changes nothing here"), HasSubstr("{ip} of --worker_log_name"),
-                          HasSubstr("--join False: dlaunch waits")));
+                          HasSubstr("--join False: msrun would return at once")));
   EXPECT_THAT(kMsrun.options({"--join=True", "--node_rank=0", "t.py"}).notes, IsEmpty());
 }
 

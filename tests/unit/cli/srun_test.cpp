@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kUsual = "--oversubscribe --env-for slurm --stdin all --on-failure continue";
+constexpr const char* kUsual = "--oversubscribe --env-all --env-for slurm --stdin all --on-failure continue";
 
 /// In a Slurm job of three nodes with 4 CPUs each.
 LauncherFixture in_slurm(std::vector<std::string> more = {}) {
@@ -81,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "--include node1 --stdout-file a:append --stderr-file b:append -n 1 x"},
         SameLine{{"-n1", "-o", "a", "--open-mode=t", "x"},
                  "--include node1 --stdout-file a --merge-stderr-to-stdout -n 1 x"},
+        SameLine{{"-un1", "x"}, "--include node1 --raw -n 1 x"},
+        SameLine{{"-lun1", "x"}, "--include node1 --label='{rank}: ' -n 1 x"},
         SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
         SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
                  "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$SLURM_PROCID' sh x y"},
@@ -91,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-n1", "-W0", "x"}, "--include node1 -n 1 x"},
         SameLine{{"-n1", "--wait=60", "x"}, "--include node1 --wait-after-first 60 -n 1 x"},
         SameLine{{"-n1", "-K", "--export=ALL,USER=v,B=w", "x"}, "--include node1 --on-failure abort -n 1 -x B=w x"},
-        SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x 'SLURM_*' -x USER -x B=w x"},
+        SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x USER -x B=w x"},
         SameLine{{"-n3", "--multi-prog", "p", "z"},
                  "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
                  "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
@@ -111,6 +113,44 @@ TEST(Srun, ReadsItsVariables) {
                               "SLURM_DISTRIBUTION=cyclic", "SLURM_OVERCOMMIT=0"});
   EXPECT_EQ(srun.same({"x"}), "--label='{rank}: ' --map-by node --on-failure abort -n 4 x");
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
+}
+
+TEST(Srun, ReadsResourcesOfATask) {
+  const auto srun = in_slurm();
+  EXPECT_EQ(srun.same({"-n2", "-N1", "--tres-per-task=gres/gpu:a100=1", "x"}), "--include node1 --visible rank -n 2 x");
+  EXPECT_EQ(srun.same({"-N1", "--tres-per-task=cpu=2,gres/gpu=1", "x"}),
+            srun.same({"-N1", "-c2", "--gpus-per-task=1", "x"}));
+  EXPECT_THAT(srun.same({"-n2", "-N1", "--tres-per-task=gres/gpu=2", "x"}), HasSubstr("SLURM_LOCALID * 2 + 1"));
+  EXPECT_EQ(srun.same({"-n2", "-N1", "--tres-per-task=gres/gpu=0", "x"}), "--include node1 -n 2 x");
+  EXPECT_EQ(srun.same({"-n2", "-N1", "--gpus-per-task=0", "x"}), "--include node1 -n 2 x") << "as srun";
+  EXPECT_EQ(srun.same({"-n2", "-N1", "--tres-bind=gres/gpu:map:1,0+gres/nic:closest", "x"}),
+            "--devices 1,0 --include node1 --visible rank -n 2 x");
+  EXPECT_THAT(srun.options({"-n1", "--tres-per-task=license/a=1", "--tres-bind=gres/nic:closest", "x"}).notes,
+              ElementsAre(HasSubstr("license/a changes nothing"), HasSubstr("gres/nic:closest changes nothing")));
+}
+
+/// The variables of Slurm 24.11 in a job of --gpus-per-task.
+TEST(Srun, ReadsResourcesOfATaskFromNewerSlurm) {
+  const auto srun = in_slurm({"SLURM_NTASKS=4", "SLURM_GPUS_ON_NODE=4", "SLURM_TRES_PER_TASK=cpu=1,gres/gpu=1",
+                              "SLURM_TRES_BIND=gres/gpu:per_task:1"});
+  EXPECT_EQ(srun.same({"x"}), "--devices 0-3 --visible rank --map-by block -n 4 -x SLURM_CPUS_PER_TASK=1 x");
+  EXPECT_EQ(srun.same({"-c1", "x"}), srun.same({"x"}));
+  EXPECT_THAT(srun.same({"--gpus-per-task=2", "x"}), HasSubstr("SLURM_LOCALID * 2 + 1"));
+  EXPECT_EQ(srun.same({"--gpu-bind=none", "x"}), "--map-by block -n 4 -x SLURM_CPUS_PER_TASK=1 x");
+  EXPECT_THAT(srun.options({"x"}).notes, IsEmpty());
+}
+
+TEST(Srun, ReadsBindingOfGpusFromNewerSlurm) {
+  const auto srun =
+      in_slurm({"SLURM_GPUS_ON_NODE=4", "SLURM_TRES_PER_TASK=cpu=1", "SLURM_TRES_BIND=gres/gpu:per_task:1"});
+  EXPECT_EQ(srun.same({"-n1", "x"}), "--devices 0-3 --include node1 --visible rank -n 1 -x SLURM_CPUS_PER_TASK=1 x");
+}
+
+TEST(Srun, RejectsMalformedResourcesOfATask) {
+  EXPECT_THAT(in_slurm({"SLURM_TRES_PER_TASK=gres/gpu=x"}).error({"-n1", "x"}),
+              HasSubstr("SLURM_TRES_PER_TASK: invalid list of resources \"gres/gpu=x\""));
+  EXPECT_THAT(in_slurm({"SLURM_TRES_BIND=gpu"}).error({"-n1", "x"}), HasSubstr("SLURM_TRES_BIND: invalid binding"));
+  EXPECT_EQ(in_slurm({"SLURM_TRES_PER_TASK=license/a=1"}).same({"-n1", "x"}), "--include node1 -n 1 x");
 }
 
 TEST(Srun, IgnoresCpuMaskOfInteractiveShell) {
@@ -156,7 +196,12 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--gpus-per-task=a100:2,v100:1", "x"}, "invalid number of devices"},
         RefusedLine{{"--gpu-bind=mask_gpu:3", "x"}, "map_gpu:0,1,2,3"},
         RefusedLine{{"--gpu-bind=mask_gpu:x", "x"}, "invalid device list"},
-        RefusedLine{{"--tres-per-task=gres/gpu:1", "x"}, "--gpus-per-task"},
+        RefusedLine{{"--tres-per-task=gres/gpu=x", "x"}, "--tres-per-task: invalid list of resources \"gres/gpu=x\""},
+        RefusedLine{{"--tres-per-task=cpu=0", "x"}, "invalid list of resources"},
+        RefusedLine{{"--tres-per-task=gres/gpu:a=1,gres/gpu:b=1", "x"}, "--tres-per-task: invalid number of devices"},
+        RefusedLine{{"--tres-per-task=cpu=1", "-c2", "x"}, "--tres-per-task conflicts with --cpus-per-task"},
+        RefusedLine{{"--tres-bind=closest", "x"}, "--tres-bind: invalid binding \"closest\": expected gres/gpu:HOW"},
+        RefusedLine{{"--tres-bind=gres/gpu:near", "x"}, "--tres-bind: invalid device binding \"near\""},
         RefusedLine{{"--cpu-bind=mask_cpu:x", "x"}, "invalid CPU list"},
         RefusedLine{{"-W", "x", "x"}, "--wait: invalid number \"x\""},
         RefusedLine{{"-t", "1:2:3:4", "x"}, "invalid time \"1:2:3:4\""},

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 constexpr const char* kLogs = "logs/none_00000000/attempt_0/{local_rank}/";
 
 LauncherFixture torchrun() {
-  return {"torchrun", "--ignore-resource-manager --oversubscribe --env-for torchrun --grace 30"};
+  return {"torchrun", "--ignore-resource-manager --oversubscribe --env-all --env-for torchrun --grace 30"};
 }
 
 TEST(TorchrunOptions, OwnOptionsMayHaveUnderscores) {

@@ -73,7 +73,7 @@ TEST_F(Records, RefuseRepeatedMissingOrReordered) {
 TEST_F(Records, RefuseRecordsOfAnotherConnection) {
   opener = Opener(key_of(8));
   opener.feed(seal("words"));
-  EXPECT_EQ(next(), "error: wrong seal, order or connection");
+  EXPECT_EQ(next(), "error: invalid seal: changed data, wrong order, or data of another connection");
 }
 
 TEST_F(Records, RefuseDataAfterLastRecord) {

@@ -1,5 +1,4 @@
 #include "job/job.h"
-#include "job/rank_states.h"
 
 #include <gmock/gmock.h>
 
@@ -190,7 +189,8 @@ TEST(Job, FirstCtrlCForwardsSecondKillsThirdExits) {
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 3),
               ElementsAre(Action(DropHost{0}), Action(Finished{}), Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().exit_code, 130);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
+  EXPECT_THAT(s.job.outcome().leftovers,
+              ElementsAre("node0: the agent did not confirm in time that all processes ended"));
 }
 
 /// Both signals arrive before the job waits for the reader, so the second signal cannot end this wait.
@@ -601,20 +601,6 @@ TEST(Job, AbortShortlyBeforeAKilledPeerIsAConsequence) {
   }
 }
 
-TEST(FirstFailure, SigpipeShortlyBeforeAKilledPeerIsAConsequence) {
-  RankRecord killed;
-  killed.status = ExitStatus(Signaled{SIGKILL});
-  killed.end_ns = 5'000'000'000;
-  RankRecord piped;
-  piped.status = ExitStatus(Signaled{SIGPIPE});
-  piped.end_ns = 4'900'000'000;
-  EXPECT_TRUE(before(killed, piped));
-  EXPECT_FALSE(before(piped, killed));
-  piped.end_ns = 2'000'000'000;  // much earlier
-  EXPECT_TRUE(before(piped, killed));
-  EXPECT_FALSE(before(killed, piped));
-}
-
 TEST(Job, AbortStaysTheCauseIfTheKillIsMuchLaterOrOurs) {
   Script s(2);
   s.start();
@@ -646,6 +632,16 @@ TEST(Job, FailedOutputEndsTheJobWithItsExitCode) {
   EXPECT_THAT(s.say(OutputFailed{"stdout: No space left on device", 1}, 1), Contains(Action(SignalRanks{SIGTERM})));
   EXPECT_EQ(s.job.outcome().exit_code, 1);
   EXPECT_EQ(s.job.outcome().cause, Cause::output_failed);
+}
+
+TEST(Job, FailedInputEndsTheJob) {
+  Script s(2);
+  s.start();
+  EXPECT_THAT(s.say(InputFailed{"cannot read stdin: Input/output error"}, 1), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(s.job.outcome().exit_code, 1);
+  EXPECT_EQ(s.job.outcome().cause, Cause::input_failed);
+  EXPECT_THAT(s.say(OutputFailed{"later", 1}, 1), IsEmpty());
+  EXPECT_EQ(s.job.outcome().detail, "cannot read stdin: Input/output error");
 }
 
 TEST(Job, ProgressListsRunningRanks) {
@@ -763,7 +759,7 @@ TEST(Job, ReportsAnUnkillableSpawnedRankWithItsWorld) {
   s.tick(20);
   s.tick(40);
   EXPECT_THAT(s.job.outcome().leftovers,
-              Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a restart"));
+              Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a reboot"));
 }
 
 TEST(Job, LostHostLosesItsSpawnedRanks) {
@@ -816,7 +812,8 @@ TEST(Job, FinishesAHostThatConnectsWhileTheJobEnds) {
 TEST(Job, GivingUpOmitsAHostThatNeverConnected) {
   WithAHostToCome s;
   for (int i = 0; i < 3; ++i) s.say(UserSignal{SIGINT}, 1);
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node0: no confirmation in time that all processes ended"));
+  EXPECT_THAT(s.job.outcome().leftovers,
+              ElementsAre("node0: the agent did not confirm in time that all processes ended"));
 }
 
 TEST(Job, EndDoesNotWaitForAHostThatIsNotConnected) {

@@ -168,7 +168,7 @@ TEST_F(RestartedJob, SignalOfTheUserDuringCleanupEndsTheJob) {
   job.handle(UserSignal{SIGINT}, at(1));
   job.handle(HostClean{0, {}}, at(1));
   EXPECT_FALSE(job.outcome().may_restart);
-  EXPECT_EQ(job.outcome().no_restart, "SIGINT came while the round was being stopped");
+  EXPECT_EQ(job.outcome().no_restart, "received SIGINT while the round was being stopped");
 }
 
 TEST_F(RestartedJob, ReportsWhyARestartIsNotDone) {

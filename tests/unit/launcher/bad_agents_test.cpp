@@ -205,7 +205,8 @@ std::vector<Row> silence() {
        .agents = {stays(Until::started, ends(0), expects<wire::Finish>)},
        .must =
            [](const job::Outcome& outcome, const std::string&) {
-             EXPECT_THAT(outcome.leftovers, ElementsAre("n0: no confirmation in time that all processes ended"));
+             EXPECT_THAT(outcome.leftovers,
+                         ElementsAre("n0: the agent did not confirm in time that all processes ended"));
            },
        .interrupts = {300, 400}},
   };
@@ -316,7 +317,7 @@ Row unserved(std::string name, Mpi mpi, Message message) {
   };
   return {std::move(name),
           {stays(Until::started, message), is_ended},
-          loses_n0("does not serve MPI there", no_more_ranks),
+          loses_n0("does not serve MPI on this host", no_more_ranks),
           mpi};
 }
 

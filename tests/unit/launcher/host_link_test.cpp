@@ -41,6 +41,7 @@ class HostLinkErrors : public testing::Test {
     wire::encode(wire::Hello{}, bytes);
     EXPECT_EQ(::write(agent_.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
     io_.poll();
+    EXPECT_GT(::read(agent_.get(), bytes.data(), bytes.size()), 0);  // ReadClock; unread bytes would reset the link
   }
   std::string why_lost() {
     agent_.reset();

@@ -185,7 +185,7 @@ LauncherFixture::~LauncherFixture() {
 }
 
 void LauncherFixture::after(int milliseconds, std::function<void()> then) {
-  timers_.push_back(std::make_unique<asio::steady_timer>(io_, std::chrono::milliseconds(milliseconds)));
+  timers_.push_back(std::make_unique<asio::steady_timer>(io, std::chrono::milliseconds(milliseconds)));
   timers_.back()->async_wait([then = std::move(then)](asio::error_code error) {
     if (!error) then();
   });
@@ -217,15 +217,17 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   bool hung = false;
   after(std::chrono::milliseconds(kPatience).count(), [&] {
     hung = true;
-    io_.stop();
+    io.stop();
   });
-  Hosts links(io_, hosts, plan.job_id, settings, log);
+  Hosts links(io, hosts, plan.job_id, settings, log);
   sys::ReservedPorts ports;
-  asio::signal_set signals(io_);
+  asio::signal_set signals(io);
   take_signals(signals, settings);
-  Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log});
+  Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log, round});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";
+  if (after_round) after_round(launcher);
+  links.close();
   if (!hung) hosts.close();  // before the launcher ends, as in a real run
   return outcome;
 }

@@ -110,11 +110,14 @@ class LauncherFixture : public testing::Test {
   job::Policy& policy = settings.policy;
   Console out, err;
   Listener* listener = nullptr;
+  Launcher::Round round = {};
+  std::function<void(Launcher&)> after_round = {};  // called before the hosts are closed
   bool read_at_once = true;
   spdlog::logger log{"silent"};
 
+  asio::io_context io{1};
+
  private:
-  asio::io_context io_{1};
   Listener silent_;
   std::vector<std::unique_ptr<asio::steady_timer>> timers_;
 };

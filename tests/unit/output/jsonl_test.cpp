@@ -16,7 +16,7 @@ using namespace std::string_literals;
 
 class Jsonl : public ::testing::Test {
  protected:
-  Jsonl() : stage_(settings(), 2) {}
+  explicit Jsonl(bool terminal = false) : stage_(settings(), 2, false, true, terminal) {}
   static OutputSettings settings() {
     OutputSettings settings;
     settings.mode = Mode::jsonl;
@@ -55,7 +55,25 @@ TEST_F(Jsonl, EncodesBytesOutsideUtf8AsBase64) {
   EXPECT_EQ(objects[1].at("text").get<std::string>(), "\0ok"s);
 }
 
-TEST_F(Jsonl, MarksPieces) {
+class JsonlOnATerminal : public Jsonl {
+ protected:
+  JsonlOnATerminal() : Jsonl(true) {}
+};
+
+TEST_F(Jsonl, PipeKeepsAPartialLine) {
+  stage_.feed(0, "loss 0.");
+  stage_.wait_long(std::chrono::seconds(5));
+  stage_.feed(0, "31\n10%\r");
+  stage_.wait_long(std::chrono::seconds(5));
+  stage_.feed(0, "\n");
+  const auto objects = shown();
+  ASSERT_THAT(objects, SizeIs(2));
+  EXPECT_EQ(objects[0].at("text"), "loss 0.31");
+  EXPECT_EQ(objects[1].at("text"), "10%\r");
+  EXPECT_FALSE(objects[0].contains("eol") || objects[1].contains("eol"));
+}
+
+TEST_F(JsonlOnATerminal, MarksPieces) {
   stage_.feed(0, "a\r");
   stage_.feed(0, "b\r\nc");
   stage_.wait(static_cast<int>(kPartialIdle.count()));

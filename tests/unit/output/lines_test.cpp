@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 constexpr int kIdle = static_cast<int>(kPartialIdle.count());
@@ -28,6 +29,12 @@ OutputSettings labelled() {
   settings.label = "{rank}:";
   return settings;
 }
+
+/// An OutputFixture whose pipes count as terminals: partial lines of idle streams are shown.
+struct TerminalFixture : OutputFixture {
+  explicit TerminalFixture(const OutputSettings& settings, int ranks, bool one_console = false)
+      : OutputFixture(settings, ranks, one_console, true, true) {}
+};
 
 std::string filler(size_t size, char c = 'x') { return std::string(size, c); }
 
@@ -70,8 +77,8 @@ TEST(Lines, AddsTagsOfOpenMpi) {
   EXPECT_EQ(fixture.shown(), "[1,1]<stdout>:a\n[1,1]<stdout>:b\n[1,1]<stderr>:c\n");
 }
 
-TEST(Lines, ShowsAPartialLineWhenIdle) {
-  OutputFixture fixture({}, 2);
+TEST(Lines, TerminalShowsAPartialLineWhenIdle) {
+  TerminalFixture fixture({}, 2);
   EXPECT_FALSE(fixture.output->deadline());
   fixture.feed(0, "prompt> ");
   ASSERT_TRUE(fixture.output->deadline());
@@ -85,8 +92,66 @@ TEST(Lines, ShowsAPartialLineWhenIdle) {
   EXPECT_EQ(fixture.shown(), "yes\n");
 }
 
+TEST(Lines, PipeKeepsAPartialLineUntilItsEnd) {
+  for (const std::string& half : {"half a "s, filler(kBulk)}) {
+    OutputFixture fixture(labelled(), 2, true);
+    fixture.feed(0, half);
+    EXPECT_FALSE(fixture.output->deadline());
+    fixture.wait_long(10s);
+    fixture.feed(1, "other\n");
+    fixture.feed(0, "err\n", Stream::err);
+    fixture.wait_long(10s);
+    EXPECT_EQ(fixture.shown(), "1:other\n0:err\n");
+    fixture.feed(0, "line\n");
+    EXPECT_EQ(fixture.shown(), "0:" + half + "line\n");
+  }
+}
+
+TEST(Lines, PipeShowsAPartialLineAtTheEndOfItsStream) {
+  OutputFixture fixture({}, 3);
+  fixture.feed(0, "rest");
+  fixture.feed(1, "dos\r");
+  fixture.wait_long(3s);
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.output->end(0, Stream::out, fixture.now);
+  fixture.output->end(1, Stream::out, fixture.now);
+  fixture.feed(2, "other\n");
+  EXPECT_EQ(fixture.shown(), "rest\ndos\rother\n");
+}
+
+TEST(Lines, PipeReleasesAnIdleLongLine) {
+  OutputFixture fixture(labelled(), 3);
+  for (int i = 0; i < 70; ++i) fixture.feed(0, filler(1024));  // small writes
+  fixture.feed(1, "waits\n");
+  fixture.wait_long(1s);
+  EXPECT_EQ(fixture.shown(), "0:" + filler(70 * 1024));
+  fixture.wait_long(2s);
+  EXPECT_EQ(fixture.shown(), "\n1:waits\n") << "rank 0 may wait for rank 1";
+  fixture.feed(0, "re");
+  fixture.wait_long(3s);
+  EXPECT_EQ(fixture.shown(), "");
+  fixture.feed(0, "st\n");
+  EXPECT_EQ(fixture.shown(), "0:rest\n");
+  EXPECT_FALSE(fixture.output->deadline());
+}
+
+TEST(Lines, StandardStreamsRecognizeATerminal) {
+  int master = -1;
+  int terminal = -1;
+  ASSERT_EQ(openpty(&master, &terminal, nullptr, nullptr, nullptr), 0);
+  Reader pipe;
+  const StandardStreams one({terminal, pipe.writer()});
+  EXPECT_TRUE(one.is_terminal(Stream::out));
+  EXPECT_FALSE(one.is_terminal(Stream::err));
+  const StandardStreams other({pipe.writer(), terminal});
+  EXPECT_FALSE(other.is_terminal(Stream::out));
+  EXPECT_TRUE(other.is_terminal(Stream::err));
+  close(terminal);
+  close(master);
+}
+
 TEST(Lines, WaitsLongerForALineCutByABlock) {
-  OutputFixture fixture({}, 2);
+  TerminalFixture fixture({}, 2);
   const std::string block = filler(kBulk - 3, 'x') + "\nab";
   fixture.feed(0, block);
   fixture.wait(kIdle);
@@ -120,7 +185,7 @@ TEST(Lines, FullReadOfATerminalIsABlock) {
 }
 
 TEST(Lines, SecondStreamStartsANewLine) {
-  OutputFixture fixture(labelled(), 2);
+  TerminalFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
   fixture.feed(1, "other\n");
@@ -132,7 +197,7 @@ TEST(Lines, SecondStreamStartsANewLine) {
 TEST(Lines, InsertedNewlineReplacesTheNextNewline) {
   for (const auto& [settings, expected] : {std::pair{OutputSettings{}, "part\nother\nnext\n\nnext\n"},
                                            std::pair{labelled(), "0:part\n1:other\n0:next\n0:\n0:next\n"}}) {
-    OutputFixture fixture(settings, 2);
+    TerminalFixture fixture(settings, 2);
     fixture.feed(0, "part");
     fixture.wait(kIdle);
     fixture.feed(1, "other\n");
@@ -143,7 +208,7 @@ TEST(Lines, InsertedNewlineReplacesTheNextNewline) {
 }
 
 TEST(Lines, SameStreamContinuesItsLineWithoutALabel) {
-  OutputFixture fixture(labelled(), 2);
+  TerminalFixture fixture(labelled(), 2);
   fixture.feed(0, "part");
   fixture.wait(kIdle);
   fixture.feed(0, " rest");
@@ -153,7 +218,7 @@ TEST(Lines, SameStreamContinuesItsLineWithoutALabel) {
 }
 
 TEST(Lines, StdoutAndStderrOnTheSameConsoleAreSeparateStreams) {
-  OutputFixture fixture({}, 2, true);
+  TerminalFixture fixture({}, 2, true);
   fixture.feed(0, "out");
   fixture.wait(kIdle);
   fixture.feed(0, "err\n", Stream::err);
@@ -213,7 +278,7 @@ TEST(Lines, CarriageReturnAtTheEndWaitsForItsNewline) {
 }
 
 TEST(Lines, LateNewlineAfterACarriageReturnDoesNotStartANewRecord) {
-  OutputFixture fixture(labelled(), 2);
+  TerminalFixture fixture(labelled(), 2);
   fixture.feed(0, "bar\r");
   fixture.wait(kIdle);
   EXPECT_EQ(fixture.shown(), "0:bar\r");
@@ -259,7 +324,7 @@ TEST(Lines, LongLineBlocksOtherStreamsOfTheConsole) {
 }
 
 TEST(Lines, IdleLongLineReleasesTheConsole) {
-  OutputFixture fixture(labelled(), 2);
+  TerminalFixture fixture(labelled(), 2);
   fixture.feed(0, filler(kMaxHeld + 1));
   fixture.feed(1, "waits\n");
   fixture.shown();
@@ -280,7 +345,7 @@ TEST(Lines, EndedStreamReleasesTheConsole) {
 }
 
 TEST(Lines, PausedStreamIsNotIdle) {
-  OutputFixture fixture({}, 2);
+  TerminalFixture fixture({}, 2);
   fixture.feed(0, "half a ");
   while (fixture.output->ready(1, Stream::out)) fixture.feed(1, filler(32 * 1024 - 1) + "\n");
   EXPECT_FALSE(fixture.output->ready(0, Stream::out));
@@ -296,7 +361,7 @@ TEST(Lines, PausedStreamIsNotIdle) {
 }
 
 TEST(Lines, MessagesStartOnANewLine) {
-  OutputFixture fixture({}, 2, true);
+  TerminalFixture fixture({}, 2, true);
   fixture.feed(0, "name? ");
   fixture.wait(kIdle);
   fixture.streams.say(StandardStreams::Importance::needed, "dlaunch: one\n");

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "output/channel.h"
 #include "output/fd_writer.h"
 #include "output/output.h"
 
@@ -86,11 +87,13 @@ inline std::vector<RankFacts> facts_of(int ranks, bool local = true) {
 
 constexpr std::int64_t kWall = 1'700'000'000'123'456'789;  // 2023-11-14T22:13:20.123456789Z
 
-/// An Output with a pipe each for stdout and stderr, or one pipe for both.
+/// An Output with a pipe each for stdout and stderr, or one pipe for both. With `terminal`, the Output treats these
+/// pipes as terminals.
 class OutputFixture {
  public:
-  explicit OutputFixture(const OutputSettings& settings, int ranks, bool one_console = false, bool local = true)
-      : streams({out.writer(), one_console ? out.writer() : err.writer()}), ranks_(ranks) {
+  explicit OutputFixture(const OutputSettings& settings, int ranks, bool one_console = false, bool local = true,
+                         bool terminal = false)
+      : streams({out.writer(), one_console ? out.writer() : err.writer(), terminal}), ranks_(ranks) {
     signal(SIGPIPE, SIG_IGN);
     auto opened = Output::open(settings, facts_of(ranks, local), streams);
     if (!opened) throw std::runtime_error(to_text(opened.error()));
@@ -99,6 +102,10 @@ class OutputFixture {
 
   void feed(int rank, std::string_view bytes, Stream stream = Stream::out) {
     output->feed(rank, stream, bytes, now, kWall);
+  }
+  /// Ticks every 100 ms, as the launcher does while a deadline is set.
+  void wait_long(std::chrono::seconds time) {
+    for (auto left = time / kPartialIdle; left > 0; --left) wait(static_cast<int>(kPartialIdle.count()));
   }
   void wait(int milliseconds) {
     now += std::chrono::milliseconds(milliseconds);

@@ -50,7 +50,7 @@ TEST(Assign, NPerHostAboveSlotsNeedsOversubscribe) {
   asked.oversubscribe = true;
   EXPECT_THAT(assigned(asked, hosts({2, 4})), ElementsAre(0, 0, 0, 1, 1, 1));
   EXPECT_THAT(refusal(per_host(2, 5), hosts({2, 2})),
-              HasSubstr("more ranks than -N allows: 5 ranks requested, 2 per host on 2 hosts allows 4"));
+              HasSubstr("more ranks than -N allows: 5 ranks requested, 4 allowed (2 per host on 2 hosts)"));
 }
 
 /// The numbers are those of mpiexec.hydra 4.0.2 -launcher fork -hosts a:2,b.
@@ -81,7 +81,7 @@ TEST(Assign, AcceptsUnknownSlotsOnlyIfTheyDoNotMatter) {
   Allocation unknown = hosts({0, 0});
   for (Host& host : unknown.hosts) host.slots_unknown = true;
   EXPECT_THAT(refusal(request(2), unknown),
-              HasSubstr("unknown number of slots before dlaunch connects: n0 and 1 more"));
+              HasSubstr("unknown number of slots before dlaunch connects to the hosts: n0 and 1 more"));
   EXPECT_THAT(assigned(per_host(2), unknown), ElementsAre(0, 0, 1, 1));
   EXPECT_TRUE(make_plan(per_host(2), unknown));
   Request sequence = request({});

@@ -97,10 +97,76 @@ TEST(Elsewhere, SettingsOfAnMpiLibraryAreSent) {
   job.asked.environment = {"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash",      "OMPI_MCA_orte_hnp_uri=x",
                            "OMPI_MCA_ess=^s",  "OMPI_COMM_WORLD_RANK=3", "PMIX_RANK=3",
                            "PMI_FD=4"};
+  for (const Mpi mpi : {Mpi::none, Mpi::automatic}) {
+    job.asked.mpi = mpi;
+    EXPECT_THAT(job.environment(0), testing::IsSupersetOf({"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash"}));
+    const auto there = job.environment(1);
+    EXPECT_THAT(there, testing::IsSupersetOf({"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash"}));
+    for (const std::string& entry : there)
+      EXPECT_THAT(entry, Not(testing::MatchesRegex("(OMPI_MCA_orte|OMPI_MCA_ess|OMPI_COMM|PMIX_RANK|PMI_FD=4).*")));
+  }
+}
+
+constexpr const char* kExported[] = {
+    "MASTER_ADDR=a", "RANK=7",           "WORLD_SIZE=9",       "HOME=/h",
+    "DISPLAY=:1",    "SSH_AUTH_SOCK=/s", "XDG_RUNTIME_DIR=/x", "OMPI_COMM_WORLD_RANK=3",
+    "RANK_ID=4"};
+
+/// In a Slurm job, srun passes these variables to all nodes.
+TEST(Elsewhere, WholeEnvironmentIsSentInAJob) {
+  Two job;
+  job.asked.whole_environment = true;
+  job.asked.frameworks = {Framework::slurm};
+  job.asked.mpi = Mpi::automatic;
+  job.asked.environment = {kExported, std::end(kExported)};
+  for (const char* own : {"SLURM_JOB_ID=7", "SLURM_PROCID=3", "SLURM_NODEID=1", "PMI_RANK=3", "DLAUNCH_ROUND=1",
+                          "CUDA_VISIBLE_DEVICES=9", "PWD=/old"}) {
+    job.asked.environment.emplace_back(own);
+  }
+  job.allocation.by_manager = true;
   const auto there = job.environment(1);
-  EXPECT_THAT(there, testing::IsSupersetOf({"OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash"}));
-  for (const std::string& entry : there)
-    EXPECT_THAT(entry, Not(testing::MatchesRegex("(OMPI_MCA_orte|OMPI_MCA_ess|OMPI_COMM|PMIX_RANK|PMI_FD).*")));
+  EXPECT_THAT(there, testing::IsSupersetOf(kExported));
+  EXPECT_THAT(there, testing::IsSupersetOf({"SLURM_JOB_ID=7", "PWD=/work"}));
+  for (const char* name : {"SLURM_PROCID=", "SLURM_NODEID=", "PMI_RANK=", "DLAUNCH_ROUND=", "CUDA_VISIBLE"}) {
+    EXPECT_THAT(there, Not(Contains(testing::StartsWith(name)))) << name;
+  }
+  EXPECT_THAT(rank_environment(job.plan(), job.plan().ranks[1]),
+              AllOf(Contains("RANK_ID=4"), Not(Contains("RANK_ID=1")), Contains("DLAUNCH_RANK=1")));
+}
+
+/// As with srun --export=NONE.
+TEST(Elsewhere, EmptyEnvironmentKeepsTheVariablesOfASlurmJob) {
+  Two job;
+  job.asked.no_environment = true;
+  job.asked.environment = {"SLURM_JOB_ID=7",  "SLURM_NODEID=0", "SLURM_NNODES=9", "SLURM_NTASKS_PER_NODE=2",
+                           "SLURM_STEP_ID=1", "SPANK_A=1",      "HOME=/h",        "A=1"};
+  EXPECT_THAT(job.environment(1), Not(Contains("SLURM_JOB_ID=7")));
+  job.asked.frameworks = {Framework::slurm};
+  job.allocation.by_manager = true;
+  EXPECT_THAT(job.environment(1), ElementsAre("SLURM_JOB_ID=7", "SLURM_NNODES=9", "SLURM_NTASKS_PER_NODE=2",
+                                              "SPANK_A=1", "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "PWD=/work"));
+}
+
+/// Over ssh, variables of this machine and login stay here.
+TEST(Elsewhere, WholeEnvironmentIsSentBySshWithoutThisLogin) {
+  Two job;
+  job.asked.whole_environment = true;
+  job.asked.frameworks = {Framework::slurm};
+  job.asked.environment = {kExported, std::end(kExported)};
+  EXPECT_THAT(job.environment(0), testing::IsSupersetOf(kExported));
+  const auto there = job.environment(1);
+  EXPECT_THAT(there, testing::IsSupersetOf({"MASTER_ADDR=a", "RANK=7", "WORLD_SIZE=9", "RANK_ID=4"}));
+  EXPECT_THAT(there, Not(Contains("HOME=/h")));
+  EXPECT_THAT(there, Not(Contains("DISPLAY=:1")));
+}
+
+TEST(Elsewhere, RankOfAnOuterJobKeepsItsNumbers) {
+  Two job;
+  job.asked.whole_environment = true;
+  job.asked.environment = {"RANK_ID=4", "DEVICE_ID=4", "DLAUNCH_RANK=4", "MASTER_ADDR=a"};
+  EXPECT_THAT(job.environment(0), Contains("MASTER_ADDR=a"));
+  EXPECT_THAT(rank_environment(job.plan(), job.plan().ranks[0]),
+              AllOf(Contains("RANK_ID=0"), Not(Contains("RANK_ID=4"))));
 }
 
 /// A launcher started by a rank must not use all hosts of the job.

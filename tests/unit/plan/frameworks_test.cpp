@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/environment.h"
 #include "plan/environment.h"
 #include "plan/framework_table.h"
 #include "requests.h"
@@ -184,15 +185,48 @@ TEST(Frameworks, SetsVariablesOfMpich) {
 
 TEST(Frameworks, SetsVariablesOfSlurm) {
   const Words one = on_one_host(Framework::slurm);
-  EXPECT_THAT(one, testing::UnorderedElementsAre(
-                       "SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0", "SLURM_NTASKS=2", "SLURM_NPROCS=2",
-                       "SLURM_NNODES=1", "SLURM_STEP_NODELIST=127.0.0.1", "SLURM_STEP_NUM_NODES=1",
-                       "SLURM_STEP_NUM_TASKS=2", testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]*")));
+  EXPECT_THAT(one, testing::UnorderedElementsAre("SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0",
+                                                 "SLURM_NTASKS=2", "SLURM_NPROCS=2", "SLURM_NNODES=1",
+                                                 "SLURM_STEP_NODELIST=127.0.0.1", "SLURM_STEP_NUM_NODES=1",
+                                                 "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_TASKS_PER_NODE=2",
+                                                 testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]{8}")));
   EXPECT_THAT(on_two_hosts(Framework::slurm, 2),
               testing::UnorderedElementsAre("SLURM_PROCID=2", "SLURM_LOCALID=0", "SLURM_NODEID=1", "SLURM_NTASKS=4",
                                             "SLURM_NPROCS=4", "SLURM_NNODES=2", "SLURM_STEP_NODELIST=10.0.0.1,n1",
                                             "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NUM_TASKS=4",
-                                            testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]*")));
+                                            "SLURM_STEP_TASKS_PER_NODE=2(x2)",
+                                            testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]{8}")));
+}
+
+TEST(Frameworks, RanksOfASlurmJobHaveItsNumber) {
+  Request asked = request_for({Framework::slurm}, 4);
+  asked.environment = {"SLURM_JOB_ID=5"};
+  Allocation nodes = two_hosts();
+  const auto number = [&](int rank) {
+    const Plan plan = planned(asked, nodes);
+    return *variable(rank_environment(plan, plan.ranks.at(static_cast<size_t>(rank))), "SLURM_JOB_ID");
+  };
+  EXPECT_EQ(number(0), "5");
+  EXPECT_EQ(number(3), "5") << "also over ssh";
+  asked.no_environment = true;
+  EXPECT_EQ(number(3), "5");
+  asked.environment = {};
+  EXPECT_EQ(number(3).size(), 9U);
+  nodes.by_manager = true;
+  nodes.manager = Manager{Manager::Kind::slurm, "6"};
+  EXPECT_EQ(number(3), "6");
+}
+
+TEST(Frameworks, ExportedVariablesWinWithTheWholeEnvironment) {
+  Request asked = request_for({Framework::torch}, 4);
+  asked.whole_environment = true;
+  asked.environment = {"MASTER_ADDR=mine", "RANK=7"};
+  const Plan plan = planned(asked, two_hosts());
+  for (const Rank& rank : plan.ranks) {
+    const Words environment = rank_environment(plan, rank);
+    EXPECT_THAT(environment, testing::IsSupersetOf({"MASTER_ADDR=mine", "RANK=7", "WORLD_SIZE=4"}));
+    EXPECT_EQ(std::ranges::count(environment, "RANK", variable_name), 1);
+  }
 }
 
 TEST(Frameworks, NumbersHostsFromTheHostOfRankZero) {
@@ -229,7 +263,8 @@ TEST(Frameworks, SeveralFrameworksAgree) {
 TEST(Frameworks, RemovesVariablesOfAnOuterLauncher) {
   for (const FrameworkSpec& spec : framework_table()) {
     Request asked = request_for({spec.framework}, 2);
-    const Words clean = added(asked, local(2), 1);
+    Words clean = added(asked, local(2), 1);
+    std::erase_if(clean, [](const std::string& entry) { return variable_name(entry) == "SLURM_JOB_ID"; });  // stays
     for (const std::string& entry : clean) {
       if (entry.ends_with("NCCL_ASYNC_ERROR_HANDLING=1") || entry == "OMP_NUM_THREADS=1") continue;  // set by the user
       asked.environment.push_back(std::string(variable_name(entry)) + "=outer");
@@ -245,6 +280,29 @@ TEST(Frameworks, RemovesVariablesOfAnOuterLauncher) {
       EXPECT_THAT(all, Not(Contains(StartsWith(name)))) << spec.name;
     }
     EXPECT_THAT(all, Contains("HOROVOD_CYCLE_TIME=5"));
+    std::set<std::string_view> names;
+    for (const std::string& entry : all) EXPECT_TRUE(names.insert(variable_name(entry)).second) << entry;
+  }
+}
+
+/// --env-all of a launcher: its own variables replace those of an outer job, others stay.
+TEST(Frameworks, LauncherSetsItsVariablesInTheWholeEnvironment) {
+  for (const Framework framework : {Framework::torchrun, Framework::deepspeed, Framework::slurm, Framework::openmpi,
+                                    Framework::mpich, Framework::horovod}) {
+    Request asked = request_for({framework}, 2);
+    asked.whole_environment = true;
+    Words clean = added(asked, local(2), 1);
+    std::erase_if(clean, [](const std::string& entry) { return variable_name(entry) == "SLURM_JOB_ID"; });
+    for (const std::string& entry : clean) {
+      if (entry.ends_with("NCCL_ASYNC_ERROR_HANDLING=1") || entry == "OMP_NUM_THREADS=1") continue;  // set by the user
+      asked.environment.push_back(std::string(variable_name(entry)) + "=outer");
+    }
+    asked.environment.insert(asked.environment.end(), {"TF_CONFIG=mine", "MYRANK=mine"});
+    const Plan plan = planned(asked, local(2));
+    const Words all = rank_environment(plan, plan.ranks[1]);
+    EXPECT_THAT(all, testing::IsSupersetOf(clean)) << to_string(framework);
+    EXPECT_THAT(all, Not(Contains(testing::EndsWith("=outer")))) << to_string(framework);
+    EXPECT_THAT(all, testing::IsSupersetOf({"TF_CONFIG=mine", "MYRANK=mine"})) << to_string(framework);
     std::set<std::string_view> names;
     for (const std::string& entry : all) EXPECT_TRUE(names.insert(variable_name(entry)).second) << entry;
   }

@@ -133,7 +133,7 @@ TEST(MakePlan, ProgramsGetRanksInTheirOrder) {
 TEST(MakePlan, RejectsTwoProgramsWithoutN) {
   Request asked = request({});
   asked.apps.push_back(app({"eval"}));
-  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("missing -n of 2 of 2 programs"));
+  EXPECT_THAT(refusal(asked, local(8)), HasSubstr("missing -n for 2 of 2 programs"));
   asked.apps[1].ranks = 8;
   EXPECT_THAT(refusal(asked, local(8)),
               HasSubstr("not enough slots for a program without -n: the hosts have 8, the other programs use 8"));

@@ -48,7 +48,7 @@ TEST(Pools, PlacesEachProgramOnItsOwnHosts) {
 TEST(Pools, FillsItsOwnHostsWithoutN) {
   EXPECT_EQ(make_plan(programs({in_pool(0), in_pool(1)}), two_pools())->ranks.size(), 8U);
   EXPECT_THAT(places(make_plan(programs({in_pool(1), in_pool(0), in_pool(1)}), two_pools())),
-              HasSubstr("missing -n of 2 of 3 programs"));
+              HasSubstr("missing -n for 2 of 3 programs"));
 }
 
 TEST(Pools, AppliesOtherPlacementsPerPool) {

@@ -88,7 +88,7 @@ TEST(SpawnReader, RejectsMalformedSpawnRequest) {
   for (const char* ranks : {"nprocs=", "nprocs=-1", "nprocs=1x", "nprocs=2147483648"}) {
     EXPECT_THAT(why({"mcmd=spawn", ranks}), HasSubstr("invalid number of processes")) << ranks;
   }
-  EXPECT_THAT(why({"mcmd=spawn", "preput_val_0=x"}), HasSubstr("without a name"));
+  EXPECT_THAT(why({"mcmd=spawn", "preput_val_0=x"}), HasSubstr("a key that is empty or too long"));
   EXPECT_THAT(why({"mcmd=spawn", "preput_key_0=" + std::string(65, 'k'), "preput_val_0=x"}), HasSubstr("too long"));
   EXPECT_THAT(why({"mcmd=spawn", "preput_key_0=k", "preput_val_0=" + std::string(1025, 'v')}), HasSubstr("too long"));
   EXPECT_THAT(why(std::vector<std::string>(2, "mcmd=spawn")), HasSubstr("command"));
@@ -193,7 +193,7 @@ TEST(SpawnFrame, HasTheLimitsOfLines) {
     EXPECT_THAT(with("argc=0", huge), HasSubstr("0 in the wrong order"));
   }
   EXPECT_THAT(with("preputcount=0", "preputcount=2147483647"), HasSubstr("ppkey0 in the wrong order"));
-  EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=;ppval0=x"), HasSubstr("without a name"));
+  EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=;ppval0=x"), HasSubstr("a key that is empty or too long"));
   EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=" + std::string(65, 'k') + ";ppval0=x"),
               HasSubstr("too long"));
   EXPECT_THAT(with("preputcount=0", "preputcount=1;ppkey0=k;ppval0=" + std::string(1025, 'v')), HasSubstr("too long"));

@@ -39,7 +39,8 @@ std::vector<std::string> broken(const plan::Plan& plan, Product product = Produc
 }
 
 const std::vector<int> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
-constexpr const char* kTwoNetworks = "expected 2 or 4 devices all in 0-3 or all in 4-7: these are two networks";
+constexpr const char* kTwoNetworks =
+    "expected 2 or 4 devices, either all in 0-3 or all in 4-7, because these are two networks";
 
 TEST(PlanRules, AcceptsDocumentedLayouts) {
   for (const std::vector<int>& devices :
@@ -52,13 +53,15 @@ TEST(PlanRules, AcceptsDocumentedLayouts) {
 }
 
 TEST(PlanRules, RejectsOtherLayouts) {
-  EXPECT_THAT(broken(plan_of({{0, 1, 2}})),
-              ElementsAre("n0 has 3 devices: expected 1, 2, 4 or 8 on a server of Ascend 910 (A2: --product a2)"));
+  EXPECT_THAT(
+      broken(plan_of({{0, 1, 2}})),
+      ElementsAre("n0 has 3 devices: expected 1, 2, 4 or 8 on a server of Ascend 910 (for A2, set --product a2)"));
   EXPECT_THAT(broken(plan_of({{0, 4}})), ElementsAre(std::string("n0 has devices 0,4: ") + kTwoNetworks));
   EXPECT_THAT(broken(plan_of({{2, 3, 4, 5}})), ElementsAre(std::string("n0 has devices 2-5: ") + kTwoNetworks));
   EXPECT_THAT(broken(plan_of({kEight, {0, 1, 2, 3}})),
-              ElementsAre("n1 has 4 devices: expected 8 on each of several servers of Ascend 910 (A2: --product a2)"));
-  EXPECT_THAT(broken(plan_of({{8}})), ElementsAre("n0 has device 8: expected 0 to 7 (A2: --product a2)"));
+              ElementsAre("n1 has 4 devices: expected 8 on each server of Ascend 910 in a table with several servers "
+                          "(for A2, set --product a2)"));
+  EXPECT_THAT(broken(plan_of({{8}})), ElementsAre("n0 has device 8: expected 0 to 7 (for A2, set --product a2)"));
   EXPECT_THAT(broken(plan_of({{0, 1}, {0}}), Product::a2),
               ElementsAre("n1 has 1 device: expected 2, as on the first host"));
 }

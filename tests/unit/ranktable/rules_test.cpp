@@ -111,25 +111,26 @@ TEST(Rules, ReportInvalidRanks) {
 
 TEST(Rules, ReportInvalidServers) {
   const std::string crossed =
-      "invalid devices \"3-4\": expected 2 or 4 devices all in 0-3 or all in 4-7: these are two networks";
+      "invalid devices \"3-4\": expected 2 or 4 devices, either all in 0-3 or all in 4-7, because these are two "
+      "networks";
   const Case cases[] = {
       {"three devices",
        table_text({{"a", 0, 3}}),
        {"$.server_list[0].device: invalid number of devices \"3\": expected 1, 2, 4 or 8 on a server of Ascend 910 "
-        "(A2: --product a2)"}},
+        "(for A2, set --product a2)"}},
       {"four each",
        table_text({{"a", 0, 4}, {"b", 0, 4}}),
-       {"$.server_list[0].device: invalid number of devices \"4\": expected 8 on each of several servers of Ascend 910 "
-        "(A2: --product a2)",
-        "$.server_list[1].device: invalid number of devices \"4\": expected 8 on each of several servers of Ascend 910 "
-        "(A2: --product a2)"}},
+       {"$.server_list[0].device: invalid number of devices \"4\": expected 8 on each server of Ascend 910 in a "
+        "table with several servers (for A2, set --product a2)",
+        "$.server_list[1].device: invalid number of devices \"4\": expected 8 on each server of Ascend 910 in a "
+        "table with several servers (for A2, set --product a2)"}},
       {"eight and four",
        table_text({{"a"}, {"b", 0, 4}}),
        {"$.server_list[1].device: invalid number of devices \"4\": expected 8, as on the first server"}},
       {"crossing", table_text({{"a", 3, 2}}), {"$.server_list[0].device: " + crossed}},
       {"device 8",
        with(kOne, R"("device_id": "7")", R"("device_id": "8")"),
-       {"$.server_list[0].device[7].device_id: invalid device \"8\": expected 0 to 7 (A2: --product a2)"}},
+       {"$.server_list[0].device[7].device_id: invalid device \"8\": expected 0 to 7 (for A2, set --product a2)"}},
       {"one server twice",
        table_text({{"a"}, {"a"}}),
        {"$.server_list[1].server_id: duplicate value: also $.server_list[0].server_id"}},

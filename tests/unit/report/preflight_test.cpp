@@ -65,9 +65,9 @@ TEST(Preflight, ReportsEachFailedCheck) {
             "node3  1.2.3  64    none        yes        /usr/bin/python3  -12.3 s  none           no limit    all\n");
   EXPECT_EQ(
       findings_text(preflight),
-      "dlaunch: note: node3: resolves its own name to a loopback address\n"
-      "dlaunch:   set the address in /etc/hosts there, or the interface (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME): "
-      "other hosts cannot connect\n"
+      "dlaunch: note: node3: resolves its own name to a loopback address, which other hosts cannot reach\n"
+      "dlaunch:   set the host's address in /etc/hosts there, or set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to an "
+      "interface\n"
       "dlaunch: node[1-2]: cannot resolve node3\n"
       "dlaunch:   add the name to /etc/hosts there, or to DNS: ranks connect to each other by name\n"
       "dlaunch: node[1-2]: directory /work: No such file or directory\n"
@@ -76,7 +76,7 @@ TEST(Preflight, ReportsEachFailedCheck) {
       "dlaunch:   install the program on the host, or give its path there\n"
       "dlaunch: node3: resolves node1 to a loopback address\n"
       "dlaunch:   use a name of the host that all other hosts can connect to\n"
-      "dlaunch: node3: the clock is 12.3 s behind\n"
+      "dlaunch: node3: the clock differs from the launcher's clock by -12.3 s\n"
       "dlaunch:   run NTP on the host: the clock determines times in logs and the first failure\n");
   EXPECT_EQ(exit_code(preflight), 1);
 }

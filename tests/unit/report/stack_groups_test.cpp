@@ -44,13 +44,13 @@ TEST(StackGroups, SmallestGroupIsFirstAndTheOddRankIsNamed) {
             "      pthread_cond_wait < c10d::Work::wait\n"
             "      all_reduce (distributed_c10d.py:1534)\n"
             "      train (train.py:12)\n"
-            "  rank 3 is the odd one out: the other ranks wait in all_reduce, this rank does not\n"
+            "  rank 3 differs from all other ranks: the other ranks wait in all_reduce, this rank does not\n"
             "  all threads: out/stacks.1\n");
 }
 
 TEST(StackGroups, NamesTheFunctionOutsideCollectives) {
   const auto text = stacks_text(picture({at(0, "recv (a.py:1)"), at(1, "recv (a.py:1)"), at(2, kInLock)}));
-  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: only this rank is in load (data.py:6)\n"));
+  EXPECT_THAT(text, HasSubstr("  rank 2 differs from all other ranks: only this rank is in load (data.py:6)\n"));
 }
 
 TEST(StackGroups, NamesTheWaitingCall) {
@@ -61,11 +61,13 @@ TEST(StackGroups, NamesTheWaitingCall) {
   ranks[0].state = ranks[1].state = 'R';
   const auto text = stacks_text(picture(ranks));
   EXPECT_THAT(text, HasSubstr(" polling"));
-  EXPECT_THAT(text, HasSubstr("  rank 2 is the odd one out: the other ranks wait in MPI_Recv, this rank does not\n"));
+  EXPECT_THAT(
+      text, HasSubstr("  rank 2 differs from all other ranks: the other ranks wait in MPI_Recv, this rank does not\n"));
   ranks[2].frames = "MPI_Barrier (libmpi.so.40)\nidle (solver)";
   ranks[2].in_call = true;
-  EXPECT_THAT(stacks_text(picture(ranks)),
-              HasSubstr("  rank 2 is the odd one out: this rank waits in MPI_Barrier, the others in MPI_Recv\n"));
+  EXPECT_THAT(
+      stacks_text(picture(ranks)),
+      HasSubstr("  rank 2 differs from all other ranks: this rank waits in MPI_Barrier, the others in MPI_Recv\n"));
   ranks[2].frames = "pause (libc.so.6)\nidle (solver)";
   ranks[0].in_call = ranks[1].in_call = ranks[2].in_call = false;
   EXPECT_THAT(stacks_text(picture(ranks)), HasSubstr("only this rank is in idle (solver)\n"));
@@ -78,7 +80,7 @@ TEST(StackGroups, NamesNoOddRankIfSeveralDiffer) {
   for (const auto& ranks :
        {std::vector{at(0, a), at(1, b)}, std::vector{at(0, a), at(1, a)}, std::vector{at(0, a), at(1, b), at(2, c)},
         std::vector{at(0, a), at(1, a), at(2, b), at(3, b)}, std::vector{at(0, a), at(1, a), at(2, "")}}) {
-    EXPECT_THAT(stacks_text(picture(ranks)), Not(HasSubstr("odd one out")));
+    EXPECT_THAT(stacks_text(picture(ranks)), Not(HasSubstr("differs from all")));
   }
 }
 

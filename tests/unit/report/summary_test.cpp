@@ -349,7 +349,7 @@ TEST(FailureSummary, EndsWithTheCommandForUnsweptHosts) {
                                             .shell_there = [](const plan::Host& host) { return "to " + host.name; }});
   EXPECT_EQ(text,
             "dlaunch: a host was lost after 20.0 s: node4: its agent fell silent\n"
-            "dlaunch: no process with the job's environment or control group is left on node[2-3] (reached again)\n"
+            "dlaunch: no process with the job's environment or control group is left on node[2-3] (dlaunch connected again)\n"
             "dlaunch: processes of the job may still run on node4; this command kills them:\n"
             "dlaunch:   " +
                 end_job_command("00ff", "to node4") + "\n");
@@ -363,6 +363,15 @@ TEST(FailureSummary, ReportsFailedOutput) {
   EXPECT_THAT(job.summary(),
               StartsWith("dlaunch: output failed after 20.0 s: cannot write /full/rank.0: No space left on device\n"
                          "dlaunch:   free space there\n"));
+}
+
+TEST(FailureSummary, ReportsFailedInput) {
+  Fixture job(4);
+  job.end_all(SIGTERM);
+  job.outcome.cause = job::Cause::input_failed;
+  job.outcome.detail = "cannot read stdin: Is a directory\nuse another file";
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: input failed after 20.0 s: cannot read stdin: Is a directory\n"
+                                        "dlaunch:   use another file\n"));
 }
 
 TEST(FailureSummary, IsEmptyIfTheReaderOfStdoutExited) {

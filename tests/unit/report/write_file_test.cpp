@@ -37,6 +37,20 @@ TEST_F(WriteFile, CreatesAndReplaces) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(WriteFile, FollowsNoLinkInADirectoryForAllUsers) {
+  const fs::path shared = directory / "shared";
+  fs::create_directories(directory / "private");
+  std::ofstream(directory / "private/r") << "precious";
+  fs::create_directory(shared);
+  fs::permissions(shared, fs::perms::all);
+  fs::create_symlink("../private/r", shared / "r");
+  fs::create_symlink("../private", shared / "directory");
+  EXPECT_FALSE(write_file_atomically(shared / "r", "record"));
+  EXPECT_FALSE(write_file_atomically(shared / "directory/r", "record"));
+  EXPECT_FALSE(check_can_write(shared / "directory/r"));
+  EXPECT_EQ(content(directory / "private/r"), "precious");
+}
+
 TEST_F(WriteFile, HasTheModeMinusTheUmask) {
   const mode_t old = ::umask(027);
   const bool written = write_file_atomically(directory / "r", "x").has_value();

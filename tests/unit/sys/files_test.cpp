@@ -1,13 +1,14 @@
 #include "sys/files.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "sys/io.h"
 
 namespace dlaunch::sys {
 namespace {
@@ -24,30 +25,45 @@ class Files : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(Files, MakeDirectoriesCreatesTheParentsWithTheMode) {
-  const std::string deepest = directory_ + "/a/b/c";
-  EXPECT_EQ(make_directories(deepest, S_IRWXU), 0);
-  for (const char* name : {"/a", "/a/b", "/a/b/c"}) {
-    struct stat status{};
-    ASSERT_EQ(::stat((directory_ + name).c_str(), &status), 0) << name;
-    EXPECT_EQ(status.st_mode, S_IFDIR | S_IRWXU) << name;
-  }
-  EXPECT_EQ(make_directories(deepest, S_IRWXU), 0);
-}
-
-TEST_F(Files, MakeDirectoriesReturnsTheErrorOfTheFirstMissingDirectory) {
-  std::ofstream(directory_ + "/file");
-  EXPECT_EQ(make_directories(directory_ + "/file/a/b", S_IRWXU), ENOTDIR);
-  EXPECT_EQ(make_directories(directory_ + '/' + std::string(256, 'x') + "/a", S_IRWXU), ENAMETOOLONG);
-  EXPECT_EQ(make_directories("", S_IRWXU), ENOENT);
-}
-
 TEST_F(Files, CreateFileCreatesTheParents) {
   EXPECT_TRUE(create_file(directory_ + "/a/b/file"));
   EXPECT_TRUE(std::filesystem::is_regular_file(directory_ + "/a/b/file"));
   EXPECT_TRUE(create_file(directory_ + "/file"));
   EXPECT_FALSE(create_file(directory_ + "/file/a"));
   EXPECT_EQ(errno, ENOTDIR);
+  EXPECT_FALSE(create_file(directory_ + "/a/"));
+  EXPECT_EQ(errno, EISDIR);
+}
+
+TEST_F(Files, CreateFileOpensDescriptorsAndDevices) {
+  const Pipe pipe = make_pipe();
+  const std::string number = std::to_string(pipe.write.get());
+  EXPECT_TRUE(create_file("/dev/fd/" + number));
+  EXPECT_TRUE(create_file("/proc/self/fd/" + number));
+  EXPECT_TRUE(create_file("/dev/null"));
+}
+
+TEST_F(Files, CreateFileFollowsLinksOfThisUser) {
+  std::filesystem::create_directory(directory_ + "/a");
+  std::filesystem::create_symlink("a", directory_ + "/b");
+  std::filesystem::create_symlink("../c/file", directory_ + "/a/link");
+  std::filesystem::create_directory(directory_ + "/c");
+  EXPECT_TRUE(create_file(directory_ + "/b/link"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(directory_ + "/c/file"));
+}
+
+TEST_F(Files, CreateFileFollowsNoLinkInADirectoryForAllUsers) {
+  const std::string shared = directory_ + "/shared";
+  std::filesystem::create_directories(directory_ + "/private");
+  std::filesystem::create_directory(shared);
+  std::filesystem::permissions(shared, std::filesystem::perms::all);
+  std::filesystem::create_symlink(directory_ + "/private/file", shared + "/file");
+  std::filesystem::create_symlink(directory_ + "/private", shared + "/logs");
+  for (const char* name : {"/file", "/logs/file", "/logs/new/file"}) {
+    EXPECT_FALSE(create_file(shared + name)) << name;
+    EXPECT_EQ(errno, ELOOP) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/private"));
 }
 
 }  // namespace

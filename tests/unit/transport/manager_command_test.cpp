@@ -35,9 +35,11 @@ TEST(ManagerCommand, StartsOneAgentPerNode) {
 TEST(ManagerCommand, UnsetsVariablesForTheJobsOwnTasks) {
   const std::string line =
       srun({"SLURM_NTASKS=8", "SLURM_NTASKS_PER_NODE=4", "SLURM_CPUS_PER_TASK=2", "SLURM_GPUS_PER_NODE=4",
-            "SLURM_DEBUG=1", "SLURM_TIMELIMIT=1", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm.conf"});
-  for (const char* name : {"SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_PER_NODE",
-                           "SLURM_DEBUG", "SLURM_TIMELIMIT"}) {
+            "SLURM_DEBUG=1", "SLURM_TIMELIMIT=1", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm.conf",
+            "SLURM_TRES_PER_TASK=gres/gpu=1", "SLURM_TRES_BIND=gres/gpu:per_task:1", "SLURM_GPU_BIND=single:1"});
+  for (const char* name :
+       {"SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_PER_NODE", "SLURM_DEBUG",
+        "SLURM_TIMELIMIT", "SLURM_TRES_PER_TASK", "SLURM_TRES_BIND", "SLURM_GPU_BIND"}) {
     EXPECT_THAT(line, HasSubstr(std::string(" -u ") + name + " "));
   }
   EXPECT_THAT(line, Not(HasSubstr("SLURM_JOB_ID")));
@@ -53,6 +55,11 @@ TEST(ManagerCommand, StepNamesGpusOfItsNodeIfNodesDiffer) {
   host.name = "n3";
   host.reach.step = "--gpus=2";
   EXPECT_THAT(exec_command(srun({"SLURM_GPUS=6"}, {.differ = true}), host), testing::EndsWith(" --gpus=2 -w n3"));
+}
+
+TEST(ManagerCommand, StepGetsAllGpusOfItsNodeFromNewerSlurm) {
+  EXPECT_THAT(srun({"SLURM_GPUS=6"}, {.differ = true}), HasSubstr(" SLURM_EXTERNAL_LAUNCHER=1 srun "));
+  EXPECT_THAT(srun({}), Not(HasSubstr("SLURM_EXTERNAL_LAUNCHER")));
 }
 
 TEST(ManagerCommand, UsesQrshOfTheJobsGridEngine) {

@@ -116,7 +116,9 @@ TEST(WireDocument, HasEveryMessageWithItsNumber) {
                                              heading<SampleStacks>("SampleStacks"),
                                              heading<wire::Stacks>("Stacks"),
                                              heading<Uncaught>("Uncaught"),
-                                             heading<WroteError>("WroteError")};
+                                             heading<WroteError>("WroteError"),
+                                             heading<ReadClock>("ReadClock"),
+                                             heading<ClockReading>("ClockReading")};
   ASSERT_EQ(headings.size(), std::variant_size_v<Message>);
   for (const std::string& each : headings) EXPECT_THAT(text, HasSubstr(each));
 }

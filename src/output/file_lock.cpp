@@ -1,0 +1,68 @@
+#include "output/file_lock.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "sys/files.h"
+
+namespace dlaunch::output {
+namespace {
+
+constexpr std::size_t kLocksSize = 1u << 20;
+
+/// The process with a lock on the file, from a line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF".
+int locker_of(const struct stat& file) {
+  std::array<char, 64> id{};
+  std::snprintf(id.data(), id.size(), " %02x:%02x:%llu ", major(file.st_dev), minor(file.st_dev),
+                static_cast<unsigned long long>(file.st_ino));
+  for (const std::string& line : split(sys::read_file("/proc/locks", kLocksSize).value_or(""), '\n')) {
+    const std::size_t end = line.find(id.data());
+    if (end == std::string::npos || line.find("FLOCK") == std::string::npos) continue;
+    const std::size_t start = line.rfind(' ', end - 1) + 1;
+    int pid = 0;
+    std::from_chars(line.data() + start, line.data() + end, pid);
+    if (pid > 0) return pid;
+  }
+  return 0;
+}
+
+/// The parent of a process; 0 if there is no such process. Source: proc(5), /proc/PID/stat.
+int parent_of(int pid) {
+  const auto stat = sys::read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
+  int parent = 0;
+  if (name_end == std::string::npos || name_end + 4 >= stat->size()) return 0;
+  std::from_chars(stat->data() + name_end + 4, stat->data() + stat->size(), parent);  // ") S 4242 …"
+  return parent;
+}
+
+/// Anyone who may read a file can lock it; only locks of this user and of root are obeyed.
+bool is_obeyed(int pid) {
+  struct stat process{};
+  if (::stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return true;
+  return process.st_uid == 0 || process.st_uid == ::geteuid();
+}
+
+}  // namespace
+
+std::optional<LockHolder> lock_file(int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  struct stat file{};
+  const int locker = ::fstat(fd, &file) == 0 ? locker_of(file) : 0;
+  if (locker != 0 && !is_obeyed(locker)) return std::nullopt;
+  const int launcher = locker == 0 ? 0 : parent_of(locker);
+  if (launcher == ::getppid() && locker != ::getpid()) return std::nullopt;
+  return LockHolder{launcher};
+}
+
+}  // namespace dlaunch::output

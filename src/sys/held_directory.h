@@ -1,0 +1,90 @@
+// A directory held by a descriptor. Every removal and creation below a path of the user goes through this class.
+// Another user may be able to exchange names in the tree at any time, so a path that is used twice can lead to two
+// places. Rules:
+// - Names below the directory have no slash, and a symbolic link is never followed.
+// - A symbolic link in an opened path is followed if it belongs to this user or root, or if its owner is the only user
+//   who can write to its directory. A link in a directory that all users can write to, without the sticky bit, is never
+//   followed. Else the error is ELOOP.
+// The functions return 0 or an errno, or an empty value with errno set.
+#pragma once
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sys/fd.h"
+
+namespace dlaunch::sys {
+
+class HeldDirectory {
+ public:
+  HeldDirectory() = default;
+  /// An open directory; the mode O_PATH is enough.
+  explicit HeldDirectory(Fd fd) : fd_(std::move(fd)) {}
+
+  static HeldDirectory open(const std::string& path);
+  /// Creates missing directories with `mode`.
+  static HeldDirectory make(const std::string& path, mode_t mode);
+
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  int fd() const { return fd_.get(); }
+  /// For another owner of the same directory.
+  HeldDirectory copy() const;
+  std::optional<struct stat> facts() const;
+  /// Of an entry, also of a link.
+  std::optional<struct stat> facts_of(const std::string& name) const;
+  /// The owner that the file system gives to new files of this user: may differ from the user on a network file system.
+  std::optional<uid_t> owner_of_new_files() const;
+  /// Calls visit(entry) for each entry except "." and ".." until it returns false.
+  int for_each_entry(const std::function<bool(const dirent&)>& visit) const;
+
+  HeldDirectory open_below(const std::string& name) const;
+  HeldDirectory above() const;
+  /// Creates the directory unless it exists.
+  HeldDirectory make_below(const std::string& name, mode_t mode) const;
+  /// Opens the directory of a relative path without "." and "..", from the directory before its last name.
+  HeldDirectory open_parent_below(std::string_view path) const;
+  /// Adds O_NOFOLLOW and O_CLOEXEC to the flags.
+  Fd open_file(const std::string& name, int flags, mode_t mode = 0) const;
+  int make_link(const std::string& name, const std::string& target) const;
+  int rename(const std::string& from, const std::string& to) const;
+
+  int remove_file(const std::string& name) const;
+  int remove_empty(const std::string& name) const;
+  /// A file, or a directory with its content. ENOENT is an error.
+  int remove_tree(const std::string& name) const;
+  /// A directory with its content if `is_expected` accepts the open directory; else EPERM.
+  int remove_directory(const std::string& name, const std::function<bool(const struct stat&)>& is_expected) const;
+  /// Removes the content, except for `kept`: paths relative to this directory.
+  int remove_content(const std::vector<std::string>& kept = {}) const;
+
+ private:
+  Fd fd_;
+};
+
+/// The directory of the last name of a path, and this name, which is not examined. Slashes at the end are ignored.
+struct HeldPlace {
+  HeldDirectory directory;
+  std::string name;
+
+  static HeldPlace of(const std::string& path);
+  /// Creates missing directories with `mode`.
+  static HeldPlace make(const std::string& path, mode_t mode);
+  explicit operator bool() const { return static_cast<bool>(directory); }
+};
+
+/// Opens the file of a place. A symbolic link in place of the file is followed as in a path.
+Fd open_file_at(const HeldPlace& place, int flags, mode_t mode);
+
+bool is_same(const struct stat& one, const struct stat& other);
+
+/// The text of an errno of these functions.
+std::string why_not_opened(int error);
+
+}  // namespace dlaunch::sys

@@ -1,0 +1,146 @@
+"""Tests attacks of other users of the same machine, and of other jobs of the same user."""
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from support import Case, TIMEOUT, main, wait_until
+
+SLEEP = [sys.executable, "-c", "import os, time; print(os.environ['DLAUNCH_JOB_ID'], flush=True); time.sleep(1000)"]
+NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+# Connects without end, and keeps up to 500 connections open. Prints a line after the first connection.
+FLOOD = """
+import socket, sys
+kept = []
+while True:
+    client = socket.socket(socket.AF_UNIX)
+    client.setblocking(False)
+    try:
+        client.connect("\\0" + sys.argv[1])
+    except BlockingIOError:
+        client.close()
+        continue
+    kept.append(client)
+    if len(kept) == 1:
+        print("connected", flush=True)
+    if len(kept) > 500:
+        kept = kept[250:]
+"""
+
+
+class StacksSocket(Case):
+    def job(self):
+        job = self.start("-n", 1, *SLEEP, stdout=subprocess.PIPE)
+        self.addCleanup(job.stdout.close)
+        name = job.stdout.readline().decode().strip()
+        self.assertTrue(wait_until(lambda: name in self.run_dlaunch("stacks").stdout.decode().split()))
+        return job, name
+
+    def end(self, job):
+        job.send_signal(signal.SIGCONT)
+        job.send_signal(signal.SIGTERM)
+        job.wait(TIMEOUT)
+
+    def test_owner_gets_stacks_during_a_flood_of_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("requires root to start the processes of another user")
+        job, name = self.job()
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                command = [*NOBODY, "/usr/bin/python3", "-c", FLOOD, f"dlaunch/0/{name}"]
+                flood = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, cwd="/"))
+                stack.callback(flood.kill)
+                self.assertEqual(flood.stdout.readline(), b"connected\n")
+            for _ in range(10):
+                result = self.run_dlaunch("stacks", name)
+                self.assert_exit(result, 0)
+                self.assertIn(b"stacks of 1 rank", result.stdout)
+        self.end(job)
+
+    def test_stopped_launcher_with_a_full_backlog_is_reported_in_time(self):
+        job, name = self.job()
+        job.send_signal(signal.SIGSTOP)
+        clients = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                client = socket.socket(socket.AF_UNIX)
+                self.addCleanup(client.close)
+                client.setblocking(False)
+                client.connect(f"\0dlaunch/{os.geteuid()}/{name}")
+                clients.append(client)
+        self.assertGreater(len(clients), 3)
+        start = time.monotonic()
+        result = self.run_dlaunch("stacks", name)
+        self.assertLess(time.monotonic() - start, 25)
+        self.assert_exit(result, 2)
+        self.assertIn(b"the launcher did not answer: timed out after 15 s", result.stderr)
+        self.end(job)
+
+
+class SharedFiles(Case):
+    """Two jobs that write the same files: the second job is refused, and the output of the first job is complete."""
+
+    def writer(self, *options):
+        job = self.start(*options, "-n", 1, "sh", "-c", "echo one; read wait; echo two", stdin=subprocess.PIPE,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return job
+
+    def assert_refused(self, written, refused, *options):
+        """`written`: a file of the job; `refused`: the path in the error of the second job."""
+        with self.writer(*options) as job:
+            self.assertTrue(wait_until(lambda: written.exists() and written.read_bytes() == b"one\n"))
+            result = self.run_dlaunch(*options, "-n", 1, "echo", "other")
+            self.assert_exit(result, 2)
+            self.assertIn(f"cannot write {refused}: process {job.pid} writes there", result.stderr.decode())
+            _, err = job.communicate(b"\n", timeout=TIMEOUT)
+            self.assertEqual((job.returncode, err), (0, b""))
+        self.assertEqual(written.read_bytes(), b"one\ntwo\n")
+        result = self.run_dlaunch(*options, "-n", 1, "echo", "other")
+        self.assert_exit(result, 0)
+        self.assertEqual(written.read_bytes(), b"other\n")
+
+    def test_log_directory_of_another_job_is_refused(self):
+        for suffix in ("", ":nocopy"):
+            with self.subTest(suffix):
+                logs = self.dir / f"logs{suffix[1:]}"
+                self.assert_refused(logs / "1/rank.0/stdout", logs, "--output-filename", f"{logs}{suffix}")
+
+    def test_file_of_another_job_is_refused(self):
+        for suffix in ("", ":nocopy"):
+            with self.subTest(suffix):
+                name = suffix[1:] + ".out"
+                self.assert_refused(self.dir / f"0{name}", self.dir / f"0{name}", "--merge-stderr-to-stdout",
+                                    "--output-filename", f"{self.dir}/{{rank}}{name}{suffix}")
+
+    def test_stdout_file_of_another_job_is_refused(self):
+        self.assert_refused(self.dir / "all.out", self.dir / "all.out", "--stdout-file", self.dir / "all.out")
+
+    def test_directory_of_a_running_job_is_not_renamed(self):
+        logs = self.dir / "logs"
+        with self.writer("--output-filename", logs) as job:
+            self.assertTrue(wait_until(lambda: (logs / "1/rank.0/stdout").exists()))
+            self.assert_exit(self.run_dlaunch("--keep-logs", 2, "--output-filename", logs, "-n", 1, "true"), 2)
+            self.assertFalse((self.dir / "logs.1").exists())
+            job.communicate(b"\n", timeout=TIMEOUT)
+        self.assert_exit(self.run_dlaunch("--keep-logs", 2, "--output-filename", logs, "-n", 1, "true"), 0)
+        self.assertEqual((self.dir / "logs.1/1/rank.0/stdout").read_bytes(), b"one\ntwo\n")
+
+    def test_rounds_of_one_job_share_a_directory(self):
+        result = self.run_dlaunch("--restarts", 2, "--env-for", "torchrun", "--output-filename", self.dir / "logs",
+                                  "-n", 2, "sh", "-c", "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT))")
+        self.assert_exit(result, 0)
+
+    def test_appended_file_is_shared(self):
+        shared = self.dir / "log"
+        line = ("--as", "srun", "--open-mode=append", "-o", shared, "-n", 1)
+        with self.start(*line, "sh", "-c", "echo one; sleep 1; echo two", stdin=subprocess.DEVNULL) as job:
+            self.assertTrue(wait_until(lambda: shared.exists() and shared.stat().st_size > 0))
+            self.assert_exit(self.run_dlaunch(*line, "echo", "other"), 0)
+            job.wait(TIMEOUT)
+        self.assertEqual(sorted(shared.read_text().split()), ["one", "other", "two"])
+
+
+main(side_by_side=2)

@@ -1,0 +1,91 @@
+// The job's directory in a TMPDIR where another user may exchange directories.
+#include "agent/job_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace dlaunch::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class JobDirectoryTest : public testing::Test {
+ protected:
+  JobDirectoryTest() {
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
+    std::string name = testing::TempDir() + "job-directory-XXXXXX";
+    top_ = ::mkdtemp(name.data());
+    fs::create_directory(top_ + "/shared");
+    ::chmod((top_ + "/shared").c_str(), 0777);
+    fs::create_directory(top_ + "/private");
+    std::ofstream(top_ + "/private/file") << "precious";
+    ::setenv("TMPDIR", (top_ + "/shared").c_str(), 1);
+    files_.belong_to("0123456789abcdef");
+  }
+  ~JobDirectoryTest() override {
+    before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR");
+    fs::remove_all(top_);
+  }
+
+  /// The directory of the job, with a file.
+  std::string made() {
+    const auto path = files_.keep("a", "bytes");
+    EXPECT_TRUE(path);
+    return fs::path(path.value_or("/missing/a")).parent_path();
+  }
+
+  std::string top_;
+  std::optional<std::string> before_;
+  JobDirectory files_;
+};
+
+TEST_F(JobDirectoryTest, IsRemovedWithItsContent) {
+  const std::string path = made();
+  ASSERT_TRUE(files_.make("errors"));
+  fs::create_symlink(top_ + "/private", path + "/errors/link");
+  EXPECT_THAT(files_.remove(), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(top_ + "/shared"));
+  EXPECT_TRUE(fs::exists(top_ + "/private/file"));
+}
+
+TEST_F(JobDirectoryTest, FilesDoNotFollowAnExchangedDirectory) {
+  const std::string path = made();
+  fs::rename(path, top_ + "/shared/moved");
+  fs::create_symlink(top_ + "/private", path);
+  ASSERT_TRUE(files_.keep("file", "bytes"));
+  ASSERT_TRUE(files_.make("new"));
+  EXPECT_TRUE(fs::exists(top_ + "/shared/moved/new"));
+  EXPECT_FALSE(fs::exists(top_ + "/private/new"));
+  std::string text;
+  std::ifstream(top_ + "/private/file") >> text;
+  EXPECT_EQ(text, "precious");
+}
+
+TEST_F(JobDirectoryTest, AnExchangedDirectoryStays) {
+  const std::string path = made();
+  fs::rename(path, top_ + "/shared/moved");
+  fs::rename(top_ + "/private", path);
+  EXPECT_THAT(files_.remove(), ElementsAre(HasSubstr("cannot remove " + path)));
+  EXPECT_TRUE(fs::exists(path + "/file"));
+}
+
+TEST_F(JobDirectoryTest, LeftDirectoryBehindALinkStays) {
+  const std::string path = made();
+  fs::create_symlink(top_ + "/private", top_ + "/shared/dlaunch-0123456789abcdef-0");
+  EXPECT_THAT(files_.remove_left(), IsEmpty());
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_TRUE(fs::exists(top_ + "/private/file"));
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,228 @@
+#include "sys/held_directory.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace dlaunch::sys {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::UnorderedElementsAre;
+
+constexpr uid_t kOther = 65534;
+
+class HeldDirectoryTest : public testing::Test {
+ protected:
+  HeldDirectoryTest() {
+    std::string name = testing::TempDir() + "held-XXXXXX";
+    top_ = ::mkdtemp(name.data());
+    fs::create_directory(top_ + "/private");
+    std::ofstream(top_ + "/private/file") << "precious";
+    fs::create_directory(top_ + "/shared");
+    ::chmod((top_ + "/shared").c_str(), 0777);
+  }
+  ~HeldDirectoryTest() override { fs::remove_all(top_); }
+
+  HeldDirectory open(const std::string& name) const {
+    HeldDirectory directory = HeldDirectory::open(top_ + name);
+    EXPECT_TRUE(directory) << name;
+    return directory;
+  }
+  std::vector<std::string> in(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(top_ + name)) names.push_back(entry.path().filename());
+    return names;
+  }
+  void file(const std::string& name) const {
+    fs::create_directories(fs::path(top_ + name).parent_path());
+    std::ofstream(top_ + name) << "bytes";
+  }
+
+  std::string top_;
+};
+
+TEST_F(HeldDirectoryTest, MakeCreatesTheParentsWithTheMode) {
+  for (int times = 0; times < 2; ++times) EXPECT_TRUE(HeldDirectory::make(top_ + "/a/./b//c/", S_IRWXU));
+  for (const char* name : {"/a", "/a/b", "/a/b/c"}) {
+    struct stat status{};
+    ASSERT_EQ(::stat((top_ + name).c_str(), &status), 0) << name;
+    EXPECT_EQ(status.st_mode, S_IFDIR | S_IRWXU) << name;
+  }
+}
+
+TEST_F(HeldDirectoryTest, MakeReportsTheFirstError) {
+  for (const auto& [path, error] : {std::pair{top_ + "/private/file/a", ENOTDIR},
+                                    {"", ENOENT},
+                                    {top_ + '/' + std::string(256, 'x') + "/a", ENAMETOOLONG}}) {
+    EXPECT_FALSE(HeldDirectory::make(path, S_IRWXU)) << path;
+    EXPECT_EQ(errno, error) << path;
+  }
+  EXPECT_FALSE(HeldDirectory::open(top_ + "/missing/a"));
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST_F(HeldDirectoryTest, FollowsLinksOfThisUser) {
+  fs::create_symlink("private", top_ + "/relative");
+  fs::create_symlink(top_ + "/relative/../private", top_ + "/absolute");
+  EXPECT_TRUE(is_same(*open("/absolute").facts(), *open("/private").facts()));
+  EXPECT_TRUE(HeldDirectory::open("/proc/self/cwd"));
+  fs::create_symlink("circle", top_ + "/circle");
+  EXPECT_FALSE(HeldDirectory::open(top_ + "/circle"));
+  EXPECT_EQ(errno, ELOOP);
+}
+
+TEST_F(HeldDirectoryTest, FollowsNoLinkInADirectoryForAllUsersWithoutStickyBit) {
+  fs::create_symlink(top_ + "/private", top_ + "/shared/link");
+  fs::create_symlink(top_ + "/shared/link", top_ + "/indirect");
+  for (const char* name : {"/shared/link", "/shared/link/.", "/indirect"}) {
+    EXPECT_FALSE(HeldDirectory::open(top_ + name)) << name;
+    EXPECT_EQ(errno, ELOOP) << name;
+    EXPECT_FALSE(HeldDirectory::make(top_ + name + "/new", S_IRWXU)) << name;
+  }
+  EXPECT_THAT(in("/private"), UnorderedElementsAre("file"));
+  ::chmod((top_ + "/shared").c_str(), 01777);
+  EXPECT_TRUE(HeldDirectory::open(top_ + "/indirect"));
+}
+
+TEST_F(HeldDirectoryTest, FollowsNoLinkOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  fs::create_symlink("private", top_ + "/link");
+  ASSERT_EQ(::lchown((top_ + "/link").c_str(), kOther, kOther), 0);
+  EXPECT_FALSE(HeldDirectory::open(top_ + "/link"));
+  EXPECT_EQ(errno, ELOOP);
+  EXPECT_FALSE(open_file_at(HeldPlace::of(top_ + "/link"), O_RDONLY, 0));
+}
+
+TEST_F(HeldDirectoryTest, FollowsALinkInADirectoryThatOnlyTheOwnerOfTheLinkCanWrite) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  fs::create_directory(top_ + "/theirs");
+  fs::create_symlink("../private", top_ + "/theirs/link");
+  ASSERT_EQ(::lchown((top_ + "/theirs/link").c_str(), kOther, kOther), 0);
+  ASSERT_EQ(::lchown((top_ + "/theirs").c_str(), kOther, kOther), 0);
+  EXPECT_TRUE(HeldDirectory::open(top_ + "/theirs/link"));
+  ::chmod((top_ + "/theirs").c_str(), 0775);
+  EXPECT_FALSE(HeldDirectory::open(top_ + "/theirs/link"));
+  EXPECT_EQ(errno, ELOOP);
+}
+
+TEST_F(HeldDirectoryTest, StaysTheSameAfterAnExchange) {
+  fs::create_directory(top_ + "/a");
+  const HeldDirectory held = open("/a");
+  fs::rename(top_ + "/a", top_ + "/moved");
+  fs::create_symlink("private", top_ + "/a");
+  EXPECT_TRUE(held.open_file("new", O_WRONLY | O_CREAT, 0600));
+  EXPECT_EQ(held.remove_file("file"), ENOENT);
+  EXPECT_THAT(in("/moved"), UnorderedElementsAre("new"));
+  EXPECT_THAT(in("/private"), UnorderedElementsAre("file"));
+}
+
+TEST_F(HeldDirectoryTest, FollowsNoLinkBelow) {
+  fs::create_directory(top_ + "/a");
+  fs::create_symlink("../private", top_ + "/a/link");
+  fs::create_symlink("../private/file", top_ + "/a/file");
+  const HeldDirectory held = open("/a");
+  EXPECT_FALSE(held.open_below("link"));
+  EXPECT_FALSE(held.make_below("link", S_IRWXU));
+  EXPECT_FALSE(held.open_parent_below("link/x"));
+  EXPECT_FALSE(held.open_file("file", O_WRONLY));
+  EXPECT_TRUE(S_ISLNK(held.facts_of("file")->st_mode));
+}
+
+TEST_F(HeldDirectoryTest, RemovesATreeWithoutFollowingLinks) {
+  file("/a/b/c/file");
+  file("/a/file");
+  for (const char* name : {"/a/link", "/a/b/link", "/a/b/c/link"}) fs::create_symlink(top_ + "/private", top_ + name);
+  fs::create_symlink("private", top_ + "/link");
+  const HeldDirectory held = open("");
+  EXPECT_EQ(held.remove_tree("a"), 0);
+  EXPECT_EQ(held.remove_tree("a"), ENOENT);
+  EXPECT_EQ(held.remove_tree("link"), 0);
+  EXPECT_THAT(in(""), UnorderedElementsAre("private", "shared"));
+  EXPECT_THAT(in("/private"), UnorderedElementsAre("file"));
+}
+
+TEST_F(HeldDirectoryTest, RemovesOnlyTheExpectedDirectory) {
+  file("/a/file");
+  fs::create_symlink("a", top_ + "/link");
+  const HeldDirectory held = open("");
+  const auto expected = *open("/private").facts();
+  const auto is_expected = [&](const struct stat& its) { return is_same(its, expected); };
+  EXPECT_EQ(held.remove_directory("a", is_expected), EPERM);
+  EXPECT_NE(held.remove_directory("link", [](const struct stat&) { return true; }), 0);
+  EXPECT_THAT(in("/a"), UnorderedElementsAre("file"));
+  EXPECT_EQ(held.remove_directory("private", is_expected), 0);
+}
+
+TEST_F(HeldDirectoryTest, KeepsNamedFiles) {
+  for (const char* name : {"/a/log", "/a/old", "/a/logs/out", "/a/logs/old", "/a/logs/x/old", "/a/logs.2/old"})
+    file(name);
+  EXPECT_EQ(open("/a").remove_content({"log", "logs/out"}), 0);
+  EXPECT_THAT(in("/a"), UnorderedElementsAre("log", "logs"));
+  EXPECT_THAT(in("/a/logs"), UnorderedElementsAre("out"));
+}
+
+TEST_F(HeldDirectoryTest, RemovesADeepTreeWithFewDescriptors) {
+  constexpr int kDepth = 3000;
+  HeldDirectory at = open("/private");
+  for (int depth = 0; depth < kDepth; ++depth) {
+    at = at.make_below("d", S_IRWXU);
+    ASSERT_TRUE(at) << depth;
+  }
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{64, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  EXPECT_EQ(open("").remove_tree("private"), 0);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_FALSE(fs::exists(top_ + "/private"));
+}
+
+TEST_F(HeldDirectoryTest, ReportsAnEntryThatStays) {
+  file("/a/b/file");
+  file("/a/c/file");
+  ::chmod((top_ + "/a/b").c_str(), 0500);
+  const HeldDirectory held = open("");
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {  // root may remove all files
+    for (const char* name : {"/a", "/a/b", "/a/c"}) ASSERT_EQ(::chown((top_ + name).c_str(), kOther, kOther), 0);
+    ::chmod(top_.c_str(), 0777);
+    ASSERT_EQ(::seteuid(kOther), 0);
+  }
+  EXPECT_EQ(held.remove_tree("a"), EACCES);
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_THAT(in("/a"), UnorderedElementsAre("b"));
+  ::chmod((top_ + "/a/b").c_str(), 0700);
+}
+
+TEST_F(HeldDirectoryTest, ReportsTheOwnerOfNewFiles) {
+  EXPECT_EQ(open("/private").owner_of_new_files(), ::geteuid());
+  EXPECT_THAT(in("/private"), UnorderedElementsAre("file"));
+}
+
+TEST_F(HeldDirectoryTest, PlaceSplitsThePath) {
+  for (const auto& [path, name] : {std::pair{top_ + "/private", "private"},
+                                   {top_ + "/private/", "private"},
+                                   {"name", "name"},
+                                   {"/", "."},
+                                   {"/tmp", "tmp"}}) {
+    const HeldPlace place = HeldPlace::of(path);
+    EXPECT_TRUE(place) << path;
+    EXPECT_EQ(place.name, name);
+  }
+  EXPECT_FALSE(HeldPlace::of(""));
+}
+
+}  // namespace
+}  // namespace dlaunch::sys
