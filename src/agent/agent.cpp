@@ -188,7 +188,7 @@ class Agent::Impl {
   /// Reports the signal to the launcher, which answers at once. Without guardian or launcher, the agent ends its ranks.
   void report_signal(int signal) {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
-    if (at_once && ::getppid() != guardian_) return launcher_lost("the agent's guardian process was killed");
+    if (at_once && ::getppid() != guardian_) return launcher_lost("its guardian was killed" + round_->ranks.oom());
     if (at_once && !heartbeat_) return launcher_lost("the agent received a termination signal");
     Time& before = reported_signals_[signal];
     if (!heartbeat_ || clean_sent_ || Clock::now() - before < kSameNotice) return;

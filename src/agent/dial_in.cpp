@@ -27,6 +27,7 @@
 #include "sys/child.h"
 #include "sys/descendants.h"
 #include "sys/fd.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
 #include "sys/thread.h"
 
@@ -107,7 +108,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
     const bool may_help = error == ECONNREFUSED && Clock::now() + kPause < deadline;
     if (may_help) dialback::readable(-1, signals.fd(), Clock::now() + kPause);
     if (!may_help || signals.came()) {
-      return fail({"", "cannot connect to " + to_string(at), std::strerror(error), ""});
+      return fail({"", std::string(dialback::kCannotConnect) + to_string(at), std::strerror(error), ""});
     }
   }
 }
@@ -115,7 +116,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
 /// The agent whose link this process forwards. It starts while this process authenticates to the launcher.
 class Child {
  public:
-  explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)) {
+  explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)), only_child_(sys::has_no_child()) {
     sys::become_subreaper();
     link_ = start();
   }
@@ -136,7 +137,8 @@ class Child {
     link_ = sys::Fd();
     if (pid_ <= 0) return;
     sys::reap_by(pid_, sys::open_pidfd(pid_), Clock::now() + kAgentEnds);
-    if (!sys::reap_all()) sys::end_descendants_with({mark_, job_mark_}, kOrphanGrace);
+    const auto others = only_child_ ? sys::OtherSessions::ended : sys::OtherSessions::kept;
+    if (!sys::reap_all()) sys::end_descendants_with({mark_, job_mark_}, kOrphanGrace, others);
     pid_ = 0;
   }
 
@@ -157,6 +159,7 @@ class Child {
 
   std::string mark_;
   std::string job_mark_ = mark_;
+  const bool only_child_;  // all orphans come from the agent
   pid_t pid_ = 0;
   Result<sys::Fd> link_ = sys::Fd();
 };
@@ -196,6 +199,7 @@ int dial_in_main(int argc, char** argv) {
   constexpr int kFailed = 1;
   if (argc < kWords) return kFailed;
   ::syscall(SYS_close_range, 3u, ~0u, 0u);
+  sys::restore_ending_signals();
   // A batch system that sends USR1 or USR2 to all processes of a step means the ranks; the agent also receives the
   // signal.
   for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);

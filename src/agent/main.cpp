@@ -2,6 +2,7 @@
 // killed: a worker without a guardian ends its ranks; a guardian without a worker ends all processes of the job.
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +31,7 @@
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
+#include "sys/oom_kills.h"
 
 namespace {
 
@@ -136,14 +139,26 @@ End wait_for_end(pid_t worker, const sigset_t& awaited) {
   }
 }
 
+/// Writes to stderr that memory ran out; a launcher on another host reads the line. Never waits for the reader.
+void report_end(int wait_status, const sys::OomWatch& memory) {
+  const std::string oom = WIFSIGNALED(wait_status) ? memory.text() : "";
+  if (oom.empty()) return;
+  const std::string line = "dlaunch-agent " + dlaunch::ExitStatus::from_wait(wait_status).describe() + oom + '\n';
+  pollfd writable{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&writable, 1, 0) != 1) return;
+  [[maybe_unused]] const ssize_t wrote = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
 /// Waits for the worker's end, then removes all remains of the job. Returns the exit code.
-int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
+int guard(pid_t worker, bool remote, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
+  const sys::OomWatch memory;
   replace_by_null(STDIN_FILENO);  // only the worker may have the link open, so that its end is seen
   replace_by_null(STDOUT_FILENO);
   ::signal(SIGQUIT, SIG_IGN);
   const sigset_t awaited = awaited_by_guardian();
   const auto start = Clock::now();
   const End end = wait_for_end(worker, awaited);
+  if (remote) report_end(end.wait_status, memory);
   for (const int signal : kPassedOn) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   if (!sys::reap_all()) sweep(cgroup, end.hurry ? std::chrono::seconds(0) : kOrphanGrace);
@@ -153,7 +168,8 @@ int guard(pid_t worker, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   return dlaunch::ExitStatus::from_wait(end.wait_status).shell_code();
 }
 
-int run() {
+/// `remote`: the launcher is on another host, and reads stderr.
+int run(bool remote) {
   ::syscall(SYS_close_range, 3u, ~0u, 0u);  // ranks must not inherit descriptors of the agent's ancestors
   reset_signals();
   if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
@@ -165,19 +181,19 @@ int run() {
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // a signal before the guardian waits is forwarded, too
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
-  return worker == 0 ? work(guardian, files, cgroup) : guard(worker, files, cgroup);
+  return worker == 0 ? work(guardian, files, cgroup) : guard(worker, remote, files, cgroup);
 }
 
 }  // namespace
 
 /// `--probe` shows that this machine can execute the agent; for `--prepare` see agent/workdir_setup.h, for `--dial`
-/// agent/dial_in.h.
+/// agent/dial_in.h. `--local`: the agent of the launcher's machine.
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;
   try {
     if (argc > 2 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main(argv[2]);
     if (argc > 1 && std::string_view(argv[1]) == "--dial") return agent::dial_in_main(argc, argv);
-    return run();
+    return run(argc < 2 || std::string_view(argv[1]) != "--local");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dlaunch-agent: %s\n", error.what());
     return kBroken;

@@ -1,17 +1,11 @@
-// Out of memory: makes the kernel kill ranks before agents (RankOomScore, owned by Ranks), and counts the processes
-// that the kernel has killed.
+// Out of memory: makes the kernel kill ranks before agents (RankOomScore, owned by Ranks).
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "sys/fd.h"
 
 namespace dlaunch::agent {
-
-/// The oom_kill events of this process's memory cgroup, from memory.events (cgroup v2) or memory.oom_control (v1);
-/// nullopt if neither file can be read.
-std::optional<long> oom_kills();
 
 /// The amount by which the OOM score of a rank exceeds the agent's score, in thousandths of the memory. Even a tiny
 /// rank is killed before an agent or launcher that uses 30 %. Among the ranks, still the largest rank is killed first.

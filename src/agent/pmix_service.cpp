@@ -161,6 +161,7 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   launch.err = errors.write.get();
   launch.wait = true;  // the executable may be a descriptor of this process
   ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
+  oom_.emplace();
   const ProcessSpawner::Child child = spawner_.spawn(launch);
   errno = child.error;
   if (child.pid < 0) return false;
@@ -256,7 +257,7 @@ bool PmixService::reaped(pid_t pid, int wait_status) {
   if (got > 0) last_stderr_.append(bytes.data(), static_cast<size_t>(got));
   const ExitStatus status = ExitStatus::from_wait(wait_status);
   const bool library = status.shell_code() == kNotLoaded;
-  std::string why = "dlaunch-pmix " + status.describe();
+  std::string why = "dlaunch-pmix " + status.describe() + (WIFSIGNALED(wait_status) && oom_ ? oom_->text() : "");
   if (!last_stderr_.empty()) why += ": " + first_line(last_stderr_);
   fail(std::move(why), library ? kInstall : "");
   return true;

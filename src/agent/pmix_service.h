@@ -29,6 +29,7 @@
 #include "pmix/environment.h"
 #include "pmix/states.h"
 #include "sys/fd.h"
+#include "sys/oom_kills.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
@@ -103,6 +104,7 @@ class PmixService {
   Phase phase_ = Phase::idle;
   bool surely_ = false;  // a program surely needs PMIx
   pid_t pid_ = 0;
+  std::optional<sys::OomWatch> oom_;  // since the start of the process
   const SpawnFailure* failure_ = nullptr;
   sys::Fd image_;  // the executable, if received in frames
   sys::Fd page_;   // the memory of states_

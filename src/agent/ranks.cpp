@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "agent/environment.h"
+#include "agent/reaper.h"
 #include "agent/stdin_feeder.h"
 #include "plan/task_gpus.h"
 #include "sys/caught_signals.h"
@@ -56,10 +57,11 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   first_credit_ = layout.credit;
   if (layout.error_files) error_files_.offer();
   local_ranks_ = layout.local_ranks;
-  oom_kills_ = oom_kills();
+  oom_ = sys::OomWatch();
   if (std::string note = binding_.configure(layout); !note.empty()) {
     link_.send(wire::Log{wire::Log::kWarning, std::move(note)});
   }
+  if (std::string note = unseen_note(); !note.empty()) link_.send(wire::Log{wire::Log::kWarning, std::move(note)});
 }
 
 void Ranks::keep(const wire::JobFile& file) {
@@ -277,9 +279,8 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   const bool in_mpi = mpi_.ended(id) && !signalled_;
   if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-  const auto kills = killed ? oom_kills() : oom_kills_;
-  const wire::Ended ended{
-      id, static_cast<std::uint32_t>(wait_status), kills > oom_kills_, sys::wall_ns(), in_mpi, signalled_};
+  const bool oom = killed && !oom_.text().empty();
+  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, signalled_};
   if (wait_status == 0) return link_.send(ended);
   if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !signalled_) {
     link_.send(wire::WroteError{id, std::move(text)});

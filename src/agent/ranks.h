@@ -29,6 +29,7 @@
 #include "base/lifetime.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
+#include "sys/oom_kills.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
@@ -63,6 +64,8 @@ class Ranks {
 
   /// Answers Ended, or SpawnFailed if the exec failed; ignores children other than ranks.
   void reaped(pid_t pid, int wait_status);
+  /// The text of OomWatch, since configure().
+  std::string oom() const { return oom_.text(); }
   /// The link takes bytes again.
   void resume();
   /// From now on prepared ranks do not start. Output is read and dropped, so that ranks can write their last lines and
@@ -97,7 +100,7 @@ class Ranks {
   ErrorFiles error_files_{files_};
   std::vector<std::string> file_variables_;        // NAME=path, for programs without NAME
   std::optional<JobDirectory::Failure> not_kept_;  // set: ranks do not start
-  std::optional<long> oom_kills_;
+  sys::OomWatch oom_;
   std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that are still unused
   std::map<std::uint32_t, LocalApp> apps_;
   std::map<std::uint32_t, Rank> ranks_;

@@ -6,6 +6,17 @@
 #include <utility>
 
 namespace dlaunch::agent {
+namespace {
+
+constexpr const char* kUnseen = "processes that /proc does not show";
+
+}  // namespace
+
+std::string unseen_note() {
+  if (sys::proc_shows_own_pids()) return {};
+  return "/proc does not show the processes of this pid namespace, so dlaunch cannot end daemons of ranks and shows no "
+         "stacks; mount /proc (unshare --mount-proc)";
+}
 
 void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done) {
   done_ = std::move(done);
@@ -33,6 +44,10 @@ std::vector<sys::Process> Reaper::found() const {
 
 void Reaper::step() {
   if (entries_.empty() && sys::reap_all(reaped_)) return finish({});
+  if (!entries_.empty() && !sys::proc_shows_own_pids()) {
+    cgroup_.kill();
+    return finish({kUnseen});
+  }
   const auto now = Clock::now();
   const bool kill = now >= kill_at_;
   if (kill) cgroup_.kill();
@@ -48,7 +63,10 @@ void Reaper::step() {
     left.push_back(sys::describe(process));
   }
   termed_ = true;
-  if (now >= kill_at_ + kSweepKillWait) return finish(std::move(left));
+  if (now >= kill_at_ + kSweepKillWait) {
+    if (left.empty() && !sys::proc_shows_own_pids()) left.push_back(kUnseen);
+    return finish(std::move(left));
+  }
   timer_.expires_after(kSweepPoll);
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error && running_) step();

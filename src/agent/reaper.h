@@ -22,6 +22,9 @@ inline constexpr std::chrono::seconds kSweepKillWait{5};    ///< for processes i
 inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children may appear while old children end
 inline constexpr std::ptrdiff_t kMostNamed = 500;           ///< maximum number of listed processes
 
+/// The note for the user if /proc does not show the processes of this pid namespace; else empty.
+std::string unseen_note();
+
 class Reaper {
  public:
   /// `cgroup` is the job's group, killed as a whole after the grace period; it must outlive this object. `reaped`

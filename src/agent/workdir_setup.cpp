@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "agent/archive_extractor.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "dlaunch/exit_status.h"
 #include "sys/io.h"
 #include "wire/codec.h"
 
@@ -137,6 +139,7 @@ bool WorkdirSetup::start(const std::vector<int>& directories) {
   launch.out = out.write.get();
   launch.err = null.get();
   ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
+  oom_.emplace();
   const ProcessSpawner::Child child = spawner_.spawn(launch);
   if (child.pid < 0) {
     errno = child.error;
@@ -197,7 +200,10 @@ bool WorkdirSetup::reaped(pid_t pid, int wait_status) {
   timer_.cancel();
   if (!failure_text_) return true;
   auto [why, hint] = read_failure(failure_text_);
-  if (wait_status != 0 && why.empty()) why = "the process that creates the rank directories ended";
+  if (wait_status != 0 && why.empty()) {
+    why = "the process that creates the rank directories " + ExitStatus::from_wait(wait_status).describe();
+    if (WIFSIGNALED(wait_status) && oom_) why += oom_->text();
+  }
   if (const auto failure = ProcessSpawner::failure(failure_))
     why = "cannot start a process: " + std::string(std::strerror(failure->error));
   answer(std::move(why), std::move(hint));

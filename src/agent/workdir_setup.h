@@ -22,6 +22,7 @@
 #include "dlaunch/error.h"
 #include "link/link.h"
 #include "sys/fd.h"
+#include "sys/oom_kills.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
@@ -59,6 +60,7 @@ class WorkdirSetup {
   RankDirs& dirs_;
   asio::steady_timer timer_;
   ProcessSpawner spawner_;
+  std::optional<sys::OomWatch> oom_;  // since the start of the process
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;

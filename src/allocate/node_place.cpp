@@ -7,6 +7,7 @@
 #include "allocate/host_name.h"
 #include "base/environment.h"
 #include "base/ip_address.h"
+#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -15,7 +16,6 @@ namespace {
 
 using Variables = std::vector<std::string>;
 
-constexpr long kMostNodes = 100'000;
 constexpr long kFirstSlurmPort = 29400;
 constexpr long kMostOfSlurm = 0xffffffff;  // for job and step numbers
 constexpr long kSlurmPorts = 600;          // one port per step, so that two steps on a node use different ports

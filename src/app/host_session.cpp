@@ -77,7 +77,9 @@ HostSession::HostSession(std::string job_id, JobOptions options, output::Standar
       here_(job_id, options_.policy.grace, before_.open_files()),
       mailbox_(std::make_shared<Mailbox>(io_)),
       elsewhere_(elsewhere ? nullptr : transport_elsewhere(job_id)),
-      transport_(here_, elsewhere ? *elsewhere : *elsewhere_),
+      transport_(
+          here_, elsewhere ? *elsewhere : *elsewhere_,
+          elsewhere ? std::function<void()>() : [this] { here_.start_other_commands(); }),
       hosts_(io_, transport_, std::move(job_id), options_, log) {}
 
 std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std::string& job_id) {

@@ -54,6 +54,9 @@ class HostSession {
   /// Starts this machine's agent early, in parallel to the launcher's preparation.
   void start_here_early() { here_.start_early(); }
 
+  /// This process runs only this job, so orphans of the job are ended even without the job's environment.
+  void own_process() { here_.end_orphans(); }
+
   /// Waits for a bounded time for the end of started processes. May be called twice.
   void close();
 

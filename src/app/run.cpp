@@ -38,8 +38,10 @@
 #include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
 #include "dlaunch/run.h"
+#include "launcher/open_files.h"
 #include "report/log.h"
 #include "report/write_file.h"
+#include "sys/inherited.h"
 #include "sys/installed.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
@@ -137,9 +139,12 @@ bool starts_ranks(const cli::Options& options) {
   return options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
 }
 
+bool connects(const cli::Options& options) { return starts_ranks(options) || options.verb == cli::Verb::check; }
+
 /// `nodes` is the transport to nodes with the same command line; null: the options choose the transport.
 Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log,
                         transport::Transport* nodes = nullptr) {
+  if (connects(options)) TRY(launcher::check_least_open_files());
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
   auto remarks = TRY(follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
@@ -149,7 +154,10 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   resolve_attempt(options);
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // created at the first need of a host
-  const Begin begin = [&] { session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes); };
+  const Begin begin = [&] {
+    session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes);
+    session->own_process();
+  };
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
   if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
@@ -194,21 +202,26 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
   if (!options.same_line.asked) return run_options(std::move(options), streams, log);
+  if (connects(options)) TRY(launcher::check_least_open_files());
   return run_same_line(std::move(options), key, log, [&](cli::Options job, transport::Transport* nodes) {
     return run_options(std::move(job), streams, log, nodes);
   });
 }
 
 /// Descriptors, memory or threads ran out. All connections are closed by now, and the agents end their ranks.
-tl::unexpected<Error> refused_by_system(const char* why) {
+tl::unexpected<Error> refused_by_system(const char* why, int error) {
+  const bool own_limit = error == EMFILE;
   return fail({"", "this machine lacks resources for the job", why,
-               "check the limits (ulimit -a) and other users of the machine", kExitHostLost});
+               own_limit ? "set a higher limit than ulimit -Hn " + std::to_string(sys::most_open_files()) + " (as root)"
+                         : "check the limits (ulimit -a) and other users of the machine",
+               kExitHostLost});
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
   open_standard_fds();
+  sys::restore_ending_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   const auto log = report::make_log(streams);
@@ -216,9 +229,9 @@ int run(int argc, char** argv) {
   try {
     done = run_command(argc, argv, streams, *log);
   } catch (const std::system_error& error) {
-    done = refused_by_system(error.what());
+    done = refused_by_system(error.what(), error.code().value());
   } catch (const std::bad_alloc&) {
-    done = refused_by_system(std::strerror(ENOMEM));
+    done = refused_by_system(std::strerror(ENOMEM), ENOMEM);
   } catch (const std::exception& error) {
     log->error(message("internal error: ", error.what()));
   }

@@ -138,6 +138,7 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
   // systems send TERM twice.
   const bool saves = options.policy.checkpoint.signal != 0;
   transport::Local agents(connection.job_id, options.policy.grace, before.open_files(), options.request.environment);
+  agents.end_orphans();
   const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
                                      transport::Connection opened = TRY(agents.open({}));
                                      return std::move(opened.stream);

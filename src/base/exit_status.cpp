@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/out_of_memory.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch {
@@ -27,7 +28,7 @@ struct Describe {
   std::string operator()(const Signaled& s) const {
     std::string text = "killed by signal " + std::to_string(s.signal) + " (" + signal_name(s.signal) + ")";
     if (s.core_dumped) text += ", core dumped";
-    if (s.out_of_memory) text += ", out of memory (its cgroup counted an oom_kill)";
+    if (s.out_of_memory) text += kOutOfMemory;
     return text;
   }
   std::string operator()(const NotStarted& n) const {

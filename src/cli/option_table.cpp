@@ -5,6 +5,7 @@
 
 #include "allocate/device_filter.h"
 #include "allocate/fake_hosts.h"
+#include "base/most_nodes.h"
 #include "base/try.h"
 #include "cli/name_index.h"
 #include "cli/option_spec.h"
@@ -223,7 +224,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "node-rank", .takes = Arity::value, .value_name = "I", .section = Section::nodes,
      .help = "with --same-line: number of this node, from 0",
      .set_job = [](Options& o, string_view v, Context) {
-       return put(o.same_line.node, whole_number(v, 0, kMaxRanks - 1)); },
+       return put(o.same_line.node, whole_number(v, 0, kMostNodes - 1)); },
      .more = "Without this option, the number comes from torchrun's PET_*, AWS_BATCH_*, JOB_COMPLETION_INDEX or "
              "Slurm's variables. Without these variables, node 0 is the node with the address of --rendezvous."},
     {.names = "nodes", .takes = Arity::value, .value_name = "N|MIN:MAX", .section = Section::nodes,

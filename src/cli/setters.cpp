@@ -4,6 +4,7 @@
 #include <array>
 
 #include "allocate/rankfile.h"
+#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/command_line.h"
@@ -77,8 +78,8 @@ Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortO
 
 Result<void> set_nodes(SameLineRequest& request, string_view value) {
   const size_t colon = std::min(value.find(':'), value.size());
-  TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMaxRanks)));
-  TRY(put(request.nodes, whole_number(value.substr(colon == value.size() ? 0 : colon + 1), 1, kMaxRanks)));
+  TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMostNodes)));
+  TRY(put(request.nodes, whole_number(value.substr(colon == value.size() ? 0 : colon + 1), 1, kMostNodes)));
   if (*request.least > *request.nodes) return bad_value(value, "number of nodes", "N or MIN:MAX");
   return {};
 }

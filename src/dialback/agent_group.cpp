@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "dialback/contact.h"
 #include "dialback/introduction.h"
@@ -106,6 +107,7 @@ bool AgentGroup::wait() {
   starter_->turn(polled.data() + 1, now);
   if (pending_) pending_->turn(polled.data() + listener, now);
   check_start_failures();
+  check_replaced();
   check_end();
   if (now >= starter_->connect_by() && !all_done()) {
     fail_all({.what = "timed out waiting for the agent to connect to " + to_string(pending_->at()),
@@ -125,18 +127,20 @@ void AgentGroup::admit(SealedSocket& socket, const std::string& address, const S
   const auto statement = record.kind == SealedRecord::Kind::statement
                              ? statement_in(record.payload)
                              : fail({"", "protocol error: unexpected first message", "", "", kExitHostLost});
-  const auto host = std::ranges::find_if(
-      hosts_, [&](const Awaited& each) { return statement && each.host.name == statement->name && !each.done; });
-  if (host == hosts_.end()) {
+  const auto host =
+      std::ranges::find_if(hosts_, [&](const Awaited& each) { return statement && each.host.name == statement->name; });
+  if (host == hosts_.end() || host->done) {
     const Error error{address,
                       "unexpected connection: dlaunch does not wait for this host, or the host is already connected",
                       "", "", kExitHostLost};
     socket.send(SealedRecord::Kind::refusal, refusal_payload(error), true);
     socket.flush();
+    if (host != hosts_.end() && host->in) end_impersonated(*host, "another agent from " + agent_at(address, *host));
     return;
   }
   host->done = true;
   host->in = true;
+  host->address = address;
   socket.send(SealedRecord::Kind::welcome, settings_.job_id);
   socket.flush();
   host->connection->expect_reason(true);
@@ -152,6 +156,41 @@ void AgentGroup::check_start_failures() {
     if (transport::is_failed_launch(reason_lines_.last())) why->retry = Retry::soon;
     fail_host(host, *std::move(why));
   }
+}
+
+/// If another agent took the name of the host and was the last to connect, the port is closed before the host's own
+/// agent can connect. Only an agent without a connection reports this failure.
+void AgentGroup::check_replaced() {
+  for (const Awaited& host : hosts_) {
+    if (!host.in || impersonated_) continue;
+    const auto why = starter_->start_failure(host.host.name);
+    if (why && why->what.starts_with(kCannotConnect)) {
+      return end_impersonated(host, "the host's own agent reports: " + printable(why->what));
+    }
+  }
+}
+
+/// "10.0.0.3 (n3 connected from there too)"
+std::string AgentGroup::agent_at(const std::string& address, const Awaited& but) const {
+  const auto there = std::ranges::find_if(
+      hosts_, [&](const Awaited& each) { return each.in && each.address == address && &each != &but; });
+  return there == hosts_.end() ? address : address + " (" + there->host.name + " connected from there too)";
+}
+
+void AgentGroup::end_impersonated(const Awaited& host, const std::string& other) {
+  if (std::exchange(impersonated_, true)) return;
+  const transport::Disconnect why{.what = "two agents with the name " + host.host.name,
+                                  .why = "an agent connected from " + agent_at(host.address, host) + ", and " + other,
+                                  .hint = "check these hosts: a process there uses the key of the job's agents"};
+  for (Awaited& each : hosts_) {
+    if (!each.done) {
+      fail_host(each, why);
+    } else if (each.in) {
+      each.connection->set_reason(why);
+      each.connection->end_soon();
+    }
+  }
+  settings_.pump->wake();
 }
 
 /// The launcher takes the reason from these bytes, as from a host's own command.

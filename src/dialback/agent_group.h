@@ -1,6 +1,7 @@
 // Starts agents on some hosts with a resource manager's command and waits until each agent has connected. Contains the
-// starter, the listening socket, and a key only for these agents. Runs its own thread. While the command runs, the
-// thread also watches the reasons reported by the manager.
+// starter, the listening socket, and a key only for these agents. All agents have this key, and each states the name of
+// its host. If two agents state one name, all hosts of the start are lost: the right agent is unknown. Runs its own
+// thread. While the command runs, the thread also watches the reasons reported by the manager.
 #pragma once
 
 #include <memory>
@@ -26,6 +27,7 @@ class AgentGroup {
     std::shared_ptr<NodeConnection> connection;
     bool done = false;  ///< connected, or failed
     bool in = false;
+    std::string address = {};  ///< of the connected agent
   };
   struct Settings {
     DialIn how;
@@ -52,6 +54,9 @@ class AgentGroup {
   bool wait();
   void admit(SealedSocket& socket, const std::string& address, const SealedRecord& record);
   void check_start_failures();
+  void check_replaced();
+  void end_impersonated(const Awaited& host, const std::string& other);
+  std::string agent_at(const std::string& address, const Awaited& but) const;
   void check_end();
   void take_errors(const std::string& host, std::string_view bytes);
   void fail_host(Awaited& host, transport::Disconnect why);
@@ -68,6 +73,7 @@ class AgentGroup {
   std::string key_;
   transport::ReasonLines reason_lines_;
   bool end_handled_ = false;
+  bool impersonated_ = false;
   sys::Fd stop_;
   sys::Fd stopped_;
 };

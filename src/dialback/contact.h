@@ -13,6 +13,9 @@ namespace dlaunch::dialback {
 
 inline constexpr size_t kMostContact = 256;  ///< bytes after the mark
 
+/// The start of the report of an agent that could not connect to the launcher.
+inline constexpr std::string_view kCannotConnect = "cannot connect to ";
+
 struct LauncherContact {
   Endpoint at;      ///< numeric
   std::string key;  ///< the text of the key

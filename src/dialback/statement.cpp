@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/most_nodes.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "dialback/sealed_records.h"
@@ -13,7 +14,6 @@ namespace dlaunch::dialback {
 namespace {
 
 constexpr char kBetween = '\0';  // not part of any word of a command line
-constexpr int kMostNodes = 100'000;
 constexpr size_t kHeadFields = 4;
 constexpr size_t kMostName = 255;
 constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the remaining bytes are for the other fields

@@ -11,6 +11,7 @@ namespace {
 
 using Retry = transport::Disconnect::Retry;
 
+constexpr std::chrono::milliseconds kLastLineWait{100};
 constexpr size_t kMostAnswers = 12u << 20;  // bytes of answers that an agent has not read
 
 }  // namespace
@@ -147,7 +148,7 @@ void HostLink::ended(HostFailure loss) {
   const transport::Disconnect way = disconnect_ ? disconnect_() : transport::Disconnect{};
   loss.nothing_left = way.nothing_left;
   if (loss.retry == Retry::never) loss.retry = way.retry;
-  if (way.what.empty()) return lose(std::move(loss));
+  if (way.what.empty()) return answered_ && errors_ ? lose_soon(std::move(loss)) : lose(std::move(loss));
   loss = {way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry, way.nothing_left};
   if (const std::string line = manager_notice(); !line.empty()) {
     loss.why += ": " + line;
@@ -155,6 +156,14 @@ void HostLink::ended(HostFailure loss) {
   }
   close();
   handlers_.lost(loss);
+}
+
+void HostLink::lose_soon(HostFailure loss) {
+  link_->close();
+  timer_.expires_after(kLastLineWait);
+  timer_.async_wait([this, loss = std::move(loss)](asio::error_code error) {
+    if (!error) lose(loss);
+  });
 }
 
 void HostLink::lose(HostFailure loss) {

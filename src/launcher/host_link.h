@@ -65,6 +65,8 @@ class HostLink {
   void beat();
   /// The connection ended. Uses the transport's reason if there is one.
   void ended(HostFailure loss);
+  /// Calls lose() soon: the last line of the connection's stderr may arrive after the end of the stream.
+  void lose_soon(HostFailure loss);
   /// Reports the loss, with the last line of the connection's stderr.
   void lose(HostFailure loss);
 

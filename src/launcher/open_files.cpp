@@ -22,6 +22,12 @@ std::uint64_t files_of_rank(const output::OutputSettings& output) {
   return output.pty || output.merge_stderr ? 1 : 2;
 }
 
+Error too_few(const std::string& required_by, std::uint64_t need, std::uint64_t allowed) {
+  return {"ulimit -n", "too few open files",
+          required_by + ' ' + std::to_string(need) + ", the hard limit is " + std::to_string(allowed),
+          "set ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
+}
+
 std::vector<int> ranks_of_hosts(const plan::Plan& plan) {
   std::vector<int> ranks;
   for (const plan::PlannedHost& planned : plan.hosts) ranks.push_back(static_cast<int>(planned.ranks.size()));
@@ -55,10 +61,13 @@ std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t ne
   if (allowed >= need) return std::nullopt;
   const size_t hosts = plan.hosts.size();
   const std::string on_hosts = hosts > 1 ? " on " + std::to_string(hosts) + " hosts" : "";
-  return Error{"ulimit -n", "too few open files",
-               std::to_string(plan.ranks.size()) + " ranks" + on_hosts + " require " + std::to_string(need) +
-                   ", the hard limit is " + std::to_string(allowed),
-               "set ulimit -Hn " + std::to_string(need) + " (as root), or LimitNOFILE= of the service"};
+  return too_few(std::to_string(plan.ranks.size()) + " ranks" + on_hosts + " require", need, allowed);
+}
+
+Result<void> check_least_open_files() {
+  const std::uint64_t allowed = sys::most_open_files();
+  if (allowed >= kOfOurOwn) return {};
+  return fail(too_few("dlaunch requires", kOfOurOwn, allowed));
 }
 
 Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ranks_of_host,

@@ -14,6 +14,7 @@
 #include "output/disk_protocol.h"
 #include "output/fd_writer.h"
 #include "sys/helper_process.h"
+#include "sys/oom_kills.h"
 
 namespace dlaunch::output {
 
@@ -57,6 +58,8 @@ class Disk {
   std::uint32_t file() const { return progress_->file; }
   bool ended() const { return ended_; }
   int pid() const { return process_.pid(); }
+  /// The text of OomWatch, since the start of the process.
+  std::string oom() const { return oom_.text(); }
   /// Kills the process. Unwritten bytes are lost.
   void give_up();
 
@@ -69,6 +72,7 @@ class Disk {
   Disk(sys::HelperProcess process, Progress progress);
   std::optional<Event> next_event();
 
+  sys::OomWatch oom_;
   sys::HelperProcess process_;
   Progress progress_;
   FdWriter writer_;

@@ -319,7 +319,7 @@ void RankFiles::process_ended() {
     if (file->direct || file->polled) continue;
     fail_file(*file, {.where = "",
                       .what = "cannot write " + file->path,
-                      .why = "the process that writes the ranks' files was killed",
+                      .why = "the process that writes the ranks' files was killed" + disk_->oom(),
                       .hint = "check dmesg: the kernel kills processes if memory is used up"});
   }
   drop_uncreated();

@@ -221,7 +221,8 @@ void add_swept(const Summary& s, Lines& lines) {
   std::vector<std::string> names;
   for (const int host : s.outcome.swept) names.push_back(host_of(s, host).name);
   if (names.empty()) return;
-  lines.add("no process of the job is left on " + fold_names(names) + " (dlaunch connected again)");
+  lines.add("no process with the job's environment or control group is left on " + fold_names(names) +
+            " (dlaunch connected again)");
 }
 
 void add_unswept(const Summary& s, Lines& lines) {

@@ -22,6 +22,26 @@
 #include "sys/io.h"
 
 namespace dlaunch::sys {
+namespace {
+
+/// The pid of this process in the namespace of /proc; 0: unknown.
+int find_self() {
+  char target[32] = {};
+  const ssize_t size = ::readlink("/proc/self", target, sizeof target - 1);
+  return size > 0 ? std::atoi(target) : 0;
+}
+
+}  // namespace
+
+/// NSpid lists the pid in each namespace, from the namespace of /proc to this process's own.
+bool proc_shows_own_pids() {
+  constexpr std::string_view kField = "\nNSpid:";
+  const std::string status = read_file("/proc/self/status").value_or("");
+  const size_t at = status.find(kField);
+  if (at == std::string::npos) return find_self() == ::getpid();  // a kernel before 4.1
+  const size_t value = at + kField.size();
+  return trim(std::string_view(status).substr(value, status.find('\n', value) - value)) == std::to_string(::getpid());
+}
 
 /// /proc/PID/stat: the name in parentheses may contain any character, so fields are counted after the last ')'.
 std::optional<Process> find_process(int pid) {
@@ -32,9 +52,10 @@ std::optional<Process> find_process(int pid) {
   Process process;
   process.pid = pid;
   process.name = text.substr(open + 1, close - open - 1);
-  // proc(5): state and ppid follow the name as fields 3 and 4; starttime is field 22.
-  constexpr const char* kFields = " %c %d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu";
-  if (std::sscanf(text.c_str() + close + 1, kFields, &process.state, &process.parent, &process.start_time) != 3) {
+  // proc(5): state and ppid follow the name as fields 3 and 4; session is field 6, starttime is field 22.
+  constexpr const char* kFields = " %c %d %*d %d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu";
+  if (std::sscanf(text.c_str() + close + 1, kFields, &process.state, &process.parent, &process.session,
+                  &process.start_time) != 4) {
     return std::nullopt;
   }
   return process;
@@ -42,6 +63,7 @@ std::optional<Process> find_process(int pid) {
 
 std::vector<Process> all_processes() {
   std::vector<Process> processes;
+  if (!proc_shows_own_pids()) return processes;
   for_each_entry("/proc", [&](const dirent& entry) {
     const int pid = std::atoi(entry.d_name);
     auto process = pid > 0 ? find_process(pid) : std::nullopt;
@@ -100,7 +122,7 @@ std::vector<Process> descendants_of(int pid, const std::vector<Process>& all) {
 
 std::optional<std::vector<Process>> listed_descendants_of(int pid) {
   static const bool kKept = ::access("/proc/thread-self/children", R_OK) == 0;
-  if (!kKept) return std::nullopt;
+  if (!kKept || !proc_shows_own_pids()) return std::nullopt;
   std::vector<Process> found;
   std::vector<int> parents = {pid};
   while (!parents.empty()) {
@@ -131,6 +153,7 @@ std::vector<Process> processes_with(const std::vector<std::string>& entries) {
 }
 
 void signal_process(const Process& process, int signal) {
+  if (!proc_shows_own_pids()) return;
   const Fd handle = open_pidfd(process.pid);
   const auto now = find_process(process.pid);
   if (!now || now->start_time != process.start_time) return;
@@ -141,14 +164,22 @@ void signal_process(const Process& process, int signal) {
   }
 }
 
-void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace) {
+bool has_no_child() {
+  siginfo_t ended{};
+  return ::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+}
+
+void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace,
+                          OtherSessions others) {
+  const int own_session = ::getsid(0);
   const auto kill_at = std::chrono::steady_clock::now() + grace;
   for (bool termed = false; !reap_all(); termed = true) {
     const auto now = std::chrono::steady_clock::now();
     bool left = false;
     for (const Process& process : descendants()) {
       const auto held = [&](const std::string& entry) { return has_variable(process.pid, entry); };
-      if (std::ranges::none_of(entries, held)) continue;
+      const bool other_session = others == OtherSessions::ended && process.session != own_session;
+      if (!other_session && std::ranges::none_of(entries, held)) continue;
       left = true;
       if (now >= kill_at) {
         signal_process(process, SIGKILL);

@@ -22,10 +22,15 @@ bool reap_all(const std::function<void(int)>& reaped = {});
 struct Process {
   int pid = 0;
   int parent = 0;
+  int session = 0;
   unsigned long long start_time = 0;  ///< start time: a later process may have the same pid
   std::string name;
   char state = '?';  ///< as in proc(5): R, S, D, Z, …
 };
+
+/// Returns false if /proc is not mounted, or shows the pids of another pid namespace (unshare --pid without
+/// --mount-proc). A pid from such a /proc belongs to a different process here.
+bool proc_shows_own_pids();
 
 /// Returns nullopt if the process does not exist.
 std::optional<Process> find_process(int pid);
@@ -39,19 +44,28 @@ std::vector<Process> descendants_of(int pid, const std::vector<Process>& all);
 /// during the call may be missing. nullopt: this kernel does not have the lists (CONFIG_PROC_CHILDREN).
 std::optional<std::vector<Process>> listed_descendants_of(int pid);
 
-/// The processes of this machine, with zombies, from one pass over /proc.
+/// The processes of this machine, with zombies, from one pass over /proc; none if /proc does not show own pids.
 std::vector<Process> all_processes();
 
 /// The living processes of this machine whose environment at exec contained all `entries` ("NAME=VALUE"), as far as
 /// this user may read it.
 std::vector<Process> processes_with(const std::vector<std::string>& entries);
 
-/// Sends the signal to exactly this process; not to another process with a reused pid.
+/// Sends the signal to exactly this process; not to another process with a reused pid. Sends nothing if /proc does not
+/// show own pids.
 void signal_process(const Process& process, int signal);
+
+/// Returns true if this process has no child, not even an ended one.
+bool has_no_child();
+
+/// Descendants in another session than this process: kept, or ended too. A child that did not leave the session is
+/// always kept.
+enum class OtherSessions { kept, ended };
 
 /// Ends every descendant whose environment at exec contained one of the entries, and further such processes that appear
 /// meanwhile: TERM, the grace period, KILL. Does not signal other children. Blocks for a limited time.
-void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace);
+void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace,
+                          OtherSessions others = OtherSessions::kept);
 
 /// "pid 123 (python3), state D", for the message about a process that could not be ended.
 std::string describe(const Process& process);

@@ -23,9 +23,24 @@ rlim_t open_files_limit() {
   return now.rlim_cur;
 }
 
+rlim_t most_open_files() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0) throw_errno("getrlimit(RLIMIT_NOFILE)");
+  return now.rlim_max;
+}
+
 bool is_ignored(int signal) {
   struct sigaction action{};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void restore_ending_signals() {
+  for (const int signal : {SIGTERM, SIGCHLD}) {
+    if (is_ignored(signal)) ::signal(signal, SIG_DFL);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 KeptDisposition::KeptDisposition(int signal) : signal_(signal) {

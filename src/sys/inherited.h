@@ -17,8 +17,15 @@ rlimit raise_open_files();
 /// The current limit of open descriptors.
 rlim_t open_files_limit();
 
+/// The hard limit of open descriptors, the most that raise_open_files() can set.
+rlim_t most_open_files();
+
 /// A signal that the parent ignored stays ignored, as under nohup and for `dlaunch … &` in a script.
 bool is_ignored(int signal);
+
+/// Removes the settings of a parent that would prevent the end of a job: an ignored SIGTERM, an ignored SIGCHLD (the
+/// exit status of a child would be lost), and blocked signals. Call before any handler is installed.
+void restore_ending_signals();
 
 /// Saves the action of a signal, and restores it in the destructor. 0: no signal.
 class KeptDisposition {

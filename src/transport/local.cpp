@@ -21,6 +21,7 @@
 #include "sys/descendants.h"
 #include "sys/installed.h"
 #include "sys/io.h"
+#include "sys/oom_kills.h"
 #include "transport/bootstrap.h"
 
 namespace dlaunch::transport {
@@ -86,7 +87,8 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::str
   constexpr size_t kStack = 32u << 10;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   std::string name = kAgent;
-  char* const argv[] = {name.data(), nullptr};
+  std::string local = "--local";
+  char* const argv[] = {name.data(), local.data(), nullptr};
   std::vector<char*> envp;
   for (std::string& entry : environment) envp.push_back(entry.data());
   envp.push_back(nullptr);
@@ -101,6 +103,14 @@ int start_agent(const sys::Fd& file, const sys::Fd& stream, std::vector<std::str
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid > 0 && start.error != 0) ::waitpid(pid, nullptr, 0);
   return start.error;
+}
+
+Disconnect lost_agent(const sys::OomWatch& watch) {
+  const std::string oom = watch.text();
+  if (oom.empty()) return {};
+  return {.what = "lost the connection to the agent" + oom,
+          .why = {},
+          .hint = "start fewer ranks per host, or request more memory"};
 }
 
 }  // namespace
@@ -122,7 +132,9 @@ Result<Connection> Local::open(const plan::Host& host) {
 }
 
 Result<Connection> Local::start() {
+  if (agents_.empty() && (::getpid() == 1 || !sys::has_no_child())) end_orphans_ = false;
   sys::become_subreaper();
+  const sys::OomWatch watch;
   auto [ours, theirs] = sys::make_socketpair();
   auto environment = environment_;  // the plan sets the environment of ranks
   environment.push_back(mark_);
@@ -137,7 +149,7 @@ Result<Connection> Local::start() {
     return fail({"", "cannot start the agent", std::strerror(error), "", kExitHostLost});
   }
   agents_.push_back({pid, sys::open_pidfd(pid)});
-  return Connection{std::move(ours), true};
+  return Connection{.stream = std::move(ours), .passes_fds = true, .disconnect = [watch] { return lost_agent(watch); }};
 }
 
 void Local::tell_to_end(int signal) {
@@ -148,7 +160,8 @@ void Local::tell_to_end(int signal) {
 void Local::close() {
   early_.reset();
   for (const Agent& agent : agents_) sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait);
-  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_);
+  const auto others = end_orphans_ ? sys::OtherSessions::ended : sys::OtherSessions::kept;
+  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_, others);
   agents_.clear();
 }
 

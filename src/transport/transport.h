@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
@@ -49,9 +50,14 @@ class Transport {
 /// Uses one transport for this machine and another for all other hosts. Both must outlive the object.
 class ByHost : public Transport {
  public:
-  ByHost(Transport& here, Transport& elsewhere) : here_(here), elsewhere_(elsewhere) {}
+  /// `before_elsewhere` is called before each host that is not this machine; may be empty.
+  ByHost(Transport& here, Transport& elsewhere, std::function<void()> before_elsewhere = {})
+      : here_(here), elsewhere_(elsewhere), before_elsewhere_(std::move(before_elsewhere)) {}
 
-  Result<Connection> open(const plan::Host& host) override { return (host.local ? here_ : elsewhere_).open(host); }
+  Result<Connection> open(const plan::Host& host) override {
+    if (!host.local && before_elsewhere_) before_elsewhere_();
+    return (host.local ? here_ : elsewhere_).open(host);
+  }
   void open_together() override { elsewhere_.open_together(); }
   void close() override {
     here_.close();
@@ -61,6 +67,7 @@ class ByHost : public Transport {
  private:
   Transport& here_;
   Transport& elsewhere_;
+  const std::function<void()> before_elsewhere_;
 };
 
 }  // namespace dlaunch::transport

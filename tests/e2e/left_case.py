@@ -42,7 +42,7 @@ class LeftCase(HostsCase):
 
     def assert_swept(self, job, name):
         result, took = self.finish(job, 30)
-        self.assert_told(result, 125, f"no process of the job is left on {name}")
+        self.assert_told(result, 125, f"no process with the job's environment or control group is left on {name}")
         self.assertNotIn(b"may still run", result.stderr)
         self.assertLess(took, 15)
 

@@ -1,6 +1,7 @@
 """Tests dlaunch chaos on jobs of --fake-hosts: a job recovers from a fault or names it, and invalid faults are
 rejected."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -152,6 +153,33 @@ class Chaos(Case):
             self.assert_exit(result, 2)
             self.assertIn(why, result.stderr)
         self.assertFalse((self.dir / "started").exists())
+
+    def test_unusable_directory_for_temporary_files_is_rejected(self):
+        long = self.dir / ("x" * 100)
+        long.mkdir()
+        file = self.dir / "file"
+        file.touch()
+        for directory, why in ((long, rf"TMPDIR: the path has {len(str(long))} bytes, but a unix socket allows at most \d+\n"
+                                      r"dlaunch:   set TMPDIR to a shorter path, for example /tmp\n"),
+                               (file, r"TMPDIR: cannot use the directory for temporary files: Not a directory\n"
+                                      r"dlaunch:   set TMPDIR to a writable directory\n"),
+                               (self.dir / "missing", r"TMPDIR: cannot use the directory for temporary files: No such file or directory\n"
+                                                      r"dlaunch:   set TMPDIR to a writable directory\n")):
+            with self.subTest(directory):
+                result = self.run_dlaunch("chaos", "--fault", "kill:rank=0@1s", "--", "--fake-hosts", "2x1", "touch", "started",
+                                          env={"TMPDIR": str(directory)})
+                self.assert_exit(result, 2)
+                self.assertRegex(result.stderr.decode(), f"^dlaunch: {why}$")
+        self.assertFalse((self.dir / "started").exists())
+        self.assertEqual(os.listdir(long), [])
+
+    def test_longest_usable_directory_for_temporary_files(self):
+        """The longest path that is not rejected: a unix socket's path has at most 107 bytes."""
+        longest = self.dir / ("x" * (107 - len("/dlaunch-chaos-XXXXXX/links") - len(str(self.dir)) - 1))
+        longest.mkdir()
+        result = self.run_dlaunch("chaos", "--fault", "kill:rank=0@0s", "--", "--fake-hosts", "1x1", *WAITS, env={"TMPDIR": str(longest)})
+        self.assert_holds(result, 137)
+        self.assertEqual(os.listdir(longest), [])
 
     def test_faults_are_undone_if_chaos_is_killed(self):
         with self.start("chaos", "--fault", "stop:rank=1@line:/up 1/", "--", "--fake-hosts", "2x1", *WAITS, stdout=-1, stderr=subprocess.PIPE,

@@ -41,6 +41,22 @@ def stat_fields(pid):
     return None
 
 
+def sleeping(seconds):
+    """The pids of `sleep SECONDS`, also without the test's environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() == f"sleep\0{seconds}\0".encode():
+                found.append(int(pid))
+    return found
+
+
+def end_daemons(seconds):
+    for pid in sleeping(seconds):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def children(pid):
     """{pid: state}, including zombies."""
     found = {int(p): stat_fields(p) for p in os.listdir("/proc") if p.isdigit()}
@@ -167,6 +183,34 @@ class Cleanup(Case):
         self.assertEqual(self.processes(), {})  # the launcher has waited for them
         self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"dlaunch-kvs_{job_id}-*")), [])
 
+    def test_killed_agent_leaves_no_process_without_environment(self):
+        """The rank starts a daemon without the job's environment, and kills both processes of its agent. An ordinary user
+        has no control group that contains the daemon."""
+        rank = 'env -i setsid sleep {} & echo up; sleep 0.2; read -r _ _ _ guardian _ </proc/$PPID/stat; kill -9 $guardian $PPID; sleep 1000'
+        for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
+            for hosts in ((), ("--fake-hosts", "2x1")) if user == os.geteuid() else ((),):
+                with self.subTest(user=user, hosts=hosts):
+                    daemon = f"{1000 + user}.{os.getpid()}"
+                    self.addCleanup(end_daemons, daemon)
+                    result = self.run_dlaunch(*hosts, "-n", 1, "--grace", 1, *sh(rank.format(daemon)), cwd="/", env={"HOME": "/"},
+                                              preexec_fn=functools.partial(become, user, 0))
+                    self.assertEqual(result.stdout, b"up\n", result.stderr)
+                    self.assert_exit(result, 125)
+                    if not hosts:
+                        self.assertEqual(sleeping(daemon), [])
+                    self.assertIn(b"no process with the job's environment or control group is left on", result.stderr)
+
+    def test_orphan_of_a_child_from_before_exec_survives(self):
+        """The orphan leaves its session and becomes a child of the launcher, which must not end it."""
+        daemon = f"1234.{os.getpid()}"
+        self.addCleanup(end_daemons, daemon)
+        script = (f'(sleep 0.5; setsid sleep {daemon} >/dev/null 2>&1 & sleep 0.1) & exec "{DLAUNCH}" -n 1 --grace 1 '
+                  'sh -c "echo up; sleep 1; read -r _ _ _ guardian _ </proc/\\$PPID/stat; kill -9 \\$guardian \\$PPID; sleep 1000"')
+        result = subprocess.run(sh(script), env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=support.TIMEOUT, check=False)
+        self.assertEqual((result.returncode, result.stdout), (125, b"up\n"), result.stderr)
+        self.assertEqual(len(sleeping(daemon)), 1)
+        end_daemons(daemon)
+
     def test_killed_launcher_and_guardian_leave_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         kill_together(job.pid, guardian)
@@ -279,6 +323,30 @@ class AsPid1(Case):
             self.assertTrue(wait_until(lambda: len(children(worker)) == 2, 10), children(worker))  # the ranks
             os.kill(first, signal.SIGTERM)
             self.assertEqual(job.wait(support.TIMEOUT), 143)
+
+
+class ForeignProc(Case):
+    """A pid namespace without its own /proc: a pid in /proc belongs to a different process of the namespace."""
+
+    def test_no_process_is_signalled_by_a_pid_of_proc(self):
+        """The control group of root ends the daemon. Without control group, dlaunch reports the daemon."""
+        unshare = ["unshare", "--pid", "--fork", "--kill-child"]
+        if not shutil.which("unshare") or subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no pid namespace can be made here (unshare, as root)")
+        bystanders = 40  # so that a pid of /proc may be the pid of a bystander
+        for user in (os.geteuid(), NOBODY):
+            become_user = "" if user == os.geteuid() else f"setpriv --reuid {user} --regid {user} --clear-groups "
+            script = (f'for i in $(seq {bystanders}); do {become_user}setsid sleep 1000 >/dev/null 2>&1 & pids="$pids $!"; done; '
+                      f'{become_user}"{DLAUNCH}" -n 1 --grace 1 sh -c "setsid sleep 1000 >/dev/null 2>&1 & echo up"; echo "code $?"; '
+                      'n=0; for pid in $pids; do kill -0 $pid && n=$((n + 1)); done; echo "alive $n"')
+            with self.subTest(user=user):
+                result = subprocess.run([*unshare, *sh(script)], env=self.env | {"HOME": "/"}, cwd="/", stdin=subprocess.DEVNULL,
+                                        capture_output=True, timeout=2 * support.TIMEOUT, check=False)
+                self.assertEqual(result.stdout.decode().splitlines(), ["up", "code 0", f"alive {bystanders}"], result.stderr)
+                said = result.stderr.decode()
+                self.assertEqual(said.count("/proc does not show the processes of this pid namespace"), 1, said)
+                if user != os.geteuid():
+                    self.assertIn("processes that /proc does not show", said)
 
 
 def is_agent(pid):

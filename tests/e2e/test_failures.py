@@ -260,19 +260,36 @@ class OutOfMemory(Case):
             result = self.run_dlaunch("-n", 1, program("allocate"), 4 * self.limit,
                                       preexec_fn=lambda: procs.write_text(str(os.getpid())))
         elif os.geteuid() == 0:
-            result = self.killed_beside_a_counter()
+            result = self.killed_beside_a_counter("$$")
         else:
             self.skipTest("no memory cgroup can be made here: needs root")
         self.assert_exit(result, 137)
         self.assertIn("out of memory", result.stderr.decode())
 
-    def killed_beside_a_counter(self):
-        """For machines without a memory controller: the rank increments the kernel's counter before it kills itself."""
+    def test_killed_child_of_dlaunch_is_named_with_the_reason(self):
+        """dlaunch itself: the worker and the guardian of the agent, and the process that writes files."""
+        if os.geteuid() != 0:
+            self.skipTest("the kernel's counter cannot be replaced here: needs root")
+        parents = "read -r _ _ _ guardian _ </proc/$PPID/stat; read -r _ _ _ launcher _ </proc/$guardian/stat; "
+        files = 'for child in $(cat /proc/$launcher/task/*/children); do read -r name </proc/$child/comm; [ "$name" != dlaunch-files ] || victim=$child; done; '
+        oom = ", out of memory (its cgroup counted an oom_kill)"
+        for victim, words, code, said in (
+                ("$PPID", (), 125, f"lost the connection to the agent{oom}\n"),
+                ("$PPID", ("--fake-hosts", "1x1"), 125, f"closed by the other side: dlaunch-agent killed by signal 9 (SIGKILL){oom}\n"),
+                ("$guardian", (), 125, f"lost the connection to the agent{oom}\n"),
+                ("$victim", ("--output-filename", "logs"), 1, f"the process that writes the ranks' files was killed{oom}\n")):
+            with self.subTest(victim):
+                result = self.killed_beside_a_counter(victim, *words, before=parents + (files if victim == "$victim" else ""), after="; sleep 5")
+                self.assertIn(said, result.stderr.decode())
+                self.assert_exit(result, code)
+
+    def killed_beside_a_counter(self, victim, *words, before="", after=""):
+        """For machines without a memory controller: the rank increments the kernel's counter before it kills `victim`."""
         own = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
         file = f"/sys/fs/cgroup{own['']}/memory.events" if "" in own else f"/sys/fs/cgroup/memory{own['memory']}/memory.oom_control"
-        rank = f"echo 'oom_kill 1' >{file}; kill -9 $$"
-        script = f"mount -t tmpfs none /sys/fs/cgroup; mkdir -p ${{0%/*}}; echo 'oom_kill 0' >$0; exec {support.DLAUNCH} -n 1 sh -c \"$1\""
-        return subprocess.run(["unshare", "--mount", *sh(script), file, rank], env=self.env, cwd=self.dir,
+        rank = f"{before}echo 'oom_kill 1' >{file}; kill -9 {victim}{after}"
+        script = f"mount -t tmpfs none /sys/fs/cgroup; mkdir -p ${{0%/*}}; echo 'oom_kill 0' >$0; rank=$1; shift; exec {support.DLAUNCH} -n 1 \"$@\" sh -c \"$rank\""
+        return subprocess.run(["unshare", "--mount", *sh(script), file, rank, *words], env=self.env, cwd=self.dir,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=support.TIMEOUT, check=False)
 
 

@@ -245,6 +245,62 @@ class Nodes(HostsCase):
         self.assert_hosts_clean()
 
 
+# A task per word NAME:SECONDS of $TASKS: the agent of the node NAME, which gets its input SECONDS late. Each task has the
+# same stdin, as with the real srun.
+SRUN = r"""#!/bin/sh
+while [ $# -gt 0 ] && [ "$1" != sh ]; do shift; done
+set -- "$@" --
+pipes=
+for task in $TASKS; do
+  mkfifo "$PIPES/$task"
+  pipes="$pipes $PIPES/$task"
+  (exec <"$PIPES/$task"; sleep "${task#*:}"; SLURMD_NODENAME=${task%%:*} exec "$@") &
+done
+tee $pipes >/dev/null
+wait
+"""
+
+
+class Impersonation(Case):
+    """A node of a Slurm job connects under the name of another node: all agents of an srun have the same key."""
+
+    def setUp(self):
+        super().setUp()
+        self.pipes = self.dir / "pipes"
+        self.pipes.mkdir()
+        programs = self.dir / "bin"
+        programs.mkdir()
+        for name, text in (("srun", SRUN), ("scontrol", "#!/bin/sh\nexit 1\n")):
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        self.env |= {"PATH": f"{programs}:{self.env['PATH']}", "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "alpha,beta,gamma", "SLURM_JOB_NUM_NODES": "3",
+                     "SLURM_JOB_CPUS_PER_NODE": "1(x3)", "SLURM_TASKS_PER_NODE": "1(x3)", "PIPES": str(self.pipes)}
+
+    def job(self, tasks, seconds=3):
+        return self.run_dlaunch("--agent-path", AGENT, "--grace", 1, *support.sh(f"echo $DLAUNCH_HOST; sleep {seconds}"), env={"TASKS": tasks})
+
+    def test_agents_with_their_own_names_run_the_job(self):
+        result = self.job("alpha:0 beta:0.5 gamma:1")
+        self.assert_exit(result, 0)
+        self.assertEqual(sorted(result.stdout.split()), [b"alpha", b"beta", b"gamma"])
+
+    def assert_both_named(self, tasks, other):
+        result = self.job(tasks, 20)
+        said = result.stderr.decode()
+        self.assert_exit(result, 125)
+        self.assertRegex(said, r"two agents with the name beta: an agent connected from [0-9a-f.:]+ \(alpha connected from there too\), and " + other)
+        self.assertIn("check these hosts: a process there uses the key of the job's agents", said)
+
+    def test_second_agent_with_a_name_ends_the_job(self):
+        """gamma is missing when the name is used again, after the node's own agent or before."""
+        other = r"another agent from [0-9a-f.:]+ \(alpha connected from there too\)"
+        self.assert_both_named("alpha:0 beta:0.1 beta:1 gamma:2", other)
+
+    def test_agent_that_comes_after_the_port_is_closed_ends_the_job(self):
+        """The other agent is the last to connect, so no port is open for the node's own agent."""
+        self.assert_both_named("alpha:0 gamma:0 beta:0.5 beta:2", r"the host's own agent reports: cannot connect to [0-9a-f.:\[\]]+: Connection refused")
+
+
 class Launchers(Peers):
     def test_agent_ends_with_its_ranks(self):
         listed = subprocess.run([program("hostile_launcher")], capture_output=True, check=False).stdout.decode().split()

@@ -66,7 +66,7 @@ class KilledAgents(LeftCase):
             kill_together(*sorted(agents))
             result, _ = self.finish(job, 30)
             self.assert_exit(result, 125)
-            self.assertIn(b"no process of the job is left on", result.stderr)
+            self.assertIn(b"no process with the job's environment or control group is left on", result.stderr)
             self.assertEqual(self.processes(), {})
 
 

@@ -1,4 +1,5 @@
 """Tests the placement of ranks: devices, CPUs, binding, several programs, environment, and --dry-run."""
+import functools
 import json
 import os
 import re
@@ -10,6 +11,18 @@ import support
 from support import DLAUNCH, Case, program, sh
 
 CPUS = sorted(os.sched_getaffinity(0))
+
+
+NOBODY = 65534
+
+
+def limited(open_files, user):
+    """A preexec_fn: sets the limit of open files and the user."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
+    if user != os.geteuid():
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
 
 
 def cores():
@@ -285,6 +298,23 @@ class OpenFiles(Case):
         self.assertFalse((self.dir / "started").exists())
         self.assertIn("ulimit -n", result.stderr.decode())
         self.assertRegex(result.stderr.decode(), r"100 ranks require \d+, the hard limit is 64")
+
+    def test_each_command_rejects_a_limit_too_low_for_dlaunch(self):
+        """As an ordinary user too: root differs only in the hint's right to raise the hard limit."""
+        key = {"DLAUNCH_KEY": "a key which is long enough"}
+        for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
+            nodes = ("--same-line", "--nodes", 2, "--wait-hosts", 1, "--rendezvous", "127.0.0.1:4999")
+            for words in (("-n", 1, "true"), ("-H", "elsewhere:1", "true"), ("check",), ("check", "-H", "elsewhere"),
+                          (*nodes, "--node-rank", 0, "true"), (*nodes, "--node-rank", 1, "true"),
+                          ("chaos", "--fault", "kill:rank=0@1s", "--", "-n", 1, "true")):
+                for limit in (12, 32):
+                    with self.subTest(words, user=user, limit=limit):
+                        result = self.run_dlaunch(*words, cwd="/", env={"HOME": "/"} | key,
+                                                  preexec_fn=functools.partial(limited, limit, user))
+                        self.assert_exit(result, 2)
+                        self.assertEqual(result.stderr.decode(),
+                                         f"dlaunch: ulimit -n: too few open files: dlaunch requires 64, the hard limit is {limit}\n"
+                                         "dlaunch:   set ulimit -Hn 64 (as root), or LimitNOFILE= of the service\n")
 
     def test_soft_file_limit_is_raised_for_dlaunch_only(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

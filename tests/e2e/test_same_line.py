@@ -290,7 +290,7 @@ class Ends(SameLineCase):
         first, *_ = self.assert_all_ended(None)
         self.assertEqual(first[0], 125, first)
         self.assertIn("node2", first[2])
-        self.assertIn("no process of the job is left on node2", first[2])
+        self.assertIn("no process with the job's environment or control group is left on node2", first[2])
 
     def test_killed_launcher_leaves_no_process(self):
         self.start_all("-N", 1, "sleep", "1000")

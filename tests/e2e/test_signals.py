@@ -1,4 +1,5 @@
 """Tests signals to the launcher: which signals the ranks get, how often, and how the job ends."""
+import functools
 import os
 import pathlib
 import signal
@@ -105,6 +106,36 @@ class Signals(Case):
                 self.assertTrue(wait_until(lambda: signals_taken(job.pid)))
                 job.terminate()
                 self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+
+    def test_sigterm_ends_the_job_of_a_parent_that_ignores_or_blocks_it(self):
+        """SIGCHLD too: without its default action, the exit status of an agent would be lost."""
+        mask = functools.partial(signal.pthread_sigmask, signal.SIG_BLOCK, set(signal.Signals))
+        for name, inherited in (("ignored", ignoring(signal.SIGTERM, signal.SIGCHLD)), ("blocked", mask)):
+            with self.subTest(name):
+                job, _ = self.echo(preexec_fn=inherited)
+                job.terminate()
+                job.wait(support.TIMEOUT)
+                self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+                self.assertIn("interrupted by SIGTERM", support.cause(job.stderr.read()))
+
+    def test_sigterm_ends_a_shell_script_that_ignores_it(self):
+        with subprocess.Popen([*sh(f'trap "" TERM; exec {support.DLAUNCH} -n 1 sh -c "echo up; exec sleep 1000"')], env=self.env, cwd=self.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            job.terminate()
+            self.assertEqual(job.wait(support.TIMEOUT), 143)
+
+    def test_background_job_of_a_script_ignores_an_interrupt(self):
+        with subprocess.Popen([*sh(f'{support.DLAUNCH} -n 1 sh -c "echo up; exec sleep 1000" & echo $!; wait $!')], env=self.env, cwd=self.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shell:
+            first, second = sorted(shell.stdout.readline() for _ in range(2))
+            self.assertEqual(second, b"up\n")
+            pid = int(first)
+            for number in (signal.SIGINT, signal.SIGQUIT):
+                os.kill(pid, number)
+            self.assertTrue(wait_until(lambda: signals_taken(pid)))
+            os.kill(pid, signal.SIGTERM)
+            self.assertEqual(shell.wait(support.TIMEOUT), 143)
 
     def test_ranks_start_with_default_signal_handling(self):
         job = self.job("cat", "/proc/self/status", ranks=1,

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,13 +38,27 @@ namespace {
 constexpr int kDrainMs = 1000;  // for bytes that a killed launcher has left in the pipe
 constexpr int kNotFound = 127;
 
+constexpr const char* kLinks = "/links";  // a unix socket in the directory of the job
+
 Result<std::string> make_directory() {
-  std::string path = (std::filesystem::temp_directory_path() / "dlaunch-chaos-XXXXXX").string();
+  const auto refused = [](std::string what, std::string why, std::string hint) {
+    return fail({.where = "TMPDIR", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
+  };
+  std::error_code failed;
+  const std::string parent = std::filesystem::temp_directory_path(failed).string();
+  if (failed) {
+    return refused("cannot use the directory for temporary files", failed.message(),
+                   "set TMPDIR to a writable directory");
+  }
+  std::string path = parent + "/dlaunch-chaos-XXXXXX";
+  const size_t most = sizeof sockaddr_un::sun_path - 1 - (path.size() - parent.size()) - std::strlen(kLinks);
+  if (parent.size() > most) {
+    return refused("the path has " + std::to_string(parent.size()) + " bytes, but a unix socket allows at most " +
+                       std::to_string(most),
+                   "", "set TMPDIR to a shorter path, for example /tmp");
+  }
   if (::mkdtemp(path.data())) return path;
-  return fail({.where = path,
-               .what = "cannot create the directory",
-               .why = std::strerror(errno),
-               .hint = "set TMPDIR to a writable directory"});
+  return refused("cannot create " + path, std::strerror(errno), "set TMPDIR to a writable directory");
 }
 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
@@ -53,8 +68,8 @@ std::vector<std::string> launcher_words(const ChaosSetup& setup, const std::stri
   std::vector<std::string> words = {"dlaunch"};
   if (setup.record.empty()) words.insert(words.end(), {"--report", directory + "/record"});
   if (setup.proxies) {
-    words.insert(words.end(), {"--link-proxy", shell_quote(own_path()) + " chaos link " +
-                                                   shell_quote(directory + "/links") + " {host}"});
+    words.insert(words.end(), {"--link-proxy",
+                               shell_quote(own_path()) + " chaos link " + shell_quote(directory + kLinks) + " {host}"});
   }
   words.insert(words.end(), setup.words.begin(), setup.words.end());
   return words;
@@ -92,7 +107,7 @@ class ChaosJob {
         tell_(tell),
         undo_(directory),
         record_(setup.record.empty() ? directory + "/record" : setup.record),
-        links_(setup.proxies ? std::make_unique<Links>(directory + "/links") : nullptr),
+        links_(setup.proxies ? std::make_unique<Links>(directory + kLinks) : nullptr),
         schedule_(setup.faults) {
     for (const Fault& fault : setup.faults) injections_.push_back({.fault = fault});
     block_signals();

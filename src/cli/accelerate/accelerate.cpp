@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/environment.h"
+#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/accelerate/config_options.h"
@@ -52,10 +53,10 @@ class AccelerateJob {
   }
 
   Result<void> read_numbers() {
-    if (const ParsedOption* given = line_.find("num-machines")) machines_ = TRY(number_of(*given, 1, kMaxRanks));
+    if (const ParsedOption* given = line_.find("num-machines")) machines_ = TRY(number_of(*given, 1, kMostNodes));
     if (const ParsedOption* given = line_.find("num-processes")) processes_ = TRY(number_of(*given, 1, kMaxRanks));
     if (const ParsedOption* given = line_.find("main-process-port")) TRY(number_of(*given, 0, kMostPort));
-    if (const ParsedOption* given = line_.find("machine-rank")) TRY(number_of(*given, 0, kMaxRanks));
+    if (const ParsedOption* given = line_.find("machine-rank")) TRY(number_of(*given, 0, kMostNodes - 1));
     const ParsedOption* gpus = line_.find("multi-gpu");
     if (gpus && processes_ == 1) {
       return refuse_without(*gpus, "at least 2 processes", "", "set --num_processes 2, or remove --multi_gpu");

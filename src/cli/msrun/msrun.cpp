@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/environment.h"
+#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/launcher_job.h"
@@ -111,7 +112,7 @@ class MsrunJob {
   Result<void> add_nodes(int port) {
     const ParsedOption* rank = line_.find("node-rank");
     if (rank && rank->value == "-1") rank = nullptr;
-    if (rank) TRY(number_of(*rank, 0, kMaxRanks));
+    if (rank) TRY(number_of(*rank, 0, kMostNodes - 1));
     if (local_ == workers_) {
       if (rank && rank->value != "0") job_.note(rank->spelled + " changes nothing here: all ranks are on this node");
       return {};
@@ -123,6 +124,13 @@ class MsrunJob {
                            "\": expected a multiple of --local_worker_num " + std::to_string(local_),
                    .why = "",
                    .hint = "start the job from one host: dlaunch --hostfile FILE"});
+    }
+    if (workers_ / local_ > kMostNodes) {
+      return fail({.where = "--worker_num",
+                   .what = std::to_string(workers_ / local_) + " nodes: at most " + std::to_string(kMostNodes) +
+                           " can run one job",
+                   .why = "",
+                   .hint = "set a larger --local_worker_num"});
     }
     job_.add_nodes(all, std::to_string(workers_ / local_), rank);
     const ParsedOption* wait = line_.find("cluster-time-out");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/environment.h"
+#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/launcher_job.h"
@@ -56,7 +57,7 @@ class TorchrunJob {
     if (given) nodes_ = TRY(nodes_of(*given));
     const ParsedOption* rank = line_.find("node-rank");
     int own = 0;
-    if (rank) own = TRY(number_of(*rank, 0, kMaxRanks));
+    if (rank) own = TRY(number_of(*rank, 0, kMostNodes - 1));
     if (nodes_ == 1 && own > 0)
       return refuse_option(*rank, "not enough nodes", "the job has only node 0", "set --nnodes to the number of nodes");
     if (nodes_ > 1) job_.add_nodes(*given, least_ < nodes_ ? given->value : std::to_string(nodes_), rank);
@@ -90,10 +91,10 @@ class TorchrunJob {
   /// The maximum number of nodes; sets least_. --standalone with a minimum of 1 is one node.
   Result<int> nodes_of(const ParsedOption& given) {
     const auto parts = split(given.value, ':');
-    const auto least = parse_int(parts.front(), 1, kMaxRanks);
-    const auto most = parse_int(parts.back(), 1, kMaxRanks);
+    const auto least = parse_int(parts.front(), 1, kMostNodes);
+    const auto most = parse_int(parts.back(), 1, kMostNodes);
     if (parts.size() > 2 || !least || !most || *least > *most) {
-      return refuse_value(given, "number of nodes", "N or MIN:MAX");
+      return refuse_value(given, "number of nodes", "N or MIN:MAX, at most " + std::to_string(kMostNodes));
     }
     const bool alone = *least == 1 && line_.find("standalone");
     least_ = static_cast<int>(*least);

@@ -175,6 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
     Words, RefusedTorchrunLine,
     testing::Values(RefusedLine{{"--nnodes=4:1", "t.py"}, "invalid number of nodes \"4:1\""},
                     RefusedLine{{"--nnodes", "t.py"}, "invalid number of nodes \"t.py\""},
+                    RefusedLine{{"--nnodes=100001", "t.py"}, "expected N or MIN:MAX, at most 100000"},
                     RefusedLine{{"--node-rank=1", "t.py"}, "only node 0"},
                     RefusedLine{{"--nproc-per-node=x", "t.py"}, "expected a number, auto, cpu or gpu"},
                     RefusedLine{{"--rdzv-backend=etcd-v2", "t.py"}, "use c10d"},

@@ -75,6 +75,38 @@ TEST_F(Descendants, IsEmptyAtFirst) {
   EXPECT_TRUE(reap_all());
 }
 
+TEST_F(Descendants, KnowTheirSession) {
+  const pid_t same = child();
+  const pid_t other = daemon();
+  EXPECT_TRUE(proc_shows_own_pids());
+  EXPECT_EQ(find(same)->session, ::getsid(0));
+  ASSERT_TRUE(until([&] { return find(other).has_value(); }));
+  EXPECT_EQ(find(other)->session, ::getsid(other));
+}
+
+TEST_F(Descendants, HaveNoChildOnlyWithoutEndedChildren) {
+  EXPECT_TRUE(has_no_child());
+  const pid_t pid = child();
+  EXPECT_FALSE(has_no_child());
+  ::kill(pid, SIGKILL);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(has_no_child());
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_TRUE(has_no_child());
+}
+
+TEST_F(Descendants, EndOfOtherSessionsKeepsChildrenOfTheOwnSession) {
+  const pid_t same = child();
+  const pid_t other = daemon();
+  ASSERT_TRUE(until([&] { return find(other).has_value(); }));
+  end_descendants_with({"NOT=SET"}, 0ms);
+  EXPECT_TRUE(find(other).has_value());
+  end_descendants_with({"NOT=SET"}, 0ms, OtherSessions::ended);
+  EXPECT_FALSE(find(other).has_value());
+  EXPECT_TRUE(find(same).has_value());
+}
+
 TEST_F(Descendants, FindsADaemonThatLeftItsSessionAndItsParent) {
   const pid_t pid = daemon();
   ASSERT_TRUE(until([&] { return find(pid) && find(pid)->parent == ::getpid(); }));
