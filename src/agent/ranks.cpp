@@ -58,10 +58,9 @@ void Ranks::configure(const wire::Layout& layout, bool hand_over) {
   if (layout.error_files) error_files_.offer();
   local_ranks_ = layout.local_ranks;
   oom_ = sys::OomWatch();
-  if (std::string note = binding_.configure(layout); !note.empty()) {
-    link_.send(wire::Log{wire::Log::kWarning, std::move(note)});
+  for (const std::string& note : {binding_.configure(layout), unseen_note()}) {
+    if (!note.empty()) link_.send(wire::Log{wire::Log::kWarning, note});
   }
-  if (std::string note = unseen_note(); !note.empty()) link_.send(wire::Log{wire::Log::kWarning, std::move(note)});
 }
 
 void Ranks::keep(const wire::JobFile& file) {
@@ -278,8 +277,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   }
   const bool in_mpi = mpi_.ended(id) && !signalled_;
   if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
-  const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-  const bool oom = killed && !oom_.text().empty();
+  const bool oom = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && !oom_.text().empty();
   const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, signalled_};
   if (wait_status == 0) return link_.send(ended);
   if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !signalled_) {

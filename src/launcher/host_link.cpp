@@ -161,9 +161,9 @@ void HostLink::ended(HostFailure loss) {
 void HostLink::lose_soon(HostFailure loss) {
   link_->close();
   timer_.expires_after(kLastLineWait);
-  timer_.async_wait([this, loss = std::move(loss)](asio::error_code error) {
+  timer_.async_wait(lifetime_.guard([this, loss = std::move(loss)](asio::error_code error) {
     if (!error) lose(loss);
-  });
+  }));
 }
 
 void HostLink::lose(HostFailure loss) {

@@ -275,7 +275,7 @@ class OutOfMemory(Case):
         oom = ", out of memory (its cgroup counted an oom_kill)"
         for victim, words, code, said in (
                 ("$PPID", (), 125, f"lost the connection to the agent{oom}\n"),
-                ("$PPID", ("--fake-hosts", "1x1"), 125, f"closed by the other side: dlaunch-agent killed by signal 9 (SIGKILL){oom}\n"),
+                ("$PPID", ("--fake-hosts", "1x1"), 125, f": dlaunch-agent killed by signal 9 (SIGKILL){oom}\n"),
                 ("$guardian", (), 125, f"lost the connection to the agent{oom}\n"),
                 ("$victim", ("--output-filename", "logs"), 1, f"the process that writes the ranks' files was killed{oom}\n")):
             with self.subTest(victim):
