@@ -15,7 +15,7 @@ constexpr const char* kUnseen = "processes that /proc does not show";
 std::string unseen_note() {
   if (sys::proc_shows_own_pids()) return {};
   return "/proc does not show the processes of this pid namespace, so dlaunch cannot end daemons of ranks and shows no "
-         "stacks; mount /proc (unshare --mount-proc)";
+         "stacks; mount /proc: mount -t proc proc /proc";
 }
 
 void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done) {

@@ -48,7 +48,7 @@ void StacksServer::wait_client() {
 void StacksServer::accept_clients() {
   bool refused = false;
   for (int accepted = 0; accepted < kAcceptsPerWake; ++accepted) {
-    std::optional<sys::Caller> caller = sys::accept_caller(listener_.native_handle());
+    std::optional<sys::AcceptedClient> caller = sys::accept_caller(listener_.native_handle());
     refused = !caller && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
     if (!caller) break;
     if (caller->permitted && waiting_.size() < kWaitingClients) waiting_.push_back(std::move(caller->socket));

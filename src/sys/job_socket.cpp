@@ -71,11 +71,11 @@ Fd listen_for_questions(const std::string& job_id) {
   return listener;
 }
 
-std::optional<Caller> accept_caller(int listener) {
+std::optional<AcceptedClient> accept_caller(int listener) {
   Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) return std::nullopt;
   const auto user = user_behind(socket.get());
-  return Caller{std::move(socket), user == 0u || user == ::geteuid()};
+  return AcceptedClient{std::move(socket), user == 0u || user == ::geteuid()};
 }
 
 std::vector<AskableJob> askable_jobs() {

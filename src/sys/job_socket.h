@@ -18,12 +18,12 @@ inline constexpr std::string_view kWholeQuestion = "stacks whole\n";
 /// Empty, with errno set, if the socket cannot be created, for example if the name is taken.
 Fd listen_for_questions(const std::string& job_id);
 
-struct Caller {
+struct AcceptedClient {
   Fd socket;       ///< non-blocking
   bool permitted;  ///< the same user or root
 };
 /// The next client; nullopt with errno set: no client waits (EAGAIN), or accept(2) failed.
-std::optional<Caller> accept_caller(int listener);
+std::optional<AcceptedClient> accept_caller(int listener);
 
 struct AskableJob {
   unsigned uid;

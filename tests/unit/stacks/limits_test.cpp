@@ -193,7 +193,7 @@ TEST(StacksLimits, TreeWithoutMemoryHasNoFrames) {
   const Tree tree = take_tree(::getpid(), sampler);
   EXPECT_TRUE(tree.timed_out);
   EXPECT_TRUE(tree.processes.front().threads.front().native.empty());
-  EXPECT_THAT(tree.processes.front().remarks.front(), HasSubstr("no memory"));
+  EXPECT_THAT(tree.processes.front().remarks.front(), HasSubstr("not enough memory"));
 }
 
 TEST(StacksLimits, ReportIsUpToALimit) {
