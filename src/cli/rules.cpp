@@ -112,7 +112,8 @@ Result<void> check_keep_logs(const ResolvedOptions& effective) {
   const ParsedOption* files = effective.find("output-filename");
   if (!files) return requires_other(keep->spelled, "--output-filename DIR");
   if (!output::is_template(files->value)) return {};
-  return requires_other(keep->spelled, "--output-filename DIR", "a template names files and does not have one directory to keep");
+  return requires_other(keep->spelled, "--output-filename DIR",
+                        "a template names files and does not have one directory to keep");
 }
 
 bool only_in_file(const ResolvedOptions& effective, string_view option) {

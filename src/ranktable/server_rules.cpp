@@ -90,7 +90,8 @@ std::string crossing(const std::set<int>& ids, size_t count, Product product) {
 std::string too_high(long device, Product product) {
   const long highest = product == Product::ascend910 ? 7 : product == Product::ascend950 ? 64 : 15;
   if (device <= highest) return "";
-  return "expected 0 to " + std::to_string(highest) + (product == Product::ascend910 ? " (for A2, set --product a2)" : "");
+  return "expected 0 to " + std::to_string(highest) +
+         (product == Product::ascend910 ? " (for A2, set --product a2)" : "");
 }
 
 void check_server_counts(const Table& table, Product product, Findings& findings) {

@@ -160,8 +160,7 @@ void check_things(const CheckedHost& host, Gatherer& found) {
 
 void check_clock(const CheckedHost& host, Gatherer& found) {
   if (!clock_is_wrong(host)) return;
-  found.add(host.name,
-            "the clock differs from the launcher's clock by " + formatted("%+.1f", host.clock_offset) + " s",
+  found.add(host.name, "the clock differs from the launcher's clock by " + formatted("%+.1f", host.clock_offset) + " s",
             "run NTP on the host: the clock determines times in logs and the first failure");
 }
 

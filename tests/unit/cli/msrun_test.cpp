@@ -11,7 +11,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const LauncherFixture kMsrun{"msrun", "--ignore-resource-manager --oversubscribe --env-all --env-for mindspore-dynamic"};
+const LauncherFixture kMsrun{"msrun",
+                             "--ignore-resource-manager --oversubscribe --env-all --env-for mindspore-dynamic"};
 
 class MsrunLine : public testing::TestWithParam<SameLine> {};
 

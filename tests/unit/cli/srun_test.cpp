@@ -72,34 +72,34 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Streams, SrunLine,
-    testing::Values(
-        SameLine{{"-n1", "-o", "a.%j.%t", "x"},
-                 "--include node1 --stdout-file 'a.5.{rank}' --merge-stderr-to-stdout -n 1 x"},
-        SameLine{{"-n1", "-o{%N.%3s", "-enone", "x"},
-                 "--include node1 --stdout-file '{{{host}.000' --stderr-file /dev/null -n 1 x"},
-        SameLine{{"-n1", "-o", "a", "-e", "b", "--open-mode=append", "x"},
-                 "--include node1 --stdout-file a:append --stderr-file b:append -n 1 x"},
-        SameLine{{"-n1", "-o", "a", "--open-mode=t", "x"},
-                 "--include node1 --stdout-file a --merge-stderr-to-stdout -n 1 x"},
-        SameLine{{"-un1", "x"}, "--include node1 --raw -n 1 x"},
-        SameLine{{"-lun1", "x"}, "--include node1 --label='{rank}: ' -n 1 x"},
-        SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
-        SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
-                 "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$SLURM_PROCID' sh x y"},
-        SameLine{{"-n1", "-i", "none", "x"}, "--include node1 --stdin none -n 1 x"},
-        SameLine{{"--pty", "-n1", "bash"}, "--include node1 --ranks 0 --pty --stdin 0 -n 1 bash"},
-        SameLine{{"-n1", "-t", "1-2:3", "-D", "/d", "--mpi=pmix_v4", "x"},
-                 "--include node1 --mpi pmix --timeout 93780 --wdir /d -n 1 x"},
-        SameLine{{"-n1", "-W0", "x"}, "--include node1 -n 1 x"},
-        SameLine{{"-n1", "--wait=60", "x"}, "--include node1 --wait-after-first 60 -n 1 x"},
-        SameLine{{"-n1", "-K", "--export=ALL,USER=v,B=w", "x"}, "--include node1 --on-failure abort -n 1 -x B=w x"},
-        SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x USER -x B=w x"},
-        SameLine{{"-n3", "--multi-prog", "p", "z"},
-                 "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
-                 "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
-                 "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
-                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: missing "
-                 "program for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
+    testing::Values(SameLine{{"-n1", "-o", "a.%j.%t", "x"},
+                             "--include node1 --stdout-file 'a.5.{rank}' --merge-stderr-to-stdout -n 1 x"},
+                    SameLine{{"-n1", "-o{%N.%3s", "-enone", "x"},
+                             "--include node1 --stdout-file '{{{host}.000' --stderr-file /dev/null -n 1 x"},
+                    SameLine{{"-n1", "-o", "a", "-e", "b", "--open-mode=append", "x"},
+                             "--include node1 --stdout-file a:append --stderr-file b:append -n 1 x"},
+                    SameLine{{"-n1", "-o", "a", "--open-mode=t", "x"},
+                             "--include node1 --stdout-file a --merge-stderr-to-stdout -n 1 x"},
+                    SameLine{{"-un1", "x"}, "--include node1 --raw -n 1 x"},
+                    SameLine{{"-lun1", "x"}, "--include node1 --label='{rank}: ' -n 1 x"},
+                    SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
+                    SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
+                             "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$SLURM_PROCID' sh x y"},
+                    SameLine{{"-n1", "-i", "none", "x"}, "--include node1 --stdin none -n 1 x"},
+                    SameLine{{"--pty", "-n1", "bash"}, "--include node1 --ranks 0 --pty --stdin 0 -n 1 bash"},
+                    SameLine{{"-n1", "-t", "1-2:3", "-D", "/d", "--mpi=pmix_v4", "x"},
+                             "--include node1 --mpi pmix --timeout 93780 --wdir /d -n 1 x"},
+                    SameLine{{"-n1", "-W0", "x"}, "--include node1 -n 1 x"},
+                    SameLine{{"-n1", "--wait=60", "x"}, "--include node1 --wait-after-first 60 -n 1 x"},
+                    SameLine{{"-n1", "-K", "--export=ALL,USER=v,B=w", "x"},
+                             "--include node1 --on-failure abort -n 1 -x B=w x"},
+                    SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x USER -x B=w x"},
+                    SameLine{{"-n3", "--multi-prog", "p", "z"},
+                             "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
+                             "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
+                             "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
+                             "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: missing "
+                             "program for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
 
 TEST(Srun, ShellSelectsSeveralDevicesPerRank) {
   EXPECT_THAT(in_slurm().same({"-n2", "-N1", "--gpus-per-task=2", "--gpu-bind=per_task:2", "x", "y"}),

@@ -347,12 +347,13 @@ TEST(FailureSummary, EndsWithTheCommandForUnsweptHosts) {
                                             .log_path = {},
                                             .elapsed = milliseconds(20000),
                                             .shell_there = [](const plan::Host& host) { return "to " + host.name; }});
-  EXPECT_EQ(text,
-            "dlaunch: a host was lost after 20.0 s: node4: its agent fell silent\n"
-            "dlaunch: no process with the job's environment or control group is left on node[2-3] (dlaunch connected again)\n"
-            "dlaunch: processes of the job may still run on node4; this command kills them:\n"
-            "dlaunch:   " +
-                end_job_command("00ff", "to node4") + "\n");
+  EXPECT_EQ(
+      text,
+      "dlaunch: a host was lost after 20.0 s: node4: its agent fell silent\n"
+      "dlaunch: no process with the job's environment or control group is left on node[2-3] (dlaunch connected again)\n"
+      "dlaunch: processes of the job may still run on node4; this command kills them:\n"
+      "dlaunch:   " +
+          end_job_command("00ff", "to node4") + "\n");
 }
 
 TEST(FailureSummary, ReportsFailedOutput) {
