@@ -29,7 +29,7 @@ StacksServer::StacksServer(asio::io_context& io, Asked asked)
     : io_(io), listener_(io), retry_(io), asked_(std::move(asked)) {}
 
 StacksServer::~StacksServer() {
-  if (const auto last = std::exchange(current_, {})) end(*last);
+  if (const auto last = std::exchange(current_, {})) close(*last);
 }
 
 void StacksServer::open(const std::string& job_id) {
@@ -95,11 +95,16 @@ void StacksServer::answer(const std::shared_ptr<Client>& client, std::string tex
                     lifetime_.guard([this, client](asio::error_code, std::size_t) { end(*client); }));
 }
 
-/// Ends a client's turn; its pending operations end with an error.
-void StacksServer::end(Client& client) {
+/// Pending operations of the client end with an error.
+void StacksServer::close(Client& client) {
   asio::error_code ignored;
   client.socket.close(ignored);
   client.timer.cancel();
+}
+
+/// Ends a client's turn.
+void StacksServer::end(Client& client) {
+  close(client);
   if (current_.get() != &client) return;
   current_.reset();
   serve_next();

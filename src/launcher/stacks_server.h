@@ -45,6 +45,7 @@ class StacksServer {
   void limit(const std::shared_ptr<Client>& client);
   void read_request(const std::shared_ptr<Client>& client);
   void answer(const std::shared_ptr<Client>& client, std::string text);
+  static void close(Client& client);
   void end(Client& client);
 
   asio::io_context& io_;

@@ -144,7 +144,7 @@ class DiskProcess {
     const std::string path = std::exchange(path_, {});
     switch (command_.kind) {
       case Kind::lock:
-        return lock(path);
+        return lock(path, command_.file == 1);
       case Kind::rotate:
         return rotate(path, command_.file);
       case Kind::create:
@@ -172,9 +172,10 @@ class DiskProcess {
     }
   }
 
-  void lock(const std::string& path) {
+  void lock(const std::string& path, bool create) {
     if (refused_) return;
-    const auto made = sys::HeldDirectory::make(path, kDirectoryMode);  // `create` reports an error
+    const auto made =  // `create` reports an error
+        create ? sys::HeldDirectory::make(path, kDirectoryMode) : sys::HeldDirectory::open(path);
     sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
     if (!fd) return;
     if (const auto holder = lock_file(fd.get())) {

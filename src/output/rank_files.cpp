@@ -88,13 +88,14 @@ void RankFiles::claim_directory() {
   if (files.by_stream || is_template(files.target)) return;
   std::string directory = files.target;
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
-  const auto lock = [&] {
-    if (ranks_.front().attempt == 0) disk_->ask(DiskCommand::Kind::lock, 0, directory);
+  const auto lock = [&](bool create) {
+    if (ranks_.front().attempt == 0) disk_->ask(DiskCommand::Kind::lock, create ? 1 : 0, directory);
   };
-  lock();
-  if (settings_.keep_logs == 0) return;
-  disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
-  lock();
+  if (settings_.keep_logs > 0) {
+    lock(false);
+    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
+  }
+  lock(true);
 }
 
 std::string RankFiles::overwritten() const {

@@ -298,7 +298,7 @@ class Ends(SameLineCase):
         self.kill(0)
         for code, out, err in self.assert_all_ended(0):
             self.assertEqual((code, out), (125, ""))
-            self.assertIn("lost node 0", err)
+            self.assertIn("lost the connection to node 0", err)
 
     def test_node_that_gets_sigterm_is_named(self):
         self.start_all("-N", 1, "sleep", "1000")
@@ -452,7 +452,7 @@ class Rejections(SameLineCase):
         self.assertIn(f"check the connection to node1:{PORT}", second[2])
 
     def test_missing_options_are_named(self):
-        for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "--node-rank I"),
+        for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "missing --node-rank or --rendezvous"),
                             (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "invalid node number 2: expected 0 to 1"),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
