@@ -69,7 +69,7 @@ class Hangs(Case):
     def test_stacks_of_all_ranks_are_printed_once_and_the_job_continues(self):
         with self.start("-n", 3, "--hang-after", 2, PYTHON, "-c", STUCK, stdout=-1, stderr=subprocess.PIPE) as job:
             seen = b""
-            while b"to end a hanging job" not in seen:
+            while b"to stop a hanging job" not in seen:
                 line = job.stderr.readline()
                 self.assertTrue(line, seen)
                 seen += line
