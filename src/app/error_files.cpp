@@ -78,7 +78,7 @@ Result<void> clear_error_files(const plan::Plan& plan) {
     }
   }
   const std::size_t done = answers.find_first_not_of('\0');
-  if (done != std::string::npos) error = answers[done];
+  if (done != std::string::npos) error = static_cast<unsigned char>(answers[done]);
   if (error == 0 && answers.size() == paths.size()) return {};
   return fail({.where = "",
                .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],

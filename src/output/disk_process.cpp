@@ -144,7 +144,9 @@ class DiskProcess {
     const std::string path = std::exchange(path_, {});
     switch (command_.kind) {
       case Kind::lock:
-        return lock(path, command_.file == 1);
+        return lock(path, true);
+      case Kind::lock_existing:
+        return lock(path, false);
       case Kind::rotate:
         return rotate(path, command_.file);
       case Kind::create:

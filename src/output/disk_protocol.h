@@ -9,8 +9,8 @@ namespace dlaunch::output {
 /// Sent through a pipe, followed by `size` bytes: a path, or the bytes to write.
 struct DiskCommand {
   enum class Kind : std::uint32_t {
-    lock,  ///< locks the log directory, if it exists or `file` is 1, which creates it; answers only if another job has
-           ///< the lock: Locked
+    lock,           ///< creates and locks the log directory; answers only if another job has the lock: Locked
+    lock_existing,  ///< as `lock`, without creation
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
     create,  ///< creates or truncates the file, and creates its directories: Created
     create_direct,  ///< as `create`, for a file that the rank opens itself

@@ -88,14 +88,14 @@ void RankFiles::claim_directory() {
   if (files.by_stream || is_template(files.target)) return;
   std::string directory = files.target;
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
-  const auto lock = [&](bool create) {
-    if (ranks_.front().attempt == 0) disk_->ask(DiskCommand::Kind::lock, create ? 1 : 0, directory);
+  const auto lock = [&](DiskCommand::Kind kind) {
+    if (ranks_.front().attempt == 0) disk_->ask(kind, 0, directory);
   };
   if (settings_.keep_logs > 0) {
-    lock(false);
+    lock(DiskCommand::Kind::lock_existing);
     disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
   }
-  lock(true);
+  lock(DiskCommand::Kind::lock);
 }
 
 std::string RankFiles::overwritten() const {
