@@ -25,6 +25,8 @@ VARIES = [
     (re.compile(r"\b\d\d\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?"), "TIME"),
     (re.compile(r"\b\d\d:\d\d:\d\d(\.\d+)?\b"), "TIME"),
     (re.compile(r"\b[0-9a-f]{8,40}\b"), "ID"),
+    # A rank may end by itself just before dlaunch stops it.
+    (re.compile(r"\bstopped (the )?(\d+ )?other ranks?\b"), "stopped other ranks"),
     (re.compile(r"\bhost " + re.escape(os.uname().nodename) + r"\b|\bhost vm\b"), "host HERE"),
     (re.compile(r"^( *)(vm|" + re.escape(os.uname().nodename) + r")\b"), r"\1HERE"),
 ]
