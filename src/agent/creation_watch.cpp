@@ -16,8 +16,11 @@ constexpr unsigned kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO
 }  // namespace
 
 CreationWatch::CreationWatch(const std::string& directory, std::function<bool(std::string_view)> wanted)
-    : wanted_(std::move(wanted)), events_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
-  if (events_ && ::inotify_add_watch(events_.get(), directory.c_str(), kEvents) < 0) events_.reset();
+    : directory_(directory), wanted_(std::move(wanted)) {}
+
+void CreationWatch::start() {
+  events_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (events_ && ::inotify_add_watch(events_.get(), directory_.c_str(), kEvents) < 0) events_.reset();
 }
 
 void CreationWatch::drain() {

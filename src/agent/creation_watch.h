@@ -16,9 +16,11 @@ namespace dlaunch::agent {
 
 class CreationWatch {
  public:
-  /// Watches names for which `wanted` returns true. Without inotify, no file has a history.
+  /// Watches names for which `wanted` returns true, from start() on. Without inotify, no file has a history.
   CreationWatch(const std::string& directory, std::function<bool(std::string_view)> wanted);
 
+  /// Costs about 10 ms at the end: the kernel waits before it closes an inotify descriptor.
+  void start();
   void drain();
 
   struct History {
@@ -35,6 +37,7 @@ class CreationWatch {
 
   void take(std::string_view name, unsigned mask);
 
+  const std::string directory_;
   std::function<bool(std::string_view)> wanted_;
   sys::Fd events_;
   std::map<std::string, History, std::less<>> files_;  // by name

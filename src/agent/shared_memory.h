@@ -31,6 +31,8 @@ class SharedMemory {
   /// Files that exist now stay.
   explicit SharedMemory(std::string directory = "/dev/shm");
 
+  /// Call before the ranks start if another round may follow: without it, no file without a pid in its name is removed.
+  void watch() { watch_.start(); }
   /// Call every few seconds: finds the creators of new files. Cheap if there are no new files.
   void find_creators();
   /// Call before the ranks are terminated: records the files that the ranks have mapped. Cheap if there are no new

@@ -145,6 +145,7 @@ class RankFiles : public testing::Test {
 
 TEST_F(RankFiles, AreRemovedIfARankCreatedThem) {
   SharedMemory memory(directory_);
+  memory.watch();
   Rank creator(path("psm_created"), Rank::As::creator);
   Rank user(path("psm_created"), Rank::As::user);
   Rank alone(path("psm_alone"), Rank::As::creator);
@@ -155,6 +156,7 @@ TEST_F(RankFiles, AreRemovedIfARankCreatedThem) {
 
 TEST_F(RankFiles, AreRemovedIfTheirCreatorEndedFirst) {
   SharedMemory memory(directory_);
+  memory.watch();
   Rank creator(path("psm_created"), Rank::As::creator);
   memory.find_creators();
   Rank user(path("psm_created"), Rank::As::user);
@@ -167,6 +169,7 @@ TEST_F(RankFiles, AreRemovedIfTheirCreatorEndedFirst) {
 TEST_F(RankFiles, StayIfTheyExistedBeforeTheRound) {
   std::ofstream(path("psm_before")) << "bytes";
   SharedMemory memory(directory_);
+  memory.watch();
   Rank user(path("psm_before"), Rank::As::user);
   memory.record_mapped();
   user.kill();
@@ -177,6 +180,7 @@ TEST_F(RankFiles, StayIfTheyExistedBeforeTheRound) {
 
 TEST_F(RankFiles, StayIfAnOutsideProcessCreatedAndClosedThem) {
   SharedMemory memory(directory_);
+  memory.watch();
   std::ofstream(path("psm_outside")) << "bytes";
   std::ofstream(path("torch_4242_1")) << "bytes";  // by a process of another pid namespace
   Rank user(path("psm_outside"), Rank::As::user);
@@ -192,6 +196,7 @@ TEST_F(RankFiles, StayIfAnOutsideProcessCreatedAndClosedThem) {
 
 TEST_F(RankFiles, StayIfAnOutsideProcessClosedThemAfterTheSignal) {
   SharedMemory memory(directory_);
+  memory.watch();
   sys::Fd mapped(::open(path("psm_mapped").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   sys::Fd open(::open(path("psm_open").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::ftruncate(mapped.get(), 4096), 0);
@@ -212,6 +217,7 @@ TEST_F(RankFiles, StayIfAnOutsideProcessClosedThemAfterTheSignal) {
 
 TEST_F(RankFiles, StayIfTheirCreatorIsNotKnown) {
   SharedMemory memory(directory_);
+  memory.watch();
   Rank creator(path("psm_created"), Rank::As::creator);
   Rank user(path("psm_created"), Rank::As::user);
   creator.kill();
