@@ -1,5 +1,7 @@
 #include "sys/directory.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -8,10 +10,16 @@
 namespace dlaunch::sys {
 
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);  // opendir sets O_CLOEXEC
+  return for_each_entry(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC)), visit);
+}
+
+int for_each_entry(Fd directory, const std::function<bool(const dirent&)>& visit) {
   if (!directory) return errno;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(directory.get()), ::closedir);
+  if (!entries) return errno;
+  directory.release();  // closedir closes it
   errno = 0;
-  while (const dirent* entry = ::readdir(directory.get())) {
+  while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != ".." && !visit(*entry)) return 0;
     errno = 0;

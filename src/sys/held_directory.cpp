@@ -5,9 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <utility>
 
+#include "sys/directory.h"
 #include "sys/path_walk.h"
 #include "sys/randomness.h"
 
@@ -49,18 +49,7 @@ std::optional<uid_t> HeldDirectory::owner_of_new_files() const {
 }
 
 int HeldDirectory::for_each_entry(const std::function<bool(const dirent&)>& visit) const {
-  Fd readable(::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!readable) return errno;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(readable.get()), ::closedir);
-  if (!directory) return errno;
-  readable.release();
-  errno = 0;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != ".." && !visit(*entry)) return 0;
-    errno = 0;
-  }
-  return errno;
+  return sys::for_each_entry(Fd(::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), visit);
 }
 
 HeldDirectory HeldDirectory::open_below(const std::string& name) const {
