@@ -10,9 +10,9 @@
 #include <charconv>
 #include <cstdio>
 #include <string>
-#include <string_view>
 
 #include "base/text.h"
+#include "sys/descendants.h"
 #include "sys/files.h"
 
 namespace dlaunch::output {
@@ -36,16 +36,6 @@ int locker_of(const struct stat& file) {
   return 0;
 }
 
-/// The parent of a process; 0 if there is no such process. Source: proc(5), /proc/PID/stat.
-int parent_of(int pid) {
-  const auto stat = sys::read_file("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
-  int parent = 0;
-  if (name_end == std::string::npos || name_end + 4 >= stat->size()) return 0;
-  std::from_chars(stat->data() + name_end + 4, stat->data() + stat->size(), parent);  // ") S 4242 …"
-  return parent;
-}
-
 /// Anyone who may read a file can lock it; only locks of this user and of root are obeyed.
 bool is_obeyed(int pid) {
   struct stat process{};
@@ -60,7 +50,8 @@ std::optional<LockHolder> lock_file(int fd) {
   struct stat file{};
   const int locker = ::fstat(fd, &file) == 0 ? locker_of(file) : 0;
   if (locker != 0 && !is_obeyed(locker)) return std::nullopt;
-  const int launcher = locker == 0 ? 0 : parent_of(locker);
+  const auto process = locker == 0 ? std::nullopt : sys::find_process(locker);
+  const int launcher = process ? process->parent : 0;
   if (launcher == ::getppid() && locker != ::getpid()) return std::nullopt;
   return LockHolder{launcher};
 }
