@@ -145,6 +145,17 @@ class Case(unittest.TestCase):
         found = {name: text for name, text in found.items() if not INTERRUPTED_REPORT.fullmatch(text)}
         self.assertEqual(found, {}, "\n".join(found.values()))
 
+    def mount_small_disk(self):
+        """Mounts a file system of 256 KiB until the end of the test. Returns its directory."""
+        disk = self.dir / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "dlaunch-e2e", disk],
+                                 capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=True)
+        return disk
+
     def kill_leftovers(self):
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):

@@ -203,13 +203,7 @@ class Rejected(Case):
 class FullDisk(Case):
     def setUp(self):
         super().setUp()
-        self.disk = self.dir / "disk"
-        self.disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "dlaunch-e2e", self.disk],
-                                 capture_output=True, check=False)
-        if mounted.returncode != 0:
-            self.skipTest(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+        self.disk = self.mount_small_disk()
 
     def test_full_disk_is_reported_once_with_the_path(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", self.disk / "logs",
