@@ -80,7 +80,7 @@ struct Plan {
   Visible visible = Visible::unchanged;
   std::optional<RankTable> rank_table = {};
   std::optional<Manager> manager = {};  ///< the manager whose command starts the agents; empty: another transport
-  Mpi mpi = Mpi::none;                  ///< automatic: each host chooses for each program
+  Mpi mpi = Mpi::none;                  ///< automatic: the agent detects the MPI of each program
   std::optional<Sidecar> sidecar = {};  ///< if a framework requires one
   int restarts = 0;                     ///< limit of rounds after the first round (job/rounds.h)
   int round = 0;                        ///< the round of this plan

@@ -132,7 +132,7 @@ class Check {
         const auto peer = std::ranges::find(next.devices, device.device, &CheckedDevice::device);
         device.peer = device.device;
         if (peer != next.devices.end()) device.peer_address = peer->address;
-        if (device.peer_address.empty() && device.trouble.empty()) device.trouble = "missing address of its peer";
+        if (device.peer_address.empty() && device.trouble.empty()) device.trouble = "its peer device has no address";
       }
     }
   }

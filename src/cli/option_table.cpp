@@ -214,8 +214,8 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.same_line.asked, v); },
-     .more = "The other nodes connect to node 0, in any order. A node waits for --wait-hosts, or for 10 minutes if "
-             "--wait-hosts is not set. All nodes exit with the job's exit code. docs/without-ssh.md has examples."},
+     .more = "The other nodes connect to node 0, in any order. Each node waits 10 minutes for the others; --wait-hosts "
+             "sets another limit. All nodes exit with the job's exit code. docs/without-ssh.md has examples."},
     {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::nodes,
      .help = "with --same-line: address of node 0, as the other nodes reach it",
      .set_job = [](Options& o, string_view v, Context) -> Result<void> { o.same_line.rendezvous = v; return {}; },
@@ -411,7 +411,7 @@ constexpr OptionSpec kOptions[] = {
              "unit. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE to allow more ranks than slots."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
-     .help = "number ranks by: slot (or fill), node, core, socket",
+     .help = "the order of ranks: by slot (or fill), node, core or socket",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true,
      .help = "print the CPUs that each running rank may use",
