@@ -224,7 +224,9 @@ class OverHosts(Agents):
                 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'), stdout=-1, stderr=-1) as job:
             seen = sorted(job.stdout.readline() for _ in range(2))
             self.assertEqual(seen, [b"0 0\n", b"0 1\n"])
-            pid, = [pid for pid, line in self.host(2).strangers().items() if line == "sleep 1000"]
+            sleeping = lambda: [pid for pid, line in self.host(2).strangers().items() if line == "sleep 1000"]
+            self.assertTrue(wait_until(sleeping), "the rank of node2 does not run sleep")
+            pid, = sleeping()
             os.kill(pid, signal.SIGKILL)
             out, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 0, err)
