@@ -177,8 +177,8 @@ class EnvironmentOfRanks(BesideSrun):
                 self.assertEqual(other, {}, "another value: srun, dlaunch")
         return dlaunch
 
-    CASES = ["", "--export=ALL", "-n1 -N1 --export=NONE", "-n1 -N1 --export=FOO,X=3,MASTER_ADDR=b", "-n1 -N1 --export=ALL,X=3,FOO=new",
-             "-n1 -N1 --export=RANK,SLURM_OWN=new"]
+    CASES = ["", "--export=ALL", "-r0 -n1 -N1 --export=NONE", "-r0 -n1 -N1 --export=FOO,X=3,MASTER_ADDR=b", "-r0 -n1 -N1 --export=ALL,X=3,FOO=new",
+             "-r0 -n1 -N1 --export=RANK,SLURM_OWN=new"]
 
     def test_in_a_shell_of_salloc(self):
         ranks = self.assert_same_environments(["salloc", "-Q", "-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], self.CASES, 12)
@@ -196,7 +196,7 @@ class EnvironmentOfRanks(BesideSrun):
     def test_in_batch_jobs(self):
         for export in ("ALL", "NONE", "FOO=5,BAR"):
             start = ["sbatch", "-N2", "--ntasks-per-node=1", "-o", "/dev/null", f"--export={export}"]
-            self.assert_same_environments(start, ["", "-n1 -N1 --export=ALL,X=3"], 3)
+            self.assert_same_environments(start, ["", "-r0 -n1 -N1 --export=ALL,X=3"], 3)
 
 
 if __name__ == "__main__":
