@@ -131,6 +131,7 @@ class Agent::Impl {
     stack_sampler_.stop();
     round_->mpi.stop();
     round_->reaper.start(grace(), [this, stay = finish.stay](std::vector<std::string> left) {
+      for (std::string& process : left) process = round_->workdir_setup.explained(std::move(process));
       stay ? end_round(std::move(left)) : leave(std::move(left));
     });
   }
