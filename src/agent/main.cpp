@@ -175,6 +175,7 @@ int guard(pid_t worker, bool remote, agent::JobDirectory& files, agent::JobCgrou
 
 /// `remote`: the launcher is on another host, and reads stderr.
 int run(bool remote) {
+  ::prctl(PR_SET_NAME, "dlaunch-agent");    // the name would be the number of a descriptor if the file is in memory
   ::syscall(SYS_close_range, 3u, ~0u, 0u);  // ranks must not inherit descriptors of the agent's ancestors
   reset_signals();
   if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
