@@ -46,7 +46,7 @@ std::vector<sys::Process> Reaper::found() const {
 
 void Reaper::step() {
   if (entries_.empty() && sys::reap_all(reaped_)) return finish({});
-  if (!entries_.empty() && !sys::proc_shows_own_pids()) {
+  if (!entries_.empty() && !own_pids_) {
     cgroup_.kill();
     return finish({kUnseen});
   }
@@ -66,7 +66,7 @@ void Reaper::step() {
   }
   termed_ = true;
   if (now >= kill_at_ + kill_wait_) {
-    if (left.empty() && !sys::proc_shows_own_pids()) left.push_back(kUnseen);
+    if (left.empty() && !own_pids_) left.push_back(kUnseen);
     return finish(std::move(left));
   }
   timer_.expires_after(kSweepPoll);

@@ -56,6 +56,7 @@ class Reaper {
   const std::function<void(int)> reaped_;
   std::function<void(std::vector<std::string>)> done_;
   std::vector<std::string> entries_;
+  const bool own_pids_ = sys::proc_shows_own_pids();
   bool running_ = false;
   bool termed_ = false;
   Clock::time_point kill_at_;
