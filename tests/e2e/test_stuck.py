@@ -120,8 +120,8 @@ class Stuck(Case):
                                   "true")
         self.assert_exit(result, 124)
         self.assertRegex(result.stderr.decode(),
-                         r"processes may be left: \S+: pid \d+ \(dlaunch-files\), state D: stays on this host until the "
-                         rf"disk of {self.disk}/0 answers")
+                         r"processes may be left: \S+: pid \d+ \(dlaunch-files\), state D: stays on this host until "
+                         rf"the disk of {self.disk}/0 answers")
         self.assertLess(took, 11)
 
     def states(self, part):
