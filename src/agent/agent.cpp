@@ -131,6 +131,7 @@ class Agent::Impl {
     stack_sampler_.stop();
     round_->mpi.stop();
     round_->reaper.start(grace(), [this, stay = finish.stay](std::vector<std::string> left) {
+      for (std::string& process : left) process = round_->workdir_setup.explained(std::move(process));
       stay ? end_round(std::move(left)) : leave(std::move(left));
     });
   }
@@ -153,7 +154,7 @@ class Agent::Impl {
   void on(wire::SampleStacks& question) { stack_sampler_.ask(std::move(question), round_->ranks.running()); }
   void on(wire::Layout& layout) {
     cgroup_.make(setup_.job_id);
-    if (layout.error_files) round_->memory.watch();  // a restart is possible
+    if (layout.restart_possible) round_->memory.watch();
     round_->ranks.configure(layout, setup_.hand_over);
   }
   void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }

@@ -24,14 +24,16 @@ std::string last_name(const std::string& name) { return name.substr(name.rfind('
 
 }  // namespace
 
-ArchiveExtractor::ArchiveExtractor(std::vector<Target> targets)
+ArchiveExtractor::ArchiveExtractor(std::vector<Target> targets, AtPath at)
     : targets_(std::move(targets)),
+      at_(std::move(at)),
       reader_({[this](const wire::ArchiveItem& item) { return begin(item); },
                [this](std::string_view bytes) { return content(bytes); }, [this] { return end(); }}) {}
 
 Result<void> ArchiveExtractor::begin(const wire::ArchiveItem& item) {
   item_ = item;
   for (const Target& target : targets_) {
+    at_(target.path);
     TRY(begin_in(target));
   }
   return {};
@@ -53,6 +55,7 @@ Result<void> ArchiveExtractor::begin_in(const Target& target) {
 Result<void> ArchiveExtractor::content(std::string_view bytes) {
   if (item_.kind == Kind::link) target_ += bytes;
   for (size_t i = 0; i < files_.size(); ++i) {
+    at_(targets_[i].path);
     if (!sys::write_all(files_[i].get(), bytes)) return failed(path_in(targets_[i]), errno);
   }
   return {};
@@ -60,12 +63,14 @@ Result<void> ArchiveExtractor::content(std::string_view bytes) {
 
 Result<void> ArchiveExtractor::end() {
   for (size_t i = 0; i < files_.size(); ++i) {
+    at_(targets_[i].path);
     if (::close(files_[i].release()) != 0) return failed(path_in(targets_[i]), errno);  // NFS reports a full disk here
   }
   files_.clear();
   const std::string text = std::exchange(target_, {});
   if (item_.kind != Kind::link) return {};
   for (const Target& target : targets_) {
+    at_(target.path);
     const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
     const int error = parent ? parent.make_link(last_name(item_.name), text) : errno;
     if (error != 0) return failed(path_in(target), error);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/rank_dirs.h"
 #include "dlaunch/error.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
@@ -19,7 +20,7 @@ class ArchiveExtractor {
     std::string path;  ///< for messages
     sys::HeldDirectory directory;
   };
-  explicit ArchiveExtractor(std::vector<Target> targets);
+  ArchiveExtractor(std::vector<Target> targets, AtPath at);
 
   Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
   /// Whether the whole archive has arrived.
@@ -33,6 +34,7 @@ class ArchiveExtractor {
   std::string path_in(const Target& target) const { return target.path + '/' + item_.name; }
 
   const std::vector<Target> targets_;
+  const AtPath at_;
   wire::ArchiveItem item_;
   std::vector<sys::Fd> files_;  // one per directory, while the item is a file
   std::string target_;          // while the item is a link

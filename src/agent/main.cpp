@@ -96,11 +96,11 @@ int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   return agent.run(guardian);
 }
 
-int sweep(const agent::JobCgroup& cgroup, std::chrono::seconds grace) {
+int sweep(const agent::JobCgroup& cgroup, std::chrono::seconds grace, std::chrono::seconds kill_wait) {
   asio::io_context io(1);
   agent::Reaper sweeper(io, cgroup);
   int code = kBroken;
-  sweeper.start(grace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; });
+  sweeper.start(grace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; }, kill_wait);
   io.run();
   return code;
 }
@@ -161,7 +161,12 @@ int guard(pid_t worker, bool remote, agent::JobDirectory& files, agent::JobCgrou
   if (remote) report_end(end.wait_status, memory);
   for (const int signal : kPassedOn) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
-  if (!sys::reap_all()) sweep(cgroup, end.hurry ? std::chrono::seconds(0) : kOrphanGrace);
+  if (!sys::reap_all()) {
+    constexpr std::chrono::seconds kNone{0};
+    // A worker that exits has ended all processes, except those that do not end after KILL.
+    const bool gave_up = WIFEXITED(end.wait_status) && WEXITSTATUS(end.wait_status) != kBroken;
+    sweep(cgroup, end.hurry || gave_up ? kNone : kOrphanGrace, gave_up ? kNone : agent::kSweepKillWait);
+  }
   files.remove();
   cgroup.remove();
   if (Clock::now() - start >= kLongJob) agent::JobCgroup::remove_abandoned();
@@ -170,6 +175,7 @@ int guard(pid_t worker, bool remote, agent::JobDirectory& files, agent::JobCgrou
 
 /// `remote`: the launcher is on another host, and reads stderr.
 int run(bool remote) {
+  ::prctl(PR_SET_NAME, "dlaunch-agent");    // the name would be the number of a descriptor if the file is in memory
   ::syscall(SYS_close_range, 3u, ~0u, 0u);  // ranks must not inherit descriptors of the agent's ancestors
   reset_signals();
   if (::setsid() < 0 && errno != EPERM) sys::throw_errno("setsid");
@@ -191,7 +197,7 @@ int run(bool remote) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;
   try {
-    if (argc > 2 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main(argv[2]);
+    if (argc > 1 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main();
     if (argc > 1 && std::string_view(argv[1]) == "--dial") return agent::dial_in_main(argc, argv);
     return run(argc < 2 || std::string_view(argv[1]) != "--local");
   } catch (const std::exception& error) {

@@ -147,20 +147,22 @@ Result<void> check_base(const std::string& base) {
 
 }  // namespace
 
-Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked) {
-  TakenDirs taken;
+Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const AtPath& at) {
+  std::vector<RankDir> taken;
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (i < asked.bases.size()) {
+      at(asked.bases[i]);
       TRY(check_base(asked.bases[i]));
     }
+    at(asked.dirs[i]);
     auto dir = TRY(look(asked.dirs[i], asked.kept));
-    taken.used = taken.used || dir.marker;
-    taken.dirs.push_back(std::move(dir));
+    taken.push_back(std::move(dir));
   }
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
-    if (taken.dirs[i].marker) continue;
-    auto dir = TRY(make(std::move(taken.dirs[i]), asked.dirs[i], asked.kept));
-    taken.dirs[i] = std::move(dir);
+    if (taken[i].marker) continue;
+    at(asked.dirs[i]);
+    auto dir = TRY(make(std::move(taken[i]), asked.dirs[i], asked.kept));
+    taken[i] = std::move(dir);
   }
   return taken;
 }

@@ -4,6 +4,7 @@
 // dlaunch.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,13 +26,12 @@ struct RankDir {
 /// By path. Owned by the Agent until the end of the job: later rounds use the same directories.
 using RankDirs = std::map<std::string, RankDir>;
 
-struct TakenDirs {
-  std::vector<RankDir> dirs;  ///< in the order of Prepare
-  bool used = false;          ///< a directory has files of an earlier job
-};
+/// Receives the path of each directory before a system call that may never return.
+using AtPath = std::function<void(const std::string& path)>;
 
-/// Creates missing directories. Examines all directories before the first change; removes nothing.
-Result<TakenDirs> take_rank_dirs(const wire::Prepare& asked);
+/// Creates missing directories, and returns all in the order of Prepare. Examines all directories before the first
+/// change; removes nothing.
+Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const AtPath& at);
 
 /// Empties a taken directory, except for the marker and `kept` (absolute names); `dir` is its path.
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,

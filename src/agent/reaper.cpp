@@ -18,10 +18,12 @@ std::string unseen_note() {
          "stacks; mount /proc: mount -t proc proc /proc";
 }
 
-void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done) {
+void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string>)> done,
+                   std::chrono::seconds kill_wait) {
   done_ = std::move(done);
   if (std::exchange(running_, true)) return;
   kill_at_ = Clock::now() + grace;
+  kill_wait_ = kill_wait;
   step();
 }
 
@@ -44,7 +46,7 @@ std::vector<sys::Process> Reaper::found() const {
 
 void Reaper::step() {
   if (entries_.empty() && sys::reap_all(reaped_)) return finish({});
-  if (!entries_.empty() && !sys::proc_shows_own_pids()) {
+  if (!entries_.empty() && !own_pids_) {
     cgroup_.kill();
     return finish({kUnseen});
   }
@@ -63,8 +65,8 @@ void Reaper::step() {
     left.push_back(sys::describe(process));
   }
   termed_ = true;
-  if (now >= kill_at_ + kSweepKillWait) {
-    if (left.empty() && !sys::proc_shows_own_pids()) left.push_back(kUnseen);
+  if (now >= kill_at_ + kill_wait_) {
+    if (left.empty() && !own_pids_) left.push_back(kUnseen);
     return finish(std::move(left));
   }
   timer_.expires_after(kSweepPoll);

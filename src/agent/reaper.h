@@ -37,8 +37,9 @@ class Reaper {
   void aim_at(std::vector<std::string> entries) { entries_ = std::move(entries); }
 
   /// `done` receives a line for each process that could not be ended, at most kMostNamed; an empty list means success.
-  /// A second call only replaces `done`.
-  void start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string> left)> done);
+  /// A second call only replaces `done`. `kill_wait`: for processes to end after KILL.
+  void start(std::chrono::milliseconds grace, std::function<void(std::vector<std::string> left)> done,
+             std::chrono::seconds kill_wait = kSweepKillWait);
   /// Ends the grace period.
   void hurry();
   /// Children were reaped, so all may have ended. Cheap.
@@ -55,9 +56,11 @@ class Reaper {
   const std::function<void(int)> reaped_;
   std::function<void(std::vector<std::string>)> done_;
   std::vector<std::string> entries_;
+  const bool own_pids_ = sys::proc_shows_own_pids();
   bool running_ = false;
   bool termed_ = false;
   Clock::time_point kill_at_;
+  std::chrono::seconds kill_wait_{};
   const Lifetime lifetime_;
 };
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "agent/sample_shares.h"
 #include "agent/stacks_answer.h"
 #include "base/time.h"
 #include "sys/clock.h"
@@ -34,17 +35,15 @@ struct StackSampler::Request {
     sampler.caches.samples.begin_sampling();
     sampler.caches.modules.forget_some();
     const std::int64_t time_ns = sys::wall_ns();
-    std::vector<RankTree> trees;
-    for (const auto& [rank, pid] : ranks) {
-      if (Clock::now() >= sampler.deadline) break;
-      trees.push_back({rank, stacks::take_tree(pid, sampler)});
-    }
+    const std::vector<RankTree> trees =
+        sample_in_shares(ranks, sampler.deadline, Clock::now, [&](pid_t pid, Time deadline) {
+          sampler.deadline = deadline;
+          return stacks::take_tree(pid, sampler);
+        });
     answer = stacks_answer(question, time_ns, trees);
-    const auto timed_out = std::ranges::find_if(trees, [](const RankTree& one) { return one.tree.timed_out; });
-    // A rank that alone used up the time goes last in the next sample.
-    const auto left_out = static_cast<std::size_t>(timed_out - trees.begin()) + (timed_out == trees.begin() ? 1 : 0);
-    if (left_out < ranks.size()) next = ranks[left_out].first;
-    if (timed_out != trees.end() || trees.size() < ranks.size()) {
+    const bool timed_out = std::ranges::any_of(trees, [](const RankTree& one) { return one.tree.timed_out; });
+    if (trees.size() < ranks.size()) next = ranks[trees.size()].first;
+    if (timed_out || trees.size() < ranks.size()) {
       answer.remarks.emplace_back("the host did not sample all of its ranks in time");
     }
     caches = std::move(sampler.caches);

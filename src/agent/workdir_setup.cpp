@@ -1,7 +1,9 @@
 #include "agent/workdir_setup.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,49 +20,54 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
+#include "sys/descendants.h"
 #include "sys/io.h"
 #include "wire/codec.h"
 
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kMostQueued = 64;             // frames: all file frames except the last are large
-constexpr size_t kLongestFailure = 16u << 10;  // fits into a pipe that is read only after its writer has ended
+constexpr size_t kMostQueued = 64;      // frames: all file frames except the last are large
+constexpr size_t kLongest = 16u << 10;  // a report of the process
 
 std::string one_line(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
 
-/// Reads the failure and the hint of an ended process.
-std::pair<std::string, std::string> read_failure(const sys::Fd& from) {
-  std::string text(kLongestFailure, '\0');
-  sys::set_nonblocking(from.get());
-  const ssize_t got = ::read(from.get(), text.data(), text.size());
-  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
-  const size_t newline = text.find('\n');
-  if (newline == std::string::npos) return {text, ""};
-  return {text.substr(0, newline), text.substr(newline + 1)};
-}
+/// The first byte of each packet that the process sends.
+enum class Report : char {
+  at = '@',      ///< then a path: the next system call may never return
+  taken = '+',   ///< with the descriptors of the next directory and its marker
+  failed = '!',  ///< then a line with the failure, and a line with a hint
+};
 
-std::string joined(const std::vector<int>& numbers) {
-  std::string text;
-  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
-  return text;
-}
+/// The process's side of the reports.
+class Reporter {
+ public:
+  explicit Reporter(int fd) : fd_(fd) {}
 
-/// The inherited directories of "5,6".
-std::vector<sys::HeldDirectory> directories_of(std::string_view numbers) {
-  std::vector<sys::HeldDirectory> directories;
-  for (const std::string& number : split(numbers, ',')) {
-    const int fd = std::atoi(number.c_str());
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    directories.emplace_back(sys::Fd(fd));
+  void at(const std::string& path) {
+    if (path == at_) return;
+    at_ = path;
+    sys::write_all(fd_, static_cast<char>(Report::at) + path);
   }
-  return directories;
-}
+  bool taken(const RankDir& dir) const {
+    const std::array fds{sys::Fd(::fcntl(dir.directory.fd(), F_DUPFD_CLOEXEC, 3)),
+                         sys::Fd(::fcntl(dir.marker.get(), F_DUPFD_CLOEXEC, 3))};
+    const char first = static_cast<char>(Report::taken);
+    return fds[0] && fds[1] && sys::send_some(fd_, {&first, 1}, fds) == 1;
+  }
+  void failed(const Error& error) const {
+    sys::write_all(fd_, (static_cast<char>(Report::failed) + one_line(error) + '\n' + error.hint).substr(0, kLongest));
+  }
+
+ private:
+  const int fd_;
+  std::string at_;
+};
 
 /// The work of the prepare process; take() returns true when all work is done.
 class Work {
  public:
-  explicit Work(std::vector<sys::HeldDirectory> directories) : directories_(std::move(directories)) {}
+  explicit Work(Reporter& reporter) : reporter_(reporter) {}
 
   Result<bool> take(const wire::Message& message) {
     if (const auto* asked = std::get_if<wire::Prepare>(&message)) return prepare(*asked);
@@ -73,16 +80,24 @@ class Work {
 
  private:
   Result<bool> prepare(const wire::Prepare& asked) {
-    std::vector<ArchiveExtractor::Target> targets;
-    for (size_t i = 0; i < std::min(asked.dirs.size(), directories_.size()); ++i) {
-      TRY(empty_rank_dir(directories_[i], asked.dirs[i], asked.kept));
-      targets.push_back({asked.dirs[i], std::move(directories_[i])});
+    const AtPath at = [this](const std::string& path) { reporter_.at(path); };
+    auto taken = TRY(take_rank_dirs(asked, at));
+    for (const RankDir& dir : taken) {
+      if (!reporter_.taken(dir)) {
+        return fail({.where = "", .what = "cannot send a directory", .why = std::strerror(errno), .hint = ""});
+      }
     }
-    extractor_.emplace(std::move(targets));
+    std::vector<ArchiveExtractor::Target> targets;
+    for (size_t i = 0; i < taken.size(); ++i) {
+      at(asked.dirs[i]);
+      TRY(empty_rank_dir(taken[i].directory, asked.dirs[i], asked.kept));
+      targets.push_back({asked.dirs[i], std::move(taken[i].directory)});
+    }
+    extractor_.emplace(std::move(targets), at);
     return !asked.staged;
   }
 
-  std::vector<sys::HeldDirectory> directories_;
+  Reporter& reporter_;
   std::optional<ArchiveExtractor> extractor_;
 };
 
@@ -107,36 +122,32 @@ Result<void> work_off(int fd, Work work) {
 
 void WorkdirSetup::prepare(wire::Prepare&& asked) {
   for (const std::string& dir : asked.dirs) dirs_.erase(dir);  // unlocks the directory for the same job
-  auto taken = take_rank_dirs(asked);
-  if (!taken) return answer(one_line(taken.error()), taken.error().hint);
-  std::vector<int> directories;
-  for (size_t i = 0; i < asked.dirs.size(); ++i) {
-    directories.push_back(taken->dirs[i].directory.fd());
-    dirs_[asked.dirs[i]] = std::move(taken->dirs[i]);
-  }
-  if (!taken->used && !asked.staged) return answer({}, {});
-  if (!start(directories)) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
+  if (!start()) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
   push(asked, 0);
+  failure_text_.clear();
+  not_taken_.assign(asked.dirs.begin(), asked.dirs.end());
+  wait_reports();
   wait();
 }
 
-bool WorkdirSetup::start(const std::vector<int>& directories) {
+bool WorkdirSetup::start() {
   sys::Pipe in = sys::make_pipe();
-  sys::Pipe out = sys::make_pipe();
+  int packets[2];
+  if (!in.read || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, packets) != 0) return false;
+  sys::Fd reports(packets[0]);
+  const sys::Fd theirs(packets[1]);
   const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!in.read || !out.read || !null) return false;
+  if (!null) return false;
   char name[] = "dlaunch-agent";
   char flag[] = "--prepare";
-  std::string numbers = joined(directories);
-  char* const argv[] = {name, flag, numbers.data(), nullptr};
+  char* const argv[] = {name, flag, nullptr};
   Launch launch;
   launch.path = "/proc/self/exe";
   launch.argv = argv;
   launch.envp = environ;  // contains the tags by which a sweep finds processes of the job
   launch.wdir = "/";
-  launch.kept = directories;
   launch.in = in.read.get();
-  launch.out = out.write.get();
+  launch.out = theirs.get();
   launch.err = null.get();
   ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   oom_.emplace();
@@ -147,7 +158,8 @@ bool WorkdirSetup::start(const std::vector<int>& directories) {
   }
   pid_ = child.pid;
   failure_ = child.slot;
-  failure_text_ = std::move(out.read);
+  reports_ = std::make_unique<asio::posix::stream_descriptor>(io_, reports.release());
+  reports_->non_blocking(true);
   in_ = std::make_unique<StdinFeeder>(io_, std::move(in.write), false,
                                       StdinFeeder::Handlers{[this](std::uint32_t bytes) { took(bytes); },
                                                             [this] {
@@ -185,21 +197,61 @@ void WorkdirSetup::took(size_t bytes) {
   if (granted > 0) link_.send(wire::StageCredit{granted});
 }
 
+void WorkdirSetup::wait_reports() {
+  reports_->async_wait(asio::posix::stream_descriptor::wait_read, lifetime_.guard([this](asio::error_code error) {
+    if (!error && reports_ && read_reports()) wait_reports();
+  }));
+}
+
+/// Returns false at the end of the reports.
+bool WorkdirSetup::read_reports() {
+  std::string packet(kLongest, '\0');
+  for (;;) {
+    std::vector<sys::Fd> fds;
+    const ssize_t got = sys::receive_some(reports_->native_handle(), packet, fds);
+    if (got <= 0) return got < 0 && errno == EAGAIN;
+    const std::string text = packet.substr(1, static_cast<size_t>(got) - 1);
+    switch (static_cast<Report>(packet[0])) {
+      case Report::at:
+        at_ = text;
+        break;
+      case Report::failed:
+        failure_text_ = text;
+        break;
+      case Report::taken:
+        if (fds.size() != 2 || not_taken_.empty()) break;
+        dirs_[not_taken_.front()] = {sys::HeldDirectory(std::move(fds[0])), std::move(fds[1])};
+        not_taken_.pop_front();
+        break;
+    }
+  }
+}
+
 void WorkdirSetup::wait() {
   timer_.expires_after(kPatience);
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error || pid_ == 0) return;
-    ::kill(pid_, SIGKILL);
-    answer("timed out after " + std::to_string(kPatience.count()) + " s waiting for the rank directories", {});
+    const auto process = sys::find_process(pid_);
+    std::string why = "timed out after " + std::to_string(kPatience.count()) + " s waiting for the disk of " + at_;
+    if (process && process->state == 'D') why += "; " + explained(sys::describe(*process));
+    answer(std::move(why), {});
   }));
+}
+
+std::string WorkdirSetup::explained(std::string process) const {
+  if (pid_ == 0 || !process.starts_with("pid " + std::to_string(pid_) + " ")) return process;
+  return process + ": stays on this host until the disk of " + at_ + " answers";
 }
 
 bool WorkdirSetup::reaped(pid_t pid, int wait_status) {
   if (pid != pid_) return false;
   pid_ = 0;
   timer_.cancel();
-  if (!failure_text_) return true;
-  auto [why, hint] = read_failure(failure_text_);
+  if (!reports_) return true;
+  read_reports();
+  const size_t newline = std::min(failure_text_.find('\n'), failure_text_.size());
+  std::string why = failure_text_.substr(0, newline);
+  std::string hint = failure_text_.substr(std::min(newline + 1, failure_text_.size()));
   if (wait_status != 0 && why.empty()) {
     why = "the process that creates the rank directories " + ExitStatus::from_wait(wait_status).describe();
     if (WIFSIGNALED(wait_status) && oom_) why += oom_->text();
@@ -218,14 +270,16 @@ void WorkdirSetup::answer(std::string why, std::string hint) {
 void WorkdirSetup::stop() {
   timer_.cancel();
   in_.reset();
-  failure_text_.reset();
+  reports_.reset();
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
-int prepare_main(std::string_view directories) {
-  const auto done = work_off(STDIN_FILENO, Work(directories_of(directories)));
+int prepare_main() {
+  ::prctl(PR_SET_NAME, "dlaunch-files");
+  Reporter reporter(STDOUT_FILENO);
+  const auto done = work_off(STDIN_FILENO, Work(reporter));
   if (done) return 0;
-  const std::string text = (one_line(done.error()) + '\n' + done.error().hint).substr(0, kLongestFailure);
-  [[maybe_unused]] const ssize_t wrote = ::write(STDOUT_FILENO, text.data(), text.size());
+  reporter.failed(done.error());
   return 1;
 }
 

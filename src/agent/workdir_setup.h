@@ -1,18 +1,19 @@
-// Prepares the ranks' working directories: empties them and adds the files of --stage. A separate process (a second
-// agent with --prepare) does the slow work, so that heartbeats continue. The process receives Prepare and every Stage
-// through a pipe, under the credit granted here, and inherits the open directories. Owned by the Agent; link, loop and
-// directories must outlive this object.
+// Prepares the ranks' working directories: creates and empties them, and adds the files of --stage. A separate process
+// (a second agent with --prepare) does all of this: a disk may be slow or never answer, and heartbeats must continue.
+// The process receives Prepare and every Stage through a pipe, under the credit granted here. It sends reports through
+// a socket: the open directories, its current path, a failure. Owned by the Agent; link, loop and directories must
+// outlive this object.
 #pragma once
 
 #include <sys/types.h>
 
 #include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/process_spawner.h"
@@ -40,8 +41,10 @@ class WorkdirSetup {
   bool stage(const wire::Stage& stage);
   /// Whether the child belongs to this object.
   bool reaped(pid_t pid, int wait_status);
-  /// The job ends: no more answers.
+  /// The job ends: no more answers. Kills the child.
   void stop();
+  /// `process`: a line of sys::describe(). For the child, the line gets the path that the child waits for.
+  std::string explained(std::string process) const;
 
  private:
   struct Sent {
@@ -49,7 +52,9 @@ class WorkdirSetup {
     std::uint32_t files;  // number of granted bytes of files
   };
 
-  bool start(const std::vector<int>& directories);
+  bool start();
+  void wait_reports();
+  bool read_reports();
   void push(const wire::Message& message, std::uint32_t files);
   void took(size_t bytes);
   void wait();
@@ -64,15 +69,17 @@ class WorkdirSetup {
   pid_t pid_ = 0;
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;
-  sys::Fd failure_text_;
+  std::unique_ptr<asio::posix::stream_descriptor> reports_;
+  std::deque<std::string> not_taken_;  // directories that the child has not reported
+  std::string at_;                     // path of the child's current work
+  std::string failure_text_;
   std::deque<Sent> sent_;  // not yet completely written
   size_t files_ = 0;       // bytes of files in sent_
   size_t taken_ = 0;       // bytes of the first entry of sent_
   const Lifetime lifetime_;
 };
 
-/// The main function of `dlaunch-agent --prepare FD,…`: the open directories in the order of Prepare. Returns the exit
-/// code. Writes a failure to stdout: a line with the failure, and a line with a hint.
-int prepare_main(std::string_view directories);
+/// The main function of `dlaunch-agent --prepare`. Returns the exit code. stdin is the pipe, stdout the socket.
+int prepare_main();
 
 }  // namespace dlaunch::agent

@@ -74,7 +74,7 @@ HostSession::HostSession(std::string job_id, JobOptions options, output::Standar
       streams_(streams),
       log_(log),
       listener_(listener),
-      here_(job_id, options_.policy.grace, before_.open_files()),
+      here_(job_id, options_.policy.grace, before_.open_files(), [&log](const std::string& text) { log.warn(text); }),
       mailbox_(std::make_shared<Mailbox>(io_)),
       elsewhere_(elsewhere ? nullptr : transport_elsewhere(job_id)),
       transport_(

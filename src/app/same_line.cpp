@@ -137,7 +137,9 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
   // A second signal ends this process at once. With --checkpoint-signal TERM is forwarded each time, because batch
   // systems send TERM twice.
   const bool saves = options.policy.checkpoint.signal != 0;
-  transport::Local agents(connection.job_id, options.policy.grace, before.open_files(), options.request.environment);
+  transport::Local agents(
+      connection.job_id, options.policy.grace, before.open_files(), [&log](const std::string& text) { log.warn(text); },
+      options.request.environment);
   agents.end_orphans();
   const dialback::LocalAgent agent{[&agents]() -> Result<sys::Fd> {
                                      transport::Connection opened = TRY(agents.open({}));

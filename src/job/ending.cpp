@@ -155,7 +155,7 @@ void Job::finish_hosts(Time now) {
   outcome_.may_restart = stays_for_restart();
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone || hosts_.of(host) == HostState::sweeping) continue;
-    const bool answers = hosts_.of(host) != HostState::waiting;
+    const bool answers = hosts_.is_reached(host);
     hosts_.set(host, answers ? HostState::finishing : HostState::gone);
     if (answers) {
       actions_.push_back(FinishHost{host, outcome_.may_restart});

@@ -21,6 +21,10 @@ struct HostClock {
 };
 
 // ---- events ----
+/// The host's agent is connected, and prepares the host; HostReady or HostLost follows.
+struct HostReached {
+  int host;
+};
 struct HostReady {
   int host;
 };
@@ -110,9 +114,9 @@ struct OutputFailed {
 struct InputFailed {
   std::string detail;
 };
-using Event = std::variant<HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted, HostAdded,
-                           RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept, UserSignal, Hung,
-                           StacksTaken, OutputFailed, InputFailed>;
+using Event = std::variant<HostReached, HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted,
+                           HostAdded, RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept,
+                           UserSignal, Hung, StacksTaken, OutputFailed, InputFailed>;
 
 // ---- actions ----
 struct StartRanks {

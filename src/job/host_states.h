@@ -30,10 +30,16 @@ class HostStates {
     changed.had_ranks = changed.had_ranks || state == HostState::started;
   }
 
+  void set_reached(int host) { at_index(hosts_, host).reached = true; }
+
   int size() const { return static_cast<int>(hosts_.size()); }
   int count(HostState state) const { return at_index(counts_, state); }
   HostState of(int host) const { return at_index(hosts_, host).state; }
   const std::string& name(int host) const { return at_index(hosts_, host).name; }
+  /// Whether the host's agent can answer Finish.
+  bool is_reached(int host) const {
+    return at_index(hosts_, host).reached || at_index(hosts_, host).state != HostState::waiting;
+  }
   /// Whether the host ever got a request to start ranks.
   bool had_ranks(int host) const { return at_index(hosts_, host).had_ranks; }
 
@@ -41,6 +47,7 @@ class HostStates {
   struct Host {
     std::string name;
     HostState state = HostState::waiting;
+    bool reached = false;
     bool had_ranks = false;
   };
   std::vector<Host> hosts_;

@@ -96,6 +96,8 @@ Progress Job::progress() const {
   return progress;
 }
 
+void Job::on(const HostReached& event, Time) { hosts_.set_reached(event.host); }
+
 void Job::on(const HostReady& event, Time now) {
   if (phase_ > Phase::ending || hosts_.of(event.host) != HostState::waiting) return;
   hosts_.set(event.host, HostState::ready);

@@ -106,6 +106,7 @@ class Job {
   const Outcome& outcome() const { return outcome_; }
 
  private:
+  void on(const HostReached& event, Time now);
   void on(const HostReady& event, Time now);
   void on(const HostLost& event, Time now);
   void on(const HostTermination& event, Time now);

@@ -100,6 +100,7 @@ wire::Layout layout_frame(const plan::Plan& plan, int host) {
   layout.report_cpus = plan.binding.report;
   layout.error_files =
       plan.restarts > 0 || std::ranges::find(plan.frameworks, plan::Framework::torchrun) != plan.frameworks.end();
+  layout.restart_possible = plan.restarts > 0;
   if (plan.binding.bind_to == plan::BindTo::device) add_devices(plan, host, layout);
   return layout;
 }

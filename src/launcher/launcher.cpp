@@ -159,7 +159,7 @@ class Launcher::Impl {
                                if (is_spare(host)) return;
                                if (parts_.options.output.pty)
                                  send_window_size([&](auto m) { parts_.hosts.send(host, m); });
-                               staging_.needed(host) ? staging_.begin(host) : host_ready(host);
+                               staging_.needed(host) ? prepare(host) : host_ready(host);
                              },
                          .lost = [this](int host, const HostFailure& loss) { host_lost(host, loss); },
                          .message =
@@ -183,6 +183,11 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     const size_t index = static_cast<size_t>(host) - parts_.plan.hosts.size();
     log().warn("lost spare host {}: {}", parts_.plan.replacements.at(index).name, loss.why);
+  }
+
+  void prepare(int host) {
+    happened(job::HostReached{host});
+    staging_.begin(host);
   }
 
   void host_ready(int host) {

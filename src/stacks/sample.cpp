@@ -211,7 +211,7 @@ void drop_frames(Sample& sample) {
 Sample take(pid_t pid, Sampler& sampler) {
   Sample sample;
   sample.pid = pid;
-  if (!sys::proc_shows_own_pids()) return sample;  // /proc/PID is a different process
+  if (!sampler.own_pids) return sample;  // /proc/PID is a different process
   const auto before = parse_stat(read_proc(pid, "stat"));
   if (!before || before->state == 'Z') return sample;
   SwitchCounts switch_counts = switch_counts_of(pid, sampler.all_threads);

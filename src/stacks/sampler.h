@@ -38,6 +38,7 @@ struct Sampler {
   ModuleNames names{budget};
   /// all processes of this machine, if the kernel keeps no lists of children
   std::vector<sys::Process> processes = {};
+  const bool own_pids = sys::proc_shows_own_pids();  ///< false: every sample is empty
 };
 
 /// Samples one process. Returns the earlier sample with new counters if the main thread (with `all_threads`: no thread)

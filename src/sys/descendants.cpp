@@ -76,9 +76,8 @@ std::vector<Process> all_processes() {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
-constexpr size_t kMostChildren = 4u << 20;         // size of the list of children
-constexpr size_t kMaxEnvironment = 8u << 20;       // limit of execve
-constexpr std::chrono::seconds kWaitAfterKill{5};  // for processes in uninterruptible sleep
+constexpr size_t kMostChildren = 4u << 20;    // size of the list of children
+constexpr size_t kMaxEnvironment = 8u << 20;  // limit of execve
 
 bool has_variable(int pid, const std::string& entry) {
   const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxEnvironment);
@@ -169,18 +168,18 @@ bool has_no_child() {
   return ::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
 }
 
-void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace,
-                          OtherSessions others) {
+std::vector<Process> end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace,
+                                          OtherSessions others, std::chrono::seconds kill_wait) {
   const int own_session = ::getsid(0);
   const auto kill_at = std::chrono::steady_clock::now() + grace;
   for (bool termed = false; !reap_all(); termed = true) {
     const auto now = std::chrono::steady_clock::now();
-    bool left = false;
+    std::vector<Process> left;
     for (const Process& process : descendants()) {
       const auto held = [&](const std::string& entry) { return has_variable(process.pid, entry); };
       const bool other_session = others == OtherSessions::ended && process.session != own_session;
       if (!other_session && std::ranges::none_of(entries, held)) continue;
-      left = true;
+      left.push_back(process);
       if (now >= kill_at) {
         signal_process(process, SIGKILL);
       } else if (!termed) {
@@ -188,9 +187,10 @@ void end_descendants_with(const std::vector<std::string>& entries, std::chrono::
         signal_process(process, SIGCONT);
       }
     }
-    if (!left || now >= kill_at + kWaitAfterKill) return;
+    if (left.empty() || now >= kill_at + kill_wait) return left;
     std::this_thread::sleep_for(kPoll);
   }
+  return {};
 }
 
 std::string describe(const Process& process) {

@@ -58,14 +58,18 @@ void signal_process(const Process& process, int signal);
 /// Returns true if this process has no child, not even an ended one.
 bool has_no_child();
 
+inline constexpr std::chrono::seconds kWaitAfterKill{5};  ///< for processes in uninterruptible sleep
+
 /// Descendants in another session than this process: kept, or ended too. A child that did not leave the session is
 /// always kept.
 enum class OtherSessions { kept, ended };
 
 /// Ends every descendant whose environment at exec contained one of the entries, and further such processes that appear
-/// meanwhile: TERM, the grace period, KILL. Does not signal other children. Blocks for a limited time.
-void end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace,
-                          OtherSessions others = OtherSessions::kept);
+/// meanwhile: TERM, the grace period, KILL, `kill_wait`. Does not signal other children. Blocks for a limited time.
+/// Returns the processes that did not end.
+std::vector<Process> end_descendants_with(const std::vector<std::string>& entries, std::chrono::milliseconds grace,
+                                          OtherSessions others = OtherSessions::kept,
+                                          std::chrono::seconds kill_wait = kWaitAfterKill);
 
 /// "pid 123 (python3), state D", for the message about a process that could not be ended.
 std::string describe(const Process& process);

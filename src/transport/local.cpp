@@ -28,6 +28,7 @@ namespace dlaunch::transport {
 namespace {
 
 constexpr std::chrono::seconds kExitWait{5};  // after Clean, an agent exits within a millisecond
+constexpr int kNotReaped = -1;                // not an exit
 constexpr char kAgent[] = "dlaunch-agent";
 constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC; Linux 6.3 requires the flag
 
@@ -115,12 +116,13 @@ Disconnect lost_agent(const sys::OomWatch& watch) {
 
 }  // namespace
 
-Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
+Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files, Note note,
              std::vector<std::string> environment)
     : mark_(agent_mark(job_id)),
       marks_({mark_, rank_mark(job_id)}),
       grace_(grace),
       open_files_(open_files),
+      note_(std::move(note)),
       environment_(std::move(environment)) {}
 
 void Local::start_early() { early_ = start(); }
@@ -128,6 +130,7 @@ void Local::start_early() { early_ = start(); }
 Result<Connection> Local::open(const plan::Host& host) {
   auto opened = early_ ? *std::exchange(early_, std::nullopt) : start();
   if (!opened) opened.error().where = host.name;
+  name_ = host.name;
   return opened;
 }
 
@@ -157,11 +160,29 @@ void Local::tell_to_end(int signal) {
   for (const Agent& agent : agents_) ::kill(agent.pid, signal);
 }
 
+void Local::report(const std::vector<sys::Process>& left) const {
+  for (const sys::Process& process : left) {
+    const char* const until =
+        process.state == 'D' ? ": stays on this host until its disk answers" : " did not end after KILL";
+    note_((name_.empty() ? "" : name_ + ": ") + sys::describe(process) + until);
+  }
+}
+
 void Local::close() {
   early_.reset();
-  for (const Agent& agent : agents_) sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait);
+  bool gave_up = true;  // each agent has exited, and has reported the processes that do not end after KILL
+  for (const Agent& agent : agents_) {
+    int wait_status = kNotReaped;
+    sys::reap_by(agent.pid, agent.handle, Clock::now() + kExitWait, &wait_status);
+    gave_up = gave_up && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+  }
   const auto others = end_orphans_ ? sys::OtherSessions::ended : sys::OtherSessions::kept;
-  if (!agents_.empty() && !sys::reap_all()) sys::end_descendants_with(marks_, grace_, others);
+  if (!agents_.empty() && !sys::reap_all()) {
+    constexpr std::chrono::seconds kNone{0};
+    const auto left =
+        sys::end_descendants_with(marks_, gave_up ? kNone : grace_, others, gave_up ? kNone : sys::kWaitAfterKill);
+    if (!gave_up) report(left);
+  }
   agents_.clear();
 }
 

@@ -7,10 +7,12 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sys/descendants.h"
 #include "sys/fd.h"
 #include "transport/transport.h"
 
@@ -18,9 +20,11 @@ namespace dlaunch::transport {
 
 class Local : public Transport {
  public:
+  using Note = std::function<void(const std::string& text)>;
+
   /// `grace`: time between TERM and KILL for orphans of a killed agent. `open_files`: the user's limit, for ranks.
-  /// `environment`: NAME=VALUE, for agents.
-  Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files,
+  /// `note` receives a line for each orphan that does not end. `environment`: NAME=VALUE, for agents.
+  Local(const std::string& job_id, std::chrono::milliseconds grace, const rlimit& open_files, Note note,
         std::vector<std::string> environment = {});
   /// Starts the agent for the first open() in advance. If open() never follows, close() ends the agent.
   void start_early();
@@ -41,12 +45,15 @@ class Local : public Transport {
     sys::Fd handle;  // a pidfd; empty before Linux 5.3
   };
   Result<Connection> start();
+  void report(const std::vector<sys::Process>& left) const;
 
   const std::string mark_;                // in the agents' environment; a sweep for ranks must not match this entry
   const std::vector<std::string> marks_;  // mark_, and the mark in the environment of all ranks
   const std::chrono::milliseconds grace_;
   const rlimit open_files_;
+  const Note note_;
   const std::vector<std::string> environment_;
+  std::string name_;  // of this host
   std::vector<Agent> agents_;
   std::optional<Result<Connection>> early_;
   bool end_orphans_ = false;

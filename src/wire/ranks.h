@@ -37,9 +37,10 @@ struct Layout {
   std::vector<std::uint32_t> devices;  ///< one device per local rank, with BindTo::device; kNoDevice: unknown
   /// ranks without TORCHELASTIC_ERROR_FILE get one, and the agent sends WroteError
   bool error_files = false;
+  bool restart_possible = false;  ///< another round may follow
   void fields(auto& a) {
     a(credit, bind_to, map_by, rank_by, local_ranks, oversubscribe, report_cpus, cores_per_rank, if_supported,
-      device_kind, devices, error_files);
+      device_kind, devices, error_files, restart_possible);
   }
   bool operator==(const Layout&) const = default;
 };

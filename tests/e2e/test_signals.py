@@ -92,6 +92,17 @@ class Signals(Case):
             self.assertIn(job.wait(10), (130, -2), f"run {run}")
         self.assert_nothing_left()
 
+    def test_signal_during_a_read_before_the_job_ends_dlaunch(self):
+        """The reader of a FIFO without a writer waits, like the reader of a file on a dead file server."""
+        os.mkfifo(self.dir / "fifo")
+        for options, env in ((["--hostfile", "fifo"], {}), ([], {"DLAUNCH_CONFIG": str(self.dir / "fifo")})):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with self.start("-n", 1, *options, "true", env=env, stderr=subprocess.PIPE) as job:
+                    self.assertTrue(wait_until(lambda pid=job.pid: state(pid) == "S"))
+                    job.send_signal(number)
+                    err = job.communicate(timeout=10)[1]
+                self.assertEqual((job.returncode, err), (-number, b""))
+
     def test_ranks_handle_signals_before_the_end(self):
         job = self.job(*sh('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done'))
         self.heard(job)

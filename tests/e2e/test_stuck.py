@@ -97,6 +97,33 @@ class Stuck(Case):
         self.assertLess(took, 25)
         self.assertIn(b"did not end after SIGKILL", result.stderr)
 
+    def test_new_rank_directories_do_not_block_the_end(self):
+        self.assert_rank_directories_named()
+
+    def test_emptied_rank_directories_do_not_block_the_end(self):
+        self.make_rank_directories("touch", "old")
+        self.assert_rank_directories_named()
+
+    def test_staged_files_do_not_block_the_end(self):
+        self.make_rank_directories("true")
+        (self.dir / "staged").touch()
+        self.assert_rank_directories_named("--stage", "staged")
+
+    def make_rank_directories(self, *command):
+        self.thaw()
+        self.assert_exit(self.run_dlaunch("-n", 2, "--rank-dir", self.disk / "{rank}", *command), 0)
+        subprocess.run(["fsfreeze", "-f", self.disk], check=True)
+
+    def assert_rank_directories_named(self, *options):
+        """The process that works on the directories is given up and named, with its host and the path."""
+        result, took = self.timed("-n", 2, "--grace", 1, "--timeout", 1, "--rank-dir", self.disk / "{rank}", *options,
+                                  "true")
+        self.assert_exit(result, 124)
+        self.assertRegex(result.stderr.decode(),
+                         r"processes may be left: \S+: pid \d+ \(dlaunch-files\), state D: stays on this host until "
+                         rf"the disk of {self.disk}/0 answers")
+        self.assertLess(took, 11)
+
     def states(self, part):
         """The states of this test's processes whose command line contains `part`, as ps prints them."""
         found = []

@@ -111,6 +111,15 @@ TEST(Job, ReportsUnusableHostsTogether) {
   EXPECT_EQ(s.job.outcome().exit_code, 125);
 }
 
+TEST(Job, ConnectedHostsThatAreNotReadyConfirmTheEnd) {
+  Script s(2, timeout_of(4), true);
+  s.say(HostReached{1}, 0);
+  EXPECT_THAT(s.tick(4), ElementsAre(Action(DropHost{0}), Action(FinishHost{1})));
+  s.say(HostClean{1, {"pid 7 (dlaunch-files), state D"}}, 5);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node1: pid 7 (dlaunch-files), state D"));
+}
+
 TEST(Job, SetsADeadlineForTheOtherHostsAfterALoss) {
   Script s(3, {}, true);
   s.say(HostReady{0}, 0);

@@ -33,7 +33,7 @@ MpiWorld world() {
 std::vector<Message> one_of_each() {
   return {
       Setup{kVersion, "job-1", 5000, 3000, true},
-      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}, true},
+      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}, true, true},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7,
             0,
