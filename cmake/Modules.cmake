@@ -31,8 +31,9 @@ endfunction()
 
 # dlaunch_module(NAME [PUBLIC c …] SOURCES a.cpp … [ALONE b.cpp …] DEPS base wire …)
 # PUBLIC: headers of include/dlaunch with functions of this module.
-# ALONE: sources that CMAKE_UNITY_BUILD (set by the release preset) must not compile together with other sources. Reasons: a
-# file-local name also exists in another source, or the source uses functions that the static agent must not link.
+# ALONE: sources that CMAKE_UNITY_BUILD (set by the release preset) must not compile together with other sources.
+# Reasons: a file-local name also exists in another source, the source uses functions that the static agent must not
+# link, or the simulator (tests/sim) links another implementation.
 function(dlaunch_module name)
   cmake_parse_arguments(MODULE "" "" "PUBLIC;SOURCES;ALONE;DEPS;LIBS" ${ARGN})
   add_library(dlaunch_${name} STATIC ${MODULE_SOURCES} ${MODULE_ALONE})

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
-#include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <csignal>
@@ -27,6 +26,7 @@
 #include "base/time.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
+#include "link/signals.h"
 #include "sys/clock.h"
 #include "sys/descendants.h"
 
@@ -45,7 +45,7 @@ class Agent::Impl {
   Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup)
       : io_(io),
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
-        signals_(io, SIGCHLD, SIGTERM, SIGINT),
+        signals_(io),
         timer_(io),
         notice_timer_(io),
         open_files_(open_files),
@@ -55,7 +55,7 @@ class Agent::Impl {
         command_runner_(io, link_, open_files),
         stack_sampler_(io, link_),
         round_(std::make_unique<Round>(*this)) {
-    for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2}) signals_.add(signal);
+    for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) signals_.add(signal);
   }
 
   int run(pid_t guardian) {
@@ -180,8 +180,7 @@ class Agent::Impl {
 
   // ---- timers and signals ----
   void wait_signal() {
-    signals_.async_wait([this](asio::error_code error, int signal) {
-      if (error) return;
+    signals_.next([this](int signal) {
       signal == SIGCHLD ? reap() : report_signal(signal);
       wait_signal();
     });
@@ -278,7 +277,7 @@ class Agent::Impl {
   pid_t guardian_ = 0;
   asio::io_context& io_;
   link::Link link_;
-  asio::signal_set signals_;
+  link::Signals signals_;
   asio::steady_timer timer_;
   asio::steady_timer notice_timer_;
   const rlimit open_files_;

@@ -2,7 +2,6 @@
 // in run() (app/run_job.cpp), which ends with the job; plan and session must outlive this object.
 #pragma once
 
-#include <asio/signal_set.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "dlaunch/run.h"
 #include "job/rounds.h"
 #include "launcher/launcher.h"
+#include "link/signals.h"
 #include "output/output.h"
 #include "report/record.h"
 #include "report/record_file.h"
@@ -72,7 +72,7 @@ class JobRun final : public Listener {
   std::optional<Time> start_at_;              // of the current round's ranks
   std::map<int, std::string> error_texts_;    // of the current round's failed ranks
   const sys::KeptDisposition stacks_signal_;  // outlives signals_: after signals_ the signal would kill this process
-  asio::signal_set signals_;
+  link::Signals signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;
 };

@@ -131,8 +131,7 @@ void HostQuery::answered(int host) {
 }
 
 void HostQuery::wait_signal() {
-  signals_.async_wait(running_.guard([this](asio::error_code error, int signal) {
-    if (error) return;
+  signals_.next(running_.guard([this](int signal) {
     if (signal != SIGTSTP) {
       result_.signal = signal;
       return io_.stop();

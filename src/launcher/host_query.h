@@ -5,7 +5,6 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "base/lifetime.h"
 #include "dlaunch/host.h"
 #include "launcher/hosts.h"
+#include "link/signals.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
@@ -70,7 +70,7 @@ class HostQuery {
   const Question question_;
   const Progress progress_;
   const Commands commands_;
-  asio::signal_set signals_;
+  link::Signals signals_;
   asio::steady_timer progress_timer_;
   Lifetime running_;  // until the end of run()
   std::vector<std::string> names_;

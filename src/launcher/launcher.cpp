@@ -526,8 +526,7 @@ class Launcher::Impl {
   }
 
   void wait_signal() {
-    parts_.signals.async_wait(lifetime_.guard([this](asio::error_code error, int signal) {
-      if (error) return;
+    parts_.signals.next(lifetime_.guard([this](int signal) {
       on_signal(signal);
       wait_signal();
     }));
@@ -590,7 +589,7 @@ const std::optional<Error>& Launcher::output_lost() const { return impl_->output
 const job::Outcome& Launcher::settle() { return impl_->settle(); }
 void Launcher::write_out() { impl_->write_out(); }
 
-void take_signals(asio::signal_set& signals, const JobOptions& options) {
+void take_signals(link::Signals& signals, const JobOptions& options) {
   for (const int signal : sys::kJobSignals) {
     if (!sys::is_ignored(signal) || signal == options.stacks_on) signals.add(signal);
   }

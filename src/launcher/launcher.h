@@ -4,7 +4,6 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/signal_set.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "dlaunch/listener.h"
 #include "dlaunch/plan.h"
 #include "launcher/hosts.h"
+#include "link/signals.h"
 #include "output/output.h"
 #include "sys/reserved_ports.h"
 
@@ -22,7 +22,7 @@ namespace dlaunch::launcher {
 
 /// Adds the signals of a job: the signals in sys::kJobSignals that this process does not ignore, and always
 /// JobOptions::stacks_on.
-void take_signals(asio::signal_set& signals, const JobOptions& options);
+void take_signals(link::Signals& signals, const JobOptions& options);
 
 class Launcher {
  public:
@@ -36,7 +36,7 @@ class Launcher {
     output::Output& output;
     Hosts& hosts;               ///< numbered as in the plan; if empty, the plan's hosts are opened
     sys::ReservedPorts& ports;  ///< released before the first rank starts
-    asio::signal_set& signals;  ///< the job's signals: take_signals()
+    link::Signals& signals;  ///< the job's signals: take_signals()
     Listener& listener;         ///< receives progress, and the start of all ranks
     spdlog::logger& log;
     Round round = {};

@@ -1,0 +1,31 @@
+// The signals that a loop receives instead of this process's default actions. One handler at a time. A source of its
+// own: the simulator (tests/sim) links another implementation, with the signals of a simulated process.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <system_error>
+
+namespace dlaunch::link {
+
+class Signals {
+ public:
+  explicit Signals(asio::io_context& io);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  /// From now on the signal waits for next() instead of its default action.
+  void add(int signal);
+  /// Calls the handler once, with the next signal. Signals that arrive without a handler wait for it.
+  void next(std::function<void(int signal)> handler);
+  /// Drops the handler.
+  void cancel();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dlaunch::link
