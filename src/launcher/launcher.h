@@ -36,7 +36,7 @@ class Launcher {
     output::Output& output;
     Hosts& hosts;               ///< numbered as in the plan; if empty, the plan's hosts are opened
     sys::ReservedPorts& ports;  ///< released before the first rank starts
-    link::Signals& signals;  ///< the job's signals: take_signals()
+    link::Signals& signals;     ///< the job's signals: take_signals()
     Listener& listener;         ///< receives progress, and the start of all ranks
     spdlog::logger& log;
     Round round = {};

@@ -1,5 +1,5 @@
-// The signals that a loop receives instead of this process's default actions. One handler at a time. A source of its
-// own: the simulator (tests/sim) links another implementation, with the signals of a simulated process.
+// The signals that a loop receives instead of this process's default actions. One handler at a time. The source
+// is separate, because the simulator (tests/sim) links another implementation for the signals of simulated processes.
 #pragma once
 
 #include <asio/io_context.hpp>

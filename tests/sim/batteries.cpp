@@ -1,0 +1,170 @@
+#include "batteries.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+
+#include "world/faults.h"
+
+namespace sim {
+namespace {
+
+using After = Moment::After;
+
+/// A kind of fault with a length, as the batteries use it.
+struct Variant {
+  const char* kind;
+  double seconds = 0;
+};
+constexpr Variant kVariants[] = {
+    {"silent"},       {"silent", 12}, {"silent", 30}, {"mute"},      {"deaf"},      {"cut"},       {"freeze"},
+    {"freeze", 12},   {"freeze", 40}, {"stopw"},      {"stopw", 12}, {"killw"},     {"killg"},     {"killboth"},
+    {"exit7"},        {"exit0"},      {"segv"},       {"hang", 20},  {"refuse"},    {"refuse1"},   {"slow"},
+    {"int"},          {"term"},       {"mgr"},        {"pause", 9},  {"pause", 13}, {"pause", 60}, {"pauseint", 6},
+    {"pauseexit", 6}, {"tstp", 30},   {"reader", 20}};
+
+const std::array kFirst = {Moment{After::start, 1'200'000}, Moment{After::start, 4 * kMs},
+                           Moment{After::start, 2 * kSecond}};
+
+const std::vector<Moment>& second_moments() {
+  static const std::vector<Moment> moments = [] {
+    std::vector<Moment> all;
+    for (const Ns delay :
+         {Ns{0}, 30 * kMs, kSecond, 4 * kSecond, 8 * kSecond, 13 * kSecond, 16'500 * kMs, 21 * kSecond}) {
+      all.push_back({After::fault, delay});
+    }
+    for (const Ns delay : {Ns{0}, 30 * kMs, 3500 * kMs}) all.push_back({After::sent, delay, "Signal"});
+    for (const Ns delay : {Ns{0}, 20 * kMs}) all.push_back({After::sent, delay, "Finish"});
+    for (const Ns delay : {Ns{0}, 20 * kMs}) all.push_back({After::sent, delay, "Sweep"});
+    for (const Ns delay : {Ns{0}, 500 * kMs, 10 * kSecond}) all.push_back({After::printed, delay, "; restart "});
+    return all;
+  }();
+  return moments;
+}
+
+Fault fault_of(const Variant& variant, const Moment& moment, int host) {
+  return {moment, variant.kind, host, static_cast<Ns>(variant.seconds * 1e9)};
+}
+
+bool is_of_host(const Variant& variant) {
+  const auto of = kind_of({{}, variant.kind}).of;
+  return of == FaultKind::Of::host || of == FaultKind::Of::rank || of == FaultKind::Of::login;
+}
+
+/// Two hosts at the most: the harmed one, and another one.
+size_t second_hosts(const Variant& variant) { return is_of_host(variant) ? 2 : 1; }
+
+size_t seconds_of_first() {
+  size_t count = 0;
+  for (const Variant& variant : kVariants) count += second_hosts(variant) * second_moments().size();
+  return count;
+}
+
+}  // namespace
+
+std::vector<Scenario> base_worlds() {
+  std::vector<Scenario> worlds;
+  for (const char* text : {
+           "hosts=2 ranks=2 grace=3 length=60",
+           "hosts=2 ranks=2 grace=3 timeout=12 length=60 deaf=2 daemon=0",
+           "hosts=2 ranks=2 restarts=2 spares=1 grace=3 length=40 deaf=3 daemon=0 daemon=2",
+           "hosts=3 ranks=1 restarts=1 spares=1 grace=1 length=30",
+           "hosts=2 ranks=1 restarts=1 shrink=1 grace=3 length=40",
+           "hosts=2 ranks=2 here=1 grace=5 length=30 daemon=1",
+       }) {
+    worlds.push_back(parse_scenario(text));
+  }
+  return worlds;
+}
+
+std::vector<Scenario> singles() {
+  std::vector<Scenario> all;
+  std::uint64_t seed = 0;
+  for (const Scenario& base : base_worlds()) {
+    all.push_back(base);
+    for (const Variant& variant : kVariants) {
+      std::vector<Moment> moments(kFirst.begin(), kFirst.end());
+      moments.push_back({After::start, 9 * kSecond});
+      moments.push_back({After::start, base.length - 10 * kMs});
+      for (const Moment& moment : moments) {
+        Scenario world = base;
+        world.seed = ++seed;
+        world.faults.push_back(fault_of(variant, moment, 1));
+        all.push_back(std::move(world));
+      }
+    }
+  }
+  return all;
+}
+
+std::uint64_t pair_count() { return base_worlds().size() * std::size(kVariants) * kFirst.size() * seconds_of_first(); }
+
+Scenario pair(std::uint64_t number) {
+  static const std::vector<Scenario> bases = base_worlds();
+  const std::uint64_t seed = number + 1;
+  const auto take = [&](size_t of) {
+    const size_t digit = number % of;
+    number /= of;
+    return digit;
+  };
+  size_t second = take(seconds_of_first());
+  const Moment first_moment = kFirst[take(kFirst.size())];
+  const Variant& first = kVariants[take(std::size(kVariants))];
+  Scenario world = bases[take(bases.size())];
+  world.seed = seed;
+  world.faults.push_back(fault_of(first, first_moment, 1));
+  for (const Variant& variant : kVariants) {
+    const size_t of_variant = second_hosts(variant) * second_moments().size();
+    if (second >= of_variant) {
+      second -= of_variant;
+      continue;
+    }
+    const int host = is_of_host(variant) ? static_cast<int>(second / second_moments().size()) : 1;
+    world.faults.push_back(fault_of(variant, second_moments()[second % second_moments().size()], host));
+    break;
+  }
+  return world;
+}
+
+Scenario random_world(std::uint64_t seed) {
+  std::mt19937_64 random(seed * 6364136223846793005ULL + 1);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
+  const auto one_of = [&](auto... values) {
+    return std::array{values...}[static_cast<size_t>(pick(sizeof...(values)))];
+  };
+  Scenario s;
+  s.seed = seed;
+  s.hosts = 1 + pick(3);
+  s.ranks = 1 + pick(2);
+  s.restarts = pick(2) ? 1 + pick(3) : 0;
+  s.spares = s.restarts > 0 ? pick(3) : 0;
+  s.shrink = s.restarts > 0 && s.hosts > 1 && pick(4) == 0;
+  s.here = pick(5) == 0;
+  s.grace = one_of(0, 1, 3, 5, 20) * kSecond;
+  s.length = one_of(1, 10, 40, 90) * kSecond;
+  if (pick(4) == 0) s.timeout = (1 + pick(60)) * kSecond;
+  if (pick(3) == 0) s.deaf.insert(pick(s.all_ranks()));
+  if (pick(3) == 0) s.daemons.insert(pick(s.all_ranks()));
+  if (pick(12) == 0) s.stuck.insert(pick(s.all_ranks()));
+  const int faults = 1 + pick(4);
+  for (int i = 0; i < faults; ++i) {
+    const Variant& variant = kVariants[pick(static_cast<int>(std::size(kVariants)))];
+    Fault fault = fault_of(variant, {}, pick(s.all_hosts()));
+    if (fault.length > 0) fault.length = (1 + pick(40)) * kSecond;
+    if (i > 0 && pick(3) == 0) {
+      fault.moment = second_moments()[8 + static_cast<size_t>(pick(static_cast<int>(second_moments().size()) - 8))];
+      fault.moment.delay = static_cast<Ns>(random() % static_cast<std::uint64_t>(pick(3) ? 8 * kSecond : 2 * kMs));
+    } else if (i > 0 && pick(2)) {
+      fault.moment = {After::fault,
+                      static_cast<Ns>(random() % static_cast<std::uint64_t>(pick(3) ? 25 * kSecond : 50 * kMs))};
+    } else {
+      fault.moment = {After::start,
+                      static_cast<Ns>(random() % static_cast<std::uint64_t>(pick(3) ? 20 * kSecond : 6 * kMs))};
+    }
+    s.faults.push_back(fault);
+  }
+  return s;
+}
+
+}  // namespace sim

@@ -1,0 +1,29 @@
+// Promise: no byte of a rank is lost, and the bytes of a rank stay in order.
+#include <sstream>
+
+#include "promises/promises.h"
+
+namespace sim {
+
+void Bytes::job_ended(const Facts& facts) {
+  if (!facts.outcome || !facts.world.reading()) return;
+  std::map<int, std::string> shown;
+  std::istringstream lines(facts.world.read());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() < 2 || line[0] != 'r') {
+      broke("a line that no rank wrote");
+      continue;
+    }
+    shown[std::atoi(line.c_str() + 1)] += line + '\n';
+  }
+  const bool cut_short =
+      facts.outcome->unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
+  for (const auto& [rank, wrote] : facts.world.written()) {
+    const std::string& seen = shown[rank];
+    const bool lossless = facts.history.impaired().empty();
+    if (lossless && !cut_short && seen != wrote) broke("bytes of a rank are lost");
+    if (lossless && !wrote.starts_with(seen)) broke("bytes of a rank are out of order");
+  }
+}
+
+}  // namespace sim

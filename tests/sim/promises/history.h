@@ -1,0 +1,88 @@
+// The facts of a world that several promises use, by cause. An Observer.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "world/faults.h"
+#include "world/observer.h"
+#include "world/world.h"
+
+namespace sim {
+
+class History : public Observer {
+ public:
+  struct Failure {
+    int rank;
+    int round;
+    int host;
+    Ns time;
+    int wait_status;
+  };
+  struct Text {
+    Ns time;
+    std::string lines;
+  };
+
+  explicit History(World& world) : world_(world) {}
+
+  void ended(const Process& process) override {
+    if (process.kind != Process::Kind::rank || process.end != Process::End::by_itself || process.wait_status == 0)
+      return;
+    failures_.push_back({process.rank, process.round, process.host, world_.now(), process.wait_status});
+  }
+  void fault(const Fault& fault, bool ends) override {
+    if (ends) return;
+    met_.insert(fault.kind);
+    of_[kind_of(fault).of].push_back({fault, world_.now()});
+    if (kind_of(fault).of == FaultKind::Of::host) impaired_.emplace(fault.host, world_.now());
+  }
+  void printed(std::string_view lines) override { texts_.push_back({world_.now(), std::string(lines)}); }
+
+  /// Ranks that failed by themselves, in the order of the true time.
+  const std::vector<Failure>& failures() const { return failures_; }
+  /// Hosts with a fault of the host, and the time of the first.
+  const std::map<int, Ns>& impaired() const { return impaired_; }
+  bool met(const std::string& kind) const { return met_.contains(kind); }
+  size_t count(FaultKind::Of of) const {
+    const auto found = of_.find(of);
+    return found == of_.end() ? 0 : found->second.size();
+  }
+  std::optional<Ns> first(FaultKind::Of of) const {
+    const auto found = of_.find(of);
+    return found == of_.end() ? std::nullopt : std::optional(found->second.front().second);
+  }
+  bool user_signalled() const { return count(FaultKind::Of::user) > 0; }
+  bool managed() const { return count(FaultKind::Of::manager) > 0; }
+  const std::vector<Text>& texts() const { return texts_; }
+  bool was_printed(const std::string& text) const {
+    for (const Text& each : texts_) {
+      if (each.lines.find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+  /// Whether a line has both texts.
+  bool has_line(const std::string& text, const std::string& other) const {
+    for (const Text& each : texts_) {
+      for (size_t at = 0; at < each.lines.size();) {
+        const size_t end = std::min(each.lines.find('\n', at), each.lines.size());
+        const std::string line = each.lines.substr(at, end - at);
+        if (line.find(text) != std::string::npos && line.find(other) != std::string::npos) return true;
+        at = end + 1;
+      }
+    }
+    return false;
+  }
+
+ private:
+  World& world_;
+  std::vector<Failure> failures_;
+  std::map<int, Ns> impaired_;
+  std::set<std::string> met_;
+  std::map<FaultKind::Of, std::vector<std::pair<Fault, Ns>>> of_;
+  std::vector<Text> texts_;
+};
+
+}  // namespace sim

@@ -1,0 +1,46 @@
+// Promise: all processes of the job end on each host that can be reached; dlaunch names the other hosts.
+#include "promises/promises.h"
+
+namespace sim {
+namespace {
+
+/// Whether dlaunch printed that processes of the job may be left on the host.
+bool is_doubted(const Facts& facts, const std::string& host) {
+  if (facts.outcome) {
+    for (const std::string& left : facts.outcome->leftovers) {
+      if (left.starts_with(host + ':')) return true;
+    }
+  }
+  return facts.history.has_line("may still run on", host) || facts.history.has_line("processes may be left", host);
+}
+
+}  // namespace
+
+void NothingLeft::job_ended(const Facts& facts) {
+  if (!facts.outcome) return;
+  for (const auto& [pid, process] : facts.world.processes().all()) {
+    if (!process.alive || !process.runs_job()) continue;
+    const std::string& host = facts.world.host(process.host).name;
+    if (is_doubted(facts, host)) continue;
+    const bool impaired = facts.history.impaired().contains(process.host);
+    broke(std::string("left: a process on ") + (impaired ? "an impaired" : "a sound") + " host, without a warning");
+  }
+}
+
+void NothingLeft::settled(const Facts& facts) {
+  for (const auto& [pid, process] : facts.world.processes().all()) {
+    if (!process.alive || !process.runs_job()) continue;
+    const Host& host = facts.world.host(process.host);
+    if (host.frozen || facts.world.scenario().stuck.contains(process.rank)) continue;
+    // If no agent runs on the host and no login is possible, dlaunch cannot end a daemon.
+    const bool no_agent = facts.history.met("killboth") || (facts.history.met("killg") && facts.history.met("killw")) ||
+                          (facts.history.met("killg") && facts.history.met("stopw")) || facts.history.managed();
+    const bool unreachable =
+        host.refuses != 0 || host.in_blocked || host.out_blocked || facts.history.count(FaultKind::Of::login) > 0;
+    if (no_agent && unreachable && is_doubted(facts, host.name)) continue;
+    broke(std::string("left for good: a ") + (process.kind == Process::Kind::daemon ? "daemon" : "rank") +
+          " runs long after the job" + (is_doubted(facts, host.name) ? ", with a warning" : ", without a warning"));
+  }
+}
+
+}  // namespace sim

@@ -1,0 +1,43 @@
+// Promises about rounds: one process of a rank at a time; a failure that a restart can fix is followed by one.
+#include "promises/promises.h"
+
+namespace sim {
+
+namespace job = dlaunch::job;
+
+void OneOfARank::began(const Process& process) {
+  if (process.kind != Process::Kind::rank) return;
+  if (!world_.launcher_there()) broke("a rank starts after the job's end");
+  for (const auto& [pid, other] : world_.processes().all()) {
+    if (pid == process.pid || !other.alive || other.kind != Process::Kind::rank || other.rank != process.rank) continue;
+    // A frozen host cannot be fenced; docs/restarts.md describes this limit.
+    if (world_.host(other.host).frozen) continue;
+    broke("two of a rank: a rank starts while an earlier process of it runs");
+  }
+}
+
+void Restarts::job_ended(const Facts& facts) {
+  if (!facts.outcome) return;
+  const Scenario& s = facts.world.scenario();
+  const job::Outcome& outcome = *facts.outcome;
+  const auto& history = facts.history;
+  const int rounds = facts.world.round() + 1;
+  if (s.bug) {
+    if (rounds > 3) broke("a bug that all ranks share started " + std::to_string(rounds) + " rounds");
+    return;
+  }
+  const bool ended_from_outside =
+      history.user_signalled() || history.managed() || s.timeout > 0 || history.met("exit93");
+  if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
+      ended_from_outside)
+    return;
+  const int spare_hosts = s.spares;
+  const bool enough = static_cast<int>(history.impaired().size()) <= spare_hosts ||
+                      (s.shrink && static_cast<int>(history.impaired().size()) < s.hosts);
+  const bool started = facts.world.round() > 0 || !history.failures().empty() || history.was_printed("restart");
+  if (!enough || !s.stuck.empty() || history.count(FaultKind::Of::login) > 0 || !started) return;
+  if (history.met("exit0") && history.failures().empty() && history.impaired().empty()) return;
+  broke("no restart, although a restart and spare hosts are left");
+}
+
+}  // namespace sim

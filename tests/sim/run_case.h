@@ -1,0 +1,19 @@
+// Runs the real launcher, guardians and workers in one world, and holds the promises to what happened there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenario.h"
+
+namespace sim {
+
+struct Report {
+  std::vector<std::string> broken;  ///< promises, sorted
+  std::vector<std::string> trace;
+  std::string summary;  ///< one line: cause, exit code, time, rounds
+};
+
+Report run_case(const Scenario& scenario, bool tracing);
+
+}  // namespace sim

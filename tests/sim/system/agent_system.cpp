@@ -1,0 +1,74 @@
+// The functions by which the agent uses its host, for the world. They are linked in place of the product's sources of
+// the same names.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "agent/identity.h"
+#include "agent/job_cgroup.h"
+#include "agent/job_directory.h"
+#include "agent/oom.h"
+#include "agent/process_spawner.h"
+#include "agent/shared_memory.h"
+#include "world/world.h"
+
+namespace dlaunch::agent {
+
+using sim::World;
+
+ProcessSpawner::~ProcessSpawner() = default;
+
+ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
+  static const SpawnFailure kNone{};
+  int rank = -1;
+  for (char* const* each = launch.envp; *each; ++each) {
+    if (std::strncmp(*each, "SIM_RANK=", 9) == 0) rank = std::atoi(*each + 9);
+  }
+  sim::Processes& processes = World::current().processes();
+  return {processes.start_rank(*processes.current(), rank, launch.in, launch.out, launch.err).pid, 0, &kNone};
+}
+
+std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure*) { return std::nullopt; }
+
+JobCgroup::JobCgroup() : path_(nullptr) {}
+JobCgroup::~JobCgroup() = default;
+void JobCgroup::make(const std::string&) {}
+void JobCgroup::adopt_left(const std::string&) {}
+std::vector<sys::Process> JobCgroup::processes() const { return {}; }
+void JobCgroup::kill() const {}
+std::vector<std::string> JobCgroup::remove() { return {}; }
+void JobCgroup::remove_abandoned() {}
+
+struct JobDirectory::Made {};
+JobDirectory::JobDirectory() : files_(nullptr), memory_(nullptr) {}
+JobDirectory::~JobDirectory() = default;
+tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view) {
+  return "/nowhere/" + std::string(name);
+}
+tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_view name) {
+  return "/nowhere/" + std::string(name);
+}
+bool JobDirectory::make_shared_memory(const std::string&) { return false; }
+std::vector<std::string> JobDirectory::remove() { return {}; }
+std::vector<std::string> JobDirectory::remove_left() const { return {}; }
+
+CreationWatch::CreationWatch(const std::string& directory, std::function<bool(std::string_view)> wanted)
+    : directory_(directory), wanted_(std::move(wanted)) {}
+void CreationWatch::start() {}
+SharedMemory::SharedMemory(std::string directory) : directory_(std::move(directory)), watch_("", {}) {}
+void SharedMemory::find_creators() {}
+void SharedMemory::record_mapped() {}
+SharedMemory::Left SharedMemory::remove() { return {}; }
+std::string text_of(const SharedMemory::Left&) { return {}; }
+
+RankOomScore::RankOomScore() = default;
+void RankOomScore::write(const std::string&) const {}
+
+std::string host_identity() {
+  World& world = World::current();
+  return "identity of " + world.host(world.processes().current()->host).name;
+}
+std::vector<std::string> marks_of_ranks(const std::string& job_id) { return {"DLAUNCH_JOB_ID=" + job_id}; }
+
+}  // namespace dlaunch::agent

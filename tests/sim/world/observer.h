@@ -1,0 +1,26 @@
+// What happens in a world, for the promises. All times are virtual.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "world/process.h"
+
+namespace sim {
+
+struct Fault;
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void began(const Process& process) { (void)process; }
+  virtual void ended(const Process& process) { (void)process; }
+  /// A fault acts, or ends.
+  virtual void fault(const Fault& fault, bool ends) { (void)fault, (void)ends; }
+  /// dlaunch printed lines on stderr.
+  virtual void printed(std::string_view lines) { (void)lines; }
+  /// The launcher sent a message to an agent.
+  virtual void sent(int host, const std::string& message) { (void)host, (void)message; }
+};
+
+}  // namespace sim

@@ -1,0 +1,293 @@
+#include "world/processes.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "sys/io.h"
+#include "world/world.h"
+
+namespace sim {
+namespace {
+
+bool is_ending(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT; }
+
+int copy_of(int fd) {
+  const int copy = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (copy >= 0) dlaunch::sys::set_nonblocking(copy);
+  return copy;
+}
+
+void close_one(int& fd) {
+  if (const int old = std::exchange(fd, -1); old >= 0) ::close(old);
+}
+
+}  // namespace
+
+Processes::~Processes() {
+  for (auto& [pid, process] : all_) {
+    Process* const before = std::exchange(current_, &process);
+    process.fiber.reset();
+    current_ = before;
+    for (int* fd : {&process.in, &process.out, &process.err}) close_one(*fd);
+  }
+}
+
+Process* Processes::find(int pid) {
+  const auto found = all_.find(pid);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+Process& Processes::start(Process::Kind kind, int host, int agent, int parent, std::function<void()> run) {
+  const int pid = next_pid_++;
+  Process& process = all_[pid];
+  process.pid = pid;
+  process.parent = parent;
+  process.kind = kind;
+  process.host = host;
+  process.agent = agent;
+  process.began = world_.now();
+  process.fiber = std::make_unique<Fiber>(std::move(run));
+  return process;
+}
+
+Process& Processes::start_rank(Process& worker, int rank, int in, int out, int err) {
+  const int pid = next_pid_++;
+  Process& process = all_[pid];
+  process.pid = pid;
+  process.parent = worker.pid;
+  process.host = worker.host;
+  process.agent = worker.agent;
+  process.rank = rank;
+  process.round = world_.round();
+  process.began = world_.now();
+  process.in = copy_of(in);
+  process.out = copy_of(out);
+  process.err = copy_of(err);
+  world_.say(world_.host(process.host).name + ": rank " + std::to_string(rank) + " begins, pid " + std::to_string(pid));
+  world_.tell([&](Observer& observer) { observer.began(process); });
+  const Scenario& s = world_.scenario();
+  const bool fails = s.bug && rank == static_cast<int>(world_.random() % static_cast<unsigned>(s.all_ranks()));
+  const Ns life = (s.bug ? kSecond : s.length) + static_cast<Ns>(world_.random() % 1'000'000'000u);
+  world_.on_host(process.host, world_.now() + 100 * kMs, [this, pid] { write_line(pid); });
+  if (process.in >= 0 && s.stdin_)
+    world_.on_host(process.host, world_.now() + 50 * kMs, [this, pid] { read_input(pid); });
+  if (s.bug && !fails) return process;
+  world_.on_process(pid, world_.now() + life,
+                    [this, pid, fails] { end(all_.at(pid), fails ? 7 << 8 : 0, Process::End::by_itself); });
+  return process;
+}
+
+void Processes::write_line(int pid) {
+  Process& process = all_.at(pid);
+  if (!process.alive || process.kind != Process::Kind::rank) return;
+  Ns pause = 900 * kMs;
+  if (process.stopped) {
+    pause = 100 * kMs;
+  } else if (process.out >= 0) {
+    const std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
+                             std::to_string(process.lines) + '\n';
+    if (::write(process.out, text.data(), text.size()) > 0) {
+      ++process.lines;
+      world_.wrote(process, text);
+      if (Process* parent = find(process.parent)) poke(*parent);
+    } else {
+      pause = 100 * kMs;  // the pipe is full
+    }
+  }
+  world_.on_host(process.host, world_.now() + pause, [this, pid] { write_line(pid); });
+}
+
+void Processes::read_input(int pid) {
+  Process& process = all_.at(pid);
+  if (!process.alive || process.in < 0) return;
+  char bytes[4096];
+  for (ssize_t n; !process.stopped && (n = ::read(process.in, bytes, sizeof bytes)) >= 0;) {
+    if (n == 0) return close_one(process.in);
+    world_.took_input(process, std::string(bytes, static_cast<size_t>(n)));
+  }
+  if (Process* parent = find(process.parent)) poke(*parent);
+  world_.on_host(process.host, world_.now() + 50 * kMs, [this, pid] { read_input(pid); });
+}
+
+std::vector<Process*> Processes::descendants(int pid) {
+  std::vector<Process*> found;
+  for (auto& [each, process] : all_) {
+    if (!process.alive) continue;
+    for (int parent = process.parent; parent != 0;) {
+      if (parent == pid) {
+        found.push_back(&process);
+        break;
+      }
+      const Process* above = find(parent);
+      parent = above && above->alive ? above->parent : 0;
+    }
+  }
+  return found;
+}
+
+std::vector<Process*> Processes::of_job(int host) {
+  std::vector<Process*> found;
+  for (auto& [pid, process] : all_) {
+    if (process.alive && process.runs_job() && process.host == host) found.push_back(&process);
+  }
+  return found;
+}
+
+bool Processes::signal(int pid, int signal, Process::End reason) {
+  Process* const process = find(pid);
+  if (!process || !process->alive) return false;
+  if (signal == SIGKILL) {
+    process->got_kill = true;
+    if (process->runs_job() && world_.scenario().stuck.contains(process->rank)) return true;
+    end(*process, SIGKILL, reason);
+  } else if (signal == SIGSTOP) {
+    stop(*process, signal);
+  } else if (signal == SIGCONT) {
+    go_on(*process);
+  } else if (process->ignored.contains(signal)) {
+    return true;
+  } else if (process->runs_job()) {
+    if (!is_ending(signal)) return true;  // no rank here has a handler; the default of the others is not modelled
+    process->got_term = true;
+    if (process->stopped) {
+      process->pending.insert(signal);
+    } else {
+      terminate(*process, signal);
+    }
+  } else {
+    poke(*process);
+    if (!process->receiver || !process->receiver->deliver(signal)) process->pending.insert(signal);
+  }
+  return true;
+}
+
+/// The default action, or a handler that saves something first.
+void Processes::terminate(Process& rank, int signal) {
+  if (rank.kind == Process::Kind::daemon || world_.scenario().deaf.contains(rank.rank)) return;
+  world_.on_process(rank.pid, world_.now() + world_.time_to_die(),
+                    [this, pid = rank.pid, signal] { end(all_.at(pid), signal, Process::End::by_signal_of_agent); });
+}
+
+void Processes::stop(Process& process, int signal) {
+  if (std::exchange(process.stopped, true)) return;
+  process.change = (signal << 8) | 0x7f;
+  told_parent(process);
+}
+
+void Processes::go_on(Process& process) {
+  if (!std::exchange(process.stopped, false)) return;
+  process.change = 0xffff;
+  told_parent(process);
+  poke(process);
+  if (!process.runs_job()) return;
+  for (const int signal : std::exchange(process.pending, {})) terminate(process, signal);
+}
+
+void Processes::end(Process& process, int wait_status, Process::End reason) {
+  if (!process.alive) return;
+  process.alive = false;
+  process.zombie = process.parent != 0;
+  process.wait_status = wait_status;
+  process.end = reason;
+  process.ended = world_.now();
+  process.change.reset();
+  if (process.fiber && !process.fiber->ended()) {
+    Process* const before = std::exchange(current_, &process);
+    process.fiber->kill();
+    current_ = before;
+  }
+  process.receiver = nullptr;
+  static constexpr const char* kNames[] = {"guardian", "worker", "rank", "daemon"};
+  const std::string name = kNames[static_cast<int>(process.kind)];
+  world_.say(world_.host(process.host).name + ": " + name +
+             (process.rank >= 0 ? ' ' + std::to_string(process.rank) : " of agent " + std::to_string(process.agent)) +
+             " (pid " + std::to_string(process.pid) + ") ends, wait status " + std::to_string(wait_status));
+  if (process.kind == Process::Kind::rank && world_.scenario().daemons.contains(process.rank)) {
+    const int pid = next_pid_++;
+    Process& daemon = all_[pid];
+    daemon.pid = pid;
+    daemon.parent = reaper_of(process);
+    daemon.kind = Process::Kind::daemon;
+    daemon.host = process.host;
+    daemon.agent = process.agent;
+    daemon.rank = process.rank;
+    daemon.round = process.round;
+    daemon.began = world_.now();
+    std::swap(daemon.out, process.out);
+    std::swap(daemon.err, process.err);
+    world_.tell([&](Observer& observer) { observer.began(daemon); });
+  }
+  for (int* fd : {&process.in, &process.out, &process.err}) close_one(*fd);
+  world_.tell([&](Observer& observer) { observer.ended(process); });
+  if (process.kind == Process::Kind::worker) world_.worker_ended(process.agent);
+  leave_children(process);
+  told_parent(process);
+}
+
+/// The nearest living subreaper among the ancestors: worker or guardian. 0: none.
+int Processes::reaper_of(const Process& process) {
+  for (int pid = process.parent; pid != 0;) {
+    const Process& above = all_.at(pid);
+    if (above.alive) return pid;
+    pid = above.parent;
+  }
+  return 0;
+}
+
+/// Children get their death signal and another parent.
+void Processes::leave_children(Process& process) {
+  const int heir = reaper_of(process);
+  std::vector<int> children;
+  for (auto& [pid, child] : all_) {
+    if (child.parent == process.pid && (child.alive || child.zombie)) children.push_back(pid);
+  }
+  for (const int pid : children) {
+    Process& child = all_.at(pid);
+    child.parent = heir;
+    if (heir == 0) child.zombie = false;
+    if (!child.alive) continue;
+    if (child.kind == Process::Kind::worker) signal(pid, SIGTERM, Process::End::by_kernel);
+    if (child.kind == Process::Kind::rank) signal(pid, SIGKILL, Process::End::by_kernel);
+  }
+}
+
+void Processes::told_parent(Process& process) {
+  if (process.parent != 0 && all_.at(process.parent).alive) signal(process.parent, SIGCHLD, Process::End::by_kernel);
+  world_.poke_agents(process.host);
+}
+
+pid_t Processes::wait(Process& parent, pid_t pid, int* status, int options) {
+  bool any = false;
+  for (auto& [each, child] : all_) {
+    if (child.parent != parent.pid || (pid > 0 && each != pid)) continue;
+    if (child.zombie) {
+      child.zombie = false;
+      if (status) *status = child.wait_status;
+      return each;
+    }
+    any = any || child.alive;
+    if (!child.alive || !child.change || !(options & (WUNTRACED | WCONTINUED))) continue;
+    if (status) *status = *child.change;
+    child.change.reset();
+    return each;
+  }
+  if (!any) errno = ECHILD;
+  return any ? 0 : -1;
+}
+
+bool Processes::may_run(const Process& process) const {
+  return process.alive && process.fiber && !process.stopped && !world_.host(process.host).frozen;
+}
+
+void Processes::run(Process& process) {
+  Process* const before = std::exchange(current_, &process);
+  process.fiber->resume();
+  current_ = before;
+}
+
+}  // namespace sim
