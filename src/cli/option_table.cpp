@@ -469,8 +469,8 @@ constexpr OptionSpec kOptions[] = {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
              "same hosts. These ends are final: a signal from you, --timeout, and an exit code in --no-restart-codes. "
-             "Exit codes 2, 126 and 127 of the first start are final too. Three failures of the same rank in the same "
-             "way, each within a minute, are also final."},
+             "Exit codes 2, 126 and 127 of the first start are final too. Three failures with the same exit code or "
+             "signal and the same last line of output (numbers may differ), each within a minute, are also final."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",
