@@ -253,8 +253,7 @@ void JobRun::all_started(const job::Outcome& outcome) {
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const Time at = outcome.cause_at.value_or(Clock::now());
-  const bool whole_job =
-      outcome.cause == job::Cause::timeout || at < round_start_;  // the next round waits for its start time
+  const bool whole_job = outcome.cause == job::Cause::timeout || at < round_start_;  // the start is in the future
   const Time start = whole_job ? start_ : round_start_;
   report::Summary summary{plan_, outcome, {}, {}, at - start};
   if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
