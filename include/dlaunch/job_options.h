@@ -67,8 +67,8 @@ struct JobOptions {
   int hosts_at_once = 64;  ///< number of connection attempts at a time: sshd, name servers and descriptors have limits
   /// --heartbeat: the interval of the heartbeats of both sides; three missed heartbeats end the link.
   std::chrono::milliseconds heartbeat{5000};
-  /// --pause-limit: the longest pause of the launcher (Ctrl-Z, a suspended machine) during which ranks continue. After a
-  /// longer pause, or if the connection ends, each agent ends the ranks on its host.
+  /// --pause-limit: the longest pause of the launcher (Ctrl-Z, a suspended machine) during which ranks continue. After
+  /// a longer pause, or if the connection ends, each agent ends the ranks on its host.
   std::chrono::milliseconds pause_limit{std::chrono::minutes(10)};
   /// The time limit for a shell on a host to start an agent. During the upload of the agent, the limit for one piece.
   std::chrono::milliseconds ready_wait{30000};
