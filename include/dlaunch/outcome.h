@@ -112,6 +112,12 @@ struct Outcome {
   bool unread = false;                 ///< the reader of the output was too slow: the end of the output is missing
   bool may_restart = false;            ///< the round failed, and hosts wait for another round (job/rounds.h)
   std::string no_restart = {};         ///< the event after the failure that prevents a restart; may be empty
+
+  /// The time of the event that is the cause: the arrival of the first failure, the signal, the end of the time limit,
+  /// the loss of the host, the preemption notice. Empty before a cause, and after a success.
+  std::optional<std::chrono::steady_clock::time_point> cause_at = {};
+  /// The time at which the last host had confirmed the end of its processes, or was given up. Empty before this time.
+  std::optional<std::chrono::steady_clock::time_point> ended_at = {};
 };
 
 }  // namespace dlaunch::job

@@ -34,7 +34,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       plan_without_(std::move(plan_without)),
       options_(session.options()),
       planned_(plan.restarts > 0 ? plan : plan::Plan{}),
-      rounds_(options_.policy, plan.restarts),
+      rounds_(options_.policy, plan.restarts, options_.heartbeat),
       round_start_ns_(start_ns_),
       stacks_signal_(options_.stacks_on),
       signals_(session.io()),
@@ -58,11 +58,16 @@ Result<job::Outcome> JobRun::run() {
       outcome.lost_hosts = now.lost_hosts;
     }
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
+    const report::Summary round_summary = summary(outcome);
     const job::Rounds::Verdict verdict =
-        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome));
-    if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
-    if (!verdict.again) return finish(*round, std::move(outcome), verdict.why_not);
-    report_restart(outcome, verdict.wait);
+        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome), round_summary.last_lines);
+    if (!verdict.again) {
+      std::string told = report::failure_summary(round_summary);
+      if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
+      if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
+      return finish(*round, std::move(outcome), std::move(told));
+    }
+    report_restart(round_summary, verdict.wait);
     round.reset();
     start_at_ = Clock::now() + verdict.wait;
     plan::Plan ended = plan_;
@@ -217,18 +222,17 @@ Result<void> JobRun::plan_round() {
   return {};
 }
 
-void JobRun::report_restart(const job::Outcome& outcome, std::chrono::seconds wait) {
-  const report::Summary ended = summary(outcome);
+void JobRun::report_restart(const report::Summary& ended, std::chrono::seconds wait) {
+  const job::Outcome& outcome = ended.outcome;
   const std::string cause = report::cause_text(ended);
   past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns(),
                    report::progress_span(outcome.ranks)});
   log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), wait) + report::unswept_text(ended));
 }
 
-job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not) {
+/// `told`: the summary of the last round.
+job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, std::string told) {
   session_.close();
-  std::string told = report::failure_summary(summary(outcome));
-  if (!why_not.empty()) told += "dlaunch: no restart: " + why_not + '\n';
   if (const auto& lost = launcher.output_lost(); lost && outcome.exit_code == 0) {
     outcome.cause = job::Cause::output_failed;
     outcome.detail = lost->what + ": " + lost->why;
@@ -248,10 +252,11 @@ void JobRun::all_started(const job::Outcome& outcome) {
 }
 
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
-  const auto now = Clock::now();
-  const bool whole_job =
-      outcome.cause == job::Cause::timeout || now < round_start_;  // the next round waits for its start time
-  report::Summary summary{plan_, outcome, {}, {}, now - (whole_job ? start_ : round_start_)};
+  const Time at = outcome.cause_at.value_or(Clock::now());
+  const bool whole_job = outcome.cause == job::Cause::timeout || at < round_start_;  // the start is in the future
+  const Time start = whole_job ? start_ : round_start_;
+  report::Summary summary{plan_, outcome, {}, {}, at - start};
+  if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
   summary.subcommands = options_.subcommands;
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;

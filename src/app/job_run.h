@@ -46,8 +46,8 @@ class JobRun final : public Listener {
   Result<void> shrink(const std::vector<std::string>& lost);
   Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
   void record_as_last(job::Outcome outcome, const Error& error);
-  void report_restart(const job::Outcome& outcome, std::chrono::seconds wait);
-  job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& why_not);
+  void report_restart(const report::Summary& ended, std::chrono::seconds wait);
+  job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, std::string told);
   void progress(const job::Progress& progress) override {
     job::Progress told = progress;
     told.round = rounds_.number();

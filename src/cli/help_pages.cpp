@@ -116,7 +116,8 @@ dlaunch does not use ssh.
   dlaunch -H node1,node2 --ssh-port 2222 hostname
   dlaunch -H pod1,pod2 --exec 'kubectl exec -i {host} --' hostname
 )page",
-     .options = "transport exec host-key ssh-port ssh-identity agent-path wait-hosts hosts-at-once port"},
+     .options = "transport exec host-key ssh-port ssh-identity agent-path wait-hosts hosts-at-once "
+             "heartbeat pause-limit port"},
     {.names = "batch slurm pbs lsf sge flux cobalt batch-systems",
      .title = "Jobs in a batch system",
      .text = R"page(
@@ -227,7 +228,7 @@ reserves hosts that replace lost hosts. With --restarts, ranks cannot read dlaun
 
   dlaunch --hostfile hosts -n 16 --restarts 3 --spares 1 python3 train.py
 )page",
-     .options = "restarts spares shrink no-restart-codes on-hang"},
+     .options = "restarts spares shrink no-restart-codes on-hang heartbeat"},
     {.names = "hangs hang progress stuck",
      .title = "Detect hangs",
      .text = R"page(

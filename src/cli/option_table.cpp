@@ -21,6 +21,7 @@ namespace {
 using plan::AppRequest;
 using std::string_view;
 using Context = const ProcessContext&;
+using namespace std::chrono_literals;
 
 constexpr std::array<Word<plan::BindTo>, 6> kBindTo{{{"none", plan::BindTo::none},
                                                      {"core", plan::BindTo::core},
@@ -210,6 +211,20 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .standard = "0",
      .help = "retry unreachable hosts for TIME before giving up",
      .set_job = [](Options& o, string_view v, Context) { return put(o.wait_hosts, seconds(v)); }},
+    {.names = "heartbeat", .takes = Arity::value, .value_name = "TIME", .section = Section::connections,
+     .preference = true, .standard = "5",
+     .help = "interval of the heartbeats between dlaunch and its agents: 2 s to 60 s",
+     .set_job = [](Options& o, string_view v, Context) {
+       return put(o.heartbeat, seconds_within(v, 2s, 60s, "2 s to 60 s")); },
+     .more = "A host is lost after three to four intervals without a heartbeat. A short interval finds a lost host "
+             "sooner. In a network that stops for seconds, a short interval loses hosts that still run."},
+    {.names = "pause-limit", .takes = Arity::value, .value_name = "TIME", .section = Section::connections,
+     .preference = true, .standard = "10m",
+     .help = "let ranks continue for TIME while dlaunch is stopped: 10 s to 7 days",
+     .set_job = [](Options& o, string_view v, Context) {
+       return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
+     .more = "dlaunch is stopped after Ctrl-Z, or while its machine sleeps. If the connection to an agent ends meanwhile, "
+             "the agent does not wait and ends its ranks."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
@@ -469,8 +484,8 @@ constexpr OptionSpec kOptions[] = {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
              "same hosts. These ends are final: a signal from you, --timeout, and an exit code in --no-restart-codes. "
-             "Exit codes 2, 126 and 127 of the first start are final too. Three failures of the same rank in the same "
-             "way, each within a minute, are also final."},
+             "Exit codes 2, 126 and 127 of the first start are final too. Three failures with the same exit code or "
+             "signal and the same last line of output (numbers may differ), each within a minute, are also final."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",

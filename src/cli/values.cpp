@@ -69,6 +69,13 @@ Result<std::chrono::milliseconds> seconds(std::string_view text) {
   return bad_value(text, "duration", kDurationFormats);
 }
 
+Result<std::chrono::milliseconds> seconds_within(std::string_view text, std::chrono::milliseconds least,
+                                                 std::chrono::milliseconds most, std::string_view range) {
+  const auto duration = TRY(seconds(text));
+  if (duration < least || duration > most) return bad_value(text, "duration", range);
+  return duration;
+}
+
 Result<StdinTarget> stdin_target(std::string_view text) {
   if (text == "none") return StdinTarget{StdinTarget::Kind::none, 0};
   if (text == "all") return StdinTarget{StdinTarget::Kind::all, 0};

@@ -31,6 +31,9 @@ Result<int> whole_number(std::string_view text, int min, int max);
 Result<PortRange> port_range(std::string_view text);
 /// Parses a duration (base/duration.h).
 Result<std::chrono::milliseconds> seconds(std::string_view text);
+/// The same, from `least` to `most`; an Error has `range` as the expected value.
+Result<std::chrono::milliseconds> seconds_within(std::string_view text, std::chrono::milliseconds least,
+                                                 std::chrono::milliseconds most, std::string_view range);
 Result<StdinTarget> stdin_target(std::string_view text);
 Result<std::set<int>> rank_list(std::string_view text);
 /// Parses a signal that a program can catch: USR1, SIGUSR1 or 10.

@@ -52,6 +52,9 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   }
   outcome_.cause = cause;
   outcome_.exit_code = exit_code;
+  if (cause != Cause::rank_failed) {
+    outcome_.cause_at = cause == Cause::timeout ? out_of_time_at_.value_or(now) : now;
+  }
   phase_ = Phase::ending;
   preemption_.over(now);
   ranks_.end();
@@ -66,6 +69,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
+  if (!out_of_time_at_) out_of_time_at_ = now;
   if (show_stacks("time limit reached")) {
     timeout_at_ = now + kStacksWait;
     return;
@@ -76,7 +80,7 @@ void Job::out_of_time(Time now) {
   if (phase_ < Phase::ending) {
     end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
   } else if (phase_ == Phase::finished) {
-    stop_waiting(Cause::timeout, policy_.timeout_exit_code);
+    stop_waiting(Cause::timeout, policy_.timeout_exit_code, now);
   } else {
     finish_when_idle(now);
   }
@@ -195,6 +199,7 @@ void Job::give_up_hosts(Time now) {
 void Job::finished_when_all_gone(Time now) {
   if (phase_ != Phase::finishing || hosts_.count(HostState::gone) < hosts_.size()) return;
   phase_ = Phase::finished;
+  outcome_.ended_at = now;
   phase_deadline_.reset();
   actions_.push_back(Finished{});
   if (outcome_.unread || impatient_) {
@@ -221,10 +226,11 @@ void Job::wait_for_reader(Time now) {
 }
 
 /// `cause` becomes the job's cause if everything else succeeded.
-void Job::stop_waiting(Cause cause, int exit_code) {
+void Job::stop_waiting(Cause cause, int exit_code, Time now) {
   if (outcome_.cause == Cause::success) {
     outcome_.cause = cause;
     outcome_.exit_code = exit_code;
+    outcome_.cause_at = now;
   }
   actions_.push_back(StopWaiting{});
 }

@@ -27,7 +27,7 @@ Actions Job::handle(const Event& event, Time now) {
   } else if (user && ends_a_job(user->signal)) {
     outcome_.signal = user->signal;
     forbid_restart("received " + signal_name(user->signal) + " while the round was being stopped");
-    stop_waiting(Cause::interrupted, kSignalBase + user->signal);
+    stop_waiting(Cause::interrupted, kSignalBase + user->signal, now);
   }
   return std::exchange(actions_, {});
 }
@@ -73,7 +73,7 @@ Actions Job::tick(Time now) {
         finish_hosts(now);
         break;
       case Phase::finished:
-        stop_waiting(Cause::timeout, policy_.timeout_exit_code);
+        stop_waiting(Cause::timeout, policy_.timeout_exit_code, now);
         break;
     }
   }
@@ -186,6 +186,7 @@ void Job::note_failure(int rank, Time now) {
     const bool aborted = outcome_.ranks[static_cast<size_t>(rank)].abort_code.has_value();
     const bool ends_all = policy_.abort_on_failure && !preemption_.notice();
     outcome_.cause = Cause::rank_failed;
+    if (!outcome_.cause_at) outcome_.cause_at = now;
     if ((ends_all || aborted) && !failed_until_) return end_after_failure(rank, now);
   }
   if (outcome_.cause != Cause::rank_failed) return;

@@ -146,7 +146,7 @@ class Job {
   void finished_when_all_gone(Time now);
   void wait_for_reader(Time now);
   void leave_undrained();
-  void stop_waiting(Cause cause, int exit_code);
+  void stop_waiting(Cause cause, int exit_code, Time now);
   void start_or_give_up(Time now);
   bool stays_for_restart() const;
   void lose_for_next_round(const HostLost& event);
@@ -169,6 +169,7 @@ class Job {
   bool sidecar_awaited_ = false;  // the ranks have ended
   int sent_signal_ = 0;
   std::optional<Time> timeout_at_;
+  std::optional<Time> out_of_time_at_;  // the end of the time limit; stacks may delay the stop of the ranks
   std::optional<Time> others_until_;
   bool one_ended_ = false;  // at least one rank
   bool stacks_first_ = false;

@@ -32,6 +32,7 @@ void Job::on(const HostTermination& event, Time now) {
   }
   outcome_.cause = Cause::interrupted;
   outcome_.exit_code = kSignalBase + signal;
+  if (!known) outcome_.cause_at = now;
 }
 
 /// A job without running ranks has no state to save.
@@ -72,6 +73,7 @@ void Job::settle_preempted() {
   const bool saved =
       std::ranges::none_of(outcome_.ranks, [](const RankRecord& rank) { return rank.status && !rank.status->ok(); });
   outcome_.cause = Cause::preempted;
+  outcome_.cause_at = preemption_.since();
   outcome_.exit_code = saved ? policy_.checkpoint.exit_code : kSignalBase + SIGTERM;
 }
 

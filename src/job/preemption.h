@@ -54,6 +54,8 @@ class Preemption {
 
   /// The first notice, with the time that the ranks used; none: no notice yet.
   const std::optional<Preempted>& notice() const { return notice_; }
+  /// The time of the first notice.
+  const std::optional<Time>& since() const { return since_; }
   /// When to stop the ranks that still run; none: no rank is saving its state.
   std::optional<Time> deadline() const { return deadline_; }
   /// The time to save state is over.

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "job/failure_line.h"
 
 namespace dlaunch::job {
 namespace {
@@ -15,8 +16,9 @@ namespace {
 constexpr std::array kNotFixable = {2, 126, 127};
 constexpr int kMostDoublings = 6;
 
+/// The detail of a lost host contains the name of the host.
 std::string describe_failure(const Outcome& outcome) {
-  if (!outcome.first_failure) return outcome.detail;
+  if (outcome.cause != Cause::rank_failed || !outcome.first_failure) return outcome.detail;
   const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
   return rank.status ? rank.status->describe() : outcome.detail;
 }
@@ -52,17 +54,20 @@ std::string Rounds::refusal(const Outcome& outcome, int spares) const {
   return {};
 }
 
-Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on) {
+bool Rounds::is_alike(const Failure& failure) const {
+  return failure.how == last_.how && (failure.line.empty() || last_.line.empty() || failure.line == last_.line);
+}
+
+Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on,
+                              const std::vector<std::string>& last_lines) {
   if (!outcome.may_restart) return {.why_not = outcome.no_restart};
   if (std::string why = refusal(outcome, spares); !why.empty()) return {.why_not = std::move(why)};
   const bool is_short = lived < kLong;
-  Failure failure{outcome.first_failure, describe_failure(outcome)};
-  if (!is_short) {
-    alike_ = short_ = 0;
-  } else {
-    alike_ = failure == last_ ? alike_ + 1 : 1;
-    ++short_;
-  }
+  Failure failure{describe_failure(outcome), failure_line(last_lines)};
+  const bool continues = is_short && alike_ > 0 && is_alike(failure);
+  if (continues && failure.line.empty()) failure.line = last_.line;  // so that the line of the next round is compared
+  alike_ = continues ? alike_ + 1 : is_short ? 1 : 0;
+  short_ = is_short ? short_ + 1 : 0;
   last_ = std::move(failure);
   if (alike_ >= kAlike) {
     return {.why_not = "the job failed in the same way " + std::to_string(kAlike) + " times", .in_vain = true};
@@ -74,7 +79,7 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   auto& wait = verdict.wait;
   if (short_ > 1) wait = std::min(kLongestWait, std::chrono::seconds(1 << std::min(short_ - 2, kMostDoublings)));
   if (!outcome.unswept.empty()) {
-    wait = std::max(wait, kUnseen + std::chrono::ceil<std::chrono::seconds>(policy_.grace));
+    wait = std::max(wait, std::chrono::ceil<std::chrono::seconds>(kUnseenBeats * heartbeat_ + policy_.grace));
   }
   return verdict;
 }

@@ -7,20 +7,22 @@
 // - round 0 fails with 2, 126 or 127: a usage error, or a program that cannot run or is not found;
 // - more hosts are lost than spare hosts exist (unless Policy::shrink), or processes of the round may be left;
 // - a rank's exit code is in Policy::no_restart_codes;
-// - the same rank failed in the same way in kAlike consecutive rounds, each shorter than kLong.
+// - kAlike consecutive rounds, each shorter than kLong, failed in the same way: the first failures had the same exit
+//   code or signal, and the same last line of output, apart from numbers (job/failure_line.h). The rank may differ: a
+//   bug that all ranks share does not always end the same rank first. The loss of another host is another failure.
 //
 // A host that caused kGuilty failures is replaced if a spare host fits. A host caused a failure if a rank on the host
 // was the first to fail, and got SIGBUS (memory, or a disk that does not answer) or did not start.
 //
 // The first restart is immediate, and each one after a round of at least kLong. After consecutive short rounds dlaunch
-// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least kUnseen plus the grace:
-// by then the host's agent has noticed the loss and stopped its ranks.
+// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least kUnseenBeats
+// heartbeats plus the grace: by then the host's agent has noticed the loss and stopped its ranks.
 #pragma once
 
 #include <chrono>
 #include <map>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "dlaunch/exit_status.h"
@@ -33,12 +35,13 @@ class Rounds {
  public:
   static constexpr std::chrono::seconds kLong{60};
   static constexpr std::chrono::seconds kLongestWait{60};
-  static constexpr std::chrono::seconds kUnseen{10};
+  static constexpr int kUnseenBeats = 2;
   static constexpr int kAlike = 3;
   static constexpr int kGuilty = 2;
 
-  /// `restarts`: the most rounds after round 0.
-  Rounds(const Policy& policy, int restarts) : policy_(policy), restarts_(restarts) {}
+  /// `restarts`: the most rounds after round 0. `heartbeat`: JobOptions::heartbeat.
+  Rounds(const Policy& policy, int restarts, std::chrono::milliseconds heartbeat = std::chrono::seconds(5))
+      : policy_(policy), restarts_(restarts), heartbeat_(heartbeat) {}
 
   int number() const { return number_; }
   int restarts() const { return restarts_; }
@@ -52,19 +55,22 @@ class Rounds {
     std::string replaced = {};  ///< name of the host to replace; empty: none
   };
   /// The current round ended after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that failed
-  /// first. If another round follows, it becomes the current one.
-  Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {});
+  /// first. `last_lines`: of that rank or the sidecar; may be empty. If another round follows, it becomes the current
+  /// one.
+  Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {},
+                const std::vector<std::string>& last_lines = {});
 
  private:
   struct Failure {
-    std::optional<int> rank;
     std::string how;
-    bool operator==(const Failure&) const = default;
+    std::string line;  // failure_line(); empty: unknown, and alike to every line
   };
+  bool is_alike(const Failure& failure) const;
   std::string refusal(const Outcome& outcome, int spares) const;
 
   const Policy policy_;
   const int restarts_;
+  const std::chrono::milliseconds heartbeat_;
   int number_ = 0;
   Failure last_;
   int alike_ = 0;                     // consecutive rounds that failed like `last_`

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kLongestLine = 400;  // bytes of each of a rank's last lines
 constexpr size_t kMostReasons = 4;    // different reasons of ranks that failed in addition to the first
 constexpr size_t kMostCommands = 4;   // commands shown in full
+constexpr std::chrono::seconds kNoticeable{1};
 
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
@@ -215,6 +216,14 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
   }
 }
 
+/// The time after which all processes had ended, if this was noticeably later than the cause, or than the end that the
+/// line of a preemption states.
+void add_end(const Summary& s, Lines& lines) {
+  if (!s.ended || !s.outcome.leftovers.empty() || !any_started(s.outcome)) return;
+  const Duration told = s.elapsed + (s.outcome.cause == job::Cause::preempted ? s.outcome.preempted->used : Duration{});
+  if (*s.ended - told >= kNoticeable) lines.add("all processes had ended after " + duration_text(*s.ended));
+}
+
 const plan::Host& host_of(const Summary& s, int host) { return s.plan.hosts.at(static_cast<size_t>(host)).host; }
 
 void add_swept(const Summary& s, Lines& lines) {
@@ -269,6 +278,7 @@ std::string failure_summary(const Summary& s) {
     const RankGroups groups = group_ranks(s.outcome, alike);
     add_cause(s, groups, alike, lines);
     add_consequences(s, groups, alike, lines);
+    add_end(s, lines);
     add_swept(s, lines);
   }
   if (!quiet && s.outcome.unread) lines.add("the end of the ranks' output is missing: its reader did not read in time");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,16 +19,20 @@ struct Summary {
   const job::Outcome& outcome;
   std::vector<std::string> last_lines;  ///< of the rank that failed first, or of the sidecar; may be empty
   std::string log_path;                 ///< the file of the stream; empty without a file
-  Duration elapsed{};                   ///< of the whole job
+  Duration elapsed{};                   ///< from the start of the job to the cause (job::Outcome::cause_at)
   /// The command that runs a script from stdin on a host. Called only for hosts that were not reached again.
   std::function<std::string(const plan::Host&)> shell_there = {};
   std::string error_file = {};    ///< not empty: last_lines are from this file, not from `stream`
   std::string stream = "stderr";  ///< the stream of last_lines: "stderr", "stdout", or "output" if both are one
   std::vector<std::string> subcommands = {};  ///< JobOptions::subcommands
+  /// From the start of the job to job::Outcome::ended_at; empty: not known, and not printed.
+  std::optional<Duration> ended = {};
 };
 
 /// Complete lines, each starting with "dlaunch: ". Empty after a success without leftovers. Ranks that were stopped
-/// because of the cause are counted, not listed. Ranks that did not start for the same reason share one line.
+/// because of the cause are counted, not listed. Ranks that did not start for the same reason share one line. The time
+/// in the line of the cause is the time of the cause. If all processes ended noticeably later, another line has the
+/// time of their end.
 std::string failure_summary(const Summary& summary);
 
 /// The cause of a round's end in one line without a newline: "rank 3 (host node1, pid 42) exited with code 3 after

@@ -129,15 +129,35 @@ class StoppedAgent(Case):
     def test_stopped_agent_ends_with_the_job(self):
         """Both processes of the agent are stopped, as on a host without power. Here they can be continued, so that they
         end."""
-        with self.start("--fake-hosts", "2x1", "-n", 2, "--grace", 0.5, *sh('echo "$DLAUNCH_RANK $PPID"; exec sleep 1000'), stdout=-1, stderr=-1) as job:
-            worker = dict(job.stdout.readline().split() for _ in range(2))[b"1"].decode()
-            agent = [int(pathlib.Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1]), int(worker)]
-            for pid in agent:
-                os.kill(pid, signal.SIGSTOP)
-                self.addCleanup(lambda pid=pid: self.is_agent(pid) and os.kill(pid, signal.SIGKILL))
+        with self.job() as job:
+            agent = self.stop_agent(job)
             job.send_signal(signal.SIGTERM)
             _, err = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 143, err)
+        self.wait_for_end(agent, err)
+
+    def test_short_heartbeat_finds_a_stopped_agent_sooner(self):
+        """After 6 to 8 s, and later on a busy machine; a heartbeat of 5 s needs at least 15 s."""
+        with self.job("--heartbeat", 2) as job:
+            agent = self.stop_agent(job)
+            _, err = job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertRegex(err, rb"dlaunch: a host was lost after ([4-9]|1[0-3])\.\d s: .*: the agent stopped sending heartbeats\n")
+        self.wait_for_end(agent, err)
+
+    def job(self, *options):
+        return self.start("--fake-hosts", "2x1", "-n", 2, "--grace", 0.5, *options,
+                          *sh('echo "$DLAUNCH_RANK $PPID"; exec sleep 1000'), stdout=-1, stderr=-1)
+
+    def stop_agent(self, job):
+        worker = dict(job.stdout.readline().split() for _ in range(2))[b"1"].decode()
+        agent = [int(pathlib.Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1]), int(worker)]
+        for pid in agent:
+            os.kill(pid, signal.SIGSTOP)
+            self.addCleanup(lambda pid=pid: self.is_agent(pid) and os.kill(pid, signal.SIGKILL))
+        return agent
+
+    def wait_for_end(self, agent, err):
         wait_until(lambda: not any(map(self.is_agent, agent)), LIMIT)
         self.assertEqual([pid for pid in agent if self.is_agent(pid)], [], err)
 

@@ -204,6 +204,19 @@ class Timeouts(Case):
         self.assert_exit(result, 124)
         self.assertRegex(support.cause(result.stderr), r"timed out after .*: ranks 0-2 were still running")
 
+    def test_times_of_the_cause_and_of_the_end_are_reported(self):
+        """A rank ignores the signals for the grace period."""
+        deaf = sh(f'trap "" TERM INT; echo up; exec {program("ignore_term")}')
+        end = r"dlaunch: all processes had ended after (2\.[5-9]|[3-9]\.\d) s\n"
+        result = self.run_dlaunch("-n", 1, "--timeout", "0.5", "--grace", 2, *deaf)
+        self.assert_exit(result, 124)
+        self.assertRegex(result.stderr.decode(), r"dlaunch: timed out after (0\.\d\d|1\.\d) s: .*\n" + end)
+        with self.start("-n", 1, "--grace", 2, *deaf, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            job.send_signal(signal.SIGINT)
+            err = job.communicate(timeout=20)[1].decode()
+        self.assertRegex(err, r"dlaunch: interrupted by SIGINT after (0\.\d\d|1\.\d) s: .*\ndlaunch: all processes had ended after [2-9]\.\d s\n")
+
     def test_timeout_that_is_not_reached_has_no_effect(self):
         self.assert_succeeds("-n", 2, "--timeout", "20", "true")
 

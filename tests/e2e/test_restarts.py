@@ -75,6 +75,36 @@ class Rounds(Case):
         self.assertEqual(sorted(set(lines(result.stdout))), ["0", "1", "2"])
         self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: the job failed in the same way 3 times")
 
+    def test_equal_failures_of_different_ranks_end_the_job(self):
+        """As with a bug that all ranks share: the messages differ only in numbers."""
+        result = self.run_dlaunch("-n", 4, "--restarts", 50, *sh(
+            'echo "$DLAUNCH_ROUND"; [ "$DLAUNCH_RANK" = $((DLAUNCH_ROUND * 3 % 4)) ] || exec sleep 1000; '
+            'echo "[rank$DLAUNCH_RANK] $(date +%T.%N) bad shape at 0x$$ on node$DLAUNCH_ROUND" >&2; exit 4'))
+        self.assert_exit(result, 4)
+        self.assertEqual(sorted(set(lines(result.stdout))), ["0", "1", "2"])
+        self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: the job failed in the same way 3 times")
+        failed = [line.split()[2] for line in lines(result.stderr) if " exited with code 4 " in line]
+        self.assertEqual(failed, ["0", "3", "2"])
+
+    def test_different_messages_do_not_end_the_job(self):
+        result = self.run_dlaunch("-n", 2, "--restarts", 50, *sh(
+            '[ "$DLAUNCH_ROUND" -lt 4 ] || exit 0; [ "$DLAUNCH_RANK" = 1 ] || exec sleep 1000; '
+            'set -- memory disk time files; shift "$DLAUNCH_ROUND"; echo "no $1" >&2; exit 4'))
+        self.assert_exit(result, 0)
+        self.assertIn(b"; restart 4 of 50", result.stderr)
+
+    def test_equal_error_files_end_the_job(self):
+        """The error file is compared, not the output, which differs in each round."""
+        script = ('[ "$DLAUNCH_RANK" = $((DLAUNCH_ROUND % 2)) ] || exec sleep 1000; set -- one two three four five; '
+                  'shift "$DLAUNCH_ROUND"; echo "$1" >&2; '
+                  'printf \'{"message": "ValueError: bad shape %d", "timestamp": 1}\' $$ '
+                  '>"$TORCHELASTIC_ERROR_FILE"; exit 4')
+        result = self.run_dlaunch("-n", 2, "--restarts", 50, "--error-file", "{round}.{rank}.json", *sh(script))
+        self.assert_exit(result, 4)
+        self.assertIn(b"ValueError: bad shape", result.stderr)
+        self.assertIn(b"; restart 2 of 50", result.stderr)
+        self.assertNotIn(b"; restart 3 of 50", result.stderr)
+
     def test_exit_codes_without_restart(self):
         for words, code in ((["sh", "-c", "exit 93"], 93), (["sh", "-c", "exit 2"], 2), (["/does/not/exist"], 127),
                             (["--no-restart-codes", "7,8", "sh", "-c", "exit 8"], 8)):

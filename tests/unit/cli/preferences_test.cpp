@@ -23,6 +23,17 @@ CommandLineFixture with_config(const std::string& text) {
   return fixture;
 }
 
+TEST(Preferences, HeartbeatAndPauseLimitHaveDefaultsAndSources) {
+  const Options defaults = CommandLineFixture{}.options({"p"});
+  EXPECT_EQ(defaults.heartbeat, milliseconds(5000));
+  EXPECT_EQ(defaults.pause_limit, milliseconds(600'000));
+  CommandLineFixture fixture = with_config("heartbeat = 60\npause-limit = \"7d\"\n");
+  EXPECT_EQ(fixture.options({"p"}).heartbeat, milliseconds(60'000));
+  EXPECT_EQ(fixture.options({"p"}).pause_limit, std::chrono::hours(7 * 24));
+  EXPECT_EQ(fixture.options({"--heartbeat", "2", "p"}).heartbeat, milliseconds(2000));
+  EXPECT_EQ(fixture.options({"--pause-limit", "10s", "p"}).pause_limit, milliseconds(10'000));
+}
+
 TEST(Preferences, PrecedenceIsCommandLineThenVariableThenFile) {
   CommandLineFixture fixture = with_config("grace = 1\non-failure = \"continue\"\n");
   EXPECT_EQ(fixture.options({"p"}).policy.grace, milliseconds(1000));

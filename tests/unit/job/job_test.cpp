@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <functional>
 
 namespace dlaunch::job {
 namespace {
@@ -78,6 +79,64 @@ TEST(Job, SucceedsIfAllRanksExitWithZero) {
   EXPECT_EQ(s.job.outcome().exit_code, 0);
   EXPECT_EQ(s.job.outcome().cause, Cause::success);
   EXPECT_FALSE(s.job.deadline());
+}
+
+/// The seconds from the start of the script to the cause.
+double cause_at(const Script& s) {
+  const auto& at = s.job.outcome().cause_at;
+  return at ? std::chrono::duration<double>(*at - Script::at(0)).count() : -1;
+}
+
+TEST(Job, CauseHasTheTimeOfItsEvent) {
+  const auto ended = [](const std::function<void(Script&)>& event, const Policy& policy) {
+    Script s(2, policy, true);
+    s.start(2);
+    event(s);
+    s.end_all(kTermed, 9);
+    s.say(RankDrained{1}, 9);
+    for (const int host : {0, 1}) s.say(HostClean{host, {}}, 10);
+    s.say(HostSwept{1, ""}, 10);
+    EXPECT_EQ(s.job.outcome().ended_at, Script::at(10));
+    return cause_at(s);
+  };
+  EXPECT_EQ(ended([](Script& s) { s.say(UserSignal{SIGINT}, 2); }, {}), 2);
+  EXPECT_EQ(ended([](Script& s) { s.tick(5); }, timeout_of(5)), 5);
+  EXPECT_EQ(ended([](Script& s) { s.say(HostLost{1, "silence"}, 3); }, {}), 3);
+  EXPECT_EQ(ended([](Script& s) { s.end(0, ExitStatus(Exited{3}), 4); }, {}), 4);
+  EXPECT_EQ(ended([](Script& s) { s.say(OutputFailed{"full", 1}, 6); }, {}), 6);
+  EXPECT_EQ(ended([](Script&) {}, {}), 9) << "no other event: TERM from outside is a failure";
+}
+
+TEST(Job, TimeLimitIsTheCauseWhileStacksAreTaken) {
+  Script s(1, timeout_of(5));
+  s.job.show_stacks_first();
+  s.start();
+  s.tick(5);
+  s.tick(7);
+  EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
+  EXPECT_EQ(cause_at(s), 5);
+}
+
+TEST(Job, FirstFailureKeepsItsTimeIfTheOthersContinue) {
+  Policy policy;
+  policy.abort_on_failure = false;
+  Script s(3, policy);
+  s.start();
+  s.end(0, ExitStatus(Exited{3}), 2);
+  s.end(1, ExitStatus(Exited{4}), 4);
+  EXPECT_EQ(cause_at(s), 2);
+  s.say(UserSignal{SIGINT}, 6);
+  EXPECT_EQ(cause_at(s), 6) << "the signal ended the job";
+}
+
+TEST(Job, SuccessHasNoCauseAndNoTimeOfACause) {
+  Script s(1);
+  s.start();
+  s.end(0, kOk, 1);
+  EXPECT_FALSE(s.job.outcome().ended_at);
+  s.say(HostClean{0, {}}, 2);
+  EXPECT_FALSE(s.job.outcome().cause_at);
+  EXPECT_EQ(s.job.outcome().ended_at, Script::at(2));
 }
 
 TEST(Job, StartsRanksWhenAllHostsAreReady) {

@@ -161,6 +161,8 @@ TEST_F(PreemptedJob, IsRequeuedAfterAllRanksExitWithZero) {
   EXPECT_EQ(outcome.cause, Cause::preempted);
   EXPECT_EQ(outcome.exit_code, 75);
   EXPECT_EQ(outcome.preempted, (Preempted{SIGUSR1, false, 42, milliseconds(4000)}));
+  EXPECT_EQ(outcome.cause_at, at(10));
+  EXPECT_EQ(outcome.ended_at, at(14));
 }
 
 TEST_F(PreemptedJob, SignalToAnAgentStartsThePreemption) {

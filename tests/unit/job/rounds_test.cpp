@@ -31,7 +31,7 @@ TEST(Rounds, FirstRestartIsImmediateAndLaterRestartsWaitLonger) {
   Rounds rounds({}, 100);
   std::vector<seconds::rep> waits;
   for (int round = 0; round < 9; ++round) {
-    const auto verdict = rounds.ended(failed(round % 2, 1), seconds(1));
+    const auto verdict = rounds.ended(failed(0, round % 2 + 3), seconds(1));
     ASSERT_TRUE(verdict.again);
     waits.push_back(verdict.wait.count());
   }
@@ -83,9 +83,51 @@ TEST(Rounds, StopsAfterThreeEqualFailuresInARow) {
   EXPECT_THAT(verdict.why_not, HasSubstr("same way 3 times"));
 }
 
-TEST(Rounds, DifferentRankCodeOrALongRoundResetsTheCount) {
-  for (const auto& [between, lived] : {std::pair{failed(2, 1), seconds(1)}, std::pair{failed(3, 4), seconds(1)},
-                                       std::pair{failed(3, 1), seconds(60)}}) {
+TEST(Rounds, EqualFailuresOfDifferentRanksEndTheJob) {
+  Rounds rounds({}, 50);
+  EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1), 0, "a", {"[rank3]: bad shape", ""}).again);
+  EXPECT_TRUE(rounds.ended(failed(0, 1), seconds(1), 0, "b", {"other", "[rank0]: bad shape"}).again);
+  const auto verdict = rounds.ended(failed(2, 1), seconds(1), 0, "a", {"[rank2]: bad shape"});
+  EXPECT_FALSE(verdict.again);
+  EXPECT_TRUE(verdict.in_vain);
+}
+
+TEST(Rounds, FailuresWithDifferentLastLinesGoOn) {
+  Rounds rounds({}, 50);
+  for (int round = 0; round < 10; ++round) {
+    const std::string line = round % 3 == 0 ? "out of memory" : round % 3 == 1 ? "bad shape" : "cannot connect";
+    EXPECT_TRUE(rounds.ended(failed(1, 1), seconds(1), 0, "a", {line}).again);
+  }
+}
+
+TEST(Rounds, FailureWithoutALineIsAlikeByItsStatus) {
+  const auto last_of = [](const std::vector<std::string>& lines) {
+    Rounds rounds({}, 50);
+    bool again = true;
+    for (const std::string& line : lines) again = rounds.ended(failed(1, 1), seconds(1), 0, "a", {line}).again;
+    return again;
+  };
+  EXPECT_FALSE(last_of({"", "", ""}));
+  EXPECT_FALSE(last_of({"bad shape", "", "bad shape"}));
+  EXPECT_TRUE(last_of({"bad shape", "", "out of memory"})) << "two known lines differ";
+}
+
+TEST(Rounds, LossesOfDifferentHostsGoOn) {
+  const auto lost = [](const std::string& host) {
+    Outcome outcome = failed(1, 125);
+    outcome.cause = Cause::host_lost;
+    outcome.lost_hosts = {{host, "closed", ""}};
+    outcome.detail = host + ": closed";
+    return outcome;
+  };
+  Rounds rounds({}, 50);
+  for (const char* host : {"a", "b", "c", "d"}) EXPECT_TRUE(rounds.ended(lost(host), seconds(1), 9).again) << host;
+  EXPECT_TRUE(rounds.ended(lost("d"), seconds(1), 9).again);
+  EXPECT_FALSE(rounds.ended(lost("d"), seconds(1), 9).again);
+}
+
+TEST(Rounds, DifferentCodeOrALongRoundResetsTheCount) {
+  for (const auto& [between, lived] : {std::pair{failed(3, 4), seconds(1)}, std::pair{failed(3, 1), seconds(60)}}) {
     Rounds rounds({}, 100);
     EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
     EXPECT_TRUE(rounds.ended(failed(3, 1), seconds(1)).again);
@@ -129,7 +171,8 @@ TEST(Rounds, LostHostRequiresASpareHost) {
   outcome.unswept = {{0, "no route"}};
   const auto verdict = Rounds({.grace = seconds(7)}, 5).ended(outcome, seconds(1), 2);
   EXPECT_TRUE(verdict.again);
-  EXPECT_EQ(verdict.wait, Rounds::kUnseen + seconds(7)) << "until its agent has ended the ranks there";
+  EXPECT_EQ(verdict.wait, seconds(10 + 7)) << "until its agent has ended the ranks there";
+  EXPECT_EQ(Rounds({.grace = seconds(7)}, 5, seconds(60)).ended(outcome, seconds(1), 2).wait, seconds(120 + 7));
 }
 
 /// A job of two ranks on one host. Rank 0 fails at once.

@@ -294,6 +294,45 @@ TEST(FailureSummary, TimeoutNamesRunningRanks) {
   EXPECT_EQ(job.summary(), "dlaunch: timed out after 20.0 s: ranks 3-5,7 were still running\n");
 }
 
+/// The cause came after 5.0 s, and all processes had ended after `ended`.
+std::string summary_of_slow_end(const Fixture& job, milliseconds ended) {
+  return failure_summary({.plan = job.plan,
+                          .outcome = job.outcome,
+                          .last_lines = {},
+                          .log_path = {},
+                          .elapsed = milliseconds(5000),
+                          .ended = ended});
+}
+
+TEST(FailureSummary, StatesTheEndOfAllProcessesIfItIsNoticeablyLater) {
+  Fixture job(2);
+  job.end_all(SIGTERM);
+  job.outcome.cause = job::Cause::timeout;
+  const std::string cause = "dlaunch: timed out after 5.0 s: ranks 0-1 were still running\n";
+  EXPECT_EQ(summary_of_slow_end(job, milliseconds(5900)), cause);
+  EXPECT_EQ(summary_of_slow_end(job, milliseconds(8400)), cause + "dlaunch: all processes had ended after 8.4 s\n");
+  job.outcome.leftovers = {"node1: pid 12 (python3)"};
+  EXPECT_THAT(summary_of_slow_end(job, milliseconds(8400)), Not(HasSubstr("had ended")));
+}
+
+TEST(FailureSummary, FailedRankIsFollowedByTheEndOfAllProcesses) {
+  Fixture job(2);
+  job.fail_first(1, Exited{3});
+  job.rank(0).needed_kill = true;
+  EXPECT_THAT(summary_of_slow_end(job, milliseconds(10000)),
+              EndsWith("dlaunch: stopped the other rank (1 needed KILL)\n"
+                       "dlaunch: all processes had ended after 10.0 s\n"));
+}
+
+TEST(FailureSummary, PreemptionStatesTheEndOfAllProcessesOnce) {
+  Fixture job(2);
+  job.outcome.cause = job::Cause::preempted;
+  job.outcome.preempted = {.signal = SIGUSR1, .used = milliseconds(3000)};
+  EXPECT_EQ(summary_of_slow_end(job, milliseconds(8100)),
+            "dlaunch: preempted by SIGUSR1 after 5.0 s: all ranks exited with 0 within 3.0 s\n");
+  EXPECT_THAT(summary_of_slow_end(job, milliseconds(14000)), EndsWith("all processes had ended after 14.0 s\n"));
+}
+
 TEST(FailureSummary, ReportsALostHost) {
   Fixture job(4);
   job.end_all(SIGTERM);
