@@ -41,7 +41,7 @@ std::vector<Wait> waits_between_rounds(const dlaunch::JobOptions& options, int r
   const Ns doubled = restart == 0 ? 0 : kSecond << std::min(restart - 1, 6);
   return {
       {"the pause before a restart", std::min(ns(job::Rounds::kLongestWait), doubled)},
-      {"the ranks of a lost host have ended", ns(job::Rounds::kUnseen) + ns(options.policy.grace)},
+      {"the ranks of a lost host have ended", 2 * ns(options.heartbeat) + ns(options.policy.grace)},
   };
 }
 
