@@ -53,6 +53,7 @@ Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
     all += scenario.length + kSecond;
     for (const Wait& wait : waits_between_rounds(options, round - 1)) all += wait.most;
   }
+  if (scenario.preempt) all += ns(options.policy.checkpoint.usual_grace);
   for (const Fault& fault : scenario.faults) {
     const bool stops = kind_of(fault).of == FaultKind::Of::launcher || fault.kind.starts_with("pause");
     all += fault.moment.delay + std::max(fault.length, stops ? 25 * kSecond : 0);

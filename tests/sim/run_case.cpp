@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spdlog/logger.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -70,6 +71,7 @@ JobOptions options_of(const Scenario& s) {
   options.policy.shrink = s.shrink;
   if (s.timeout > 0) options.policy.timeout = std::chrono::milliseconds(s.timeout / kMs);
   if (s.preempt) options.policy.checkpoint.signal = SIGUSR1;
+  if (s.stdin_) options.stdin_target = {plan::StdinTarget::Kind::rank, 0};
   return options;
 }
 
@@ -92,6 +94,26 @@ const char* name_of(job::Cause cause) {
 struct Installed {
   explicit Installed(World& world) { install(&world); }
   ~Installed() { install(nullptr); }
+};
+
+/// Descriptor 0 is a pipe from the user of the world until the end of the scope.
+class UserInput {
+ public:
+  UserInput(bool wanted, World& world) {
+    if (!wanted) return;
+    before_.reset(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    sys::Pipe pipe = sys::make_pipe();
+    ::dup2(pipe.read.get(), STDIN_FILENO);
+    world.type_into(pipe.write.release());
+  }
+  ~UserInput() {
+    if (before_) ::dup2(before_.get(), STDIN_FILENO);
+  }
+  UserInput(const UserInput&) = delete;
+  UserInput& operator=(const UserInput&) = delete;
+
+ private:
+  sys::Fd before_;
 };
 
 class Case {
@@ -135,6 +157,7 @@ class Case {
     sys::set_nonblocking(out.read.get());
     ::fcntl(out.write.get(), F_SETPIPE_SZ, 4096);
     world_.set_reader(out.read.get());
+    const UserInput input(scenario_.stdin_, world_);
     output::StandardStreams streams({out.write.get(), err.write.get()});
     const auto log = report::make_log([this](spdlog::level::level_enum level, std::string_view lines) {
       if (level >= spdlog::level::warn) world_.printed(lines);

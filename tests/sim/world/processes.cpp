@@ -166,6 +166,16 @@ bool Processes::signal(int pid, int signal, Process::End reason) {
   return true;
 }
 
+bool Processes::signal_if_caught(int pid, int signal) {
+  Process* const process = find(pid);
+  const bool caught = process && process->alive && signal == SIGUSR1 && world_.scenario().preempt &&
+                      !world_.scenario().deaf.contains(process->rank);
+  if (!caught) return false;
+  const Ns takes = 200 * kMs + static_cast<Ns>(world_.random() % 1'300'000'000u);
+  world_.on_process(pid, world_.now() + takes, [this, pid] { end(all_.at(pid), 0, Process::End::by_itself); });
+  return true;
+}
+
 /// The default action, or a handler that saves something first.
 void Processes::terminate(Process& rank, int signal) {
   if (rank.kind == Process::Kind::daemon || world_.scenario().deaf.contains(rank.rank)) return;

@@ -35,6 +35,8 @@ class Processes {
 
   /// kill(2) by a process of the host or by the kernel. Returns false if no such process lives.
   bool signal(int pid, int signal, Process::End reason);
+  /// Sends the signal if the rank has a handler: then it saves its state and exits with 0.
+  bool signal_if_caught(int pid, int signal);
   void end(Process& process, int wait_status, Process::End reason);
   /// wait4(2) of the process: > 0: a pid, 0: nothing yet, -1: no child.
   pid_t wait(Process& parent, pid_t pid, int* status, int options);
