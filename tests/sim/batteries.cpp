@@ -72,6 +72,7 @@ std::vector<Scenario> base_worlds() {
            "hosts=3 ranks=1 restarts=1 spares=1 grace=1 length=30",
            "hosts=2 ranks=1 restarts=1 shrink=1 grace=3 length=40",
            "hosts=2 ranks=2 here=1 grace=5 length=30 daemon=1",
+           "hosts=2 ranks=2 staged=1 restarts=1 spares=1 grace=3 length=20",
            "hosts=2 ranks=2 stdin=1 preempt=1 grace=3 length=30 deaf=3",
        }) {
     worlds.push_back(parse_scenario(text));

@@ -44,6 +44,9 @@ plan::Plan plan_on(const std::vector<plan::Host>& hosts, const Scenario& s) {
           {rank, 0, static_cast<int>(plan.hosts.size()) - 1, local, {}, {"SIM_RANK=" + std::to_string(rank)}});
     }
   }
+  if (s.staged) {
+    for (plan::Rank& rank : plan.ranks) rank.dir = "/usr";
+  }
   plan.apps.push_back({.argv = {"/bin/true"},
                        .env = {"PATH=/usr/bin:/bin"},
                        .wdir = "/",
@@ -70,6 +73,10 @@ JobOptions options_of(const Scenario& s) {
   options.policy.grace = std::chrono::milliseconds(s.grace / kMs);
   options.policy.shrink = s.shrink;
   if (s.timeout > 0) options.policy.timeout = std::chrono::milliseconds(s.timeout / kMs);
+  if (s.staged) {
+    options.stage = {"/usr/share/data"};
+    options.staged = std::make_shared<const std::string>(300'000, 'x');
+  }
   if (s.preempt) options.policy.checkpoint.signal = SIGUSR1;
   if (s.stdin_) options.stdin_target = {plan::StdinTarget::Kind::rank, 0};
   return options;

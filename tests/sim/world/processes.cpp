@@ -82,6 +82,43 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
   return process;
 }
 
+Process& Processes::start_preparer(Process& worker, int in, int out) {
+  const int pid = next_pid_++;
+  Process& process = all_[pid];
+  process.pid = pid;
+  process.parent = worker.pid;
+  process.kind = Process::Kind::preparer;
+  process.host = worker.host;
+  process.agent = worker.agent;
+  process.round = world_.round();
+  process.began = world_.now();
+  process.in = copy_of(in);
+  process.out = copy_of(out);
+  process.frames = std::make_unique<dlaunch::wire::Decoder>();
+  world_.on_process(pid, world_.now() + kMs, [this, pid] { prepare(pid); });
+  return process;
+}
+
+void Processes::prepare(int pid) {
+  constexpr int kFailed = 1 << 8;
+  Process& process = all_.at(pid);
+  char bytes[1u << 14];
+  for (ssize_t n; (n = ::read(process.in, bytes, sizeof bytes)) >= 0;) {
+    if (n == 0) return end(process, kFailed, Process::End::by_itself);
+    process.frames->feed({bytes, static_cast<size_t>(n)});
+  }
+  for (;;) {
+    const auto message = process.frames->next();
+    if (!message) return end(process, kFailed, Process::End::by_itself);
+    if (!*message) break;
+    const auto* asked = std::get_if<dlaunch::wire::Prepare>(&**message);
+    const auto* stage = std::get_if<dlaunch::wire::Stage>(&**message);
+    if ((asked && !asked->staged) || (stage && stage->eof)) return end(process, 0, Process::End::by_itself);
+  }
+  if (Process* parent = find(process.parent)) poke(*parent);
+  world_.on_process(pid, world_.now() + 5 * kMs, [this, pid] { prepare(pid); });
+}
+
 void Processes::write_line(int pid) {
   Process& process = all_.at(pid);
   if (!process.alive || process.kind != Process::Kind::rank) return;
@@ -212,7 +249,7 @@ void Processes::end(Process& process, int wait_status, Process::End reason) {
     current_ = before;
   }
   process.receiver = nullptr;
-  static constexpr const char* kNames[] = {"guardian", "worker", "rank", "daemon"};
+  static constexpr const char* kNames[] = {"guardian", "worker", "rank", "daemon", "preparer"};
   const std::string name = kNames[static_cast<int>(process.kind)];
   world_.say(world_.host(process.host).name + ": " + name +
              (process.rank >= 0 ? ' ' + std::to_string(process.rank) : " of agent " + std::to_string(process.agent)) +

@@ -24,6 +24,9 @@ class Processes {
   /// A rank of the worker. The descriptors are copied.
   Process& start_rank(Process& worker, int rank, int in, int out, int err);
 
+  /// The process that prepares the directories of ranks (agent/workdir_setup.h): reads all frames, then exits.
+  Process& start_preparer(Process& worker, int in, int out);
+
   Process* find(int pid);
   /// The process whose code runs; nullptr: the launcher.
   Process* current() const { return current_; }
@@ -55,6 +58,7 @@ class Processes {
   int reaper_of(const Process& process);
   void write_line(int pid);
   void read_input(int pid);
+  void prepare(int pid);
 
   World& world_;
   std::map<int, Process> all_;

@@ -266,11 +266,10 @@ dlaunch::Result<dlaunch::transport::Connection> World::open(const dlaunch::plan:
   return network_.open(static_cast<int>(found - hosts_.begin()));
 }
 
-void World::launcher_sent(const Agent& agent, const std::string& bytes) {
-  dlaunch::wire::Decoder decoder(dlaunch::wire::Sender::launcher);
-  decoder.feed(bytes);
+void World::launcher_sent(Agent& agent, const std::string& bytes) {
+  agent.sent.feed(bytes);
   for (;;) {
-    const auto message = decoder.next();
+    const auto message = agent.sent.next();
     if (!message || !*message) return;
     const std::string name = name_of(**message);
     if (name == "Ping" || name == "Credit" || name == "ReadClock") continue;
