@@ -47,8 +47,15 @@ std::string one_line(const Error& error) {
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-             const JobCgroup& cgroup, const RankDirs& dirs)
-    : io_(io), link_(link), mpi_(mpi), open_files_(open_files), files_(files), cgroup_(cgroup), dirs_(dirs) {}
+             const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start)
+    : io_(io),
+      link_(link),
+      mpi_(mpi),
+      open_files_(open_files),
+      files_(files),
+      cgroup_(cgroup),
+      dirs_(dirs),
+      may_start_(std::move(may_start)) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
@@ -158,7 +165,7 @@ void Ranks::granted(const wire::Credit& credit) {
 /// Forks one rank right after another, because each page written between two forks is copied.
 void Ranks::start_prepared() {
   const auto starts = std::exchange(prepared_, {});
-  if (starts.empty()) return;
+  if (starts.empty() || !may_start_()) return;
   std::array<ProcessSpawner::Child, kStarts> children;
   {
     const RankOomScore::Raised raised(oom_score_);

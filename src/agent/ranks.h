@@ -8,6 +8,7 @@
 #include <array>
 #include <asio/io_context.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,9 +39,10 @@ struct Rank;  // a rank and its streams
 
 class Ranks {
  public:
-  /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object.
+  /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object. `may_start` is called right before
+  /// ranks are forked; if it returns false, these ranks are dropped without an answer.
   Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-        const JobCgroup& cgroup, const RankDirs& dirs);
+        const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start);
   ~Ranks();
 
   /// Call first: sets the binding of ranks and the first credit of their streams.
@@ -88,6 +90,7 @@ class Ranks {
   JobDirectory& files_;
   const JobCgroup& cgroup_;
   const RankDirs& dirs_;
+  const std::function<bool()> may_start_;
   ProcessSpawner spawner_;
   const std::vector<std::string> node_variables_ = node_variables();
   const RankOomScore oom_score_;

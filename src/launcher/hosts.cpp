@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <limits>
 #include <map>
 #include <random>
 #include <utility>
@@ -38,6 +39,7 @@ struct Hosts::Slot {
   asio::steady_timer again;
   wire::Hello hello;  // set once ready
   HostFailure loss;   // set once lost
+  Time gone_by;       // set without a link
   const Lifetime lifetime;
 };
 
@@ -112,6 +114,8 @@ void Hosts::set_up(HostLink& link) const {
   setup.heartbeat_ms = static_cast<std::uint32_t>(settings_.heartbeat.count());
   setup.grace_ms = static_cast<std::uint32_t>(settings_.policy.grace.count());
   setup.hand_over = link.passes_fds();
+  setup.pause_limit_ms = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(settings_.pause_limit.count(), 0, std::numeric_limits<std::uint32_t>::max()));
   link.send(setup);
   link.flush();
 }
@@ -170,7 +174,7 @@ void Hosts::report_duplicate_hosts() {
 
 void Hosts::failed(Slot& slot, const HostFailure& loss) {
   if (slot.state == State::dropped) return;
-  retire(std::move(slot.link));
+  retire(slot);
   const auto pause = slot.state == State::opening ? pause_before_next_try(slot, loss) : std::nullopt;
   if (!pause) {
     slot.loss = loss;
@@ -202,8 +206,10 @@ std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const
 }
 
 /// Destroys the link at the end of this turn of the loop, because the link may be the caller.
-void Hosts::retire(std::unique_ptr<HostLink> link) {
-  if (!link) return;
+void Hosts::retire(Slot& slot) {
+  if (!slot.link) return;
+  slot.gone_by = slot.link->gone_by();
+  auto link = std::move(slot.link);
   link->close();
   if (retired_.empty()) asio::post(io_, lifetime_.guard([this] { retired_.clear(); }));
   retired_.push_back(std::move(link));
@@ -259,10 +265,26 @@ void Hosts::flush(int host) {
   if (const auto& link = at_index(slots_, host)->link) link->flush();
 }
 
-void Hosts::resumed() {
+void Hosts::ping(int host) {
+  if (const auto& link = at_index(slots_, host)->link) link->ping();
+}
+
+void Hosts::pause() {
+  for (const auto& slot : slots_) {
+    if (slot->link) slot->link->pause();
+  }
+  flush();
+}
+
+void Hosts::ping_all() {
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->resumed();
   }
+}
+
+Time Hosts::gone_by(int host) const {
+  const Slot& slot = *at_index(slots_, host);
+  return slot.link ? slot.link->gone_by() : slot.gone_by;
 }
 
 void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, host), loss); }
@@ -275,7 +297,7 @@ std::string Hosts::manager_notice(int host) const {
 void Hosts::drop(int host) {
   Slot& slot = *at_index(slots_, host);
   opening_ended(slot, State::dropped);
-  retire(std::move(slot.link));
+  retire(slot);
 }
 
 void Hosts::close() {

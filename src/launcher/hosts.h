@@ -59,11 +59,17 @@ class Hosts {
   /// Like send(), for an answer to a message of an agent (HostLink::answer).
   void answer(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
+  /// Sends a sign of life.
+  void ping(int host);
+  /// Announces that this process will be stopped; flushes.
+  void pause();
+  /// This process continues: sends a sign of life to all agents. Silence before this time does not count.
+  void ping_all();
+  /// The time by which an agent that hears nothing more has ended its ranks. Also for a lost host.
+  Time gone_by(int host) const;
   /// Waits for a short time until all sent bytes have left this process and its threads.
   void flush();
   void flush(int host);
-  /// This process was suspended: silence in this time does not count.
-  void resumed();
   /// Loses an unusable host, as if its link had ended with this reason.
   void lose(int host, const HostFailure& loss);
   /// Opens another link to a lost host, to a new agent, and sends Setup. Null on failure, with the reason in `why`.
@@ -87,7 +93,7 @@ class Hosts {
   void report_duplicate_hosts();
   void failed(Slot& slot, const HostFailure& loss);
   std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const HostFailure& loss);
-  void retire(std::unique_ptr<HostLink> link);
+  void retire(Slot& slot);
 
   asio::io_context& io_;
   transport::Transport& transport_;

@@ -33,6 +33,7 @@
 #include "launcher/sweeps.h"
 #include "launcher/waits.h"
 #include "launcher/wire_up.h"
+#include "link/lease.h"
 #include "sys/clock.h"
 #include "sys/descendants.h"
 #include "sys/inherited.h"
@@ -378,7 +379,7 @@ class Launcher::Impl {
       return host_broken(host, "protocol error: unexpected signal from the agent");
     }
     log().info("{}: the agent received {}", host_name(host), signal_name(signal));
-    parts_.hosts.send(host, wire::Ping{});
+    parts_.hosts.ping(host);
     happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host, parts_.hosts.clock(host)});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
@@ -422,8 +423,21 @@ class Launcher::Impl {
     parts_.ports.release();
     for (const int rank : parts_.plan.host(start.host).ranks) order_.start_requested(rank);
     if (sidecar_.is_on(start.host)) order_.start_requested(sidecar_.number());
-    for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
+    for (wire::Message& frame : wire_up_.start_frames(start.host)) {
+      if (auto* layout = std::get_if<wire::Layout>(&frame)) layout->lease_ms = lease_ms();
+      parts_.hosts.send(start.host, frame);
+    }
     parts_.hosts.flush(start.host);  // before the next host: all environments together take much memory
+  }
+  /// The ranks of a host that may be replaced must end before their replacements start.
+  std::uint32_t lease_ms() const {
+    const auto first = static_cast<int>(parts_.plan.hosts.size());
+    bool replaceable = parts_.options.policy.shrink;
+    for (int spare = first; spare < first + static_cast<int>(parts_.plan.replacements.size()); ++spare) {
+      replaceable = replaceable || !parts_.hosts.is_lost(spare);
+    }
+    if (!parts_.round.may_follow || !replaceable) return 0;
+    return static_cast<std::uint32_t>(parts_.options.heartbeat.count() * link::Lease::kBeats);
   }
   void act(const job::StartWorld& start) {
     for (const int rank : newest_ranks(parts_.plan, start.host)) order_.start_requested(rank);
@@ -450,10 +464,9 @@ class Launcher::Impl {
   void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
   void act(const job::TakeStacks& take) { stack_watch_.take_before_end(take.why); }
   void act(const job::StopSelf&) {
-    parts_.hosts.send_to_all(wire::Pause{});
-    parts_.hosts.flush();
+    parts_.hosts.pause();
     ::raise(SIGSTOP);
-    parts_.hosts.resumed();
+    parts_.hosts.ping_all();
   }
   void act(const job::Finished&) {
     stdin_.stop();

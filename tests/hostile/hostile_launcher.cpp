@@ -53,6 +53,15 @@ const std::map<string, Act>& acts() {
       {"silence_at_once", [](Peer& l) { l.until_gone(); }},
       {"silence_after_setup", [](Peer& l) { setup(l), l.until_gone(); }},
       {"silence_while_a_rank_runs", [](Peer& l) { begin(l), l.until_gone(); }},
+      {"pings_without_answers",
+       [](Peer& l) {
+         begin(l);
+         for (;;) {  // until the agent closes its link
+           l.send(wire::Ping{1, 0});
+           l.drain();
+           ::usleep(50'000);
+         }
+       }},
       {"silence_in_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 4, "half"), l.until_gone(); }},
       {"closes_at_once", [](Peer&) {}},
       {"closes_in_a_frame", [](Peer& l) { begin(l), l.send_raw(1000, 4, "half"); }},
