@@ -67,8 +67,8 @@ struct JobOptions {
   int hosts_at_once = 64;  ///< number of connection attempts at a time: sshd, name servers and descriptors have limits
   /// The interval of the heartbeats of both sides. A host is lost after three missed heartbeats.
   std::chrono::milliseconds heartbeat{5000};
-  /// The time for which agents wait for a launcher that is stopped or silent, while the connection stands. An agent
-  /// whose host may be replaced waits for four heartbeats, and for `pause_limit` only after Ctrl-Z.
+  /// Agents wait this long for a launcher that sends nothing, for example because the launcher is stopped. If the host
+  /// may be replaced, its agent waits for four heartbeats, and for `pause_limit` only after Ctrl-Z.
   std::chrono::milliseconds pause_limit{600000};
   /// The time limit for a shell on a host to start an agent. During the upload of the agent, the limit for one piece.
   std::chrono::milliseconds ready_wait{30000};

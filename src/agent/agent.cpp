@@ -131,7 +131,9 @@ class Agent::Impl {
   }
 
   void on(wire::Ping& ping) {
-    if (lease_) lease_->answered(ping);
+    if (!lease_) return;
+    lease_->answered(ping);
+    if (!clean_sent_) link_.send(lease_->next_ping(Clock::now()));
   }
 
   void on(wire::Finish& finish) {
@@ -334,7 +336,7 @@ class Agent::Impl {
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::chrono::milliseconds heartbeat_{0};
-  std::optional<link::Lease> lease_;  // since Setup
+  std::optional<link::Lease> lease_;      // since Setup
   std::map<int, Time> reported_signals_;  // time of the last report for each signal
   bool clean_sent_ = false;
   bool lost_ = false;  // the launcher; the agent ends its ranks

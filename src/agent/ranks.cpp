@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "agent/environment.h"
+#include "agent/rank.h"
 #include "agent/reaper.h"
-#include "agent/stdin_feeder.h"
 #include "plan/task_gpus.h"
 #include "sys/caught_signals.h"
 #include "sys/clock.h"
@@ -22,17 +22,6 @@
 #include "sys/io.h"
 
 namespace dlaunch::agent {
-
-/// A rank, from its spawn to the end of the job. Passive.
-struct Rank {
-  pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
-  RankProgram program;
-  const SpawnFailure* failure = nullptr;
-  std::array<std::unique_ptr<link::PipeReader>, 2> readers;
-  std::array<std::uint32_t, 2> credit{};  // of its output streams
-  std::unique_ptr<StdinFeeder> in;
-  sys::Fd terminal;  // kept to set its size
-};
 
 namespace {
 
@@ -210,10 +199,11 @@ void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
 }
 
 void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
-  rank.in = std::make_unique<StdinFeeder>(
-      io_, std::move(stdio.in), stdio.terminal,
-      StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
-                            [this, id] { link_.send(wire::StdinClosed{id}); }});
+  rank.in = std::make_unique<StdinFeeder>(io_, std::move(stdio.in), stdio.terminal,
+                                          StdinFeeder::Handlers{[this, id](std::uint32_t bytes) {
+                                                                  link_.send(wire::Credit{id, 0, bytes});
+                                                                },
+                                                                [this, id] { link_.send(wire::StdinClosed{id}); }});
 }
 
 /// Sends an output stream in frames, under the credit that the launcher grants.

@@ -59,12 +59,12 @@ Result<job::Outcome> JobRun::run() {
     }
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const job::Rounds::Verdict verdict =
-        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome));
+        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome), Clock::now());
     if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
     if (!verdict.again) return finish(*round, std::move(outcome), verdict.why_not);
     report_restart(outcome, verdict.wait);
     round.reset();
-    start_at_ = Clock::now() + verdict.wait;
+    start_at_ = verdict.start_at;
     plan::Plan ended = plan_;
     if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
       plan_ = std::move(ended);

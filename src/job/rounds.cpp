@@ -16,7 +16,7 @@ constexpr std::array kNotFixable = {2, 126, 127};
 constexpr int kMostDoublings = 6;
 
 std::string describe_failure(const Outcome& outcome) {
-  if (!outcome.first_failure) return outcome.detail;
+  if (!outcome.first_failure || outcome.cause == Cause::host_lost) return outcome.detail;
   const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
   return rank.status ? rank.status->describe() : outcome.detail;
 }
@@ -52,11 +52,13 @@ std::string Rounds::refusal(const Outcome& outcome, int spares) const {
   return {};
 }
 
-Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on) {
+Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on,
+                              Time now) {
   if (!outcome.may_restart) return {.why_not = outcome.no_restart};
   if (std::string why = refusal(outcome, spares); !why.empty()) return {.why_not = std::move(why)};
   const bool is_short = lived < kLong;
-  Failure failure{outcome.first_failure, describe_failure(outcome)};
+  const bool by_rank = outcome.cause != Cause::host_lost;
+  Failure failure{by_rank ? outcome.first_failure : std::nullopt, describe_failure(outcome)};
   if (!is_short) {
     alike_ = short_ = 0;
   } else {
@@ -73,9 +75,9 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   if (too_often && static_cast<std::size_t>(spares) > outcome.lost_hosts.size()) verdict.replaced = failed_on;
   auto& wait = verdict.wait;
   if (short_ > 1) wait = std::min(kLongestWait, std::chrono::seconds(1 << std::min(short_ - 2, kMostDoublings)));
-  if (!outcome.unswept.empty()) {
-    wait = std::max(wait, kUnseen + std::chrono::ceil<std::chrono::seconds>(policy_.grace));
-  }
+  verdict.start_at = now + wait;
+  for (const Unswept& host : outcome.unswept) verdict.start_at = std::max(verdict.start_at, host.gone_by.value_or(now));
+  wait = std::chrono::ceil<std::chrono::seconds>(verdict.start_at - now);
   return verdict;
 }
 

@@ -13,8 +13,8 @@
 // was the first to fail, and got SIGBUS (memory, or a disk that does not answer) or did not start.
 //
 // The first restart is immediate, and each one after a round of at least kLong. After consecutive short rounds dlaunch
-// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least kUnseen plus the grace:
-// by then the host's agent has noticed the loss and stopped its ranks.
+// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least until Unswept::gone_by:
+// by then the host's agent has stopped its ranks.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,6 @@ class Rounds {
  public:
   static constexpr std::chrono::seconds kLong{60};
   static constexpr std::chrono::seconds kLongestWait{60};
-  static constexpr std::chrono::seconds kUnseen{10};
   static constexpr int kAlike = 3;
   static constexpr int kGuilty = 2;
 
@@ -46,14 +45,16 @@ class Rounds {
 
   struct Verdict {
     bool again = false;
-    std::chrono::seconds wait{0};
-    std::string why_not = {};   ///< text for the user if restarts were left; may be empty
-    bool in_vain = false;       ///< the rounds failed in the same way, so another attempt would fail, too
-    std::string replaced = {};  ///< name of the host to replace; empty: none
+    std::chrono::seconds wait{0};  ///< until `start_at`, rounded up
+    Time start_at = {};            ///< the earliest start of the ranks, if another round follows
+    std::string why_not = {};      ///< text for the user if restarts were left; may be empty
+    bool in_vain = false;          ///< the rounds failed in the same way, so another attempt would fail, too
+    std::string replaced = {};     ///< name of the host to replace; empty: none
   };
-  /// The current round ended after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that failed
-  /// first. If another round follows, it becomes the current one.
-  Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {});
+  /// The current round ended now, after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that
+  /// failed first. If another round follows, it becomes the current one.
+  Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {},
+                Time now = {});
 
  private:
   struct Failure {

@@ -54,9 +54,11 @@ class HostLink {
   void pause();
   /// This process continues: silence before this time does not count.
   void resumed();
-  /// Sends a sign of life.
+  /// Sends a sign of life. The agent answers at once.
   void ping();
-  /// The time by which an agent that hears nothing more from this link has ended its ranks.
+  /// The agent has received all messages that were sent until this time.
+  Time answered() const { return pings_.newest_answered().value_or(Time::min()); }
+  /// The end of all ranks of this agent if the agent receives nothing more: the end of its lease, grace, and KILL.
   Time gone_by() const;
   /// The line in which a batch system's command reports that the step was terminated; empty: no such line.
   std::string manager_notice();
@@ -103,7 +105,7 @@ class HostLink {
   Time ping_received_;  // the agent's newest Ping, or Hello
   Time lease_renewed_;  // the latest time at which an agent's Ping was sent that this side has answered
   std::optional<std::uint64_t> pause_over_;  // after Pause: the answer to the Ping with this number ends its effect
-  ClockReadings clock_;  // without readings if the agent is on this machine
+  ClockReadings clock_;                      // without readings if the agent is on this machine
   // For an agent that connects to the launcher.
   std::optional<std::chrono::steady_clock::time_point> first_answer_by_;
   bool answered_ = false;

@@ -7,22 +7,18 @@
 #include <asio/post.hpp>
 #include <limits>
 #include <map>
-#include <random>
 #include <utility>
 
 #include "base/index_cast.h"
 #include "base/lifetime.h"
 #include "base/text.h"
+#include "launcher/retry_pause.h"
 
 namespace dlaunch::launcher {
 namespace {
 
-using Retry = transport::Disconnect::Retry;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause{250};  // doubled at each attempt, and randomly varied by half
-constexpr milliseconds kLongestPause{4000};
-constexpr milliseconds kBootPause{1000};  // between attempts at a host that has not booted yet
 constexpr milliseconds kFlushWait{500};
 
 }  // namespace
@@ -175,7 +171,8 @@ void Hosts::report_duplicate_hosts() {
 void Hosts::failed(Slot& slot, const HostFailure& loss) {
   if (slot.state == State::dropped) return;
   retire(slot);
-  const auto pause = slot.state == State::opening ? pause_before_next_try(slot, loss) : std::nullopt;
+  const auto pause =
+      slot.state == State::opening ? pause_before_next_try(loss, slot.tries, slot.wait_until) : std::nullopt;
   if (!pause) {
     slot.loss = loss;
     opening_ended(slot, State::lost);
@@ -190,19 +187,6 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
     queue_.push_back(&slot);
     open_next();
   }));
-}
-
-/// The pause is random, so that rejected hosts do not all reconnect at the same time.
-std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const HostFailure& loss) {
-  milliseconds pause = kBootPause;
-  if (loss.retry == Retry::soon && slot.tries < kTries) {
-    pause = std::min(kLongestPause, kFirstPause * (1 << (slot.tries - 1)));
-  } else if (loss.retry == Retry::never || std::chrono::steady_clock::now() + pause > slot.wait_until) {
-    return std::nullopt;
-  }
-  std::uniform_int_distribution<milliseconds::rep> around(pause.count() / 2, pause.count() * 3 / 2);
-  std::random_device chance;
-  return milliseconds(around(chance));
 }
 
 /// Destroys the link at the end of this turn of the loop, because the link may be the caller.
@@ -280,6 +264,11 @@ void Hosts::ping_all() {
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->resumed();
   }
+}
+
+Time Hosts::answered(int host) const {
+  const auto& link = at_index(slots_, host)->link;
+  return link ? link->answered() : Time::min();
 }
 
 Time Hosts::gone_by(int host) const {

@@ -25,8 +25,6 @@ namespace dlaunch::launcher {
 
 class Hosts {
  public:
-  static constexpr int kTries = 8;  ///< for an sshd that refuses connections
-
   struct Handlers {
     std::function<void(int host, const wire::Hello& hello)> ready = [](auto&&...) {};
     /// The host is lost permanently. Not called for a dropped host.
@@ -65,7 +63,9 @@ class Hosts {
   void pause();
   /// This process continues: sends a sign of life to all agents. Silence before this time does not count.
   void ping_all();
-  /// The time by which an agent that hears nothing more has ended its ranks. Also for a lost host.
+  /// The host has received all messages that were sent until this time.
+  Time answered(int host) const;
+  /// HostLink::gone_by, also for a lost host.
   Time gone_by(int host) const;
   /// Waits for a short time until all sent bytes have left this process and its threads.
   void flush();
@@ -92,7 +92,6 @@ class Hosts {
   void greeted(Slot& slot, const wire::Hello& hello);
   void report_duplicate_hosts();
   void failed(Slot& slot, const HostFailure& loss);
-  std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const HostFailure& loss);
   void retire(Slot& slot);
 
   asio::io_context& io_;

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <csignal>
@@ -205,7 +206,7 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
     stack_watch_.host_lost(host);
-    happened(job::HostLost{host, loss.why, loss.hint});
+    happened(job::HostLost{host, loss.why, loss.hint, parts_.hosts.gone_by(host)});
     for (const int rank : parts_.plan.host(host).ranks) streams_.abandon(rank);
     if (sidecar_.is_on(host)) sidecar_lost();
   }
@@ -227,6 +228,7 @@ class Launcher::Impl {
 
   // ---- messages of agents ----
   void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds) {
+    job_.host_heard(host, Clock::now(), parts_.hosts.answered(host));
     std::visit(
         [&](auto& m) {
           if (const std::string why = order_.check(host, m, job_.phase()); !why.empty()) return host_broken(host, why);
@@ -445,6 +447,8 @@ class Launcher::Impl {
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
+    if (job_.phase() < job::Phase::ending) return;
+    for (int host = 0; host < static_cast<int>(parts_.plan.hosts.size()); ++host) parts_.hosts.ping(host);
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
@@ -456,7 +460,16 @@ class Launcher::Impl {
                job::describe(*job_.outcome().preempted), signal_name(save.signal),
                std::chrono::ceil<std::chrono::seconds>(save.until - Clock::now()).count());
   }
-  void act(const job::FinishHost& finish) { parts_.hosts.send(finish.host, wire::Finish{finish.stay}); }
+  void act(const job::FinishHost& finish) {
+    parts_.hosts.send(finish.host, wire::Finish{finish.stay});
+    parts_.hosts.ping(finish.host);
+  }
+  /// Posted to the loop, because the loss changes the job.
+  void act(const job::LoseHost& lose) {
+    asio::post(io_, lifetime_.guard([this, lose] {
+      if (!parts_.hosts.is_lost(lose.host)) parts_.hosts.lose(lose.host, {lose.why});
+    }));
+  }
   void act(const job::DropHost& drop) {
     sweeps_.drop(drop.host);
     parts_.hosts.drop(drop.host);
