@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "agent/environment.h"
-#include "agent/rank.h"
+#include "agent/rank_process.h"
 #include "agent/reaper.h"
 #include "plan/task_gpus.h"
 #include "sys/caught_signals.h"
@@ -166,7 +166,7 @@ void Ranks::start_prepared() {
 
 void Ranks::forked(RankStart& start, const ProcessSpawner::Child& child) {
   if (child.pid < 0) return refuse(start.rank, refusal({SpawnStep::fork, child.error}, start.program));
-  Rank& rank = ranks_[start.rank];
+  RankProcess& rank = ranks_[start.rank];
   rank.pid = child.pid;
   rank.program = std::move(start.program);
   rank.failure = child.slot;
@@ -176,7 +176,7 @@ void Ranks::forked(RankStart& start, const ProcessSpawner::Child& child) {
   connect(start.rank, rank, start.stdio);
 }
 
-void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
+void Ranks::connect(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
   wire::Started started{id, static_cast<std::uint32_t>(rank.pid), sys::wall_ns(), 0, {}};
   if (report_cpus_) started.cpus = sys::affinity_of(rank.pid).value_or(std::vector<std::uint32_t>{});
   if (stdio.terminal) rank.terminal.reset(::fcntl(stdio.out.get(), F_DUPFD_CLOEXEC, 0));
@@ -198,7 +198,7 @@ void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
   }
 }
 
-void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
+void Ranks::feed(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
   rank.in = std::make_unique<StdinFeeder>(io_, std::move(stdio.in), stdio.terminal,
                                           StdinFeeder::Handlers{[this, id](std::uint32_t bytes) {
                                                                   link_.send(wire::Credit{id, 0, bytes});
@@ -207,7 +207,7 @@ void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
 }
 
 /// Sends an output stream in frames, under the credit that the launcher grants.
-void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd) {
+void Ranks::carry(std::uint32_t id, RankProcess& rank, std::uint8_t stream, sys::Fd fd) {
   const size_t index = stream - 1u;
   link::PipeReader::Consumer consumer;
   consumer.allowance = [this, &rank, index]() -> size_t {
@@ -266,7 +266,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   if (found == rank_of_.end()) return;  // an orphan adopted by the agent
   const std::uint32_t id = found->second;
   rank_of_.erase(found);
-  Rank& rank = ranks_.at(id);
+  RankProcess& rank = ranks_.at(id);
   rank.pid = 0;
   rank.in.reset();
   for (auto& reader : rank.readers) {

@@ -35,7 +35,7 @@
 
 namespace dlaunch::agent {
 
-struct Rank;  // a rank and its streams
+struct RankProcess;  // a rank and its streams
 
 class Ranks {
  public:
@@ -78,9 +78,9 @@ class Ranks {
 
  private:
   void forked(RankStart& start, const ProcessSpawner::Child& child);
-  void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
-  void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
-  void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
+  void connect(std::uint32_t id, RankProcess& rank, Stdio& stdio);
+  void feed(std::uint32_t id, RankProcess& rank, Stdio& stdio);
+  void carry(std::uint32_t id, RankProcess& rank, std::uint8_t stream, sys::Fd fd);
   void refuse(std::uint32_t rank, const Refusal& why);
 
   asio::io_context& io_;
@@ -106,7 +106,7 @@ class Ranks {
   sys::OomWatch oom_;
   std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that are still unused
   std::map<std::uint32_t, LocalApp> apps_;
-  std::map<std::uint32_t, Rank> ranks_;
+  std::map<std::uint32_t, RankProcess> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
   bool signalled_ = false;

@@ -16,7 +16,7 @@
 namespace dlaunch::agent {
 
 /// A rank, from its spawn to the end of the job. Passive.
-struct Rank {
+struct RankProcess {
   pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
   RankProgram program;
   const SpawnFailure* failure = nullptr;
