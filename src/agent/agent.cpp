@@ -132,8 +132,9 @@ class Agent::Impl {
 
   void on(wire::Ping& ping) {
     if (!lease_) return;
+    const bool asks = lease_->asks(ping);
     lease_->answered(ping);
-    if (!clean_sent_) link_.send(lease_->next_ping(Clock::now()));
+    if (asks && !clean_sent_) link_.send(lease_->next_ping(Clock::now()));
   }
 
   void on(wire::Finish& finish) {

@@ -52,6 +52,8 @@ class HostStates {
   bool is_reached(int host) const {
     return at_index(hosts_, host).reached || at_index(hosts_, host).state != HostState::waiting;
   }
+  /// Whether processes of the job may run on the host: ranks, or the process that prepares their directories.
+  bool had_processes(int host) const { return at_index(hosts_, host).reached || at_index(hosts_, host).had_ranks; }
   /// Whether the host ever got a request to start ranks.
   bool had_ranks(int host) const { return at_index(hosts_, host).had_ranks; }
   /// The time of the host's last frame.

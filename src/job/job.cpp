@@ -147,11 +147,11 @@ void Job::on(const HostLost& event, Time now) {
   if (phase_ >= Phase::finishing) lose_for_next_round(event);
   if (state == HostState::gone || state == HostState::sweeping) return;
   const std::string why = hosts_.name(event.host) + ": " + event.why;
-  const bool had_ranks = hosts_.had_ranks(event.host);
+  const bool had_processes = hosts_.had_processes(event.host);
   hosts_.set_gone_by(event.host, event.gone_by);
   blame_silent_host(event, now);
-  hosts_.set(event.host, had_ranks ? HostState::sweeping : HostState::gone);
-  if (had_ranks) sweep_host(event.host, now);
+  hosts_.set(event.host, had_processes ? HostState::sweeping : HostState::gone);
+  if (had_processes) sweep_host(event.host, now);
   if (phase_ < Phase::finishing && !ranks_.are_on(event.host)) return;
   if (phase_ > Phase::starting) ranks_.lose_host(event.host, event.why);
   if (phase_ < Phase::finishing) {

@@ -51,6 +51,7 @@ void Job::blame_silent_host(const HostLost& event, Time now) {
   if (phase_ < Phase::ending || !by_failure || !failed_at_ || !hosts_.had_ranks(event.host)) return;
   if (heard >= *failed_at_ || now - heard < kKillWait) return;
   outcome_.cause = Cause::host_lost;
+  outcome_.cause_at = now;
   outcome_.exit_code = kExitHostLost;
   outcome_.detail = hosts_.name(event.host) + ": " + event.why;
   if (phase_ >= Phase::finishing && !outcome_.may_restart) {

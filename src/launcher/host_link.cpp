@@ -49,9 +49,7 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
       io, std::move(opened.stream), opened.agent_path,
       BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                                 [this](const std::string& why) { lose({why}); },
-                                [this](const std::string& why) {
-                                  ended({why, "", Retry::when_up});
-                                },
+                                [this](const std::string& why) { ended({why, "", Retry::when_up}); },
                                 [this](const std::string& noise) { handlers_.detail("the shell printed: " + noise); },
                                 [this] { wait_ready(); }});
 }
@@ -98,6 +96,10 @@ job::HostClock HostLink::clock() const {
 bool HostLink::pinged(const wire::Ping& ping, Time now) {
   ping_received_ = now;
   const bool answers = pings_.received(ping);
+  if (answers) {  // so that the agent's lease does not end earlier than one length after its answer
+    link_->send(pings_.acknowledgement());
+    lease_renewed_ = std::max(lease_renewed_, ping_received_);
+  }
   // Own Pings that are still in the queue cannot be answered.
   unanswering_ = answers || link_->waiting() > 0 ? 0 : unanswering_ + 1;
   if (pause_over_ && pings_.answered() >= *pause_over_) {

@@ -32,6 +32,8 @@ class Lease {
     paused_ = false;
     heard_ = now;
   }
+  /// Whether the launcher's Ping asks for an answer. Call before answered().
+  bool asks(const wire::Ping& ping) const { return pings_.asks(ping); }
   void answered(const wire::Ping& ping) {
     if (pings_.received(ping)) renewed_ = std::max(renewed_, *pings_.newest_answered());
   }

@@ -19,6 +19,10 @@ class Pings {
     unanswered_.push_back(now);
     return {++number_, received_};
   }
+  /// Answers the Pings received so far, and asks for no answer.
+  wire::Ping acknowledgement() const { return {number_, received_}; }
+  /// Whether the peer's Ping asks for an answer. Call before received().
+  bool asks(const wire::Ping& ping) const { return ping.number > received_; }
   /// A Ping of the peer. Returns whether it answers further Pings. Ignores answers to Pings that were not sent.
   bool received(const wire::Ping& ping) {
     received_ = std::max(received_, ping.number);

@@ -21,7 +21,7 @@ void Bytes::job_ended(const Facts& facts) {
       facts.outcome->unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
   for (const auto& [rank, wrote] : facts.world.written()) {
     const std::string& seen = shown[rank];
-    const bool lossless = facts.history.impaired().empty();
+    const bool lossless = facts.history.impaired().empty() && !facts.history.outlasted_lease();
     if (lossless && !cut_short && seen != wrote) broke("bytes of a rank are lost");
     if (lossless && !wrote.starts_with(seen)) broke("bytes of a rank are out of order");
   }
