@@ -70,7 +70,7 @@ std::string interrupted(const Words& words, Said& said) {
   said.cause = "interrupted";
   const Told told = told_time(words[1]);
   bool known = false;
-  Ns at = truth.now();
+  std::optional<Ns> at;
   for (const auto& [signal, time] : truth.signals()) {
     if (dlaunch::signal_name(signal) != words[0]) continue;
     known = true;
@@ -82,10 +82,10 @@ std::string interrupted(const Words& words, Said& said) {
     if (is_told(told, *truth.managed_at(), last, said)) at = *truth.managed_at();
   }
   if (!known) return "no such signal came";
-  if (at == truth.now() && !is_told(told, at, at, said)) return "the time is not the time of the signal";
+  if (!at) return "the time is not the time of the signal";
   if (words[2] != "no rank was running") return judge(words[2], said);
   for (const auto& [rank, process] : truth.ranks()) {
-    const bool surely = process->began < at - kTimeError && (process->alive || process->ended > at);
+    const bool surely = process->began < *at - kTimeError && (process->alive || process->ended > *at);
     if (surely) return "a rank was running";
   }
   return {};
