@@ -132,6 +132,10 @@ std::string host_lost(const Words& words, Said& said) {
   if (host < 0) return "no such host";
   const Told told = told_time(words[0]);
   said.base = said.truth.round_start();
+  std::string why = judge_loss(words[2], host, told, said);
+  const bool before_round = told.time < said.truth.round_start();  // in the pause before a restart
+  if (why.empty() || !before_round) return why;
+  said.base = 0;
   return judge_loss(words[2], host, told, said);
 }
 /// H: WHY after X, in the line of a restart

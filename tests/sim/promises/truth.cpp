@@ -99,8 +99,11 @@ bool Truth::has_agents(int host, int number) const {
 }
 
 Ns Truth::running_at(Ns time) const {
+  const Ns event = time;
   for (const Interval& stop : stops_) {
-    if (stop.begin <= time && time < stop.end) time = stop.end;
+    // The launcher runs between two stops, also if the second begins when the first ends.
+    const bool stopped = stop.begin < time || (stop.begin == time && time == event);
+    if (stopped && time < stop.end) time = stop.end;
   }
   return time;
 }
