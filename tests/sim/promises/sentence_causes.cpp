@@ -74,7 +74,7 @@ std::string interrupted(const Words& words, Said& said) {
   for (const auto& [signal, time] : truth.signals()) {
     if (dlaunch::signal_name(signal) != words[0]) continue;
     known = true;
-    if (is_told(told, time, truth.running_at(time), said)) at = time;
+    if (is_told(told, time, truth.running_at(time, Truth::Between::stops), said)) at = time;
   }
   if (truth.managed() && words[0] == "SIGTERM") {
     known = true;
@@ -281,9 +281,11 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
       // The launcher's own end of a cut connection is reset, also of a silent host.
       const bool cut = truth.met(host, {"cut"}) && loss->is(truth.running_at(time) - said.base);
       constexpr Ns kLatency = 20 * kMs;  // a stop of the launcher may begin while the end of the stream is on its way
-      if (cut || loss->is(time - said.base) || loss->is(truth.noticed(host, time + kLatency) - said.base) ||
-          loss->is(truth.noticed(host, time) - said.base))
-        return {};
+      const Ns arrived = truth.noticed(host, time + kLatency);
+      const Ns latest = truth.running_at(time, Truth::Between::stops);
+      for (const Ns seen : {time, truth.noticed(host, time), arrived, latest}) {
+        if (cut || loss->is(seen - said.base)) return {};
+      }
     }
     return "the connection was closed at another time";
   }

@@ -98,11 +98,11 @@ bool Truth::has_agents(int host, int number) const {
          number;
 }
 
-Ns Truth::running_at(Ns time) const {
+Ns Truth::running_at(Ns time, Between between) const {
   const Ns event = time;
   for (const Interval& stop : stops_) {
-    // The launcher runs between two stops, also if the second begins when the first ends.
-    const bool stopped = stop.begin < time || (stop.begin == time && time == event);
+    const bool runs_first = stop.begin == time && time != event && between == Between::runs;
+    const bool stopped = stop.begin <= time && !runs_first;
     if (stopped && time < stop.end) time = stop.end;
   }
   return time;

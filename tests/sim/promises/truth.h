@@ -74,8 +74,10 @@ class Truth : public Observer {
 
   // ---- launcher and user ----
   const std::vector<std::pair<int, Ns>>& signals() const { return signals_; }
+  /// Between two stops without a gap, the launcher handles what it received, or only its TSTP, whichever is first.
+  enum class Between { runs, stops };
   /// The end of the stop of the launcher at this time, or the time itself.
-  Ns running_at(Ns time) const;
+  Ns running_at(Ns time, Between between = Between::runs) const;
   bool stopped_since(Ns since) const;
   bool managed() const { return managed_.has_value(); }
   std::optional<Ns> managed_at() const { return managed_; }
