@@ -1,4 +1,5 @@
 #include "promises/promises.h"
+#include "promises/sentences.h"
 
 namespace sim {
 
@@ -9,6 +10,7 @@ std::vector<std::unique_ptr<Promise>> all_promises(World& world, const History&)
   all.push_back(std::make_unique<Bytes>());
   all.push_back(std::make_unique<OneOfARank>(world));
   all.push_back(std::make_unique<Restarts>());
+  all.push_back(std::make_unique<Sentences>(world));
   return all;
 }
 

@@ -75,7 +75,10 @@ void Network::login(int id) {
   const Host& host = world_.host(agent.host);
   if (agent.launcher_closed) return;
   if (host.in_blocked || host.frozen) return world_.at(world_.now() + kSecond, [this, id] { login(id); });
-  if (agent.refused) return close_one(agent.launcher_fd);
+  if (agent.refused) {
+    close_one(agent.launcher_fd);
+    return world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
+  }
   auto [ours, workers] = dlaunch::sys::make_socketpair();
   agent.agent_fd = ours.release();
   world_.start_agent(agent, std::move(workers));
@@ -132,6 +135,7 @@ void Network::hear_agent(Agent& agent) {
   if (agent.agent_fd < 0) return;
   if (!receive_all(agent.agent_fd, [&](std::string bytes) { from_agent(agent, {std::move(bytes)}); })) return;
   close_one(agent.agent_fd);
+  if (!agent.launcher_closed) world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
   from_agent(agent, {.bytes = {}, .end = true});
 }
 
@@ -189,6 +193,7 @@ void Network::cut(int number) {
     Agent& agent = *agents_[i];
     if (agent.host != number || agent.launcher_fd < 0) continue;
     close_one(agent.launcher_fd);
+    world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
     agent.to_agent.push_back({.bytes = {}, .end = true});
     world_.at(world_.now() + world_.latency(), [this, id = agent.id] { arrive_at_agent(id); });
   }

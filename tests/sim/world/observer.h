@@ -21,6 +21,12 @@ class Observer {
   virtual void printed(std::string_view lines) { (void)lines; }
   /// The launcher sent a message to an agent.
   virtual void sent(int host, const std::string& message) { (void)host, (void)message; }
+  /// The launcher got a signal; a stopped launcher sees it later.
+  virtual void launcher_signalled(int signal) { (void)signal; }
+  /// The launcher does not run until this time.
+  virtual void launcher_stopped(Ns until) { (void)until; }
+  /// The host's end of a connection is closed first: by an agent, a refused login, or a reset.
+  virtual void link_closed(int host) { (void)host; }
 };
 
 }  // namespace sim

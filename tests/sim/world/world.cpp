@@ -291,6 +291,7 @@ void World::printed(std::string_view lines) {
 
 void World::signal_launcher(int signal) {
   say("launcher gets signal " + std::to_string(signal));
+  tell([&](Observer& observer) { observer.launcher_signalled(signal); });
   for (SignalReceiver* receiver : receivers_) receiver->deliver(signal);
   launcher_poked_ = true;  // Asio does not wake a loop that posts to itself
 }
@@ -298,6 +299,7 @@ void World::signal_launcher(int signal) {
 void World::stop_launcher(Ns length) {
   say("launcher: stopped");
   launcher_until_ = std::max(launcher_until_.value_or(0), now_ + length);
+  tell([&](Observer& observer) { observer.launcher_stopped(*launcher_until_); });
 }
 
 /// StopSelf: returns after SIGCONT.

@@ -1,0 +1,241 @@
+// Rows for the consequences of the cause: ranks that were stopped or lost, and processes that may be left.
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+
+#include "promises/sentence_table.h"
+
+namespace sim {
+namespace {
+
+constexpr Ns kSweep = 60 * kSecond;  // the longest time of a sweep
+
+int number(const std::string& text) { return std::atoi(text.c_str()); }
+
+/// The ranks of this round that signals of dlaunch ended, and the ranks whose end may be counted as such.
+struct Stopped {
+  int surely = 0;
+  int maybe = 0;
+  int killed = 0;  // KILL reached the process
+};
+Stopped stopped_ranks(const Said& said) {
+  Stopped found;
+  for (const auto& [rank, process] : said.truth.ranks()) {
+    if (rank == said.first_failure) continue;
+    const bool by_us = !process->alive && process->end != Process::End::by_itself;
+    const auto since = said.truth.ending_since();
+    const bool after = !process->alive && process->end == Process::End::by_itself && since && process->ended >= *since;
+    found.surely += by_us;
+    found.maybe += after;
+    found.killed += process->got_kill;
+  }
+  return found;
+}
+
+std::string judge_kills(const std::string& told, const Said& said) {
+  const Stopped truth = stopped_ranks(said);
+  const int n = number(told);
+  if (n > truth.killed) return "fewer ranks needed KILL";
+  return n == truth.killed || said.truth.any_lost() || !said.truth.world().scenario().stuck.empty()
+             ? ""
+             : "more ranks needed KILL";
+}
+
+/// "the " if given, N, K
+std::string stopped(const Words& words, Said& said) {
+  const int n = words[1].empty() ? 1 : number(words[1]);
+  const Stopped truth = stopped_ranks(said);
+  if (n > truth.surely + truth.maybe) {
+    return said.truth.any_harmed() ? "fewer ranks were stopped (an impaired host)" : "fewer ranks were stopped";
+  }
+  const bool others_lost = said.has_line("unknown exit status") || said.counts_lost();
+  if (n < truth.surely && !others_lost && !said.truth.any_harmed() && said.truth.world().scenario().stuck.empty())
+    return "more ranks were stopped";
+  const bool all = words[0] == "the ";
+  if (all && n + 1 != said.truth.world().scenario().all_ranks() && said.truth.removed.empty())
+    return "the job has more ranks";
+  return judge_kills(words[2], said);
+}
+
+/// N ranks failed (HOW): RANKS
+std::string failed(const Words& words, Said& said) {
+  const auto ranks = told_numbers(words[2]);
+  if (static_cast<int>(ranks.size()) != number(words[0])) return "another number of ranks is named";
+  const auto all = said.truth.ranks();
+  for (const int rank : ranks) {
+    const auto found = all.find(rank);
+    if (found == all.end()) return "a rank had not begun";
+    if (std::string why = judge_end(words[1], *found->second); !why.empty()) return why;
+    if (found->second->end == Process::End::by_signal_of_agent && !said.truth.managed())
+      return "dlaunch ended a rank of them";
+  }
+  return {};
+}
+std::string failed_differently(const Words& words, Said&) {
+  return static_cast<int>(told_numbers(words[2]).size()) == number(words[0]) ? "" : "another number of ranks is named";
+}
+
+std::string ranks_lost(const Words& words, Said& said) {
+  const auto ranks = told_numbers(words[1]);
+  if (static_cast<int>(ranks.size()) != number(words[0])) return "another number of ranks is named";
+  for (const int rank : ranks) {
+    const int host = said.truth.host_of(rank);
+    const bool closed = !said.truth.closed(host).empty();
+    const bool sound = !said.truth.harmed(host) && !closed && said.truth.removed.empty();
+    if (sound && said.truth.world().scenario().stuck.empty()) return "the host of a rank is sound";
+  }
+  return {};
+}
+
+std::string unknown_status(const Words& words, Said& said) {
+  const auto all = said.truth.ranks();
+  for (const int rank : told_numbers(words[0])) {
+    const auto found = all.find(rank);
+    if (found == all.end()) return "a rank had not begun";
+    const bool given_up = said.truth.harmed(found->second->host) || said.truth.signals().size() > 1;
+    const bool recent = found->second->alive || found->second->ended + kTimeError > said.truth.now();
+    if (!given_up && !recent) return "the end of a rank of a sound host was known";
+  }
+  return {};
+}
+
+std::string never_started(const Words& words, Said& said) {
+  const int not_begun = said.truth.world().scenario().all_ranks() - static_cast<int>(said.truth.ranks().size());
+  if (!said.truth.removed.empty()) return {};
+  return number(words[0]) <= not_begun ? "" : "more ranks had begun";
+}
+std::string not_started_again(const Words& words, Said& said) {
+  if (number(words[1]) != said.truth.world().round()) return "it is another restart";
+  return never_started(words, said);
+}
+
+std::string all_ended(const Words& words, Said& said) {
+  const Told told = told_time(words[0]);
+  if (said.truth.living() > 0) return "a process lives";
+  Ns last = 0;
+  for (const auto& [pid, process] : said.truth.world().processes().all()) {
+    if (process.runs_job()) last = std::max(last, process.ended);
+  }
+  if (last > said.base + told.time + told.error + kTimeError) return "the last process ended later";
+  return said.base + told.time - told.error > said.truth.now() ? "the time has not come yet" : "";
+}
+
+std::string nothing_left(const Words& words, Said& said) {
+  for (const std::string& name : told_names(words[0])) {
+    const int host = said.truth.host(name);
+    if (host < 0) return "no such host";
+    if (said.truth.living(host) > 0) return "a process lives";
+    if (!said.truth.has_agents(host, 2)) return "dlaunch did not connect again";
+  }
+  return {};
+}
+
+// ---- processes that may be left ----
+
+std::string still_runs(const Words& words, Said& said) {
+  const Process* process = said.truth.process(number(words[2]));
+  if (!process || process->rank != number(words[1])) return "no such process";
+  if (!process->got_kill) return "no KILL reached the process";
+  return process->alive ? "" : "the process has ended";
+}
+
+std::string not_confirmed(const Words& words, Said& said) {
+  const int host = said.truth.host(words[0]);
+  if (host < 0) return "no such host";
+  if (said.truth.harmed(host) || said.truth.living(host) > 0) return {};
+  return said.truth.signals().size() > 1 ? "" : "the host answers";
+}
+
+std::string not_connected(const Words& words, Said& said) {
+  const int host = said.truth.host(words[0]);
+  if (host < 0) return "no such host";
+  const Ns since = std::max<Ns>(0, said.truth.now() - kSweep);
+  if (words[1].starts_with("cannot connect to ")) {
+    return said.truth.met(host, {"refuse", "refuse1"}) ? "" : "the host accepts logins";
+  }
+  if (said.truth.unreachable(host, since) || said.truth.met(host, {"stopw"}, since)) return {};
+  if (words[1].ends_with("waiting for the agent's cleanup")) {
+    return said.truth.living(host) > 0 || said.truth.harmed(host) ? "" : "no process is left there";
+  }
+  if (words[1].starts_with("lost the connection")) {
+    const bool direct = said.truth.world().scenario().here && host == 0;  // no network to observe
+    return direct || !said.truth.closed(host).empty() ? "" : "the connection was not closed";
+  }
+  return said.truth.stopped_since(since) ? "the launcher was stopped, the host answers" : "the host answers";
+}
+
+std::string pid_left(const Words& words, Said& said) {
+  const Process* process = said.truth.process(number(words[1]));
+  if (!process || said.truth.world().host(process->host).name != words[0]) return "no such process";
+  if (!process->runs_job()) return "the process is not of the job";
+  if (process->alive) return {};
+  return said.truth.stopped_since(process->ended) ? "" : "the process has ended";
+}
+
+std::string may_run(const Words& words, Said& said) {
+  said.hosts = told_names(words[0]);
+  for (const std::string& name : said.hosts) {
+    const int host = said.truth.host(name);
+    if (host < 0) return "no such host";
+    const bool reached = !said.truth.unreachable(host, std::max<Ns>(0, said.truth.now() - kSweep));
+    if (reached && said.truth.living(host) == 0 && !said.truth.harmed(host))
+      return "the host can be reached, and nothing runs there";
+  }
+  return {};
+}
+std::string command(const Words& words, Said& said) {
+  const std::string host = words[0].empty() && said.truth.world().scenario().here ? "n0" : words[0];
+  return std::ranges::find(said.hosts, host) != said.hosts.end() ? "" : "the command is for another host";
+}
+std::string more_commands(const Words& words, Said& said) {
+  constexpr size_t kShown = 4;
+  return said.hosts.size() == kShown + static_cast<size_t>(number(words[0])) ? "" : "it is another number of hosts";
+}
+
+std::string output_missing(const Words&, Said& said) {
+  return said.truth.reader_was_slow() || !said.truth.world().reading() ? "" : "the reader read all the time";
+}
+
+}  // namespace
+
+const std::vector<Row>& rows_of_consequences() {
+  static const std::vector<Row> rows = {
+      {"stopped N ranks", R"(stopped (?:the other rank|(the )?(\d+) (?:other rank|rank)s?)(?: \((\d+) needed KILL\))?)",
+       stopped},
+      {"N ranks failed (HOW)", R"((\d+) (?:other )?ranks? failed \((.*)\): ranks? ([\d,-]+))", failed},
+      {"N ranks failed in M ways", R"((\d+) (?:other )?ranks? failed in (\d+) different ways: ranks? ([\d,-]+))",
+       failed_differently},
+      {"N ranks were lost", R"((\d+) ranks?(?: was | were )lost: ranks? ([\d,-]+))", ranks_lost},
+      {"unknown exit status", R"(unknown exit status: ranks? ([\d,-]+))", unknown_status},
+      {"N ranks were never started", R"((\d+) ranks?(?: was | were )never started)", never_started},
+      {"N ranks were not started again", R"((\d+) ranks?(?: was | were )not started again for restart (\d+))",
+       not_started_again},
+      {"all processes had ended", R"(all processes had ended after (.*))", all_ended},
+      {"no process is left on H",
+       R"(no process with the job's environment or control group is left on (\S+) \(dlaunch connected again\))",
+       nothing_left},
+      {"may be left: rank R did not end after SIGKILL",
+       R"(processes may be left: (\S+): rank (\d+), pid (\d+), did not end after SIGKILL: the host may need a reboot)",
+       still_runs},
+      {"may be left: the agent did not confirm",
+       R"(processes may be left: (\S+): the agent did not confirm in time that all processes ended)", not_confirmed},
+      {"may be left: cannot connect again", R"(processes may be left: (\S+): cannot connect again: (.*))",
+       not_connected},
+      {"may be left: pid P", R"(processes may be left: (\S+): pid (\d+) \(.*)", pid_left},
+      {"processes may still run on H",
+       R"(processes of the job may still run on (\S+)(?:; this command kills them:|; these commands kill them:))",
+       may_run},
+      {"the command that kills them",
+       R"re(  echo 'for i in 1 2 3; do for c in \$\(find /sys/fs/cgroup -name "dlaunch-\w+-\*"\); do )re"
+       R"re(echo 1 >\$c/cgroup\.kill; rmdir \$c; done; )re"
+       R"re(for e in \$\(grep -lzxF DLAUNCH_JOB_ID=\w+ /proc/\[0-9\]\*/environ\); do e=\$\{e#/proc/\}; )re"
+       R"re(kill -KILL \$\{e%/\*\}; done; done 2>/dev/null' \| (?:ssh (\S+) )?sh)re",
+       command},
+      {"and the same for N other hosts", R"(  and the same for (\d+) other hosts?)", more_commands},
+      {"the end of the output is missing",
+       R"(the end of the ranks' output is missing: its reader did not read in time)", output_missing},
+  };
+  return rows;
+}
+
+}  // namespace sim

@@ -1,0 +1,213 @@
+#include "promises/truth.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+namespace sim {
+
+/// The launcher and an agent on its machine have no network between them: the end of the worker closes the link.
+void Truth::ended(const Process& process) {
+  const bool direct = world_.scenario().here && process.host == 0;
+  if (direct && process.kind == Process::Kind::worker) closed_[process.host].push_back(now());
+}
+
+void Truth::fault(const Fault& fault, bool ends) {
+  auto& of_host = faults_[fault.host];
+  const bool network = fault.kind == "silent" || fault.kind == "mute" || fault.kind == "deaf";
+  if (ends) {
+    for (Interval& each : of_host) {
+      const bool same =
+          each.kind == fault.kind || (network && (each.kind == "silent" || each.kind == "mute" || each.kind == "deaf"));
+      if (same && each.end == Interval::kOpen) each.end = now();
+    }
+    return;
+  }
+  of_host.push_back({fault.kind, now()});
+  if (kind_of(fault).of == FaultKind::Of::manager) managed_ = managed_.value_or(now());
+  if (kind_of(fault).of == FaultKind::Of::reader) reader_slow_ = true;
+}
+
+void Truth::sent(int, const std::string& message) {
+  if ((message == "Signal" || message == "Finish") && !ending_since_) ending_since_ = now();
+}
+
+int Truth::host(std::string_view name) const {
+  for (int host = 0; host < world_.host_count(); ++host) {
+    if (world_.host(host).name == name) return host;
+  }
+  return -1;
+}
+
+bool Truth::met(int host, std::initializer_list<std::string_view> kinds, Ns since) const {
+  const auto found = faults_.find(host);
+  if (found == faults_.end()) return false;
+  return std::ranges::any_of(found->second, [&](const Interval& each) {
+    return each.end >= since && std::ranges::find(kinds, std::string_view(each.kind)) != kinds.end();
+  });
+}
+
+bool Truth::met_anywhere(std::string_view kind) const {
+  for (int host = 0; host < world_.host_count(); ++host) {
+    if (met(host, {kind})) return true;
+  }
+  return false;
+}
+
+bool Truth::covered(int host, std::initializer_list<std::string_view> kinds, Ns from, Ns to) const {
+  const auto found = faults_.find(host);
+  if (found == faults_.end()) return false;
+  for (bool further = true; further && from < to;) {
+    further = false;
+    for (const Interval& each : found->second) {
+      if (std::ranges::find(kinds, std::string_view(each.kind)) == kinds.end()) continue;
+      if (each.begin > from || each.end <= from) continue;
+      from = each.end;
+      further = true;
+    }
+  }
+  return from >= to;
+}
+
+bool Truth::unreachable(int host, Ns since) const {
+  return met(host, {"silent", "mute", "deaf", "freeze", "refuse", "refuse1", "slow"}, since);
+}
+
+bool Truth::harmed(int host) const {
+  return managed() || unreachable(host, 0) || met(host, {"cut", "stopw", "killw", "killg", "killboth"});
+}
+
+bool Truth::any_harmed() const {
+  for (int host = 0; host < world_.host_count(); ++host) {
+    if (harmed(host)) return true;
+  }
+  return false;
+}
+
+bool Truth::any_lost() const { return !closed_.empty() || any_harmed(); }
+
+const std::vector<Ns>& Truth::closed(int host) const {
+  static const std::vector<Ns> kNone;
+  const auto found = closed_.find(host);
+  return found == closed_.end() ? kNone : found->second;
+}
+
+bool Truth::has_agents(int host, int number) const {
+  const auto& agents = world_.network().agents();
+  return std::ranges::count_if(agents, [&](const auto& agent) { return agent->host == host && agent->worker != 0; }) >=
+         number;
+}
+
+Ns Truth::running_at(Ns time, Between between) const {
+  const Ns event = time;
+  for (const Interval& stop : stops_) {
+    const bool runs_first = stop.begin == time && time != event && between == Between::runs;
+    const bool stopped = stop.begin <= time && !runs_first;
+    if (stopped && time < stop.end) time = stop.end;
+  }
+  return time;
+}
+
+bool Truth::stopped_since(Ns since) const {
+  return std::ranges::any_of(stops_, [&](const Interval& stop) { return stop.end >= since; });
+}
+
+Ns Truth::noticed(int host, Ns time) const {
+  const auto found = faults_.find(host);
+  for (bool later = found != faults_.end(); later;) {
+    later = false;
+    for (const Interval& each : found->second) {
+      if ((each.kind != "silent" && each.kind != "mute") || each.begin > time || each.end <= time) continue;
+      if (each.end == Interval::kOpen) return Interval::kOpen;
+      time = each.end;
+      later = true;
+    }
+  }
+  return running_at(time);
+}
+
+void Truth::restart_at(Ns time) {
+  round_start_ = time;
+  announced_ = world_.round() + 1;
+  ending_since_.reset();
+}
+
+bool Truth::announced_round_began() const {
+  return std::ranges::any_of(world_.processes().all(), [&](const auto& each) {
+    return each.second.kind == Process::Kind::rank && each.second.round >= announced_;
+  });
+}
+
+std::map<int, const Process*> Truth::ranks() const {
+  std::map<int, const Process*> found;
+  for (const auto& [pid, process] : world_.processes().all()) {
+    if (process.kind == Process::Kind::rank && process.round == world_.round()) found[process.rank] = &process;
+  }
+  return found;
+}
+
+const Process* Truth::process(int pid) const {
+  const auto& all = world_.processes().all();
+  const auto found = all.find(pid);
+  return found == all.end() ? nullptr : &found->second;
+}
+
+/// The host on which the plan has the rank: that of the first round, or the host that took its ranks.
+int Truth::host_of(int rank) const {
+  int host = rank / world_.scenario().ranks;
+  for (auto taker = takers.find(host); taker != takers.end(); taker = takers.find(host)) host = taker->second;
+  return host;
+}
+
+int Truth::living(int host) const {
+  return static_cast<int>(std::ranges::count_if(world_.processes().all(), [&](const auto& each) {
+    return each.second.alive && each.second.runs_job() && (host < 0 || each.second.host == host);
+  }));
+}
+
+Told told_time(const std::string& text) {
+  Told told;
+  std::istringstream words(text);
+  double number = 0;
+  for (std::string unit; words >> number >> unit;) {
+    const Ns one = unit == "h" ? 3600 * kSecond : unit == "min" ? 60 * kSecond : kSecond;
+    told.time += static_cast<Ns>(number * static_cast<double>(one));
+    told.error = one / 2;
+  }
+  const auto point = text.find('.');
+  if (point != std::string::npos) told.error = text.find(' ') - point == 3 ? 5 * kMs : 50 * kMs;
+  return told;
+}
+
+std::set<int> told_numbers(const std::string& text) {
+  std::set<int> numbers;
+  std::istringstream ranges(text);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    const auto dash = range.find('-');
+    const int first = std::atoi(range.c_str());
+    const int last = dash == std::string::npos ? first : std::atoi(range.c_str() + dash + 1);
+    for (int number = first; number <= last; ++number) numbers.insert(number);
+  }
+  return numbers;
+}
+
+std::vector<std::string> told_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (size_t at = 0; at < text.size();) {
+    const size_t open = text.find('[', at);
+    const size_t comma = text.find(',', at);
+    if (open < comma) {
+      const size_t close = text.find(']', open);
+      if (close == std::string::npos) return names;
+      for (const int number : told_numbers(text.substr(open + 1, close - open - 1)))
+        names.push_back(text.substr(at, open - at) + std::to_string(number));
+      at = close + 2;
+    } else {
+      names.push_back(text.substr(at, comma - at));
+      at = comma == std::string::npos ? text.size() : comma + 1;
+    }
+  }
+  return names;
+}
+
+}  // namespace sim
