@@ -97,6 +97,14 @@ class Agent::Impl {
 
   std::chrono::milliseconds grace() const { return std::chrono::milliseconds(round_->killed ? 0 : setup_.grace_ms); }
 
+  /// The grace period counts from the end of the lease: after that and KILL, the ranks may run on another host. The
+  /// host may have been frozen until now.
+  std::chrono::milliseconds grace_without_launcher() const {
+    if (!lease_) return grace();
+    const auto left = lease_->end() + grace() - Clock::now();
+    return std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0), grace());
+  }
+
   // ---- messages of the launcher ----
   void on(wire::Setup& setup) {
     if (lease_) return launcher_lost("protocol error: unexpected message from the launcher");
@@ -312,7 +320,7 @@ class Agent::Impl {
     stack_sampler_.stop();
     round_->mpi.stop();
     exit_code_ = EXIT_FAILURE;
-    round_->reaper.start(grace(), [this](const std::vector<std::string>&) {
+    round_->reaper.start(grace_without_launcher(), [this](const std::vector<std::string>&) {
       files_.remove();
       cgroup_.remove();
       io_.stop();

@@ -60,7 +60,10 @@ class HostStates {
   Time heard(int host) const { return at_index(hosts_, host).heard; }
   /// Whether the host has received all messages that were sent to it until that time.
   bool answers_since(int host, Time sent) const { return at_index(hosts_, host).answered >= sent; }
-  std::optional<Time> gone_by(int host) const { return at_index(hosts_, host).gone_by; }
+  /// The time by which the agent of a lost host has ended its ranks; nullopt: the host had no ranks.
+  std::optional<Time> gone_by(int host) const {
+    return had_ranks(host) ? at_index(hosts_, host).gone_by : std::nullopt;
+  }
   bool is_losing(int host) const { return at_index(hosts_, host).losing; }
 
  private:

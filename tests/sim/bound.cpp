@@ -4,7 +4,6 @@
 
 #include "job/job.h"
 #include "job/rounds.h"
-#include "launcher/sweeps.h"
 #include "link/heartbeat.h"
 #include "link/lease.h"
 #include "world/faults.h"
@@ -12,49 +11,101 @@
 namespace sim {
 namespace {
 
+namespace job = dlaunch::job;
+
 template <class Duration>
 Ns ns(Duration duration) {
   return std::chrono::nanoseconds(duration).count();
 }
 
+/// All waits of a job, each with its limit.
+struct Waits {
+  explicit Waits(const dlaunch::JobOptions& o)
+      : login{"login", ns(o.wait_hosts) + ns(o.ready_wait)},
+        others{"other hosts answer", ns(job::kOthersWait)},
+        silence{"silence", ns(o.heartbeat) * dlaunch::link::Heartbeat::kMisses},
+        stacks{"stacks", ns(job::kStacksWait)},
+        grace{"`--grace`", ns(o.policy.grace)},
+        kill{"KILL", ns(job::kKillWait)},
+        confirm{"KILL is confirmed", ns(job::kConfirmWait)},
+        clean{"hosts confirm the end", ns(o.policy.grace) + ns(job::kFinishWait)},
+        sweep{"sweep", ns(o.policy.grace) + ns(job::kSweepWait)},
+        reader{"the reader reads", ns(job::kReaderMost)},
+        lease{"the lease ends",
+              ns(o.heartbeat) * dlaunch::link::Lease::kBeats + ns(o.policy.grace) + ns(job::kKillWait)},
+        pause{"`--pause-limit`", ns(o.pause_limit)},
+        back_off{"pause before a restart", ns(job::Rounds::kLongestWait)} {}
+
+  Wait login, others, silence, stacks, grace, kill, confirm, clean, sweep, reader, lease, pause, back_off;
+};
+
+Ns sum(const std::vector<Wait>& waits) {
+  Ns all = 0;
+  for (const Wait& wait : waits) all += wait.most;
+  return all;
+}
+
+std::string cell(const std::vector<Wait>& waits) {
+  if (waits.empty()) return "–";
+  std::string text = seconds_text(sum(waits)) + " s: ";
+  for (const Wait& wait : waits)
+    text += (&wait == waits.data() ? "" : ", ") + wait.what + ' ' + seconds_text(wait.most);
+  return text;
+}
+
 }  // namespace
 
-std::vector<Wait> waits_of_round(const dlaunch::JobOptions& options, bool) {
-  namespace job = dlaunch::job;
-  const Ns grace = ns(options.policy.grace);
+std::vector<Bound> bounds(const dlaunch::JobOptions& options) {
+  const Waits w(options);
   return {
-      {"a host answers (--wait-hosts, then one attempt)", ns(options.wait_hosts) + ns(options.ready_wait)},
-      {"the other hosts answer after one is lost", ns(job::kOthersWait)},
-      {"a silent host is lost", ns(options.heartbeat) * (dlaunch::link::Heartbeat::kMisses + 1)},
-      {"stacks are taken before the ranks are stopped", ns(job::kStacksWait)},
-      {"ranks end after TERM (--grace)", grace},
-      {"ranks end after KILL", ns(job::kKillWait)},
-      {"a silent host is lost in the ending", ns(options.heartbeat) * (dlaunch::link::Heartbeat::kMisses + 1)},
-      {"output of ended ranks arrives", ns(job::kKillWait)},
-      {"hosts confirm that no process is left", grace + ns(job::kFinishWait)},
-      {"lost hosts are swept", grace + ns(job::kSweepWait)},
-      {"the reader of the output reads", ns(job::kReaderMost)},
+      {"a login fails or hangs", {"refuse", "slow"}, {w.login, w.others, w.clean}, {}, {w.sweep}},
+      {"a rank fails", {"exit7", "exit93", "oom"}, {}, {w.grace, w.kill, w.clean}, {w.kill, w.clean}},
+      {"a rank has a fault such as SIGSEGV", {"segv"}, {}, {w.stacks, w.grace, w.kill, w.clean}, {w.kill, w.clean}},
+      {"Ctrl-C, SIGTERM, SIGHUP", {"int", "term", "hup"}, {w.clean}, {w.grace, w.kill, w.clean}, {w.kill, w.clean}},
+      {"`--timeout` ends", {}, {w.clean}, {w.stacks, w.grace, w.kill, w.clean}, {w.kill, w.clean}},
+      {"a connection ends, or an agent is killed",
+       {"cut", "killw", "killg", "killboth"},
+       {w.others, w.sweep},
+       {w.grace, w.kill, w.sweep},
+       {w.kill, w.sweep}},
+      {"a host is silent, frozen or overloaded",
+       {"silent", "mute", "freeze", "stopw"},
+       {w.silence, w.others, w.sweep},
+       {w.silence, w.grace, w.kill, w.sweep},
+       {w.grace, w.kill, w.sweep, w.sweep}},
+      {"a host receives nothing, but sends",
+       {"deaf"},
+       {w.silence, w.silence, w.others, w.sweep},
+       {w.silence, w.silence, w.grace, w.kill, w.sweep},
+       {w.grace, w.confirm, w.sweep, w.sweep}},
   };
 }
 
-std::vector<Wait> waits_between_rounds(const dlaunch::JobOptions& options, int restart) {
-  namespace job = dlaunch::job;
-  const Ns doubled = restart == 0 ? 0 : kSecond << std::min(restart - 1, 6);
-  return {
-      {"the pause before a restart", std::min(ns(job::Rounds::kLongestWait), doubled)},
-      {"the ranks of a lost host have ended (--pause-limit after Ctrl-Z)",
-       ns(options.pause_limit) + ns(options.heartbeat) * dlaunch::link::Lease::kBeats + ns(options.policy.grace) +
-           ns(job::kKillWait)},
-  };
+std::string bounds_text(const dlaunch::JobOptions& options) {
+  std::string text = "| event | hosts start | ranks run | ranks are being stopped |\n|---|---|---|---|\n";
+  for (const Bound& row : bounds(options)) {
+    text +=
+        "| " + row.fault + " | " + cell(row.starting) + " | " + cell(row.running) + " | " + cell(row.ending) + " |\n";
+  }
+  return text;
+}
+
+std::optional<Ns> bound_while_running(const std::string& kind, const dlaunch::JobOptions& options) {
+  for (const Bound& row : bounds(options)) {
+    if (std::ranges::find(row.kinds, kind) != row.kinds.end() && !row.running.empty()) return sum(row.running);
+  }
+  return std::nullopt;
 }
 
 Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
-  Ns all = scenario.length + kSecond;
-  for (int round = 0; round <= scenario.restarts; ++round) {
-    for (const Wait& wait : waits_of_round(options, scenario.spares > 0 || scenario.shrink)) all += wait.most;
-    if (round == 0) continue;
-    all += scenario.length + kSecond;
-    for (const Wait& wait : waits_between_rounds(options, round - 1)) all += wait.most;
+  const Waits w(options);
+  const std::vector<Wait> round = {w.login,   w.others, w.silence, w.silence, w.stacks, w.grace, w.kill,
+                                   w.confirm, w.kill,   w.clean,   w.sweep,   w.sweep,  w.reader};
+  const bool suspended = std::ranges::any_of(scenario.faults, [](const Fault& f) { return f.kind == "tstp"; });
+  Ns all = scenario.length + kSecond + sum(round);
+  for (int restart = 0; restart < scenario.restarts; ++restart) {
+    all += scenario.length + kSecond + sum(round) + w.lease.most + (suspended ? w.pause.most : 0);
+    all += restart == 0 ? 0 : std::min(w.back_off.most, kSecond << std::min(restart - 1, 6));
   }
   if (scenario.preempt) all += ns(options.policy.checkpoint.usual_grace);
   for (const Fault& fault : scenario.faults) {

@@ -1,7 +1,7 @@
-// The time by which a job must have ended: one function, with a line for each wait. docs/simulation.md and the table in
-// docs/how-it-works.md show these lines.
+// The time by which a job must have ended, and the table in docs/how-it-works.md: both are sums of the same waits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +15,21 @@ struct Wait {
   Ns most;
 };
 
-/// The waits of one round, and between two rounds.
-std::vector<Wait> waits_of_round(const dlaunch::JobOptions& options, bool may_be_replaced);
-std::vector<Wait> waits_between_rounds(const dlaunch::JobOptions& options, int restart);
-/// The bound of a whole job, with the scenario's own times: the life of the ranks, and the lengths of its faults.
+/// A row of the table: the longest time from the fault to the end of the job, or to the next round, by phase.
+struct Bound {
+  std::string fault;
+  std::vector<std::string> kinds;  ///< of world/faults.h
+  std::vector<Wait> starting;      ///< empty: the fault cannot happen in this phase
+  std::vector<Wait> running;
+  std::vector<Wait> ending;  ///< the ranks are being stopped
+};
+
+std::vector<Bound> bounds(const dlaunch::JobOptions& options);
+/// The table in Markdown.
+std::string bounds_text(const dlaunch::JobOptions& options);
+/// The longest time from a single fault while ranks run; nullopt: the fault does not end the job.
+std::optional<Ns> bound_while_running(const std::string& kind, const dlaunch::JobOptions& options);
+/// The bound of a whole job with any faults: all waits of each round, the life of the ranks, the lengths of the faults.
 Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options);
 
 }  // namespace sim

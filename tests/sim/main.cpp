@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "batteries.h"
+#include "bound.h"
 #include "promises/sentences.h"
 #include "run_case.h"
 #include "runner.h"
@@ -20,7 +21,7 @@ constexpr int kUsage = 2;
 
 constexpr const char* kHelp =
     "Usage: simulate --singles | --pairs [EVERY [FIRST]] | --random MINUTES [SEED] | --ci HASH FILE... |\n"
-    "                --worlds FILE... | --world LINE | --shrink LINE | --count | --sentences\n";
+    "                --worlds FILE... | --world LINE | --shrink LINE | --count | --sentences | --bounds\n";
 
 int processes() {
   const char* set = std::getenv("SIMULATE_PROCESSES");
@@ -145,6 +146,10 @@ int main(int argc, char** argv) {
     if (verb == "--random" && argc >= 3 && argc <= 4) return run_random(60 * std::atof(argv[2]), number(3, 1), true);
     if (verb == "--worlds" && argc >= 3) return run_files(argc - 2, argv + 2);
     if (verb == "--ci" && argc >= 3) return run_ci(number(2, 0), argc - 3, argv + 3);
+    if (verb == "--bounds" && argc == 2) {
+      std::fputs(sim::bounds_text({}).c_str(), stdout);
+      return 0;
+    }
     if (verb == "--sentences" && argc == 2) return sim::print_sentences();
     if (verb == "--count" && argc == 2) {
       std::printf("%zu single faults, %llu ordered pairs\n", sim::singles().size(),

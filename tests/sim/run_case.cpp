@@ -140,7 +140,7 @@ class Case {
   Report run() {
     const Installed installed(world_);
     run_job();
-    const Facts facts{world_, plan_, history_, outcome_ ? &*outcome_ : nullptr};
+    const Facts facts{world_, plan_, history_, options_, ended_, outcome_ ? &*outcome_ : nullptr};
     world_.settle(0);
     for (auto& promise : promises_) promise->job_ended(facts);
     world_.settle(kFirstLook);
@@ -189,6 +189,7 @@ class Case {
     }
     report_.summary +=
         " after " + seconds_text(world_.now() / kMs * kMs) + " s, " + std::to_string(world_.round() + 1) + " round(s)";
+    ended_ = world_.now();
     world_.job_ended();
     world_.set_reader(-1);
   }
@@ -212,6 +213,7 @@ class Case {
   World world_;
   History history_;
   std::vector<std::unique_ptr<Promise>> promises_;
+  Ns ended_ = 0;
   std::optional<job::Outcome> outcome_;
   std::set<std::string> broken_;
   Report report_;

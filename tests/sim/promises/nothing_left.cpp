@@ -17,6 +17,10 @@ bool is_doubted(const Facts& facts, const std::string& host) {
 }  // namespace
 
 void NothingLeft::job_ended(const Facts& facts) {
+  for (int number = 0; number < facts.world.host_count(); ++number) {
+    const Host& host = facts.world.host(number);
+    if (host.refuses != 0 || host.in_blocked || host.out_blocked || host.frozen) unreachable_.insert(number);
+  }
   if (!facts.outcome) return;
   for (const auto& [pid, process] : facts.world.processes().all()) {
     if (!process.alive || !process.runs_job()) continue;
@@ -35,8 +39,7 @@ void NothingLeft::settled(const Facts& facts) {
     // If no agent runs on the host and no login is possible, dlaunch cannot end a daemon.
     const bool no_agent = facts.history.met("killboth") || (facts.history.met("killg") && facts.history.met("killw")) ||
                           (facts.history.met("killg") && facts.history.met("stopw")) || facts.history.managed();
-    const bool unreachable =
-        host.refuses != 0 || host.in_blocked || host.out_blocked || facts.history.count(FaultKind::Of::login) > 0;
+    const bool unreachable = unreachable_.contains(process.host) || facts.history.count(FaultKind::Of::login) > 0;
     if (no_agent && unreachable && is_doubted(facts, host.name)) continue;
     broke(std::string("left for good: a ") + (process.kind == Process::Kind::daemon ? "daemon" : "rank") +
           " runs long after the job" + (is_doubted(facts, host.name) ? ", with a warning" : ", without a warning"));

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dlaunch/job_options.h"
 #include "dlaunch/outcome.h"
 #include "dlaunch/plan.h"
 #include "promises/history.h"
@@ -21,6 +22,8 @@ struct Facts {
   World& world;
   const dlaunch::plan::Plan& plan;  ///< of the last round
   const History& history;
+  const dlaunch::JobOptions& options;
+  Ns ended;                              ///< time of the job's end
   const dlaunch::job::Outcome* outcome;  ///< nullptr: the job did not end, or ended with an error
 };
 

@@ -1,0 +1,35 @@
+// Promise: after a single fault while ranks run, the job ends, or its next round starts, within the bound of the table
+// in docs/how-it-works.md. (A job with several faults ends within bound(); run_case.cpp reports a hang otherwise.)
+#include "bound.h"
+#include "promises/promises.h"
+
+namespace sim {
+
+void Ends::fault(const Fault& fault, bool ends) {
+  if (!ends) at_ = world_.now();
+  (void)fault;
+}
+
+void Ends::began(const Process& process) {
+  if (process.kind != Process::Kind::rank) return;
+  if (process.round == 0) running_ = running_.value_or(world_.now());
+  if (process.round > 0 && !next_) next_ = world_.now();
+}
+
+void Ends::job_ended(const Facts& facts) {
+  const auto& faults = world_.scenario().faults;
+  if (faults.size() != 1 || !at_ || !running_ || *at_ < *running_ + kSecond || !facts.outcome) return;
+  if (!facts.world.scenario().stuck.empty() || facts.world.scenario().preempt) return;
+  if (facts.outcome->cause == dlaunch::job::Cause::success && !next_) return;  // the fault did not end the job
+  const auto most = bound_while_running(faults[0].kind, facts.options);
+  if (!most) return;
+  const Ns took = next_.value_or(facts.ended) - *at_;
+  // The lengths of the fault itself, and the lease of a host that may be replaced, come on top.
+  const Ns lease = next_ ? std::chrono::nanoseconds(facts.options.heartbeat).count() * 4 + world_.scenario().grace : 0;
+  constexpr Ns kWork = 2 * kSecond;  // logins, packets, processes that take their time
+  if (took > *most + faults[0].length + lease + kWork) {
+    broke("the job did not end within the bound after " + faults[0].kind);
+  }
+}
+
+}  // namespace sim
