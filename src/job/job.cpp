@@ -34,8 +34,8 @@ Actions Job::handle(const Event& event, Time now) {
 
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
-  for (const auto& each :
-       {timeout_at_, others_until_, failed_until_, phase_deadline_, preemption_.deadline(), preemption_.ask_at()}) {
+  for (const auto& each : {timeout_at_, others_until_, failed_until_, phase_deadline_, kill_before_manager(),
+                           preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
@@ -47,6 +47,7 @@ Actions Job::tick(Time now) {
   if (others_until_ && now >= *others_until_) end_the_others(now);
   if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
+  if (const auto kill_by = kill_before_manager(); kill_by && now >= *kill_by) kill_ranks(now);
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
     switch (phase_) {
@@ -92,6 +93,8 @@ Progress Job::progress() const {
   if (phase_ == Phase::starting && progress.missing_hosts.empty()) progress.start_at = start_at_;
   if (phase_ != Phase::ending) return progress;
   if (!ranks_.killed()) progress.kill_at = phase_deadline_;
+  if (const auto kill_by = kill_before_manager())
+    progress.kill_at = std::min(*kill_by, phase_deadline_.value_or(*kill_by));
   progress.running = ranks_.running();
   return progress;
 }
@@ -250,6 +253,8 @@ void Job::on(const HostSwept& event, Time now) {
   if (!event.unreached.empty()) {
     outcome_.leftovers.push_back(hosts_.name(host) + ": cannot connect again: " + event.unreached);
     outcome_.unswept.push_back({event.host, event.unreached});
+  } else if (event.by_manager) {
+    outcome_.ended_by_manager.push_back(event.host);
   } else if (event.left.empty()) {
     outcome_.swept.push_back(event.host);
   }

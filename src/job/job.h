@@ -16,6 +16,9 @@
 // - Spawned ranks have the same rules. A host without ranks is connected to before it gets its first rank.
 // - A signal from outside to one host ends the job like a signal to the launcher. Ranks that the same signal ended
 //   shortly before are not failures.
+// - If a resource manager sent TERM to a host and its time until KILL is known, ranks get KILL early enough for the
+// agents
+//   to confirm the end.
 // - A sidecar that fails while ranks run stops all ranks, like the failure of a rank.
 // - A host that is lost after ranks started there is swept: a new agent kills the remaining processes (HostSwept), or
 //   the summary names the host. The job waits for the sweep.
@@ -58,6 +61,11 @@ inline constexpr std::chrono::seconds kReaderMost{30};  ///< for the reader to r
 inline constexpr std::chrono::seconds kStacksWait{2};   ///< for stacks to be printed before the ranks are stopped
 inline constexpr size_t kMostHangs = 100;               ///< in the outcome
 inline constexpr std::chrono::seconds kSweepWait{15};   ///< for a lost host to be swept, in addition to the grace
+
+/// For the agents to confirm the end of all processes before the resource manager sends them KILL: a quarter of the
+/// time from its TERM to its KILL, within these limits.
+inline constexpr std::chrono::milliseconds kLeastConfirmWait{1000};
+inline constexpr std::chrono::milliseconds kMostConfirmWait{5000};
 
 class Job {
  public:
@@ -138,6 +146,8 @@ class Job {
   void end_after_failure(int rank, Time now);
   void end_failed(Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);
+  void expect_kill(Time now);
+  std::optional<Time> kill_before_manager() const;
   void kill_ranks(Time now);
   void give_up_ranks();
   void finish_when_idle(Time now);
@@ -176,6 +186,7 @@ class Job {
   bool stacks_asked_ = false;
   std::optional<Time> failed_until_;  // a rank failed; the others are stopped after their stacks are printed
   std::optional<Time> phase_deadline_;
+  std::optional<Time> kill_by_;       // the resource manager has sent TERM and will send KILL soon after this time
   bool hurried_ = false;              // the wait for a reader has a deadline
   bool impatient_ = false;            // no wait for a reader
   bool signalled_at_host_ = false;    // an ending signal reached a host, and the launcher not yet

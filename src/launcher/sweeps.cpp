@@ -34,12 +34,12 @@ void Sweeps::begin_next() {
 void Sweeps::open(int host) {
   auto& sweep = sweeps_[host] = std::make_shared<Sweep>(io_);
   std::string why;
-  sweep->link =
-      hosts_.open_again(host,
-                        {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
-                         [this, host](const HostFailure& loss) { end(host, loss.nothing_left ? "" : loss.why, {}); },
-                         [](const std::string&) {}},
-                        why);
+  sweep->link = hosts_.open_again(
+      host,
+      {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
+       [this, host](const HostFailure& loss) { end(host, loss.nothing_left ? "" : loss.why, {}, loss.nothing_left); },
+       [](const std::string&) {}},
+      why);
   if (!sweep->link) return end(host, why, {});
   sweep->link->send(wire::Sweep{});
   limit(host, kReach, "timed out after " + std::to_string(kReach.count()) + " s waiting for the agent");
@@ -65,13 +65,13 @@ void Sweeps::limit(int host, std::chrono::milliseconds limit, const std::string&
 }
 
 /// Posted to the loop, because the link may be the caller, and Job starts sweeps from within a call.
-void Sweeps::end(int host, std::string unreached, std::vector<std::string> left) {
+void Sweeps::end(int host, std::string unreached, std::vector<std::string> left, bool by_manager) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
   const auto sweep = found->second;
   if (sweep->link) sweep->link->close();
   sweep->timer.cancel();
-  const job::HostSwept result{host, std::move(unreached), std::move(left)};
+  const job::HostSwept result{host, std::move(unreached), std::move(left), by_manager};
   asio::post(io_, lifetime_.guard([this, sweep, result] {
     const auto still = sweeps_.find(result.host);
     if (still == sweeps_.end() || still->second != sweep) return;

@@ -38,7 +38,7 @@ class Sweeps {
   void open(int host);
   void received(int host, const wire::Message& message);
   void limit(int host, std::chrono::milliseconds limit, const std::string& why);
-  void end(int host, std::string unreached, std::vector<std::string> left);
+  void end(int host, std::string unreached, std::vector<std::string> left, bool by_manager = false);
 
   asio::io_context& io_;
   Hosts& hosts_;
