@@ -412,7 +412,7 @@ TEST(Job, KillsProcessesThatRanksLeftBeforeTheManagerDoes) {
   EXPECT_THAT(s.say(HostClean{0, {}}, 7), ElementsAre(Action(DropHost{0}), Action(Finished{})));
 }
 
-TEST(Job, OtherSignalsKeepTheGrace) {
+TEST(Job, InterruptAndHangupKeepTheGrace) {
   for (const int signal : {SIGINT, SIGHUP}) {
     Script s(1, killed_after(5, 60));
     s.start(1);
