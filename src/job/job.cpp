@@ -92,9 +92,8 @@ Progress Job::progress() const {
   }
   if (phase_ == Phase::starting && progress.missing_hosts.empty()) progress.start_at = start_at_;
   if (phase_ != Phase::ending) return progress;
-  if (!ranks_.killed()) progress.kill_at = phase_deadline_;
-  if (const auto kill_by = kill_before_manager())
-    progress.kill_at = std::min(*kill_by, phase_deadline_.value_or(*kill_by));
+  const auto by = kill_before_manager();
+  if (!ranks_.killed()) progress.kill_at = by ? std::min(*by, phase_deadline_.value_or(*by)) : phase_deadline_;
   progress.running = ranks_.running();
   return progress;
 }

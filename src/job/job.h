@@ -16,9 +16,7 @@
 // - Spawned ranks have the same rules. A host without ranks is connected to before it gets its first rank.
 // - A signal from outside to one host ends the job like a signal to the launcher. Ranks that the same signal ended
 //   shortly before are not failures.
-// - If a resource manager sent TERM to a host and its time until KILL is known, ranks get KILL early enough for the
-// agents
-//   to confirm the end.
+// - If a resource manager sent TERM to a host and its time until KILL is known, ranks get KILL earlier than the agents.
 // - A sidecar that fails while ranks run stops all ranks, like the failure of a rank.
 // - A host that is lost after ranks started there is swept: a new agent kills the remaining processes (HostSwept), or
 //   the summary names the host. The job waits for the sweep.
