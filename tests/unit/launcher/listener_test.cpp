@@ -1,6 +1,7 @@
 // A listener that throws: handlers of a destroyed object are not called while the hosts live (AddressSanitizer checks).
 #include <gmock/gmock.h>
 
+#include <asio/signal_set.hpp>
 #include <stdexcept>
 
 #include "launcher/frames.h"
