@@ -65,10 +65,11 @@ struct JobOptions {
   std::optional<plan::HostKey> host_key = {};  ///< empty: as in the ssh configuration, else strict
   std::chrono::milliseconds wait_hosts{0};     ///< --wait-hosts: dlaunch tries unreachable hosts again during this time
   int hosts_at_once = 64;  ///< number of connection attempts at a time: sshd, name servers and descriptors have limits
-  /// --heartbeat: the interval of the heartbeats of both sides; three missed heartbeats end the link.
+  /// --heartbeat: the interval of the heartbeats of both sides. A host is lost after three missed heartbeats.
   std::chrono::milliseconds heartbeat{5000};
-  /// --pause-limit: the longest pause of the launcher (Ctrl-Z, a suspended machine) during which ranks continue. After
-  /// a longer pause, or if the connection ends, each agent ends the ranks on its host.
+  /// --pause-limit: the time for which agents wait for a launcher that is stopped or silent (Ctrl-Z, a suspended
+  /// machine), while the connection stands. An agent whose host may be replaced waits for four heartbeats, and for
+  /// `pause_limit` only after Ctrl-Z.
   std::chrono::milliseconds pause_limit{std::chrono::minutes(10)};
   /// The time limit for a shell on a host to start an agent. During the upload of the agent, the limit for one piece.
   std::chrono::milliseconds ready_wait{30000};

@@ -63,6 +63,8 @@ struct LostHost {
 struct Unswept {
   int host;
   std::string why;
+  std::optional<std::chrono::steady_clock::time_point> gone_by =
+      {};  ///< the time by which the host's agent has ended all ranks, unless the host is frozen
 };
 
 /// The hosts of the job were taken back; the ranks were asked to save their state.

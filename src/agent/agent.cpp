@@ -25,6 +25,7 @@
 #include "agent/workdir_setup.h"
 #include "base/time.h"
 #include "link/heartbeat.h"
+#include "link/lease.h"
 #include "link/link.h"
 #include "link/signals.h"
 #include "sys/clock.h"
@@ -37,6 +38,7 @@ constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::chrono::seconds kNoticeWait{2};  // for an answer to TerminationNotice
 constexpr std::chrono::seconds kSameNotice{1};  // the guardian and the parent forward signals that also come directly
+constexpr char kNoAnswer[] = "the launcher did not answer in time";
 
 }  // namespace
 
@@ -48,6 +50,7 @@ class Agent::Impl {
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io),
         timer_(io),
+        lease_timer_(io),
         notice_timer_(io),
         open_files_(open_files),
         files_(files),
@@ -63,7 +66,7 @@ class Agent::Impl {
   int run(pid_t guardian) {
     guardian_ = guardian;
     link_.start({[this](wire::Message&& message, std::deque<sys::Fd>&) {
-                   if (heartbeat_) heartbeat_->heard(Clock::now());
+                   if (lease_) lease_->heard(Clock::now());
                    if (!std::holds_alternative<wire::Spawn>(message)) round_->ranks.start_prepared();
                    std::visit([this](auto& m) { on(m); }, message);
                  },
@@ -83,7 +86,8 @@ class Agent::Impl {
         : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
           workdir_setup(agent.io_, agent.link_, agent.rank_dirs_),
           mpi(agent.io_, agent.link_, agent.files_),
-          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_) {}
+          ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_,
+                [&agent] { return agent.may_start(); }) {}
 
     SharedMemory memory;
     Reaper reaper;
@@ -97,7 +101,7 @@ class Agent::Impl {
 
   // ---- messages of the launcher ----
   void on(wire::Setup& setup) {
-    if (heartbeat_) return launcher_lost("protocol error: unexpected message from the launcher");
+    if (lease_) return launcher_lost("protocol error: unexpected message from the launcher");
     setup_ = std::move(setup);
     files_.belong_to(setup_.job_id);
     tag_.write(setup_.job_id);
@@ -106,8 +110,10 @@ class Agent::Impl {
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
                            sys::wall_ns(), host_identity()});
     if (setup_.version != wire::kVersion) return launcher_lost("the launcher has another protocol version");
-    heartbeat_.emplace(std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms)), Clock::now());
+    heartbeat_ = std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms));
+    lease_.emplace(heartbeat_, std::chrono::milliseconds(setup_.pause_limit_ms), Clock::now());
     beat();
+    watch_lease();
     link_.flush();
     if (setup_.hand_over) cgroup_.make(setup_.job_id);  // in parallel to the launcher's answer on another CPU
   }
@@ -124,7 +130,14 @@ class Agent::Impl {
   }
 
   void on(wire::Pause&) {
-    if (heartbeat_) heartbeat_->pause();
+    if (lease_) lease_->pause(Clock::now());
+  }
+
+  void on(wire::Ping& ping) {
+    if (!lease_) return;
+    const bool asks = lease_->asks(ping);
+    lease_->answered(ping);
+    if (asks && !clean_sent_) link_.send(lease_->next_ping(Clock::now()));
   }
 
   void on(wire::Finish& finish) {
@@ -159,6 +172,10 @@ class Agent::Impl {
   void on(wire::Layout& layout) {
     cgroup_.make(setup_.job_id);
     if (layout.restart_possible) round_->memory.watch();
+    if (lease_) {
+      lease_->set_length(std::chrono::milliseconds(layout.lease_ms));
+      watch_lease();
+    }
     round_->ranks.configure(layout, setup_.hand_over);
   }
   void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }
@@ -176,7 +193,7 @@ class Agent::Impl {
   void on(wire::Credit& credit) { round_->ranks.granted(credit); }
   void on(wire::WindowSize& size) { round_->ranks.resize(size); }
 
-  /// Messages for MPI. Ignores messages of agents, and Ping: run() has counted it.
+  /// Messages for MPI. Ignores messages of agents.
   template <class Other>
   void on(Other& other) {
     if constexpr (requires { round_->mpi.on(other); }) round_->mpi.on(other);
@@ -194,16 +211,16 @@ class Agent::Impl {
   void report_signal(int signal) {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
     if (at_once && ::getppid() != guardian_) return launcher_lost("its guardian was killed" + round_->ranks.oom());
-    if (at_once && !heartbeat_) return launcher_lost("the agent received a termination signal");
+    if (at_once && !lease_) return launcher_lost("the agent received a termination signal");
     Time& before = reported_signals_[signal];
-    if (!heartbeat_ || clean_sent_ || Clock::now() - before < kSameNotice) return;
+    if (!lease_ || clean_sent_ || Clock::now() - before < kSameNotice) return;
     before = Clock::now();
     link_.send(wire::TerminationNotice{static_cast<std::uint32_t>(signal), sys::wall_ns()});
     link_.flush();
     if (!at_once) return;
     notice_timer_.expires_after(kNoticeWait);
     notice_timer_.async_wait([this, asked = Clock::now()](asio::error_code error) {
-      if (!error && heartbeat_->silent_since(asked))
+      if (!error && lease_->silent_since(asked))
         launcher_lost("the agent received a termination signal, and the launcher does not answer");
     });
   }
@@ -222,15 +239,41 @@ class Agent::Impl {
   }
 
   void beat() {
-    timer_.expires_after(heartbeat_->interval());
+    timer_.expires_after(heartbeat_);
     timer_.async_wait([this](asio::error_code error) {
       if (error) return;
-      if (heartbeat_->dead(Clock::now())) return launcher_lost("silence");
-      if (!clean_sent_) link_.send(wire::Ping{});
+      const auto now = Clock::now();
+      // After Clean only the launcher's end of the link is awaited.
+      if (clean_sent_ && lease_->silent_since(now - link::Heartbeat::kMisses * heartbeat_)) return io_.stop();
+      if (!clean_sent_) link_.send(lease_->next_ping(now));
       reap();  // in case asio's signal pipe lost a SIGCHLD
       round_->memory.find_creators();
       beat();
     });
+  }
+
+  void watch_lease() {
+    lease_timer_.expires_at(lease_->end());
+    lease_timer_.async_wait([this](asio::error_code error) {
+      if (!error) judge_launcher();
+    });
+  }
+
+  /// Reads all bytes that wait before the launcher is lost: an answer may be among them if this process was stopped.
+  void judge_launcher() {
+    if (lost_) return;
+    if (clean_sent_ || !lease_->over(Clock::now())) return watch_lease();
+    if (!link_.readable()) return launcher_lost(kNoAnswer);
+    asio::post(io_, [this] { judge_launcher(); });
+  }
+
+  /// Whether ranks may start now. A rank that started after the end of the lease could run at the same time as its
+  /// replacement on another host. So could a rank whose Spawn is read together with the end of the link.
+  bool may_start() {
+    if (link_.peer_ended()) return false;
+    if (!lease_ || !lease_->over(Clock::now())) return true;
+    asio::post(io_, [this] { launcher_lost(kNoAnswer); });
+    return false;
   }
 
   /// Removes the round's files and groups. Returns all remains of the round, for Clean.
@@ -259,10 +302,12 @@ class Agent::Impl {
   /// Ends all processes of the job and removes its files without the launcher.
   void launcher_lost(const std::string& why) {
     if (clean_sent_) return io_.stop();
+    if (std::exchange(lost_, true)) return;
     link_.send(wire::Log{wire::Log::kError, "the agent ends its ranks: " + why});
     link_.flush();
     link_.close();
     timer_.cancel();
+    lease_timer_.cancel();
     notice_timer_.cancel();
     round_->ranks.discard();
     round_->workdir_setup.stop();
@@ -283,6 +328,7 @@ class Agent::Impl {
   link::Link link_;
   link::Signals signals_;
   asio::steady_timer timer_;
+  asio::steady_timer lease_timer_;
   asio::steady_timer notice_timer_;
   const rlimit open_files_;
   JobDirectory& files_;
@@ -294,9 +340,11 @@ class Agent::Impl {
   RankDirs rank_dirs_;
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
-  std::optional<link::Heartbeat> heartbeat_;
+  std::chrono::milliseconds heartbeat_{0};
+  std::optional<link::Lease> lease_;      // since Setup
   std::map<int, Time> reported_signals_;  // time of the last report for each signal
   bool clean_sent_ = false;
+  bool lost_ = false;  // the launcher; the agent ends its ranks
   int exit_code_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // The agent process on each host: starts the ranks that the launcher requests, forwards their streams, reports their
-// ends, and removes all remains of the job. If the launcher ends or stops sending heartbeats, the agent sends TERM to
-// all processes, KILL after the grace period, and exits. One thread, one loop; owned by `main`. The process must be a
-// subreaper.
+// ends, and removes all remains of the job. If the link to the launcher ends, or the agent's lease (link/lease.h), the
+// agent sends TERM to all processes, KILL after the grace period, and exits. One thread, one loop; owned by `main`. The
+// process must be a subreaper.
 #pragma once
 
 #include <sys/resource.h>

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "agent/environment.h"
+#include "agent/rank_process.h"
 #include "agent/reaper.h"
-#include "agent/stdin_feeder.h"
 #include "plan/task_gpus.h"
 #include "sys/caught_signals.h"
 #include "sys/clock.h"
@@ -22,17 +22,6 @@
 #include "sys/io.h"
 
 namespace dlaunch::agent {
-
-/// A rank, from its spawn to the end of the job. Passive.
-struct Rank {
-  pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
-  RankProgram program;
-  const SpawnFailure* failure = nullptr;
-  std::array<std::unique_ptr<link::PipeReader>, 2> readers;
-  std::array<std::uint32_t, 2> credit{};  // of its output streams
-  std::unique_ptr<StdinFeeder> in;
-  sys::Fd terminal;  // kept to set its size
-};
 
 namespace {
 
@@ -47,8 +36,15 @@ std::string one_line(const Error& error) {
 }  // namespace
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-             const JobCgroup& cgroup, const RankDirs& dirs)
-    : io_(io), link_(link), mpi_(mpi), open_files_(open_files), files_(files), cgroup_(cgroup), dirs_(dirs) {}
+             const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start)
+    : io_(io),
+      link_(link),
+      mpi_(mpi),
+      open_files_(open_files),
+      files_(files),
+      cgroup_(cgroup),
+      dirs_(dirs),
+      may_start_(std::move(may_start)) {}
 Ranks::~Ranks() = default;
 
 void Ranks::configure(const wire::Layout& layout, bool hand_over) {
@@ -158,7 +154,7 @@ void Ranks::granted(const wire::Credit& credit) {
 /// Forks one rank right after another, because each page written between two forks is copied.
 void Ranks::start_prepared() {
   const auto starts = std::exchange(prepared_, {});
-  if (starts.empty()) return;
+  if (starts.empty() || !may_start_()) return;
   std::array<ProcessSpawner::Child, kStarts> children;
   {
     const RankOomScore::Raised raised(oom_score_);
@@ -170,7 +166,7 @@ void Ranks::start_prepared() {
 
 void Ranks::forked(RankStart& start, const ProcessSpawner::Child& child) {
   if (child.pid < 0) return refuse(start.rank, refusal({SpawnStep::fork, child.error}, start.program));
-  Rank& rank = ranks_[start.rank];
+  RankProcess& rank = ranks_[start.rank];
   rank.pid = child.pid;
   rank.program = std::move(start.program);
   rank.failure = child.slot;
@@ -180,7 +176,7 @@ void Ranks::forked(RankStart& start, const ProcessSpawner::Child& child) {
   connect(start.rank, rank, start.stdio);
 }
 
-void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
+void Ranks::connect(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
   wire::Started started{id, static_cast<std::uint32_t>(rank.pid), sys::wall_ns(), 0, {}};
   if (report_cpus_) started.cpus = sys::affinity_of(rank.pid).value_or(std::vector<std::uint32_t>{});
   if (stdio.terminal) rank.terminal.reset(::fcntl(stdio.out.get(), F_DUPFD_CLOEXEC, 0));
@@ -202,15 +198,16 @@ void Ranks::connect(std::uint32_t id, Rank& rank, Stdio& stdio) {
   }
 }
 
-void Ranks::feed(std::uint32_t id, Rank& rank, Stdio& stdio) {
-  rank.in = std::make_unique<StdinFeeder>(
-      io_, std::move(stdio.in), stdio.terminal,
-      StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
-                            [this, id] { link_.send(wire::StdinClosed{id}); }});
+void Ranks::feed(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
+  rank.in = std::make_unique<StdinFeeder>(io_, std::move(stdio.in), stdio.terminal,
+                                          StdinFeeder::Handlers{[this, id](std::uint32_t bytes) {
+                                                                  link_.send(wire::Credit{id, 0, bytes});
+                                                                },
+                                                                [this, id] { link_.send(wire::StdinClosed{id}); }});
 }
 
 /// Sends an output stream in frames, under the credit that the launcher grants.
-void Ranks::carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd) {
+void Ranks::carry(std::uint32_t id, RankProcess& rank, std::uint8_t stream, sys::Fd fd) {
   const size_t index = stream - 1u;
   link::PipeReader::Consumer consumer;
   consumer.allowance = [this, &rank, index]() -> size_t {
@@ -269,7 +266,7 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   if (found == rank_of_.end()) return;  // an orphan adopted by the agent
   const std::uint32_t id = found->second;
   rank_of_.erase(found);
-  Rank& rank = ranks_.at(id);
+  RankProcess& rank = ranks_.at(id);
   rank.pid = 0;
   rank.in.reset();
   for (auto& reader : rank.readers) {

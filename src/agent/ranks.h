@@ -8,6 +8,7 @@
 #include <array>
 #include <asio/io_context.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,13 +35,14 @@
 
 namespace dlaunch::agent {
 
-struct Rank;  // a rank and its streams
+struct RankProcess;  // a rank and its streams
 
 class Ranks {
  public:
-  /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object.
+  /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object. `may_start` is called right before
+  /// ranks are forked; if it returns false, these ranks are dropped without an answer.
   Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-        const JobCgroup& cgroup, const RankDirs& dirs);
+        const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start);
   ~Ranks();
 
   /// Call first: sets the binding of ranks and the first credit of their streams.
@@ -76,9 +78,9 @@ class Ranks {
 
  private:
   void forked(RankStart& start, const ProcessSpawner::Child& child);
-  void connect(std::uint32_t id, Rank& rank, Stdio& stdio);
-  void feed(std::uint32_t id, Rank& rank, Stdio& stdio);
-  void carry(std::uint32_t id, Rank& rank, std::uint8_t stream, sys::Fd fd);
+  void connect(std::uint32_t id, RankProcess& rank, Stdio& stdio);
+  void feed(std::uint32_t id, RankProcess& rank, Stdio& stdio);
+  void carry(std::uint32_t id, RankProcess& rank, std::uint8_t stream, sys::Fd fd);
   void refuse(std::uint32_t rank, const Refusal& why);
 
   asio::io_context& io_;
@@ -88,6 +90,7 @@ class Ranks {
   JobDirectory& files_;
   const JobCgroup& cgroup_;
   const RankDirs& dirs_;
+  const std::function<bool()> may_start_;
   ProcessSpawner spawner_;
   const std::vector<std::string> node_variables_ = node_variables();
   const RankOomScore oom_score_;
@@ -103,7 +106,7 @@ class Ranks {
   sys::OomWatch oom_;
   std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that are still unused
   std::map<std::uint32_t, LocalApp> apps_;
-  std::map<std::uint32_t, Rank> ranks_;
+  std::map<std::uint32_t, RankProcess> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
   bool signalled_ = false;

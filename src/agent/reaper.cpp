@@ -58,8 +58,8 @@ bool Reaper::end_agents(Clock::time_point now) {
     if (std::ranges::none_of(agents_, is_same(agent))) agents_.push_back(std::move(agent));
   }
   std::erase_if(agents_, [&](const sys::Process& agent) {
-    const auto now = sys::find_process(agent.pid);
-    return !now || !is_same(agent)(*now) || now->state == 'Z' || now->state == 'X';
+    const auto still = sys::find_process(agent.pid);
+    return !still || !is_same(agent)(*still) || still->state == 'Z' || still->state == 'X';
   });
   if ((any || (target_.agents && !agents_.empty())) && now < agents_by_) return false;
   target_.agents = {};

@@ -34,7 +34,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       plan_without_(std::move(plan_without)),
       options_(session.options()),
       planned_(plan.restarts > 0 ? plan : plan::Plan{}),
-      rounds_(options_.policy, plan.restarts, options_.heartbeat),
+      rounds_(options_.policy, plan.restarts),
       round_start_ns_(start_ns_),
       stacks_signal_(options_.stacks_on),
       signals_(session.io()),
@@ -60,7 +60,8 @@ Result<job::Outcome> JobRun::run() {
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const report::Summary round_summary = summary(outcome);
     const job::Rounds::Verdict verdict =
-        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome), round_summary.last_lines);
+        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome), round_summary.last_lines,
+                      Clock::now());
     if (!verdict.again) {
       std::string told = report::failure_summary(round_summary);
       if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
@@ -69,7 +70,7 @@ Result<job::Outcome> JobRun::run() {
     }
     report_restart(round_summary, verdict.wait);
     round.reset();
-    start_at_ = Clock::now() + verdict.wait;
+    start_at_ = verdict.start_at;
     plan::Plan ended = plan_;
     if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
       plan_ = std::move(ended);

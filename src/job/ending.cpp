@@ -86,6 +86,18 @@ void Job::out_of_time(Time now) {
   }
 }
 
+void Job::on(const OutputFailed& event, Time now) {
+  if (phase_ >= Phase::ending) return;
+  outcome_.detail = event.detail;
+  end_ranks(Cause::output_failed, event.exit_code, SIGTERM, now);
+}
+
+void Job::on(const InputFailed& event, Time now) {
+  if (phase_ >= Phase::ending) return;
+  outcome_.detail = event.detail;
+  end_ranks(Cause::input_failed, kExitInput, SIGTERM, now);
+}
+
 /// If a rank failed before, that failure stays the cause.
 void Job::end_the_others(Time now) {
   others_until_.reset();
@@ -134,19 +146,26 @@ void Job::kill_ranks(Time now) {
   sent_signal_ = SIGKILL;
   actions_.push_back(SignalRanks{SIGKILL});
   phase_deadline_ = now + (phase_ == Phase::finishing ? kFinishWait : kKillWait);
+  killed_at_ = now;
+  if (phase_ == Phase::ending) answers_until_ = now + kKillWait;
 }
 
+/// Gives up the ranks that live on after their host has received KILL. The other hosts answer, or are lost.
 void Job::give_up_ranks() {
-  for (const int rank : ranks_.give_up()) {
-    const int pid = outcome_.ranks[static_cast<size_t>(rank)].pid;
-    outcome_.leftovers.push_back(hosts_.name(ranks_.host_of(rank)) + ": rank " + ranks_.worlds().name(rank) + ", pid " +
-                                 std::to_string(pid) + ", did not end after SIGKILL: the host may need a reboot");
+  for (int host = 0; host < hosts_.size(); ++host) {
+    if (!hosts_.answers_since(host, *killed_at_)) continue;
+    for (const int rank : ranks_.give_up(host)) {
+      const int pid = outcome_.ranks[static_cast<size_t>(rank)].pid;
+      outcome_.leftovers.push_back(hosts_.name(host) + ": rank " + ranks_.worlds().name(rank) + ", pid " +
+                                   std::to_string(pid) + ", did not end after SIGKILL: the host may need a reboot");
+    }
   }
 }
 
 void Job::finish_when_idle(Time now) {
   if (ranks_.live() > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
   preemption_.over(now);
+  answers_until_.reset();
   if (!sidecar_awaited_) phase_deadline_.reset();  // no rank is left to kill
   if (ranks_.undrained() > 0) {
     if (hurried_) wait_for_reader(now);
@@ -167,6 +186,7 @@ void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
   settle_preempted();
+  finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
   outcome_.may_restart = stays_for_restart();
@@ -201,7 +221,7 @@ void Job::give_up_hosts(Time now) {
     if (hosts_.of(host) == HostState::gone) continue;
     const std::string why = "the agent did not confirm in time that all processes ended";
     if (hosts_.of(host) != HostState::waiting) outcome_.leftovers.push_back(hosts_.name(host) + ": " + why);
-    if (hosts_.of(host) == HostState::sweeping) outcome_.unswept.push_back({host, why});
+    if (hosts_.of(host) == HostState::sweeping) outcome_.unswept.push_back({host, why, hosts_.gone_by(host)});
     hosts_.set(host, HostState::gone);
     actions_.push_back(DropHost{host});
   }
@@ -223,6 +243,7 @@ void Job::finished_when_all_gone(Time now) {
 }
 
 void Job::output_arrived(Time now) {
+  last_output_ = now;
   if (reader_since_) return reader_took_some(now);
   const bool giving_up_next = (phase_ == Phase::ending && ranks_.killed()) || phase_ == Phase::finishing;
   if (giving_up_next && phase_deadline_) phase_deadline_ = std::max(*phase_deadline_, now + kKillWait);

@@ -31,7 +31,8 @@ struct HostReady {
 struct HostLost {
   int host;
   std::string why;
-  std::string hint = {};  ///< what the user can do; may be empty
+  std::string hint = {};             ///< what the user can do; may be empty
+  std::optional<Time> gone_by = {};  ///< the time by which the host's agent has ended its ranks
 };
 /// An agent received a signal from outside the job, for example from a batch system; its ranks may have received the
 /// signal, too. The signal ends the job or announces its end.
@@ -150,6 +151,12 @@ struct DropHost {
   int host;
   bool operator==(const DropHost&) const = default;
 };
+/// Loses a silent host: HostLost follows soon, unless the host was lost before.
+struct LoseHost {
+  int host;
+  std::string why;
+  bool operator==(const LoseHost&) const = default;
+};
 /// Starts a new agent that kills the remaining processes of the host's ranks.
 struct SweepHost {
   int host;
@@ -171,8 +178,8 @@ struct Finished {
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
-using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, DropHost, SweepHost,
-                            TakeStacks, StopSelf, Finished, StopWaiting>;
+using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, DropHost, LoseHost,
+                            SweepHost, TakeStacks, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
 }  // namespace dlaunch::job

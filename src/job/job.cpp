@@ -34,8 +34,8 @@ Actions Job::handle(const Event& event, Time now) {
 
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
-  for (const auto& each : {timeout_at_, others_until_, failed_until_, phase_deadline_, kill_before_manager(),
-                           preemption_.deadline(), preemption_.ask_at()}) {
+  for (const auto& each : {timeout_at_, others_until_, failed_until_, phase_deadline_, answers_until_,
+                           kill_before_manager(), preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
@@ -48,6 +48,7 @@ Actions Job::tick(Time now) {
   if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
   if (const auto kill_by = kill_before_manager(); kill_by && now >= *kill_by) kill_ranks(now);
+  if (answers_until_ && now >= *answers_until_) lose_silent_hosts(now);
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
     switch (phase_) {
@@ -59,13 +60,13 @@ Actions Job::tick(Time now) {
           finish_hosts(now);
         } else if (ranks_.killed()) {
           give_up_ranks();
-          finish_hosts(now);
+          if (ranks_.live() == 0) finish_hosts(now);
         } else {
           kill_ranks(now);
         }
         break;
       case Phase::finishing:
-        give_up_hosts(now);
+        if (!lose_unfinished_hosts(now)) give_up_hosts(now);
         break;
       case Phase::starting:
         hosts_.count(HostState::waiting) > 0 ? no_start(now) : start_or_give_up(now);
@@ -103,6 +104,7 @@ void Job::on(const HostReached& event, Time) { hosts_.set_reached(event.host); }
 void Job::on(const HostReady& event, Time now) {
   if (phase_ > Phase::ending || hosts_.of(event.host) != HostState::waiting) return;
   hosts_.set(event.host, HostState::ready);
+  hosts_.set_heard(event.host, now, Time::min());
   if (phase_ == Phase::starting) start_or_give_up(now);
 }
 
@@ -147,9 +149,11 @@ void Job::on(const HostLost& event, Time now) {
   if (phase_ >= Phase::finishing) lose_for_next_round(event);
   if (state == HostState::gone || state == HostState::sweeping) return;
   const std::string why = hosts_.name(event.host) + ": " + event.why;
-  const bool had_ranks = hosts_.had_ranks(event.host);
-  hosts_.set(event.host, had_ranks ? HostState::sweeping : HostState::gone);
-  if (had_ranks) sweep_host(event.host, now);
+  const bool had_processes = hosts_.had_processes(event.host);
+  hosts_.set_gone_by(event.host, event.gone_by);
+  blame_silent_host(event, now);
+  hosts_.set(event.host, had_processes ? HostState::sweeping : HostState::gone);
+  if (had_processes) sweep_host(event.host, now);
   if (phase_ < Phase::finishing && !ranks_.are_on(event.host)) return;
   if (phase_ > Phase::starting) ranks_.lose_host(event.host, event.why);
   if (phase_ < Phase::finishing) {
@@ -184,6 +188,7 @@ void Job::on(const RankAborted& event, Time now) {
 
 void Job::note_failure(int rank, Time now) {
   if (!ranks_.failed(rank)) return;
+  if (!failed_at_) failed_at_ = now;
   if (phase_ < Phase::ending) {
     const bool aborted = outcome_.ranks[static_cast<size_t>(rank)].abort_code.has_value();
     const bool ends_all = policy_.abort_on_failure && !preemption_.notice();
@@ -219,6 +224,7 @@ void Job::on(const RankDrained& event, Time now) {
 void Job::on(const SidecarEnded& event, Time now) {
   if (event.status.ok() || phase_ != Phase::running || ranks_.live() == 0) return;
   outcome_.detail = event.detail;
+  failed_at_ = now;
   end_ranks(Cause::sidecar_failed, event.status.shell_code(), SIGTERM, now);
 }
 
@@ -251,7 +257,7 @@ void Job::on(const HostSwept& event, Time now) {
   for (const std::string& left : event.left) outcome_.leftovers.push_back(hosts_.name(host) + ": " + left);
   if (!event.unreached.empty()) {
     outcome_.leftovers.push_back(hosts_.name(host) + ": cannot connect again: " + event.unreached);
-    outcome_.unswept.push_back({event.host, event.unreached});
+    outcome_.unswept.push_back({event.host, event.unreached, hosts_.gone_by(event.host)});
   } else if (event.by_manager) {
     outcome_.ended_by_manager.push_back(event.host);
   } else if (event.left.empty()) {
@@ -261,6 +267,7 @@ void Job::on(const HostSwept& event, Time now) {
 }
 
 void Job::on(const UserSignal& event, Time now) {
+  const bool again = ends_a_job(event.signal) && std::exchange(user_signalled_, true);
   if (ends_a_job(event.signal))
     forbid_restart("received " + signal_name(event.signal) + " while the round was being stopped");
   if (event.signal == SIGTSTP) {
@@ -280,21 +287,9 @@ void Job::on(const UserSignal& event, Time now) {
     finish_hosts(now);
   } else if (!ranks_.killed() && (ranks_.live() > 0 || phase_ == Phase::finishing)) {
     kill_ranks(now);  // also kills remaining processes, which the agents are stopping
-  } else {
+  } else if (again) {
     give_up_hosts(now);  // the user signals again after KILL: the agents do the rest without the launcher
   }
-}
-
-void Job::on(const OutputFailed& event, Time now) {
-  if (phase_ >= Phase::ending) return;
-  outcome_.detail = event.detail;
-  end_ranks(Cause::output_failed, event.exit_code, SIGTERM, now);
-}
-
-void Job::on(const InputFailed& event, Time now) {
-  if (phase_ >= Phase::ending) return;
-  outcome_.detail = event.detail;
-  end_ranks(Cause::input_failed, kExitInput, SIGTERM, now);
 }
 
 }  // namespace dlaunch::job

@@ -12,7 +12,10 @@
 //   first failure is the job's exit code.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
 // - Stopping ranks: the signal (TERM, or the user's own), KILL after the grace. Ranks that still run kKillWait after
-//   KILL are given up and reported. A second signal from the user means KILL at once.
+//   KILL are given up and reported, if their host has received KILL. A second signal from the user means KILL at once.
+// - A host that neither confirms KILL nor sends a frame for kKillWait is lost. A host that does not confirm Finish is
+//   lost, too.
+// - If a host was silent before a rank failed elsewhere, and is lost, then the lost host is the cause.
 // - Spawned ranks have the same rules. A host without ranks is connected to before it gets its first rank.
 // - A signal from outside to one host ends the job like a signal to the launcher. Ranks that the same signal ended
 //   shortly before are not failures.
@@ -52,6 +55,8 @@ bool ends_a_job(int signal);
 inline constexpr std::chrono::seconds kOthersWait{5};   ///< for the other hosts to answer if one cannot be used
 inline constexpr std::chrono::seconds kSidecarWait{5};  ///< for the sidecar to exit after the ranks
 inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to end after KILL (uninterruptible sleep)
+/// For a host that sends frames to confirm KILL: on a slow line, output comes first.
+inline constexpr std::chrono::seconds kConfirmWait{20};
 /// For a host to confirm that no process is left, in addition to the grace.
 inline constexpr std::chrono::seconds kFinishWait{10};
 inline constexpr std::chrono::seconds kReaderWait{5};   ///< for the reader of the output to read some of it
@@ -85,6 +90,8 @@ class Job {
   }
 
   Actions handle(const Event& event, Time now);
+  /// A frame came from the host. `answered`: the host has received all messages that were sent to it until then.
+  void host_heard(int host, Time now, Time answered) { hosts_.set_heard(host, now, answered); }
   /// Output came from a host. Extends the deadline after which hosts are given up: on a slow line, output arrives
   /// before the end of the host's ranks. Link credit limits the amount.
   void output_arrived(Time now);
@@ -148,6 +155,10 @@ class Job {
   std::optional<Time> kill_before_manager() const;
   void kill_ranks(Time now);
   void give_up_ranks();
+  void lose_silent_hosts(Time now);
+  bool lose_unfinished_hosts(Time now);
+  void lose(int host);
+  void blame_silent_host(const HostLost& event, Time now);
   void finish_when_idle(Time now);
   void finish_hosts(Time now);
   void give_up_hosts(Time now);
@@ -184,11 +195,17 @@ class Job {
   bool stacks_asked_ = false;
   std::optional<Time> failed_until_;  // a rank failed; the others are stopped after their stacks are printed
   std::optional<Time> phase_deadline_;
-  std::optional<Time> kill_by_;       // the resource manager has sent TERM and will send KILL soon after this time
-  bool hurried_ = false;              // the wait for a reader has a deadline
-  bool impatient_ = false;            // no wait for a reader
-  bool signalled_at_host_ = false;    // an ending signal reached a host, and the launcher not yet
-  std::optional<Time> reader_since_;  // start of the wait for a reader, with a deadline
+  std::optional<Time> kill_by_;    // the resource manager has sent TERM and will send KILL soon after this time
+  std::optional<Time> failed_at_;  // a rank or the sidecar failed; other hosts may have been silent before
+  std::optional<Time> killed_at_;
+  std::optional<Time> finished_at_;  // Finish was sent
+  Time last_output_ = Time::min();
+  std::optional<Time> answers_until_;  // hosts must confirm KILL
+  bool user_signalled_ = false;        // an ending signal reached the launcher
+  bool hurried_ = false;               // the wait for a reader has a deadline
+  bool impatient_ = false;             // no wait for a reader
+  bool signalled_at_host_ = false;     // an ending signal reached a host, and the launcher not yet
+  std::optional<Time> reader_since_;   // start of the wait for a reader, with a deadline
 };
 
 }  // namespace dlaunch::job

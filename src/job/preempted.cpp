@@ -21,8 +21,15 @@ void Job::on(const HostTermination& event, Time now) {
   const bool rank_failed = outcome_.cause == Cause::rank_failed;
   ranks_.signalled_from_outside(event);
   const bool late = phase_ >= Phase::ending && !preemption_.notice();
-  if (preemption_.announced_by(event.signal) && !late) return preempt({.signal = event.signal, .at_host = true}, now);
   const bool blamed_rank_cleared = rank_failed && !outcome_.first_failure;
+  if (preemption_.announced_by(event.signal) && !late) {
+    if (blamed_rank_cleared) {  // the same signal ended the rank
+      outcome_.cause = Cause::success;
+      outcome_.exit_code = 0;
+      outcome_.cause_at.reset();
+    }
+    return preempt({.signal = event.signal, .at_host = true}, now);
+  }
   const bool known = outcome_.cause == Cause::interrupted && outcome_.signal == signal;
   if (phase_ >= Phase::ending && !blamed_rank_cleared && !known) return;
   if (outcome_.detail.empty()) outcome_.detail = event.who;

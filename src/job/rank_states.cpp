@@ -1,5 +1,6 @@
 #include "job/rank_states.h"
 
+#include <algorithm>
 #include <csignal>
 #include <limits>
 #include <variant>
@@ -76,6 +77,7 @@ std::set<int> RankStates::place(const std::vector<int>& host_of_rank) {
   outcome_.ranks.resize(host_of_rank_.size());
   clocks_.resize(host_of_rank_.size());
   drained_.resize(host_of_rank_.size());
+  given_up_.resize(host_of_rank_.size());
   return {host_of_rank.begin(), host_of_rank.end()};
 }
 
@@ -107,7 +109,7 @@ bool RankStates::ended(const RankEnded& event) {
     at_index(clocks_, event.rank) = event.clock;
   }
   record.needed_kill = killed_;
-  --live_;
+  if (!at_index(given_up_, event.rank)) --live_;
   const bool ran = !std::holds_alternative<NotStarted>(event.status.value());
   if (signalled_ && ran) record.ended_by_us = (event.after_signal && !record.abort_code) || follows(event.rank);
   return true;
@@ -140,10 +142,21 @@ void RankStates::lose_host(int host, const std::string& why) {
   }
 }
 
-std::set<int> RankStates::give_up() {
-  const std::set<int> given_up = running();
-  for (const int rank : given_up) at_index(outcome_.ranks, rank).status = ExitStatus(Lost{"did not end after SIGKILL"});
-  live_ = 0;
+bool RankStates::live_on(int host) const {
+  return std::ranges::any_of(at_index(of_host_, host), [this](int rank) { return is_live(rank); });
+}
+
+std::set<int> RankStates::give_up(int host) {
+  std::set<int> given_up;
+  for (const int rank : at_index(of_host_, host)) {
+    if (!is_live(rank)) continue;
+    at_index(given_up_, rank) = true;
+    --live_;
+    RankRecord& record = at_index(outcome_.ranks, rank);
+    if (record.pid == 0) continue;  // not started: the record stays without an end
+    record.status = ExitStatus(Lost{"did not end after SIGKILL"});
+    given_up.insert(rank);
+  }
   return given_up;
 }
 

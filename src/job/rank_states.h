@@ -54,8 +54,8 @@ class RankStates {
   void leave_undrained() { undrained_ = 0; }
   /// Marks the ranks of the host that have not ended as lost.
   void lose_host(int host, const std::string& why);
-  /// Marks the ranks that still run after KILL as lost, and returns them.
-  std::set<int> give_up();
+  /// Marks the ranks of the host that still run after KILL as lost, and returns them.
+  std::set<int> give_up(int host);
 
   /// The ranks are signalled: an end from now on may be a consequence of the signal.
   void end() { signalled_ = true; }
@@ -77,6 +77,8 @@ class RankStates {
   int count_started() const { return started_; }
   int host_of(int rank) const { return at_index(host_of_rank_, rank); }
   bool are_on(int host) const { return !at_index(of_host_, host).empty(); }
+  /// Whether a rank of the host has not ended. Only after the start of the ranks.
+  bool live_on(int host) const;
   const Worlds& worlds() const { return worlds_; }
   std::set<int> running() const;
 
@@ -85,6 +87,7 @@ class RankStates {
   void expect(int ranks);
   RankEnd end_of(int rank) const;
   bool follows(int rank) const;
+  bool is_live(int rank) const { return !at_index(outcome_.ranks, rank).status && !at_index(given_up_, rank); }
 
   Outcome& outcome_;
   std::vector<int> host_of_rank_;
@@ -92,6 +95,7 @@ class RankStates {
   Worlds worlds_;
   std::vector<HostClock> clocks_;  // of each rank's host at the rank's end
   std::vector<bool> drained_;
+  std::vector<bool> given_up_;
   int live_ = 0;       // start requested, not ended
   int undrained_ = 0;  // ranks that may still write output
   int started_ = 0;

@@ -59,7 +59,7 @@ bool Rounds::is_alike(const Failure& failure) const {
 }
 
 Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares, const std::string& failed_on,
-                              const std::vector<std::string>& last_lines) {
+                              const std::vector<std::string>& last_lines, Time now) {
   if (!outcome.may_restart) return {.why_not = outcome.no_restart};
   if (std::string why = refusal(outcome, spares); !why.empty()) return {.why_not = std::move(why)};
   const bool is_short = lived < kLong;
@@ -78,9 +78,9 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   if (too_often && static_cast<std::size_t>(spares) > outcome.lost_hosts.size()) verdict.replaced = failed_on;
   auto& wait = verdict.wait;
   if (short_ > 1) wait = std::min(kLongestWait, std::chrono::seconds(1 << std::min(short_ - 2, kMostDoublings)));
-  if (!outcome.unswept.empty()) {
-    wait = std::max(wait, std::chrono::ceil<std::chrono::seconds>(kUnseenBeats * heartbeat_ + policy_.grace));
-  }
+  verdict.start_at = now + wait;
+  for (const Unswept& host : outcome.unswept) verdict.start_at = std::max(verdict.start_at, host.gone_by.value_or(now));
+  wait = std::chrono::ceil<std::chrono::seconds>(verdict.start_at - now);
   return verdict;
 }
 

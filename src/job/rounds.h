@@ -15,8 +15,8 @@
 // was the first to fail, and got SIGBUS (memory, or a disk that does not answer) or did not start.
 //
 // The first restart is immediate, and each one after a round of at least kLong. After consecutive short rounds dlaunch
-// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least kUnseenBeats
-// heartbeats plus the grace: by then the host's agent has noticed the loss and stopped its ranks.
+// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least until Unswept::gone_by:
+// by then the host's agent has stopped its ranks.
 #pragma once
 
 #include <chrono>
@@ -35,13 +35,11 @@ class Rounds {
  public:
   static constexpr std::chrono::seconds kLong{60};
   static constexpr std::chrono::seconds kLongestWait{60};
-  static constexpr int kUnseenBeats = 2;
   static constexpr int kAlike = 3;
   static constexpr int kGuilty = 2;
 
-  /// `restarts`: the most rounds after round 0. `heartbeat`: JobOptions::heartbeat.
-  Rounds(const Policy& policy, int restarts, std::chrono::milliseconds heartbeat = std::chrono::seconds(5))
-      : policy_(policy), restarts_(restarts), heartbeat_(heartbeat) {}
+  /// `restarts`: the most rounds after round 0.
+  Rounds(const Policy& policy, int restarts) : policy_(policy), restarts_(restarts) {}
 
   int number() const { return number_; }
   int restarts() const { return restarts_; }
@@ -49,16 +47,17 @@ class Rounds {
 
   struct Verdict {
     bool again = false;
-    std::chrono::seconds wait{0};
-    std::string why_not = {};   ///< text for the user if restarts were left; may be empty
-    bool in_vain = false;       ///< the rounds failed in the same way, so another attempt would fail, too
-    std::string replaced = {};  ///< name of the host to replace; empty: none
+    std::chrono::seconds wait{0};  ///< until `start_at`, rounded up
+    Time start_at = {};            ///< the earliest start of the ranks, if another round follows
+    std::string why_not = {};      ///< text for the user if restarts were left; may be empty
+    bool in_vain = false;          ///< the rounds failed in the same way, so another attempt would fail, too
+    std::string replaced = {};     ///< name of the host to replace; empty: none
   };
-  /// The current round ended after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that failed
-  /// first. `last_lines`: of that rank or the sidecar; may be empty. If another round follows, it becomes the current
-  /// one.
+  /// The current round ended now, after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that
+  /// failed first. `last_lines`: of that rank or the sidecar; may be empty. If another round follows, it becomes the
+  /// current one.
   Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {},
-                const std::vector<std::string>& last_lines = {});
+                const std::vector<std::string>& last_lines = {}, Time now = {});
 
  private:
   struct Failure {
@@ -70,7 +69,6 @@ class Rounds {
 
   const Policy policy_;
   const int restarts_;
-  const std::chrono::milliseconds heartbeat_;
   int number_ = 0;
   Failure last_;
   int alike_ = 0;                     // consecutive rounds that failed like `last_`

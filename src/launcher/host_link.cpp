@@ -1,9 +1,12 @@
 #include "launcher/host_link.h"
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <string_view>
 #include <utility>
 
+#include "job/job.h"
+#include "link/lease.h"
 #include "transport/command_words.h"
 
 namespace dlaunch::launcher {
@@ -21,7 +24,13 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
       passes_fds_(opened.passes_fds),
       ready_wait_(settings.ready_wait),
       timer_(io),
-      heartbeat_(settings.heartbeat, std::chrono::steady_clock::now()),
+      silence_timer_(io),
+      heartbeat_(settings.heartbeat, Clock::now()),
+      pause_limit_(std::max(settings.pause_limit, settings.heartbeat * link::Lease::kBeats)),
+      grace_(settings.policy.grace),
+      lease_(pause_limit_),
+      ping_received_(Clock::now()),
+      lease_renewed_(ping_received_),
       losing_(io),
       disconnect_(std::move(opened.disconnect)),
       passed_on_by_(std::move(opened.passed_on_by)),
@@ -52,9 +61,10 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
-  heartbeat_.resumed(std::chrono::steady_clock::now());
+  heartbeat_.heard(Clock::now());
   if (!passes_fds_) clock_.asked(std::chrono::steady_clock::now());  // Setup is the first question
   beat();
+  watch();
 }
 
 void HostLink::received(wire::Message&& message, std::deque<sys::Fd>& fds) {
@@ -65,6 +75,10 @@ void HostLink::received(wire::Message&& message, std::deque<sys::Fd>& fds) {
   if (const auto* hello = std::get_if<wire::Hello>(&message)) {
     clock_.answered(hello->time_ns, now);
     read_clock();
+    ping_received_ = lease_renewed_ = std::max(lease_renewed_, now);  // the agent's lease has begun
+  }
+  if (const auto* ping = std::get_if<wire::Ping>(&message); ping && !pinged(*ping, now)) {
+    return lose({"the agent does not answer"});
   }
   handlers_.message(std::move(message), fds);
 }
@@ -79,7 +93,43 @@ job::HostClock HostLink::clock() const {
   return passes_fds_ ? own_clock() : clock_.at(std::chrono::steady_clock::now());
 }
 
+bool HostLink::pinged(const wire::Ping& ping, Time now) {
+  ping_received_ = now;
+  const bool answers = pings_.received(ping);
+  if (answers) {  // so that the agent's lease does not end earlier than one length after its answer
+    link_->send(pings_.acknowledgement());
+    lease_renewed_ = std::max(lease_renewed_, ping_received_);
+  }
+  // Own Pings that are still in the queue cannot be answered.
+  unanswering_ = answers || link_->waiting() > 0 ? 0 : unanswering_ + 1;
+  if (pause_over_ && pings_.answered() >= *pause_over_) {
+    pause_over_.reset();
+    lease_renewed_ = std::max(lease_renewed_, now);  // the agent's wait was reduced to one lease before this time
+  }
+  const auto asked = pings_.oldest_unanswered();
+  return !asked || unanswering_ < link::Heartbeat::kMisses ||
+         now - *asked < heartbeat_.interval() * link::Heartbeat::kMisses;
+}
+
+void HostLink::ping() {
+  if (!link_) return;
+  link_->send(pings_.next(Clock::now()));
+  lease_renewed_ = std::max(lease_renewed_, ping_received_);
+}
+
+Time HostLink::gone_by() const {
+  const auto paused = pause_over_ ? pause_limit_ + lease_ : std::chrono::milliseconds(0);
+  return lease_renewed_ + lease_ + paused + grace_ + job::kKillWait;
+}
+
+void HostLink::note_lease(const wire::Message& message) {
+  if (const auto* layout = std::get_if<wire::Layout>(&message)) {
+    lease_ = layout->lease_ms == 0 ? pause_limit_ : std::chrono::milliseconds(layout->lease_ms);
+  }
+}
+
 void HostLink::send(const wire::Message& message) {
+  note_lease(message);
   if (link_) {
     link_->send(message);
   } else {
@@ -111,9 +161,21 @@ void HostLink::pass_on_by(std::chrono::steady_clock::time_point deadline) {
   if (link_ && passed_on_by_) passed_on_by_(deadline);
 }
 
+void HostLink::pause() {
+  send(wire::Pause{});
+  pause_over_ = pings_.number() + 1;
+}
+
 void HostLink::resumed() {
   if (!link_) return wait_ready();
-  heartbeat_.resumed(std::chrono::steady_clock::now());
+  if (ended_) return;
+  const auto now = Clock::now();
+  heartbeat_.heard(now);
+  unanswering_ = 0;
+  if (first_answer_by_) first_answer_by_ = now + ready_wait_;
+  ping();
+  beat();
+  watch();
 }
 
 void HostLink::wait_ready() {
@@ -132,16 +194,30 @@ void HostLink::beat() {
   timer_.expires_after(heartbeat_.interval());
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (error) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (first_answer_by_ && !answered_) {
-      if (now > *first_answer_by_) return lose(no_answer());
-    } else if (heartbeat_.dead(now)) {
-      return lose({"the agent stopped sending heartbeats"});
-    }
-    link_->send(wire::Ping{});
+    ping();
     read_clock();
     beat();
   }));
+}
+
+void HostLink::watch() {
+  const bool connecting = first_answer_by_ && !answered_;
+  silence_timer_.expires_at(connecting ? *first_answer_by_ : heartbeat_.deadline());
+  silence_timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (!error) judge();
+  }));
+}
+
+/// Reads all bytes that wait before the host is lost: this process may have been stopped.
+void HostLink::judge() {
+  if (ended_) return;
+  const auto now = Clock::now();
+  const bool connecting = first_answer_by_ && !answered_;
+  if (now < (connecting ? *first_answer_by_ : heartbeat_.deadline())) return watch();
+  if (link_->readable()) return asio::post(io_, lifetime_.guard([this] { judge(); }));
+  if (connecting) return lose(no_answer());
+  if (heartbeat_.dead(now)) return lose({"the agent stopped sending heartbeats"});
+  watch();
 }
 
 void HostLink::ended(HostFailure loss) {
@@ -159,7 +235,9 @@ void HostLink::ended(HostFailure loss) {
 }
 
 void HostLink::lose_soon(HostFailure loss) {
+  ended_ = true;
   link_->close();
+  silence_timer_.cancel();
   timer_.expires_after(kLastLineWait);
   timer_.async_wait(lifetime_.guard([this, loss = std::move(loss)](asio::error_code error) {
     if (!error) lose(loss);
@@ -186,6 +264,7 @@ std::string HostLink::manager_notice() {
 void HostLink::close() {
   lifetime_.end();
   timer_.cancel();
+  silence_timer_.cancel();
   losing_.cancel();
   if (link_) link_->close();
   bootstrap_.reset();

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "base/lifetime.h"
+#include "base/time.h"
 #include "dlaunch/job_options.h"
 #include "launcher/bootstrap_stream.h"
 #include "launcher/error_tail.h"
 #include "launcher/host_clock.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
+#include "link/pings.h"
 #include "transport/transport.h"
 
 namespace dlaunch::launcher {
@@ -48,8 +50,16 @@ class HostLink {
   std::optional<int> flush();
   /// Waits until all sent bytes have left this process and its threads.
   void pass_on_by(std::chrono::steady_clock::time_point deadline);
-  /// This process was suspended: silence in this time does not count.
+  /// Announces that this process will be stopped.
+  void pause();
+  /// This process continues: silence before this time does not count.
   void resumed();
+  /// Sends a sign of life. The agent answers at once.
+  void ping();
+  /// The agent has received all messages that were sent until this time.
+  Time answered() const { return pings_.newest_answered().value_or(Time::min()); }
+  /// The end of all ranks of this agent if the agent receives nothing more: the end of its lease, grace, and KILL.
+  Time gone_by() const;
   /// The line in which a batch system's command reports that the step was terminated; empty: no such line.
   std::string manager_notice();
   /// The clock of the agent's host, now.
@@ -63,6 +73,12 @@ class HostLink {
   void wait_ready();
   HostFailure no_answer() const;
   void beat();
+  /// Loses the host at the end of its silence.
+  void watch();
+  void judge();
+  /// Returns false if the agent sends Pings but answers none: the link works in one direction only.
+  bool pinged(const wire::Ping& ping, Time now);
+  void note_lease(const wire::Message& message);
   /// The connection ended. Uses the transport's reason if there is one.
   void ended(HostFailure loss);
   /// Calls lose() soon: the last line of the connection's stderr may arrive after the end of the stream.
@@ -78,12 +94,23 @@ class HostLink {
   std::optional<link::Link> link_;
   std::vector<wire::Message> early_;
   asio::steady_timer timer_;
+  asio::steady_timer silence_timer_;
   link::Heartbeat heartbeat_;
-  ClockReadings clock_;  // without readings if the agent is on this machine
+  link::Pings pings_;
+  int unanswering_ = 0;  // consecutive Pings of the agent that answer no further Ping
+  // For gone_by(), in the launcher's clock.
+  const std::chrono::milliseconds pause_limit_;
+  const std::chrono::milliseconds grace_;
+  std::chrono::milliseconds lease_;
+  Time ping_received_;  // the agent's newest Ping, or Hello
+  Time lease_renewed_;  // the latest time at which an agent's Ping was sent that this side has answered
+  std::optional<std::uint64_t> pause_over_;  // after Pause: the answer to the Ping with this number ends its effect
+  ClockReadings clock_;                      // without readings if the agent is on this machine
   // For an agent that connects to the launcher.
   std::optional<std::chrono::steady_clock::time_point> first_answer_by_;
   bool answered_ = false;
   size_t answers_ = 0;       // bytes of answers since the queue was last empty
+  bool ended_ = false;       // the stream; the last line of the connection's stderr is awaited
   bool overflowed_ = false;  // too many answers are unread: the host is about to be lost
   asio::steady_timer losing_;
   std::function<transport::Disconnect()> disconnect_;

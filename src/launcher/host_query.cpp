@@ -143,10 +143,9 @@ void HostQuery::wait_signal() {
 
 /// Ctrl-Z: announces the pause, so that agents do not take the launcher for dead.
 void HostQuery::stop_and_continue() {
-  hosts_.send_to_all(wire::Pause{});
-  hosts_.flush();
+  hosts_.pause();
   ::raise(SIGSTOP);
-  hosts_.resumed();
+  hosts_.ping_all();
 }
 
 void HostQuery::show_progress() {

@@ -5,23 +5,20 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <limits>
 #include <map>
-#include <random>
 #include <utility>
 
 #include "base/index_cast.h"
 #include "base/lifetime.h"
 #include "base/text.h"
+#include "launcher/retry_pause.h"
 
 namespace dlaunch::launcher {
 namespace {
 
-using Retry = transport::Disconnect::Retry;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause{250};  // doubled at each attempt, and randomly varied by half
-constexpr milliseconds kLongestPause{4000};
-constexpr milliseconds kBootPause{1000};  // between attempts at a host that has not booted yet
 constexpr milliseconds kFlushWait{500};
 
 }  // namespace
@@ -38,6 +35,7 @@ struct Hosts::Slot {
   asio::steady_timer again;
   wire::Hello hello;  // set once ready
   HostFailure loss;   // set once lost
+  Time gone_by;       // set without a link
   const Lifetime lifetime;
 };
 
@@ -112,6 +110,8 @@ void Hosts::set_up(HostLink& link) const {
   setup.heartbeat_ms = static_cast<std::uint32_t>(settings_.heartbeat.count());
   setup.grace_ms = static_cast<std::uint32_t>(settings_.policy.grace.count());
   setup.hand_over = link.passes_fds();
+  setup.pause_limit_ms = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(settings_.pause_limit.count(), 0, std::numeric_limits<std::uint32_t>::max()));
   link.send(setup);
   link.flush();
 }
@@ -170,8 +170,9 @@ void Hosts::report_duplicate_hosts() {
 
 void Hosts::failed(Slot& slot, const HostFailure& loss) {
   if (slot.state == State::dropped) return;
-  retire(std::move(slot.link));
-  const auto pause = slot.state == State::opening ? pause_before_next_try(slot, loss) : std::nullopt;
+  retire(slot);
+  const auto pause =
+      slot.state == State::opening ? pause_before_next_try(loss, slot.tries, slot.wait_until) : std::nullopt;
   if (!pause) {
     slot.loss = loss;
     opening_ended(slot, State::lost);
@@ -188,22 +189,11 @@ void Hosts::failed(Slot& slot, const HostFailure& loss) {
   }));
 }
 
-/// The pause is random, so that rejected hosts do not all reconnect at the same time.
-std::optional<milliseconds> Hosts::pause_before_next_try(const Slot& slot, const HostFailure& loss) {
-  milliseconds pause = kBootPause;
-  if (loss.retry == Retry::soon && slot.tries < kTries) {
-    pause = std::min(kLongestPause, kFirstPause * (1 << (slot.tries - 1)));
-  } else if (loss.retry == Retry::never || std::chrono::steady_clock::now() + pause > slot.wait_until) {
-    return std::nullopt;
-  }
-  std::uniform_int_distribution<milliseconds::rep> around(pause.count() / 2, pause.count() * 3 / 2);
-  std::random_device chance;
-  return milliseconds(around(chance));
-}
-
 /// Destroys the link at the end of this turn of the loop, because the link may be the caller.
-void Hosts::retire(std::unique_ptr<HostLink> link) {
-  if (!link) return;
+void Hosts::retire(Slot& slot) {
+  if (!slot.link) return;
+  slot.gone_by = slot.link->gone_by();
+  auto link = std::move(slot.link);
   link->close();
   if (retired_.empty()) asio::post(io_, lifetime_.guard([this] { retired_.clear(); }));
   retired_.push_back(std::move(link));
@@ -259,10 +249,31 @@ void Hosts::flush(int host) {
   if (const auto& link = at_index(slots_, host)->link) link->flush();
 }
 
-void Hosts::resumed() {
+void Hosts::ping(int host) {
+  if (const auto& link = at_index(slots_, host)->link) link->ping();
+}
+
+void Hosts::pause() {
+  for (const auto& slot : slots_) {
+    if (slot->link) slot->link->pause();
+  }
+  flush();
+}
+
+void Hosts::ping_all() {
   for (const auto& slot : slots_) {
     if (slot->link) slot->link->resumed();
   }
+}
+
+Time Hosts::answered(int host) const {
+  const auto& link = at_index(slots_, host)->link;
+  return link ? link->answered() : Time::min();
+}
+
+Time Hosts::gone_by(int host) const {
+  const Slot& slot = *at_index(slots_, host);
+  return slot.link ? slot.link->gone_by() : slot.gone_by;
 }
 
 void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, host), loss); }
@@ -275,7 +286,7 @@ std::string Hosts::manager_notice(int host) const {
 void Hosts::drop(int host) {
   Slot& slot = *at_index(slots_, host);
   opening_ended(slot, State::dropped);
-  retire(std::move(slot.link));
+  retire(slot);
 }
 
 void Hosts::close() {

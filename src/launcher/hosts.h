@@ -25,8 +25,6 @@ namespace dlaunch::launcher {
 
 class Hosts {
  public:
-  static constexpr int kTries = 8;  ///< for an sshd that refuses connections
-
   struct Handlers {
     std::function<void(int host, const wire::Hello& hello)> ready = [](auto&&...) {};
     /// The host is lost permanently. Not called for a dropped host.
@@ -59,11 +57,19 @@ class Hosts {
   /// Like send(), for an answer to a message of an agent (HostLink::answer).
   void answer(int host, const wire::Message& message);
   void send_to_all(const wire::Message& message);
+  /// Sends a sign of life.
+  void ping(int host);
+  /// Announces that this process will be stopped; flushes.
+  void pause();
+  /// This process continues: sends a sign of life to all agents. Silence before this time does not count.
+  void ping_all();
+  /// The host has received all messages that were sent until this time.
+  Time answered(int host) const;
+  /// HostLink::gone_by, also for a lost host.
+  Time gone_by(int host) const;
   /// Waits for a short time until all sent bytes have left this process and its threads.
   void flush();
   void flush(int host);
-  /// This process was suspended: silence in this time does not count.
-  void resumed();
   /// Loses an unusable host, as if its link had ended with this reason.
   void lose(int host, const HostFailure& loss);
   /// Opens another link to a lost host, to a new agent, and sends Setup. Null on failure, with the reason in `why`.
@@ -86,8 +92,7 @@ class Hosts {
   void greeted(Slot& slot, const wire::Hello& hello);
   void report_duplicate_hosts();
   void failed(Slot& slot, const HostFailure& loss);
-  std::optional<std::chrono::milliseconds> pause_before_next_try(const Slot& slot, const HostFailure& loss);
-  void retire(std::unique_ptr<HostLink> link);
+  void retire(Slot& slot);
 
   asio::io_context& io_;
   transport::Transport& transport_;

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <csignal>
@@ -33,6 +34,7 @@
 #include "launcher/sweeps.h"
 #include "launcher/waits.h"
 #include "launcher/wire_up.h"
+#include "link/lease.h"
 #include "sys/clock.h"
 #include "sys/descendants.h"
 #include "sys/inherited.h"
@@ -204,7 +206,7 @@ class Launcher::Impl {
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);
     stack_watch_.host_lost(host);
-    happened(job::HostLost{host, loss.why, loss.hint});
+    happened(job::HostLost{host, loss.why, loss.hint, parts_.hosts.gone_by(host)});
     for (const int rank : parts_.plan.host(host).ranks) streams_.abandon(rank);
     if (sidecar_.is_on(host)) sidecar_lost();
   }
@@ -226,6 +228,7 @@ class Launcher::Impl {
 
   // ---- messages of agents ----
   void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds) {
+    job_.host_heard(host, Clock::now(), parts_.hosts.answered(host));
     std::visit(
         [&](auto& m) {
           if (const std::string why = order_.check(host, m, job_.phase()); !why.empty()) return host_broken(host, why);
@@ -378,7 +381,7 @@ class Launcher::Impl {
       return host_broken(host, "protocol error: unexpected signal from the agent");
     }
     log().info("{}: the agent received {}", host_name(host), signal_name(signal));
-    parts_.hosts.send(host, wire::Ping{});
+    parts_.hosts.ping(host);
     happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host, parts_.hosts.clock(host)});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
@@ -422,8 +425,21 @@ class Launcher::Impl {
     parts_.ports.release();
     for (const int rank : parts_.plan.host(start.host).ranks) order_.start_requested(rank);
     if (sidecar_.is_on(start.host)) order_.start_requested(sidecar_.number());
-    for (const wire::Message& frame : wire_up_.start_frames(start.host)) parts_.hosts.send(start.host, frame);
+    for (wire::Message& frame : wire_up_.start_frames(start.host)) {
+      if (auto* layout = std::get_if<wire::Layout>(&frame)) layout->lease_ms = lease_ms();
+      parts_.hosts.send(start.host, frame);
+    }
     parts_.hosts.flush(start.host);  // before the next host: all environments together take much memory
+  }
+  /// The ranks of a host that may be replaced must end before their replacements start.
+  std::uint32_t lease_ms() const {
+    const auto first = static_cast<int>(parts_.plan.hosts.size());
+    bool replaceable = parts_.options.policy.shrink;
+    for (int spare = first; spare < first + static_cast<int>(parts_.plan.replacements.size()); ++spare) {
+      replaceable = replaceable || !parts_.hosts.is_lost(spare);
+    }
+    if (!parts_.round.may_follow || !replaceable) return 0;
+    return static_cast<std::uint32_t>(parts_.options.heartbeat.count() * link::Lease::kBeats);
   }
   void act(const job::StartWorld& start) {
     for (const int rank : newest_ranks(parts_.plan, start.host)) order_.start_requested(rank);
@@ -431,6 +447,8 @@ class Launcher::Impl {
   }
   void act(const job::SignalRanks& signal) {
     parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
+    if (job_.phase() < job::Phase::ending) return;
+    for (int host = 0; host < static_cast<int>(parts_.plan.hosts.size()); ++host) parts_.hosts.ping(host);
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
@@ -442,7 +460,16 @@ class Launcher::Impl {
                job::describe(*job_.outcome().preempted), signal_name(save.signal),
                std::chrono::ceil<std::chrono::seconds>(save.until - Clock::now()).count());
   }
-  void act(const job::FinishHost& finish) { parts_.hosts.send(finish.host, wire::Finish{finish.stay}); }
+  void act(const job::FinishHost& finish) {
+    parts_.hosts.send(finish.host, wire::Finish{finish.stay});
+    parts_.hosts.ping(finish.host);
+  }
+  /// Posted to the loop, because the loss changes the job.
+  void act(const job::LoseHost& lose) {
+    asio::post(io_, lifetime_.guard([this, lose] {
+      if (!parts_.hosts.is_lost(lose.host)) parts_.hosts.lose(lose.host, {lose.why});
+    }));
+  }
   void act(const job::DropHost& drop) {
     sweeps_.drop(drop.host);
     parts_.hosts.drop(drop.host);
@@ -450,10 +477,9 @@ class Launcher::Impl {
   void act(const job::SweepHost& sweep) { sweeps_.begin(sweep.host); }
   void act(const job::TakeStacks& take) { stack_watch_.take_before_end(take.why); }
   void act(const job::StopSelf&) {
-    parts_.hosts.send_to_all(wire::Pause{});
-    parts_.hosts.flush();
+    parts_.hosts.pause();
     ::raise(SIGSTOP);
-    parts_.hosts.resumed();
+    parts_.hosts.ping_all();
   }
   void act(const job::Finished&) {
     stdin_.stop();

@@ -10,6 +10,7 @@ struct Sweeps::Sweep {
 
   asio::steady_timer timer;
   std::unique_ptr<HostLink> link;
+  const Time reach_until = Clock::now() + kReach;
 };
 
 Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
@@ -27,38 +28,53 @@ void Sweeps::begin_next() {
   while (!queue_.empty() && sweeps_.size() < static_cast<size_t>(settings_.hosts_at_once)) {
     const int host = queue_.front();
     queue_.pop_front();
-    open(host);
+    sweeps_[host] = std::make_shared<Sweep>(io_);
+    attempt(host);
   }
 }
 
-void Sweeps::open(int host) {
-  auto& sweep = sweeps_[host] = std::make_shared<Sweep>(io_);
+void Sweeps::attempt(int host) {
+  Sweep& sweep = *sweeps_.at(host);
   std::string why;
-  sweep->link = hosts_.open_again(
+  sweep.link = hosts_.open_again(
       host,
       {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
-       [this, host](const HostFailure& loss) { end(host, loss.nothing_left ? "" : loss.why, {}, loss.nothing_left); },
+       [this, host](const HostFailure& loss) { loss.nothing_left ? end(host, "", {}, true) : failed(host, loss.why); },
        [](const std::string&) {}},
       why);
-  if (!sweep->link) return end(host, why, {});
-  sweep->link->send(wire::Sweep{});
-  limit(host, kReach, "timed out after " + std::to_string(kReach.count()) + " s waiting for the agent");
+  if (!sweep.link) return end(host, why, {});
+  sweep.link->send(wire::Sweep{});
+  limit(host, sweep.reach_until, "timed out after " + std::to_string(kReach.count()) + " s waiting for the agent");
+}
+
+void Sweeps::failed(int host, const std::string& why) {
+  const auto found = sweeps_.find(host);
+  if (found == sweeps_.end()) return;
+  Sweep& sweep = *found->second;
+  if (Clock::now() + kPause >= sweep.reach_until) return end(host, why, {});
+  sweep.link->close();
+  sweep.timer.expires_after(kPause);
+  sweep.timer.async_wait(lifetime_.guard([this, host, again = std::weak_ptr(found->second)](asio::error_code error) {
+    const auto still = sweeps_.find(host);
+    if (!error && still != sweeps_.end() && still->second == again.lock()) attempt(host);
+  }));
 }
 
 void Sweeps::received(int host, const wire::Message& message) {
   if (std::holds_alternative<wire::Hello>(message)) {
     const auto wait = settings_.policy.grace + kEnd;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
-    limit(host, wait, "timed out after " + std::to_string(seconds) + " s waiting for the agent's cleanup");
+    limit(host, Clock::now() + wait,
+          "timed out after " + std::to_string(seconds) + " s waiting for the agent's cleanup");
   } else if (const auto* clean = std::get_if<wire::Clean>(&message)) {
     end(host, "", clean->left);
   }
 }
 
-void Sweeps::limit(int host, std::chrono::milliseconds limit, const std::string& why) {
+void Sweeps::limit(int host, Time until, const std::string& why) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
-  found->second->timer.expires_after(limit);
+  found->second->timer.expires_at(until);
   found->second->timer.async_wait(lifetime_.guard([this, host, why](asio::error_code error) {
     if (!error) end(host, why, {});
   }));

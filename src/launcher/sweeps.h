@@ -1,6 +1,7 @@
 // Cleans up hosts that were lost after ranks had started there: connects to each host again, and a new agent ends all
-// processes with the job's id. The number of parallel sweeps is the limit of parallel connections; each is bounded in
-// time. Owned by the Launcher; hosts and loop must outlive this object.
+// processes with the job's id. A connection that fails is repeated for kReach. The number of parallel sweeps is the
+// limit of parallel connections; each is bounded in time. Owned by the Launcher; hosts and loop must outlive this
+// object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -20,8 +21,9 @@ namespace dlaunch::launcher {
 
 class Sweeps {
  public:
-  static constexpr std::chrono::seconds kReach{8};  ///< for an agent to answer
-  static constexpr std::chrono::seconds kEnd{6};    ///< for processes to end, in addition to the grace period
+  static constexpr std::chrono::seconds kReach{8};         ///< for an agent to answer, all attempts together
+  static constexpr std::chrono::milliseconds kPause{500};  ///< between two attempts
+  static constexpr std::chrono::seconds kEnd{6};           ///< for processes to end, in addition to the grace period
 
   /// `swept` is never called from within begin().
   Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
@@ -35,9 +37,11 @@ class Sweeps {
  private:
   struct Sweep;
   void begin_next();
-  void open(int host);
+  void attempt(int host);
+  /// The attempt failed. Another follows if time is left.
+  void failed(int host, const std::string& why);
   void received(int host, const wire::Message& message);
-  void limit(int host, std::chrono::milliseconds limit, const std::string& why);
+  void limit(int host, Time until, const std::string& why);
   void end(int host, std::string unreached, std::vector<std::string> left, bool by_manager = false);
 
   asio::io_context& io_;

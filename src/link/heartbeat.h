@@ -1,9 +1,8 @@
-// The times at which to send a heartbeat and to consider the peer dead. PURE: time is a parameter.
+// The time at which a silent peer is dead. PURE: time is a parameter.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "base/time.h"
 
@@ -12,33 +11,34 @@ namespace dlaunch::link {
 class Heartbeat {
  public:
   static constexpr int kMisses = 3;
+  /// A check that comes later than planned by more than this part of an interval is late: this process or its machine
+  /// was stopped or busy, and bytes of the peer may still be unread.
+  static constexpr int kLatePart = 50;
 
-  Heartbeat(std::chrono::milliseconds interval, Time now) : interval_(interval), heard_(now), asked_(now) {}
+  Heartbeat(std::chrono::milliseconds interval, Time now) : interval_(interval) { heard(now); }
 
   void heard(Time now) {
-    heard_ = now;
-    paused_ = false;
+    deadline_ = now + interval_ * kMisses;
+    extended_ = false;
   }
-  /// The peer announced silence until its next frame.
-  void pause() { paused_ = true; }
-  /// This process was stopped: the bytes that the peer sent meanwhile are still unread.
-  void resumed(Time now) { heard_ = now; }
-  /// Call once per interval. A much later call means that this process or its machine was stopped: then one more
-  /// interval is allowed for reading the bytes of that time.
+  /// The time of the next call of dead().
+  Time deadline() const { return deadline_; }
+  /// The peer is dead at the deadline. A late check allows up to one more interval, once per silence; again if the
+  /// check is late by an interval.
   bool dead(Time now) {
-    if (now - asked_ > interval_ * 2) heard_ = std::max(heard_, now - interval_ * (kMisses - 1));
-    asked_ = now;
-    return !paused_ && now - heard_ > interval_ * kMisses;
+    if (now < deadline_) return false;
+    const Duration late = now - deadline_;
+    if (late <= interval_ / kLatePart || (extended_ && late < interval_)) return true;
+    extended_ = true;
+    deadline_ = now + std::min<Duration>(interval_, late * kMisses);
+    return false;
   }
-  /// The peer was silent since that time, without an announcement.
-  bool silent_since(Time then) const { return !paused_ && heard_ <= then; }
   std::chrono::milliseconds interval() const { return interval_; }
 
  private:
   std::chrono::milliseconds interval_;
-  Time heard_;
-  Time asked_;
-  bool paused_ = false;
+  Time deadline_;
+  bool extended_ = false;
 };
 
 }  // namespace dlaunch::link

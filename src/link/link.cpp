@@ -1,5 +1,7 @@
 #include "link/link.h"
 
+#include <poll.h>
+
 #include <asio/post.hpp>
 #include <cerrno>
 #include <cstring>
@@ -54,6 +56,13 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
   }
 
   size_t waiting() const { return queue_.size() - sent_; }
+
+  /// The ready events of the input descriptor; 0 after the end.
+  short ready_for(short events) {
+    if (!in_.is_open()) return 0;
+    pollfd polled{in_.native_handle(), events, 0};
+    return ::poll(&polled, 1, 0) > 0 ? polled.revents : short{0};
+  }
 
   void flush() {
     while (can_send() && waiting() > 0) {
@@ -227,6 +236,8 @@ Link::~Link() { impl_->close(); }
 void Link::start(Handlers handlers, const std::string& first) { impl_->start(std::move(handlers), first); }
 void Link::send(const wire::Message& message, std::vector<sys::Fd> fds) { impl_->send(message, std::move(fds)); }
 size_t Link::waiting() const { return impl_->waiting(); }
+bool Link::readable() const { return impl_->ready_for(POLLIN | POLLRDHUP) != 0; }
+bool Link::peer_ended() const { return (impl_->ready_for(POLLRDHUP) & (POLLRDHUP | POLLHUP | POLLERR)) != 0; }
 std::optional<int> Link::blocked_on() const { return impl_->blocked_on(); }
 void Link::flush() {
   impl_->flush();

@@ -45,6 +45,10 @@ class Link {
   /// the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;
+  /// Whether bytes of the peer, or the end of the stream, wait to be read.
+  bool readable() const;
+  /// Whether the peer has ended the stream; its last bytes may still be unread.
+  bool peer_ended() const;
   /// Sends as many bytes as the peer accepts now. Releases the memory of an empty queue.
   void flush();
   /// The descriptor that must become writable before the next send; empty if no bytes wait or the stream ended.

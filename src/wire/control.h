@@ -17,14 +17,16 @@ struct Setup {
   static constexpr std::uint8_t kType = 1;
   std::uint32_t version = kVersion;
   std::string job_id;
-  std::uint32_t heartbeat_ms = 0;  ///< the interval of Ping; three missing Pings end the job on this host
-  std::uint32_t grace_ms = 0;      ///< time between TERM and KILL after the loss of the link
-  bool hand_over = false;          ///< the link is a unix socket: pass the read ends of output pipes with Started
-  void fields(auto& a) { a(version, job_id, heartbeat_ms, grace_ms, hand_over); }
+  std::uint32_t heartbeat_ms = 0;    ///< the interval of Ping
+  std::uint32_t grace_ms = 0;        ///< time between TERM and KILL after the loss of the link
+  bool hand_over = false;            ///< the link is a unix socket: pass the read ends of output pipes with Started
+  std::uint32_t pause_limit_ms = 0;  ///< length of the agent's lease (link/lease.h); at least four heartbeats
+  void fields(auto& a) { a(version, job_id, heartbeat_ms, grace_ms, hand_over, pause_limit_ms); }
   bool operator==(const Setup&) const = default;
 };
 
-/// The launcher is stopped (Ctrl-Z) and becomes silent. Until its next frame, its silence does not mean its death.
+/// The launcher is stopped (Ctrl-Z) and becomes silent. From the receipt of Pause until the next frame of the launcher,
+/// the agent waits for at least Setup's pause_limit_ms.
 struct Pause {
   static constexpr std::uint8_t kType = 7;
   void fields(auto&) {}
@@ -81,10 +83,13 @@ struct RunCommands {
 
 // ---- both ways ----
 
+/// Each side numbers its own Pings from 1.
 struct Ping {
   static constexpr std::uint8_t kType = 16;
   static constexpr std::uint32_t kMost = kMostNumbers;
-  void fields(auto&) {}
+  std::uint64_t number = 0;
+  std::uint64_t answered = 0;  ///< the highest number of the receiver's Pings that the sender has received
+  void fields(auto& a) { a(number, answered); }
   bool operator==(const Ping&) const = default;
 };
 

@@ -38,9 +38,10 @@ struct Layout {
   /// ranks without TORCHELASTIC_ERROR_FILE get one, and the agent sends WroteError
   bool error_files = false;
   bool restart_possible = false;  ///< another round may follow
+  std::uint32_t lease_ms = 0;  ///< length of the agent's lease in this round (link/lease.h); 0: Setup's pause_limit_ms
   void fields(auto& a) {
     a(credit, bind_to, map_by, rank_by, local_ranks, oversubscribe, report_cpus, cores_per_rank, if_supported,
-      device_kind, devices, error_files, restart_possible);
+      device_kind, devices, error_files, restart_possible, lease_ms);
   }
   bool operator==(const Layout&) const = default;
 };

@@ -11,7 +11,7 @@ import extract  # noqa: E402
 
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *DOCS]
-INTERNAL = {"CONTRIBUTING.md", "design.md", "wire.md", "testing.md", "performance.md", "glossary.md"}
+INTERNAL = {"CONTRIBUTING.md", "design.md", "wire.md", "testing.md", "simulation.md", "performance.md", "glossary.md"}
 SOURCE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:h|cpp|py))`")
 COLUMNS = 120
 # Options of other programs that the pages show: cmake, examples/train.py and ddp.py, pkg-config, kubectl, gdb, sbatch and

@@ -77,7 +77,8 @@ SLOWLY_READ = {
 }
 
 # Actions of hostile_launcher. The ranks end with the agent.
-SILENT_LAUNCHERS = ["silence_at_once", "silence_after_setup", "silence_while_a_rank_runs", "silence_in_a_frame", "heartbeat_0"]
+SILENT_LAUNCHERS = ["silence_at_once", "silence_after_setup", "silence_while_a_rank_runs", "pings_without_answers",
+                    "silence_in_a_frame", "heartbeat_0"]
 LAUNCHERS = [
     "closes_at_once", "closes_in_a_frame", "garbage", "garbage_while_a_rank_runs", "length_4e9", "ping_of_16_mib", "stdin_of_16_mib",
     "count_of_4e9", "frame_of_the_agent", "setup_twice", "unknown_version", "over_credit_of_stdin",

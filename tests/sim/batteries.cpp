@@ -18,11 +18,11 @@ struct Variant {
   double seconds = 0;
 };
 constexpr Variant kVariants[] = {
-    {"silent"},       {"silent", 12}, {"silent", 30}, {"mute"},      {"deaf"},      {"cut"},       {"freeze"},
-    {"freeze", 12},   {"freeze", 40}, {"stopw"},      {"stopw", 12}, {"killw"},     {"killg"},     {"killboth"},
-    {"exit7"},        {"exit0"},      {"segv"},       {"hang", 20},  {"refuse"},    {"refuse1"},   {"slow"},
-    {"int"},          {"term"},       {"mgr"},        {"pause", 9},  {"pause", 13}, {"pause", 60}, {"pauseint", 6},
-    {"pauseexit", 6}, {"tstp", 30},   {"reader", 20}};
+    {"silent"},      {"silent", 12},   {"silent", 30}, {"mute"},      {"deaf"},     {"cut"},       {"freeze"},
+    {"freeze", 12},  {"freeze", 40},   {"stopw"},      {"stopw", 12}, {"killw"},    {"killg"},     {"killboth"},
+    {"exit7"},       {"exit0"},        {"segv"},       {"hang", 20},  {"refuse"},   {"refuse1"},   {"slow"},
+    {"int"},         {"term"},         {"usr1"},       {"mgr"},       {"pause", 9}, {"pause", 13}, {"pause", 60},
+    {"pauseint", 6}, {"pauseexit", 6}, {"tstp", 30},   {"reader", 20}};
 
 const std::array kFirst = {Moment{After::start, 1'200'000}, Moment{After::start, 4 * kMs},
                            Moment{After::start, 2 * kSecond}};
@@ -72,6 +72,8 @@ std::vector<Scenario> base_worlds() {
            "hosts=3 ranks=1 restarts=1 spares=1 grace=1 length=30",
            "hosts=2 ranks=1 restarts=1 shrink=1 grace=3 length=40",
            "hosts=2 ranks=2 here=1 grace=5 length=30 daemon=1",
+           "hosts=2 ranks=2 staged=1 restarts=1 spares=1 grace=3 length=20",
+           "hosts=2 ranks=2 stdin=1 preempt=1 grace=3 length=30 deaf=3",
        }) {
     worlds.push_back(parse_scenario(text));
   }

@@ -6,6 +6,7 @@
 #include "job/rounds.h"
 #include "launcher/sweeps.h"
 #include "link/heartbeat.h"
+#include "link/lease.h"
 #include "world/faults.h"
 
 namespace sim {
@@ -41,7 +42,9 @@ std::vector<Wait> waits_between_rounds(const dlaunch::JobOptions& options, int r
   const Ns doubled = restart == 0 ? 0 : kSecond << std::min(restart - 1, 6);
   return {
       {"the pause before a restart", std::min(ns(job::Rounds::kLongestWait), doubled)},
-      {"the ranks of a lost host have ended", 2 * ns(options.heartbeat) + ns(options.policy.grace)},
+      {"the ranks of a lost host have ended (--pause-limit after Ctrl-Z)",
+       ns(options.pause_limit) + ns(options.heartbeat) * dlaunch::link::Lease::kBeats + ns(options.policy.grace) +
+           ns(job::kKillWait)},
   };
 }
 
@@ -53,6 +56,7 @@ Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
     all += scenario.length + kSecond;
     for (const Wait& wait : waits_between_rounds(options, round - 1)) all += wait.most;
   }
+  if (scenario.preempt) all += ns(options.policy.checkpoint.usual_grace);
   for (const Fault& fault : scenario.faults) {
     const bool stops = kind_of(fault).of == FaultKind::Of::launcher || fault.kind.starts_with("pause");
     all += fault.moment.delay + std::max(fault.length, stops ? 25 * kSecond : 0);

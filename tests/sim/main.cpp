@@ -18,8 +18,8 @@ constexpr int kBroken = 1;
 constexpr int kUsage = 2;
 
 constexpr const char* kHelp =
-    "Usage: simulate --singles | --pairs [EVERY [FIRST]] | --random MINUTES [SEED] | --ci HASH WORLDS... |\n"
-    "                --world LINE | --shrink LINE | --count\n";
+    "Usage: simulate --singles | --pairs [EVERY [FIRST]] | --random MINUTES [SEED] | --ci HASH FILE... |\n"
+    "                --worlds FILE... | --world LINE | --shrink LINE | --count\n";
 
 int processes() {
   const char* set = std::getenv("SIMULATE_PROCESSES");
@@ -35,7 +35,7 @@ int print(const char* name, const sim::Result& result, bool shrunk) {
   for (const auto& [promise, found] : result.found) {
     std::printf("BROKEN %s\n  %llu worlds, for example\n  %s\n  => %s\n", promise.c_str(),
                 static_cast<unsigned long long>(found.worlds), found.example.c_str(), found.summary.c_str());
-    if (shrunk)
+    if (shrunk && !std::getenv("SIMULATE_NO_SHRINK"))
       std::printf("  shrunk: %s\n", to_text(sim::shrink(sim::parse_scenario(found.example), promise)).c_str());
     std::fflush(stdout);
   }
@@ -97,6 +97,12 @@ std::vector<sim::Scenario> read_worlds(int count, char** paths) {
   return worlds;
 }
 
+int run_files(int files, char** paths) {
+  const auto worlds = read_worlds(files, paths);
+  return print("worlds of files",
+               sim::run_battery({worlds.size(), [&](std::uint64_t i) { return worlds[i]; }}, processes()), false);
+}
+
 /// The worlds that each commit must pass: all single faults twice, a sample of pairs, the regression worlds, random
 /// worlds.
 int run_ci(std::uint64_t hash, int files, char** paths) {
@@ -111,9 +117,7 @@ int run_ci(std::uint64_t hash, int files, char** paths) {
     std::printf("BROKEN the simulator is not deterministic: two runs of the single faults differ\n");
     code = kBroken;
   }
-  const auto known = read_worlds(files, paths);
-  code |= print("regressions", sim::run_battery({known.size(), [&](std::uint64_t i) { return known[i]; }}, processes()),
-                false);
+  code |= run_files(files, paths);
   code |= run_pairs(kEvery, hash % kEvery, true);
   code |= run_random(kRandom, hash % 1'000'000'000, true);
   return code;
@@ -138,6 +142,7 @@ int main(int argc, char** argv) {
     if (verb == "--singles" && argc == 2) return run_singles(true);
     if (verb == "--pairs" && argc <= 4) return run_pairs(std::max<std::uint64_t>(1, number(2, 1)), number(3, 0), true);
     if (verb == "--random" && argc >= 3 && argc <= 4) return run_random(60 * std::atof(argv[2]), number(3, 1), true);
+    if (verb == "--worlds" && argc >= 3) return run_files(argc - 2, argv + 2);
     if (verb == "--ci" && argc >= 3) return run_ci(number(2, 0), argc - 3, argv + 3);
     if (verb == "--count" && argc == 2) {
       std::printf("%zu single faults, %llu ordered pairs\n", sim::singles().size(),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spdlog/logger.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -43,6 +44,9 @@ plan::Plan plan_on(const std::vector<plan::Host>& hosts, const Scenario& s) {
           {rank, 0, static_cast<int>(plan.hosts.size()) - 1, local, {}, {"SIM_RANK=" + std::to_string(rank)}});
     }
   }
+  if (s.staged) {
+    for (plan::Rank& rank : plan.ranks) rank.dir = "/usr";
+  }
   plan.apps.push_back({.argv = {"/bin/true"},
                        .env = {"PATH=/usr/bin:/bin"},
                        .wdir = "/",
@@ -69,7 +73,12 @@ JobOptions options_of(const Scenario& s) {
   options.policy.grace = std::chrono::milliseconds(s.grace / kMs);
   options.policy.shrink = s.shrink;
   if (s.timeout > 0) options.policy.timeout = std::chrono::milliseconds(s.timeout / kMs);
+  if (s.staged) {
+    options.stage = {"/usr/share/data"};
+    options.staged = std::make_shared<const std::string>(300'000, 'x');
+  }
   if (s.preempt) options.policy.checkpoint.signal = SIGUSR1;
+  if (s.stdin_) options.stdin_target = {plan::StdinTarget::Kind::rank, 0};
   return options;
 }
 
@@ -92,6 +101,26 @@ const char* name_of(job::Cause cause) {
 struct Installed {
   explicit Installed(World& world) { install(&world); }
   ~Installed() { install(nullptr); }
+};
+
+/// Descriptor 0 is a pipe from the user of the world until the end of the scope.
+class UserInput {
+ public:
+  UserInput(bool wanted, World& world) {
+    if (!wanted) return;
+    before_.reset(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    sys::Pipe pipe = sys::make_pipe();
+    ::dup2(pipe.read.get(), STDIN_FILENO);
+    world.type_into(pipe.write.release());
+  }
+  ~UserInput() {
+    if (before_) ::dup2(before_.get(), STDIN_FILENO);
+  }
+  UserInput(const UserInput&) = delete;
+  UserInput& operator=(const UserInput&) = delete;
+
+ private:
+  sys::Fd before_;
 };
 
 class Case {
@@ -135,6 +164,7 @@ class Case {
     sys::set_nonblocking(out.read.get());
     ::fcntl(out.write.get(), F_SETPIPE_SZ, 4096);
     world_.set_reader(out.read.get());
+    const UserInput input(scenario_.stdin_, world_);
     output::StandardStreams streams({out.write.get(), err.write.get()});
     const auto log = report::make_log([this](spdlog::level::level_enum level, std::string_view lines) {
       if (level >= spdlog::level::warn) world_.printed(lines);

@@ -59,6 +59,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.here = flag();
   else if (name == "stdin")
     s.stdin_ = flag();
+  else if (name == "staged")
+    s.staged = flag();
   else if (name == "preempt")
     s.preempt = flag();
   else if (name == "grace")
@@ -153,6 +155,7 @@ std::string to_text(const Scenario& s) {
   if (s.shrink) add("shrink", "1");
   if (s.here) add("here", "1");
   if (s.stdin_) add("stdin", "1");
+  if (s.staged) add("staged", "1");
   if (s.preempt) add("preempt", "1");
   add("grace", seconds_text(s.grace));
   if (s.timeout > 0) add("timeout", seconds_text(s.timeout));

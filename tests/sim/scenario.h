@@ -42,6 +42,7 @@ struct Scenario {
   bool shrink = false;
   bool here = false;     ///< n0 is this machine: its agent passes descriptors
   bool stdin_ = false;   ///< rank 0 reads the launcher's stdin
+  bool staged = false;   ///< each rank has a directory, and --stage sends files
   bool preempt = false;  ///< --checkpoint-signal USR1
   Ns grace = 3 * kSecond;
   Ns timeout = 0;               ///< 0: none

@@ -6,6 +6,7 @@
 namespace sim {
 
 void Bytes::job_ended(const Facts& facts) {
+  check_input(facts);
   if (!facts.outcome || !facts.world.reading()) return;
   std::map<int, std::string> shown;
   std::istringstream lines(facts.world.read());
@@ -20,10 +21,19 @@ void Bytes::job_ended(const Facts& facts) {
       facts.outcome->unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
   for (const auto& [rank, wrote] : facts.world.written()) {
     const std::string& seen = shown[rank];
-    const bool lossless = facts.history.impaired().empty();
+    const bool lossless = facts.history.impaired().empty() && !facts.history.outlasted_lease();
     if (lossless && !cut_short && seen != wrote) broke("bytes of a rank are lost");
     if (lossless && !wrote.starts_with(seen)) broke("bytes of a rank are out of order");
   }
+}
+
+void Bytes::check_input(const Facts& facts) {
+  const std::string& typed = facts.world.typed();
+  const std::string& taken = facts.world.input_taken();
+  if (!typed.starts_with(taken)) broke("bytes of stdin are out of order");
+  constexpr Ns kEnough = 8 * kSecond;  // a pause of the launcher delays the input
+  const bool undisturbed = facts.world.scenario().faults.empty() && facts.world.now() > kEnough;
+  if (undisturbed && taken != typed) broke("bytes of stdin are lost");
 }
 
 }  // namespace sim

@@ -54,6 +54,19 @@ class History : public Observer {
     const auto found = of_.find(of);
     return found == of_.end() ? std::nullopt : std::optional(found->second.front().second);
   }
+  /// The launcher stood still for longer than the lease of agents whose hosts may be replaced
+  /// (docs/restart-after-failure.md). Such agents end their ranks.
+  bool outlasted_lease() const {
+    const Scenario& s = world_.scenario();
+    if (s.restarts == 0 || (s.spares == 0 && !s.shrink)) return false;
+    Ns most = 0;
+    for (const auto& [of, faults] : of_) {
+      for (const auto& [fault, time] : faults) {
+        if (fault.kind.starts_with("pause")) most += fault.length > 0 ? fault.length : 25 * kSecond;
+      }
+    }
+    return most > 14 * kSecond;
+  }
   bool user_signalled() const { return count(FaultKind::Of::user) > 0; }
   bool managed() const { return count(FaultKind::Of::manager) > 0; }
   const std::vector<Text>& texts() const { return texts_; }

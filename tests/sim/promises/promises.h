@@ -23,6 +23,9 @@ class FirstFailure final : public Promise {
 class Bytes final : public Promise {
  public:
   void job_ended(const Facts& facts) override;
+
+ private:
+  void check_input(const Facts& facts);
 };
 
 class OneOfARank final : public Promise {

@@ -26,8 +26,8 @@ void Restarts::job_ended(const Facts& facts) {
     if (rounds > 3) broke("a bug that all ranks share started " + std::to_string(rounds) + " rounds");
     return;
   }
-  const bool ended_from_outside =
-      history.user_signalled() || history.managed() || s.timeout > 0 || history.met("exit93");
+  const bool ended_from_outside = history.user_signalled() || history.managed() || s.timeout > 0 ||
+                                  history.met("exit93") || history.outlasted_lease();
   if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
       ended_from_outside)
     return;

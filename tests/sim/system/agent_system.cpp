@@ -27,6 +27,7 @@ ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
     if (std::strncmp(*each, "SIM_RANK=", 9) == 0) rank = std::atoi(*each + 9);
   }
   sim::Processes& processes = World::current().processes();
+  if (rank < 0) return {processes.start_preparer(*processes.current(), launch.in, launch.out).pid, 0, &kNone};
   return {processes.start_rank(*processes.current(), rank, launch.in, launch.out, launch.err).pid, 0, &kNone};
 }
 

@@ -1,5 +1,5 @@
-// The system calls and functions about processes, for the world. They are linked in place of sys/descendants.cpp,
-// sys/oom_kills.cpp and sys/thread.cpp, and of functions of the C library.
+// The system calls and functions about processes, for the world. They are linked in place of sys/caught_signals.cpp,
+// sys/descendants.cpp, sys/oom_kills.cpp and sys/thread.cpp, and of functions of the C library.
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "sys/caught_signals.h"
 #include "sys/descendants.h"
 #include "sys/oom_kills.h"
 #include "sys/thread.h"
@@ -68,6 +69,16 @@ bool has_no_child() { return true; }
 std::vector<Process> end_descendants_with(const std::vector<std::string>&, std::chrono::milliseconds, OtherSessions,
                                           std::chrono::seconds) {
   return {};
+}
+
+bool catches(int, int) { return false; }
+std::vector<std::uint32_t> signal_where_caught(const std::vector<std::pair<std::uint32_t, pid_t>>& children,
+                                               int signal) {
+  std::vector<std::uint32_t> without;
+  for (const auto& [rank, pid] : children) {
+    if (!World::current().processes().signal_if_caught(pid, signal)) without.push_back(rank);
+  }
+  return without;
 }
 
 std::optional<long> oom_kills() { return std::nullopt; }

@@ -9,6 +9,7 @@
 
 #include "sys/fd.h"
 #include "transport/transport.h"
+#include "wire/codec.h"
 
 namespace sim {
 
@@ -33,6 +34,7 @@ struct Agent {
   std::deque<Packet> held_out = {}, held_in = {};      ///< by a blocked direction
   std::string unsent_out = {}, unsent_in = {};         ///< a socket was full
   bool end_after_unsent = false;
+  dlaunch::wire::Decoder sent{dlaunch::wire::Sender::launcher};  ///< for the trace: the frames of the launcher
 };
 
 class Network {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "time/fiber.h"
+#include "wire/codec.h"
 
 namespace sim {
 
@@ -19,7 +20,7 @@ class SignalReceiver {
 };
 
 struct Process {
-  enum class Kind { guardian, worker, rank, daemon };
+  enum class Kind { guardian, worker, rank, daemon, preparer };
   /// Why a rank ended, by the truth of the world.
   enum class End { none, by_itself, by_signal_of_agent, by_kernel };
 
@@ -50,8 +51,10 @@ struct Process {
   int out = -1;
   int err = -1;
   int lines = 0;
+  std::unique_ptr<dlaunch::wire::Decoder> frames = {};  ///< of a preparer
 
-  bool runs_job() const { return kind == Kind::rank || kind == Kind::daemon; }
+  /// The environment of the process has the marks of the job.
+  bool runs_job() const { return kind != Kind::guardian && kind != Kind::worker; }
 };
 
 }  // namespace sim

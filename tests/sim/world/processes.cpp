@@ -71,7 +71,7 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
   world_.say(world_.host(process.host).name + ": rank " + std::to_string(rank) + " begins, pid " + std::to_string(pid));
   world_.tell([&](Observer& observer) { observer.began(process); });
   const Scenario& s = world_.scenario();
-  const bool fails = s.bug && rank == static_cast<int>(world_.random() % static_cast<unsigned>(s.all_ranks()));
+  const bool fails = s.bug && rank == (process.round * 7 + static_cast<int>(s.seed)) % s.all_ranks();
   const Ns life = (s.bug ? kSecond : s.length) + static_cast<Ns>(world_.random() % 1'000'000'000u);
   world_.on_host(process.host, world_.now() + 100 * kMs, [this, pid] { write_line(pid); });
   if (process.in >= 0 && s.stdin_)
@@ -80,6 +80,43 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
   world_.on_process(pid, world_.now() + life,
                     [this, pid, fails] { end(all_.at(pid), fails ? 7 << 8 : 0, Process::End::by_itself); });
   return process;
+}
+
+Process& Processes::start_preparer(Process& worker, int in, int out) {
+  const int pid = next_pid_++;
+  Process& process = all_[pid];
+  process.pid = pid;
+  process.parent = worker.pid;
+  process.kind = Process::Kind::preparer;
+  process.host = worker.host;
+  process.agent = worker.agent;
+  process.round = world_.round();
+  process.began = world_.now();
+  process.in = copy_of(in);
+  process.out = copy_of(out);
+  process.frames = std::make_unique<dlaunch::wire::Decoder>();
+  world_.on_process(pid, world_.now() + kMs, [this, pid] { prepare(pid); });
+  return process;
+}
+
+void Processes::prepare(int pid) {
+  constexpr int kFailed = 1 << 8;
+  Process& process = all_.at(pid);
+  char bytes[1u << 14];
+  for (ssize_t n; (n = ::read(process.in, bytes, sizeof bytes)) >= 0;) {
+    if (n == 0) return end(process, kFailed, Process::End::by_itself);
+    process.frames->feed({bytes, static_cast<size_t>(n)});
+  }
+  for (;;) {
+    const auto message = process.frames->next();
+    if (!message) return end(process, kFailed, Process::End::by_itself);
+    if (!*message) break;
+    const auto* asked = std::get_if<dlaunch::wire::Prepare>(&**message);
+    const auto* stage = std::get_if<dlaunch::wire::Stage>(&**message);
+    if ((asked && !asked->staged) || (stage && stage->eof)) return end(process, 0, Process::End::by_itself);
+  }
+  if (Process* parent = find(process.parent)) poke(*parent);
+  world_.on_process(pid, world_.now() + 5 * kMs, [this, pid] { prepare(pid); });
 }
 
 void Processes::write_line(int pid) {
@@ -166,6 +203,16 @@ bool Processes::signal(int pid, int signal, Process::End reason) {
   return true;
 }
 
+bool Processes::signal_if_caught(int pid, int signal) {
+  Process* const process = find(pid);
+  const bool caught = process && process->alive && signal == SIGUSR1 && world_.scenario().preempt &&
+                      !world_.scenario().deaf.contains(process->rank);
+  if (!caught) return false;
+  const Ns takes = 200 * kMs + static_cast<Ns>(world_.random() % 1'300'000'000u);
+  world_.on_process(pid, world_.now() + takes, [this, pid] { end(all_.at(pid), 0, Process::End::by_itself); });
+  return true;
+}
+
 /// The default action, or a handler that saves something first.
 void Processes::terminate(Process& rank, int signal) {
   if (rank.kind == Process::Kind::daemon || world_.scenario().deaf.contains(rank.rank)) return;
@@ -202,7 +249,7 @@ void Processes::end(Process& process, int wait_status, Process::End reason) {
     current_ = before;
   }
   process.receiver = nullptr;
-  static constexpr const char* kNames[] = {"guardian", "worker", "rank", "daemon"};
+  static constexpr const char* kNames[] = {"guardian", "worker", "rank", "daemon", "preparer"};
   const std::string name = kNames[static_cast<int>(process.kind)];
   world_.say(world_.host(process.host).name + ": " + name +
              (process.rank >= 0 ? ' ' + std::to_string(process.rank) : " of agent " + std::to_string(process.agent)) +

@@ -24,6 +24,9 @@ class Processes {
   /// A rank of the worker. The descriptors are copied.
   Process& start_rank(Process& worker, int rank, int in, int out, int err);
 
+  /// The process that prepares the directories of ranks (agent/workdir_setup.h): reads all frames, then exits.
+  Process& start_preparer(Process& worker, int in, int out);
+
   Process* find(int pid);
   /// The process whose code runs; nullptr: the launcher.
   Process* current() const { return current_; }
@@ -35,6 +38,8 @@ class Processes {
 
   /// kill(2) by a process of the host or by the kernel. Returns false if no such process lives.
   bool signal(int pid, int signal, Process::End reason);
+  /// Sends the signal if the rank has a handler: then it saves its state and exits with 0.
+  bool signal_if_caught(int pid, int signal);
   void end(Process& process, int wait_status, Process::End reason);
   /// wait4(2) of the process: > 0: a pid, 0: nothing yet, -1: no child.
   pid_t wait(Process& parent, pid_t pid, int* status, int options);
@@ -53,6 +58,7 @@ class Processes {
   int reaper_of(const Process& process);
   void write_line(int pid);
   void read_input(int pid);
+  void prepare(int pid);
 
   World& world_;
   std::map<int, Process> all_;

@@ -62,7 +62,9 @@ World::World(const Scenario& scenario, Ns bound)
       }()),
       faults_(*this) {}
 
-World::~World() = default;
+World::~World() {
+  if (keyboard_ >= 0) ::close(keyboard_);
+}
 
 World& World::current() { return *static_cast<World*>(kernel()); }
 
@@ -265,11 +267,10 @@ dlaunch::Result<dlaunch::transport::Connection> World::open(const dlaunch::plan:
   return network_.open(static_cast<int>(found - hosts_.begin()));
 }
 
-void World::launcher_sent(const Agent& agent, const std::string& bytes) {
-  dlaunch::wire::Decoder decoder(dlaunch::wire::Sender::launcher);
-  decoder.feed(bytes);
+void World::launcher_sent(Agent& agent, const std::string& bytes) {
+  agent.sent.feed(bytes);
   for (;;) {
-    const auto message = decoder.next();
+    const auto message = agent.sent.next();
     if (!message || !*message) return;
     const std::string name = name_of(**message);
     if (name == "Ping" || name == "Credit" || name == "ReadClock") continue;
@@ -305,6 +306,23 @@ void World::raised(int signal) {
   if (signal != SIGSTOP || Fiber::current()) return;
   stop_launcher(suspension_);
   wait([] { return true; }, {});
+}
+
+void World::type_into(int fd) {
+  keyboard_ = fd;
+  type(0);
+}
+
+void World::type(int line) {
+  constexpr int kLines = 20;
+  if (keyboard_ < 0) return;
+  if (line == kLines) {
+    ::close(std::exchange(keyboard_, -1));
+    return;
+  }
+  const std::string text = "input " + std::to_string(line) + '\n';
+  if (::write(keyboard_, text.data(), text.size()) > 0) typed_ += text;
+  at(now_ + 150 * kMs, [this, line] { type(line + 1); });
 }
 
 void World::set_reading(bool reading) {

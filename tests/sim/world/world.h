@@ -70,6 +70,9 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   const std::map<int, std::string>& written() const { return written_; }
   const std::string& read() const { return read_; }
   const std::string& input_taken() const { return input_taken_; }
+  const std::string& typed() const { return typed_; }
+  /// The user types lines for some seconds, then ends the input. Takes the descriptor.
+  void type_into(int fd);
   bool launcher_there() const { return launcher_there_; }
 
   // ---- the launcher and its user ----
@@ -107,7 +110,7 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   void start_agent(Agent& agent, dlaunch::sys::Fd link);
   void worker_ended(int agent);
   void poke_agents(int host);
-  void launcher_sent(const Agent& agent, const std::string& bytes);
+  void launcher_sent(Agent& agent, const std::string& bytes);
   void wrote(const Process& process, const std::string& text);
   void took_input(const Process& process, const std::string& bytes) {
     (void)process;
@@ -119,6 +122,7 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   bool run_agents();
   std::optional<Ns> agents_deadline() const;
   void exchange();
+  void type(int line);
   void read_output();
 
   const Scenario scenario_;
@@ -141,6 +145,8 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   bool reading_ = true;
   std::string read_;
   std::string input_taken_;
+  std::string typed_;
+  int keyboard_ = -1;
   std::map<int, std::string> written_;
   std::vector<std::string>* trace_ = nullptr;
 };

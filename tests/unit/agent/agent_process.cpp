@@ -150,6 +150,7 @@ bool AgentProcess::read_some(std::chrono::milliseconds wait) {
 }
 
 void AgentProcess::take(wire::Message&& message) {
+  if (const auto* ping = std::get_if<wire::Ping>(&message)) newest_ping = ping->number;
   EXPECT_FALSE(clean) << "something came after Clean";
   if (auto* said = std::get_if<wire::Hello>(&message)) hello = *said;
   if (auto* said = std::get_if<wire::Clean>(&message)) clean = *said;

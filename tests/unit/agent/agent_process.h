@@ -71,6 +71,8 @@ class AgentProcess {
 
   void send(const wire::Message& message);
   void send_bytes(std::string_view bytes);
+  /// Sends a Ping that answers the newest Ping of the agent.
+  void ping() { send(wire::Ping{0, newest_ping}); }
   /// Describes the program and spawns one rank of it. `change` edits the Spawn.
   void start(std::uint32_t rank, std::vector<std::string> argv,
              const std::function<void(wire::Program&, wire::Spawn&)>& change = {});
@@ -103,6 +105,7 @@ class AgentProcess {
   std::vector<wire::Log> logs;
   std::vector<wire::Prepared> prepared;
   std::uint64_t stage_credit = 0;
+  std::uint64_t newest_ping = 0;  ///< number of the agent's newest Ping
   std::map<std::uint32_t, RankSeen> ranks;
   std::map<std::uint32_t, std::uint32_t> largest_output;
   bool link_ended = false;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -163,33 +164,115 @@ TEST(LauncherLost, RanksCanWriteTheirLastLinesWithoutBlocking) {
   EXPECT_LT(Clock::now() - start, 5s) << "it blocked in its pipe until the grace was over";
 }
 
-TEST(LauncherLost, SilenceEndsAllRanks) {
+wire::Layout with_lease(std::uint32_t lease_ms) {
+  wire::Layout layout = quick_layout();
+  layout.lease_ms = lease_ms;
+  return layout;
+}
+
+TEST(LauncherLost, EndOfTheLeaseEndsAllRanks) {
   AgentProcess agent({.setup = with_grace(5000, 100)});
   agent.start(0, {program("daemonize")});
   const int daemon = daemon_of(agent, 0);
   ASSERT_TRUE(agent.until([&] { return !agent.logs.empty(); }));
-  EXPECT_THAT(agent.logs[0].text, HasSubstr("silence"));
+  EXPECT_THAT(agent.logs[0].text, HasSubstr("the launcher did not answer in time"));
   EXPECT_EQ(agent.wait_exit(), 1);
   EXPECT_FALSE(alive(daemon));
   EXPECT_TRUE(AgentProcess::nothing_left());
 }
 
-TEST(LauncherLost, PingsPreventTheLoss) {
+TEST(LauncherLost, FramesWithoutAnswersDoNotRenewTheLease) {
   AgentProcess agent({.setup = with_grace(5000, 100)});
-  for (int i = 0; i < 16; ++i) {
+  const auto pids = busy(agent);
+  const auto start = Clock::now();
+  while (!agent.link_ended && Clock::now() - start < kPatience) {
     agent.send(wire::Ping{});
     agent.listen(50ms);
   }
+  EXPECT_TRUE(agent.link_ended);
+  EXPECT_EQ(agent.wait_exit(), 1);
+  for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
+}
+
+TEST(LauncherLost, AnsweredPingsRenewTheLease) {
+  AgentProcess agent({.setup = with_grace(5000, 100)});
+  for (int i = 0; i < 40; ++i) {
+    agent.ping();
+    agent.listen(20ms);
+  }
+  EXPECT_FALSE(agent.link_ended);
+  agent.ping();
+  EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
+}
+
+TEST(LauncherLost, PausePreventsTheLossUntilThePauseLimit) {
+  wire::Setup setup = with_grace(5000, 50);
+  setup.pause_limit_ms = 1500;
+  AgentProcess agent({.setup = setup, .layout = with_lease(300)});
+  const auto start = Clock::now();
+  agent.send(wire::Pause{});
+  agent.listen(1000ms);
+  EXPECT_FALSE(agent.link_ended);
+  EXPECT_TRUE(agent.logs.empty());
+  ASSERT_TRUE(agent.until([&] { return !agent.logs.empty(); }));
+  EXPECT_GE(Clock::now() - start, 1500ms);
+}
+
+TEST(LauncherLost, SilenceBeforeTheEndOfALongLeaseIsAllowed) {
+  wire::Setup setup = with_grace(5000, 50);
+  setup.pause_limit_ms = 60000;
+  AgentProcess agent({.setup = setup});
+  agent.listen(1000ms);
   EXPECT_FALSE(agent.link_ended);
   EXPECT_EQ(agent.run({"echo", "alive"}), "alive\n");
 }
 
-TEST(LauncherLost, PausePreventsTheLoss) {
-  AgentProcess agent({.setup = with_grace(5000, 50)});
-  agent.send(wire::Pause{});
-  agent.listen(500ms);
+/// As on a host that was frozen: the agent reads Spawn after its lease has ended.
+TEST(LauncherLost, NoRankStartsAfterTheEndOfTheLease) {
+  wire::Setup setup = with_grace(5000, 100);
+  setup.pause_limit_ms = 60000;
+  AgentProcess agent({.setup = setup, .layout = with_lease(400)});
+  const int worker = agent.worker();
+  ::kill(worker, SIGSTOP);
+  agent.start(0, {"sh", "-c", "echo started; exec sleep 1000"});
+  sleep_ms(1000);
+  ::kill(worker, SIGCONT);
+  EXPECT_EQ(agent.wait_exit(), 1);
+  agent.until([&] { return agent.link_ended; });
+  EXPECT_FALSE(agent.ranks[0].started);
+  EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+/// As on a host that was frozen: the agent reads Spawn although its launcher has closed the link.
+TEST(LauncherLost, NoRankStartsIfTheEndOfTheLinkHasArrived) {
+  const std::string file = testing::TempDir() + "started." + std::to_string(::getpid());
+  AgentProcess agent;
+  const int worker = agent.worker();
+  ::kill(worker, SIGSTOP);
+  agent.start(0, {"touch", file});
+  agent.close_link();
+  ::kill(worker, SIGCONT);
+  EXPECT_EQ(agent.wait_exit(), 1);
+  EXPECT_NE(::access(file.c_str(), F_OK), 0);
+  ::unlink(file.c_str());
+}
+
+/// The answers that waited in the socket while the agent was stopped are read first.
+TEST(LauncherLost, AnswersThatWaitInTheSocketRenewTheLease) {
+  wire::Setup setup = with_grace(5000, 200);
+  setup.pause_limit_ms = 1600;
+  AgentProcess agent({.setup = setup});
+  agent.start(0, {"sleep", "1000"});
+  ASSERT_TRUE(agent.until([&] { return agent.newest_ping >= 3 && agent.ranks[0].started; }));
+  ::kill(agent.worker(), SIGSTOP);
+  agent.ping();
+  sleep_ms(1200);  // the unrenewed lease ends meanwhile
+  ::kill(agent.worker(), SIGCONT);
+  for (int i = 0; i < 20; ++i) {
+    agent.ping();
+    agent.listen(50ms);
+  }
   EXPECT_FALSE(agent.link_ended);
-  EXPECT_TRUE(agent.logs.empty());
 }
 
 TEST(LauncherLost, InvalidBytesEndAllRanks) {
@@ -257,7 +340,7 @@ TEST(AgentTermination, ReportsToTheLauncherOnceAndContinues) {
   const auto pids = busy(agent);
   for (const int pid : {agent.guardian(), agent.worker(), agent.guardian()}) ::kill(pid, SIGTERM);
   ASSERT_TRUE(agent.until([&] { return !agent.told_to_end.empty(); }));
-  agent.send(wire::Ping{});
+  agent.ping();
   agent.listen(2500ms);
   ASSERT_EQ(agent.told_to_end.size(), 1u);
   EXPECT_EQ(agent.told_to_end[0].signal, static_cast<std::uint32_t>(SIGTERM));

@@ -24,6 +24,10 @@ class Script {
   static Time at(double s) { return Time{} + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s)); }
   Actions say(const Event& event, double s) { return job.handle(event, at(s)); }
   Actions tick(double s) { return job.tick(at(s)); }
+  /// A frame of the host that confirms all messages.
+  void answer(int host, double s) { job.host_heard(host, at(s), at(s)); }
+  /// A frame of the host that was sent before it received a message of the launcher.
+  void hear(int host, double s) { job.host_heard(host, at(s), Time::min()); }
 
   /// All hosts are ready and all ranks start at 0.
   void start(int hosts = 1) {
@@ -193,9 +197,10 @@ TEST(Job, KeepsWaitingWhileAHostDeliversOutput) {
   s.start();
   s.say(UserSignal{SIGINT}, 1);
   s.tick(6);  // KILL
+  s.hear(0, 10);
   s.job.output_arrived(s.at(10));
-  EXPECT_DOUBLE_EQ(s.deadline(), 10 + kKillWait.count());
   EXPECT_THAT(s.tick(6 + kKillWait.count()), IsEmpty());
+  EXPECT_DOUBLE_EQ(s.deadline(), 10 + kKillWait.count());
   EXPECT_EQ(s.job.phase(), Phase::ending);
   s.end(0, kTermed, 12);
   EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
@@ -573,6 +578,7 @@ TEST(Job, GivesUpAndReportsUnkillableRanks) {
   s.say(UserSignal{SIGTERM}, 0);
   s.tick(5);
   EXPECT_EQ(s.deadline(), 10);
+  s.answer(0, 6);
   EXPECT_THAT(s.tick(10), ElementsAre(Action(FinishHost{0})));
   EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
   s.say(HostClean{0, {"pid 100 (x), state D"}}, 11);
@@ -585,9 +591,151 @@ TEST(Job, DropsAHostWithoutConfirmationAtTheDeadline) {
   s.start();
   s.end(0, kOk, 1);
   EXPECT_EQ(s.deadline(), 16);
+  s.answer(0, 2);
   EXPECT_THAT(s.tick(16), ElementsAre(Action(DropHost{0}), Action(Finished{})));
   EXPECT_EQ(s.job.outcome().exit_code, 0);
   EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
+}
+
+const std::string kNoAnswer = "the agent does not answer";
+
+TEST(Job, LosesAHostThatDoesNotAnswerKill) {
+  Script s(3, {}, true);
+  s.start(3);
+  s.say(UserSignal{SIGTERM}, 1);
+  s.end(0, kTermed, 1);
+  for (int host = 0; host < 3; ++host) s.hear(host, 2);
+  EXPECT_THAT(s.tick(6), ElementsAre(Action(SignalRanks{SIGKILL})));
+  s.answer(1, 6.1);
+  EXPECT_EQ(s.deadline(), 11);
+  EXPECT_THAT(s.tick(11), ElementsAre(Action(LoseHost{2, kNoAnswer})));
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node1: rank 1, pid 101, did not end after SIGKILL: the host may "
+                                                     "need a reboot"));
+  EXPECT_EQ(s.job.phase(), Phase::ending);
+  EXPECT_THAT(s.say(HostLost{2, kNoAnswer}, 11), Contains(Action(SweepHost{2})));
+  s.say(RankDrained{1}, 11);
+  s.say(RankDrained{2}, 11);
+  EXPECT_EQ(s.job.phase(), Phase::finishing);
+  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
+  EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+}
+
+TEST(Job, WaitsLongerForAHostThatSendsFramesButDoesNotConfirmKill) {
+  Script s(1);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 0);
+  s.tick(5);
+  s.hear(0, 5.001);
+  EXPECT_THAT(s.tick(10), IsEmpty());
+  s.hear(0, 10);
+  EXPECT_THAT(s.tick(10.1), IsEmpty());
+  EXPECT_THAT(s.tick(15), ElementsAre(Action(LoseHost{0, kNoAnswer})));
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+}
+
+TEST(Job, LosesAHostThatConfirmsKillTooLateOrNever) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.say(UserSignal{SIGTERM}, 0);
+  s.tick(5);
+  for (double t = 6; t <= 5 + kConfirmWait.count(); t += 1) {
+    s.hear(0, t);
+    s.hear(1, t);
+    if (t == 12) s.answer(1, t);
+    if (t == 5 + kConfirmWait.count()) break;
+    EXPECT_THAT(s.tick(t), IsEmpty()) << t;
+  }
+  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1)) << "rank 1 was given up when its host had confirmed KILL";
+  EXPECT_THAT(s.tick(5 + kConfirmWait.count()), ElementsAre(Action(LoseHost{0, kNoAnswer})));
+}
+
+TEST(Job, LosesAHostThatDoesNotAnswerFinish) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.end(0, kOk, 1);
+  s.end(1, kOk, 1);
+  s.answer(1, 2);
+  EXPECT_THAT(s.tick(16), ElementsAre(Action(LoseHost{0, kNoAnswer})));
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+  EXPECT_THAT(s.say(HostLost{0, kNoAnswer}, 16), ElementsAre(Action(SweepHost{0})));
+  s.say(HostSwept{0, "", {}}, 17);
+  s.say(HostClean{1, {}}, 18);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+}
+
+TEST(Job, BlamesAHostThatWasSilentBeforeARankFailed) {
+  for (const bool restart : {false, true}) {
+    Script s(3, {}, true);
+    if (restart) s.job.allow_restart();
+    s.start(3);
+    for (int host = 0; host < 3; ++host) s.answer(host, 10);
+    s.end(0, ExitStatus(Exited{7}), 14);
+    EXPECT_EQ(s.job.outcome().exit_code, 7);
+    s.answer(1, 14.001);
+    s.end(1, kTermed, 14.1);
+    s.say(HostLost{2, "the agent stopped sending heartbeats"}, 25);
+    EXPECT_EQ(s.job.outcome().cause, Cause::host_lost);
+    EXPECT_EQ(s.job.outcome().exit_code, 125);
+    EXPECT_EQ(s.job.outcome().detail, "node2: the agent stopped sending heartbeats");
+    ASSERT_EQ(s.job.outcome().lost_hosts.size(), 1u);
+    s.say(RankDrained{2}, 25);
+    EXPECT_EQ(s.job.outcome().may_restart, restart);
+    s.say(HostSwept{2, "no route"}, 26);
+    ASSERT_EQ(s.job.outcome().unswept.size(), 1u);
+  }
+}
+
+TEST(Job, BlamesAHostThatWasSilentBeforeARankFailedAlsoAfterFinish) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.end(1, kOk, 1);
+  s.answer(1, 1);
+  s.end(0, ExitStatus(Exited{7}), 14);
+  EXPECT_EQ(s.job.phase(), Phase::finishing);
+  s.say(HostLost{1, kNoAnswer}, 29);
+  EXPECT_EQ(s.job.outcome().cause, Cause::host_lost);
+  EXPECT_THAT(s.job.outcome().lost_hosts, SizeIs(1));
+}
+
+TEST(Job, KeepsTheFailureThatCameBeforeTheSilence) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.answer(1, 10);
+  s.end(0, ExitStatus(Exited{7}), 14);
+  s.answer(1, 14.001);
+  s.say(HostLost{1, kNoAnswer}, 29);
+  EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(s.job.outcome().exit_code, 7);
+}
+
+TEST(Job, KeepsTheFailureIfAnotherConnectionEndsSoonAfterIt) {
+  Script s(2, {}, true);
+  s.start(2);
+  s.answer(1, 13);
+  s.end(0, ExitStatus(Exited{7}), 14);
+  s.say(HostLost{1, "closed"}, 14.1);
+  EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
+}
+
+TEST(Job, AFirstSignalAfterKillDoesNotGiveHostsUp) {
+  Script deaf(2);
+  deaf.start();
+  deaf.end(0, ExitStatus(Exited{7}), 0);
+  EXPECT_THAT(deaf.tick(5), ElementsAre(Action(SignalRanks{SIGKILL})));
+  EXPECT_THAT(deaf.say(UserSignal{SIGINT}, 5.01), IsEmpty());
+  EXPECT_EQ(deaf.job.phase(), Phase::ending);
+  EXPECT_THAT(deaf.say(UserSignal{SIGINT}, 5.02), Contains(Action(DropHost{0})));
+}
+
+TEST(Job, KnowsTheTimeByWhichTheRanksOfAnUnreachableHostHaveEnded) {
+  Script s(1);
+  s.start();
+  s.say(HostLost{0, "closed", "", Script::at(40)}, 2);
+  s.say(RankDrained{0}, 2);
+  s.say(HostSwept{0, "no route"}, 3);
+  ASSERT_EQ(s.job.outcome().unswept.size(), 1u);
+  EXPECT_EQ(s.job.outcome().unswept[0].gone_by, Script::at(40));
 }
 
 TEST(Job, WaitsForASlowReaderUntilCtrlC) {
@@ -886,6 +1034,7 @@ TEST(Job, ReportsAnUnkillableSpawnedRankWithItsWorld) {
   s.say(UserSignal{SIGTERM}, 2);
   for (int id = 0; id < 4; ++id) s.end(id, kTermed, 2);
   s.tick(20);
+  s.answer(0, 21);
   s.tick(40);
   EXPECT_THAT(s.job.outcome().leftovers,
               Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a reboot"));

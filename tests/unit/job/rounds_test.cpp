@@ -168,11 +168,13 @@ TEST(Rounds, LostHostRequiresASpareHost) {
               HasSubstr("2 hosts are lost, but only 1 spare host is left"));
   EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1), 2).wait, seconds(0));
   outcome.leftovers = {"host0: cannot connect again"};
-  outcome.unswept = {{0, "no route"}};
-  const auto verdict = Rounds({.grace = seconds(7)}, 5).ended(outcome, seconds(1), 2);
+  outcome.unswept = {{0, "no route", Time{} + seconds(112)},
+                     {1, "no route", Time{} + std::chrono::milliseconds(117500)}};
+  const auto verdict = Rounds({}, 5).ended(outcome, seconds(1), 2, {}, {}, Time{} + seconds(100));
   EXPECT_TRUE(verdict.again);
-  EXPECT_EQ(verdict.wait, seconds(10 + 7)) << "until its agent has ended the ranks there";
-  EXPECT_EQ(Rounds({.grace = seconds(7)}, 5, seconds(60)).ended(outcome, seconds(1), 2).wait, seconds(120 + 7));
+  EXPECT_EQ(verdict.start_at, Time{} + std::chrono::milliseconds(117500)) << "until the agents have ended the ranks";
+  EXPECT_EQ(verdict.wait, seconds(18));
+  EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1), 2, {}, {}, Time{} + seconds(200)).start_at, Time{} + seconds(200));
 }
 
 /// A job of two ranks on one host. Rank 0 fails at once.
@@ -289,6 +291,7 @@ TEST_F(RestartedJob, SignalToAHostEndsTheJob) {
 TEST_F(RestartedJob, HostWithoutConfirmationPreventsTheNextRound) {
   job.allow_restart();
   fail_and_end();
+  job.host_heard(0, at(2), at(2));
   job.tick(at(60));
   EXPECT_EQ(job.phase(), Phase::finished);
   EXPECT_FALSE(job.outcome().may_restart);

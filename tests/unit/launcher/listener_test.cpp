@@ -1,7 +1,6 @@
 // A listener that throws: handlers of a destroyed object are not called while the hosts live (AddressSanitizer checks).
 #include <gmock/gmock.h>
 
-#include <asio/signal_set.hpp>
 #include <stdexcept>
 
 #include "launcher/frames.h"
@@ -62,7 +61,7 @@ TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
     const auto output = output::Output::open({}, rank_facts(plan), streams);
     sys::ReservedPorts ports;
     Thrower thrower;
-    asio::signal_set signals(io);
+    link::Signals signals(io);
     Launcher launcher(io, {plan, settings, **output, links, ports, signals, thrower, log});
     EXPECT_THROW(launcher.run(), std::runtime_error);
   }

@@ -32,8 +32,8 @@ MpiWorld world() {
 
 std::vector<Message> one_of_each() {
   return {
-      Setup{kVersion, "job-1", 5000, 3000, true},
-      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}, true, true},
+      Setup{kVersion, "job-1", 5000, 3000, true, 600000},
+      Layout{65536, 1, 2, 3, 8, false, true, 4, true, 2, {0, kNoDevice}, true, true, 20000},
       Program{0, {"sh", "-c", "echo $x"}, {"A=1", "B=", std::string("C=\x01\xff\n", 5)}, "/tmp"},
       Spawn{7,
             0,
@@ -53,7 +53,7 @@ std::vector<Message> one_of_each() {
       Pause{},
       Finish{},
       Sweep{},
-      Ping{},
+      Ping{1, 0xffffffffffffffff},
       ReadClock{},
       ClockReading{-7},
       Credit{4, 2, 1u << 20},
@@ -207,7 +207,7 @@ TEST(Codec, RejectsInvalidLengthsAndTypes) {
 
 TEST(Codec, RejectsTrailingBytesAndHugeLists) {
   Decoder trailing;
-  trailing.feed(std::string("\2\0\0\0\x10X", 6));  // a Ping with an additional byte
+  trailing.feed(std::string("\2\0\0\0\x07X", 6));  // a Pause with an additional byte
   EXPECT_FALSE(trailing.next());
   Decoder huge;
   huge.feed(std::string("\5\0\0\0\x27\xff\xff\xff\x7f", 9));  // a Clean of two billion lines

@@ -32,12 +32,12 @@ std::string hex(const Message& message) {
 }
 
 TEST(WireDocument, ShowsTheEncodedFrames) {
-  EXPECT_EQ(hex(Ping{}), "01 00 00 00 10");
+  EXPECT_EQ(hex(Ping{3, 2}), "11 00 00 00 10 03 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00");
   EXPECT_EQ(hex(OutputData{3, 1, 1'700'000'000'500'000'000, "hi\n"}),
             "15 00 00 00 23 03 00 00 00 01 00 65 f7 53 fe 9c 97 17 03 00 00 00 68 69 0a");
   const std::string text = document();
   for (const Message& message : std::initializer_list<Message>{
-           Ping{}, Started{3, 4242, 1'700'000'000'000'000'000, 3, {1, 2}},
+           Ping{3, 2}, Started{3, 4242, 1'700'000'000'000'000'000, 3, {1, 2}},
            OutputData{3, 1, 1'700'000'000'500'000'000, "hi\n"}, Ended{3, 3 << 8, false, 1'700'000'001'000'000'000}}) {
     EXPECT_THAT(text, HasSubstr("| `" + hex(message) + "` |"));
   }
@@ -135,6 +135,7 @@ struct TypeNames {
   static std::string name_of(const std::uint8_t&) { return "u8"; }
   static std::string name_of(const std::uint16_t&) { return "u16"; }
   static std::string name_of(const std::uint32_t&) { return "u32"; }
+  static std::string name_of(const std::uint64_t&) { return "u64"; }
   static std::string name_of(const std::int32_t&) { return "i32"; }
   static std::string name_of(const std::int64_t&) { return "i64"; }
   static std::string name_of(const StreamMode&) { return "mode"; }
