@@ -34,6 +34,8 @@ struct Policy {
   Checkpoint checkpoint = {};
   std::chrono::milliseconds hang_after{1800000};  ///< --hang-after: silence without progress; 0: never
   OnHang on_hang = OnHang::report;                ///< --on-hang
+  std::optional<std::chrono::milliseconds> manager_kill_wait =
+      {};                          ///< time from TERM to KILL of the resource manager that ends the job, if known
   bool highest_exit_code = false;  ///< exit with the highest code of the failed ranks, as srun; not with the first code
 };
 

@@ -44,7 +44,8 @@ constexpr char kNoAnswer[] = "the launcher did not answer in time";
 
 class Agent::Impl {
  public:
-  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup)
+  Impl(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup,
+       AgentTag& tag)
       : io_(io),
         link_(io, std::move(in), std::move(out), wire::Sender::launcher),
         signals_(io),
@@ -54,6 +55,7 @@ class Agent::Impl {
         open_files_(open_files),
         files_(files),
         cgroup_(cgroup),
+        tag_(tag),
         inspector_(io, link_, open_files),
         command_runner_(io, link_, open_files),
         stack_sampler_(io, link_),
@@ -110,6 +112,7 @@ class Agent::Impl {
     if (lease_) return launcher_lost("protocol error: unexpected message from the launcher");
     setup_ = std::move(setup);
     files_.belong_to(setup_.job_id);
+    tag_.write(setup_.job_id);
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
@@ -157,10 +160,11 @@ class Agent::Impl {
     });
   }
 
-  /// This agent did not start processes of the job, so its own children are not meant.
+  /// This agent did not start processes of the job, so its own children are not meant. A living agent has the lock of
+  /// its ranks' control group, so older agents end before the group is adopted.
   void on(wire::Sweep&) {
-    cgroup_.adopt_left(setup_.job_id);
-    round_->reaper.aim_at(marks_of_ranks(setup_.job_id));
+    round_->reaper.aim_at({marks_of_ranks(setup_.job_id), [this] { return tag_.older_agents(); },
+                           [this] { cgroup_.adopt_left(setup_.job_id); }});
     round_->reaper.start(grace(), [this](std::vector<std::string> left) {
       for (std::string& path : files_.remove_left()) left.push_back(std::move(path));
       leave(std::move(left));
@@ -337,6 +341,7 @@ class Agent::Impl {
   const rlimit open_files_;
   JobDirectory& files_;
   JobCgroup& cgroup_;
+  AgentTag& tag_;
   HostInspector inspector_;
   CommandRunner command_runner_;
   StackSampler stack_sampler_;
@@ -351,8 +356,9 @@ class Agent::Impl {
   int exit_code_ = 0;
 };
 
-Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup)
-    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files, cgroup)) {}
+Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup,
+             AgentTag& tag)
+    : impl_(std::make_unique<Impl>(io, std::move(in), std::move(out), open_files, files, cgroup, tag)) {}
 Agent::~Agent() = default;
 int Agent::run(pid_t guardian) { return impl_->run(guardian); }
 

@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "agent/agent_tag.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "sys/fd.h"
@@ -19,9 +20,10 @@ namespace dlaunch::agent {
 
 class Agent {
  public:
-  /// `in` and `out`: the link to the launcher. `open_files`: the ranks' limit. `files` and `cgroup` must outlive this
-  /// object.
-  Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup);
+  /// `in` and `out`: the link to the launcher. `open_files`: the ranks' limit. `files`, `cgroup` and `tag` must outlive
+  /// this object.
+  Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup,
+        AgentTag& tag);
   ~Agent();
 
   /// Returns the process's exit code when the job's processes and files are gone, or cannot be removed. `guardian`: the

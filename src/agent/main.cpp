@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "agent/agent.h"
+#include "agent/agent_tag.h"
 #include "agent/dial_in.h"
 #include "agent/guardian.h"
 #include "agent/job_cgroup.h"
@@ -51,7 +52,7 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
+int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup, agent::AgentTag& tag) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guardian) return agent::kBroken;
   if (::setsid() < 0) sys::throw_errno("setsid");  // a kill of the guardian's process group must not reach the worker
@@ -62,7 +63,7 @@ int work(pid_t guardian, agent::JobDirectory& files, agent::JobCgroup& cgroup) {
   replace_by_null(STDOUT_FILENO);
   const rlimit open_files = sys::raise_open_files();
   asio::io_context io(1);
-  agent::Agent agent(io, std::move(in), std::move(out), open_files, files, cgroup);
+  agent::Agent agent(io, std::move(in), std::move(out), open_files, files, cgroup, tag);
   const sigset_t awaited = agent::awaited_by_guardian();
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);  // signals from before this point are delivered now
   return agent.run(guardian);
@@ -77,12 +78,13 @@ int run(bool remote) {
   sys::become_subreaper();
   agent::JobDirectory files;
   agent::JobCgroup cgroup;
+  agent::AgentTag tag;
   const pid_t guardian = ::getpid();
   const sigset_t awaited = agent::awaited_by_guardian();
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // a signal before the guardian waits is forwarded, too
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
-  if (worker == 0) return work(guardian, files, cgroup);
+  if (worker == 0) return work(guardian, files, cgroup, tag);
   replace_by_null(STDIN_FILENO);  // only the worker may have the link open, so that its end is seen
   replace_by_null(STDOUT_FILENO);
   return agent::guard(worker, remote, files, cgroup);

@@ -24,18 +24,20 @@ void Reaper::start(std::chrono::milliseconds grace, std::function<void(std::vect
   if (std::exchange(running_, true)) return;
   kill_at_ = Clock::now() + grace;
   kill_wait_ = kill_wait;
+  agents_by_ = Clock::now() + kAgentsWait;
   step();
 }
 
 void Reaper::hurry() { kill_at_ = std::min(kill_at_, Clock::now()); }
 
 void Reaper::children_changed(bool none_left) {
-  if (running_ && none_left && entries_.empty()) finish({});
+  if (running_ && none_left && target_.entries.empty()) finish({});
 }
 
 std::vector<sys::Process> Reaper::found() const {
-  if (entries_.empty()) return sys::descendants();
-  auto found = sys::processes_with(entries_);
+  if (target_.entries.empty()) return sys::descendants();
+  auto found = sys::processes_with(target_.entries);
+  found.insert(found.end(), agents_.begin(), agents_.end());
   std::set<int> pids;
   for (const sys::Process& process : found) pids.insert(process.pid);
   for (sys::Process& process : cgroup_.processes()) {
@@ -44,17 +46,40 @@ std::vector<sys::Process> Reaper::found() const {
   return found;
 }
 
+/// Returns false while an older agent lives and may still end.
+bool Reaper::end_agents(Clock::time_point now) {
+  const auto is_same = [](const sys::Process& one) {
+    return [&one](const sys::Process& other) { return other.pid == one.pid && other.start_time == one.start_time; };
+  };
+  bool any = false;
+  for (sys::Process& agent : target_.agents ? target_.agents() : std::vector<sys::Process>()) {
+    any = true;  // also if this agent ends at once: a fork of it may have appeared during the search
+    sys::signal_process(agent, SIGKILL);
+    if (std::ranges::none_of(agents_, is_same(agent))) agents_.push_back(std::move(agent));
+  }
+  std::erase_if(agents_, [&](const sys::Process& agent) {
+    const auto still = sys::find_process(agent.pid);
+    return !still || !is_same(agent)(*still) || still->state == 'Z' || still->state == 'X';
+  });
+  if ((any || (target_.agents && !agents_.empty())) && now < agents_by_) return false;
+  target_.agents = {};
+  if (const auto ended = std::exchange(target_.agents_ended, {})) ended();
+  return true;
+}
+
 void Reaper::step() {
-  if (entries_.empty() && sys::reap_all(reaped_)) return finish({});
-  if (!entries_.empty() && !own_pids_) {
+  const bool own_children = target_.entries.empty();
+  if (own_children && sys::reap_all(reaped_)) return finish({});
+  if (!own_children && !own_pids_) {
     cgroup_.kill();
     return finish({kUnseen});
   }
   const auto now = Clock::now();
+  if (!end_agents(now)) return poll();
   const bool kill = now >= kill_at_;
   if (kill) cgroup_.kill();
   const auto found = this->found();
-  if (!entries_.empty() && found.empty()) return finish({});
+  if (!own_children && found.empty()) return finish({});
   std::vector<std::string> left;
   for (const sys::Process& process : found) {
     if (kill) sys::signal_process(process, SIGKILL);
@@ -69,6 +94,10 @@ void Reaper::step() {
     if (left.empty() && !own_pids_) left.push_back(kUnseen);
     return finish(std::move(left));
   }
+  poll();
+}
+
+void Reaper::poll() {
   timer_.expires_after(kSweepPoll);
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
     if (!error && running_) step();

@@ -19,6 +19,7 @@
 namespace dlaunch::agent {
 
 inline constexpr std::chrono::seconds kSweepKillWait{5};    ///< for processes in uninterruptible sleep
+inline constexpr std::chrono::seconds kAgentsWait{2};       ///< for older agents to end after KILL
 inline constexpr std::chrono::milliseconds kSweepPoll{20};  ///< new children may appear while old children end
 inline constexpr std::ptrdiff_t kMostNamed = 500;           ///< maximum number of listed processes
 
@@ -32,9 +33,14 @@ class Reaper {
   Reaper(asio::io_context& io, const JobCgroup& cgroup, std::function<void(int)> reaped = {})
       : timer_(io), cgroup_(cgroup), reaped_(std::move(reaped)) {}
 
-  /// From now on ends, instead of descendants, all processes of this host that have all these entries in their
-  /// environment or are in the job's control groups.
-  void aim_at(std::vector<std::string> entries) { entries_ = std::move(entries); }
+  /// All processes of the job on this host.
+  struct Target {
+    std::vector<std::string> entries;  ///< a rank has all these entries in its environment, or is in a control group
+    std::function<std::vector<sys::Process>()> agents = {};  ///< finds agents, which could start more ranks
+    std::function<void()> agents_ended = {};                 ///< called once, before the first search for ranks
+  };
+  /// From now on ends these processes instead of descendants. The agents get KILL at once.
+  void aim_at(Target target) { target_ = std::move(target); }
 
   /// `done` receives a line for each process that could not be ended, at most kMostNamed; an empty list means success.
   /// A second call only replaces `done`. `kill_wait`: for processes to end after KILL.
@@ -48,6 +54,8 @@ class Reaper {
 
  private:
   void step();
+  void poll();
+  bool end_agents(Clock::time_point now);
   std::vector<sys::Process> found() const;
   void finish(std::vector<std::string> left);
 
@@ -55,7 +63,9 @@ class Reaper {
   const JobCgroup& cgroup_;
   const std::function<void(int)> reaped_;
   std::function<void(std::vector<std::string>)> done_;
-  std::vector<std::string> entries_;
+  Target target_;
+  std::vector<sys::Process> agents_;  // got KILL and have not ended
+  Clock::time_point agents_by_;
   const bool own_pids_ = sys::proc_shows_own_pids();
   bool running_ = false;
   bool termed_ = false;

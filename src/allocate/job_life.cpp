@@ -1,11 +1,13 @@
 #include "allocate/job_life.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <string_view>
 #include <system_error>
 
 #include "base/environment.h"
+#include "base/text.h"
 
 namespace dlaunch::allocate {
 namespace {
@@ -24,6 +26,28 @@ std::optional<std::int64_t> number_in(const std::vector<std::string>& environmen
 std::optional<std::int64_t> job_end(const std::vector<std::string>& environment) {
   if (!variable(environment, "SLURM_JOB_ID")) return std::nullopt;
   return number_in(environment, "SLURM_JOB_END_TIME");
+}
+
+std::optional<int> slurm_kill_wait(std::string_view configuration) {
+  constexpr std::string_view kName = "killwait";
+  constexpr long kMost = 65535;  // of slurm.conf
+  const auto lower = [](std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return small;
+  };
+  std::optional<int> found;
+  for (const std::string& line : split(configuration, '\n')) {
+    const std::string words = lower(trim(std::string_view(line).substr(0, line.find('#'))));
+    if (words.starts_with("include")) return std::nullopt;
+    const size_t sign = words.find('=');
+    if (sign == std::string::npos || trim(std::string_view(words).substr(0, sign)) != kName) continue;
+    const std::string_view value = trim(std::string_view(words).substr(sign + 1));
+    const auto seconds = parse_int(value.substr(0, value.find(' ')), 0, kMost);
+    if (!seconds) return std::nullopt;
+    found = static_cast<int>(*seconds);
+  }
+  return found;
 }
 
 std::optional<Attempt> attempt_of(const std::vector<std::string>& environment) {

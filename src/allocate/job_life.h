@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlaunch::allocate {
 
 /// The end of the job, in seconds since the epoch: SLURM_JOB_END_TIME.
 std::optional<std::int64_t> job_end(const std::vector<std::string>& environment);
+
+/// The seconds between TERM and KILL of Slurm, from slurm.conf or the output of `scontrol show config`. nullopt: the
+/// text does not set KillWait, or includes another file.
+std::optional<int> slurm_kill_wait(std::string_view configuration);
 
 /// The number of earlier runs of the job.
 struct Attempt {

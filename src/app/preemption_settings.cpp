@@ -16,6 +16,7 @@
 #include "output/file_layout.h"
 #include "report/record_file.h"
 #include "sys/clock.h"
+#include "sys/files.h"
 #include "transport/ask_command.h"
 
 namespace dlaunch::app {
@@ -23,6 +24,8 @@ namespace {
 
 constexpr std::chrono::seconds kSlurmGrace{60};
 constexpr std::chrono::seconds kSqueueLimit{5};
+constexpr std::chrono::seconds kScontrolLimit{2};
+constexpr size_t kLongestFile = 1u << 20;
 constexpr int kMostAttempts = 1000000;
 
 /// Slurm after 22.05 sets the job's end time in the environment. With an older Slurm, runs squeue.
@@ -74,6 +77,20 @@ void resolve_preemption_deadline(cli::Options& options) {
     const std::chrono::nanoseconds left = std::chrono::seconds(*end) - std::chrono::nanoseconds(sys::wall_ns());
     checkpoint.job_end = Clock::now() + left;
   }
+}
+
+/// Each Slurm job has the file in its environment, so scontrol runs only on clusters that include files or send the
+/// file.
+void resolve_manager_kill_wait(cli::Options& options) {
+  const auto& environment = options.request.environment;
+  const bool runs = options.verb == cli::Verb::run && !options.dry_run;
+  if (!runs || !options.hosts.by_manager || !allocate::slurm_job(environment)) return;
+  const auto file = filled_variable(environment, "SLURM_CONF");
+  const auto text = file ? sys::read_file(*file, kLongestFile) : std::nullopt;
+  auto seconds = text ? allocate::slurm_kill_wait(*text) : std::nullopt;
+  if (!seconds)
+    seconds = allocate::slurm_kill_wait(transport::ask_command("scontrol show config", kScontrolLimit).text);
+  if (seconds) options.policy.manager_kill_wait = std::chrono::seconds(*seconds);
 }
 
 void resolve_attempt(cli::Options& options) {

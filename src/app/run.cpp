@@ -151,6 +151,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
   TRY(choose_transport(options));
   resolve_preemption_deadline(options);
+  resolve_manager_kill_wait(options);
   resolve_attempt(options);
   ConsoleListener listener(streams);
   std::optional<HostSession> session;  // created at the first need of a host

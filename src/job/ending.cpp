@@ -128,6 +128,19 @@ void Job::on(const StacksTaken&, Time now) {
   }
 }
 
+/// Repeated signals do not delay the resource manager's KILL.
+void Job::expect_kill(Time now) {
+  if (!policy_.manager_kill_wait || kill_by_) return;
+  const auto wait = *policy_.manager_kill_wait;
+  kill_by_ = now + std::max(wait / 2, wait - std::clamp(wait / 4, kLeastConfirmWait, kMostConfirmWait));
+}
+
+/// When to kill ranks, or the processes that they left, before the resource manager kills the agents.
+std::optional<Time> Job::kill_before_manager() const {
+  const bool stopping = (phase_ == Phase::ending && ranks_.live() > 0) || phase_ == Phase::finishing;
+  return stopping && !ranks_.killed() ? kill_by_ : std::nullopt;
+}
+
 void Job::kill_ranks(Time now) {
   ranks_.kill();
   sent_signal_ = SIGKILL;

@@ -93,6 +93,7 @@ struct HostSwept {
   int host;
   std::string unreached;  ///< why the host was not reached; empty: reached, and `left` lists the remaining processes
   std::vector<std::string> left = {};
+  bool by_manager = false;  ///< the resource manager ends the job's processes there, and starts no agent for the sweep
 };
 struct UserSignal {
   int signal;

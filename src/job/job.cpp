@@ -35,7 +35,7 @@ Actions Job::handle(const Event& event, Time now) {
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
   for (const auto& each : {timeout_at_, others_until_, failed_until_, phase_deadline_, answers_until_,
-                           preemption_.deadline(), preemption_.ask_at()}) {
+                           kill_before_manager(), preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
@@ -47,6 +47,7 @@ Actions Job::tick(Time now) {
   if (others_until_ && now >= *others_until_) end_the_others(now);
   if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
+  if (const auto kill_by = kill_before_manager(); kill_by && now >= *kill_by) kill_ranks(now);
   if (answers_until_ && now >= *answers_until_) lose_silent_hosts(now);
   if (phase_deadline_ && now >= *phase_deadline_) {
     phase_deadline_.reset();
@@ -92,7 +93,8 @@ Progress Job::progress() const {
   }
   if (phase_ == Phase::starting && progress.missing_hosts.empty()) progress.start_at = start_at_;
   if (phase_ != Phase::ending) return progress;
-  if (!ranks_.killed()) progress.kill_at = phase_deadline_;
+  const auto by = kill_before_manager();
+  if (!ranks_.killed()) progress.kill_at = by ? std::min(*by, phase_deadline_.value_or(*by)) : phase_deadline_;
   progress.running = ranks_.running();
   return progress;
 }
@@ -256,6 +258,8 @@ void Job::on(const HostSwept& event, Time now) {
   if (!event.unreached.empty()) {
     outcome_.leftovers.push_back(hosts_.name(host) + ": cannot connect again: " + event.unreached);
     outcome_.unswept.push_back({event.host, event.unreached, hosts_.gone_by(event.host)});
+  } else if (event.by_manager) {
+    outcome_.ended_by_manager.push_back(event.host);
   } else if (event.left.empty()) {
     outcome_.swept.push_back(event.host);
   }

@@ -19,6 +19,7 @@
 // - Spawned ranks have the same rules. A host without ranks is connected to before it gets its first rank.
 // - A signal from outside to one host ends the job like a signal to the launcher. Ranks that the same signal ended
 //   shortly before are not failures.
+// - If a resource manager sent TERM to a host and its time until KILL is known, ranks get KILL earlier than the agents.
 // - A sidecar that fails while ranks run stops all ranks, like the failure of a rank.
 // - A host that is lost after ranks started there is swept: a new agent kills the remaining processes (HostSwept), or
 //   the summary names the host. The job waits for the sweep.
@@ -63,6 +64,11 @@ inline constexpr std::chrono::seconds kReaderMost{30};  ///< for the reader to r
 inline constexpr std::chrono::seconds kStacksWait{2};   ///< for stacks to be printed before the ranks are stopped
 inline constexpr size_t kMostHangs = 100;               ///< in the outcome
 inline constexpr std::chrono::seconds kSweepWait{15};   ///< for a lost host to be swept, in addition to the grace
+
+/// For the agents to confirm the end of all processes before the resource manager sends them KILL: a quarter of the
+/// time from its TERM to its KILL, within these limits.
+inline constexpr std::chrono::milliseconds kLeastConfirmWait{1000};
+inline constexpr std::chrono::milliseconds kMostConfirmWait{5000};
 
 class Job {
  public:
@@ -145,6 +151,8 @@ class Job {
   void end_after_failure(int rank, Time now);
   void end_failed(Time now);
   void end_ranks(Cause cause, int exit_code, int signal, Time now);
+  void expect_kill(Time now);
+  std::optional<Time> kill_before_manager() const;
   void kill_ranks(Time now);
   void give_up_ranks();
   void lose_silent_hosts(Time now);
@@ -187,6 +195,7 @@ class Job {
   bool stacks_asked_ = false;
   std::optional<Time> failed_until_;  // a rank failed; the others are stopped after their stacks are printed
   std::optional<Time> phase_deadline_;
+  std::optional<Time> kill_by_;    // the resource manager has sent TERM and will send KILL soon after this time
   std::optional<Time> failed_at_;  // a rank or the sidecar failed; other hosts may have been silent before
   std::optional<Time> killed_at_;
   std::optional<Time> finished_at_;  // Finish was sent

@@ -15,6 +15,7 @@ void Job::on(const HostTermination& event, Time now) {
   if (killed && preemption_.notice()) return;
   if (!killed && !ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;
   const int signal = killed ? SIGTERM : event.signal;
+  if (event.signal == SIGTERM) expect_kill(now);
   if (!killed) preemption_.add_signalled(event.host, event.signal);
   outcome_.may_restart = restart_allowed_ = false;
   const bool rank_failed = outcome_.cause == Cause::rank_failed;

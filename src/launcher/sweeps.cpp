@@ -39,7 +39,7 @@ void Sweeps::attempt(int host) {
   sweep.link = hosts_.open_again(
       host,
       {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
-       [this, host](const HostFailure& loss) { loss.nothing_left ? end(host, "", {}) : failed(host, loss.why); },
+       [this, host](const HostFailure& loss) { loss.nothing_left ? end(host, "", {}, true) : failed(host, loss.why); },
        [](const std::string&) {}},
       why);
   if (!sweep.link) return end(host, why, {});
@@ -81,13 +81,13 @@ void Sweeps::limit(int host, Time until, const std::string& why) {
 }
 
 /// Posted to the loop, because the link may be the caller, and Job starts sweeps from within a call.
-void Sweeps::end(int host, std::string unreached, std::vector<std::string> left) {
+void Sweeps::end(int host, std::string unreached, std::vector<std::string> left, bool by_manager) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
   const auto sweep = found->second;
   if (sweep->link) sweep->link->close();
   sweep->timer.cancel();
-  const job::HostSwept result{host, std::move(unreached), std::move(left)};
+  const job::HostSwept result{host, std::move(unreached), std::move(left), by_manager};
   asio::post(io_, lifetime_.guard([this, sweep, result] {
     const auto still = sweeps_.find(result.host);
     if (still == sweeps_.end() || still->second != sweep) return;

@@ -42,7 +42,7 @@ class Sweeps {
   void failed(int host, const std::string& why);
   void received(int host, const wire::Message& message);
   void limit(int host, Time until, const std::string& why);
-  void end(int host, std::string unreached, std::vector<std::string> left);
+  void end(int host, std::string unreached, std::vector<std::string> left, bool by_manager = false);
 
   asio::io_context& io_;
   Hosts& hosts_;

@@ -219,7 +219,8 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
 /// The time after which all processes had ended, if this was noticeably later than the cause, or than the end that the
 /// line of a preemption states.
 void add_end(const Summary& s, Lines& lines) {
-  if (!s.ended || !s.outcome.leftovers.empty() || !any_started(s.outcome)) return;
+  const bool known = s.outcome.leftovers.empty() && s.outcome.ended_by_manager.empty();
+  if (!s.ended || !known || !any_started(s.outcome)) return;
   const Duration told = s.elapsed + (s.outcome.cause == job::Cause::preempted ? s.outcome.preempted->used : Duration{});
   if (*s.ended - told >= kNoticeable) lines.add("all processes had ended after " + duration_text(*s.ended));
 }
@@ -227,11 +228,19 @@ void add_end(const Summary& s, Lines& lines) {
 const plan::Host& host_of(const Summary& s, int host) { return s.plan.hosts.at(static_cast<size_t>(host)).host; }
 
 void add_swept(const Summary& s, Lines& lines) {
-  std::vector<std::string> names;
-  for (const int host : s.outcome.swept) names.push_back(host_of(s, host).name);
-  if (names.empty()) return;
-  lines.add("no process with the job's environment or control group is left on " + fold_names(names) +
-            " (dlaunch connected again)");
+  const auto names = [&](const std::vector<int>& hosts) {
+    std::vector<std::string> found;
+    for (const int host : hosts) found.push_back(host_of(s, host).name);
+    return fold_names(found);
+  };
+  if (!s.outcome.swept.empty()) {
+    lines.add("no process with the job's environment or control group is left on " + names(s.outcome.swept) +
+              " (dlaunch connected again)");
+  }
+  if (!s.outcome.ended_by_manager.empty()) {
+    lines.add("the batch system ends the remaining processes on " + names(s.outcome.ended_by_manager) +
+              " (dlaunch cannot connect again)");
+  }
 }
 
 void add_unswept(const Summary& s, Lines& lines) {

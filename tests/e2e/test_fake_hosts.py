@@ -61,6 +61,21 @@ class FakeHosts(Case):
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"fake2", err)
 
+    def test_stopped_agent_ends_before_a_spare_host_takes_its_ranks(self):
+        """The agents of the other fake hosts are of the same job and machine, and stay."""
+        with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, "--heartbeat", 2, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:
+            for _ in range(4):
+                job.stdout.readline()
+            self.assertTrue(wait_until(lambda: len(self.agents("fake3")) == 2, TIMEOUT), "the spare host has no agent")
+            stopped = sorted(self.agents("fake2"))
+            for pid in stopped:  # the guardian first: it kills a worker that stays stopped
+                os.kill(pid, signal.SIGSTOP)
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(sorted(lines(out)), ["1 0 fake1", "1 1 fake1", "1 2 fake3", "1 3 fake3"], err)
+        self.assertNotIn(b"may still run", err)
+        self.assertEqual([pid for pid in stopped if of_process(pid, "cmdline")], [], "they still run")
+
     def test_spare_host_takes_the_ranks_of_a_lost_host(self):
         with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:
             seen = sorted(job.stdout.readline() for _ in range(4))

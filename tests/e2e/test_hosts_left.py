@@ -1,6 +1,9 @@
 """Tests the cleanup of a host after both processes of its agent were killed at once: a new agent ends the
 remaining processes, or the last lines print the command to do so."""
 
+import os
+import signal
+
 import support
 from hosts_case import lines
 from left_case import LIVES, PIPES, LeftCase, environment
@@ -30,6 +33,24 @@ class KilledAgents(LeftCase):
                 self.assertEqual(self.shared_memory(2), memory)
         self.assertEqual(self.of_job(2, others), before)
         self.assertIsNone(other.poll())
+        other.terminate()
+        self.finish(other)
+
+    def test_stopped_agent_is_ended_with_its_processes(self):
+        """A stopped guardian and worker could continue at any time, and start a rank."""
+        other = self.job("-H", "node2", *LIVES, ranks=1)
+        agents = self.host(2).find("dlaunch-agent")
+        job = self.job("--heartbeat", 2, "-H", "node1,node2", *LIVES)
+        stopped = sorted(set(self.host(2).find("dlaunch-agent")) - set(agents))
+        self.assertEqual(len(stopped), 2)
+        for pid in stopped:  # the guardian first: it kills a worker that stays stopped
+            os.kill(pid, signal.SIGSTOP)
+        result, took = self.finish(job, 60)
+        self.assert_told(result, 125, "no process with the job's environment or control group is left on node2")
+        self.assertLess(took, 30)
+        self.assertEqual([pid for pid in stopped if pid in self.host(2).processes()], [])
+        self.assertEqual(len(self.job_ids(2)), 1, "the processes of the other job")
+        self.assertEqual(set(agents) - set(self.host(2).find("dlaunch-agent")), set())
         other.terminate()
         self.finish(other)
 

@@ -404,6 +404,51 @@ class AgentsThatConnect(SlurmCase):
         self.assert_hosts_clean()
 
 
+class DeafRanks(SlurmCase):
+    """Ranks and daemons that ignore TERM. dlaunch kills them before Slurm kills the agents, and confirms the end."""
+    kill_wait = 2
+    DEAF = sh('trap "" HUP INT TERM; setsid sleep 1000 & echo up; while :; do sleep 1000; done')
+
+    def alive(self, pids):
+        return [pid for pid in pids if of_process(pid, "cmdline")]
+
+    def assert_cancelled(self, *words, by=()):
+        job = self.start("-N", 1, "--grace", 60, *words, *self.DEAF, before=["salloc", "-Q", "-N2", *by],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with job:
+            for _ in range(2):
+                self.assertEqual(job.stdout.readline(), b"up\n")
+            self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
+            pids = [pid for host in self.bed.hosts.values() for pid, line in host.strangers().items() if "sleep 1000" in line]
+            self.assertEqual(len(self.alive(pids)), 6, "a shell, its daemon and its child per node")
+            self.slurm.tell("scancel", *self.slurm.jobs())
+            first = next((line for line in job.stderr if b"interrupted by SIGTERM" in line), b"")
+            left = self.alive(pids)
+            said = first + job.stderr.read()
+        self.assertEqual(left, [], "dlaunch printed the end before")
+        self.assertEqual(job.returncode, 143, said)
+        self.assertIn(b"stopped 2 ranks (2 needed KILL)", said)
+        self.assertNotIn(b"connected again", said)
+        self.assertNotIn(b"batch system ends", said)
+        self.assertNotIn(b"may ", said)
+
+    def test_cancelled_job_ends_before_slurm_kills_its_agents(self):
+        for words in ((), ("--transport", "slurm")):
+            with self.subTest(words):
+                self.assert_cancelled(*words)
+
+    def test_limit_is_known_without_a_configuration_file(self):
+        """As on a cluster that sends its configuration to the nodes: scontrol reports the limit. Slurm's own programs
+        find the file by its default path."""
+        for host in (self.bed.head, *self.bed.hosts.values()):
+            host.sh(f"mount -t tmpfs none /etc/slurm && ln -s {self.slurm.dir}/slurm.conf {self.slurm.dir}/gres.conf /etc/slurm")
+        self.assert_cancelled(by=["env", "-u", "SLURM_CONF"])
+
+
+class DeafRanksWithALongerKillWait(DeafRanks):
+    kill_wait = 5
+
+
 class InAnInteractiveStep(SlurmCase):
     """salloc starts a user's shell on the first node of the job, in a step without srun."""
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/agent_tag.h"
 #include "agent/identity.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -40,6 +41,21 @@ std::vector<sys::Process> JobCgroup::processes() const { return {}; }
 void JobCgroup::kill() const {}
 std::vector<std::string> JobCgroup::remove() { return {}; }
 void JobCgroup::remove_abandoned() {}
+
+AgentTag::AgentTag() = default;
+void AgentTag::write(const std::string&) {}
+
+/// Agents of a host start in the order of their numbers.
+std::vector<sys::Process> AgentTag::older_agents() const {
+  sim::Processes& processes = World::current().processes();
+  const sim::Process& own = *processes.current();
+  std::vector<sys::Process> found;
+  for (const auto& [pid, each] : processes.all()) {
+    const bool older = each.alive && !each.runs_job() && each.host == own.host && each.agent < own.agent;
+    if (older) found.push_back({.pid = pid, .parent = each.parent, .name = "dlaunch-agent", .state = 'S'});
+  }
+  return found;
+}
 
 struct JobDirectory::Made {};
 JobDirectory::JobDirectory() : files_(nullptr), memory_(nullptr) {}

@@ -205,7 +205,8 @@ void World::start_agent(Agent& agent, dlaunch::sys::Fd link) {
         dlaunch::agent::JobCgroup cgroup;
         dlaunch::sys::Fd in = std::move(*socket);
         dlaunch::sys::Fd out(::dup(in.get()));
-        dlaunch::agent::Agent code(io, std::move(in), std::move(out), rlimit{1024, 1024}, files, cgroup);
+        dlaunch::agent::AgentTag tag;
+        dlaunch::agent::Agent code(io, std::move(in), std::move(out), rlimit{1024, 1024}, files, cgroup, tag);
         code.run(pid);
       });
   agent.worker = *worker = process.pid;

@@ -33,5 +33,20 @@ TEST(JobLife, ReadsTheEndOfTheJob) {
   EXPECT_FALSE(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=-1"}));
 }
 
+TEST(JobLife, ReadsTheTimeBeforeKillOfSlurm) {
+  EXPECT_THAT(slurm_kill_wait("KeepAliveTime           = 300 sec\nKillOnBadExit           = 0\n"
+                              "KillWait                = 30 sec\n"),
+              Optional(30));
+  EXPECT_THAT(slurm_kill_wait("ClusterName=x\n killwait=5 # KillWait=7\n"), Optional(5));
+  EXPECT_THAT(slurm_kill_wait("KillWait=0\n"), Optional(0));
+}
+
+TEST(JobLife, DoesNotKnowTheTimeBeforeKillWithoutTheWholeConfiguration) {
+  for (const char* text : {"", "#KillWait=5", "KillWait=", "KillWait=x", "KillWait=-1", "KillWait=99999999999",
+                           "KillWait=5\nInclude /etc/slurm/more.conf\n"}) {
+    EXPECT_FALSE(slurm_kill_wait(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace dlaunch::allocate

@@ -376,6 +376,67 @@ TEST(Job, LostHostLosesItsRanksAndEndsTheOthers) {
 
 HostTermination told(double s) { return {SIGTERM, static_cast<std::int64_t>(s * 1e9), "Slurm job 5 was cancelled"}; }
 
+Policy killed_after(double kill_wait, int grace) {
+  Policy policy;
+  policy.grace = seconds(grace);
+  policy.manager_kill_wait = std::chrono::milliseconds(static_cast<int>(kill_wait * 1000));
+  return policy;
+}
+
+TEST(Job, KillsRanksBeforeTheManagerDoes) {
+  for (const auto& [kill_wait, grace, killed] : std::vector<std::tuple<double, int, double>>{
+           {2, 5, 1}, {5, 5, 3.75}, {30, 60, 25}, {30, 5, 5}, {1, 5, 0.5}, {0, 5, 0}}) {
+    Script s(1, killed_after(kill_wait, grace));
+    s.start(1);
+    s.say(told(3), 3);
+    EXPECT_DOUBLE_EQ(s.deadline(), 3 + killed) << kill_wait;
+    EXPECT_EQ(s.job.progress().kill_at, Script::at(3 + killed));
+    s.say(told(3.2), 3.2);
+    EXPECT_DOUBLE_EQ(s.deadline(), 3 + killed) << "a repeated signal does not delay the manager";
+    EXPECT_THAT(s.tick(3 + killed), ElementsAre(Action(SignalRanks{SIGKILL})));
+  }
+}
+
+TEST(Job, KillsRanksBeforeTheManagerIfTheLauncherGotTheSignalFirst) {
+  Script s(1, killed_after(5, 60));
+  s.start(1);
+  s.say(UserSignal{SIGTERM}, 2.5);
+  EXPECT_DOUBLE_EQ(s.deadline(), 62.5) << "the signal may come from a user";
+  s.say(told(3), 3);
+  EXPECT_DOUBLE_EQ(s.deadline(), 6.75);
+}
+
+TEST(Job, KillsProcessesThatRanksLeftBeforeTheManagerDoes) {
+  Script s(1, killed_after(5, 60));
+  s.start(1);
+  s.say(told(3), 3);
+  s.end(0, kTermed, 3.1);
+  s.say(RankDrained{0}, 3.1);
+  EXPECT_DOUBLE_EQ(s.deadline(), 6.75);
+  EXPECT_THAT(s.tick(6.75), ElementsAre(Action(SignalRanks{SIGKILL})));
+  EXPECT_THAT(s.say(HostClean{0, {}}, 7), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+}
+
+TEST(Job, InterruptAndHangupKeepTheGrace) {
+  for (const int signal : {SIGINT, SIGHUP}) {
+    Script s(1, killed_after(5, 60));
+    s.start(1);
+    s.say(HostTermination{signal, 3'000'000'000, "node0 received a termination signal"}, 3);
+    EXPECT_DOUBLE_EQ(s.deadline(), 63) << signal;
+  }
+}
+
+TEST(Job, DoesNotCallAHostSweptIfTheManagerEndsItsProcesses) {
+  Script s(1);
+  s.start(1);
+  s.say(HostLost{0, "closed"}, 2);
+  s.say(RankDrained{0}, 2);
+  EXPECT_THAT(s.say(HostSwept{0, "", {}, true}, 3), Contains(Action(Finished{})));
+  EXPECT_THAT(s.job.outcome().swept, IsEmpty());
+  EXPECT_THAT(s.job.outcome().unswept, IsEmpty());
+  EXPECT_THAT(s.job.outcome().ended_by_manager, ElementsAre(0));
+}
+
 TEST(Job, SignalToAHostEndsTheJobLikeASignalToTheLauncher) {
   Script s(2, {}, true);
   s.start(2);

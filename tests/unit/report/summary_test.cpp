@@ -395,6 +395,25 @@ TEST(FailureSummary, EndsWithTheCommandForUnsweptHosts) {
           end_job_command("00ff", "to node4") + "\n");
 }
 
+TEST(FailureSummary, DoesNotCallAHostEmptyThatOnlyTheBatchSystemReaches) {
+  Fixture job(2);
+  for (const char* name : {"node2", "node3"}) job.plan.hosts.emplace_back().host.name = name;
+  job.end_all(SIGKILL);
+  job.outcome.cause = job::Cause::host_lost;
+  job.outcome.lost_hosts = {{"node2", "its agent fell silent", ""}};
+  job.outcome.ended_by_manager = {1, 2};
+  const std::string text = failure_summary({.plan = job.plan,
+                                            .outcome = job.outcome,
+                                            .last_lines = {},
+                                            .log_path = {},
+                                            .elapsed = milliseconds(20000),
+                                            .ended = milliseconds(25000)});
+  EXPECT_THAT(text, HasSubstr("dlaunch: the batch system ends the remaining processes on node[2-3] (dlaunch cannot "
+                              "connect again)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("had ended")));
+  EXPECT_THAT(text, Not(HasSubstr("is left on")));
+}
+
 TEST(FailureSummary, ReportsFailedOutput) {
   Fixture job(4);
   job.end_all(SIGTERM);

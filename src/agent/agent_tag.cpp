@@ -1,0 +1,84 @@
+#include "agent/agent_tag.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+#include <string_view>
+
+#include "agent/identity.h"
+#include "sys/directory.h"
+#include "sys/io.h"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr const char* kName = "dlaunch-agent-tag";
+constexpr std::string_view kLink = "/memfd:dlaunch-agent-tag (deleted)";
+constexpr std::string_view kProcessName = "dlaunch-agent";
+constexpr size_t kLongest = 4096;
+
+/// The time since the start of the kernel, which no user can set.
+unsigned long long now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000 + static_cast<unsigned long long>(now.tv_nsec);
+}
+
+/// The contents of the tag that a descriptor of another process refers to; empty: not a tag of this user. Another user
+/// can pass a tag to a process of this user, but cannot create a file of this user.
+std::string read_tag(const std::string& descriptor) {
+  char target[PATH_MAX];
+  const ssize_t size = ::readlink(descriptor.c_str(), target, sizeof target);
+  if (size < 0 || std::string_view(target, static_cast<size_t>(size)) != kLink) return {};
+  const sys::Fd file(::open(descriptor.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) return {};
+  std::string text(kLongest, '\0');
+  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
+}
+
+std::string tag_of(int pid) {
+  const std::string descriptors = "/proc/" + std::to_string(pid) + "/fd";
+  std::string tag;
+  sys::for_each_entry(descriptors, [&](const dirent& entry) {
+    tag = read_tag(descriptors + '/' + entry.d_name);
+    return tag.empty();
+  });
+  return tag;
+}
+
+bool is_of_this_user(int pid) {
+  struct stat facts{};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
+}
+
+}  // namespace
+
+AgentTag::AgentTag() : file_(::memfd_create(kName, MFD_CLOEXEC)) {}
+
+void AgentTag::write(const std::string& job_id) {
+  written_ = now_ns();
+  job_on_host_ = job_id + '\n' + host_identity() + '\n';
+  if (file_) sys::write_all(file_.get(), job_on_host_ + std::to_string(written_));
+}
+
+std::vector<sys::Process> AgentTag::older_agents() const {
+  std::vector<sys::Process> found;
+  if (job_on_host_.empty()) return found;
+  for (sys::Process& process : sys::all_processes()) {
+    if (process.name != kProcessName || !is_of_this_user(process.pid)) continue;
+    const std::string tag = tag_of(process.pid);
+    if (!tag.starts_with(job_on_host_)) continue;
+    const auto written = std::strtoull(tag.c_str() + job_on_host_.size(), nullptr, 10);
+    if (written < written_) found.push_back(std::move(process));
+  }
+  return found;
+}
+
+}  // namespace dlaunch::agent
