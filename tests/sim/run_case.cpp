@@ -73,6 +73,10 @@ JobOptions options_of(const Scenario& s) {
   options.policy.grace = std::chrono::milliseconds(s.grace / kMs);
   options.policy.shrink = s.shrink;
   if (s.timeout > 0) options.policy.timeout = std::chrono::milliseconds(s.timeout / kMs);
+  for (const Fault& fault : s.faults) {
+    if (fault.kind == "mgr")
+      options.policy.manager_kill_wait = std::chrono::milliseconds(manager_kill_wait(fault) / kMs);
+  }
   if (s.staged) {
     options.stage = {"/usr/share/data"};
     options.staged = std::make_shared<const std::string>(300'000, 'x');

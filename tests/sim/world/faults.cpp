@@ -11,7 +11,7 @@ namespace {
 
 using Of = FaultKind::Of;
 using End = Process::End;
-constexpr Ns kKillWait = 30 * kSecond;  // of a batch system, between TERM and KILL
+constexpr Ns kKillWait = 30 * kSecond;  // of Slurm
 
 // ---- the network ----
 void block(World& world, const Fault& fault, bool out, bool in) {
@@ -137,7 +137,7 @@ void manager(World& world, const Fault& fault) {
     }
   };
   signal_all(SIGTERM);
-  world.at(world.now() + (fault.length > 0 ? fault.length : kKillWait), [signal_all] { signal_all(SIGKILL); });
+  world.at(world.now() + manager_kill_wait(fault), [signal_all] { signal_all(SIGKILL); });
 }
 
 }  // namespace
@@ -175,6 +175,8 @@ const std::vector<FaultKind>& fault_kinds() {
   };
   return kinds;
 }
+
+Ns manager_kill_wait(const Fault& fault) { return fault.length > 0 ? fault.length : kKillWait; }
 
 bool is_fault(std::string_view kind) {
   return std::ranges::any_of(fault_kinds(), [&](const FaultKind& each) { return each.name == kind; });

@@ -23,6 +23,8 @@ struct FaultKind {
 const std::vector<FaultKind>& fault_kinds();
 bool is_fault(std::string_view kind);
 const FaultKind& kind_of(const Fault& fault);
+/// The time between TERM and KILL of a batch system.
+Ns manager_kill_wait(const Fault& fault);
 
 /// The faults of a scenario: starts each at its moment.
 class Faults {
