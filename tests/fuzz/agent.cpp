@@ -55,8 +55,9 @@ class Run {
   void run() {
     agent::JobDirectory files;
     agent::JobCgroup cgroup;
+    agent::AgentTag tag;
     sys::Fd out(::fcntl(agents_.get(), F_DUPFD_CLOEXEC, 3));
-    agent::Agent agent(io_, std::move(agents_), std::move(out), rlimit{1024, 1024}, files, cgroup);
+    agent::Agent agent(io_, std::move(agents_), std::move(out), rlimit{1024, 1024}, files, cgroup, tag);
     next(0);
     (void)agent.run(::getppid());
     files.remove();

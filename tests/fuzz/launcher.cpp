@@ -20,6 +20,7 @@
 #include "allocated_bytes.h"
 #include "launcher/frames.h"
 #include "launcher/launcher.h"
+#include "link/signals.h"
 #include "messages.h"
 #include "sys/io.h"
 #include "wire/codec.h"
@@ -147,7 +148,7 @@ class Run {
     launcher::Hosts links(io_, agents, plan.job_id, settings, log);
     sys::ReservedPorts ports;
     Listener listener;
-    asio::signal_set signals(io_);
+    link::Signals signals(io_);
     launcher::Launcher launcher(io_, {plan, settings, **output, links, ports, signals, listener, log});
     next(agents, 0);
     (void)launcher.run();
