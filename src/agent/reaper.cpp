@@ -53,6 +53,7 @@ void Reaper::step() {
   const auto now = Clock::now();
   const bool kill = now >= kill_at_;
   if (kill) cgroup_.kill();
+  if (kill && !killed_at_) killed_at_ = now;
   const auto found = this->found();
   if (!entries_.empty() && found.empty()) return finish({});
   std::vector<std::string> left;
@@ -65,7 +66,7 @@ void Reaper::step() {
     left.push_back(sys::describe(process));
   }
   termed_ = true;
-  if (now >= kill_at_ + kill_wait_) {
+  if (killed_at_ && now >= *killed_at_ + kill_wait_) {
     if (left.empty() && !own_pids_) left.push_back(kUnseen);
     return finish(std::move(left));
   }
