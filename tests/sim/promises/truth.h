@@ -88,6 +88,8 @@ class Truth : public Observer {
   Ns round_start() const { return round_start_; }
   /// A line announced the next round, which starts at this time.
   void restart_at(Ns time);
+  /// A rank of the announced round starts. The announced time was rounded up to a whole second.
+  void round_began();
   /// Whether the announced round has a rank.
   bool announced_round_began() const;
 
