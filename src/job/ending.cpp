@@ -70,7 +70,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
-  if (!out_of_time_at_) out_of_time_at_ = now;
+  if (!out_of_time_at_) out_of_time_at_ = timeout_at_;  // `now` is later if the launcher was stopped
   if (show_stacks("time limit reached")) {
     timeout_at_ = now + kStacksWait;
     return;

@@ -23,13 +23,15 @@ std::string judge_end(const std::string& how, const Process& process) {
 namespace {
 
 /// The times of this round count from its start; earlier events, and the time limit, from the start of the job.
-Ns base_of(Ns event, const Said& said) { return event < said.truth.round_start() ? 0 : said.truth.round_start(); }
+Ns base_of(Ns event, const Said& said) {
+  return event + said.truth.start_error() < said.truth.round_start() ? 0 : said.truth.round_start();
+}
 
 bool is_told(const Told& told, Ns from, Ns to, Said& said) {
   said.base = base_of(from, said);
   if (told.is_between(from - said.base, to - said.base)) return true;
   said.base = base_of(to, said);
-  return told.is_between(from - said.base, to - said.base);
+  return told.is_between(from - said.base, to - said.base + (said.base == 0 ? 0 : said.truth.start_error()));
 }
 
 /// The time for which the host or its worker did not run delays the agent's clock readings.

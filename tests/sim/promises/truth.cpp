@@ -136,6 +136,8 @@ void Truth::round_began() {
   if (now() < round_start_ && now() + kSecond >= round_start_) round_start_ = now();
 }
 
+Ns Truth::start_error() const { return announced_ == 0 || announced_round_began() ? 0 : kSecond; }
+
 bool Truth::announced_round_began() const {
   return announced_ == 0 || std::ranges::any_of(world_.processes().all(), [&](const auto& each) {
            return each.second.kind == Process::Kind::rank && each.second.round >= announced_;

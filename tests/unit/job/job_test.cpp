@@ -121,6 +121,13 @@ TEST(Job, TimeLimitIsTheCauseWhileStacksAreTaken) {
   EXPECT_EQ(cause_at(s), 5);
 }
 
+TEST(Job, TimeLimitHasItsOwnTimeIfTheLauncherNoticesItLate) {
+  Script s(1, timeout_of(5));
+  s.start();
+  s.tick(9);
+  EXPECT_EQ(cause_at(s), 5);
+}
+
 TEST(Job, FirstFailureKeepsItsTimeIfTheOthersContinue) {
   Policy policy;
   policy.abort_on_failure = false;
