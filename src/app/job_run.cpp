@@ -61,15 +61,14 @@ Result<job::Outcome> JobRun::run() {
     const report::Summary round_summary = summary(outcome);
     const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome),
                                                        round_summary.last_lines, Clock::now());
+    std::string told = report::failure_summary(round_summary);
     if (!verdict.again) {
-      std::string told = report::failure_summary(round_summary);
       if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
       if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
       return finish(*round, std::move(outcome), std::move(told));
     }
     const std::string cause = report::cause_text(round_summary);
     const std::string unswept = report::unswept_text(round_summary);
-    const std::string told = report::failure_summary(round_summary);
     const std::int64_t ended_ns = sys::wall_ns();
     for (const job::Unswept& each : outcome.unswept) unswept_.push_back(plan_.host(each.host).host);
     round.reset();

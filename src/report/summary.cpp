@@ -13,13 +13,13 @@
 #include "report/lines.h"
 #include "report/lost_hosts.h"
 #include "report/rank_groups.h"
+#include "report/swept_hosts.h"
 
 namespace dlaunch::report {
 namespace {
 
 constexpr size_t kLongestLine = 400;  // bytes of each of a rank's last lines
 constexpr size_t kMostReasons = 4;    // different reasons of ranks that failed in addition to the first
-constexpr size_t kMostCommands = 4;   // commands shown in full
 constexpr std::chrono::seconds kNoticeable{1};
 
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
@@ -241,39 +241,6 @@ void add_end(const Summary& s, Lines& lines) {
   if (*s.ended - told >= kNoticeable) lines.add("all processes had ended after " + duration_text(*s.ended));
 }
 
-/// The hosts of this round that no sweep reached.
-std::vector<plan::Host> unswept_hosts(const Summary& s) {
-  std::vector<plan::Host> hosts;
-  for (const job::Unswept& each : s.outcome.unswept) {
-    hosts.push_back(s.plan.hosts.at(static_cast<size_t>(each.host)).host);
-  }
-  return hosts;
-}
-
-const plan::Host& host_of(const Summary& s, int host) { return s.plan.hosts.at(static_cast<size_t>(host)).host; }
-
-void add_swept(const Summary& s, Lines& lines) {
-  std::vector<std::string> names;
-  for (const int host : s.outcome.swept) names.push_back(host_of(s, host).name);
-  if (names.empty()) return;
-  lines.add("no process with the job's environment or control group is left on " + fold_names(names) +
-            " (dlaunch connected again)");
-}
-
-void add_unswept(const Summary& s, const std::vector<plan::Host>& hosts, Lines& lines) {
-  if (hosts.empty()) return;
-  std::vector<std::string> names;
-  for (const plan::Host& host : hosts) names.push_back(host.name);
-  const bool one = names.size() == 1;
-  lines.add("processes of the job may still run on " + fold_names(names) +
-            (one ? "; this command kills them:" : "; these commands kill them:"));
-  for (size_t i = 0; i < std::min(names.size(), kMostCommands); ++i) {
-    lines.add("  " + end_job_command(s.plan.job_id, s.shell_there ? s.shell_there(hosts[i]) : "sh"));
-  }
-  if (names.size() > kMostCommands)
-    lines.add("  and the same for " + count(names.size() - kMostCommands, "other host"));
-}
-
 }  // namespace
 
 std::string cause_text(const Summary& s) {
@@ -284,7 +251,7 @@ std::string cause_text(const Summary& s) {
 
 std::string unswept_text(const Summary& s) {
   Lines lines;
-  add_unswept(s, unswept_hosts(s), lines);
+  add_unswept(s, false, lines);
   return lines.take();
 }
 
@@ -309,11 +276,7 @@ std::string failure_summary(const Summary& s) {
   if (!quiet && s.outcome.unread) lines.add("the end of the ranks' output is missing: its reader did not read in time");
   if (!quiet && s.outcome.unended) lines.add("the end of the ranks' output may be missing: it did not arrive in time");
   for (const std::string& left : s.outcome.leftovers) lines.add("processes may be left: " + left);
-  std::vector<plan::Host> unswept = unswept_hosts(s);
-  if (s.outcome.cause != job::Cause::success) {
-    unswept.insert(unswept.end(), s.unswept_before.begin(), s.unswept_before.end());
-  }
-  add_unswept(s, unswept, lines);
+  add_unswept(s, s.outcome.cause != job::Cause::success, lines);
   return lines.take();
 }
 
