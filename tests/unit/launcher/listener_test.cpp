@@ -61,7 +61,7 @@ TEST_F(AThrowInAJob, PropagatesAndEndsAllCalls) {
     const auto output = output::Output::open({}, rank_facts(plan), streams);
     sys::ReservedPorts ports;
     Thrower thrower;
-    asio::signal_set signals(io);
+    link::Signals signals(io);
     Launcher launcher(io, {plan, settings, **output, links, ports, signals, thrower, log});
     EXPECT_THROW(launcher.run(), std::runtime_error);
   }
