@@ -22,6 +22,8 @@ constexpr size_t kLongestLine = 400;  // bytes of each of a rank's last lines
 constexpr size_t kMostReasons = 4;    // different reasons of ranks that failed in addition to the first
 constexpr std::chrono::seconds kNoticeable{1};
 
+std::string detail(const std::string& text) { return text.empty() ? "" : ": " + text; }
+
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
 void add_failed(const Worlds& worlds, const RankGroups& groups, bool others, Lines& lines) {
@@ -177,11 +179,11 @@ void add_timeout(const Summary& s, const RankGroups& groups, Lines& lines) {
 void add_interruption(const Summary& s, const RankGroups& groups, Lines& lines) {
   std::string how;
   if (!groups.stopped.empty()) {
-    how = ": " + stopped_text(s, groups, 0);
+    how = stopped_text(s, groups, 0);
   } else if (s.outcome.idle) {
-    how = ": no rank was running";
+    how = "no rank was running";
   }
-  lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + how);
+  lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + detail(how));
   if (!s.outcome.detail.empty()) lines.add("  " + s.outcome.detail);
 }
 
@@ -189,13 +191,13 @@ void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
   const std::string used = " within " + duration_text(s.outcome.preempted->used);
   std::string how;
   if (!groups.stopped.empty()) {
-    how = ": " + ranks_text(s.plan.worlds, groups.stopped) + " did not exit" + used + killed_text(groups);
+    how = ranks_text(s.plan.worlds, groups.stopped) + " did not exit" + used + killed_text(groups);
   } else if (s.outcome.idle) {
-    how = ": no rank had started";
+    how = "no rank had started";
   } else if (all_succeeded(s.outcome)) {
-    how = ": all ranks exited with 0" + used;
+    how = "all ranks exited with 0" + used;
   }
-  lines.add("preempted by " + job::describe(*s.outcome.preempted) + " after " + duration_text(s.elapsed) + how);
+  lines.add("preempted by " + job::describe(*s.outcome.preempted) + " after " + duration_text(s.elapsed) + detail(how));
 }
 
 /// The first line of `detail` is the failure; the other lines are hints.

@@ -221,7 +221,7 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   });
   Hosts links(io, hosts, plan.job_id, settings, log);
   sys::ReservedPorts ports;
-  asio::signal_set signals(io);
+  link::Signals signals(io);
   take_signals(signals, settings);
   Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log, round});
   const job::Outcome outcome = launcher.run();
