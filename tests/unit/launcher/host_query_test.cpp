@@ -215,7 +215,7 @@ TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   ASSERT_TRUE(output);
   sys::ReservedPorts ports;
   Listener listener;
-  asio::signal_set signals(io);
+  link::Signals signals(io);
   Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener, log});
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
