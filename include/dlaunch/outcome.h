@@ -47,10 +47,11 @@ struct RankRecord {
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
   std::int64_t end_ns = 0;             ///< CLOCK_REALTIME of its host; after MPI_Abort: the time of the call
   bool ended_by_us = false;            ///< ended after dlaunch sent TERM or KILL: a consequence of another failure
-  bool needed_kill = false;            ///< alive at the end of the grace period
+  bool needed_kill = false;            ///< alive at the end of the grace period: SIGKILL ended the rank, or failed to
   std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
   std::optional<int> abort_code = {};  ///< code of MPI_Abort, 0…255; `status` has the code after the end
   std::optional<std::int64_t> progress = {};  ///< the last progress number (JobOptions::progress)
+  bool unheard = false;  ///< no end is known, and the host has not answered since the job began to end
 };
 
 struct LostHost {
@@ -102,6 +103,7 @@ struct Outcome {
   Cause cause = Cause::success;
   int exit_code = 0;
   int signal = 0;                           ///< with Cause::interrupted
+  bool idle = false;                        ///< no rank was running when the job began to end
   std::optional<int> first_failure;         ///< id of the first rank that failed
   std::optional<Preempted> preempted = {};  ///< set also with another final cause
   std::string detail;
@@ -113,6 +115,7 @@ struct Outcome {
   std::vector<Hang> hangs;             ///< ordered by time
   std::vector<RankRecord> ranks;       ///< the index is the rank's id
   bool unread = false;                 ///< the reader of the output was too slow: the end of the output is missing
+  bool unended = false;                ///< no end of a rank's output arrived: the end of the output may be missing
   bool may_restart = false;            ///< the round failed, and hosts wait for another round (job/rounds.h)
   std::string no_restart = {};         ///< the event after the failure that prevents a restart; may be empty
 

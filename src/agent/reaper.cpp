@@ -78,6 +78,7 @@ void Reaper::step() {
   if (!end_agents(now)) return poll();
   const bool kill = now >= kill_at_;
   if (kill) cgroup_.kill();
+  if (kill && !killed_at_) killed_at_ = now;
   const auto found = this->found();
   if (!own_children && found.empty()) return finish({});
   std::vector<std::string> left;
@@ -90,7 +91,7 @@ void Reaper::step() {
     left.push_back(sys::describe(process));
   }
   termed_ = true;
-  if (now >= kill_at_ + kill_wait_) {
+  if (killed_at_ && now >= *killed_at_ + kill_wait_) {
     if (left.empty() && !own_pids_) left.push_back(kUnseen);
     return finish(std::move(left));
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,7 @@ class Reaper {
   bool running_ = false;
   bool termed_ = false;
   Clock::time_point kill_at_;
+  std::optional<Clock::time_point> killed_at_;  // later than kill_at_ if this process was stopped
   std::chrono::seconds kill_wait_{};
   const Lifetime lifetime_;
 };

@@ -59,24 +59,31 @@ Result<job::Outcome> JobRun::run() {
     }
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const report::Summary round_summary = summary(outcome);
-    const job::Rounds::Verdict verdict =
-        rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome), round_summary.last_lines,
-                      Clock::now());
+    const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome),
+                                                       round_summary.last_lines, Clock::now());
+    std::string told = report::failure_summary(round_summary);
     if (!verdict.again) {
-      std::string told = report::failure_summary(round_summary);
       if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
       if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
       return finish(*round, std::move(outcome), std::move(told));
     }
-    report_restart(round_summary, verdict.wait);
+    const std::string cause = report::cause_text(round_summary);
+    const std::string unswept = report::unswept_text(round_summary);
+    const std::int64_t ended_ns = sys::wall_ns();
+    for (const job::Unswept& each : outcome.unswept) unswept_.push_back(plan_.host(each.host).host);
     round.reset();
     start_at_ = verdict.start_at;
     plan::Plan ended = plan_;
     if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
+      log().error(told);
       plan_ = std::move(ended);
       record_as_last(std::move(outcome), ready.error());
       return tl::unexpected(std::move(ready).error());
     }
+    log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), verdict.wait) + unswept +
+                std::exchange(moves_, {}));
+    past_.push_back(
+        {outcome.cause, cause, outcome.first_failure, round_start_ns_, ended_ns, report::progress_span(outcome.ranks)});
   }
 }
 
@@ -87,10 +94,9 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
   return open();
 }
 
-/// Records the ended round as the last one: starting the announced next round failed with `error`.
+/// Records the ended round as the last one: preparing the next round failed with `error`.
 void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
   session_.close();
-  past_.pop_back();
   outcome.exit_code = error.exit_code;
   write_record(outcome);
 }
@@ -183,8 +189,8 @@ Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
   session_.hosts().keep(links);
   std::string names;
   for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
-  log().error(message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") +
-                              " on " + count(planned_.hosts.size(), "host")));
+  moves_ += message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") +
+                            " on " + count(planned_.hosts.size(), "host"));
   return {};
 }
 
@@ -203,7 +209,7 @@ bool JobRun::replace(const std::string& name) {
   links[static_cast<size_t>(host)] = first + *spare;
   links.erase(links.begin() + first + *spare);
   hosts.keep(links);
-  log().error(message("", planned_.host(host).host.name + " takes the ranks of " + name));
+  moves_ += message("", planned_.host(host).host.name + " takes the ranks of " + name);
   return true;
 }
 
@@ -221,14 +227,6 @@ Result<void> JobRun::plan_round() {
         std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(left));
   }
   return {};
-}
-
-void JobRun::report_restart(const report::Summary& ended, std::chrono::seconds wait) {
-  const job::Outcome& outcome = ended.outcome;
-  const std::string cause = report::cause_text(ended);
-  past_.push_back({outcome.cause, cause, outcome.first_failure, round_start_ns_, sys::wall_ns(),
-                   report::progress_span(outcome.ranks)});
-  log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), wait) + report::unswept_text(ended));
 }
 
 /// `told`: the summary of the last round.
@@ -259,6 +257,7 @@ report::Summary JobRun::summary(const job::Outcome& outcome) const {
   report::Summary summary{plan_, outcome, {}, {}, at - start};
   if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
   summary.subcommands = options_.subcommands;
+  summary.unswept_before = unswept_;
   summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
   auto who = outcome.first_failure;
   if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());

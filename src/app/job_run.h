@@ -46,7 +46,6 @@ class JobRun final : public Listener {
   Result<void> shrink(const std::vector<std::string>& lost);
   Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
   void record_as_last(job::Outcome outcome, const Error& error);
-  void report_restart(const report::Summary& ended, std::chrono::seconds wait);
   job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, std::string told);
   void progress(const job::Progress& progress) override {
     job::Progress told = progress;
@@ -67,6 +66,8 @@ class JobRun final : public Listener {
   plan::Plan planned_;  // the plan of the first round, if others may follow, without lost hosts
   job::Rounds rounds_;
   std::vector<report::RoundRecord> past_;
+  std::string moves_;                // lines about the hosts of the next round
+  std::vector<plan::Host> unswept_;  // hosts that earlier rounds lost and no sweep reached
   std::int64_t round_start_ns_;
   Time round_start_ = start_;
   std::optional<Time> start_at_;              // of the current round's ranks

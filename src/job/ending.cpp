@@ -55,9 +55,10 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   if (cause != Cause::rank_failed) {
     outcome_.cause_at = cause == Cause::timeout ? out_of_time_at_.value_or(now) : now;
   }
+  outcome_.idle = phase_ == Phase::starting || ranks_.live() == 0;
   phase_ = Phase::ending;
   preemption_.over(now);
-  ranks_.end();
+  ranks_.end(now);
   sent_signal_ = signal;
   phase_deadline_ = now + policy_.grace;
   if (sidecar_awaited_) return finish_hosts(now);
@@ -69,7 +70,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
-  if (!out_of_time_at_) out_of_time_at_ = now;
+  if (!out_of_time_at_) out_of_time_at_ = timeout_at_;  // `now` is later if the launcher was stopped
   if (show_stacks("time limit reached")) {
     timeout_at_ = now + kStacksWait;
     return;
@@ -176,7 +177,7 @@ void Job::finish_when_idle(Time now) {
   phase_deadline_ = now + sidecar_wait_;
 }
 
-/// Gives up output of the ranks that was not read.
+/// Gives up output of the ranks that was not read, or did not arrive.
 void Job::leave_undrained() {
   if (ranks_.undrained() > 0) outcome_.unread = true;
   ranks_.leave_undrained();
@@ -219,6 +220,8 @@ void Job::give_up_hosts(Time now) {
   if (hosts_.count(HostState::finishing) > 0) forbid_restart("some processes of the failed round may be left");
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone) continue;
+    const bool heard = !outcome_.cause_at || hosts_.answers_since(host, *outcome_.cause_at);
+    if (hosts_.had_ranks(host) && !heard) ranks_.set_unheard(host);
     const std::string why = "the agent did not confirm in time that all processes ended";
     if (hosts_.of(host) != HostState::waiting) outcome_.leftovers.push_back(hosts_.name(host) + ": " + why);
     if (hosts_.of(host) == HostState::sweeping) outcome_.unswept.push_back({host, why, hosts_.gone_by(host)});
@@ -232,6 +235,7 @@ void Job::give_up_hosts(Time now) {
 void Job::finished_when_all_gone(Time now) {
   if (phase_ != Phase::finishing || hosts_.count(HostState::gone) < hosts_.size()) return;
   phase_ = Phase::finished;
+  outcome_.unread = ranks_.lacks_output();
   outcome_.ended_at = now;
   phase_deadline_.reset();
   actions_.push_back(Finished{});

@@ -132,7 +132,9 @@ void Job::no_start(Time now) {
   }
   const LostHost& first = outcome_.lost_hosts.front();
   outcome_.detail = first.name + ": " + first.why;
+  const auto lost_at = outcome_.cause_at;
   end_ranks(Cause::host_lost, kExitHostLost, SIGTERM, now);
+  outcome_.cause_at = lost_at;
 }
 
 /// The next round cannot use a host that is lost now, whether or not the host confirmed the end of this round.
@@ -155,11 +157,12 @@ void Job::on(const HostLost& event, Time now) {
   hosts_.set(event.host, had_processes ? HostState::sweeping : HostState::gone);
   if (had_processes) sweep_host(event.host, now);
   if (phase_ < Phase::finishing && !ranks_.are_on(event.host)) return;
-  if (phase_ > Phase::starting) ranks_.lose_host(event.host, event.why);
+  if (hosts_.had_ranks(event.host)) ranks_.lose_host(event.host, event.why);
   if (phase_ < Phase::finishing) {
     outcome_.lost_hosts.push_back({hosts_.name(event.host), event.why, event.hint});
   }
   if (phase_ == Phase::starting) {
+    if (!outcome_.cause_at) outcome_.cause_at = now;
     if (!phase_deadline_) phase_deadline_ = now + kOthersWait;
     start_or_give_up(now);
   } else if (phase_ < Phase::ending) {

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/index_cast.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::job {
 namespace {
@@ -46,6 +47,11 @@ bool ended_by_itself(const RankRecord& record) {
   const auto* by = std::get_if<Signaled>(&record.status->value());
   if (by) return by->signal == SIGKILL && !record.needed_kill;
   return std::holds_alternative<LeftMpi>(record.status->value());
+}
+
+bool is_killed(const ExitStatus& status) {
+  const auto* by = std::get_if<Signaled>(&status.value());
+  return by && by->signal == SIGKILL;
 }
 
 /// Whether the end may follow from the end of another rank.
@@ -108,10 +114,11 @@ bool RankStates::ended(const RankEnded& event) {
     record.end_ns = event.time_ns;
     at_index(clocks_, event.rank) = event.clock;
   }
-  record.needed_kill = killed_;
+  record.needed_kill = killed_ && is_killed(event.status);
   if (!at_index(given_up_, event.rank)) --live_;
-  const bool ran = !std::holds_alternative<NotStarted>(event.status.value());
-  if (signalled_ && ran) record.ended_by_us = (event.after_signal && !record.abort_code) || follows(event.rank);
+  if (signalled_ && may_be_stopped(event)) {
+    record.ended_by_us = (event.after_signal && !record.abort_code) || follows(event.rank);
+  }
   return true;
 }
 
@@ -137,8 +144,14 @@ void RankStates::lose_host(int host, const std::string& why) {
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.status) continue;
     record.status = ExitStatus(Lost{why});
-    record.ended_by_us = signalled_;
     --live_;
+  }
+}
+
+void RankStates::set_unheard(int host) {
+  for (const int rank : at_index(of_host_, host)) {
+    RankRecord& record = at_index(outcome_.ranks, rank);
+    record.unheard = !record.status;
   }
 }
 
@@ -155,6 +168,7 @@ std::set<int> RankStates::give_up(int host) {
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
     record.status = ExitStatus(Lost{"did not end after SIGKILL"});
+    record.needed_kill = true;
     given_up.insert(rank);
   }
   return given_up;
@@ -162,6 +176,17 @@ std::set<int> RankStates::give_up(int host) {
 
 RankEnd RankStates::end_of(int rank) const {
   return {at_index(outcome_.ranks, rank), host_of(rank), at_index(clocks_, rank)};
+}
+
+/// Returns false for ranks that did not start, that exited with 0 before a signal reached them, or that certainly ended
+/// before dlaunch sent a signal.
+bool RankStates::may_be_stopped(const RankEnded& event) const {
+  if (event.after_signal) return true;
+  if (event.status.ok() || std::holds_alternative<NotStarted>(event.status.value())) return false;
+  // An earlier end may follow from the first failure, or from the signal of a batch system.
+  if (outcome_.first_failure || event.status.shell_code() > kSignalBase) return true;
+  const std::int64_t ended = sum(difference(event.time_ns, event.clock.offset_ns), event.clock.error_ns);
+  return ended >= std::chrono::nanoseconds(signalled_at_.time_since_epoch()).count();
 }
 
 /// Whether the end is a consequence: of dlaunch's signal, or of the first failure unless the end was certainly earlier.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/index_cast.h"
+#include "base/time.h"
 #include "dlaunch/outcome.h"
 #include "dlaunch/worlds.h"
 #include "job/events.h"
@@ -51,14 +52,19 @@ class RankStates {
   /// Returns false if recorded before.
   bool drained(int rank);
   /// Gives up output of the ranks that was not read.
-  void leave_undrained() { undrained_ = 0; }
+  void leave_undrained() { left_undrained_ = true; }
   /// Marks the ranks of the host that have not ended as lost.
   void lose_host(int host, const std::string& why);
+  /// Marks the ranks of the host without a known end: the host has not answered since the job began to end.
+  void set_unheard(int host);
   /// Marks the ranks of the host that still run after KILL as lost, and returns them.
   std::set<int> give_up(int host);
 
   /// The ranks are signalled: an end from now on may be a consequence of the signal.
-  void end() { signalled_ = true; }
+  void end(Time now) {
+    signalled_ = true;
+    signalled_at_ = now;
+  }
   void kill() { signalled_ = killed_ = true; }
   bool killed() const { return killed_; }
 
@@ -73,7 +79,10 @@ class RankStates {
 
   int size() const { return static_cast<int>(host_of_rank_.size()); }
   int live() const { return live_; }
-  int undrained() const { return undrained_; }
+  /// Number of ranks whose output the job waits for.
+  int undrained() const { return left_undrained_ ? 0 : undrained_; }
+  /// Whether the end of a rank's output was given up and has not arrived since.
+  bool lacks_output() const { return left_undrained_ && undrained_ > 0; }
   int count_started() const { return started_; }
   int host_of(int rank) const { return at_index(host_of_rank_, rank); }
   bool are_on(int host) const { return !at_index(of_host_, host).empty(); }
@@ -87,6 +96,7 @@ class RankStates {
   void expect(int ranks);
   RankEnd end_of(int rank) const;
   bool follows(int rank) const;
+  bool may_be_stopped(const RankEnded& event) const;
   bool is_live(int rank) const { return !at_index(outcome_.ranks, rank).status && !at_index(given_up_, rank); }
 
   Outcome& outcome_;
@@ -98,8 +108,10 @@ class RankStates {
   std::vector<bool> given_up_;
   int live_ = 0;       // start requested, not ended
   int undrained_ = 0;  // ranks that may still write output
+  bool left_undrained_ = false;
   int started_ = 0;
   bool signalled_ = false;
+  Time signalled_at_ = Time::min();
   bool killed_ = false;
 };
 

@@ -122,7 +122,8 @@ class Launcher::Impl {
     progress_.record(outcome.ranks);
     if (outcome.cause == job::Cause::success) progress_.succeeded();
     if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
-    outcome.unread = outcome.unread || !shown();
+    outcome.unended = outcome.unread && !reader_waited_.value_or(false);
+    outcome.unread = (outcome.unread && !outcome.unended) || !shown();
     if (outcome.unread && outcome.cause == job::Cause::success) {
       outcome.cause = job::Cause::output_failed;
       outcome.detail = "not all output was read";
@@ -415,6 +416,7 @@ class Launcher::Impl {
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
 
   void perform(const job::Actions& actions) {
+    if (job_.outcome().unread && !reader_waited_) reader_waited_ = streams_.any_waits() || !output_.flushed();
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
     deadline_.set(job_.deadline());
     written_ = parts_.output.streams().written();
@@ -456,7 +458,7 @@ class Launcher::Impl {
     for (int host = 0; !save.signalled.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
       if (!save.signalled.contains(host)) parts_.hosts.send(host, signal);
     }
-    log().warn("preempted by {}: sent {} to the ranks; they have {} s to save their state",
+    log().warn("preempted by {}: agents send {} to the ranks that catch it; the ranks have {} s to save their state",
                job::describe(*job_.outcome().preempted), signal_name(save.signal),
                std::chrono::ceil<std::chrono::seconds>(save.until - Clock::now()).count());
   }
@@ -603,7 +605,8 @@ class Launcher::Impl {
   int started_ = 0;
   std::optional<Error> output_lost_;
   bool gave_up_reader_ = false;
-  std::uint64_t written_ = 0;  // the value when the deadline was set
+  std::optional<bool> reader_waited_;  // whether the reader had bytes to read when the job gave up the ranks' output
+  std::uint64_t written_ = 0;          // the value when the deadline was set
   bool finished_ = false;
   const Lifetime lifetime_;
 };

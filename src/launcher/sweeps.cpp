@@ -3,12 +3,16 @@
 #include <asio/post.hpp>
 #include <utility>
 
+#include "launcher/waits.h"
+
 namespace dlaunch::launcher {
 
 struct Sweeps::Sweep {
-  explicit Sweep(asio::io_context& io) : timer(io) {}
+  Sweep(asio::io_context& io, std::function<void()> late) : pause(io), limit(io, std::move(late)) {}
 
-  asio::steady_timer timer;
+  asio::steady_timer pause;
+  Deadline limit;
+  std::string why_late;
   std::unique_ptr<HostLink> link;
   const Time reach_until = Clock::now() + kReach;
 };
@@ -28,7 +32,7 @@ void Sweeps::begin_next() {
   while (!queue_.empty() && sweeps_.size() < static_cast<size_t>(settings_.hosts_at_once)) {
     const int host = queue_.front();
     queue_.pop_front();
-    sweeps_[host] = std::make_shared<Sweep>(io_);
+    sweeps_[host] = std::make_shared<Sweep>(io_, [this, host] { end(host, sweeps_.at(host)->why_late, {}); });
     attempt(host);
   }
 }
@@ -53,8 +57,9 @@ void Sweeps::failed(int host, const std::string& why) {
   Sweep& sweep = *found->second;
   if (Clock::now() + kPause >= sweep.reach_until) return end(host, why, {});
   sweep.link->close();
-  sweep.timer.expires_after(kPause);
-  sweep.timer.async_wait(lifetime_.guard([this, host, again = std::weak_ptr(found->second)](asio::error_code error) {
+  sweep.limit.set({});
+  sweep.pause.expires_after(kPause);
+  sweep.pause.async_wait(lifetime_.guard([this, host, again = std::weak_ptr(found->second)](asio::error_code error) {
     const auto still = sweeps_.find(host);
     if (!error && still != sweeps_.end() && still->second == again.lock()) attempt(host);
   }));
@@ -74,10 +79,8 @@ void Sweeps::received(int host, const wire::Message& message) {
 void Sweeps::limit(int host, Time until, const std::string& why) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
-  found->second->timer.expires_at(until);
-  found->second->timer.async_wait(lifetime_.guard([this, host, why](asio::error_code error) {
-    if (!error) end(host, why, {});
-  }));
+  found->second->why_late = why;
+  found->second->limit.set(until);
 }
 
 /// Posted to the loop, because the link may be the caller, and Job starts sweeps from within a call.
@@ -86,7 +89,8 @@ void Sweeps::end(int host, std::string unreached, std::vector<std::string> left,
   if (found == sweeps_.end()) return;
   const auto sweep = found->second;
   if (sweep->link) sweep->link->close();
-  sweep->timer.cancel();
+  sweep->pause.cancel();
+  sweep->limit.set({});
   const job::HostSwept result{host, std::move(unreached), std::move(left), by_manager};
   asio::post(io_, lifetime_.guard([this, sweep, result] {
     const auto still = sweeps_.find(result.host);

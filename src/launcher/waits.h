@@ -68,9 +68,14 @@ class WriteWaits {
   std::map<output::FdWriter*, Wait> waits_;
 };
 
-/// Calls back at a time that may be moved or unset. Owned by parts of the launcher; the loop must outlive this object.
+/// Calls back at a time that may be moved or unset. If the call is late, this process was stopped: the loop first has
+/// kCatchUp to run the handlers that are ready, because the awaited answer may be among them. Owned by parts of the
+/// launcher; the loop must outlive this object.
 class Deadline {
  public:
+  static constexpr std::chrono::milliseconds kLate{100};
+  static constexpr std::chrono::milliseconds kCatchUp{50};
+
   /// `passed` sets the next time, if any. No call after destruction.
   Deadline(asio::io_context& io, std::function<void()> passed) : timer_(io), passed_(std::move(passed)) {}
 
@@ -82,14 +87,22 @@ class Deadline {
       return;
     }
     timer_.expires_at(*at);
-    timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    wait(true);
+  }
+
+ private:
+  void wait(bool may_be_late) {
+    timer_.async_wait(lifetime_.guard([this, may_be_late](asio::error_code error) {
       if (error) return;
+      if (may_be_late && Clock::now() - timer_.expiry() > kLate) {
+        timer_.expires_after(kCatchUp);
+        return wait(false);
+      }
       at_.reset();
       passed_();
     }));
   }
 
- private:
   asio::steady_timer timer_;
   const std::function<void()> passed_;
   std::optional<Time> at_;

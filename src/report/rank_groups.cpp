@@ -13,13 +13,16 @@ namespace dlaunch::report {
 namespace {
 
 void add_to_group(const job::RankRecord& record, int rank, RankGroups& groups) {
-  if (record.needed_kill) ++groups.needed_kill;
   if (!record.status) {
-    (record.pid == 0 ? groups.never_started : groups.unknown).insert(rank);
+    auto& unstarted = record.unheard ? groups.start_unknown : groups.never_started;
+    (record.pid == 0 ? unstarted : groups.unknown).insert(rank);
+    if (record.pid != 0 && record.unheard) groups.unheard.insert(rank);
   } else if (record.ended_by_us) {
     groups.stopped.insert(rank);
+    if (record.needed_kill) ++groups.needed_kill;
   } else if (std::holds_alternative<Lost>(record.status->value())) {
     groups.lost.insert(rank);
+    if (record.needed_kill) groups.stuck.insert(rank);
   } else if (!record.status->ok()) {
     groups.failed[record.status->describe()].insert(rank);
   }

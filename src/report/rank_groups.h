@@ -15,10 +15,13 @@ namespace dlaunch::report {
 struct RankGroups {
   std::map<std::string, std::set<int>> failed;  // not stopped by dlaunch; by reason
   std::set<int> lost;
+  std::set<int> stuck;    // alive after KILL and given up; also in `lost`
   std::set<int> stopped;  // by dlaunch, because of the cause
   std::set<int> never_started;
   std::set<int> unknown;  // started, exit status unknown
-  size_t needed_kill = 0;
+  std::set<int> unheard;  // of `unknown`: may have ended before the cause
+  std::set<int> start_unknown;
+  size_t needed_kill = 0;  // of `stopped`
 };
 
 /// `named`: the ranks that the line of the cause names.

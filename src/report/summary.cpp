@@ -13,14 +13,16 @@
 #include "report/lines.h"
 #include "report/lost_hosts.h"
 #include "report/rank_groups.h"
+#include "report/swept_hosts.h"
 
 namespace dlaunch::report {
 namespace {
 
 constexpr size_t kLongestLine = 400;  // bytes of each of a rank's last lines
 constexpr size_t kMostReasons = 4;    // different reasons of ranks that failed in addition to the first
-constexpr size_t kMostCommands = 4;   // commands shown in full
 constexpr std::chrono::seconds kNoticeable{1};
+
+std::string detail(const std::string& text) { return text.empty() ? "" : ": " + text; }
 
 std::string was(size_t n) { return n == 1 ? " was " : " were "; }
 
@@ -37,6 +39,10 @@ void add_failed(const Worlds& worlds, const RankGroups& groups, bool others, Lin
   for (const auto& [how, ranks] : groups.failed) {
     lines.add(count(ranks.size(), word) + " failed (" + how + "): " + ranks_text(worlds, ranks));
   }
+}
+
+bool all_succeeded(const job::Outcome& outcome) {
+  return std::ranges::all_of(outcome.ranks, [](const auto& record) { return record.status && record.status->ok(); });
 }
 
 bool any_started(const job::Outcome& outcome) {
@@ -76,6 +82,9 @@ void add_consequences(const Summary& s, const RankGroups& groups, const std::set
     lines.add(count(groups.lost.size(), "rank") + was(groups.lost.size()) + "lost: " + ranks_text(worlds, groups.lost));
   }
   if (!groups.unknown.empty()) lines.add("unknown exit status: " + ranks_text(worlds, groups.unknown));
+  if (!groups.start_unknown.empty()) {
+    lines.add("unknown whether started: " + ranks_text(worlds, groups.start_unknown));
+  }
   const size_t n = groups.never_started.size();
   if (n == 0 || (others && !any_program_ran(s.outcome))) return;
   const std::string restart = "not started again for restart " + std::to_string(s.plan.round);
@@ -158,7 +167,8 @@ std::string killed_text(const RankGroups& groups) {
 
 void add_timeout(const Summary& s, const RankGroups& groups, Lines& lines) {
   std::set<int> running = groups.stopped;
-  running.insert(groups.unknown.begin(), groups.unknown.end());
+  for (const auto* others : {&groups.unknown, &groups.stuck}) running.insert(others->begin(), others->end());
+  for (const int rank : groups.unheard) running.erase(rank);
   std::string text = "timed out after " + duration_text(s.elapsed);
   if (!running.empty()) {
     text += ": " + ranks_text(s.plan.worlds, running) + was(running.size()) + "still running" + killed_text(groups);
@@ -167,18 +177,27 @@ void add_timeout(const Summary& s, const RankGroups& groups, Lines& lines) {
 }
 
 void add_interruption(const Summary& s, const RankGroups& groups, Lines& lines) {
-  lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + ": " +
-            (groups.stopped.empty() ? "no rank was running" : stopped_text(s, groups, 0)));
+  std::string how;
+  if (!groups.stopped.empty()) {
+    how = stopped_text(s, groups, 0);
+  } else if (s.outcome.idle) {
+    how = "no rank was running";
+  }
+  lines.add("interrupted by " + signal_name(s.outcome.signal) + " after " + duration_text(s.elapsed) + detail(how));
   if (!s.outcome.detail.empty()) lines.add("  " + s.outcome.detail);
 }
 
 void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
   const std::string used = " within " + duration_text(s.outcome.preempted->used);
-  std::string how = any_started(s.outcome) ? "all ranks exited with 0" + used : "no rank had started";
+  std::string how;
   if (!groups.stopped.empty()) {
     how = ranks_text(s.plan.worlds, groups.stopped) + " did not exit" + used + killed_text(groups);
+  } else if (s.outcome.idle) {
+    how = "no rank had started";
+  } else if (all_succeeded(s.outcome)) {
+    how = "all ranks exited with 0" + used;
   }
-  lines.add("preempted by " + job::describe(*s.outcome.preempted) + " after " + duration_text(s.elapsed) + ": " + how);
+  lines.add("preempted by " + job::describe(*s.outcome.preempted) + " after " + duration_text(s.elapsed) + detail(how));
 }
 
 /// The first line of `detail` is the failure; the other lines are hints.
@@ -219,43 +238,10 @@ void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& 
 /// The time after which all processes had ended, if this was noticeably later than the cause, or than the end that the
 /// line of a preemption states.
 void add_end(const Summary& s, Lines& lines) {
-  const bool known = s.outcome.leftovers.empty() && s.outcome.ended_by_manager.empty();
+  const bool known = s.outcome.leftovers.empty() && s.outcome.ended_by_manager.empty() && s.unswept_before.empty();
   if (!s.ended || !known || !any_started(s.outcome)) return;
   const Duration told = s.elapsed + (s.outcome.cause == job::Cause::preempted ? s.outcome.preempted->used : Duration{});
   if (*s.ended - told >= kNoticeable) lines.add("all processes had ended after " + duration_text(*s.ended));
-}
-
-const plan::Host& host_of(const Summary& s, int host) { return s.plan.hosts.at(static_cast<size_t>(host)).host; }
-
-void add_swept(const Summary& s, Lines& lines) {
-  const auto names = [&](const std::vector<int>& hosts) {
-    std::vector<std::string> found;
-    for (const int host : hosts) found.push_back(host_of(s, host).name);
-    return fold_names(found);
-  };
-  if (!s.outcome.swept.empty()) {
-    lines.add("no process with the job's environment or control group is left on " + names(s.outcome.swept) +
-              " (dlaunch connected again)");
-  }
-  if (!s.outcome.ended_by_manager.empty()) {
-    lines.add("the batch system ends the remaining processes on " + names(s.outcome.ended_by_manager) +
-              " (dlaunch cannot connect again)");
-  }
-}
-
-void add_unswept(const Summary& s, Lines& lines) {
-  if (s.outcome.unswept.empty()) return;
-  std::vector<std::string> names;
-  for (const job::Unswept& each : s.outcome.unswept) names.push_back(host_of(s, each.host).name);
-  const bool one = names.size() == 1;
-  lines.add("processes of the job may still run on " + fold_names(names) +
-            (one ? "; this command kills them:" : "; these commands kill them:"));
-  for (size_t i = 0; i < std::min(names.size(), kMostCommands); ++i) {
-    const plan::Host& host = host_of(s, s.outcome.unswept[i].host);
-    lines.add("  " + end_job_command(s.plan.job_id, s.shell_there ? s.shell_there(host) : "sh"));
-  }
-  if (names.size() > kMostCommands)
-    lines.add("  and the same for " + count(names.size() - kMostCommands, "other host"));
 }
 
 }  // namespace
@@ -268,7 +254,7 @@ std::string cause_text(const Summary& s) {
 
 std::string unswept_text(const Summary& s) {
   Lines lines;
-  add_unswept(s, lines);
+  add_unswept(s, false, lines);
   return lines.take();
 }
 
@@ -291,8 +277,9 @@ std::string failure_summary(const Summary& s) {
     add_swept(s, lines);
   }
   if (!quiet && s.outcome.unread) lines.add("the end of the ranks' output is missing: its reader did not read in time");
+  if (!quiet && s.outcome.unended) lines.add("the end of the ranks' output may be missing: it did not arrive in time");
   for (const std::string& left : s.outcome.leftovers) lines.add("processes may be left: " + left);
-  add_unswept(s, lines);
+  add_unswept(s, s.outcome.cause != job::Cause::success, lines);
   return lines.take();
 }
 

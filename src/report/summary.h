@@ -27,6 +27,7 @@ struct Summary {
   std::vector<std::string> subcommands = {};  ///< JobOptions::subcommands
   /// From the start of the job to job::Outcome::ended_at; empty: not known, and not printed.
   std::optional<Duration> ended = {};
+  std::vector<plan::Host> unswept_before = {};  ///< hosts that earlier rounds lost and no sweep reached
 };
 
 /// Complete lines, each starting with "dlaunch: ". Empty after a success without leftovers. Ranks that were stopped

@@ -33,7 +33,7 @@ class OnOneHost(PreemptedCase, Case):
                 code, out, err = self.preempt(3, "-n", 3, *sh(SAVES), by=by)
                 self.assertEqual(code, 75, err)
                 self.assertEqual(sorted(out), ["saved 0", "saved 1", "saved 2"])
-                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: sent SIGUSR2 to the ranks; they have 25 s to save their state\n")
+                self.assertRegex(err, rf"dlaunch: note: preempted by {by.name}.*: agents send SIGUSR2 to the ranks that catch it; the ranks have 25 s to save their state\n")
                 self.assertRegex(err, rf"dlaunch: preempted by {by.name}.* after .* s: all ranks exited with 0 within .* s\n$")
                 self.assertNotIn("does not catch", err)
 

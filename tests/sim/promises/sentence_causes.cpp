@@ -23,13 +23,15 @@ std::string judge_end(const std::string& how, const Process& process) {
 namespace {
 
 /// The times of this round count from its start; earlier events, and the time limit, from the start of the job.
-Ns base_of(Ns event, const Said& said) { return event < said.truth.round_start() ? 0 : said.truth.round_start(); }
+Ns base_of(Ns event, const Said& said) {
+  return event + said.truth.start_error() < said.truth.round_start() ? 0 : said.truth.round_start();
+}
 
 bool is_told(const Told& told, Ns from, Ns to, Said& said) {
   said.base = base_of(from, said);
   if (told.is_between(from - said.base, to - said.base)) return true;
   said.base = base_of(to, said);
-  return told.is_between(from - said.base, to - said.base);
+  return told.is_between(from - said.base, to - said.base + (said.base == 0 ? 0 : said.truth.start_error()));
 }
 
 /// The time for which the host or its worker did not run delays the agent's clock readings.
@@ -83,6 +85,7 @@ std::string interrupted(const Words& words, Said& said) {
   }
   if (!known) return "no such signal came";
   if (!at) return "the time is not the time of the signal";
+  if (words[2].empty()) return {};
   if (words[2] != "no rank was running") return judge(words[2], said);
   for (const auto& [rank, process] : truth.ranks()) {
     const bool surely = process->began < *at - kTimeError && (process->alive || process->ended > *at);
@@ -272,6 +275,12 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
     }
     return truth.met(host, {"silent", "mute", "freeze", "stopw"}) || never_answered ? "" : "the agent sent heartbeats";
   }
+  if (why == "the agent does not answer") {
+    constexpr Ns kLongest = 25 * kSecond;  // to confirm KILL, with output before
+    const Ns since = loss ? std::max<Ns>(0, lost_by - kLongest) : 0;
+    const bool silent = truth.met(host, {"silent", "mute", "deaf", "freeze", "stopw"}, since);
+    return silent || truth.stopped_since(since) ? "" : "the agent answers";
+  }
   if (why.starts_with("lost the connection to the agent: ")) {
     const auto& closed = truth.closed(host);
     if (truth.world().scenario().here && host == 0) return {};  // no network to observe
@@ -305,8 +314,8 @@ const std::vector<Row>& rows_of_causes() {
   static const std::string lost_link =
       "lost the connection to the agent: (?:closed by the other side|[A-Z][a-z ]+)|"
       R"(cannot connect to \S+: [A-Z][a-z ]+)";
-  static const std::string no_sign =
-      R"(the agent stopped sending heartbeats|timed out after \d+ s waiting for the agent|no answer yet)";
+  static const std::string no_sign = R"(the agent stopped sending heartbeats|the agent does not answer|)"
+                                     R"(timed out after \d+ s waiting for the agent|no answer yet)";
   static const std::string loss = lost_link + '|' + no_sign;
   static const std::vector<Row> rows = {
       {"rank R exited",
@@ -314,7 +323,7 @@ const std::vector<Row>& rows_of_causes() {
        R"(((?:exited with code \d+|killed by signal \d+ \(\w+\)(?:, core dumped)?)) after ([^;]+?))",
        rank_failure},
       {"rank R is lost", R"(rank (\d+) \(host (\S+?)(?:, pid \d+)?\) lost: ([^;]+?) after (\d[^;]*))", rank_lost},
-      {"interrupted by S", R"(interrupted by (\w+) after ([^:]+): (no rank was running|stopped .*))", interrupted},
+      {"interrupted by S", R"(interrupted by (\w+) after ([^:]+)(?:: (no rank was running|stopped .*))?)", interrupted},
       {"H received a termination signal", R"(  (\S+) received a termination signal)", interrupted_where},
       {"timed out",
        R"(timed out after ([^:]+?)(?:: ranks? ([\d,-]+)(?: was | were )still running(?: \((\d+) needed KILL\))?)?)",
@@ -338,13 +347,13 @@ const std::vector<Row>& rows_of_causes() {
        R"(the sender was the kernel \(out of memory\), a batch system or a user)",
        not_our_kill},
       {"preempted by S",
-       R"(preempted by (\w+)(?: from pid \d+| to an agent)? after ([^:]+): )"
-       R"((all ranks exited with 0 within .*|no rank had started|ranks? [\d,-]+ )"
-       R"(did not exit within .*?(?: \(\d+ needed KILL\))?))",
+       R"(preempted by (\w+)(?: from pid \d+| to an agent)? after ([^:]+))"
+       R"((?:: (all ranks exited with 0 within .*|no rank had started|ranks? [\d,-]+ )"
+       R"(did not exit within .*?(?: \(\d+ needed KILL\))?))?)",
        preempted},
       {"preempted by S: the ranks have X",
-       R"(preempted by (\w+)(?: from pid \d+| to an agent)?: sent (\w+) to the ranks; )"
-       R"(they have (\d+) s to save their state)",
+       R"(preempted by (\w+)(?: from pid \d+| to an agent)?: agents send (\w+) to the ranks that catch it; )"
+       R"(the ranks have (\d+) s to save their state)",
        preemption_begins},
   };
   return rows;

@@ -24,7 +24,9 @@ Stopped stopped_ranks(const Said& said) {
     if (rank == said.first_failure) continue;
     const bool by_us = !process->alive && process->end != Process::End::by_itself;
     const auto since = said.truth.ending_since();
-    const bool after = !process->alive && process->end == Process::End::by_itself && since && process->ended >= *since;
+    // The messages to an agent on the launcher's machine are not observed.
+    const bool signalled = since ? process->ended >= *since : said.truth.world().scenario().here;
+    const bool after = !process->alive && process->end == Process::End::by_itself && signalled;
     found.surely += by_us;
     found.maybe += after;
     found.killed += process->got_kill;
@@ -95,6 +97,13 @@ std::string unknown_status(const Words& words, Said& said) {
     const bool given_up = said.truth.harmed(found->second->host) || said.truth.signals().size() > 1;
     const bool recent = found->second->alive || found->second->ended + kTimeError > said.truth.now();
     if (!given_up && !recent) return "the end of a rank of a sound host was known";
+  }
+  return {};
+}
+
+std::string start_unknown(const Words& words, Said& said) {
+  for (const int rank : told_numbers(words[0])) {
+    if (!said.truth.harmed(said.truth.host_of(rank))) return "the host of a rank is sound";
   }
   return {};
 }
@@ -196,6 +205,11 @@ std::string output_missing(const Words&, Said& said) {
   return said.truth.reader_was_slow() || !said.truth.world().reading() ? "" : "the reader read all the time";
 }
 
+/// A process holds the stream open, or the network delays its end.
+std::string output_not_arrived(const Words&, Said& said) {
+  return said.truth.any_harmed() || !said.truth.world().scenario().daemons.empty() ? "" : "all output arrived";
+}
+
 }  // namespace
 
 const std::vector<Row>& rows_of_consequences() {
@@ -207,6 +221,7 @@ const std::vector<Row>& rows_of_consequences() {
        failed_differently},
       {"N ranks were lost", R"((\d+) ranks?(?: was | were )lost: ranks? ([\d,-]+))", ranks_lost},
       {"unknown exit status", R"(unknown exit status: ranks? ([\d,-]+))", unknown_status},
+      {"unknown whether started", R"(unknown whether started: ranks? ([\d,-]+))", start_unknown},
       {"N ranks were never started", R"((\d+) ranks?(?: was | were )never started)", never_started},
       {"N ranks were not started again", R"((\d+) ranks?(?: was | were )not started again for restart (\d+))",
        not_started_again},
@@ -214,6 +229,9 @@ const std::vector<Row>& rows_of_consequences() {
       {"no process is left on H",
        R"(no process with the job's environment or control group is left on (\S+) \(dlaunch connected again\))",
        nothing_left},
+      {"the batch system ends the processes on H",
+       R"(the batch system ends the remaining processes on (\S+) \(dlaunch cannot connect again\))", nullptr,
+       "the simulator has no batch system that refuses a new step"},
       {"may be left: rank R did not end after SIGKILL",
        R"(processes may be left: (\S+): rank (\d+), pid (\d+), did not end after SIGKILL: the host may need a reboot)",
        still_runs},
@@ -234,6 +252,8 @@ const std::vector<Row>& rows_of_consequences() {
       {"and the same for N other hosts", R"(  and the same for (\d+) other hosts?)", more_commands},
       {"the end of the output is missing",
        R"(the end of the ranks' output is missing: its reader did not read in time)", output_missing},
+      {"the end of the output may be missing",
+       R"(the end of the ranks' output may be missing: it did not arrive in time)", output_not_arrived},
   };
   return rows;
 }

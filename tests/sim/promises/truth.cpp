@@ -132,10 +132,16 @@ void Truth::restart_at(Ns time) {
   ending_since_.reset();
 }
 
+void Truth::round_began() {
+  if (now() < round_start_ && now() + kSecond >= round_start_) round_start_ = now();
+}
+
+Ns Truth::start_error() const { return announced_ == 0 || announced_round_began() ? 0 : kSecond; }
+
 bool Truth::announced_round_began() const {
-  return std::ranges::any_of(world_.processes().all(), [&](const auto& each) {
-    return each.second.kind == Process::Kind::rank && each.second.round >= announced_;
-  });
+  return announced_ == 0 || std::ranges::any_of(world_.processes().all(), [&](const auto& each) {
+           return each.second.kind == Process::Kind::rank && each.second.round >= announced_;
+         });
 }
 
 std::map<int, const Process*> Truth::ranks() const {

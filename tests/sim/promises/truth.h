@@ -88,6 +88,10 @@ class Truth : public Observer {
   Ns round_start() const { return round_start_; }
   /// A line announced the next round, which starts at this time.
   void restart_at(Ns time);
+  /// A rank of the announced round starts, at most a second before the announced time.
+  void round_began();
+  /// How much earlier than round_start() the round may start: the announced time was rounded up to a whole second.
+  Ns start_error() const;
   /// Whether the announced round has a rank.
   bool announced_round_began() const;
 

@@ -121,6 +121,13 @@ TEST(Job, TimeLimitIsTheCauseWhileStacksAreTaken) {
   EXPECT_EQ(cause_at(s), 5);
 }
 
+TEST(Job, TimeLimitHasItsOwnTimeIfTheLauncherNoticesItLate) {
+  Script s(1, timeout_of(5));
+  s.start();
+  s.tick(9);
+  EXPECT_EQ(cause_at(s), 5);
+}
+
 TEST(Job, FirstFailureKeepsItsTimeIfTheOthersContinue) {
   Policy policy;
   policy.abort_on_failure = false;
@@ -190,6 +197,7 @@ TEST(Job, SetsADeadlineForTheOtherHostsAfterALoss) {
   EXPECT_THAT(s.tick(1 + kOthersWait.count()), IsSupersetOf({Action(FinishHost{0}), Action(DropHost{2})}));
   ASSERT_EQ(s.job.outcome().lost_hosts.size(), 2);
   EXPECT_EQ(s.job.outcome().lost_hosts[1].why, "no answer yet");
+  EXPECT_EQ(cause_at(s), 1) << "the time of the loss, not of the decision";
 }
 
 TEST(Job, KeepsWaitingWhileAHostDeliversOutput) {
@@ -230,6 +238,67 @@ TEST(Job, FirstFailureSendsTermThenKillAndSetsTheExitCode) {
   EXPECT_TRUE(outcome.ranks[0].ended_by_us);
   EXPECT_FALSE(outcome.ranks[0].needed_kill);
   EXPECT_TRUE(outcome.ranks[2].needed_kill);
+}
+
+TEST(Job, RankThatTermEndsNeedsNoKill) {
+  Script s(2);
+  s.start();
+  s.say(UserSignal{SIGINT}, 1);
+  s.say(UserSignal{SIGINT}, 1);
+  s.end(0, kTermed, 1.1);
+  s.end(1, ExitStatus(Signaled{SIGKILL, false, false}), 1.1);
+  EXPECT_FALSE(s.job.outcome().ranks[0].needed_kill);
+  EXPECT_TRUE(s.job.outcome().ranks[1].needed_kill);
+}
+
+/// The launcher was stopped, and handles the user's signal before the ends of the ranks.
+TEST(Job, RankThatEndedByItselfBeforeTheSignalIsNotStopped) {
+  Script s(3);
+  s.start();
+  s.say(UserSignal{SIGINT}, 9);
+  EXPECT_FALSE(s.job.outcome().idle);
+  s.end(0, kOk, 5);
+  s.end(1, ExitStatus(Exited{7}), 5);
+  s.say(RankEnded{2, kOk, 10, {}, true}, 10);
+  EXPECT_FALSE(s.job.outcome().ranks[0].ended_by_us);
+  EXPECT_FALSE(s.job.outcome().ranks[1].ended_by_us);
+  EXPECT_TRUE(s.job.outcome().ranks[2].ended_by_us) << "after the signal";
+  EXPECT_EQ(s.job.outcome().exit_code, 130);
+}
+
+TEST(Job, IsIdleIfNoRankRunsWhenTheJobBeginsToEnd) {
+  Script starting(1);
+  starting.say(UserSignal{SIGINT}, 1);
+  EXPECT_TRUE(starting.job.outcome().idle);
+  Script undrained(1);
+  undrained.start();
+  undrained.say(RankEnded{0, kOk, 1}, 1);
+  undrained.say(UserSignal{SIGINT}, 2);
+  EXPECT_TRUE(undrained.job.outcome().idle);
+}
+
+/// The user's third signal ends the wait for a host that has not answered since the first.
+TEST(Job, SilentHostGivenUpLeavesTheStartUnknown) {
+  Script s(2, {}, true);
+  for (const int host : {0, 1}) s.say(HostReady{host}, 0);
+  s.say(UserSignal{SIGINT}, 1);
+  s.answer(0, 1.1);
+  s.say(UserSignal{SIGINT}, 1.2);
+  s.say(UserSignal{SIGINT}, 1.3);
+  EXPECT_FALSE(s.job.outcome().ranks[0].unheard);
+  EXPECT_TRUE(s.job.outcome().ranks[1].unheard);
+}
+
+TEST(Job, OutputThatArrivesAfterTheWaitIsNotMissing) {
+  Script s(1);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 1);
+  s.say(RankEnded{0, kTermed, 2}, 2);  // a daemon holds the pipe until it is killed
+  EXPECT_THAT(s.tick(7), ElementsAre(Action(FinishHost{0})));
+  EXPECT_TRUE(s.job.outcome().unread);
+  s.say(RankDrained{0}, 8);
+  s.say(HostClean{0, {}}, 8);
+  EXPECT_FALSE(s.job.outcome().unread);
 }
 
 TEST(Job, EarlierFailureReportedLaterIsTheFirst) {
@@ -372,6 +441,23 @@ TEST(Job, LostHostLosesItsRanksAndEndsTheOthers) {
   EXPECT_EQ(s.job.outcome().exit_code, 125);
   EXPECT_EQ(s.job.outcome().detail, "node1: its agent fell silent");
   EXPECT_EQ(s.job.outcome().ranks[1].status, ExitStatus(Lost{"its agent fell silent"}));
+}
+
+TEST(Job, RankOfAHostThatIsLostWhileTheJobEndsIsNotStopped) {
+  Script s(1, {}, true);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 1);
+  s.say(HostLost{0, "its agent fell silent"}, 9);
+  EXPECT_EQ(s.job.outcome().ranks[0].status, ExitStatus(Lost{"its agent fell silent"}));
+  EXPECT_FALSE(s.job.outcome().ranks[0].ended_by_us);
+}
+
+TEST(Job, RankOfAHostWithoutStartRequestIsNotLost) {
+  Script s(2, {}, true);
+  s.say(HostReady{0}, 0);
+  s.say(HostLost{1, "refused"}, 1);
+  s.say(HostLost{0, "closed"}, 2);
+  EXPECT_FALSE(s.job.outcome().ranks[0].status);
 }
 
 HostTermination told(double s) { return {SIGTERM, static_cast<std::int64_t>(s * 1e9), "Slurm job 5 was cancelled"}; }

@@ -286,6 +286,42 @@ TEST(FailureSummary, ReportsAnInterrupt) {
   EXPECT_EQ(job.summary(), "dlaunch: interrupted by SIGINT after 20.0 s: stopped 8 ranks (1 needed KILL)\n");
 }
 
+TEST(FailureSummary, InterruptStatesOnlyWhatIsKnown) {
+  Fixture job(2);
+  job.by_itself(1, Lost{"silence"});
+  job.outcome.cause = job::Cause::interrupted;
+  job.outcome.signal = SIGTERM;
+  EXPECT_EQ(job.summary(), "dlaunch: interrupted by SIGTERM after 20.0 s\ndlaunch: 1 rank was lost: rank 1\n");
+  job.outcome.idle = true;
+  EXPECT_THAT(job.summary(), StartsWith("dlaunch: interrupted by SIGTERM after 20.0 s: no rank was running\n"));
+}
+
+/// Rank 1 did not end after SIGKILL, rank 2 had no known end, and the host of ranks 3 and 4 did not answer.
+TEST(FailureSummary, TimeoutNamesOnlyRanksThatSurelyRan) {
+  Fixture job(6);
+  job.end_all(SIGTERM);
+  for (const int i : {1, 5}) job.by_itself(i, Lost{"lost"});
+  job.rank(1).needed_kill = true;
+  for (const int i : {2, 3, 4}) job.rank(i).status.reset();
+  job.rank(3).unheard = job.rank(4).unheard = true;
+  job.rank(4).pid = 0;
+  for (const int i : {2, 3, 4}) job.rank(i).ended_by_us = false;
+  job.outcome.cause = job::Cause::timeout;
+  EXPECT_EQ(job.summary(),
+            "dlaunch: timed out after 20.0 s: ranks 0-2 were still running\n"
+            "dlaunch: 2 ranks were lost: ranks 1,5\n"
+            "dlaunch: unknown exit status: ranks 2-3\n"
+            "dlaunch: unknown whether started: rank 4\n");
+}
+
+TEST(FailureSummary, OutputWithoutAnEndMayBeMissing) {
+  Fixture job(1);
+  job.fail_first(0, Exited{7});
+  job.outcome.unended = true;
+  EXPECT_THAT(job.summary(),
+              EndsWith("dlaunch: the end of the ranks' output may be missing: it did not arrive in time\n"));
+}
+
 TEST(FailureSummary, TimeoutNamesRunningRanks) {
   Fixture job(8);
   job.end_all(SIGTERM);
@@ -331,6 +367,8 @@ TEST(FailureSummary, PreemptionStatesTheEndOfAllProcessesOnce) {
   EXPECT_EQ(summary_of_slow_end(job, milliseconds(8100)),
             "dlaunch: preempted by SIGUSR1 after 5.0 s: all ranks exited with 0 within 3.0 s\n");
   EXPECT_THAT(summary_of_slow_end(job, milliseconds(14000)), EndsWith("all processes had ended after 14.0 s\n"));
+  job.by_itself(1, Lost{"silence"});
+  EXPECT_THAT(summary_of_slow_end(job, milliseconds(8100)), StartsWith("dlaunch: preempted by SIGUSR1 after 5.0 s\n"));
 }
 
 TEST(FailureSummary, ReportsALostHost) {
@@ -412,6 +450,29 @@ TEST(FailureSummary, DoesNotCallAHostEmptyThatOnlyTheBatchSystemReaches) {
                               "connect again)\n"));
   EXPECT_THAT(text, Not(HasSubstr("had ended")));
   EXPECT_THAT(text, Not(HasSubstr("is left on")));
+}
+
+TEST(FailureSummary, NamesUnsweptHostsOfEarlierRounds) {
+  Fixture job(1);
+  job.plan.job_id = "00ff";
+  plan::Host before;
+  before.name = "node9";
+  const auto summary = [&] {
+    return failure_summary({.plan = job.plan,
+                            .outcome = job.outcome,
+                            .last_lines = {},
+                            .log_path = {},
+                            .elapsed = milliseconds(5000),
+                            .shell_there = [](const plan::Host& host) { return "to " + host.name; },
+                            .ended = milliseconds(9000),
+                            .unswept_before = {before}});
+  };
+  EXPECT_EQ(summary(), "") << "the restart named the host";
+  job.fail_first(0, Exited{7});
+  EXPECT_THAT(summary(), EndsWith("dlaunch: processes of the job may still run on node9; this command kills them:\n"
+                                  "dlaunch:   " +
+                                  end_job_command("00ff", "to node9") + "\n"));
+  EXPECT_THAT(summary(), Not(HasSubstr("all processes had ended")));
 }
 
 TEST(FailureSummary, ReportsFailedOutput) {
