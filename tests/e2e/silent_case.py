@@ -141,17 +141,17 @@ class SilentCase(HostsCase):
         self.assertEqual(job.returncode, code, self.told(job))
         self.assertNotIn("did not end after SIGKILL", self.text(job, "err"))
 
-    def of_job(self, number):
-        """Agents and ranks on the host."""
-        host = self.host(number)
-        return {pid: line for pid, line in host.strangers().items() if "sleep " in line or "dlaunch-agent" in line}
+    def left_of_job(self, number, agents=True):
+        """Ranks and agents on the host."""
+        names = ("sleep ", "dlaunch-agent") if agents else ("sleep ",)
+        return {pid: line for pid, line in self.host(number).strangers().items() if any(name in line for name in names)}
 
-    def assert_none_of_job(self, number, within, job):
-        wait_until(lambda: not self.of_job(number), within, every=0.1)
-        self.assertEqual(self.of_job(number), {}, f"node{number}: {self.told(job)}")
+    def assert_none_left(self, job, number, within=0, agents=True):
+        wait_until(lambda: not self.left_of_job(number, agents), within, every=0.1)
+        self.assertEqual(self.left_of_job(number, agents), {}, f"node{number}: {self.told(job)}")
 
     def assert_ended_by_the_command(self, job, number, silence):
-        """After the silence, the command that dlaunch printed for the host ends all processes of the job there."""
+        """After the silence, the command that dlaunch printed for the host ends all ranks there."""
         err = self.text(job, "err")
         self.assertRegex(err, rf"processes of the job may still run on .*node{number}.*; this command kills them")
         command = re.search(rf"^dlaunch: +(echo .* \| ssh node{number} sh)$", err, re.M)
@@ -159,7 +159,7 @@ class SilentCase(HostsCase):
         self.restore(silence)
         done = self.bed.head.run(["sh", "-c", command[1]])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assert_none_of_job(number, 5, job)
+        self.assert_none_left(job, number, 5, agents=False)
 
 
 def sleeping():

@@ -1,6 +1,6 @@
 """Tests silent and frozen hosts together with a second fault: a failure of a rank, a signal of the user, a time limit, a
-stopped launcher. The simulator tests the same orders under virtual time (docs/simulation.md). SILENT_LOOPS=N repeats
-each test N times; scripts/silent-hosts counts the successful runs."""
+stopped launcher. The simulator tests all orders under virtual time (docs/simulation.md). scripts/silent-hosts repeats
+each test and counts the successful runs."""
 import os
 import random
 import signal
@@ -11,8 +11,8 @@ from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSe
 from side_by_side import takes_long
 from support import main, of_process, sh, wait_until
 
-LOOPS = int(os.environ.get("SILENT_LOOPS", "1"))
 QUICK = ("--heartbeat", 2, "--grace", 2)
+TIME_LIMIT = 15  # seconds
 HOSTS = "node1:1,node2:1,node3:1,node4:1"
 
 # A rank holds a lock while it lives. The rank of the next round reports a lock that is still held.
@@ -100,7 +100,7 @@ class SilenceAndFailure(SilentCase):
         self.ended(job, 0)
         self.assertLess(time.monotonic() - cut, FIRST_LINE)
         self.restore(frozen)
-        self.assert_none_of_job(2, 5, job)
+        self.assert_none_left(job, 2, 5)
 
     def test_silence_between_two_rounds(self):
         """Three rounds fail. The host is cut off in the delay of two seconds before the next round."""
@@ -133,23 +133,26 @@ class SilenceAndEnd(SilentCase):
     """Three jobs, each with a silent host: SIGINT, SIGTERM and --timeout end them."""
 
     def end_three_jobs(self, way):
+        """Each job ends while the launcher does not know of the silence, which it notices after 15 s."""
         jobs = {}
         for number, name in enumerate(("int", "term", "timeout"), start=2):
-            limit = ("--timeout", 14) if name == "timeout" else ()
-            jobs[number] = self.job(name, "-H", f"node1:1,node{number}:1", *QUICK, *limit, *sleeping())
-        for number, job in jobs.items():
+            limit = ("--timeout", TIME_LIMIT) if name == "timeout" else ()
+            jobs[number] = self.job(name, "-H", f"node1:1,node{number}:1", "--grace", 2, *limit, *sleeping())
+        for job in jobs.values():
             self.wait_for(job, "up", times=2)
+        silences = {}
+        for number, job in jobs.items():
             if job.name == "timeout":
-                time.sleep(max(0, 12 - (time.monotonic() - job.since)))
-        silences = {number: self.silence(way, number) for number in jobs}
-        time.sleep(random.uniform(0, 3))
-        jobs[2].send_signal(signal.SIGINT)
-        jobs[3].send_signal(signal.SIGTERM)
+                time.sleep(max(0, job.since + TIME_LIMIT - 6 - time.monotonic()))
+            silences[number] = self.silence(way, number)
+            time.sleep(random.uniform(0, 2))
+            if job.name != "timeout":
+                job.send_signal(signal.SIGINT if job.name == "int" else signal.SIGTERM)
         for number, code in ((2, 130), (3, 143), (4, 124)):
             with self.subTest(jobs[number].name):
                 self.ended(jobs[number], code, 40)
                 self.assert_end(jobs[number], number, silences[number])
-        self.assertEqual(self.of_job(1), {})
+        self.assertEqual(self.left_of_job(1), {})
 
     def job(self, *args):
         job = super().job(*args)
@@ -159,7 +162,7 @@ class SilenceAndEnd(SilentCase):
     def assert_end(self, job, number, silence):
         if not silence.logins:
             return self.assert_ended_by_the_command(job, number, silence)
-        self.assertEqual(self.of_job(number), {}, self.told(job))
+        self.assert_none_left(job, number, agents=False)
         self.assertNotIn("may still run", self.text(job, "err"))
 
     def test_end_while_a_host_is_cut_off(self):
@@ -173,6 +176,17 @@ class SilenceAndEnd(SilentCase):
 
     def test_end_while_hosts_are_frozen(self):
         self.end_three_jobs(FrozenHost)
+
+    # The sweep finds processes by the job's environment and control group, which agents do not have.
+    @unittest.expectedFailure
+    def test_no_agent_stays_on_a_host_with_a_silent_connection(self):
+        job = self.job("job", "-H", "node1:1,node2:1", *QUICK, *sleeping())
+        self.wait_for(job, "up", times=2)
+        self.silence(CutConnections, 2)
+        time.sleep(1)
+        job.send_signal(signal.SIGTERM)
+        self.ended(job, 143)
+        self.assert_none_left(job, 2, 5)
 
 
 class StoppedLauncher(SilentCase):
@@ -196,8 +210,8 @@ class StoppedLauncher(SilentCase):
         suspended = time.monotonic()
         self.silence(CutOff, 2)
         time.sleep(8)
-        self.assertNotEqual(self.of_job(2), {}, "the ranks ended before the pause limit")
-        self.assert_none_of_job(2, suspended + 10 + 2 + 3 - time.monotonic(), job)
+        self.assertNotEqual(self.left_of_job(2, agents=False), {}, "the ranks ended before the pause limit")
+        self.assert_none_left(job, 2, suspended + 10 + 2 + 3 - time.monotonic())
         job.send_signal(signal.SIGCONT)
         self.ended(job, 125)
         self.assertIn("node2", self.text(job, "err"))
@@ -211,7 +225,7 @@ class UnreadSpawn(SilentCase):
         late = FrozenHost(self.bed, 1)
         self.silences.append(late)
         job = self.job("job", "-v", "-H", "node1:1,node2:1,node3:1", *QUICK, *options,
-                       *sh('echo "rank $DLAUNCH_ROUND $DLAUNCH_RANK"; date >>began.$DLAUNCH_HOST; exec sleep 1000'))
+                       *sh('echo "rank ${DLAUNCH_ROUND-0} $DLAUNCH_RANK"; date >>began.$DLAUNCH_HOST; exec sleep 1000'))
         self.wait_for(job, "node2: agent is up", stream="err")
         time.sleep(0.5)
         worker = max(self.host(2).find("dlaunch-agent"))
@@ -237,7 +251,7 @@ class UnreadSpawn(SilentCase):
         time.sleep(random.uniform(0, 2))
         self.go_on(worker)
         self.ended(job, 125)
-        self.assert_none_of_job(2, 5, job)
+        self.assert_none_left(job, 2, 5)
         self.assert_no_rank_began(job)
 
     def test_continued_worker_starts_no_rank_after_its_lease(self):
@@ -248,14 +262,10 @@ class UnreadSpawn(SilentCase):
         job.send_signal(signal.SIGTERM)
         self.ended(job, 143)
         self.go_on(worker)
-        self.assert_none_of_job(2, 8, job)
+        self.assert_none_left(job, 2, 8)
         self.restore(silence)
         self.assert_no_rank_began(job)
 
 
-def load_tests(_, tests, __):
-    return unittest.TestSuite([tests] * LOOPS)
-
-
 if __name__ == "__main__":
-    main(side_by_side=int(os.environ.get("SILENT_AT_ONCE", "6")))
+    main(side_by_side=6)
