@@ -13,6 +13,7 @@ from faults import Done  # noqa: E402
 from run_step import Rank, Seen  # noqa: E402
 
 RANKS, LINES, LENGTH = 2, 3, 20
+SILENT = 20  # seconds until the agent of a silent host has ended
 
 
 def text(*numbers, rank=0, stream="o"):
@@ -158,8 +159,8 @@ class Promises(StepCase):
         soon = promises.settles(self.seen)
         link = Fault(0.5, "down", "link", seconds=60)
         self.seen.done = [Done(link, self.seen.ended - 1, True)]
-        self.assertAlmostEqual(promises.settles(self.seen), soon + promises.SILENT - 1)
-        self.seen.done[0].time = self.seen.ended - promises.SILENT - 5  # the silence was over before the end of the job
+        self.assertAlmostEqual(promises.settles(self.seen), soon + SILENT - 1)
+        self.seen.done[0].time = self.seen.ended - SILENT - 5  # the silence was over before the end of the job
         self.assertEqual(promises.settles(self.seen), soon)
         link.seconds = 3
         self.seen.done[0].time = self.seen.ended

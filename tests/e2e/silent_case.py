@@ -95,6 +95,8 @@ class SilentCase(HostsCase):
 
     def setUp(self):
         super().setUp()
+        # A shell's background job ignores SIGINT, and the jobs would inherit this.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.silences = []
 
     def tearDown(self):
