@@ -189,7 +189,7 @@ class Nodes:
 
 
 UNREACHED = re.compile(rb"^dlaunch: processes of the job may still run on .*;.* kills? them:\n((?:dlaunch:   .*\n)+)", re.M)
-TARGET = re.compile(r"\b(node\d+) \S+$")
+TARGET = re.compile(r"\b(node\d+) \w+$")
 
 
 def commands_of(err):
