@@ -218,11 +218,12 @@ def end_silence(seen, field, faults, err):
 
 
 def write_hosts(step, scratch, programs):
-    """A hostfile, and agents with shifted clocks."""
+    """A hostfile, and agents with shifted clocks. The name of the processes is dlaunch-agent, as of other agents."""
+    program = scratch.path / "dlaunch-agent"
+    program.symlink_to(f"{programs}/agent_with_shifted_clock")
     for host, shift in step.clocks.items():
         agent = scratch.path / f"agent.{host}"
-        agent.write_text(f"#!/bin/bash\nexport CLOCK_SHIFT_MS={shift}\n"
-                         f'exec -a dlaunch-agent {programs}/agent_with_shifted_clock "$@"\n')
+        agent.write_text(f'#!/bin/sh\nCLOCK_SHIFT_MS={shift} exec {program} "$@"\n')
         agent.chmod(0o755)
     (scratch.path / "hosts").write_text(step.hostfile().format(agents=scratch.path))
 

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import time
-import unittest
 
 from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSession, SilentCase, sleeping
 from side_by_side import takes_long
@@ -162,7 +161,7 @@ class SilenceAndEnd(SilentCase):
     def assert_end(self, job, number, silence):
         if not silence.logins:
             return self.assert_ended_by_the_command(job, number, silence)
-        self.assert_none_left(job, number, agents=False)
+        self.assert_none_left(job, number)
         self.assertNotIn("may still run", self.text(job, "err"))
 
     def test_end_while_a_host_is_cut_off(self):
@@ -177,8 +176,6 @@ class SilenceAndEnd(SilentCase):
     def test_end_while_hosts_are_frozen(self):
         self.end_three_jobs(FrozenHost)
 
-    # The sweep finds processes by the job's environment and control group, which agents do not have.
-    @unittest.expectedFailure
     def test_no_agent_stays_on_a_host_with_a_silent_connection(self):
         job = self.job("job", "-H", "node1:1,node2:1", *QUICK, *sleeping())
         self.wait_for(job, "up", times=2)
