@@ -4,7 +4,8 @@ import dataclasses
 import re
 
 import promises
-from promises import TOGETHER, TOLD, enders, excused, silent
+from draw import GRACE, KILL_WAIT, LEASE, silent
+from promises import TOGETHER, TOLD, enders, excused
 
 RESTART = re.compile(r"; restart (\d+) of (\d+)(?: in (\d+) s)?$")
 TAKES = re.compile(r"^dlaunch: (\S+) takes the ranks of (\S+)$")
@@ -162,8 +163,21 @@ def check_places(step, _, rounds):
                 yield f"touched: rank {number} of round {round_.number} ran on {rank.host}, and was to run on {meant}"
 
 
+def check_spare(step, seen, rounds):
+    """A spare host continues the job in time, unless the user ends the job. The silent host may be lost in any round."""
+    if not step.pairs or any(done.hit and done.fault.whom == "launcher" for done in seen.done):
+        return
+    if seen.code != 0:
+        yield f"rounds: code {seen.code}, and a spare host could continue the job"
+    quiet = [done for done in seen.done if done.hit and silent(done.fault)]
+    takes = [time for time, line in seen.told if TAKES.match(line)]
+    latest = LEASE * step.heartbeat + GRACE + KILL_WAIT + seen.slow * TOGETHER
+    if quiet and takes and takes[0] - quiet[0].time > latest:
+        yield f"time: the spare host took the ranks {takes[0] - quiet[0].time:.1f} s after the silence began, not within {latest:.1f} s"
+
+
 def broken(step, seen):
     """The broken promises, one line each."""
     rounds = rounds_of(step, seen)
-    checks = (check_count, check_earlier, check_last, check_time, check_places)
+    checks = (check_count, check_earlier, check_last, check_time, check_places, check_spare)
     return promises.broken(step, seen) + [text for check in checks for text in check(step, seen, rounds)]

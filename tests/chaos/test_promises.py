@@ -461,6 +461,36 @@ class Pairs(StepCase):
         self.seen.ended = 100.1 + 6 + REACH + promises.TOLD + 0.1
         self.assert_broken("time")
 
+    def with_spare(self, told):
+        self.step.restarts, self.step.spares, self.step.pairs = 2, ["node3"], True
+        self.seen.rounds = [{0: Rank("node1"), 1: Rank("node2")}, {0: Rank("node1", 0, told + 1), 1: Rank("node3", 0, told + 1)}]
+        self.seen.witness, self.seen.code, self.seen.ended, self.seen.settled = self.seen.rounds[1], 0, told + 1.1, told + 1.1
+        self.seen.told = [(106, "dlaunch: node2: the agent stopped sending heartbeats after 6.1 s; restart 1 of 2 in 8 s"),
+                          (told, "dlaunch: node3 takes the ranks of node2")]
+        self.seen.report = {"exit_code": 0, "round": 1, "earlier_rounds": [{}]}
+        self.seen.out = b"".join(text_of_round(1, rank) for rank in range(RANKS))
+        self.seen.err = b"".join(text_of_round(1, rank, "e") for rank in range(RANKS))
+
+    def assert_rounds_broken(self, *promises_):
+        found = rounds.broken(self.step, self.seen)
+        self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
+
+    def test_spare_host_continues_in_time(self):
+        self.with_spare(114)
+        self.assert_rounds_broken()
+        self.with_spare(100.1 + 4 * 2 + 1 + KILL_WAIT + 1.1)
+        self.assert_rounds_broken("time")
+
+    def test_unused_spare_host_is_reported(self):
+        self.with_spare(114)
+        self.seen.rounds, self.seen.told, self.seen.out, self.seen.err = self.seen.rounds[:1], [], b"", b""
+        self.seen.told = [(107, "dlaunch: a host was lost after 6.1 s: node2: the agent stopped sending heartbeats"),
+                          (107, "dlaunch: no restart: node2 is lost, and no spare host is left")]
+        self.seen.witness, self.seen.code, self.seen.report = self.seen.rounds[0], 125, {"exit_code": 125, "round": 0, "earlier_rounds": []}
+        self.assert_rounds_broken("rounds")
+        self.seen.done[1] = Done(Fault(0.3, "term", "launcher"), 100.3, True)
+        self.assert_rounds_broken()
+
     def test_commands_of_unreached_hosts_are_found(self):
         self.assertEqual(commands_of(self.seen.err), {})
         one = b"dlaunch: processes of the job may still run on node2; this command kills them:\ndlaunch:   echo 'x' | ssh node2 sh\n"
