@@ -130,7 +130,7 @@ class Step:
         where = ["--hostfile", "hosts"] if self.clocks else where
         if self.way == "same-line":
             where = ["--same-line", "--rendezvous", f"head:{PORT}", "--nodes", str(len(self.nodes())), "--node-rank", str(node), "--key-file", "key",
-                     "--wait-hosts", str(self.wait), "--oversubscribe", "-N", str(self.hosts["head"])]
+                     "--wait-hosts", str(self.wait), "--pause-limit", str(LEASE * HEARTBEAT), "--oversubscribe", "-N", str(self.hosts["head"])]
         rounds = ["--restarts", str(self.restarts), "--report", "report.json"] if self.restarts else []
         rounds += ["--spares", str(len(self.spares))] if self.spares else []
         limit = ["--timeout", str(self.timeout)] if self.timeout else []

@@ -339,9 +339,11 @@ class Ends(SameLineCase):
 
     @takes_long
     def test_cut_link_ends_both_sides(self):
-        """Also a link with much output: a full link must not hide that the agent has ended."""
+        """Also a link with much output: a full link must not hide that the agent has ended. The node that is cut off
+        ends after the pause limit."""
         writes = "[ $NODE_RANK != 1 ] || while :; do head -c 100000 /dev/zero | tr '\\0' x; sleep 0.05; done"
-        self.start_all("-N", 8, "--oversubscribe", "--env-for", "torch", *sh(f"sleep 1000 & {writes}; wait"))
+        self.start_all("-N", 8, "--oversubscribe", "--pause-limit", 20, "--env-for", "torch",
+                       *sh(f"sleep 1000 & {writes}; wait"))
         self.await_sleepers()
         self.bed.head.drop_both_ways(self.host(2))
         ends = self.ends(timeout=60)
