@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import time
+import unittest
 
 from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSession, SilentCase, sleeping
 from side_by_side import takes_long
@@ -75,6 +76,18 @@ class SilenceAndFailure(SilentCase):
         job = self.started(FAILS.replace("exec sleep", '[ "$DLAUNCH_RANK" = 2 ] || trap "" TERM; exec sleep'))
         self.fail_rank()
         time.sleep(random.uniform(0.1, 1.5))
+        cut = time.monotonic()
+        self.silence(CutOff, 2)
+        self.assert_spare_continues(job, cut)
+
+    # The launcher gives the host up as one that did not confirm the end of all processes, and does not lose it.
+    @unittest.expectedFailure
+    def test_silence_while_a_host_ends_daemons(self):
+        """The agent has received the end of the round. The daemons ignore SIGTERM."""
+        daemon = '(trap "" TERM HUP INT; setsid sleep 1000 >/dev/null 2>&1 9>&- &); '
+        job = self.started(FAILS.replace('[ "$DLAUNCH_RANK"', daemon + '[ "$DLAUNCH_RANK"'), options=("--grace", 2))
+        self.fail_rank()
+        time.sleep(random.uniform(0.3, 1.2))
         cut = time.monotonic()
         self.silence(CutOff, 2)
         self.assert_spare_continues(job, cut)
