@@ -80,7 +80,7 @@ class SilenceAndFailure(SilentCase):
         self.silence(CutOff, 2)
         self.assert_spare_continues(job, cut)
 
-    # The launcher gives the host up as one that did not confirm the end of all processes, and does not lose it.
+    # The host answered after Finish, so the launcher does not lose the host, and does not connect again.
     @unittest.expectedFailure
     def test_silence_while_a_host_ends_daemons(self):
         """The agent has received the end of the round. The daemons ignore SIGTERM."""
