@@ -118,8 +118,8 @@ class Cut(HostsCase):
         ours = lambda: {host.name: found for host in hosts if (found := host.find("dlaunch-agent") + host.find("sleep"))}
         wait_until(lambda: not ours(), left, every=0.1)
         self.assertEqual(ours(), {})
-        for host in hosts:  # their sshd would wait for TCP to time out
-            host.kill_sshd()
+        for number in self.cuts():  # their sshd would wait for TCP to time out
+            self.host(number).kill_sshd()
 
 
 if __name__ == "__main__":
