@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import promises  # noqa: E402
 import rounds  # noqa: E402
-from draw import draw_named  # noqa: E402
+from draw import draw_named, silent  # noqa: E402
 from field import field, testbed  # noqa: E402
 from run_step import run_step  # noqa: E402
 
@@ -44,25 +44,31 @@ def steps(arguments):
                 seed, name = line.split()[:2]
                 yield int(seed), name
     for number in itertools.count(arguments.first):
+        if arguments.pairs:
+            yield arguments.seed, f"{number}p"
+            continue
         if not arguments.restarts:
             yield arguments.seed, str(number)
             yield arguments.seed, f"{number}s"
         yield arguments.seed, f"{number}r"
         yield arguments.seed, f"{number}sr"
+        if not arguments.restarts:
+            yield arguments.seed, f"{number}p"
 
 
 def is_quick(step):
     """Whether no fault of the step requires a wait for a heartbeat timeout."""
-    return not any(promises.silent(fault) for fault in step.faults)
+    return not any(silent(fault) for fault in step.faults)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--step", help="run only this step: a number, followed by r for a job with restarts, s for the same line on each node, sr for both")
+    parser.add_argument("--step", help="run only this step: a number, followed by r for a job with restarts, s for the same line on each node, sr for both, p for a silent host with a second fault")
     parser.add_argument("--first", type=int, default=1, metavar="STEP", help="the first step")
     parser.add_argument("--restarts", action="store_true", help="only jobs with restarts")
+    parser.add_argument("--pairs", action="store_true", help="only jobs with a silent host and a second fault")
     parser.add_argument("--known", action="store_true", help="first run the steps of tests/chaos/known.txt, which broke a promise once")
     parser.add_argument("--quick", action="store_true", help="skip steps with a silent host, which take half a minute each")
     parser.add_argument("--part", default="1/1", metavar="K/N", help="run every N-th step from the K-th on, for N parallel processes")

@@ -4,7 +4,12 @@ import dataclasses
 import random
 
 GRACE = 1  # seconds from SIGTERM to SIGKILL, in every job
-SILENT = 20  # maximum seconds until a silent host is lost
+HEARTBEAT = 5  # default of --heartbeat, seconds
+BEATS = 3  # heartbeats after which a silent host is lost (docs/how-it-works.md)
+LEASE = 4  # heartbeats after which an agent ends the ranks of a silent launcher whose hosts may be replaced
+KILL_WAIT = 5  # seconds until a host that does not confirm SIGKILL is lost
+RIDES_OUT = 10  # seconds of silence that must not harm a job
+REACH = 8  # seconds of new logins to a lost host
 HOSTS = ("node1", "node2", "node3")
 ROUND = 1000  # the lines of round k begin with the number k * ROUND + 1
 MODES = ("plain", "label", "jsonl", "files", "nocopy", "streams", "pty")
@@ -27,8 +32,8 @@ DISK = 64 << 10  # size in bytes of the disk that gets full
 class Fault:
     """`act`: kill, term, int; stop (never continued) or pause (stopped for `seconds`); down (the host's link, for
     `seconds`); sleep (the reader of stdout, for `seconds`) or close (the reader exits); call (strangers, for
-    `seconds`). `whom`: launcher, guardian, worker, rank, sshd, link, reader, or all processes of a job; in a same-line
-    job also node (the dlaunch of another node) and door (the port at which the first node waits, called from `host`).
+    `seconds`). `whom`: launcher, guardian, worker, rank, sshd, link, reader, host (all processes of the job on the host),
+    machine (also the listening sshd), or all processes of a job; in a same-line job also node (the dlaunch of another node) and door (the port at which the first node waits, called from `host`).
     """
     at: float
     act: str
@@ -39,9 +44,15 @@ class Fault:
 
     def __str__(self):
         whom = {"rank": f"rank {self.rank}", "guardian": f"guardian of {self.host}", "worker": f"worker of {self.host}",
-                "sshd": f"sshd's session of {self.host}", "link": f"link of {self.host}", "node": f"dlaunch of {self.host}",
+                "sshd": f"sshd's session of {self.host}", "host": f"the job on {self.host}",
+                "machine": f"all processes of {self.host}", "link": f"link of {self.host}", "node": f"dlaunch of {self.host}",
                 "door": f"door from {self.host}"}.get(self.whom, self.whom)
         return f"at {self.at:.3f} s {self.act} {whom}" + (f" for {self.seconds} s" if self.seconds else "")
+
+
+def silent(fault):
+    """Whether the fault silences a host for longer than a job tolerates."""
+    return fault.act == "stop" or (fault.act in ("down", "pause") and fault.seconds >= RIDES_OUT)
 
 
 @dataclasses.dataclass
@@ -68,12 +79,17 @@ class Step:
     # Start time of each node of a same-line job: {host: seconds}.
     starts: dict = dataclasses.field(default_factory=dict)
     wait: int = 0  # of --wait-hosts in a same-line job; the caller may raise it
+    heartbeat: int = HEARTBEAT  # of --heartbeat
+    pairs: bool = False  # a silent host and a second fault
+    first_pause_us: int = 0  # the pause in round 0, if it is not pause_us
+    clocks: dict = dataclasses.field(default_factory=dict)  # {host: milliseconds by which its clock is ahead}
     fails: int = 9  # number of rounds in which `codes` applies; later all ranks end with 0
     faults: list = dataclasses.field(default_factory=list)
 
     @property
     def name(self):
-        return f"{self.number}{'s' if self.way == 'same-line' else ''}{'r' if self.restarts else ''}"
+        kind = "p" if self.pairs else f"{'s' if self.way == 'same-line' else ''}{'r' if self.restarts else ''}"
+        return f"{self.number}{kind}"
 
     def nodes(self):
         """The nodes of a same-line job, in the order of their numbers."""
@@ -95,22 +111,30 @@ class Step:
         cases = "".join(f"{rank}) {SETUP[quirk]};; " for rank, quirk in self.quirks.items())
         codes = "".join(f"{rank}) code={code};; " for rank, code in self.codes.items())
         read = "$PROGRAMS/stdin_sum >$WITNESS/in.$RANK_ID; " if self.stdin else ""
+        pause = f"$(( ${{DLAUNCH_ROUND-0}} ? {self.pause_us} : {self.first_pause_us} ))" if self.first_pause_us else self.pause_us
         return (f"code=0; case $RANK_ID in {cases}esac; case $RANK_ID in {codes}esac; {read}"
-                f"exec $PROGRAMS/numbered_lines {witness} {self.lines} {self.pause_us} {self.length} {code}")
+                f"exec $PROGRAMS/numbered_lines {witness} {self.lines} {pause} {self.length} {code}")
+
+    def hostfile(self):
+        """The hosts of a job with different clocks; each has an agent `agent.HOST` in the directory `agents`."""
+        return "".join(f"{host} slots={ranks} agent={{agents}}/agent.{host}\n"
+                       for host, ranks in {**self.hosts, **dict.fromkeys(self.spares, max(self.hosts.values()))}.items())
 
     def words(self, programs="$PROGRAMS", node=0):
-        """The command line without the program name. `logs` and `key` are in the working directory."""
+        """The command line without the program name. `logs`, `hosts` and `key` are in the working directory."""
         output = {"plain": [], "label": ["--label"], "jsonl": ["--format", "jsonl"], "files": ["--output-filename", "logs"],
                   "nocopy": ["--output-filename", "logs:nocopy"], "pty": ["--pty"],
                   "streams": ["--stdout-file", "logs/{rank}.out", "--stderr-file", "logs/{rank}.err"]}[self.mode]
         hosts = [f"{host}:{ranks}" for host, ranks in self.hosts.items()] + [f"{host}:1" for host in self.spares]
         where = ["-H", ",".join(hosts)] if hosts else []
+        where = ["--hostfile", "hosts"] if self.clocks else where
         if self.way == "same-line":
             where = ["--same-line", "--rendezvous", f"head:{PORT}", "--nodes", str(len(self.nodes())), "--node-rank", str(node), "--key-file", "key",
-                     "--wait-hosts", str(self.wait), "--oversubscribe", "-N", str(self.hosts["head"])]
+                     "--wait-hosts", str(self.wait), "--pause-limit", str(LEASE * HEARTBEAT), "--oversubscribe", "-N", str(self.hosts["head"])]
         rounds = ["--restarts", str(self.restarts), "--report", "report.json"] if self.restarts else []
         rounds += ["--spares", str(len(self.spares))] if self.spares else []
         limit = ["--timeout", str(self.timeout)] if self.timeout else []
+        limit += ["--heartbeat", str(self.heartbeat)] if self.pairs else []
         program = [f"{programs}/{self.mpi}/mpi_ring"] if self.mpi else ["sh", "-c", self.script()]
         return ["-n", str(self.ranks), "--grace", str(GRACE), *WAYS[self.way], *where, *rounds, *limit, *output,
                 *(["--stdin", "all"] if self.stdin else []), *self.options, *program]
@@ -264,9 +288,46 @@ def draw_same_line_rounds(seed, number):
     return step
 
 
+SHIFTS = (0, -3000, -500, -20, -2, 2, 20, 500, 3000)
+
+
+def _draw_pair(random_, step, host):
+    """A silent or frozen host, and a second fault before or after the silence."""
+    others = [rank for rank in range(step.ranks) if step.host_of(rank) != host]
+    at = round(random_.uniform(1.5, 3), 3)
+    quiet = Fault(at, "down", "link", host=host, seconds=60)
+    if random_.random() < 0.5:
+        quiet.act, quiet.whom = "pause", random_.choice(("host", "machine"))
+    second = Fault(round(max(1.2, at + random_.choice((0, random_.uniform(-0.5, 6)))), 3), "kill", "rank", random_.choice(others))
+    if random_.random() < 0.5:
+        second.whom, second.act = "launcher", random_.choice(("int", "term"))
+    second.host = step.host_of(second.rank) if second.whom == "rank" else "head"
+    step.faults = sorted((quiet, second), key=lambda fault: fault.at)
+
+
+def draw_pairs(seed, number):
+    """A host falls silent, and a rank on another host fails or the user ends the job. The clocks of the hosts
+    differ."""
+    random_ = random.Random(f"{seed}.{number}.pairs")
+    step = Step(seed, number, pairs=True, way=random_.choice(("ssh", "openssh")), length=80)
+    names = random_.sample(HOSTS, 3)
+    step.hosts = dict.fromkeys(names[:2], random_.choice((1, 2, 4)))
+    step.ranks = sum(step.hosts.values())
+    if random_.random() < 0.7:
+        step.restarts, step.spares, step.fails = 2, names[2:], 0
+    step.mode = random_.choice(("plain", "label", "jsonl", "files", "streams"))
+    step.heartbeat = random_.choice((2, 2, 5))
+    step.lines, step.pause_us, step.first_pause_us = 20, 150_000, 3_000_000
+    step.clocks = {host: random_.choice(SHIFTS) for host in (*step.hosts, *step.spares)}
+    _draw_pair(random_, step, random_.choice(names[:2]))
+    return step
+
+
 def draw_named(seed, name):
     """`name`: the number of a step, followed by r for a job with restarts, s for the same line on each node, sr for
-    both."""
+    both, p for a silent host with a second fault."""
+    if name.endswith("p"):
+        return draw_pairs(seed, int(name[:-1]))
     if name.endswith("sr"):
         return draw_same_line_rounds(seed, int(name[:-2]))
     if name.endswith("s"):

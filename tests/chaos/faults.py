@@ -6,7 +6,7 @@ import signal
 import time
 
 from callers import Callers
-from draw import PORT
+from draw import PORT, silent
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "stop": signal.SIGSTOP, "pause": signal.SIGSTOP}
 
@@ -43,6 +43,10 @@ class Faults:
         now = time.monotonic()
         for item in [item for item in self.undo if item[0] <= now]:
             self._undo(item)
+
+    def silenced(self):
+        """The hosts that are silent now, and stay silent for long."""
+        return {done.fault.host for _, done, _ in self.undo if done.fault.whom in ("link", "host", "machine") and silent(done.fault)}
 
     def finish(self):
         """Undoes all faults after the end of the job."""

@@ -67,7 +67,11 @@ class Field:
         """The pids of a fault's target; empty if no such process exists now."""
         if fault.whom == "launcher":
             return [launcher] if processes.state_of(launcher) not in (None, "Z") else []
+        if fault.whom == "machine":
+            return [pid for pid in self[fault.host].processes() if pid != self[fault.host].pid]
         there = self.new(fault.host)
+        if fault.whom == "host":
+            return list(there)
         if fault.whom == "node":
             return [pid for pid, line in there.items() if line.split(" ")[0].endswith("/dlaunch")]
         if fault.whom == "sshd":
@@ -84,13 +88,18 @@ class Field:
         """Launcher, agents and ranks, with the processes that they left and the processes that connect them."""
         return list(self.new())
 
-    def left_after(self, seconds, sshd_too, turn):
+    def left_after(self, seconds, sshd_too, turn, unreached=(), silent=()):
         """Waits until no process of the job is left, at most `seconds`. Returns the remaining processes. An sshd that
-        cannot reach the launcher ends when TCP times out. `turn` is called repeatedly."""
+        cannot reach the launcher ends when TCP times out. `turn` is called repeatedly. Ignores all processes on the
+        hosts `unreached`, and agents on the hosts `silent`."""
         deadline = time.monotonic() + seconds
+        ignored = {self[host].namespace for host in unreached}
+        agentless = {self[host].namespace for host in silent}
         while True:
             turn()
-            left = {pid: line for pid, line in self.new().items() if sshd_too or not line.startswith("sshd")}
+            left = {pid: line for pid, line in self.new().items()
+                    if (sshd_too or not line.startswith("sshd")) and (where := processes.namespace_of(pid)) not in ignored
+                    and not (where in agentless and is_agent(pid))}
             if not left or time.monotonic() >= deadline:
                 return left
             time.sleep(0.02)

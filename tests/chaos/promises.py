@@ -5,7 +5,7 @@ import re
 import signal
 
 import lines
-from draw import GRACE, IN_FILES, INPUT, ON_CONSOLE, SILENT
+from draw import BEATS, GRACE, HEARTBEAT, IN_FILES, INPUT, KILL_WAIT, LEASE, ON_CONSOLE, REACH, silent
 
 # Seconds on a quiet machine; Seen.slow is the factor of this machine.
 TOGETHER = 1.0  # events within this time have no common order
@@ -18,7 +18,6 @@ OF_LIBRARIES = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp")
 # Dlaunch writes this file next to the ranks' files when a time limit ends the job.
 STACKS = re.compile(r"/stacks\.\d+$")
 STARTS = 2  # seconds until the launcher has logged in to every host
-RIDES_OUT = 10  # seconds of silence that must not harm a job
 
 
 def sum_of(data):
@@ -36,7 +35,7 @@ INPUT_SUM = sum_of(INPUT)
 class Ender:
     """A possible cause of a job's end: its time, the exit code, the name on stderr, and the delay until the launcher
     may notice it. If not `sure`, it may have no effect; after a `last` cause no round follows. `host`: the host that is
-    lost."""
+    lost. `where`: the host of a rank, if known."""
     time: float
     code: int
     named: str
@@ -44,6 +43,7 @@ class Ender:
     sure: bool = True
     last: bool = False
     host: str = ""
+    where: str = ""
 
 
 def named(host):
@@ -51,9 +51,9 @@ def named(host):
     return rf"{host}|node\[[\d,-]*\]" if host.startswith("node") else re.escape(host)
 
 
-def silent(fault):
-    """Whether the fault silences a host for longer than a job tolerates."""
-    return fault.act == "stop" or (fault.act in ("down", "pause") and fault.seconds >= RIDES_OUT)
+def noticed(fault, step):
+    """Seconds from the fault until its host is lost, if no other event comes first."""
+    return BEATS * step.heartbeat if silent(fault) else 0
 
 
 def ender_of(done, step, seen):
@@ -68,7 +68,7 @@ def ender_of(done, step, seen):
             Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT", last=True)
     if fault.whom == "rank":
         sure = fault.act == "kill" or step.quirks.get(fault.rank) != "ignores TERM"
-        return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure)
+        return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure, where=fault.host if step.pairs else "")
     if fault.whom == "reader":
         return Ender(done.time, 141, "", 2 * seen.slow, False, last=True)
     if fault.whom == "link" and not silent(fault):
@@ -76,11 +76,11 @@ def ender_of(done, step, seen):
     if step.way == "same-line":
         # Before all nodes are connected, a lost node may come again: the launcher waits for it and names its number.
         lost = rf"{host}|nodes? [\d,-]*\d"
-        heard = (SILENT if silent(fault) else 0) + (0 if seen.witness else step.wait)
+        heard = noticed(fault, step) + (0 if seen.witness else step.wait)
         return Ender(done.time, 125, lost, heard, bool(seen.witness), last=not seen.witness, host=fault.host)
     # An sshd that exits before the login is tried again.
     sure = fault.whom != "sshd" or done.time > seen.started + seen.slow * STARTS
-    return Ender(done.time, 125, host, SILENT if silent(fault) else 0, sure, host=fault.host)
+    return Ender(done.time, 125, host, noticed(fault, step), sure, host=fault.host)
 
 
 def heard_later(ender, seen):
@@ -99,13 +99,13 @@ def heard_later(ender, seen):
 
 
 def is_behind(host, ender):
-    """Whether the launcher may learn of the cause only through that host. The host of a rank is not checked."""
-    return ender.named.startswith("rank ") or ender.host == host or ender.named == named(host)
+    """Whether the launcher may learn of the cause only through that host."""
+    return (ender.named.startswith("rank ") and ender.where in ("", host)) or ender.host == host or ender.named == named(host)
 
 
 def enders(step, seen, witness=None):
     """All possible causes, ordered by time. `witness`: of one round."""
-    found = [Ender(rank.end, rank.code, rf"rank {number} \(host") for number, rank in (seen.witness if witness is None else witness).items() if rank.code]
+    found = [Ender(rank.end, rank.code, rf"rank {number} \(host", where=rank.host if step.pairs else "") for number, rank in (seen.witness if witness is None else witness).items() if rank.code]
     found += [ender for ender in (ender_of(done, step, seen) for done in seen.done) if ender]
     if step.timeout and seen.ended - seen.started > step.timeout - seen.slow * TOGETHER:
         found.append(Ender(seen.started + step.timeout, 124, "timed out", last=True))
@@ -187,17 +187,18 @@ def check_time(step, seen):
     ends = [rank.end for rank in seen.witness.values() if rank.end]
     if not sure and len(ends) < step.ranks:
         return
-    since = excused(seen, min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended)))
+    since = excused(step, seen, min((ender.time + ender.heard for ender in sure), default=max(ends, default=seen.ended)))
     if seen.ended - since > seen.slow * TOLD:
         yield f"time: it ended {seen.ended - since:.1f} s after what ended it"
 
 
-def excused(seen, since):
+def excused(step, seen, since):
     """The latest allowed time for an end that is due at `since`."""
-    # A stopped process continues when it is continued, a link when TCP repeats; the launcher waits for silent hosts.
+    # A stopped process continues when it is continued, a link when TCP repeats. A silent host is lost after its
+    # heartbeats, or because it does not confirm SIGKILL; then the launcher tries to connect again.
     for done in seen.done:
         if done.hit and silent(done.fault):
-            since = max(since, done.time + SILENT)
+            since = max(since + KILL_WAIT, done.time + noticed(done.fault, step)) + REACH
         if done.until:
             since = max(since, done.until + (done.fault.seconds if done.fault.whom == "link" else 0))
     return since
@@ -218,10 +219,10 @@ def check_left(step, seen):
 
 
 def settles(seen):
-    """The seconds in which all processes of a job must end after the job. A process that was cut off from the launcher, or
-    stopped, ends after its heartbeat timeout, perhaps after the end of the job."""
+    """The seconds in which all processes of a job must end after the job, except on hosts that dlaunch names. The guardian
+    ends a stopped worker after four heartbeats, perhaps after the end of the job."""
     lost = [done.time for done in seen.done if done.hit and silent(done.fault)]
-    return seen.slow * TOLD + max([0, *(time + SILENT - seen.ended for time in lost)])
+    return seen.slow * TOLD + max([0, *(time + LEASE * HEARTBEAT - seen.ended for time in lost)])
 
 
 def written_by_ranks(err):

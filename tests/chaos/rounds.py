@@ -4,7 +4,8 @@ import dataclasses
 import re
 
 import promises
-from promises import TOGETHER, TOLD, enders, excused, silent
+from draw import GRACE, KILL_WAIT, LEASE, silent
+from promises import TOGETHER, TOLD, enders, excused
 
 RESTART = re.compile(r"; restart (\d+) of (\d+)(?: in (\d+) s)?$")
 TAKES = re.compile(r"^dlaunch: (\S+) takes the ranks of (\S+)$")
@@ -76,7 +77,8 @@ def check_count(step, seen, rounds):
         yield f"rounds: of {step.restarts} restarts these were told: {told}"
     if len(seen.rounds) > len(rounds):
         yield f"rounds: ranks began in {len(seen.rounds)} rounds, and {len(rounds)} were told of"
-    if seen.overlap:
+    frozen = any(done.hit and done.fault.whom in ("host", "machine") for done in seen.done)
+    if seen.overlap and not frozen:  # a frozen host is the documented exception
         yield f"rounds: these ranks found something of the round before alive: {seen.overlap.split()}"
     report = seen.report
     if report and seen.code is not None and seen.code >= 0:
@@ -148,7 +150,7 @@ def check_time(step, seen, rounds):
         ends = [rank.end for rank in round_.witness.values() if rank.end]
         if not sure and len(ends) < step.ranks:
             continue
-        since = max(excused(seen, min(sure, default=max(ends, default=round_.end))), round_.start + round_.wait)
+        since = max(excused(step, seen, min(sure, default=max(ends, default=round_.end))), round_.start + round_.wait)
         if round_.end - since > seen.slow * TOLD:
             yield f"time: round {round_.number} ended {round_.end - since:.1f} s after what ended it"
 
@@ -161,8 +163,21 @@ def check_places(step, _, rounds):
                 yield f"touched: rank {number} of round {round_.number} ran on {rank.host}, and was to run on {meant}"
 
 
+def check_spare(step, seen, rounds):
+    """A spare host continues the job in time, unless the user ends the job. The silent host may be lost in any round."""
+    if not step.pairs or any(done.hit and done.fault.whom == "launcher" for done in seen.done):
+        return
+    if seen.code != 0:
+        yield f"rounds: code {seen.code}, and a spare host could continue the job"
+    quiet = [done for done in seen.done if done.hit and silent(done.fault)]
+    takes = [time for time, line in seen.told if TAKES.match(line)]
+    latest = LEASE * step.heartbeat + GRACE + KILL_WAIT + seen.slow * TOGETHER
+    if quiet and takes and takes[0] - quiet[0].time > latest:
+        yield f"time: the spare host took the ranks {takes[0] - quiet[0].time:.1f} s after the silence began, not within {latest:.1f} s"
+
+
 def broken(step, seen):
     """The broken promises, one line each."""
     rounds = rounds_of(step, seen)
-    checks = (check_count, check_earlier, check_last, check_time, check_places)
+    checks = (check_count, check_earlier, check_last, check_time, check_places, check_spare)
     return promises.broken(step, seen) + [text for check in checks for text in check(step, seen, rounds)]

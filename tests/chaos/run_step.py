@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -14,7 +15,7 @@ import threading
 import time
 
 import slowness
-from draw import DISK, INPUT, Fault
+from draw import DISK, INPUT, Fault, silent
 from faults import Faults, send
 
 HANGS = 120  # seconds after which a job is killed
@@ -187,6 +188,46 @@ class Nodes:
         return {host: job.poll() for host, job in self.jobs.items()}
 
 
+UNREACHED = re.compile(rb"^dlaunch: processes of the job may still run on .*;.* kills? them:\n((?:dlaunch:   .*\n)+)", re.M)
+TARGET = re.compile(r"\b(node\d+) \w+$")
+
+
+def commands_of(err):
+    """{host: command} of the hosts that dlaunch could not reach."""
+    found = {}
+    for block in UNREACHED.findall(err):
+        for line in block.decode().splitlines():
+            command = line.removeprefix("dlaunch:   ")
+            if host := TARGET.search(command):
+                found[host[1]] = command
+    return found
+
+
+def end_silence(seen, field, faults, err):
+    """Ends all faults, and runs the commands that dlaunch printed for unreached hosts, as a user would. Adds the
+    processes that then remain."""
+    commands, since = commands_of(err), time.monotonic()
+    silenced = max((since - done.time for done in seen.done if done.hit and silent(done.fault)), default=0)
+    faults.finish()
+    for command in commands.values():
+        done = field.bed.head.run(["sh", "-c", command])
+        if done.returncode != 0:
+            seen.left[command] = done.stderr
+    if silenced:  # TCP repeats packets after doubling delays
+        seen.left |= field.left_after(2 * seen.slow + 10 + min(2 * silenced, 90), False, lambda: None)
+
+
+def write_hosts(step, scratch, programs):
+    """A hostfile, and agents with shifted clocks. The name of the processes is dlaunch-agent, as of other agents."""
+    program = scratch.path / "dlaunch-agent"
+    program.symlink_to(f"{programs}/agent_with_shifted_clock")
+    for host, shift in step.clocks.items():
+        agent = scratch.path / f"agent.{host}"
+        agent.write_text(f'#!/bin/sh\nCLOCK_SHIFT_MS={shift} exec {program} "$@"\n')
+        agent.chmod(0o755)
+    (scratch.path / "hosts").write_text(step.hostfile().format(agents=scratch.path))
+
+
 def run_step(step, field, dlaunch, programs, settles):
     """`settles`: a function that returns the seconds from the end of the job until nothing may be left."""
     scratch = Scratch(step, field)
@@ -196,6 +237,8 @@ def run_step(step, field, dlaunch, programs, settles):
     step.wait = int(step.wait * slow)
     (scratch.path / "key").write_text("a key that nobody can guess in time\n")
     (scratch.path / "key").chmod(0o600)
+    if step.clocks:
+        write_hosts(step, scratch, programs)
     seen = Seen(started=time.monotonic(), slow=slow)
     nodes = Nodes(step, field, dlaunch, programs, env, scratch.path)
     while time.monotonic() < seen.started + step.starts.get("head", 0):
@@ -219,9 +262,12 @@ def run_step(step, field, dlaunch, programs, settles):
     if seen.code is not None:
         if nodes.jobs and not scratch.has_begun():
             seen.told_by_us = nodes.tell_who_waits(2 * seen.slow)
-        cut = any(done.fault.whom == "link" for done in seen.done)
-        seen.left = field.left_after(settles(seen), not cut, faults.undo_what_is_over)
+        cut = any(done.fault.whom == "link" or silent(done.fault) for done in seen.done)
+        silenced = faults.silenced()
+        unreached = silenced if seen.code == -signal.SIGKILL else {host for host in commands_of(bytes(readers[1].data)) if host in silenced}
+        seen.left = field.left_after(settles(seen), not cut, faults.undo_what_is_over, unreached, silenced)
         seen.settled = time.monotonic()
+        end_silence(seen, field, faults, bytes(readers[1].data))
     faults.finish()
     if seen.code is None:
         job.kill()

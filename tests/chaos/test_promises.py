@@ -7,12 +7,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import promises  # noqa: E402
 import rounds  # noqa: E402
 import slowness  # noqa: E402
-from draw import ROUND, Fault, Step, draw, draw_named  # noqa: E402
+from draw import KILL_WAIT, REACH, ROUND, Fault, Step, draw, draw_named, silent  # noqa: E402
 from lines import line  # noqa: E402
 from faults import Done  # noqa: E402
-from run_step import Rank, Seen  # noqa: E402
+from run_step import Rank, Seen, commands_of  # noqa: E402
 
 RANKS, LINES, LENGTH = 2, 3, 20
+SILENT = 20  # seconds until the agent of a silent host has ended
 
 
 def text(*numbers, rank=0, stream="o"):
@@ -158,8 +159,8 @@ class Promises(StepCase):
         soon = promises.settles(self.seen)
         link = Fault(0.5, "down", "link", seconds=60)
         self.seen.done = [Done(link, self.seen.ended - 1, True)]
-        self.assertAlmostEqual(promises.settles(self.seen), soon + promises.SILENT - 1)
-        self.seen.done[0].time = self.seen.ended - promises.SILENT - 5  # the silence was over before the end of the job
+        self.assertAlmostEqual(promises.settles(self.seen), soon + SILENT - 1)
+        self.seen.done[0].time = self.seen.ended - SILENT - 5  # the silence was over before the end of the job
         self.assertEqual(promises.settles(self.seen), soon)
         link.seconds = 3
         self.seen.done[0].time = self.seen.ended
@@ -279,6 +280,15 @@ class Rounds(unittest.TestCase):
 
     def test_overlapping_rounds_are_reported(self):
         self.seen.overlap = "1\n"
+        self.assert_broken("rounds")
+
+    def test_rounds_may_overlap_only_on_a_frozen_host(self):
+        self.step.way, self.step.hosts, self.step.pairs = "ssh", {"node1": 1, "node2": 1}, True
+        self.seen.rounds = [{0: Rank("node1"), 1: Rank("node2", 3, 100.5)}, {0: Rank("node1", 0, 101.9), 1: Rank("node2", 0, 101.9)}]
+        self.seen.witness, self.seen.overlap = self.seen.rounds[1], "1\n"
+        self.seen.done = [Done(Fault(1.8, "pause", "host", host="node1", seconds=60), 101.8, True)]
+        self.assert_broken()
+        self.seen.done[0].fault.whom, self.seen.done[0].fault.act = "link", "down"
         self.assert_broken("rounds")
 
     def test_wrong_cause_of_a_round_is_reported(self):
@@ -419,6 +429,77 @@ class SameLineRounds(StepCase):
         self.assert_broken()
 
 
+class Pairs(StepCase):
+    """node2 is silent from 100.1 on, and a rank of node1 is killed at 100.3."""
+
+    def setUp(self):
+        super().setUp()
+        self.step = Step(1, 1, ranks=RANKS, lines=LINES, length=LENGTH, way="ssh", hosts={"node1": 1, "node2": 1}, pairs=True, heartbeat=2)
+        self.seen.witness = {0: Rank("node1"), 1: Rank("node2")}
+        self.seen.done = [Done(Fault(0.1, "down", "link", host="node2", seconds=60), 100.1, True),
+                          Done(Fault(0.3, "kill", "rank", rank=0, host="node1"), 100.3, True)]
+        self.seen.code, self.seen.ended, self.seen.settled, self.seen.out = 137, 120, 120, b""
+        self.seen.err = b"dlaunch: rank 0 (host node1, pid 7) killed by signal 9 (SIGKILL)\n"
+
+    def test_both_faults_may_be_the_cause(self):
+        self.assert_broken()
+        self.seen.code, self.seen.err = 125, b"dlaunch: a host was lost: node2: the agent stopped sending heartbeats\n"
+        self.assert_broken()
+        self.seen.err = b"dlaunch: a host was lost: node1: the agent stopped sending heartbeats\n"
+        self.assert_broken("cause")
+
+    def test_silence_long_after_the_failure_is_not_the_cause(self):
+        self.seen.done.reverse()
+        self.seen.done[1].time = 102
+        self.seen.code, self.seen.err = 125, b"dlaunch: a host was lost: node2: the agent stopped sending heartbeats\n"
+        self.assert_broken("cause")
+
+    def test_kill_and_new_logins_delay_the_end(self):
+        latest = 100.3 + KILL_WAIT + REACH + promises.TOLD
+        self.seen.ended = latest + 0.5  # within the time of the heartbeats
+        self.assert_broken()
+        self.seen.ended = 100.1 + 6 + REACH + promises.TOLD + 0.1
+        self.assert_broken("time")
+
+    def with_spare(self, told):
+        self.step.restarts, self.step.spares, self.step.pairs = 2, ["node3"], True
+        self.seen.rounds = [{0: Rank("node1"), 1: Rank("node2")}, {0: Rank("node1", 0, told + 1), 1: Rank("node3", 0, told + 1)}]
+        self.seen.witness, self.seen.code, self.seen.ended, self.seen.settled = self.seen.rounds[1], 0, told + 1.1, told + 1.1
+        self.seen.told = [(106, "dlaunch: node2: the agent stopped sending heartbeats after 6.1 s; restart 1 of 2 in 8 s"),
+                          (told, "dlaunch: node3 takes the ranks of node2")]
+        self.seen.report = {"exit_code": 0, "round": 1, "earlier_rounds": [{}]}
+        self.seen.out = b"".join(text_of_round(1, rank) for rank in range(RANKS))
+        self.seen.err = b"".join(text_of_round(1, rank, "e") for rank in range(RANKS))
+
+    def assert_rounds_broken(self, *promises_):
+        found = rounds.broken(self.step, self.seen)
+        self.assertEqual(sorted({one.split(":")[0] for one in found}), sorted(promises_), found)
+
+    def test_spare_host_continues_in_time(self):
+        self.with_spare(114)
+        self.assert_rounds_broken()
+        self.with_spare(100.1 + 4 * 2 + 1 + KILL_WAIT + 1.1)
+        self.assert_rounds_broken("time")
+
+    def test_unused_spare_host_is_reported(self):
+        self.with_spare(114)
+        self.seen.rounds, self.seen.told, self.seen.out, self.seen.err = self.seen.rounds[:1], [], b"", b""
+        self.seen.told = [(107, "dlaunch: a host was lost after 6.1 s: node2: the agent stopped sending heartbeats"),
+                          (107, "dlaunch: no restart: node2 is lost, and no spare host is left")]
+        self.seen.witness, self.seen.code, self.seen.report = self.seen.rounds[0], 125, {"exit_code": 125, "round": 0, "earlier_rounds": []}
+        self.assert_rounds_broken("rounds")
+        self.seen.done[1] = Done(Fault(0.3, "term", "launcher"), 100.3, True)
+        self.assert_rounds_broken()
+
+    def test_commands_of_unreached_hosts_are_found(self):
+        self.assertEqual(commands_of(self.seen.err), {})
+        one = b"dlaunch: processes of the job may still run on node2; this command kills them:\ndlaunch:   echo 'x' | ssh node2 sh\n"
+        self.assertEqual(commands_of(self.seen.err + one), {"node2": "echo 'x' | ssh node2 sh"})
+        two = b"dlaunch: processes of the job may still run on node[1-2]; these commands kill them:\n" \
+            b"dlaunch:   echo 'x' | ssh node1 sh\ndlaunch:   echo 'x' | ssh -T node2 sh\n"
+        self.assertEqual(set(commands_of(two)), {"node1", "node2"})
+
+
 class DrawnSteps(unittest.TestCase):
     def test_same_line_steps_with_restarts_have_a_line_per_node(self):
         steps = [draw_named(5, f"{number}sr") for number in range(1, 40)]
@@ -438,6 +519,21 @@ class DrawnSteps(unittest.TestCase):
         for node, host in enumerate(step.hosts):
             words = step.words(node=node)
             self.assertEqual((host == "head", words[words.index("--node-rank") + 1]), (node == 0, str(node)))
+
+    def test_pairs_have_a_silent_host_and_a_second_fault(self):
+        steps = [draw_named(5, f"{number}p") for number in range(1, 60)]
+        self.assertEqual(steps, [draw_named(5, f"{number}p") for number in range(1, 60)])
+        self.assertEqual({step.name for step in steps}, {f"{number}p" for number in range(1, 60)})
+        for step in steps:
+            quiet, = (fault for fault in step.faults if silent(fault))
+            second, = (fault for fault in step.faults if not silent(fault))
+            self.assertNotEqual(quiet.host, second.host)
+            self.assertEqual(set(step.clocks), {*step.hosts, *step.spares})
+            self.assertEqual(len(step.hostfile().splitlines()), len(step.clocks))
+        self.assertEqual({fault.whom for step in steps for fault in step.faults}, {"link", "host", "machine", "rank", "launcher"})
+        self.assertEqual({bool(step.restarts) for step in steps}, {True, False})
+        orders = {step.faults[0].whom in ("rank", "launcher") for step in steps}
+        self.assertEqual(orders, {True, False})
 
     def test_steps_with_restarts_do_not_change_other_steps(self):
         self.assertEqual(draw_named(5, "7"), draw(5, 7))

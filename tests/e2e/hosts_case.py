@@ -75,10 +75,10 @@ class HostsCase(Case):
         control.unlink()
         return sorted(path for path in found if not path.endswith("/readable-control"))
 
-    def sleepers(self, hosts, ranks=1):
+    def sleepers(self, hosts, *options, ranks=1):
         """A running job of sleeping ranks. Returns after all ranks have printed "up"."""
         names = ",".join(f"{name}:{ranks}" for name in hosts)
-        job = self.start("-H", names, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL,
+        job = self.start("-H", names, *options, "sh", "-c", "echo up; exec sleep 1000", stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(ranks * len(hosts)):
             if job.stdout.readline() != b"up\n":

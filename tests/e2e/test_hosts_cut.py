@@ -13,6 +13,7 @@ from side_by_side import takes_long
 from support import wait_until
 
 HEARTBEAT = 15  # three misses of 5 s
+LEASE = ("--pause-limit", 20)  # seconds until an agent ends its ranks without a launcher; by default 10 minutes
 SLOW_LINE = pathlib.Path(__file__).resolve().parent.parent / "testbed" / "slow_line.py"
 RATE, DELAY = 125_000, 0.2  # 1 Mbit/s, 200 ms each way
 PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -58,10 +59,10 @@ class Cut(HostsCase):
         }
 
     def test_silent_host_ends_its_job_and_slow_hosts_do_not(self):
-        jobs = {cut: self.sleepers([f"node{cut - 1}", f"node{cut}"], ranks=2) for cut in self.cuts()}
+        jobs = {cut: self.sleepers([f"node{cut - 1}", f"node{cut}"], *LEASE, ranks=2) for cut in self.cuts()}
         sound = [self.sleepers([f"node{first}", f"node{first + 1}"]) for first in (9, 13, 21)]
         _, stopped, cut_for_a_while = sound
-        stopped_for_long = self.sleepers(["node17", "node18"], ranks=2)
+        stopped_for_long = self.sleepers(["node17", "node18"], *LEASE, ranks=2)
         slow = self.start_slow_ones()
         start = time.monotonic()
         for job in (stopped, stopped_for_long):
@@ -117,8 +118,8 @@ class Cut(HostsCase):
         ours = lambda: {host.name: found for host in hosts if (found := host.find("dlaunch-agent") + host.find("sleep"))}
         wait_until(lambda: not ours(), left, every=0.1)
         self.assertEqual(ours(), {})
-        for host in hosts:  # their sshd would wait for TCP to time out
-            host.kill_sshd()
+        for number in self.cuts():  # their sshd would wait for TCP to time out
+            self.host(number).kill_sshd()
 
 
 if __name__ == "__main__":
