@@ -71,16 +71,11 @@ const std::map<string, Act>& acts() {
       {"ping_of_16_mib",
        [](Peer& l) { begin(l), l.send_raw(16 * kMebi, 16, string(15 * kMebi, 'x')), l.until_gone(); }},
       {"stdin_of_16_mib",
-       [](Peer& l) {
-         begin(l, 60000), l.send(wire::Stdin{0, string(15 * kMebi, 'x'), false}), l.until_gone();
-       }},
+       [](Peer& l) { begin(l, 60000), l.send(wire::Stdin{0, string(15 * kMebi, 'x'), false}), l.until_gone(); }},
       {"count_of_4e9", [](Peer& l) { begin(l), l.send_raw(2, string(4, '\0') + "\xff\xff\xff\xff"), l.until_gone(); }},
       {"frame_of_the_agent", [](Peer& l) { begin(l, 60000), l.send(wire::Hello{}), l.until_gone(); }},
       {"setup_twice", [](Peer& l) { begin(l, 60000), l.send(wire::Setup{}), l.until_gone(); }},
-      {"unknown_version",
-       [](Peer& l) {
-         l.send(wire::Setup{99, "hostile", 60000, 100, false}), l.until_gone();
-       }},
+      {"unknown_version", [](Peer& l) { l.send(wire::Setup{99, "hostile", 60000, 100, false}), l.until_gone(); }},
       {"heartbeat_0", [](Peer& l) { begin(l, 0), l.until_gone(); }},
       {"over_credit_of_stdin",
        [](Peer& l) {
