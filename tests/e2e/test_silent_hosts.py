@@ -9,7 +9,7 @@ import unittest
 
 from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSession, SilentCase, sleeping
 from side_by_side import takes_long
-from support import main, of_process, sh, wait_until
+from support import main, of_process, settle, sh, wait_until, written
 
 QUICK = ("--heartbeat", 2, "--grace", 2)
 TIME_LIMIT = 15  # seconds
@@ -237,8 +237,8 @@ class UnreadSpawn(SilentCase):
         job = self.job("job", "-v", "-H", "node1:1,node2:1,node3:1", *QUICK, *options,
                        *sh('echo "rank ${DLAUNCH_ROUND-0} $DLAUNCH_RANK"; date >>began.$DLAUNCH_HOST; exec sleep 1000'))
         self.wait_for(job, "node2: agent is up", stream="err")
-        time.sleep(0.5)
         worker = max(self.host(2).find("dlaunch-agent"))
+        self.assertTrue(settle(lambda: written([worker]), still=1), "the worker still answers the launcher")
         os.kill(worker, signal.SIGSTOP)
         self.restore(late)
         self.wait_for(job, "rank 0 0")
