@@ -147,6 +147,11 @@ struct FinishHost {
   bool stay = false;  ///< the agent waits for another round
   bool operator==(const FinishHost&) const = default;
 };
+/// Requests a frame of the host's agent: it may have fallen silent.
+struct PingHost {
+  int host;
+  bool operator==(const PingHost&) const = default;
+};
 struct DropHost {
   int host;
   bool operator==(const DropHost&) const = default;
@@ -178,7 +183,7 @@ struct Finished {
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
-using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, DropHost, LoseHost,
+using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, PingHost, DropHost, LoseHost,
                             SweepHost, TakeStacks, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 

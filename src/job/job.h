@@ -157,6 +157,7 @@ class Job {
   void give_up_ranks();
   void lose_silent_hosts(Time now);
   bool lose_unfinished_hosts(Time now);
+  bool ask_unfinished_hosts(Time now);
   void lose(int host);
   void blame_silent_host(const HostLost& event, Time now);
   void finish_when_idle(Time now);
@@ -198,7 +199,8 @@ class Job {
   std::optional<Time> kill_by_;    // the resource manager has sent TERM and will send KILL soon after this time
   std::optional<Time> failed_at_;  // a rank or the sidecar failed; other hosts may have been silent before
   std::optional<Time> killed_at_;
-  std::optional<Time> finished_at_;  // Finish was sent
+  std::optional<Time> finished_at_;  // Finish was sent, or a sign of life was requested after it
+  bool unfinished_asked_ = false;
   Time last_output_ = Time::min();
   std::optional<Time> answers_until_;  // hosts must confirm KILL
   bool user_signalled_ = false;        // an ending signal reached the launcher

@@ -1,5 +1,6 @@
 // Job's reaction to hosts that do not answer while the job ends.
 #include <algorithm>
+#include <utility>
 
 #include "dlaunch/error.h"
 #include "job/job.h"
@@ -41,7 +42,18 @@ bool Job::lose_unfinished_hosts(Time now) {
     any = true;
   }
   if (any) phase_deadline_ = now + policy_.grace + kSweepWait;
-  return any;
+  return any || ask_unfinished_hosts(now);
+}
+
+/// Asks hosts that received Finish for a sign of life, once: a silent host is lost, not given up.
+bool Job::ask_unfinished_hosts(Time now) {
+  if (hosts_.count(HostState::finishing) == 0 || std::exchange(unfinished_asked_, true)) return false;
+  for (int host = 0; host < hosts_.size(); ++host) {
+    if (hosts_.of(host) == HostState::finishing && !hosts_.is_losing(host)) actions_.push_back(PingHost{host});
+  }
+  finished_at_ = now;
+  phase_deadline_ = now + kKillWait;
+  return true;
 }
 
 /// A silent host makes the ranks on other hosts fail. A host that is lost at once, and was heard before, did not.

@@ -70,7 +70,10 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
 void HostLink::received(wire::Message&& message, std::deque<sys::Fd>& fds) {
   const auto now = std::chrono::steady_clock::now();
   heartbeat_.heard(now);
-  if (!std::exchange(answered_, true) && errors_) errors_->forget();
+  if (!std::exchange(answered_, true)) {
+    if (errors_) errors_->forget();
+    if (first_answer_by_) watch();  // from now on the heartbeats count
+  }
   if (const auto* reading = std::get_if<wire::ClockReading>(&message)) return clock_.answered(reading->time_ns, now);
   if (const auto* hello = std::get_if<wire::Hello>(&message)) {
     clock_.answered(hello->time_ns, now);

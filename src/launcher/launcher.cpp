@@ -433,14 +433,16 @@ class Launcher::Impl {
     }
     parts_.hosts.flush(start.host);  // before the next host: all environments together take much memory
   }
-  /// The ranks of a host that may be replaced must end before their replacements start.
+  /// The ranks of a host that may be replaced must end before their replacements start. A lost host without another
+  /// login (--same-line) is not swept, so its agent must not wait for long.
   std::uint32_t lease_ms() const {
     const auto first = static_cast<int>(parts_.plan.hosts.size());
     bool replaceable = parts_.options.policy.shrink;
     for (int spare = first; spare < first + static_cast<int>(parts_.plan.replacements.size()); ++spare) {
       replaceable = replaceable || !parts_.hosts.is_lost(spare);
     }
-    if (!parts_.round.may_follow || !replaceable) return 0;
+    const bool swept = !parts_.options.dial_in || !parts_.options.exec.empty();
+    if (swept && (!parts_.round.may_follow || !replaceable)) return 0;
     return static_cast<std::uint32_t>(parts_.options.heartbeat.count() * link::Lease::kBeats);
   }
   void act(const job::StartWorld& start) {
@@ -466,6 +468,7 @@ class Launcher::Impl {
     parts_.hosts.send(finish.host, wire::Finish{finish.stay});
     parts_.hosts.ping(finish.host);
   }
+  void act(const job::PingHost& ask) { parts_.hosts.ping(ask.host); }
   /// Posted to the loop, because the loss changes the job.
   void act(const job::LoseHost& lose) {
     asio::post(io_, lifetime_.guard([this, lose] {

@@ -35,10 +35,11 @@ void add_swept(const Summary& s, Lines& lines) {
     lines.add("no process with the job's environment or control group is left on " + names(s.outcome.swept) +
               " (dlaunch connected again)");
   }
-  if (!s.outcome.ended_by_manager.empty()) {
-    lines.add("the batch system ends the remaining processes on " + names(s.outcome.ended_by_manager) +
-              " (dlaunch cannot connect again)");
-  }
+  const std::string ended = names(s.outcome.ended_by_manager);
+  if (ended.empty()) return;
+  lines.add(s.plan.manager
+                ? "the batch system ends the remaining processes on " + ended + " (dlaunch cannot connect again)"
+                : "dlaunch on " + ended + " ends the remaining processes there (this dlaunch cannot connect again)");
 }
 
 void add_unswept(const Summary& s, bool of_earlier_rounds, Lines& lines) {

@@ -81,7 +81,6 @@ class SilenceAndFailure(SilentCase):
         self.assert_spare_continues(job, cut)
 
     # The host answered after Finish, so the launcher does not lose the host, and does not connect again.
-    @unittest.expectedFailure
     def test_silence_while_a_host_ends_daemons(self):
         """The agent has received the end of the round. The daemons ignore SIGTERM."""
         daemon = '(trap "" TERM HUP INT; setsid sleep 1000 >/dev/null 2>&1 9>&- &); '

@@ -72,7 +72,7 @@ std::vector<Bound> bounds(const dlaunch::JobOptions& options) {
        {"silent", "mute", "freeze", "stopw"},
        {w.silence, w.others, w.sweep},
        {w.silence, w.grace, w.kill, w.sweep},
-       {w.grace, w.kill, w.sweep, w.sweep}},
+       {w.clean, w.kill, w.sweep}},
       {"a host receives nothing, but sends",
        {"deaf"},
        {w.silence, w.silence, w.others, w.sweep},

@@ -678,12 +678,24 @@ TEST(Job, DropsAHostWithoutConfirmationAtTheDeadline) {
   s.end(0, kOk, 1);
   EXPECT_EQ(s.deadline(), 16);
   s.answer(0, 2);
-  EXPECT_THAT(s.tick(16), ElementsAre(Action(DropHost{0}), Action(Finished{})));
+  EXPECT_THAT(s.tick(16), ElementsAre(Action(PingHost{0}))) << "the host may have fallen silent after Finish";
+  s.answer(0, 17);
+  EXPECT_THAT(s.tick(21), ElementsAre(Action(DropHost{0}), Action(Finished{})));
   EXPECT_EQ(s.job.outcome().exit_code, 0);
   EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
 }
 
 const std::string kNoAnswer = "the agent does not answer";
+
+TEST(Job, LosesAHostThatFallsSilentAfterItAnswersFinish) {
+  Script s(1);
+  s.start();
+  s.end(0, kOk, 1);
+  s.answer(0, 2);
+  EXPECT_THAT(s.tick(16), ElementsAre(Action(PingHost{0})));
+  EXPECT_THAT(s.tick(21), ElementsAre(Action(LoseHost{0, kNoAnswer})));
+  EXPECT_THAT(s.say(HostLost{0, kNoAnswer}, 21), Contains(Action(SweepHost{0})));
+}
 
 TEST(Job, LosesAHostThatDoesNotAnswerKill) {
   Script s(3, {}, true);

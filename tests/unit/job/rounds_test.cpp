@@ -293,6 +293,8 @@ TEST_F(RestartedJob, HostWithoutConfirmationPreventsTheNextRound) {
   fail_and_end();
   job.host_heard(0, at(2), at(2));
   job.tick(at(60));
+  job.host_heard(0, at(61), at(61));
+  job.tick(at(65));
   EXPECT_EQ(job.phase(), Phase::finished);
   EXPECT_FALSE(job.outcome().may_restart);
 }
