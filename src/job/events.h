@@ -183,8 +183,8 @@ struct Finished {
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
-using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, PingHost, DropHost, LoseHost,
-                            SweepHost, TakeStacks, StopSelf, Finished, StopWaiting>;
+using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, PingHost, DropHost,
+                            LoseHost, SweepHost, TakeStacks, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
 }  // namespace dlaunch::job

@@ -440,12 +440,19 @@ TEST(FailureSummary, DoesNotCallAHostEmptyThatOnlyTheBatchSystemReaches) {
   job.outcome.cause = job::Cause::host_lost;
   job.outcome.lost_hosts = {{"node2", "its agent fell silent", ""}};
   job.outcome.ended_by_manager = {1, 2};
-  const std::string text = failure_summary({.plan = job.plan,
-                                            .outcome = job.outcome,
-                                            .last_lines = {},
-                                            .log_path = {},
-                                            .elapsed = milliseconds(20000),
-                                            .ended = milliseconds(25000)});
+  const auto summary = [&] {
+    return failure_summary({.plan = job.plan,
+                            .outcome = job.outcome,
+                            .last_lines = {},
+                            .log_path = {},
+                            .elapsed = milliseconds(20000),
+                            .ended = milliseconds(25000)});
+  };
+  EXPECT_THAT(summary(),
+              HasSubstr("dlaunch: dlaunch on node[2-3] ends the remaining processes there (this dlaunch cannot "
+                        "connect again)\n"));
+  job.plan.manager.emplace();
+  const std::string text = summary();
   EXPECT_THAT(text, HasSubstr("dlaunch: the batch system ends the remaining processes on node[2-3] (dlaunch cannot "
                               "connect again)\n"));
   EXPECT_THAT(text, Not(HasSubstr("had ended")));
