@@ -269,8 +269,8 @@ class Agent::Impl {
 
   /// Reads all bytes that wait before the launcher is lost: an answer may be among them if this process was stopped.
   void judge_launcher() {
-    if (lost_) return;
-    if (clean_sent_ || !lease_->over(Clock::now())) return watch_lease();
+    if (lost_ || clean_sent_) return;  // after Clean, beat() awaits the end of the link
+    if (!lease_->over(Clock::now())) return watch_lease();
     if (!link_.readable()) return launcher_lost(kNoAnswer);
     asio::post(io_, [this] { judge_launcher(); });
   }

@@ -95,7 +95,7 @@ class Preemption(PreemptionCase):
         self.slurm.tell("scancel", "-b", "-s", "USR1", number)
         self.wait_said(place, "preempted by .* after")
         self.assert_saved(place)
-        left = int(re.search(r"they have (\d+) s to save", self.text(place))[1])
+        left = int(re.search(r"the ranks have (\d+) s to save", self.text(place))[1])
         self.assertTrue(90 < left <= 600, f"not the job's end: {left} s")
 
     def test_output_after_the_signal_is_complete(self):

@@ -22,7 +22,8 @@
 namespace sim {
 namespace {
 
-constexpr const char* kCrash = "crash by signal ";
+constexpr const char* kCrash = "crash by signal ";  // 14: a loop without an end
+constexpr unsigned kLongest = 60;                   // real seconds of one world
 
 /// The memory that the children and the parent share.
 struct Shared {
@@ -50,7 +51,9 @@ void write_line(int fd, const std::string& line) {
     const std::uint64_t number = shared.next.fetch_add(1);
     if (number >= battery.count) break;
     write_line(to, "R\t" + std::to_string(number) + '\n');
+    ::alarm(kLongest);
     const Report report = run_case(battery.world(number), false);
+    ::alarm(0);
     shared.worlds.fetch_add(1);
     for (const std::string& promise : report.broken) {
       write_line(to, "B\t" + std::to_string(number) + '\t' + promise + '\t' + report.summary + '\n');
