@@ -11,7 +11,9 @@ bool is_doubted(const Facts& facts, const std::string& host) {
       if (left.starts_with(host + ':')) return true;
     }
   }
-  return facts.history.has_line("may still run on", host) || facts.history.has_line("processes may be left", host);
+  const bool folded = facts.history.was_printed("may still run on n[");
+  return folded || facts.history.has_line("may still run on", host) ||
+         facts.history.has_line("processes may be left", host);
 }
 
 }  // namespace

@@ -10,9 +10,11 @@ void OneOfARank::began(const Process& process) {
   if (!world_.launcher_there()) broke("a rank starts after the job's end");
   for (const auto& [pid, other] : world_.processes().all()) {
     if (pid == process.pid || !other.alive || other.kind != Process::Kind::rank || other.rank != process.rank) continue;
-    // A frozen host and a stopped agent cannot end their ranks; docs/restart-after-failure.md describes this limit.
+    // A frozen host, a stopped agent, and a process in uninterruptible sleep; docs/restart-after-failure.md describes
+    // these limits.
     const Process* worker =
         world_.processes().find(world_.network().agents()[static_cast<size_t>(other.agent)]->worker);
+    if (world_.scenario().stuck.contains(other.rank)) continue;
     if (world_.host(other.host).frozen || (worker && worker->stopped)) continue;
     broke("two of a rank: a rank starts while an earlier process of it runs");
   }
