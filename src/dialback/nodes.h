@@ -21,6 +21,7 @@ class Nodes : public transport::Transport {
 
   /// For a host with a node in its Reach. A second call for a node fails: the node does not connect again.
   Result<transport::Connection> open(const plan::Host& host) override;
+  bool reconnects(const plan::Host&) const override { return false; }
   void close() override {}
   /// Sends the job's exit code to all connected nodes. Waits, for a bounded time, until they have received it.
   void end(int exit_code);

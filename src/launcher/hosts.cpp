@@ -205,6 +205,8 @@ bool Hosts::is_lost(int host) const {
   return state == State::lost || state == State::dropped;
 }
 
+const plan::Host& Hosts::host_of(int host) const { return at_index(slots_, host)->host; }
+
 bool Hosts::passes_fds(int host) const {
   const auto& link = at_index(slots_, host)->link;
   return link && link->passes_fds();

@@ -50,6 +50,8 @@ class Hosts {
   bool is_ready(int host) const;
   bool is_lost(int host) const;
   bool passes_fds(int host) const;
+  /// Whether a lost host can be swept (open_again).
+  bool reconnects(int host) const { return transport_.reconnects(host_of(host)); }
   /// The clock of the host, now. Only while the host is ready.
   job::HostClock clock(int host) const;
   /// Does nothing if the host was lost or dropped.
@@ -81,6 +83,7 @@ class Hosts {
   void close();
 
  private:
+  const plan::Host& host_of(int host) const;
   enum class State { waiting, opening, pausing, ready, lost, dropped };
   struct Slot;
 

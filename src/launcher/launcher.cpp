@@ -428,21 +428,20 @@ class Launcher::Impl {
     for (const int rank : parts_.plan.host(start.host).ranks) order_.start_requested(rank);
     if (sidecar_.is_on(start.host)) order_.start_requested(sidecar_.number());
     for (wire::Message& frame : wire_up_.start_frames(start.host)) {
-      if (auto* layout = std::get_if<wire::Layout>(&frame)) layout->lease_ms = lease_ms();
+      if (auto* layout = std::get_if<wire::Layout>(&frame)) layout->lease_ms = lease_ms(start.host);
       parts_.hosts.send(start.host, frame);
     }
     parts_.hosts.flush(start.host);  // before the next host: all environments together take much memory
   }
   /// The ranks of a host that may be replaced must end before their replacements start. A lost host without another
   /// login (--same-line) is not swept, so its agent must not wait for long.
-  std::uint32_t lease_ms() const {
+  std::uint32_t lease_ms(int host) const {
     const auto first = static_cast<int>(parts_.plan.hosts.size());
     bool replaceable = parts_.options.policy.shrink;
     for (int spare = first; spare < first + static_cast<int>(parts_.plan.replacements.size()); ++spare) {
       replaceable = replaceable || !parts_.hosts.is_lost(spare);
     }
-    const bool swept = !parts_.options.dial_in || !parts_.options.exec.empty();
-    if (swept && (!parts_.round.may_follow || !replaceable)) return 0;
+    if (parts_.hosts.reconnects(host) && (!parts_.round.may_follow || !replaceable)) return 0;
     return static_cast<std::uint32_t>(parts_.options.heartbeat.count() * link::Lease::kBeats);
   }
   void act(const job::StartWorld& start) {

@@ -41,6 +41,11 @@ class Transport {
   virtual ~Transport() = default;
   /// Starts an agent on the host. Does not wait for an answer.
   virtual Result<Connection> open(const plan::Host& host) = 0;
+  /// Whether open() can start another agent on the host after the first one was lost.
+  virtual bool reconnects(const plan::Host& host) const {
+    (void)host;
+    return true;
+  }
   /// Called after a series of open() calls, so that their work can start in one step.
   virtual void open_together() {}
   /// Call after the job. Waits, for a bounded time, until all processes started by open() are gone.
@@ -58,6 +63,7 @@ class ByHost : public Transport {
     if (!host.local && before_elsewhere_) before_elsewhere_();
     return (host.local ? here_ : elsewhere_).open(host);
   }
+  bool reconnects(const plan::Host& host) const override { return (host.local ? here_ : elsewhere_).reconnects(host); }
   void open_together() override { elsewhere_.open_together(); }
   void close() override {
     here_.close();
