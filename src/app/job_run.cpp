@@ -65,7 +65,7 @@ Result<job::Outcome> JobRun::run() {
     if (!verdict.again) {
       if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
       if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
-      return finish(*round, std::move(outcome), std::move(told));
+      return finish(*round, std::move(outcome), told);
     }
     const std::string cause = report::cause_text(round_summary);
     const std::string unswept = report::unswept_text(round_summary);
@@ -230,7 +230,7 @@ Result<void> JobRun::plan_round() {
 }
 
 /// `told`: the summary of the last round.
-job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, std::string told) {
+job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& told) {
   session_.close();
   if (const auto& lost = launcher.output_lost(); lost && outcome.exit_code == 0) {
     outcome.cause = job::Cause::output_failed;

@@ -46,7 +46,7 @@ class JobRun final : public Listener {
   Result<void> shrink(const std::vector<std::string>& lost);
   Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
   void record_as_last(job::Outcome outcome, const Error& error);
-  job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, std::string told);
+  job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& told);
   void progress(const job::Progress& progress) override {
     job::Progress told = progress;
     told.round = rounds_.number();
