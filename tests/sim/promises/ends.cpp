@@ -20,7 +20,9 @@ void Ends::job_ended(const Facts& facts) {
   const auto& faults = world_.scenario().faults;
   if (faults.size() != 1 || !at_ || !running_ || *at_ < *running_ + kSecond || !facts.outcome) return;
   if (!facts.world.scenario().stuck.empty() || facts.world.scenario().preempt) return;
-  if (facts.outcome->cause == dlaunch::job::Cause::success && !next_) return;  // the fault did not end the job
+  const auto cause = facts.outcome->cause;
+  const bool other = cause == dlaunch::job::Cause::success || cause == dlaunch::job::Cause::timeout;
+  if (other && !next_) return;  // the fault did not end the job
   const auto most = bound_while_running(faults[0].kind, facts.options);
   if (!most) return;
   const Ns took = next_.value_or(facts.ended) - *at_;

@@ -37,6 +37,7 @@ class History : public Observer {
     if (ends) return;
     met_.insert(fault.kind);
     of_[kind_of(fault).of].push_back({fault, world_.now()});
+    ++faults_at_[fault.host];
     if (kind_of(fault).of == FaultKind::Of::host) impaired_.emplace(fault.host, world_.now());
   }
   void printed(std::string_view lines) override { texts_.push_back({world_.now(), std::string(lines)}); }
@@ -45,6 +46,11 @@ class History : public Observer {
   const std::vector<Failure>& failures() const { return failures_; }
   /// Hosts with a fault of the host, and the time of the first.
   const std::map<int, Ns>& impaired() const { return impaired_; }
+  /// The number of faults at the host.
+  int faults_at(int host) const {
+    const auto found = faults_at_.find(host);
+    return found == faults_at_.end() ? 0 : found->second;
+  }
   bool met(const std::string& kind) const { return met_.contains(kind); }
   size_t count(FaultKind::Of of) const {
     const auto found = of_.find(of);
@@ -93,6 +99,7 @@ class History : public Observer {
   World& world_;
   std::vector<Failure> failures_;
   std::map<int, Ns> impaired_;
+  std::map<int, int> faults_at_;
   std::set<std::string> met_;
   std::map<FaultKind::Of, std::vector<std::pair<Fault, Ns>>> of_;
   std::vector<Text> texts_;

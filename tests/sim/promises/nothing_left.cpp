@@ -43,6 +43,8 @@ void NothingLeft::settled(const Facts& facts) {
                           (facts.history.met("killg") && facts.history.met("stopw")) || facts.history.managed();
     const bool unreachable = unreachable_.contains(process.host) || facts.history.count(FaultKind::Of::login) > 0;
     if (no_agent && unreachable && is_doubted(facts, host.name)) continue;
+    // The agent was lost, and the sweep failed, too.
+    if (facts.history.faults_at(process.host) > 1 && is_doubted(facts, host.name)) continue;
     broke(std::string("left for good: a ") + (process.kind == Process::Kind::daemon ? "daemon" : "rank") +
           " runs long after the job" + (is_doubted(facts, host.name) ? ", with a warning" : ", without a warning"));
   }
