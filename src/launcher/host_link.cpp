@@ -105,10 +105,8 @@ bool HostLink::pinged(const wire::Ping& ping, Time now) {
   }
   // Own Pings that are still in the queue cannot be answered.
   unanswering_ = answers || link_->waiting() > 0 ? 0 : unanswering_ + 1;
-  if (pause_over_ && pings_.answered() >= *pause_over_) {
-    pause_over_.reset();
-    lease_renewed_ = std::max(lease_renewed_, now);  // the agent's wait was reduced to one lease before this time
-  }
+  // The agent's wait was reduced to one lease before this answer.
+  if (pause_over_ && pings_.answered() >= *pause_over_) pause_over_.reset();
   const auto asked = pings_.oldest_unanswered();
   return !asked || unanswering_ < link::Heartbeat::kMisses ||
          now - *asked < heartbeat_.interval() * link::Heartbeat::kMisses;

@@ -5,7 +5,6 @@
 #include <asio/io_context.hpp>
 #include <functional>
 #include <memory>
-#include <system_error>
 
 namespace dlaunch::link {
 
