@@ -115,7 +115,7 @@ class UserInput {
     before_.reset(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     sys::Pipe pipe = sys::make_pipe();
     ::dup2(pipe.read.get(), STDIN_FILENO);
-    world.type_into(pipe.write.release());
+    world.type_into(std::move(pipe.write));
   }
   ~UserInput() {
     if (before_) ::dup2(before_.get(), STDIN_FILENO);

@@ -7,7 +7,7 @@ namespace sim {
 
 namespace job = dlaunch::job;
 
-/// The latest failure that can have been first, by the true times: clocks of two hosts are compared with an error.
+/// The failures of a round, in the order of the true time.
 static std::vector<History::Failure> failures_of(const Facts& facts, int round) {
   std::vector<History::Failure> found;
   for (const auto& failure : facts.history.failures()) {

@@ -99,7 +99,8 @@ void Sentences::printed(std::string_view lines) {
 /// Checks the sentences about a restart when the next round starts.
 void Sentences::began(const Process& process) {
   if (process.kind != Process::Kind::rank || process.round == 0) return;
-  // A frozen agent reads an earlier round's Spawn when it runs again; docs/restarts.md describes this limit.
+  // A frozen agent reads an earlier round's Spawn when it runs again; docs/restart-after-failure.md
+  // describes this limit.
   if (truth_.met(process.host, {"freeze", "stopw"})) return;
   if (truth_.removed.contains(process.host)) broke("false: \"the job continues without\": the host gets ranks");
   for (const auto& [lost, taker] : truth_.takers) {

@@ -12,14 +12,10 @@
 namespace sim {
 namespace {
 
-void close_one(int& fd) {
-  if (const int old = std::exchange(fd, -1); old >= 0) ::close(old);
-}
-
 /// Sends without waiting; what does not fit is kept.
-void send_some(int fd, std::string& unsent) {
-  if (fd < 0) return unsent.clear();
-  const ssize_t sent = ::send(fd, unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+void send_some(const dlaunch::sys::Fd& fd, std::string& unsent) {
+  if (!fd) return unsent.clear();
+  const ssize_t sent = ::send(fd.get(), unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent > 0) unsent.erase(0, static_cast<size_t>(sent));
 }
 
@@ -36,13 +32,6 @@ bool receive_all(int fd, const Got& got) {
 
 }  // namespace
 
-Network::~Network() {
-  for (auto& agent : agents_) {
-    close_one(agent->launcher_fd);
-    close_one(agent->agent_fd);
-  }
-}
-
 dlaunch::Result<dlaunch::transport::Connection> Network::open(int number) {
   auto [ours, launchers] = dlaunch::sys::make_socketpair();
   Host& host = world_.host(number);
@@ -56,7 +45,7 @@ dlaunch::Result<dlaunch::transport::Connection> Network::open(int number) {
     world_.start_agent(agent, std::move(ours));
     return dlaunch::transport::Connection{.stream = std::move(launchers), .passes_fds = true};
   }
-  agent.launcher_fd = ours.release();
+  agent.launcher_fd = std::move(ours);
   agent.refused = host.refuses != 0;
   if (host.refuses > 0) --host.refuses;
   world_.at(world_.now() + host.slow + 5 * world_.latency(), [this, id = agent.id] { login(id); });
@@ -76,11 +65,11 @@ void Network::login(int id) {
   if (agent.launcher_closed) return;
   if (host.in_blocked || host.frozen) return world_.at(world_.now() + kSecond, [this, id] { login(id); });
   if (agent.refused) {
-    close_one(agent.launcher_fd);
+    agent.launcher_fd.reset();
     return world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
   }
   auto [ours, workers] = dlaunch::sys::make_socketpair();
-  agent.agent_fd = ours.release();
+  agent.agent_fd = std::move(ours);
   world_.start_agent(agent, std::move(workers));
   for (const auto& packet : std::exchange(agent.held_in, {})) to_worker(agent, packet);
 }
@@ -92,8 +81,9 @@ void Network::hear_launcher() {
       if (Process* worker = world_.processes().find(agent.worker)) world_.processes().poke(*worker);
       continue;
     }
-    if (agent.launcher_fd < 0 || agent.launcher_closed) continue;
-    if (!receive_all(agent.launcher_fd, [&](std::string bytes) { from_launcher(agent, {std::move(bytes)}); })) continue;
+    if (!agent.launcher_fd || agent.launcher_closed) continue;
+    if (!receive_all(agent.launcher_fd.get(), [&](std::string bytes) { from_launcher(agent, {std::move(bytes)}); }))
+      continue;
     agent.launcher_closed = true;
     world_.say("launcher closes the link to " + world_.host(agent.host).name);
     from_launcher(agent, {.bytes = {}, .end = true});
@@ -120,10 +110,10 @@ void Network::arrive_at_agent(int id) {
 }
 
 void Network::to_worker(Agent& agent, const Agent::Packet& packet) {
-  if (agent.agent_fd < 0) return;
+  if (!agent.agent_fd) return;
   if (Process* worker = world_.processes().find(agent.worker)) world_.processes().poke(*worker);
   if (packet.end && agent.unsent_in.empty()) {
-    ::shutdown(agent.agent_fd, SHUT_WR);
+    ::shutdown(agent.agent_fd.get(), SHUT_WR);
     return;
   }
   agent.end_after_unsent = agent.end_after_unsent || packet.end;
@@ -132,9 +122,9 @@ void Network::to_worker(Agent& agent, const Agent::Packet& packet) {
 }
 
 void Network::hear_agent(Agent& agent) {
-  if (agent.agent_fd < 0) return;
-  if (!receive_all(agent.agent_fd, [&](std::string bytes) { from_agent(agent, {std::move(bytes)}); })) return;
-  close_one(agent.agent_fd);
+  if (!agent.agent_fd) return;
+  if (!receive_all(agent.agent_fd.get(), [&](std::string bytes) { from_agent(agent, {std::move(bytes)}); })) return;
+  agent.agent_fd.reset();
   if (!agent.launcher_closed) world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
   from_agent(agent, {.bytes = {}, .end = true});
 }
@@ -159,8 +149,8 @@ void Network::arrive_at_launcher(int id) {
 }
 
 void Network::to_launcher(Agent& agent, const Agent::Packet& packet) {
-  if (agent.launcher_fd < 0) return;
-  if (packet.end) return close_one(agent.launcher_fd);
+  if (!agent.launcher_fd) return;
+  if (packet.end) return agent.launcher_fd.reset();
   agent.unsent_out += packet.bytes;
   send_some(agent.launcher_fd, agent.unsent_out);
 }
@@ -170,8 +160,8 @@ void Network::push() {
     if (!agent->unsent_out.empty()) send_some(agent->launcher_fd, agent->unsent_out);
     if (agent->unsent_in.empty()) continue;
     send_some(agent->agent_fd, agent->unsent_in);
-    if (agent->unsent_in.empty() && agent->end_after_unsent && agent->agent_fd >= 0)
-      ::shutdown(agent->agent_fd, SHUT_WR);
+    if (agent->unsent_in.empty() && agent->end_after_unsent && agent->agent_fd)
+      ::shutdown(agent->agent_fd.get(), SHUT_WR);
   }
 }
 
@@ -191,8 +181,8 @@ void Network::unblock(int number) {
 void Network::cut(int number) {
   for (size_t i = 0; i < agents_.size(); ++i) {
     Agent& agent = *agents_[i];
-    if (agent.host != number || agent.launcher_fd < 0) continue;
-    close_one(agent.launcher_fd);
+    if (agent.host != number || !agent.launcher_fd) continue;
+    agent.launcher_fd.reset();
     world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
     agent.to_agent.push_back({.bytes = {}, .end = true});
     world_.at(world_.now() + world_.latency(), [this, id = agent.id] { arrive_at_agent(id); });

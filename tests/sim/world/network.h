@@ -27,8 +27,8 @@ struct Agent {
   int worker = 0;
   bool direct = false;  ///< on the launcher's machine: no network between the two
   bool refused = false;
-  int launcher_fd = -1;  ///< the world's end of the launcher's socket
-  int agent_fd = -1;     ///< the world's end of the agent's socket
+  dlaunch::sys::Fd launcher_fd = {};  ///< the world's end of the launcher's socket
+  dlaunch::sys::Fd agent_fd = {};     ///< the world's end of the agent's socket
   bool launcher_closed = false;
   std::deque<Packet> to_launcher = {}, to_agent = {};  ///< on the way
   std::deque<Packet> held_out = {}, held_in = {};      ///< by a blocked direction
@@ -40,7 +40,6 @@ struct Agent {
 class Network {
  public:
   explicit Network(World& world) : world_(world) {}
-  ~Network();
 
   dlaunch::Result<dlaunch::transport::Connection> open(int host);
   /// Takes what the launcher has written.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "sys/fd.h"
 #include "time/fiber.h"
 #include "wire/codec.h"
 
@@ -46,10 +47,10 @@ struct Process {
   std::set<int> ignored = {};
   std::unique_ptr<Fiber> fiber = {};  ///< of a guardian or worker
   SignalReceiver* receiver = nullptr;
-  bool poked = true;  ///< something happened that its loop may wait for
-  int in = -1;        ///< of a rank: the world's copies of its descriptors
-  int out = -1;
-  int err = -1;
+  bool poked = true;         ///< something happened that its loop may wait for
+  dlaunch::sys::Fd in = {};  ///< of a rank: the world's copies of its descriptors
+  dlaunch::sys::Fd out = {};
+  dlaunch::sys::Fd err = {};
   int lines = 0;
   std::unique_ptr<dlaunch::wire::Decoder> frames = {};  ///< of a preparer
 

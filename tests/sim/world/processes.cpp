@@ -12,18 +12,17 @@
 #include "world/world.h"
 
 namespace sim {
+
+namespace sys = dlaunch::sys;
+
 namespace {
 
 bool is_ending(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT; }
 
-int copy_of(int fd) {
-  const int copy = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  if (copy >= 0) dlaunch::sys::set_nonblocking(copy);
+sys::Fd copy_of(int fd) {
+  sys::Fd copy(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (copy) sys::set_nonblocking(copy.get());
   return copy;
-}
-
-void close_one(int& fd) {
-  if (const int old = std::exchange(fd, -1); old >= 0) ::close(old);
 }
 
 }  // namespace
@@ -33,7 +32,6 @@ Processes::~Processes() {
     Process* const before = std::exchange(current_, &process);
     process.fiber.reset();
     current_ = before;
-    for (int* fd : {&process.in, &process.out, &process.err}) close_one(*fd);
   }
 }
 
@@ -42,7 +40,7 @@ Process* Processes::find(int pid) {
   return found == all_.end() ? nullptr : &found->second;
 }
 
-Process& Processes::start(Process::Kind kind, int host, int agent, int parent, std::function<void()> run) {
+Process& Processes::add(Process::Kind kind, int host, int agent, int parent) {
   const int pid = next_pid_++;
   Process& process = all_[pid];
   process.pid = pid;
@@ -50,21 +48,21 @@ Process& Processes::start(Process::Kind kind, int host, int agent, int parent, s
   process.kind = kind;
   process.host = host;
   process.agent = agent;
+  process.round = world_.round();
   process.began = world_.now();
+  return process;
+}
+
+Process& Processes::start(Process::Kind kind, int host, int agent, int parent, std::function<void()> run) {
+  Process& process = add(kind, host, agent, parent);
   process.fiber = std::make_unique<Fiber>(std::move(run));
   return process;
 }
 
 Process& Processes::start_rank(Process& worker, int rank, int in, int out, int err) {
-  const int pid = next_pid_++;
-  Process& process = all_[pid];
-  process.pid = pid;
-  process.parent = worker.pid;
-  process.host = worker.host;
-  process.agent = worker.agent;
+  Process& process = add(Process::Kind::rank, worker.host, worker.agent, worker.pid);
+  const int pid = process.pid;
   process.rank = rank;
-  process.round = world_.round();
-  process.began = world_.now();
   process.in = copy_of(in);
   process.out = copy_of(out);
   process.err = copy_of(err);
@@ -74,8 +72,7 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
   const bool fails = s.bug && rank == (process.round * 7 + static_cast<int>(s.seed)) % s.all_ranks();
   const Ns life = (s.bug ? kSecond : s.length) + static_cast<Ns>(world_.random() % 1'000'000'000u);
   world_.on_host(process.host, world_.now() + 100 * kMs, [this, pid] { write_line(pid); });
-  if (process.in >= 0 && s.stdin_)
-    world_.on_host(process.host, world_.now() + 50 * kMs, [this, pid] { read_input(pid); });
+  if (process.in && s.stdin_) world_.on_host(process.host, world_.now() + 50 * kMs, [this, pid] { read_input(pid); });
   if (s.bug && !fails) return process;
   world_.on_process(pid, world_.now() + life,
                     [this, pid, fails] { end(all_.at(pid), fails ? 7 << 8 : 0, Process::End::by_itself); });
@@ -83,15 +80,8 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
 }
 
 Process& Processes::start_preparer(Process& worker, int in, int out) {
-  const int pid = next_pid_++;
-  Process& process = all_[pid];
-  process.pid = pid;
-  process.parent = worker.pid;
-  process.kind = Process::Kind::preparer;
-  process.host = worker.host;
-  process.agent = worker.agent;
-  process.round = world_.round();
-  process.began = world_.now();
+  Process& process = add(Process::Kind::preparer, worker.host, worker.agent, worker.pid);
+  const int pid = process.pid;
   process.in = copy_of(in);
   process.out = copy_of(out);
   process.frames = std::make_unique<dlaunch::wire::Decoder>();
@@ -103,7 +93,7 @@ void Processes::prepare(int pid) {
   constexpr int kFailed = 1 << 8;
   Process& process = all_.at(pid);
   char bytes[1u << 14];
-  for (ssize_t n; (n = ::read(process.in, bytes, sizeof bytes)) >= 0;) {
+  for (ssize_t n; (n = ::read(process.in.get(), bytes, sizeof bytes)) >= 0;) {
     if (n == 0) return end(process, kFailed, Process::End::by_itself);
     process.frames->feed({bytes, static_cast<size_t>(n)});
   }
@@ -125,10 +115,10 @@ void Processes::write_line(int pid) {
   Ns pause = 900 * kMs;
   if (process.stopped) {
     pause = 100 * kMs;
-  } else if (process.out >= 0) {
+  } else if (process.out) {
     const std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
                              std::to_string(process.lines) + '\n';
-    if (::write(process.out, text.data(), text.size()) > 0) {
+    if (::write(process.out.get(), text.data(), text.size()) > 0) {
       ++process.lines;
       world_.wrote(process, text);
       if (Process* parent = find(process.parent)) poke(*parent);
@@ -141,10 +131,10 @@ void Processes::write_line(int pid) {
 
 void Processes::read_input(int pid) {
   Process& process = all_.at(pid);
-  if (!process.alive || process.in < 0) return;
+  if (!process.alive || !process.in) return;
   char bytes[4096];
-  for (ssize_t n; !process.stopped && (n = ::read(process.in, bytes, sizeof bytes)) >= 0;) {
-    if (n == 0) return close_one(process.in);
+  for (ssize_t n; !process.stopped && (n = ::read(process.in.get(), bytes, sizeof bytes)) >= 0;) {
+    if (n == 0) return process.in.reset();
     world_.took_input(process, std::string(bytes, static_cast<size_t>(n)));
   }
   if (Process* parent = find(process.parent)) poke(*parent);
@@ -255,21 +245,14 @@ void Processes::end(Process& process, int wait_status, Process::End reason) {
              (process.rank >= 0 ? ' ' + std::to_string(process.rank) : " of agent " + std::to_string(process.agent)) +
              " (pid " + std::to_string(process.pid) + ") ends, wait status " + std::to_string(wait_status));
   if (process.kind == Process::Kind::rank && world_.scenario().daemons.contains(process.rank)) {
-    const int pid = next_pid_++;
-    Process& daemon = all_[pid];
-    daemon.pid = pid;
-    daemon.parent = reaper_of(process);
-    daemon.kind = Process::Kind::daemon;
-    daemon.host = process.host;
-    daemon.agent = process.agent;
+    Process& daemon = add(Process::Kind::daemon, process.host, process.agent, reaper_of(process));
     daemon.rank = process.rank;
     daemon.round = process.round;
-    daemon.began = world_.now();
     std::swap(daemon.out, process.out);
     std::swap(daemon.err, process.err);
     world_.tell([&](Observer& observer) { observer.began(daemon); });
   }
-  for (int* fd : {&process.in, &process.out, &process.err}) close_one(*fd);
+  for (sys::Fd* fd : {&process.in, &process.out, &process.err}) fd->reset();
   world_.tell([&](Observer& observer) { observer.ended(process); });
   if (process.kind == Process::Kind::worker) world_.worker_ended(process.agent);
   leave_children(process);

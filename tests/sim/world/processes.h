@@ -50,6 +50,7 @@ class Processes {
   void poke(Process& process) { process.poked = true; }
 
  private:
+  Process& add(Process::Kind kind, int host, int agent, int parent);
   void stop(Process& process, int signal);
   void go_on(Process& process);
   void terminate(Process& rank, int signal);

@@ -62,9 +62,7 @@ World::World(const Scenario& scenario, Ns bound)
       }()),
       faults_(*this) {}
 
-World::~World() {
-  if (keyboard_ >= 0) ::close(keyboard_);
-}
+World::~World() = default;
 
 World& World::current() { return *static_cast<World*>(kernel()); }
 
@@ -310,20 +308,17 @@ void World::raised(int signal) {
   wait([] { return true; }, {});
 }
 
-void World::type_into(int fd) {
-  keyboard_ = fd;
+void World::type_into(dlaunch::sys::Fd keyboard) {
+  keyboard_ = std::move(keyboard);
   type(0);
 }
 
 void World::type(int line) {
   constexpr int kLines = 20;
-  if (keyboard_ < 0) return;
-  if (line == kLines) {
-    ::close(std::exchange(keyboard_, -1));
-    return;
-  }
+  if (!keyboard_) return;
+  if (line == kLines) return keyboard_.reset();
   const std::string text = "input " + std::to_string(line) + '\n';
-  if (::write(keyboard_, text.data(), text.size()) > 0) typed_ += text;
+  if (::write(keyboard_.get(), text.data(), text.size()) > 0) typed_ += text;
   at(now_ + 150 * kMs, [this, line] { type(line + 1); });
 }
 

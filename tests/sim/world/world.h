@@ -71,8 +71,8 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   const std::string& read() const { return read_; }
   const std::string& input_taken() const { return input_taken_; }
   const std::string& typed() const { return typed_; }
-  /// The user types lines for some seconds, then ends the input. Takes the descriptor.
-  void type_into(int fd);
+  /// The user types lines for some seconds, then ends the input.
+  void type_into(dlaunch::sys::Fd keyboard);
   bool launcher_there() const { return launcher_there_; }
 
   // ---- the launcher and its user ----
@@ -146,7 +146,7 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   std::string read_;
   std::string input_taken_;
   std::string typed_;
-  int keyboard_ = -1;
+  dlaunch::sys::Fd keyboard_;
   std::map<int, std::string> written_;
   std::vector<std::string>* trace_ = nullptr;
 };
