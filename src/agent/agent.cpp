@@ -28,6 +28,7 @@
 #include "link/lease.h"
 #include "link/link.h"
 #include "link/signals.h"
+#include "link/timer.h"
 #include "sys/clock.h"
 #include "sys/descendants.h"
 
@@ -74,7 +75,7 @@ class Agent::Impl {
     wait_signal();
     timer_.expires_after(kSetupWait);
     timer_.async_wait([this](asio::error_code error) {
-      if (!error) launcher_lost("the launcher sent no heartbeat");
+      if (link::is_due(error, timer_)) launcher_lost("the launcher sent no heartbeat");
     });
     io_.run();
     return exit_code_;
@@ -249,7 +250,7 @@ class Agent::Impl {
   void beat() {
     timer_.expires_after(heartbeat_);
     timer_.async_wait([this](asio::error_code error) {
-      if (error) return;
+      if (!link::is_due(error, timer_)) return;
       const auto now = Clock::now();
       // After Clean only the launcher's end of the link is awaited.
       if (clean_sent_ && lease_->silent_since(now - link::Heartbeat::kMisses * heartbeat_)) return io_.stop();

@@ -18,6 +18,7 @@
 #include "base/lifetime.h"
 #include "base/text.h"
 #include "dlaunch/exit_status.h"
+#include "link/timer.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
@@ -49,7 +50,7 @@ void CommandRunner::ask(wire::RunCommands&& request) {
   requested_ = true;
   deadline_.expires_after(std::chrono::milliseconds(request_.patience_ms));
   deadline_.async_wait(lifetime_.guard([this](asio::error_code error) {
-    if (!error && requested_) send_results();
+    if (link::is_due(error, deadline_) && requested_) send_results();
   }));
   start_next();
 }

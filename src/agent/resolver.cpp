@@ -15,6 +15,7 @@
 #include "base/environment.h"
 #include "base/lifetime.h"
 #include "base/text.h"
+#include "link/timer.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
@@ -61,7 +62,8 @@ void Resolver::resolve(std::vector<std::string> names, Done done) {
   getent_ = *getent;
   deadline_.expires_after(kPatience);
   deadline_.async_wait(lifetime_.guard([this](asio::error_code error) {
-    if (!error && done_) finish("timed out after " + std::to_string(kPatience.count()) + " s waiting for getent");
+    if (link::is_due(error, deadline_) && done_)
+      finish("timed out after " + std::to_string(kPatience.count()) + " s waiting for getent");
   }));
   start_next();
 }

@@ -7,6 +7,7 @@
 
 #include "job/job.h"
 #include "link/lease.h"
+#include "link/timer.h"
 #include "transport/command_words.h"
 
 namespace dlaunch::launcher {
@@ -182,7 +183,7 @@ void HostLink::resumed() {
 void HostLink::wait_ready() {
   timer_.expires_after(ready_wait_);
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
-    if (!error) lose(no_answer());
+    if (link::is_due(error, timer_)) lose(no_answer());
   }));
 }
 
@@ -194,7 +195,7 @@ HostFailure HostLink::no_answer() const {
 void HostLink::beat() {
   timer_.expires_after(heartbeat_.interval());
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
-    if (error) return;
+    if (!link::is_due(error, timer_)) return;
     ping();
     read_clock();
     beat();

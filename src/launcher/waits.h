@@ -14,6 +14,7 @@
 
 #include "base/lifetime.h"
 #include "base/time.h"
+#include "link/timer.h"
 #include "output/fd_writer.h"
 
 namespace dlaunch::launcher {
@@ -68,9 +69,9 @@ class WriteWaits {
   std::map<output::FdWriter*, Wait> waits_;
 };
 
-/// Calls back at a time that may be moved or unset. If the call is late, this process was stopped: the loop first has
-/// kCatchUp to run the handlers that are ready, because the awaited answer may be among them. Owned by parts of the
-/// launcher; the loop must outlive this object.
+/// Calls back at a time that may be moved or unset, also while the call already waits in the loop. If the call is late,
+/// this process was stopped: the loop first has kCatchUp to run the handlers that are ready, because the awaited answer
+/// may be among them. Owned by parts of the launcher; the loop must outlive this object.
 class Deadline {
  public:
   static constexpr std::chrono::milliseconds kLate{100};
@@ -93,7 +94,7 @@ class Deadline {
  private:
   void wait(bool may_be_late) {
     timer_.async_wait(lifetime_.guard([this, may_be_late](asio::error_code error) {
-      if (error) return;
+      if (!at_ || !link::is_due(error, timer_)) return;
       if (may_be_late && Clock::now() - timer_.expiry() > kLate) {
         timer_.expires_after(kCatchUp);
         return wait(false);

@@ -2,6 +2,7 @@
 
 #include <asio/post.hpp>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "launcher/waits.h"
@@ -40,6 +41,26 @@ TEST(Deadline, IsMovedAndUnset) {
   io.restart();
   io.run_for(50ms);
   EXPECT_EQ(calls, 1);
+}
+
+/// Both handlers wait in the loop when the first one moves or unsets the deadline.
+TEST(Deadline, IsMovedAndUnsetWhileItsCallWaitsInTheLoop) {
+  for (const bool moved : {true, false}) {
+    asio::io_context io;
+    int calls = 0;
+    asio::steady_timer before(io, Clock::now() + 1ms);
+    Deadline deadline(io, [&] { ++calls; });
+    deadline.set(Clock::now() + 2ms);
+    before.async_wait([&](asio::error_code) { deadline.set(moved ? std::optional(Clock::now() + 1h) : std::nullopt); });
+    std::this_thread::sleep_for(5ms);
+    io.run_for(50ms);
+    EXPECT_EQ(calls, 0) << moved;
+    if (!moved) continue;
+    deadline.set(Clock::now());
+    io.restart();
+    io.run_for(10s);
+    EXPECT_EQ(calls, 1);
+  }
 }
 
 }  // namespace
