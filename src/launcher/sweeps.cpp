@@ -14,7 +14,7 @@ struct Sweeps::Sweep {
   Deadline limit;
   std::string why_late;
   std::unique_ptr<HostLink> link;
-  const Time reach_until = Clock::now() + kReach;
+  Time reach_until = Clock::now() + kReach;
 };
 
 Sweeps::Sweeps(asio::io_context& io, Hosts& hosts, const JobOptions& settings,
@@ -61,7 +61,10 @@ void Sweeps::failed(int host, const std::string& why) {
   sweep.pause.expires_after(kPause);
   sweep.pause.async_wait(lifetime_.guard([this, host, again = std::weak_ptr(found->second)](asio::error_code error) {
     const auto still = sweeps_.find(host);
-    if (!error && still != sweeps_.end() && still->second == again.lock()) attempt(host);
+    if (error || still == sweeps_.end() || still->second != again.lock()) return;
+    const Duration late = Clock::now() - still->second->pause.expiry();
+    if (late > Deadline::kLate) still->second->reach_until += late;  // this process was stopped
+    attempt(host);
   }));
 }
 
