@@ -23,7 +23,8 @@ struct RankProcess {
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
   std::array<std::uint32_t, 2> credit{};  // of its output streams
   std::unique_ptr<StdinFeeder> in;
-  sys::Fd terminal;  // kept to set its size
+  sys::Fd terminal;        // kept to set its size
+  bool signalled = false;  // with HUP, INT, QUIT or TERM
 };
 
 }  // namespace dlaunch::agent

@@ -238,9 +238,10 @@ void Ranks::refuse(std::uint32_t rank, const Refusal& why) {
 }
 
 void Ranks::signal(int signal) {
-  signalled_ = signalled_ || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  const bool stops = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
+    rank.signalled = rank.signalled || stops;
     if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // if the child does not lead its group yet
   }
 }
@@ -271,12 +272,12 @@ void Ranks::reaped(pid_t pid, int wait_status) {
   for (auto& reader : rank.readers) {
     if (reader) reader->rank_ended();
   }
-  const bool in_mpi = mpi_.ended(id) && !signalled_;
+  const bool in_mpi = mpi_.ended(id) && !rank.signalled;
   if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
   const bool oom = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && !oom_.text().empty();
-  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, signalled_};
+  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, rank.signalled};
   if (wait_status == 0) return link_.send(ended);
-  if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !signalled_) {
+  if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !rank.signalled) {
     link_.send(wire::WroteError{id, std::move(text)});
   }
   mpi_.once_settled([this, ended] { link_.send(ended); });

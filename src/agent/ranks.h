@@ -109,7 +109,6 @@ class Ranks {
   std::map<std::uint32_t, RankProcess> ranks_;
   std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
-  bool signalled_ = false;
   const Lifetime lifetime_;
   bool discarding_ = false;
 };
