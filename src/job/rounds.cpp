@@ -78,8 +78,8 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   if (too_often && static_cast<std::size_t>(spares) > outcome.lost_hosts.size()) verdict.replaced = failed_on;
   auto& wait = verdict.wait;
   if (short_ > 1) wait = std::min(kLongestWait, std::chrono::seconds(1 << std::min(short_ - 2, kMostDoublings)));
-  verdict.start_at = now + wait;
-  for (const Unswept& host : outcome.unswept) verdict.start_at = std::max(verdict.start_at, host.gone_by.value_or(now));
+  for (const Unswept& host : outcome.unswept) all_gone_by_ = std::max(all_gone_by_, host.gone_by.value_or(now));
+  verdict.start_at = std::max(now + wait, all_gone_by_);
   wait = std::chrono::ceil<std::chrono::seconds>(verdict.start_at - now);
   return verdict;
 }

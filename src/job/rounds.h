@@ -16,7 +16,8 @@
 //
 // The first restart is immediate, and each one after a round of at least kLong. After consecutive short rounds dlaunch
 // waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least until Unswept::gone_by:
-// by then the host's agent has stopped its ranks.
+// by then the host's agent has stopped its ranks. This holds for the hosts of all earlier rounds, because a round may
+// end before its ranks start.
 #pragma once
 
 #include <chrono>
@@ -73,6 +74,7 @@ class Rounds {
   Failure last_;
   int alike_ = 0;                     // consecutive rounds that failed like `last_`
   int short_ = 0;                     // consecutive short rounds
+  Time all_gone_by_ = Time::min();    // the agents of all lost hosts have stopped their ranks
   std::map<std::string, int> guilt_;  // a host's own failures, by host
 };
 

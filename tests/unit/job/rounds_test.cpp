@@ -41,6 +41,16 @@ TEST(Rounds, FirstRestartIsImmediateAndLaterRestartsWaitLonger) {
   EXPECT_EQ(rounds.number(), 11);
 }
 
+TEST(Rounds, RanksWaitForTheLostHostsOfEarlierRounds) {
+  Rounds rounds({}, 3);
+  Outcome lost = failed(0, 1);
+  lost.leftovers = {"a: cannot connect again"};
+  lost.unswept = {{.host = 0, .why = "cannot connect again", .gone_by = Time{} + seconds(40)}};
+  EXPECT_EQ(rounds.ended(lost, seconds(1), 2, {}, {}, Time{} + seconds(10)).start_at, Time{} + seconds(40));
+  EXPECT_EQ(rounds.ended(failed(1, 2), seconds(1), 2, {}, {}, Time{} + seconds(20)).start_at, Time{} + seconds(40));
+  EXPECT_EQ(rounds.ended(failed(1, 3), Rounds::kLong, 2, {}, {}, Time{} + seconds(50)).start_at, Time{} + seconds(50));
+}
+
 Outcome failed_by_host(int rank, ExitStatus status) {
   Outcome outcome = failed(rank, 1);
   outcome.exit_code = status.shell_code();
