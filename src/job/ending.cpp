@@ -10,6 +10,8 @@
 
 namespace dlaunch::job {
 
+static constexpr const char* kTimeIsUp = "time limit reached while the round was being stopped";
+
 /// Requests stacks before the ranks are stopped. Returns whether to wait for them.
 bool Job::show_stacks(const std::string& why) {
   if (phase_ != Phase::running || ranks_.live() == 0 || !std::exchange(stacks_first_, false)) return false;
@@ -77,7 +79,7 @@ void Job::out_of_time(Time now) {
   }
   timeout_at_.reset();
   hurried_ = true;
-  forbid_restart("time limit reached while the round was being stopped");
+  forbid_restart(kTimeIsUp);
   if (phase_ < Phase::ending) {
     end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
   } else if (phase_ == Phase::finished) {
@@ -154,12 +156,17 @@ void Job::kill_ranks(Time now) {
 /// Gives up the ranks that live on after their host has received KILL. The other hosts answer, or are lost.
 void Job::give_up_ranks() {
   for (int host = 0; host < hosts_.size(); ++host) {
-    if (!hosts_.answers_since(host, *killed_at_)) continue;
-    for (const int rank : ranks_.give_up(host)) {
-      const int pid = outcome_.ranks[static_cast<size_t>(rank)].pid;
-      outcome_.leftovers.push_back(hosts_.name(host) + ": rank " + ranks_.worlds().name(rank) + ", pid " +
-                                   std::to_string(pid) + ", did not end after SIGKILL: the host may need a reboot");
-    }
+    if (hosts_.answers_since(host, *killed_at_)) ranks_.give_up(host);
+  }
+}
+
+/// Names the ranks that were given up and have not ended since. A sweep that found no process proves their end.
+void Job::name_stuck_ranks() {
+  for (const int rank : ranks_.stuck()) {
+    if (std::ranges::find(outcome_.swept, ranks_.host_of(rank)) != outcome_.swept.end()) continue;
+    const int pid = at_index(outcome_.ranks, rank).pid;
+    outcome_.leftovers.push_back(hosts_.name(ranks_.host_of(rank)) + ": rank " + ranks_.worlds().name(rank) + ", pid " +
+                                 std::to_string(pid) + ", did not end after SIGKILL: the host may need a reboot");
   }
 }
 
@@ -190,6 +197,7 @@ void Job::finish_hosts(Time now) {
   finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
+  if (timeout_at_ && now >= *timeout_at_) forbid_restart(kTimeIsUp);  // before tick(): this process was stopped
   outcome_.may_restart = stays_for_restart();
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone || hosts_.of(host) == HostState::sweeping) continue;
@@ -236,6 +244,7 @@ void Job::finished_when_all_gone(Time now) {
   if (phase_ != Phase::finishing || hosts_.count(HostState::gone) < hosts_.size()) return;
   phase_ = Phase::finished;
   outcome_.unread = ranks_.lacks_output();
+  name_stuck_ranks();
   outcome_.ended_at = now;
   phase_deadline_.reset();
   actions_.push_back(Finished{});

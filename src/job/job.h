@@ -155,6 +155,7 @@ class Job {
   std::optional<Time> kill_before_manager() const;
   void kill_ranks(Time now);
   void give_up_ranks();
+  void name_stuck_ranks();
   void lose_silent_hosts(Time now);
   bool lose_unfinished_hosts(Time now);
   bool ask_unfinished_hosts(Time now);

@@ -1,6 +1,7 @@
 #include "job/rank_states.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <limits>
 #include <variant>
@@ -52,6 +53,12 @@ bool ended_by_itself(const RankRecord& record) {
 bool is_killed(const ExitStatus& status) {
   const auto* by = std::get_if<Signaled>(&status.value());
   return by && by->signal == SIGKILL;
+}
+
+/// Whether a signal that batch systems and terminals send ended the rank, or the program that a shell ran for it.
+bool is_stop(const ExitStatus& status) {
+  constexpr std::array kStops{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL};
+  return std::ranges::find(kStops, status.shell_code() - kSignalBase) != kStops.end();
 }
 
 /// Whether the end may follow from the end of another rank.
@@ -108,7 +115,8 @@ void RankStates::started(const RankStarted& event) {
 
 bool RankStates::ended(const RankEnded& event) {
   RankRecord& record = at_index(outcome_.ranks, event.rank);
-  if (record.status) return false;
+  const bool was_stuck = is_stuck(event.rank);
+  if (record.status && !was_stuck) return false;
   record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : event.status;
   if (!record.abort_code) {
     record.end_ns = event.time_ns;
@@ -119,7 +127,7 @@ bool RankStates::ended(const RankEnded& event) {
   if (signalled_ && may_be_stopped(event)) {
     record.ended_by_us = (event.after_signal && !record.abort_code) || follows(event.rank);
   }
-  return true;
+  return !was_stuck;
 }
 
 bool RankStates::aborted(const RankAborted& event) {
@@ -159,8 +167,7 @@ bool RankStates::live_on(int host) const {
   return std::ranges::any_of(at_index(of_host_, host), [this](int rank) { return is_live(rank); });
 }
 
-std::set<int> RankStates::give_up(int host) {
-  std::set<int> given_up;
+void RankStates::give_up(int host) {
   for (const int rank : at_index(of_host_, host)) {
     if (!is_live(rank)) continue;
     at_index(given_up_, rank) = true;
@@ -169,9 +176,20 @@ std::set<int> RankStates::give_up(int host) {
     if (record.pid == 0) continue;  // not started: the record stays without an end
     record.status = ExitStatus(Lost{"did not end after SIGKILL"});
     record.needed_kill = true;
-    given_up.insert(rank);
   }
-  return given_up;
+}
+
+bool RankStates::is_stuck(int rank) const {
+  const auto& status = at_index(outcome_.ranks, rank).status;
+  return at_index(given_up_, rank) && status && std::holds_alternative<Lost>(status->value());
+}
+
+std::set<int> RankStates::stuck() const {
+  std::set<int> stuck;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (is_stuck(rank)) stuck.insert(rank);
+  }
+  return stuck;
 }
 
 RankEnd RankStates::end_of(int rank) const {
@@ -179,14 +197,13 @@ RankEnd RankStates::end_of(int rank) const {
 }
 
 /// Returns false for ranks that did not start, that exited with 0 before a signal reached them, or that certainly ended
-/// before dlaunch sent a signal.
+/// before dlaunch sent a signal. A batch system, or the terminal, may signal the ranks shortly before dlaunch does.
 bool RankStates::may_be_stopped(const RankEnded& event) const {
   if (event.after_signal) return true;
   if (event.status.ok() || std::holds_alternative<NotStarted>(event.status.value())) return false;
-  // An earlier end may follow from the first failure, or from the signal of a batch system.
-  if (outcome_.first_failure || event.status.shell_code() > kSignalBase) return true;
+  const std::int64_t early = is_stop(event.status) ? kReapingNs : 0;
   const std::int64_t ended = sum(difference(event.time_ns, event.clock.offset_ns), event.clock.error_ns);
-  return ended >= std::chrono::nanoseconds(signalled_at_.time_since_epoch()).count();
+  return sum(ended, early) >= std::chrono::nanoseconds(signalled_at_.time_since_epoch()).count();
 }
 
 /// Whether the end is a consequence: of dlaunch's signal, or of the first failure unless the end was certainly earlier.

@@ -57,8 +57,11 @@ class RankStates {
   void lose_host(int host, const std::string& why);
   /// Marks the ranks of the host without a known end: the host has not answered since the job began to end.
   void set_unheard(int host);
-  /// Marks the ranks of the host that still run after KILL as lost, and returns them.
-  std::set<int> give_up(int host);
+  /// Marks the ranks of the host that still run after KILL as lost. The job does not wait for their end, but records
+  /// it.
+  void give_up(int host);
+  /// The ranks that were given up, and whose end is not known.
+  std::set<int> stuck() const;
 
   /// The ranks are signalled: an end from now on may be a consequence of the signal.
   void end(Time now) {
@@ -97,6 +100,7 @@ class RankStates {
   RankEnd end_of(int rank) const;
   bool follows(int rank) const;
   bool may_be_stopped(const RankEnded& event) const;
+  bool is_stuck(int rank) const;
   bool is_live(int rank) const { return !at_index(outcome_.ranks, rank).status && !at_index(given_up_, rank); }
 
   Outcome& outcome_;

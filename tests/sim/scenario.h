@@ -57,6 +57,9 @@ struct Scenario {
 
   int all_hosts() const { return hosts + spares; }
   int all_ranks() const { return hosts * ranks; }
+  /// The error with which the launcher knows the clock of a host: half a round trip, which pauses and slow links
+  /// enlarge.
+  Ns clock_error() const { return seed % 5 == 1 ? 100 * kMs : 5 * kMs; }
   /// Whether each host and rank that the scenario names exists.
   bool is_whole() const;
 };

@@ -61,8 +61,7 @@ void FirstFailure::rank_failed(const Facts& facts) {
     return;
   }
   const auto& first = failures.front();
-  // Readings of a clock have an error of half a round trip; pauses and slow links enlarge it.
-  const Ns error = facts.world.scenario().seed % 5 == 1 ? 100 * kMs : 5 * kMs;
+  const Ns error = facts.world.scenario().clock_error();
   const bool seen = !facts.history.impaired().contains(first.host) && facts.history.count(FaultKind::Of::launcher) == 0;
   if (first.rank != rank && seen && named->time > first.time + error)
     broke("a rank that failed later is called the first failure");

@@ -7,7 +7,8 @@ namespace job = dlaunch::job;
 
 void OneOfARank::began(const Process& process) {
   if (process.kind != Process::Kind::rank) return;
-  if (!world_.launcher_there()) broke("a rank starts after the job's end");
+  // An agent that was stopped, and that the launcher's end cannot reach, starts its ranks within its lease.
+  if (!world_.launcher_there() && !world_.host(process.host).in_blocked) broke("a rank starts after the job's end");
   for (const auto& [pid, other] : world_.processes().all()) {
     if (pid == process.pid || !other.alive || other.kind != Process::Kind::rank || other.rank != process.rank) continue;
     // A frozen host, a stopped agent, and a process in uninterruptible sleep; docs/restart-after-failure.md describes

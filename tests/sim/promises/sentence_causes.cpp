@@ -23,15 +23,13 @@ std::string judge_end(const std::string& how, const Process& process) {
 namespace {
 
 /// The times of this round count from its start; earlier events, and the time limit, from the start of the job.
-Ns base_of(Ns event, const Said& said) {
-  return event + said.truth.start_error() < said.truth.round_start() ? 0 : said.truth.round_start();
-}
-
 bool is_told(const Told& told, Ns from, Ns to, Said& said) {
-  said.base = base_of(from, said);
-  if (told.is_between(from - said.base, to - said.base)) return true;
-  said.base = base_of(to, said);
-  return told.is_between(from - said.base, to - said.base + (said.base == 0 ? 0 : said.truth.start_error()));
+  const Ns start = said.truth.round_start();
+  const Ns error = said.truth.start_error();
+  said.base = 0;
+  if ((start == 0 || from < start) && told.is_between(from, to)) return true;
+  said.base = start;
+  return to + error >= start && told.is_between(from - start, to - start + error);
 }
 
 /// The time for which the host or its worker did not run delays the agent's clock readings.
@@ -81,14 +79,14 @@ std::string interrupted(const Words& words, Said& said) {
   if (truth.managed() && words[0] == "SIGTERM") {
     known = true;
     const Ns last = truth.stopped_since(0) || truth.any_harmed() ? truth.now() : *truth.managed_at() + kTimeError;
-    if (is_told(told, *truth.managed_at(), last, said)) at = *truth.managed_at();
+    if (is_told(told, *truth.managed_at(), last, said)) at = said.base + told.time;
   }
   if (!known) return "no such signal came";
   if (!at) return "the time is not the time of the signal";
   if (words[2].empty()) return {};
   if (words[2] != "no rank was running") return judge(words[2], said);
   for (const auto& [rank, process] : truth.ranks()) {
-    const bool surely = process->began < *at - kTimeError && (process->alive || process->ended > *at);
+    const bool surely = process->began < *at - kTimeError && (process->alive || process->ended > *at + kTimeError);
     if (surely) return "a rank was running";
   }
   return {};
@@ -119,6 +117,7 @@ std::string timed_out(const Words& words, Said& said) {
     }
   }
   for (const auto& [rank, process] : ranks) {
+    if (said.calls_lost(rank)) continue;
     const bool ran = process->alive || process->end != Process::End::by_itself;
     if (ran && process->began < limit - kTimeError && !truth.any_harmed() && !told_numbers(words[1]).contains(rank) &&
         (process->alive || process->ended > limit)) {
@@ -290,10 +289,11 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
       // The launcher's own end of a cut connection is reset, also of a silent host.
       const bool cut = truth.met(host, {"cut"}) && loss->is(truth.running_at(time) - said.base);
       constexpr Ns kLatency = 20 * kMs;  // a stop of the launcher may begin while the end of the stream is on its way
-      const Ns arrived = truth.noticed(host, time + kLatency);
-      const Ns latest = truth.running_at(time, Truth::Between::stops);
-      for (const Ns seen : {time, truth.noticed(host, time), arrived, latest}) {
-        if (cut || loss->is(seen - said.base)) return {};
+      for (const Ns left : {time, time + kLatency}) {
+        const Ns direct = truth.running_at(left);  // sent before the network lost packets
+        for (const Ns seen : {left, direct, truth.noticed(host, left), truth.running_at(left, Truth::Between::stops)}) {
+          if (cut || loss->is(seen - said.base)) return {};
+        }
       }
     }
     return "the connection was closed at another time";

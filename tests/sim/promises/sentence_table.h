@@ -22,6 +22,8 @@ struct Said {
   bool has_line(const std::string& start) const;
   /// Whether a line has the number of lost ranks.
   bool counts_lost() const;
+  /// Whether a line "N ranks were lost" names the rank.
+  bool calls_lost(int rank) const;
 };
 
 /// The texts that the groups of a pattern matched.

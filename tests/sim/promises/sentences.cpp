@@ -55,6 +55,14 @@ bool Said::has_line(const std::string& start) const {
   return std::ranges::any_of(lines, [&](const std::string& line) { return line.starts_with(start); });
 }
 
+bool Said::calls_lost(int rank) const {
+  return std::ranges::any_of(lines, [&](const std::string& line) {
+    std::string ranks;
+    return RE2::FullMatch(line, R"(\d+ ranks? (?:was|were) lost: ranks? ([\d,-]+))", &ranks) &&
+           told_numbers(ranks).contains(rank);
+  });
+}
+
 bool Said::counts_lost() const {
   return std::ranges::any_of(lines, [](const std::string& line) {
     return line.find(" was lost: rank") != line.npos || line.find(" were lost: rank") != line.npos;
@@ -113,9 +121,9 @@ void Sentences::began(const Process& process) {
   if (late_spawn && !truth_.harmed(process.host)) broke("false: \"restart in S s\": a rank starts earlier");
 }
 
-/// Without an outcome the job ended with an error before its announced round.
+/// Without an outcome, the job may have ended with an error before its announced round.
 void Sentences::job_ended(const Facts& facts) {
-  if (!facts.outcome && !truth_.announced_round_began()) broke("false: \"restart I of N\": no round follows");
+  if (!facts.outcome && !truth_.announced_round_prepared()) broke("false: \"restart I of N\": no round follows");
 }
 
 int print_sentences() {

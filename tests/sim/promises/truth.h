@@ -74,6 +74,8 @@ class Truth : public Observer {
 
   // ---- launcher and user ----
   const std::vector<std::pair<int, Ns>>& signals() const { return signals_; }
+  /// Whether the user signalled again: dlaunch does not wait for answers of hosts any more.
+  bool hurried() const { return signals_.size() > 1; }
   /// Between two stops without a gap, the launcher handles what it received, or only its TSTP, whichever is first.
   enum class Between { runs, stops };
   /// The end of the stop of the launcher at this time, or the time itself.
@@ -94,6 +96,8 @@ class Truth : public Observer {
   Ns start_error() const;
   /// Whether the announced round has a rank.
   bool announced_round_began() const;
+  /// Whether the launcher waits, or waited, for the start of the announced round.
+  bool announced_round_prepared() const { return world_.round() >= announced_; }
 
   std::set<int> used_spares;  ///< hosts that took ranks over
   std::set<int> removed;      ///< hosts without which the job continues

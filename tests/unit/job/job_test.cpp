@@ -666,9 +666,9 @@ TEST(Job, GivesUpAndReportsUnkillableRanks) {
   EXPECT_EQ(s.deadline(), 10);
   s.answer(0, 6);
   EXPECT_THAT(s.tick(10), ElementsAre(Action(FinishHost{0})));
-  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
   s.say(HostClean{0, {"pid 100 (x), state D"}}, 11);
   EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(2));
   EXPECT_THAT(s.job.outcome().leftovers, Contains("node0: pid 100 (x), state D"));
 }
 
@@ -707,15 +707,71 @@ TEST(Job, LosesAHostThatDoesNotAnswerKill) {
   s.answer(1, 6.1);
   EXPECT_EQ(s.deadline(), 11);
   EXPECT_THAT(s.tick(11), ElementsAre(Action(LoseHost{2, kNoAnswer})));
-  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node1: rank 1, pid 101, did not end after SIGKILL: the host may "
-                                                     "need a reboot"));
   EXPECT_EQ(s.job.phase(), Phase::ending);
   EXPECT_THAT(s.say(HostLost{2, kNoAnswer}, 11), Contains(Action(SweepHost{2})));
   s.say(RankDrained{1}, 11);
   s.say(RankDrained{2}, 11);
   EXPECT_EQ(s.job.phase(), Phase::finishing);
-  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1));
+  for (const int host : {0, 1}) s.say(HostClean{host, {}}, 12);
+  s.say(HostSwept{2, ""}, 12);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, ElementsAre("node1: rank 1, pid 101, did not end after SIGKILL: the host may "
+                                                     "need a reboot"));
   EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+}
+
+/// A job that has given up its rank, because the rank did not end after KILL.
+class JobOfAStuckRank : public testing::Test {
+ protected:
+  JobOfAStuckRank() {
+    s.start();
+    s.say(UserSignal{SIGTERM}, 1);
+    s.tick(6);
+    s.answer(0, 6.1);
+    s.tick(11);
+    s.say(RankDrained{0}, 11);
+    EXPECT_EQ(s.job.phase(), Phase::finishing);
+  }
+  Script s{1};
+};
+
+TEST_F(JobOfAStuckRank, DoesNotNameARankThatEndedBeforeItsHostConfirmed) {
+  s.say(RankEnded{0, ExitStatus(Signaled{SIGKILL}), 0, {}, true}, 13);
+  s.say(HostClean{0, {}}, 13);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+  EXPECT_TRUE(s.job.outcome().ranks[0].ended_by_us);
+  EXPECT_TRUE(s.job.outcome().ranks[0].needed_kill);
+}
+
+TEST_F(JobOfAStuckRank, DoesNotNameARankWhoseHostWasSwept) {
+  s.say(HostLost{0, "silence"}, 13);
+  s.say(HostSwept{0, ""}, 14);
+  EXPECT_EQ(s.job.phase(), Phase::finished);
+  EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
+}
+
+TEST(Job, DoesNotCallARankStoppedThatEndedBeforeTheSignal) {
+  Script s(3);
+  s.start();
+  s.end(0, ExitStatus(Exited{7}), 5);
+  s.say(RankEnded{1, ExitStatus(Exited{7}), 2'000'000'000}, 5.1);
+  s.say(RankEnded{2, ExitStatus(Exited{7}), 5'050'000'000}, 5.1);
+  EXPECT_FALSE(s.job.outcome().ranks[1].ended_by_us);
+  EXPECT_TRUE(s.job.outcome().ranks[2].ended_by_us) << "after the signal";
+}
+
+/// This process was stopped: the loss of the host comes before the deadline, although its time is later.
+TEST(Job, AllowsNoRestartAfterTheTimeLimit) {
+  for (const int limit : {5, 60}) {
+    Script s(1, timeout_of(limit));
+    s.job.allow_restart();
+    s.start();
+    s.say(RankDrained{0}, 20);
+    s.say(HostLost{0, "silence"}, 20);
+    EXPECT_EQ(s.job.outcome().may_restart, limit == 60);
+    EXPECT_EQ(s.job.outcome().no_restart.empty(), limit == 60) << s.job.outcome().no_restart;
+  }
 }
 
 TEST(Job, WaitsLongerForAHostThatSendsFramesButDoesNotConfirmKill) {
@@ -743,7 +799,7 @@ TEST(Job, LosesAHostThatConfirmsKillTooLateOrNever) {
     if (t == 5 + kConfirmWait.count()) break;
     EXPECT_THAT(s.tick(t), IsEmpty()) << t;
   }
-  EXPECT_THAT(s.job.outcome().leftovers, SizeIs(1)) << "rank 1 was given up when its host had confirmed KILL";
+  EXPECT_TRUE(s.job.outcome().ranks[1].status) << "rank 1 was given up when its host had confirmed KILL";
   EXPECT_THAT(s.tick(5 + kConfirmWait.count()), ElementsAre(Action(LoseHost{0, kNoAnswer})));
 }
 
@@ -1134,6 +1190,8 @@ TEST(Job, ReportsAnUnkillableSpawnedRankWithItsWorld) {
   s.tick(20);
   s.answer(0, 21);
   s.tick(40);
+  for (int id = 0; id < 5; ++id) s.say(RankDrained{id}, 40);
+  for (const int host : {0, 1}) s.say(HostClean{host, {}}, 41);
   EXPECT_THAT(s.job.outcome().leftovers,
               Contains("node0: rank 2/2, pid 104, did not end after SIGKILL: the host may need a reboot"));
 }
