@@ -14,8 +14,8 @@ static constexpr const char* kTimeIsUp = "time limit reached while the round was
 
 /// Requests stacks before the ranks are stopped. Returns whether to wait for them.
 bool Job::show_stacks(const std::string& why) {
-  if (phase_ != Phase::running || ranks_.live() == 0 || !std::exchange(stacks_first_, false)) return false;
-  stacks_asked_ = true;
+  if (phase_ != Phase::running || ranks_.live() == 0 || stacks_ != Stacks::wanted) return false;
+  stacks_ = Stacks::asked;
   actions_.push_back(TakeStacks{why});
   return true;
 }
@@ -35,12 +35,12 @@ void Job::end_after_failure(int rank, Time now) {
     return end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
   }
   outcome_.exit_code = ranks_.first_code();
-  failed_until_ = now + kStacksWait;
+  at_.stacks = now + kStacksWait;
 }
 
 void Job::end_failed(Time now) {
-  failed_until_.reset();
-  stacks_asked_ = false;
+  at_.stacks.reset();
+  stacks_ = Stacks::none;
   if (phase_ == Phase::running && ranks_.live() > 0) {
     end_ranks(Cause::rank_failed, ranks_.first_code(), SIGTERM, now);
   }
@@ -48,7 +48,7 @@ void Job::end_failed(Time now) {
 
 /// While stacks are collected after a rank's failure, that failure stays the cause, whatever else happens.
 void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
-  if (std::exchange(failed_until_, std::nullopt)) {
+  if (std::exchange(at_.stacks, std::nullopt)) {
     cause = Cause::rank_failed;
     exit_code = ranks_.first_code();
   }
@@ -62,8 +62,8 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   preemption_.over(now);
   ranks_.end(now);
   sent_signal_ = signal;
-  phase_deadline_ = now + policy_.grace;
-  if (sidecar_awaited_) return finish_hosts(now);
+  at_ = {.timeout = at_.timeout, .kill = now + policy_.grace};
+  if (sidecar_ == Sidecar::awaited) return finish_hosts(now);
   if (ranks_.live() > 0) {
     actions_.push_back(SignalRanks{signal});
     actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
@@ -72,13 +72,13 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
 }
 
 void Job::out_of_time(Time now) {
-  if (!out_of_time_at_) out_of_time_at_ = timeout_at_;  // `now` is later if the launcher was stopped
+  if (!out_of_time_at_) out_of_time_at_ = at_.timeout;  // `now` is later if the launcher was stopped
   if (show_stacks("time limit reached")) {
-    timeout_at_ = now + kStacksWait;
+    at_.timeout = now + kStacksWait;
     return;
   }
-  timeout_at_.reset();
-  hurried_ = true;
+  at_.timeout.reset();
+  limit_patience();
   forbid_restart(kTimeIsUp);
   if (phase_ < Phase::ending) {
     end_ranks(Cause::timeout, policy_.timeout_exit_code, SIGTERM, now);
@@ -103,7 +103,6 @@ void Job::on(const InputFailed& event, Time now) {
 
 /// If a rank failed before, that failure stays the cause.
 void Job::end_the_others(Time now) {
-  others_until_.reset();
   if (phase_ != Phase::running || ranks_.live() == 0) return;
   const bool failed = outcome_.cause == Cause::rank_failed;
   restart_allowed_ = false;
@@ -115,18 +114,20 @@ void Job::on(const Hung& event, Time now) {
   if (outcome_.hangs.size() < kMostHangs) {
     outcome_.hangs.push_back({event.everyone, event.detail, event.time_ns, event.file});
   }
-  if (!event.everyone || phase_ != Phase::running || policy_.on_hang == OnHang::report || stacks_asked_) return;
+  if (!event.everyone || phase_ != Phase::running || policy_.on_hang == OnHang::report || stacks_ == Stacks::asked)
+    return;
   if (policy_.on_hang == OnHang::end) restart_allowed_ = false;
   outcome_.detail = event.detail;
-  hurried_ = !restart_allowed_;
+  if (!restart_allowed_) limit_patience();
   end_ranks(Cause::hung, policy_.timeout_exit_code, SIGTERM, now);
 }
 
 void Job::on(const StacksTaken&, Time now) {
-  if (!std::exchange(stacks_asked_, false)) return;
-  if (failed_until_) {
+  if (stacks_ != Stacks::asked) return;
+  stacks_ = Stacks::none;
+  if (at_.stacks) {
     end_failed(now);
-  } else if (timeout_at_) {
+  } else if (at_.timeout) {
     out_of_time(now);
   }
 }
@@ -148,9 +149,13 @@ void Job::kill_ranks(Time now) {
   ranks_.kill();
   sent_signal_ = SIGKILL;
   actions_.push_back(SignalRanks{SIGKILL});
-  phase_deadline_ = now + (phase_ == Phase::finishing ? kFinishWait : kKillWait);
   killed_at_ = now;
-  if (phase_ == Phase::ending) answers_until_ = now + kKillWait;
+  at_.kill.reset();
+  if (phase_ == Phase::ending) {
+    at_.give_up = at_.confirm_kill = now + kKillWait;
+  } else {
+    at_.clean = now + kFinishWait;
+  }
 }
 
 /// Gives up the ranks that live on after their host has received KILL. The other hosts answer, or are lost.
@@ -173,15 +178,14 @@ void Job::name_stuck_ranks() {
 void Job::finish_when_idle(Time now) {
   if (ranks_.live() > 0 || (phase_ != Phase::running && phase_ != Phase::ending)) return;
   preemption_.over(now);
-  answers_until_.reset();
-  if (!sidecar_awaited_) phase_deadline_.reset();  // no rank is left to kill
+  at_ = {.timeout = at_.timeout, .stacks = at_.stacks, .sidecar = at_.sidecar};  // no rank is left to kill
   if (ranks_.undrained() > 0) {
-    if (hurried_) wait_for_reader(now);
+    if (patience_ != Patience::endless) wait_for_reader(now);
     return;
   }
-  if (!sidecar_left_) return finish_hosts(now);
-  if (std::exchange(sidecar_awaited_, true)) return;
-  phase_deadline_ = now + sidecar_wait_;
+  if (!sidecar_left()) return finish_hosts(now);
+  if (std::exchange(sidecar_, Sidecar::awaited) == Sidecar::awaited) return;
+  at_.sidecar = now + sidecar_wait_;
 }
 
 /// Gives up output of the ranks that was not read, or did not arrive.
@@ -196,8 +200,8 @@ void Job::finish_hosts(Time now) {
   settle_preempted();
   finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
-  phase_deadline_ = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait);
-  if (timeout_at_ && now >= *timeout_at_) forbid_restart(kTimeIsUp);  // before tick(): this process was stopped
+  at_ = {.timeout = at_.timeout, .clean = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait)};
+  if (at_.timeout && now >= *at_.timeout) forbid_restart(kTimeIsUp);  // before tick(): this process was stopped
   outcome_.may_restart = stays_for_restart();
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone || hosts_.of(host) == HostState::sweeping) continue;
@@ -246,11 +250,11 @@ void Job::finished_when_all_gone(Time now) {
   outcome_.unread = ranks_.lacks_output();
   name_stuck_ranks();
   outcome_.ended_at = now;
-  phase_deadline_.reset();
+  at_ = {.timeout = at_.timeout};
   actions_.push_back(Finished{});
-  if (outcome_.unread || impatient_) {
+  if (outcome_.unread || patience_ == Patience::none) {
     actions_.push_back(StopWaiting{});
-  } else if (hurried_) {
+  } else if (patience_ == Patience::limited) {
     wait_for_reader(now);
   }
 }
@@ -258,18 +262,18 @@ void Job::finished_when_all_gone(Time now) {
 void Job::output_arrived(Time now) {
   last_output_ = now;
   if (reader_since_) return reader_took_some(now);
-  const bool giving_up_next = (phase_ == Phase::ending && ranks_.killed()) || phase_ == Phase::finishing;
-  if (giving_up_next && phase_deadline_) phase_deadline_ = std::max(*phase_deadline_, now + kKillWait);
+  for (auto* deadline : {&at_.give_up, &at_.clean}) {
+    if (*deadline) *deadline = std::max(**deadline, now + kKillWait);
+  }
 }
 
 void Job::reader_took_some(Time now) {
-  const bool waited_for = phase_ == Phase::ending || phase_ == Phase::finished;
-  if (reader_since_ && waited_for && phase_deadline_) wait_for_reader(now);
+  if (at_.reader) wait_for_reader(now);
 }
 
 void Job::wait_for_reader(Time now) {
   if (!reader_since_) reader_since_ = now;
-  phase_deadline_ = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
+  at_.reader = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
 }
 
 /// `cause` becomes the job's cause if everything else succeeded.

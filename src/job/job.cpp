@@ -13,7 +13,7 @@ bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || si
 Job::Job(const Policy& policy, const std::vector<int>& host_of_rank, const std::vector<std::string>& host_names,
          Time now)
     : policy_(policy), hosts_(host_names), ranks_(host_of_rank, host_names.size(), outcome_), preemption_(policy) {
-  if (policy_.timeout) timeout_at_ = now + *policy_.timeout;
+  if (policy_.timeout) at_.timeout = now + *policy_.timeout;
 }
 
 Actions Job::handle(const Event& event, Time now) {
@@ -34,52 +34,48 @@ Actions Job::handle(const Event& event, Time now) {
 
 std::optional<Time> Job::deadline() const {
   std::optional<Time> first;
-  for (const auto& each : {timeout_at_, others_until_, failed_until_, phase_deadline_, answers_until_,
-                           kill_before_manager(), preemption_.deadline(), preemption_.ask_at()}) {
+  for (const auto& each : {at_.first(), kill_before_manager(), preemption_.deadline(), preemption_.ask_at()}) {
     if (each) first = std::min(first.value_or(*each), *each);
   }
   return first;
 }
 
+/// Whether the deadline passed. Unsets it then.
+static bool passed(std::optional<Time>& deadline, Time now) {
+  const bool passed = deadline && now >= *deadline;
+  if (passed) deadline.reset();
+  return passed;
+}
+
 Actions Job::tick(Time now) {
-  if (failed_until_ && now >= *failed_until_) end_failed(now);
-  if (timeout_at_ && now >= *timeout_at_) out_of_time(now);
-  if (others_until_ && now >= *others_until_) end_the_others(now);
+  if (passed(at_.stacks, now)) end_failed(now);
+  if (at_.timeout && now >= *at_.timeout) out_of_time(now);
+  if (passed(at_.after_first, now)) end_the_others(now);
   if (const auto ask_at = preemption_.ask_at(); ask_at && now >= *ask_at) ask_to_save();
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
   if (const auto kill_by = kill_before_manager(); kill_by && now >= *kill_by) kill_ranks(now);
-  if (answers_until_ && now >= *answers_until_) lose_silent_hosts(now);
-  if (phase_deadline_ && now >= *phase_deadline_) {
-    phase_deadline_.reset();
-    switch (phase_) {
-      case Phase::ending:
-        if (sidecar_awaited_) {
-          finish_hosts(now);
-        } else if (ranks_.live() == 0) {
-          leave_undrained();
-          finish_hosts(now);
-        } else if (ranks_.killed()) {
-          give_up_ranks();
-          if (ranks_.live() == 0) finish_hosts(now);
-        } else {
-          kill_ranks(now);
-        }
-        break;
-      case Phase::finishing:
-        if (!lose_unfinished_hosts(now)) give_up_hosts(now);
-        break;
-      case Phase::starting:
-        hosts_.count(HostState::waiting) > 0 ? no_start(now) : start_or_give_up(now);
-        break;
-      case Phase::running:
-        finish_hosts(now);
-        break;
-      case Phase::finished:
-        stop_waiting(Cause::timeout, policy_.timeout_exit_code, now);
-        break;
-    }
-  }
+  if (passed(at_.confirm_kill, now)) lose_silent_hosts(now);
+  act_on_phase_deadlines(now);
   return std::exchange(actions_, {});
+}
+
+/// At most one of these waits lasts at a time, so a reaction does not make the next one due.
+void Job::act_on_phase_deadlines(Time now) {
+  if (passed(at_.others_answer, now)) return no_start(now);
+  if (passed(at_.start, now)) return start_or_give_up(now);
+  if (passed(at_.kill, now)) return kill_ranks(now);
+  if (passed(at_.give_up, now)) {
+    give_up_ranks();
+    if (ranks_.live() == 0) finish_hosts(now);
+  } else if (passed(at_.sidecar, now)) {
+    finish_hosts(now);
+  } else if (passed(at_.reader, now)) {
+    if (phase_ == Phase::finished) return stop_waiting(Cause::timeout, policy_.timeout_exit_code, now);
+    leave_undrained();
+    finish_hosts(now);
+  } else if (passed(at_.clean, now)) {
+    if (!lose_unfinished_hosts(now)) give_up_hosts(now);
+  }
 }
 
 Progress Job::progress() const {
@@ -94,7 +90,7 @@ Progress Job::progress() const {
   if (phase_ == Phase::starting && progress.missing_hosts.empty()) progress.start_at = start_at_;
   if (phase_ != Phase::ending) return progress;
   const auto by = kill_before_manager();
-  if (!ranks_.killed()) progress.kill_at = by ? std::min(*by, phase_deadline_.value_or(*by)) : phase_deadline_;
+  if (!ranks_.killed()) progress.kill_at = by ? std::min(*by, at_.kill.value_or(*by)) : at_.kill;
   progress.running = ranks_.running();
   return progress;
 }
@@ -113,13 +109,13 @@ void Job::start_or_give_up(Time now) {
   if (hosts_.count(HostState::waiting) > 0) return;
   if (!outcome_.lost_hosts.empty()) return no_start(now);
   if (start_at_ && now < *start_at_) {
-    phase_deadline_ = start_at_;
+    at_.start = start_at_;
     return;
   }
   phase_ = Phase::running;
-  phase_deadline_.reset();
+  at_.start.reset();
   ranks_.start();
-  sidecar_left_ = sidecar_expected_;
+  if (sidecar_ == Sidecar::expected) sidecar_ = Sidecar::running;
   for (int host = 0; host < hosts_.size(); ++host) {
     hosts_.set(host, HostState::started);
     actions_.push_back(StartRanks{host});
@@ -163,7 +159,7 @@ void Job::on(const HostLost& event, Time now) {
   }
   if (phase_ == Phase::starting) {
     if (!outcome_.cause_at) outcome_.cause_at = now;
-    if (!phase_deadline_) phase_deadline_ = now + kOthersWait;
+    if (!at_.others_answer) at_.others_answer = now + kOthersWait;
     start_or_give_up(now);
   } else if (phase_ < Phase::ending) {
     outcome_.detail = why;
@@ -179,8 +175,8 @@ void Job::on(const RankStarted& event, Time) { ranks_.started(event); }
 void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
   // After the time limit the job waits only for the stacks.
-  if (!failed_until_) on(StacksTaken{}, now);
-  if (!std::exchange(one_ended_, true) && policy_.after_first) others_until_ = now + *policy_.after_first;
+  if (!at_.stacks) on(StacksTaken{}, now);
+  if (!std::exchange(one_ended_, true) && policy_.after_first) at_.after_first = now + *policy_.after_first;
   if (!event.status.ok()) note_failure(event.rank, now);
   finish_when_idle(now);
 }
@@ -197,7 +193,7 @@ void Job::note_failure(int rank, Time now) {
     const bool ends_all = policy_.abort_on_failure && !preemption_.notice();
     outcome_.cause = Cause::rank_failed;
     if (!outcome_.cause_at) outcome_.cause_at = now;
-    if ((ends_all || aborted) && !failed_until_) return end_after_failure(rank, now);
+    if ((ends_all || aborted) && !at_.stacks) return end_after_failure(rank, now);
   }
   if (outcome_.cause != Cause::rank_failed) return;
   const int before = outcome_.exit_code;
@@ -232,7 +228,7 @@ void Job::on(const SidecarEnded& event, Time now) {
 }
 
 void Job::on(const SidecarGone&, Time now) {
-  sidecar_left_ = false;
+  sidecar_ = Sidecar::none;
   finish_when_idle(now);
 }
 
@@ -248,9 +244,7 @@ void Job::on(const HostClean& event, Time now) {
 /// The launcher sweeps lost hosts in parallel, while the other ranks are stopped.
 void Job::sweep_host(int host, Time now) {
   actions_.push_back(SweepHost{host});
-  if (phase_ == Phase::finishing && phase_deadline_) {
-    phase_deadline_ = std::max(*phase_deadline_, now + policy_.grace + kSweepWait);
-  }
+  if (at_.clean) at_.clean = std::max(*at_.clean, now + policy_.grace + kSweepWait);
 }
 
 void Job::on(const HostSwept& event, Time now) {
@@ -280,12 +274,13 @@ void Job::on(const UserSignal& event, Time now) {
     actions_.push_back(SignalRanks{event.signal});
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
-    hurried_ = event.signal == SIGTERM || event.signal == SIGHUP;  // the user may not be there to send a second signal
+    // The user may not be there to send a second signal.
+    if (event.signal == SIGTERM || event.signal == SIGHUP) limit_patience();
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
   } else if (std::exchange(signalled_at_host_, false)) {
     return;  // the sender of the host's signal also signalled the launcher
-  } else if (hurried_ = impatient_ = true;
-             phase_ == Phase::ending && ranks_.live() == 0 && (ranks_.undrained() > 0 || sidecar_left_)) {
+  } else if (patience_ = Patience::none;
+             phase_ == Phase::ending && ranks_.live() == 0 && (ranks_.undrained() > 0 || sidecar_left())) {
     leave_undrained();
     finish_hosts(now);
   } else if (!ranks_.killed() && (ranks_.live() > 0 || phase_ == Phase::finishing)) {

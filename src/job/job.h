@@ -34,6 +34,7 @@
 //   progress, kReaderMost in total) after --timeout, after TERM or HUP, and after an earlier second signal.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,7 @@
 #include "base/time.h"
 #include "dlaunch/outcome.h"
 #include "dlaunch/policy.h"
+#include "job/deadlines.h"
 #include "job/events.h"
 #include "job/host_states.h"
 #include "job/preemption.h"
@@ -82,10 +84,10 @@ class Job {
   void start_not_before(Time time) { start_at_ = time; }
   /// Prints stacks once per job: before --timeout stops the ranks, or after a fault (SIGSEGV etc.) of a rank if no
   /// round may follow.
-  void show_stacks_first() { stacks_first_ = true; }
+  void show_stacks_first() { stacks_ = Stacks::wanted; }
   /// The job has a sidecar. It ends with the ranks: after the last one it has `wait` to end by itself.
   void expect_sidecar(std::chrono::seconds wait = kSidecarWait) {
-    sidecar_expected_ = true;
+    sidecar_ = Sidecar::expected;
     sidecar_wait_ = wait;
   }
 
@@ -166,9 +168,12 @@ class Job {
   void give_up_hosts(Time now);
   void finished_when_all_gone(Time now);
   void wait_for_reader(Time now);
+  void limit_patience() { patience_ = std::max(patience_, Patience::limited); }
+  bool sidecar_left() const { return sidecar_ == Sidecar::running || sidecar_ == Sidecar::awaited; }
   void leave_undrained();
   void stop_waiting(Cause cause, int exit_code, Time now);
   void start_or_give_up(Time now);
+  void act_on_phase_deadlines(Time now);
   bool stays_for_restart() const;
   void lose_for_next_round(const HostLost& event);
   void forbid_restart(std::string why);
@@ -184,31 +189,25 @@ class Job {
   Actions actions_;  // collected by one handle() or tick()
   bool restart_allowed_ = false;
   std::optional<Time> start_at_;
-  bool sidecar_expected_ = false;
+  /// `running`: its start is requested, and SidecarGone was not received yet. `awaited`: so, and the ranks have ended.
+  enum class Sidecar { none, expected, running, awaited } sidecar_ = Sidecar::none;
   std::chrono::seconds sidecar_wait_ = kSidecarWait;
-  bool sidecar_left_ = false;     // start requested, SidecarGone not yet received
-  bool sidecar_awaited_ = false;  // the ranks have ended
-  int sent_signal_ = 0;
-  std::optional<Time> timeout_at_;
+  enum class Stacks { none, wanted, asked } stacks_ = Stacks::none;
+  /// How long the job waits for the reader of the output of ended ranks.
+  enum class Patience { endless, limited, none } patience_ = Patience::endless;
+  Deadlines at_;
+  std::optional<Time> kill_by_;         // the resource manager has sent TERM and will send KILL soon after this time
   std::optional<Time> out_of_time_at_;  // the end of the time limit; stacks may delay the stop of the ranks
-  std::optional<Time> others_until_;
-  bool one_ended_ = false;  // at least one rank
-  bool stacks_first_ = false;
-  bool stacks_asked_ = false;
-  std::optional<Time> failed_until_;  // a rank failed; the others are stopped after their stacks are printed
-  std::optional<Time> phase_deadline_;
-  std::optional<Time> kill_by_;    // the resource manager has sent TERM and will send KILL soon after this time
-  std::optional<Time> failed_at_;  // a rank or the sidecar failed; other hosts may have been silent before
+  std::optional<Time> failed_at_;       // a rank or the sidecar failed; other hosts may have been silent before
   std::optional<Time> killed_at_;
-  std::optional<Time> finished_at_;  // Finish was sent, or a sign of life was requested after it
-  bool unfinished_asked_ = false;
+  std::optional<Time> finished_at_;   // Finish was sent, or a sign of life was requested after it
+  std::optional<Time> reader_since_;  // start of the wait for a reader, with a deadline
   Time last_output_ = Time::min();
-  std::optional<Time> answers_until_;  // hosts must confirm KILL
-  bool user_signalled_ = false;        // an ending signal reached the launcher
-  bool hurried_ = false;               // the wait for a reader has a deadline
-  bool impatient_ = false;             // no wait for a reader
-  bool signalled_at_host_ = false;     // an ending signal reached a host, and the launcher not yet
-  std::optional<Time> reader_since_;   // start of the wait for a reader, with a deadline
+  int sent_signal_ = 0;
+  bool one_ended_ = false;  // at least one rank
+  bool unfinished_asked_ = false;
+  bool user_signalled_ = false;     // an ending signal reached the launcher
+  bool signalled_at_host_ = false;  // an ending signal reached a host, and the launcher not yet
 };
 
 }  // namespace dlaunch::job

@@ -35,7 +35,8 @@ void Job::on(const HostTermination& event, Time now) {
   if (outcome_.detail.empty()) outcome_.detail = event.who;
   outcome_.signal = signal;
   if (phase_ < Phase::ending) {
-    hurried_ = signalled_at_host_ = true;
+    limit_patience();
+    signalled_at_host_ = true;
     return end_ranks(Cause::interrupted, kSignalBase + signal, signal, now);
   }
   outcome_.cause = Cause::interrupted;
@@ -46,7 +47,7 @@ void Job::on(const HostTermination& event, Time now) {
 /// A job without running ranks has no state to save.
 void Job::preempt(const Preempted& notice, Time now) {
   outcome_.may_restart = restart_allowed_ = false;
-  hurried_ = true;
+  limit_patience();
   if (phase_ == Phase::finished) return wait_for_reader(now);
   if (phase_ >= Phase::ending && !preemption_.notice()) return finish_when_idle(now);
   if (phase_ == Phase::running && ranks_.live() == 0) return finish_when_idle(now);

@@ -15,7 +15,6 @@ void Job::lose(int host) {
 /// Loses hosts that may not have received KILL. A host that still sends frames, but does not confirm KILL, gets
 /// kConfirmWait.
 void Job::lose_silent_hosts(Time now) {
-  answers_until_.reset();
   if (phase_ != Phase::ending || ranks_.live() == 0) return;
   for (int host = 0; host < hosts_.size(); ++host) {
     if (!ranks_.live_on(host) || hosts_.is_losing(host)) continue;
@@ -23,11 +22,11 @@ void Job::lose_silent_hosts(Time now) {
     const Time until = std::min(std::max(*killed_at_, hosts_.heard(host)) + kKillWait,
                                 std::max(*killed_at_, last_output_) + kConfirmWait);
     if (confirmed) {
-      if (!phase_deadline_) phase_deadline_ = now;  // its ranks are given up
+      if (!at_.give_up) at_.give_up = now;
     } else if (now >= until) {
       lose(host);
     } else {
-      answers_until_ = std::min(answers_until_.value_or(until), until);
+      at_.confirm_kill = std::min(at_.confirm_kill.value_or(until), until);
     }
   }
 }
@@ -41,7 +40,7 @@ bool Job::lose_unfinished_hosts(Time now) {
     lose(host);
     any = true;
   }
-  if (any) phase_deadline_ = now + policy_.grace + kSweepWait;
+  if (any) at_.clean = now + policy_.grace + kSweepWait;
   return any || ask_unfinished_hosts(now);
 }
 
@@ -52,7 +51,7 @@ bool Job::ask_unfinished_hosts(Time now) {
     if (hosts_.of(host) == HostState::finishing && !hosts_.is_losing(host)) actions_.push_back(PingHost{host});
   }
   finished_at_ = now;
-  phase_deadline_ = now + kKillWait;
+  at_.clean = now + kKillWait;
   return true;
 }
 
