@@ -60,6 +60,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   outcome_.idle = phase_ == Phase::starting || ranks_.live() == 0;
   phase_ = Phase::ending;
   preemption_.over(now);
+  if (cause == Cause::timeout) ranks_.keep_earlier_ends();
   ranks_.end(now);
   sent_signal_ = signal;
   at_ = {.timeout = at_.timeout, .kill = now + policy_.grace};

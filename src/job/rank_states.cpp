@@ -196,14 +196,12 @@ RankEnd RankStates::end_of(int rank) const {
   return {at_index(outcome_.ranks, rank), host_of(rank), at_index(clocks_, rank)};
 }
 
-/// Returns false for ranks that did not start, that exited with 0 before a signal reached them, or that certainly ended
-/// before dlaunch sent a signal. A batch system, or the terminal, may signal the ranks shortly before dlaunch does.
+/// Whether a signal reached the rank: from dlaunch, or shortly before from a batch system or terminal. After any other
+/// end the rank counts as failed, also if it ended later than the first failure.
 bool RankStates::may_be_stopped(const RankEnded& event) const {
-  if (event.after_signal) return true;
-  if (event.status.ok() || std::holds_alternative<NotStarted>(event.status.value())) return false;
-  const std::int64_t early = is_stop(event.status) ? kReapingNs : 0;
+  if (event.after_signal || !is_stop(event.status)) return event.after_signal;
   const std::int64_t ended = sum(difference(event.time_ns, event.clock.offset_ns), event.clock.error_ns);
-  return sum(ended, early) >= std::chrono::nanoseconds(signalled_at_.time_since_epoch()).count();
+  return sum(ended, kReapingNs) >= std::chrono::nanoseconds(signalled_at_.time_since_epoch()).count();
 }
 
 /// Whether the end is a consequence: of dlaunch's signal, or of the first failure unless the end was certainly earlier.
@@ -238,6 +236,12 @@ void RankStates::signalled_from_outside(const HostTermination& event) {
   }
   const auto first = outcome_.first_failure;
   if (first && at_index(outcome_.ranks, *first).ended_by_us) outcome_.first_failure.reset();
+}
+
+void RankStates::keep_earlier_ends() {
+  for (RankRecord& record : outcome_.ranks) {
+    if (record.status) record.ended_by_us = false;
+  }
 }
 
 std::set<int> RankStates::running() const {

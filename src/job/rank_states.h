@@ -68,6 +68,8 @@ class RankStates {
     signalled_ = true;
     signalled_at_ = now;
   }
+  /// The time limit stops the ranks: a rank that a signal from outside ended before does not count as stopped by it.
+  void keep_earlier_ends();
   void kill() { signalled_ = killed_ = true; }
   bool killed() const { return killed_; }
 

@@ -82,7 +82,7 @@ JobOptions options_of(const Scenario& s) {
     options.staged = std::make_shared<const std::string>(300'000, 'x');
   }
   if (s.preempt) options.policy.checkpoint.signal = SIGUSR1;
-  if (s.stdin_) options.stdin_target = {plan::StdinTarget::Kind::rank, 0};
+  if (s.stdin_ && s.restarts == 0) options.stdin_target = {plan::StdinTarget::Kind::rank, 0};
   return options;
 }
 

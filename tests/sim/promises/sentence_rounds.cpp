@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "dlaunch/exit_status.h"
+#include "dlaunch/job_options.h"
 #include "promises/sentence_table.h"
 
 namespace sim {
@@ -86,13 +87,19 @@ std::string too_few_spares(const Words& words, Said& said) {
   if (number(words[0]) > lost) return "fewer hosts are lost";
   return number(words[1]) >= sound_spares(said.truth) ? "" : "more spare hosts are left";
 }
-std::string code_is_final(const Words& words, Said& said) {
-  const auto ranks = said.truth.ranks();
-  const bool ended = std::ranges::any_of(ranks, [&](const auto& each) {
-    return !each.second->alive && each.second->wait_status == number(words[0]) << 8;
+std::string judge_code(const std::string& code, const Said& said) {
+  const bool ended = std::ranges::any_of(said.truth.ranks(), [&](const auto& each) {
+    return !each.second->alive && each.second->wait_status == number(code) << 8;
   });
-  if (said.truth.world().round() != 0) return "it is not the first start";
   return ended ? "" : "no rank exited with this code";
+}
+std::string code_is_final(const Words& words, Said& said) {
+  if (said.truth.world().round() != 0) return "it is not the first start";
+  return judge_code(words[0], said);
+}
+std::string code_forbids(const Words& words, Said& said) {
+  return dlaunch::JobOptions{}.policy.no_restart_codes.contains(number(words[0])) ? judge_code(words[0], said)
+                                                                                  : "the code is not in the list";
 }
 /// Three rounds in a row had a failure of one kind: a rank that ended in the same way, or the loss of a host.
 std::string same_way(const Words& words, Said& said) {
@@ -159,6 +166,7 @@ const std::vector<Row>& rows_of_rounds() {
        R"(no restart: (\d+) hosts are lost, but only (\d+) spare hosts?(?: is| are) left)", too_few_spares},
       {"no restart: exit code of the first start",
        R"(no restart: a restart cannot fix exit code (\d+) of the first start)", code_is_final},
+      {"no restart: --no-restart-codes", R"(no restart: exit code (\d+) is in --no-restart-codes)", code_forbids},
       {"no restart: the same way", R"(no restart: the job failed in the same way (\d+) times)", same_way},
   };
   return rows;
@@ -194,8 +202,6 @@ const std::vector<Row>& rows_not_simulated() {
       {"input failed", R"(input failed after [^:]+: .*)", nullptr, "stdin can always be read"},
       {"output failed", R"(output failed after [^:]+: (?:cannot .*|the disk .*))", nullptr, kFiles},
       {"hung", R"(hung after [^:]+: no rank wrote or made progress for .*)", nullptr, kHangs},
-      {"no restart: --no-restart-codes", R"(no restart: exit code \d+ is in --no-restart-codes)", nullptr,
-       "no world sets --no-restart-codes"},
       {"further messages", R"(\S+: further messages of the agent are not shown)", nullptr, "agents send few messages"},
       {"names of one host", R"(\S+ are names of the same host; each name gets ranks)", nullptr,
        "hosts have one name each"},
