@@ -155,6 +155,7 @@ class Case {
     for (auto& promise : promises_) promise->settled(facts);
     for (auto& promise : promises_) broken_.insert(promise->broken().begin(), promise->broken().end());
     report_.broken.assign(broken_.begin(), broken_.end());
+    report_.digest = world_.trace_digest();
     return std::move(report_);
   }
 

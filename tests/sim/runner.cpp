@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fnv1a.h"
 #include "run_case.h"
 #include "time/virtual_time.h"
 
@@ -29,6 +30,7 @@ constexpr unsigned kLongest = 60;                   // real seconds of one world
 struct Shared {
   std::atomic<std::uint64_t> next;
   std::atomic<std::uint64_t> worlds;
+  std::atomic<std::uint64_t> digest;
 };
 
 struct Child {
@@ -46,6 +48,13 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
+std::uint64_t digest_of(std::uint64_t number, std::uint64_t trace) {
+  dlaunch::Fnv1a digest;
+  digest.add(number);
+  digest.add(trace);
+  return digest.value();
+}
+
 [[noreturn]] void run_child(const Battery& battery, Shared& shared, double start, int to) {
   while (battery.seconds == 0 || real_seconds() - start < battery.seconds) {
     const std::uint64_t number = shared.next.fetch_add(1);
@@ -55,6 +64,7 @@ void write_line(int fd, const std::string& line) {
     const Report report = run_case(battery.world(number), false);
     ::alarm(0);
     shared.worlds.fetch_add(1);
+    shared.digest.fetch_xor(digest_of(number, report.digest));
     for (const std::string& promise : report.broken) {
       write_line(to, "B\t" + std::to_string(number) + '\t' + promise + '\t' + report.summary + '\n');
     }
@@ -72,16 +82,9 @@ Child start(const Battery& battery, Shared& shared, double begin) {
   return {pid, fds[0], {}, 0};
 }
 
-std::uint64_t digest(const std::string& text) {
-  std::uint64_t hash = 1469598103934665603ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
 void note(Result& result, const Battery& battery, std::uint64_t number, const std::string& promise,
           const std::string& summary) {
   static constexpr auto faults = [](const std::string& text) { return std::ranges::count(text, '|'); };
-  result.digest ^= digest(std::to_string(number) + promise);
   Found& found = result.found[promise];
   const std::string text = to_text(battery.world(number));
   if (found.worlds++ == 0 || faults(text) < faults(found.example)) {
@@ -135,6 +138,7 @@ Result run_battery(const Battery& battery, int processes) {
     }
   }
   result.worlds = shared->worlds;
+  result.digest = shared->digest;
   result.seconds = real_seconds() - begin;
   ::munmap(shared, sizeof(Shared));
   return result;

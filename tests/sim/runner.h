@@ -27,7 +27,7 @@ struct Result {
   std::uint64_t worlds = 0;
   std::uint64_t broken = 0;  ///< worlds
   double seconds = 0;
-  std::uint64_t digest = 0;            ///< of all broken promises by world: equal for two runs of the same battery
+  std::uint64_t digest = 0;            ///< of all traces by world: equal for two runs of the same battery
   std::map<std::string, Found> found;  ///< by promise
 };
 

@@ -72,6 +72,8 @@ Ns World::wall_offset() const {
 }
 
 void World::say(const std::string& text) {
+  trace_digest_.add(static_cast<std::uint64_t>(now_));
+  trace_digest_.add(text);
   if (!trace_) return;
   char time[32];
   std::snprintf(time, sizeof time, "%10.4f  ", static_cast<double>(now_) / 1e9);

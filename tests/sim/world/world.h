@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fnv1a.h"
 #include "scenario.h"
 #include "sys/fd.h"
 #include "time/virtual_time.h"
@@ -105,6 +106,8 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   Ns time_to_die();
   void say(const std::string& text);
   void trace_to(std::vector<std::string>* lines) { trace_ = lines; }
+  /// Of all lines of the trace with their times in nanoseconds, also if no trace is kept.
+  std::uint64_t trace_digest() const { return trace_digest_.value(); }
 
   // ---- called by processes and network ----
   void start_agent(Agent& agent, dlaunch::sys::Fd link);
@@ -149,6 +152,7 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   dlaunch::sys::Fd keyboard_;
   std::map<int, std::string> written_;
   std::vector<std::string>* trace_ = nullptr;
+  dlaunch::Fnv1a trace_digest_;
 };
 
 }  // namespace sim
