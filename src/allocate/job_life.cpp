@@ -50,6 +50,34 @@ std::optional<int> slurm_kill_wait(std::string_view configuration) {
   return found;
 }
 
+std::optional<int> pbs_kill_delay(std::string_view queue) {
+  constexpr std::string_view kName = "kill_delay";
+  constexpr long kMost = 65535;
+  for (const std::string& line : split(queue, '\n')) {
+    const size_t sign = line.find('=');
+    if (sign == std::string::npos || trim(std::string_view(line).substr(0, sign)) != kName) continue;
+    const auto seconds = parse_int(trim(std::string_view(line).substr(sign + 1)), 0, kMost);
+    return seconds ? std::optional(static_cast<int>(*seconds)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> grid_engine_notify(std::string_view queue) {
+  constexpr std::string_view kName = "notify ";
+  constexpr long kMost = 65535;
+  for (const std::string& line : split(queue, '\n')) {
+    if (!line.starts_with(kName)) continue;
+    long seconds = 0;
+    for (const std::string& part : split(trim(std::string_view(line).substr(kName.size())), ':')) {
+      const auto number = parse_int(part, 0, kMost);
+      if (!number) return std::nullopt;
+      seconds = std::min(kMost, 60 * seconds + *number);
+    }
+    return static_cast<int>(seconds);
+  }
+  return std::nullopt;
+}
+
 std::optional<Attempt> attempt_of(const std::vector<std::string>& environment) {
   constexpr std::int64_t kMost = 1000000;
   const auto counted = [&](std::string_view name) {

@@ -16,6 +16,14 @@ std::optional<std::int64_t> job_end(const std::vector<std::string>& environment)
 /// text does not set KillWait, or includes another file.
 std::optional<int> slurm_kill_wait(std::string_view configuration);
 
+/// The seconds between TERM and KILL of PBS, from the output of `qstat -Qf QUEUE`. nullopt: the queue does not set
+/// kill_delay.
+std::optional<int> pbs_kill_delay(std::string_view queue);
+
+/// The seconds between USR2 and KILL of a job with `-notify`, from the output of Grid Engine's `qconf -sq QUEUE`.
+/// nullopt: no limit, or no value for all hosts.
+std::optional<int> grid_engine_notify(std::string_view queue);
+
 /// The number of earlier runs of the job.
 struct Attempt {
   int number = 0;

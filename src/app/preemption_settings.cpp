@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <system_error>
 
+#include "allocate/grid_engine.h"
 #include "allocate/job_life.h"
 #include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "job/job.h"
 #include "output/file_layout.h"
 #include "report/record_file.h"
 #include "sys/clock.h"
@@ -24,20 +26,36 @@ namespace {
 
 constexpr std::chrono::seconds kSlurmGrace{60};
 constexpr std::chrono::seconds kSqueueLimit{5};
-constexpr std::chrono::seconds kScontrolLimit{2};
+constexpr std::chrono::seconds kConfigurationLimit{2};  // of scontrol, qstat and qconf
 constexpr size_t kLongestFile = 1u << 20;
 constexpr int kMostAttempts = 1000000;
+
+bool runs(const cli::Options& options) { return options.verb == cli::Verb::run && !options.dry_run; }
 
 /// Slurm after 22.05 sets the job's end time in the environment. With an older Slurm, runs squeue.
 std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
   const auto& environment = options.request.environment;
   if (auto end = allocate::job_end(environment)) return end;
-  const bool runs = options.verb == cli::Verb::run && !options.dry_run;
-  if (!runs || !options.hosts.by_manager || options.policy.checkpoint.grace) return std::nullopt;
+  if (!runs(options) || !options.hosts.by_manager || options.policy.checkpoint.grace) return std::nullopt;
   const auto asked = transport::ask_command(
       "env SLURM_TIME_FORMAT=%s squeue -h -o %e -j " + shell_quote(variable(environment, "SLURM_JOB_ID").value_or("")),
       kSqueueLimit);
   return allocate::job_end({"SLURM_JOB_ID=", "SLURM_JOB_END_TIME=" + asked.text.substr(0, asked.text.find('\n'))});
+}
+
+/// The output of a batch system's command about the queue of this job.
+std::string queue_settings(const std::string& command, std::string_view queue) {
+  return transport::ask_command(command + ' ' + shell_quote(std::string(queue)), kConfigurationLimit).text;
+}
+
+/// The time until KILL after the USR2 of Grid Engine, less the time in which dlaunch stops ranks that did not end.
+std::optional<std::chrono::milliseconds> grid_engine_grace(const cli::Options& options) {
+  const auto queue = filled_variable(options.request.environment, "QUEUE");
+  if (!queue || options.policy.checkpoint.grace) return std::nullopt;
+  const auto notify = allocate::grid_engine_notify(queue_settings("qconf -sq", *queue));
+  if (!notify) return std::nullopt;
+  const std::chrono::milliseconds all = std::chrono::seconds(*notify);
+  return std::max(all / 2, all - options.policy.grace - job::kKillWait);
 }
 
 bool matches_a_file(const std::string& pattern) {
@@ -70,6 +88,9 @@ void resolve_preemption_deadline(cli::Options& options) {
   if (checkpoint.signal == 0) return;
   checkpoint.at_terminal = ::isatty(STDERR_FILENO) == 1;
   const auto& environment = options.request.environment;
+  if (runs(options) && options.hosts.by_manager && allocate::grid_engine_job(environment)) {
+    checkpoint.usual_grace = grid_engine_grace(options).value_or(checkpoint.usual_grace);
+  }
   if (!allocate::slurm_job(environment)) return;
   checkpoint.usual_grace = kSlurmGrace;
   checkpoint.by_step = options.hosts.by_manager;
@@ -83,13 +104,19 @@ void resolve_preemption_deadline(cli::Options& options) {
 /// file.
 void resolve_manager_kill_wait(cli::Options& options) {
   const auto& environment = options.request.environment;
-  const bool runs = options.verb == cli::Verb::run && !options.dry_run;
-  if (!runs || !options.hosts.by_manager || !allocate::slurm_job(environment)) return;
+  if (!runs(options) || !options.hosts.by_manager) return;
+  if (const auto queue = filled_variable(environment, "PBS_QUEUE");
+      queue && filled_variable(environment, "PBS_JOBID")) {
+    const auto delay = allocate::pbs_kill_delay(queue_settings("qstat -Qf", *queue));
+    if (delay) options.policy.manager_kill_wait = std::chrono::seconds(*delay);
+    return;
+  }
+  if (!allocate::slurm_job(environment)) return;
   const auto file = filled_variable(environment, "SLURM_CONF");
   const auto text = file ? sys::read_file(*file, kLongestFile) : std::nullopt;
   auto seconds = text ? allocate::slurm_kill_wait(*text) : std::nullopt;
   if (!seconds)
-    seconds = allocate::slurm_kill_wait(transport::ask_command("scontrol show config", kScontrolLimit).text);
+    seconds = allocate::slurm_kill_wait(transport::ask_command("scontrol show config", kConfigurationLimit).text);
   if (seconds) options.policy.manager_kill_wait = std::chrono::seconds(*seconds);
 }
 

@@ -9,7 +9,7 @@ namespace dlaunch::app {
 void resolve_preemption_deadline(cli::Options& options);
 
 /// Sets the time that the batch system leaves between TERM and KILL, if known: in a Slurm job whose steps have the
-/// agents.
+/// agents, and in a PBS job whose queue sets kill_delay.
 void resolve_manager_kill_wait(cli::Options& options);
 
 /// Sets the number of requeues. Attempts never share files: if the batch system does not count attempts, uses the first

@@ -48,5 +48,23 @@ TEST(JobLife, DoesNotKnowTheTimeBeforeKillWithoutTheWholeConfiguration) {
   }
 }
 
+TEST(JobLife, ReadsTheTimeBeforeKillOfPbs) {
+  EXPECT_THAT(pbs_kill_delay("Queue: workq\n    queue_type = Execution\n    kill_delay = 45\n    enabled = True\n"),
+              Optional(45));
+  for (const char* text :
+       {"", "Queue: workq\n    enabled = True\n", "kill_delay = x", "kill_delay", "x_kill_delay = 5"}) {
+    EXPECT_FALSE(pbs_kill_delay(text)) << text;
+  }
+}
+
+TEST(JobLife, ReadsTheTimeBeforeKillOfGridEngine) {
+  EXPECT_THAT(grid_engine_notify("qname                 all.q\nnotify                00:01:30\n"), Optional(90));
+  EXPECT_THAT(grid_engine_notify("notify                60\n"), Optional(60));
+  for (const char* text : {"", "notify", "notify INFINITY", "notify 00:00:60,[@big=00:01:00]", "s_notify 00:00:60",
+                           "notify -1", "notify ::"}) {
+    EXPECT_FALSE(grid_engine_notify(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace dlaunch::allocate
