@@ -70,6 +70,8 @@ class Agent::Impl {
                    if (lease_) lease_->heard(Clock::now());
                    if (!std::holds_alternative<wire::Spawn>(message)) round_->ranks.start_prepared();
                    std::visit([this](auto& m) { on(m); }, message);
+                   // The end of an announced pause ends the lease earlier.
+                   if (lease_ && lease_->end() < lease_timer_.expiry()) watch_lease();
                  },
                  [this](const std::string& why) { launcher_lost(why); }, [this] { round_->ranks.resume(); }});
     wait_signal();
@@ -181,10 +183,7 @@ class Agent::Impl {
   void on(wire::Layout& layout) {
     cgroup_.make(setup_.job_id);
     if (layout.restart_possible) round_->memory.watch();
-    if (lease_) {
-      lease_->set_length(std::chrono::milliseconds(layout.lease_ms));
-      watch_lease();
-    }
+    if (lease_) lease_->set_length(std::chrono::milliseconds(layout.lease_ms));
     round_->ranks.configure(layout, setup_.hand_over);
   }
   void on(wire::Prepare& asked) { round_->workdir_setup.prepare(std::move(asked)); }
