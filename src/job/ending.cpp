@@ -202,7 +202,8 @@ void Job::finish_hosts(Time now) {
   finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   at_ = {.timeout = at_.timeout, .clean = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait)};
-  if (at_.timeout && now >= *at_.timeout) forbid_restart(kTimeIsUp);  // before tick(): this process was stopped
+  // Before tick() if this process was stopped.
+  if (out_of_time_at_ || (at_.timeout && now >= *at_.timeout)) forbid_restart(kTimeIsUp);
   outcome_.may_restart = stays_for_restart();
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone || hosts_.of(host) == HostState::sweeping) continue;
@@ -263,9 +264,21 @@ void Job::finished_when_all_gone(Time now) {
 void Job::output_arrived(Time now) {
   last_output_ = now;
   if (reader_since_) return reader_took_some(now);
-  for (auto* deadline : {&at_.give_up, &at_.clean}) {
-    if (*deadline) *deadline = std::max(**deadline, now + kKillWait);
+  if (at_.give_up) extend(at_.give_up, now, *killed_at_);
+  if (at_.clean) extend(at_.clean, now, *finished_at_);
+}
+
+/// A process that KILL does not end, or a daemon, may write without end. So output counts up to kReaderMost after a
+/// message that all hosts have confirmed.
+void Job::extend(std::optional<Time>& deadline, Time now, Time sent) {
+  bool all_confirmed = true;
+  for (int host = 0; host < hosts_.size(); ++host) {
+    const HostState state = hosts_.of(host);
+    const bool expected = state == HostState::started || state == HostState::finishing;
+    all_confirmed = all_confirmed && (!expected || hosts_.answers_since(host, sent));
   }
+  const Time until = all_confirmed ? std::min(now + kKillWait, sent + kReaderMost) : now + kKillWait;
+  deadline = std::max(*deadline, until);
 }
 
 void Job::reader_took_some(Time now) {

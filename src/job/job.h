@@ -167,6 +167,7 @@ class Job {
   void finish_hosts(Time now);
   void give_up_hosts(Time now);
   void finished_when_all_gone(Time now);
+  void extend(std::optional<Time>& deadline, Time now, Time sent);
   void wait_for_reader(Time now);
   void limit_patience() { patience_ = std::max(patience_, Patience::limited); }
   bool sidecar_left() const { return sidecar_ == Sidecar::running || sidecar_ == Sidecar::awaited; }

@@ -753,6 +753,22 @@ TEST_F(JobOfAStuckRank, DoesNotNameARankWhoseHostWasSwept) {
   EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
 }
 
+/// Its children write without end.
+TEST(Job, OutputDoesNotProlongTheWaitForAStuckRankForEver) {
+  Script s(1);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 0);
+  s.tick(5);
+  double given_up = 0;
+  for (double t = 5.5; t < 100 && given_up == 0; t += 0.5) {
+    s.answer(0, t);
+    s.job.output_arrived(Script::at(t));
+    s.tick(t);
+    if (s.job.phase() != Phase::ending) given_up = t;
+  }
+  EXPECT_EQ(given_up, 5 + kReaderMost.count());
+}
+
 TEST(Job, DoesNotCallARankStoppedThatEndedBeforeTheSignal) {
   Script s(3);
   s.start();
