@@ -74,6 +74,7 @@ std::vector<Scenario> base_worlds() {
            "hosts=2 ranks=2 here=1 grace=5 length=30 daemon=1",
            "hosts=2 ranks=2 staged=1 restarts=1 spares=1 grace=3 length=20",
            "hosts=2 ranks=2 stdin=1 preempt=1 grace=3 length=30 deaf=3",
+           "hosts=2 ranks=2 spawn=3 grace=3 length=30",
        }) {
     worlds.push_back(parse_scenario(text));
   }
@@ -166,6 +167,7 @@ Scenario random_world(std::uint64_t seed) {
     }
     s.faults.push_back(fault);
   }
+  if (pick(8) == 0) s.spawn = 1 + pick(4);
   return s;
 }
 

@@ -97,6 +97,23 @@ std::optional<Ns> bound_while_running(const std::string& kind, const dlaunch::Jo
   return std::nullopt;
 }
 
+/// The times that faults may add: each of them counts with its moment and its length.
+static Ns times_of_faults(const Scenario& scenario) {
+  Ns all = 0;
+  for (const Fault& fault : scenario.faults) {
+    const bool stops = kind_of(fault).of == FaultKind::Of::launcher || fault.kind.starts_with("pause");
+    all += fault.moment.delay + std::max(fault.length, stops ? 25 * kSecond : 0);
+  }
+  return all;
+}
+
+Ns bound_of_end(const Scenario& scenario, const dlaunch::JobOptions& options) {
+  const Waits w(options);
+  const Ns saving = scenario.preempt ? ns(options.policy.checkpoint.usual_grace) : 0;
+  return saving + times_of_faults(scenario) +
+         sum({w.stacks, w.others, w.grace, w.kill, w.confirm, w.kill, w.clean, w.sweep, w.sweep, w.reader});
+}
+
 Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
   const Waits w(options);
   const std::vector<Wait> round = {w.login,   w.others, w.silence, w.silence, w.stacks, w.grace, w.kill,
@@ -107,12 +124,9 @@ Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
     all += scenario.length + kSecond + sum(round) + w.lease.most + (suspended ? w.pause.most : 0);
     all += restart == 0 ? 0 : std::min(w.back_off.most, kSecond << std::min(restart - 1, 6));
   }
+  if (scenario.spawn > 0) all += (scenario.restarts + 1) * 3 * kSecond;  // their lives begin later
   if (scenario.preempt) all += ns(options.policy.checkpoint.usual_grace);
-  for (const Fault& fault : scenario.faults) {
-    const bool stops = kind_of(fault).of == FaultKind::Of::launcher || fault.kind.starts_with("pause");
-    all += fault.moment.delay + std::max(fault.length, stops ? 25 * kSecond : 0);
-  }
-  return all;
+  return all + times_of_faults(scenario);
 }
 
 }  // namespace sim

@@ -29,6 +29,9 @@ std::vector<Bound> bounds(const dlaunch::JobOptions& options);
 std::string bounds_text(const dlaunch::JobOptions& options);
 /// The longest time from a single fault while ranks run; nullopt: the fault does not end the job.
 std::optional<Ns> bound_while_running(const std::string& kind, const dlaunch::JobOptions& options);
+/// The longest time from the cause of the job's end to its end, with any faults. A rank that KILL does not end, or that
+/// lives long, does not prolong this time.
+Ns bound_of_end(const Scenario& scenario, const dlaunch::JobOptions& options);
 /// The bound of a whole job with any faults: all waits of each round, the life of the ranks, the lengths of the faults.
 Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options);
 

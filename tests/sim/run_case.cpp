@@ -13,6 +13,7 @@
 #include "app/host_session.h"
 #include "app/job_run.h"
 #include "bound.h"
+#include "plan/mpi.h"
 #include "promises/promise.h"
 #include "report/log.h"
 #include "sys/io.h"
@@ -51,6 +52,7 @@ plan::Plan plan_on(const std::vector<plan::Host>& hosts, const Scenario& s) {
                        .env = {"PATH=/usr/bin:/bin"},
                        .wdir = "/",
                        .ranks = static_cast<int>(plan.ranks.size())});
+  if (s.spawn > 0) plan::add_mpi(plan, plan::Mpi::pmi1);
   return plan;
 }
 

@@ -63,6 +63,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.staged = flag();
   else if (name == "preempt")
     s.preempt = flag();
+  else if (name == "spawn")
+    s.spawn = to_int(value);
   else if (name == "grace")
     s.grace = to_ns(value);
   else if (name == "timeout")
@@ -131,8 +133,9 @@ bool Scenario::is_whole() const {
   const auto ranks_exist = [this](const std::set<int>& which) {
     return which.empty() || *which.rbegin() < all_ranks();
   };
-  return hosts > 0 && ranks > 0 && all_hosts() < 64 && all_ranks() < 256 && ranks_exist(deaf) && ranks_exist(stuck) &&
-         ranks_exist(daemons) && std::ranges::all_of(faults, [this](const Fault& f) { return f.host < all_hosts(); });
+  return hosts > 0 && ranks > 0 && all_hosts() < 64 && all_ranks() < 256 && spawn >= 0 && spawn < 256 &&
+         ranks_exist(deaf) && ranks_exist(stuck) && ranks_exist(daemons) &&
+         std::ranges::all_of(faults, [this](const Fault& f) { return f.host < all_hosts(); });
 }
 
 std::string seconds_text(Ns time) {
@@ -157,6 +160,7 @@ std::string to_text(const Scenario& s) {
   if (s.stdin_) add("stdin", "1");
   if (s.staged) add("staged", "1");
   if (s.preempt) add("preempt", "1");
+  if (s.spawn > 0) add("spawn", std::to_string(s.spawn));
   add("grace", seconds_text(s.grace));
   if (s.timeout > 0) add("timeout", seconds_text(s.timeout));
   add("length", seconds_text(s.length));

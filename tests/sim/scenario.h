@@ -44,6 +44,7 @@ struct Scenario {
   bool stdin_ = false;   ///< rank 0 reads the launcher's stdin
   bool staged = false;   ///< each rank has a directory, and --stage sends files
   bool preempt = false;  ///< --checkpoint-signal USR1
+  int spawn = 0;         ///< rank 0 lives for 1 s and then spawns this number of ranks, with the next ids
   Ns grace = 3 * kSecond;
   Ns timeout = 0;               ///< 0: none
   Ns length = 60 * kSecond;     ///< the life of a rank without faults
@@ -56,7 +57,7 @@ struct Scenario {
   std::vector<Fault> faults = {};
 
   int all_hosts() const { return hosts + spares; }
-  int all_ranks() const { return hosts * ranks; }
+  int all_ranks() const { return hosts * ranks; }  ///< without spawned ranks
   /// The error with which the launcher knows the clock of a host: half a round trip, which pauses and slow links
   /// enlarge.
   Ns clock_error() const { return seed % 5 == 1 ? 100 * kMs : 5 * kMs; }

@@ -20,6 +20,7 @@ void Bytes::job_ended(const Facts& facts) {
   const bool cut_short =
       facts.outcome->unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
   for (const auto& [rank, wrote] : facts.world.written()) {
+    if (facts.world.scenario().stuck.contains(rank)) continue;
     const std::string& seen = shown[rank];
     const bool lossless = facts.history.impaired().empty() && !facts.history.outlasted_lease();
     if (lossless && !cut_short && seen != wrote) broke("bytes of a rank are lost");

@@ -1,5 +1,7 @@
 // Promise: after a single fault while ranks run, the job ends, or its next round starts, within the bound of the table
-// in docs/how-it-works.md. (A job with several faults ends within bound(); run_case.cpp reports a hang otherwise.)
+// in docs/how-it-works.md. With any faults, the job ends within bound_of_end() after the cause of its end. (The whole
+// job ends within bound(); run_case.cpp reports a hang otherwise.)
+#include "base/time.h"
 #include "bound.h"
 #include "promises/promises.h"
 
@@ -17,6 +19,11 @@ void Ends::began(const Process& process) {
 }
 
 void Ends::job_ended(const Facts& facts) {
+  if (facts.outcome && facts.outcome->cause_at && facts.outcome->cause != dlaunch::job::Cause::success) {
+    const Ns took = std::chrono::nanoseconds(dlaunch::Clock::now() - *facts.outcome->cause_at).count();
+    if (took > bound_of_end(world_.scenario(), facts.options))
+      broke("the job did not end within the bound after its cause");
+  }
   const auto& faults = world_.scenario().faults;
   if (faults.size() != 1 || !at_ || !running_ || *at_ < *running_ + kSecond || !facts.outcome) return;
   if (!facts.world.scenario().stuck.empty() || facts.world.scenario().preempt) return;

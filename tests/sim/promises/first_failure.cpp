@@ -16,6 +16,13 @@ static std::vector<History::Failure> failures_of(const Facts& facts, int round) 
   return found;
 }
 
+static int host_of(const Facts& facts, int rank) {
+  for (const auto& [pid, process] : facts.world.processes().all()) {
+    if (process.rank == rank && process.round == facts.world.round()) return process.host;
+  }
+  return facts.plan.rank(rank).host;
+}
+
 void FirstFailure::job_ended(const Facts& facts) {
   if (!facts.outcome) return;
   const job::Outcome& outcome = *facts.outcome;
@@ -53,8 +60,9 @@ void FirstFailure::rank_failed(const Facts& facts) {
   if (named == failures.end()) {
     const bool ended_by_manager = facts.history.managed();
     // A worker or guardian that is killed takes the ranks of its host along.
-    const bool ended_by_host = facts.history.impaired().contains(facts.plan.rank(rank).host);
-    if (!ended_by_manager && !ended_by_host) {
+    const bool ended_by_host = facts.history.impaired().contains(host_of(facts, rank));
+    const bool left_mpi = record.status && std::holds_alternative<dlaunch::LeftMpi>(record.status->value());
+    if (!ended_by_manager && !ended_by_host && !left_mpi) {
       broke("a rank that did not fail by itself is called the first failure: " +
             (record.status ? record.status->describe() : std::string("no status")));
     }

@@ -44,7 +44,7 @@ bool life_is(const Told& told, const Process& process, const Said& said) {
 std::string rank_failure(const Words& words, Said& said) {
   const Process* process = said.truth.process(std::atoi(words[2].c_str()));
   said.cause = "rank";
-  said.first_failure = std::atoi(words[0].c_str());
+  said.first_failure = said.truth.rank(words[0]);
   if (!process || process->kind != Process::Kind::rank) return "no such process";
   if (process->rank != said.first_failure || said.truth.world().host(process->host).name != words[1]) {
     return "the process is another rank, or on another host";
@@ -60,7 +60,7 @@ std::string rank_failure(const Words& words, Said& said) {
 std::string rank_lost(const Words& words, Said& said) {
   const int host = said.truth.host(words[1]);
   said.cause = "rank";
-  said.first_failure = std::atoi(words[0].c_str());
+  said.first_failure = said.truth.rank(words[0]);
   if (host < 0) return "no such host";
   return said.truth.harmed(host) ? "" : "the host is sound";
 }
@@ -106,7 +106,7 @@ std::string timed_out(const Words& words, Said& said) {
   if (!told_time(words[0]).is_between(limit, truth.running_at(limit))) return "the time is not the time limit";
   if (words[1].empty()) return {};
   const auto ranks = truth.ranks();
-  for (const int rank : told_numbers(words[1])) {
+  for (const int rank : truth.told_ranks(words[1])) {
     const auto found = ranks.find(rank);
     if (found == ranks.end()) return "a rank had not begun";
     const Process& process = *found->second;
@@ -119,8 +119,8 @@ std::string timed_out(const Words& words, Said& said) {
   for (const auto& [rank, process] : ranks) {
     if (said.calls_lost(rank)) continue;
     const bool ran = process->alive || process->end != Process::End::by_itself;
-    if (ran && process->began < limit - kTimeError && !truth.any_harmed() && !told_numbers(words[1]).contains(rank) &&
-        (process->alive || process->ended > limit)) {
+    if (ran && process->began < limit - kTimeError && !truth.any_harmed() &&
+        !truth.told_ranks(words[1]).contains(rank) && (process->alive || process->ended > limit)) {
       return "another rank was running, too";
     }
   }
@@ -183,7 +183,7 @@ std::string stacks(const Words& words, Said& said) {
   if (words[0] == "time limit reached")
     return limit > 0 && said.truth.now() >= limit ? "" : "the time limit is not reached";
   const auto ranks = said.truth.ranks();
-  const auto found = ranks.find(std::atoi(words[2].c_str()));
+  const auto found = ranks.find(said.truth.rank(words[2]));
   return found == ranks.end() ? "a rank had not begun" : judge_end(words[3], *found->second);
 }
 
@@ -292,7 +292,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
       for (const Ns left : {time, time + kLatency}) {
         const Ns direct = truth.running_at(left);  // sent before the network lost packets
         for (const Ns seen : {left, direct, truth.noticed(host, left), truth.running_at(left, Truth::Between::stops)}) {
-          if (cut || loss->is(seen - said.base)) return {};
+          if (cut || loss->is_between(seen - said.base, seen - said.base + truth.start_error())) return {};
         }
       }
     }
@@ -319,14 +319,14 @@ const std::vector<Row>& rows_of_causes() {
   static const std::string loss = lost_link + '|' + no_sign;
   static const std::vector<Row> rows = {
       {"rank R exited",
-       R"(rank (\d+) \(host (\S+?), pid (\d+)\) )"
+       R"(rank ([\d/]+) \(host (\S+?), pid (\d+)\) )"
        R"(((?:exited with code \d+|killed by signal \d+ \(\w+\)(?:, core dumped)?)) after ([^;]+?))",
        rank_failure},
-      {"rank R is lost", R"(rank (\d+) \(host (\S+?)(?:, pid \d+)?\) lost: ([^;]+?) after (\d[^;]*))", rank_lost},
+      {"rank R is lost", R"(rank ([\d/]+) \(host (\S+?)(?:, pid \d+)?\) lost: ([^;]+?) after (\d[^;]*))", rank_lost},
       {"interrupted by S", R"(interrupted by (\w+) after ([^:]+)(?:: (no rank was running|stopped .*))?)", interrupted},
       {"H received a termination signal", R"(  (\S+) received a termination signal)", interrupted_where},
       {"timed out",
-       R"(timed out after ([^:]+?)(?:: ranks? ([\d,-]+)(?: was | were )still running(?: \((\d+) needed KILL\))?)?)",
+       R"(timed out after ([^:]+?)(?:: ranks? ([\d,/-]+)(?: was | were )still running(?: \((\d+) needed KILL\))?)?)",
        timed_out},
       {"a host was lost", R"(a host was lost after ([^:]+): (\S+): (.*))", host_lost},
       {"H: WHY after X", R"((\S+): ()" + loss + R"() after (\d[^;]*))", host_lost_again},
@@ -335,12 +335,12 @@ const std::vector<Row>& rows_of_causes() {
       {"cannot use N hosts", R"(cannot use (\d+) hosts:)", hosts_lost},
       {"H: WHY", R"((\S+): ()" + loss + ")", lost_host},
       {"stacks",
-       R"((time limit reached|rank (\d+) (killed by signal \d+ \(\w+\)|exited with code \d+)))"
+       R"((time limit reached|rank ([\d/]+) (killed by signal \d+ \(\w+\)|exited with code \d+)))"
        R"(; stacks of (\d+) ranks? \(main thread\):)",
        [](const Words& words, Said& said) { return stacks({words[0], words[3], words[1], words[2]}, said); }},
-      {"no stacks from H", R"(  no answer from (\S+)(?: \(ranks? [\d,-]+\))?)", no_stacks_from},
+      {"no stacks from H", R"(  no answer from (\S+)(?: \(ranks? [\d,/-]+\))?)", no_stacks_from},
       {"output failed: not all was read", R"(output failed after ([^:]+): not all output was read)", output_failed},
-      {"last lines of rank R", R"(last (stdout|stderr|output) lines of rank (\d+):)", last_lines},
+      {"last lines of rank R", R"(last (stdout|stderr|output) lines of rank ([\d/]+):)", last_lines},
       {"a line of a rank", R"(  \| .*?(?: … \d+ more bytes?)?)", quoted},
       {"hint about SIGKILL",
        R"(  check dmesg on the host: dlaunch did not send SIGKILL; )"
@@ -348,7 +348,7 @@ const std::vector<Row>& rows_of_causes() {
        not_our_kill},
       {"preempted by S",
        R"(preempted by (\w+)(?: from pid \d+| to an agent)? after ([^:]+))"
-       R"((?:: (all ranks exited with 0 within .*|no rank had started|ranks? [\d,-]+ )"
+       R"((?:: (all ranks exited with 0 within .*|no rank had started|ranks? [\d,/-]+ )"
        R"(did not exit within .*?(?: \(\d+ needed KILL\))?))?)",
        preempted},
       {"preempted by S: the ranks have X",

@@ -54,14 +54,13 @@ std::string stopped(const Words& words, Said& said) {
   if (n < truth.surely && !others_lost && !said.truth.any_harmed() && said.truth.world().scenario().stuck.empty())
     return "more ranks were stopped";
   const bool all = words[0] == "the ";
-  if (all && n + 1 != said.truth.world().scenario().all_ranks() && said.truth.removed.empty())
-    return "the job has more ranks";
+  if (all && n + 1 != said.truth.count_ranks() && said.truth.removed.empty()) return "the job has more ranks";
   return judge_kills(words[2], said);
 }
 
 /// N ranks failed (HOW): RANKS
 std::string failed(const Words& words, Said& said) {
-  const auto ranks = told_numbers(words[2]);
+  const auto ranks = said.truth.told_ranks(words[2]);
   if (static_cast<int>(ranks.size()) != number(words[0])) return "another number of ranks is named";
   const auto all = said.truth.ranks();
   for (const int rank : ranks) {
@@ -73,15 +72,18 @@ std::string failed(const Words& words, Said& said) {
   }
   return {};
 }
-std::string failed_differently(const Words& words, Said&) {
-  return static_cast<int>(told_numbers(words[2]).size()) == number(words[0]) ? "" : "another number of ranks is named";
+std::string failed_differently(const Words& words, Said& said) {
+  return static_cast<int>(said.truth.told_ranks(words[2]).size()) == number(words[0])
+             ? ""
+             : "another number of ranks is named";
 }
 
 std::string ranks_lost(const Words& words, Said& said) {
-  const auto ranks = told_numbers(words[1]);
+  const auto ranks = said.truth.told_ranks(words[1]);
   if (static_cast<int>(ranks.size()) != number(words[0])) return "another number of ranks is named";
   for (const int rank : ranks) {
     const int host = said.truth.host_of(rank);
+    if (host < 0 && said.truth.any_harmed()) continue;
     const bool closed = !said.truth.closed(host).empty();
     const bool sound = !said.truth.harmed(host) && !closed && said.truth.removed.empty();
     if (sound && said.truth.world().scenario().stuck.empty()) return "the host of a rank is sound";
@@ -91,7 +93,7 @@ std::string ranks_lost(const Words& words, Said& said) {
 
 std::string unknown_status(const Words& words, Said& said) {
   const auto all = said.truth.ranks();
-  for (const int rank : told_numbers(words[0])) {
+  for (const int rank : said.truth.told_ranks(words[0])) {
     const auto found = all.find(rank);
     if (found == all.end()) return "a rank had not begun";
     const bool given_up = said.truth.harmed(found->second->host) || said.truth.hurried();
@@ -102,14 +104,16 @@ std::string unknown_status(const Words& words, Said& said) {
 }
 
 std::string start_unknown(const Words& words, Said& said) {
-  for (const int rank : told_numbers(words[0])) {
-    if (!said.truth.harmed(said.truth.host_of(rank)) && !said.truth.hurried()) return "the host of a rank is sound";
+  for (const int rank : said.truth.told_ranks(words[0])) {
+    const int host = said.truth.host_of(rank);
+    const bool harmed = host < 0 ? said.truth.any_harmed() : said.truth.harmed(host);
+    if (!harmed && !said.truth.hurried()) return "the host of a rank is sound";
   }
   return {};
 }
 
 std::string never_started(const Words& words, Said& said) {
-  const int not_begun = said.truth.world().scenario().all_ranks() - static_cast<int>(said.truth.ranks().size());
+  const int not_begun = said.truth.count_ranks() - static_cast<int>(said.truth.ranks().size());
   if (!said.truth.removed.empty()) return {};
   return number(words[0]) <= not_begun ? "" : "more ranks had begun";
 }
@@ -143,7 +147,7 @@ std::string nothing_left(const Words& words, Said& said) {
 
 std::string still_runs(const Words& words, Said& said) {
   const Process* process = said.truth.process(number(words[2]));
-  if (!process || process->rank != number(words[1])) return "no such process";
+  if (!process || process->rank != said.truth.rank(words[1])) return "no such process";
   if (!process->got_kill) return "no KILL reached the process";
   const bool told = !said.truth.stopped_since(process->ended) && !said.truth.harmed(process->host);
   if (process->alive || !told) return {};
@@ -179,7 +183,8 @@ std::string pid_left(const Words& words, Said& said) {
   const Process* process = said.truth.process(number(words[1]));
   if (!process || said.truth.world().host(process->host).name != words[0]) return "no such process";
   if (!process->runs_job()) return "the process is not of the job";
-  if (process->alive) return {};
+  const bool stuck = said.truth.world().scenario().stuck.contains(process->rank);  // may end after it was reported
+  if (process->alive || (stuck && process->ended + kSweep > said.truth.now())) return {};
   return said.truth.stopped_since(process->ended) ? "" : "the process has ended";
 }
 
@@ -218,12 +223,12 @@ const std::vector<Row>& rows_of_consequences() {
   static const std::vector<Row> rows = {
       {"stopped N ranks", R"(stopped (?:the other rank|(the )?(\d+) (?:other rank|rank)s?)(?: \((\d+) needed KILL\))?)",
        stopped},
-      {"N ranks failed (HOW)", R"((\d+) (?:other )?ranks? failed \((.*)\): ranks? ([\d,-]+))", failed},
-      {"N ranks failed in M ways", R"((\d+) (?:other )?ranks? failed in (\d+) different ways: ranks? ([\d,-]+))",
+      {"N ranks failed (HOW)", R"((\d+) (?:other )?ranks? failed \((.*)\): ranks? ([\d,/-]+))", failed},
+      {"N ranks failed in M ways", R"((\d+) (?:other )?ranks? failed in (\d+) different ways: ranks? ([\d,/-]+))",
        failed_differently},
-      {"N ranks were lost", R"((\d+) ranks?(?: was | were )lost: ranks? ([\d,-]+))", ranks_lost},
-      {"unknown exit status", R"(unknown exit status: ranks? ([\d,-]+))", unknown_status},
-      {"unknown whether started", R"(unknown whether started: ranks? ([\d,-]+))", start_unknown},
+      {"N ranks were lost", R"((\d+) ranks?(?: was | were )lost: ranks? ([\d,/-]+))", ranks_lost},
+      {"unknown exit status", R"(unknown exit status: ranks? ([\d,/-]+))", unknown_status},
+      {"unknown whether started", R"(unknown whether started: ranks? ([\d,/-]+))", start_unknown},
       {"N ranks were never started", R"((\d+) ranks?(?: was | were )never started)", never_started},
       {"N ranks were not started again", R"((\d+) ranks?(?: was | were )not started again for restart (\d+))",
        not_started_again},
@@ -238,7 +243,7 @@ const std::vector<Row>& rows_of_consequences() {
        R"(dlaunch on (\S+) ends the remaining processes there \(this dlaunch cannot connect again\))", nullptr,
        "no world has a dlaunch on each host"},
       {"may be left: rank R did not end after SIGKILL",
-       R"(processes may be left: (\S+): rank (\d+), pid (\d+), did not end after SIGKILL: the host may need a reboot)",
+       R"(processes may be left: (\S+): rank ([\d/]+), pid (\d+), did not end after SIGKILL: the host may need a reboot)",
        still_runs},
       {"may be left: the agent did not confirm",
        R"(processes may be left: (\S+): the agent did not confirm in time that all processes ended)", not_confirmed},

@@ -144,6 +144,11 @@ std::string agent_ends(const Words& words, Said& said) {
   return "sentence without a row: the agent ends its ranks: " + why;
 }
 
+std::string no_spawn(const Words& words, Said& said) {
+  if (said.truth.rank(words[0]) != 0) return "the rank does not spawn";
+  return said.truth.ending_since() || said.truth.any_harmed() ? "" : "the job is not ending";
+}
+
 std::string no_handler(const Words& words, Said& said) {
   if (said.truth.host(words[0]) < 0) return "no such host";
   return said.truth.world().scenario().preempt ? "" : "no --checkpoint-signal is set";
@@ -176,8 +181,9 @@ const std::vector<Row>& rows_of_agents() {
   static const std::vector<Row> rows = {
       {"lost spare host H", R"(lost spare host (\S+): (.*))", spare_lost},
       {"the agent ends its ranks", R"((\S+): the agent ends its ranks: (.*))", agent_ends},
+      {"rank R cannot spawn", R"(rank ([\d/]+) cannot spawn: the job is ending)", no_spawn},
       {"ranks do not catch S",
-       R"((\S+): ranks? [\d,-]+ (?:does|do) not catch (\w+), so dlaunch did not send the signal)", no_handler},
+       R"((\S+): ranks? [\d,/-]+ (?:does|do) not catch (\w+), so dlaunch did not send the signal)", no_handler},
   };
   return rows;
 }

@@ -58,8 +58,8 @@ bool Said::has_line(const std::string& start) const {
 bool Said::calls_lost(int rank) const {
   return std::ranges::any_of(lines, [&](const std::string& line) {
     std::string ranks;
-    return RE2::FullMatch(line, R"(\d+ ranks? (?:was|were) lost: ranks? ([\d,-]+))", &ranks) &&
-           told_numbers(ranks).contains(rank);
+    return RE2::FullMatch(line, R"(\d+ ranks? (?:was|were) lost: ranks? ([\d,/-]+))", &ranks) &&
+           truth.told_ranks(ranks).contains(rank);
   });
 }
 
@@ -114,7 +114,8 @@ void Sentences::began(const Process& process) {
   for (const auto& [lost, taker] : truth_.takers) {
     if (lost == process.host) broke("false: \"takes the ranks of\": the replaced host gets ranks");
   }
-  const bool moved = truth_.removed.empty() && truth_.host_of(process.rank) != process.host;
+  const bool spawned = process.rank >= truth_.world().scenario().all_ranks();
+  const bool moved = !spawned && truth_.removed.empty() && truth_.host_of(process.rank) != process.host;
   if (moved) broke("false: \"takes the ranks of\": a rank starts on another host");
   truth_.round_began();
   const bool late_spawn = truth_.now() < truth_.round_start();  // by the agent of an earlier round

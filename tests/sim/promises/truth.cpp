@@ -160,9 +160,37 @@ const Process* Truth::process(int pid) const {
 
 /// The host on which the plan has the rank: that of the first round, or the host that took its ranks.
 int Truth::host_of(int rank) const {
+  if (rank >= world_.scenario().all_ranks()) {
+    const auto all = ranks();
+    const auto found = all.find(rank);
+    return found == all.end() ? -1 : found->second->host;
+  }
   int host = rank / world_.scenario().ranks;
   for (auto taker = takers.find(host); taker != takers.end(); taker = takers.find(host)) host = taker->second;
   return host;
+}
+
+int Truth::rank(const std::string& name) const {
+  const auto named = told_ranks(name);
+  return named.empty() ? -1 : *named.begin();
+}
+
+std::set<int> Truth::told_ranks(const std::string& text) const {
+  std::set<int> ranks;
+  std::istringstream ranges(text);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    const auto slash = range.find('/');
+    const bool spawned = slash != std::string::npos;
+    for (const int rank : told_numbers(spawned ? range.substr(slash + 1) : range))
+      ranks.insert(spawned ? world_.scenario().all_ranks() + rank : rank);
+  }
+  return ranks;
+}
+
+int Truth::count_ranks() const {
+  const Scenario& s = world_.scenario();
+  const bool spawned = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= s.all_ranks(); });
+  return s.all_ranks() + (spawned ? s.spawn : 0);
 }
 
 int Truth::living(int host) const {

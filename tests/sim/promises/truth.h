@@ -66,7 +66,14 @@ class Truth : public Observer {
   /// The processes of the ranks of this round, by rank; of a rank with several, the newest.
   std::map<int, const Process*> ranks() const;
   const Process* process(int pid) const;
+  /// -1: a spawned rank that has not begun.
   int host_of(int rank) const;
+  /// The id of a rank by its printed name: "3", or "2/0" for a spawned rank.
+  int rank(const std::string& name) const;
+  /// "0-2,5,2/0-1"
+  std::set<int> told_ranks(const std::string& text) const;
+  /// The ranks that the launcher knows of. Spawned ranks count as soon as one of them runs.
+  int count_ranks() const;
   /// The processes of ranks and daemons that live now; -1: on all hosts.
   int living(int host = -1) const;
   /// The first time in this round at which the launcher sent a signal or Finish to ranks.

@@ -20,15 +20,26 @@ using sim::World;
 
 ProcessSpawner::~ProcessSpawner() = default;
 
+/// The id of the rank; -1: another process. The ranks of a spawned world have the next ids after those of the first.
+static int rank_of(char* const* environment) {
+  int rank = -1;
+  int in_world = 0;
+  bool spawned = false;
+  for (char* const* each = environment; *each; ++each) {
+    if (std::strncmp(*each, "SIM_RANK=", 9) == 0) rank = std::atoi(*each + 9);
+    if (std::strncmp(*each, "DLAUNCH_RANK=", 13) == 0) in_world = std::atoi(*each + 13);
+    if (std::strncmp(*each, "DLAUNCH_WORLD=", 14) == 0) spawned = true;
+  }
+  return spawned ? World::current().scenario().all_ranks() + in_world : rank;
+}
+
 ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
   static const SpawnFailure kNone{};
-  int rank = -1;
-  for (char* const* each = launch.envp; *each; ++each) {
-    if (std::strncmp(*each, "SIM_RANK=", 9) == 0) rank = std::atoi(*each + 9);
-  }
+  const int rank = rank_of(launch.envp);
   sim::Processes& processes = World::current().processes();
   if (rank < 0) return {processes.start_preparer(*processes.current(), launch.in, launch.out).pid, 0, &kNone};
-  return {processes.start_rank(*processes.current(), rank, launch.in, launch.out, launch.err).pid, 0, &kNone};
+  return {processes.start_rank(*processes.current(), rank, launch.in, launch.out, launch.err, launch.mpi).pid, 0,
+          &kNone};
 }
 
 std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure*) { return std::nullopt; }

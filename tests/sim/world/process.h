@@ -51,6 +51,8 @@ struct Process {
   dlaunch::sys::Fd in = {};  ///< of a rank: the world's copies of its descriptors
   dlaunch::sys::Fd out = {};
   dlaunch::sys::Fd err = {};
+  dlaunch::sys::Fd mpi = {};  ///< a PMI-1 connection, until MPI_Finalize
+  int mpi_calls = 0;
   int lines = 0;
   std::unique_ptr<dlaunch::wire::Decoder> frames = {};  ///< of a preparer
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -59,13 +60,14 @@ Process& Processes::start(Process::Kind kind, int host, int agent, int parent, s
   return process;
 }
 
-Process& Processes::start_rank(Process& worker, int rank, int in, int out, int err) {
+Process& Processes::start_rank(Process& worker, int rank, int in, int out, int err, int mpi) {
   Process& process = add(Process::Kind::rank, worker.host, worker.agent, worker.pid);
   const int pid = process.pid;
   process.rank = rank;
   process.in = copy_of(in);
   process.out = copy_of(out);
   process.err = copy_of(err);
+  process.mpi = copy_of(mpi);
   world_.say(world_.host(process.host).name + ": rank " + std::to_string(rank) + " begins, pid " + std::to_string(pid));
   world_.tell([&](Observer& observer) { observer.began(process); });
   const Scenario& s = world_.scenario();
@@ -73,10 +75,41 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
   const Ns life = (s.bug ? kSecond : s.length) + static_cast<Ns>(world_.random() % 1'000'000'000u);
   world_.on_host(process.host, world_.now() + 100 * kMs, [this, pid] { write_line(pid); });
   if (process.in && s.stdin_) world_.on_host(process.host, world_.now() + 50 * kMs, [this, pid] { read_input(pid); });
+  if (rank == 0 && process.mpi) world_.on_host(process.host, world_.now() + kSecond, [this, pid] { call_mpi(pid); });
   if (s.bug && !fails) return process;
-  world_.on_process(pid, world_.now() + life,
-                    [this, pid, fails] { end(all_.at(pid), fails ? 7 << 8 : 0, Process::End::by_itself); });
+  world_.on_process(pid, world_.now() + life, [this, pid, fails] { end_by_itself(pid, fails ? 7 << 8 : 0); });
   return process;
+}
+
+/// MPI_Init, MPI_Comm_spawn and MPI_Finalize, as lines of PMI-1. Each waits for the answer to the one before.
+void Processes::call_mpi(int pid) {
+  const std::array<std::string, 3> requests = {
+      "cmd=init pmi_version=1 pmi_subversion=1\n",
+      "mcmd=spawn\nnprocs=" + std::to_string(world_.scenario().spawn) +
+          "\nexecname=/bin/true\ntotspawns=1\nspawnssofar=1\nargcnt=0\npreput_num=0\ninfo_num=0\nendcmd\n",
+      "cmd=finalize\n"};
+  Process& process = all_.at(pid);
+  if (!process.alive) return;
+  char answer[1024];
+  const bool answered = process.mpi_calls == 0 || ::read(process.mpi.get(), answer, sizeof answer) > 0;
+  if (answered && !process.stopped && process.mpi_calls < static_cast<int>(requests.size())) {
+    const std::string& request = requests.at(static_cast<size_t>(process.mpi_calls++));
+    if (::write(process.mpi.get(), request.data(), request.size()) < 0) return;
+    if (Process* parent = find(process.parent)) poke(*parent);
+  } else if (answered && !process.stopped) {
+    return process.mpi.reset();
+  }
+  world_.on_host(process.host, world_.now() + 200 * kMs, [this, pid] { call_mpi(pid); });
+}
+
+/// A rank that waits for an answer of MPI ends after it.
+void Processes::end_by_itself(int pid, int wait_status) {
+  Process& process = all_.at(pid);
+  if (process.alive && process.mpi && process.mpi_calls > 0) {
+    return world_.on_process(pid, world_.now() + 200 * kMs,
+                             [this, pid, wait_status] { end_by_itself(pid, wait_status); });
+  }
+  end(process, wait_status, Process::End::by_itself);
 }
 
 Process& Processes::start_preparer(Process& worker, int in, int out) {
@@ -252,7 +285,7 @@ void Processes::end(Process& process, int wait_status, Process::End reason) {
     std::swap(daemon.err, process.err);
     world_.tell([&](Observer& observer) { observer.began(daemon); });
   }
-  for (sys::Fd* fd : {&process.in, &process.out, &process.err}) fd->reset();
+  for (sys::Fd* fd : {&process.in, &process.out, &process.err, &process.mpi}) fd->reset();
   world_.tell([&](Observer& observer) { observer.ended(process); });
   if (process.kind == Process::Kind::worker) world_.worker_ended(process.agent);
   leave_children(process);

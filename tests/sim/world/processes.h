@@ -21,8 +21,8 @@ class Processes {
 
   /// A guardian without a parent, or a worker, whose code is `run`.
   Process& start(Process::Kind kind, int host, int agent, int parent, std::function<void()> run);
-  /// A rank of the worker. The descriptors are copied.
-  Process& start_rank(Process& worker, int rank, int in, int out, int err);
+  /// A rank of the worker. The descriptors are copied. `mpi`: a PMI-1 connection, or -1.
+  Process& start_rank(Process& worker, int rank, int in, int out, int err, int mpi);
 
   /// The process that prepares the directories of ranks (agent/workdir_setup.h): reads all frames, then exits.
   Process& start_preparer(Process& worker, int in, int out);
@@ -59,6 +59,8 @@ class Processes {
   int reaper_of(const Process& process);
   void write_line(int pid);
   void read_input(int pid);
+  void call_mpi(int pid);
+  void end_by_itself(int pid, int wait_status);
   void prepare(int pid);
 
   World& world_;
