@@ -295,6 +295,16 @@ def left_since(before, listed):
     return new & listed()
 
 
+def oldest_first(pids):
+    """Parents before their children: guardians before workers. The numbers of pids start again at some time."""
+    def age(pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        parent, start = int(fields[1]), int(fields[19])
+        return start, parent in pids
+    pids = set(pids)
+    return sorted(pids, key=age)
+
+
 def kill_together(*pids):
     """Kills all processes at once: each is stopped first, so that it cannot react to the end of another."""
     for pid in pids:

@@ -8,7 +8,7 @@ import subprocess
 
 import support
 from hosts_case import HostsCase, lines
-from support import wait_until
+from support import oldest_first, wait_until
 
 TOOL = """#!/bin/sh
 # Device $2 of host number HOST has the address 192.168.$2.HOST. The net health is Fault if the
@@ -151,7 +151,7 @@ class RankTableJob(Ascend):
                 if victim == "launcher":
                     job.kill()
                 else:
-                    agents = sorted(self.host(1).find("dlaunch-agent"))
+                    agents = oldest_first(self.host(1).find("dlaunch-agent"))
                     os.kill(agents[0 if victim == "guardian" else -1], signal.SIGKILL)
                 self.finish(job)
                 self.assertTrue(wait_until(lambda: not any(pathlib.Path(copy).parent.exists() for copy in copies), 10), copies)

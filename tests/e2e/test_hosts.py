@@ -9,7 +9,7 @@ import time
 import support
 from hosts_case import AGENTS, HostsCase, interrupt, lines
 import processes  # of the testbed, by hosts_case's path
-from support import kill_together, program, wait_until
+from support import kill_together, oldest_first, program, wait_until
 
 TRAIN = pathlib.Path(__file__).resolve().parents[2] / "examples" / "train.py"
 
@@ -235,7 +235,7 @@ class Lost(HostsCase):
         for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
             with self.subTest(killed=killed):
                 job = self.sleepers(["node1", "node2"], ranks=2)
-                kill_together(*sorted(self.host(2).find("dlaunch-agent"))[killed])
+                kill_together(*oldest_first(self.host(2).find("dlaunch-agent"))[killed])
                 result, took = self.finish(job)
                 self.assertLess(took, 12)  # a silent host is lost after 15 s
                 self.assert_told(result, 125, "node2")

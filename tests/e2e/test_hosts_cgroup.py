@@ -10,7 +10,7 @@ import uuid
 import support
 from left_case import LIVES, LeftCase, environment
 from side_by_side import takes_long
-from support import kill_together, program, wait_until
+from support import kill_together, oldest_first, program, wait_until
 
 NOBODY = 65534
 # Processes without the job's id in their environment.
@@ -95,7 +95,7 @@ class ControlGroups(LeftCase):
 
     def test_guardian_kills_a_fork_loop_by_cgroup(self):
         job = self.job("-H", "node1", "sh", "-c", f"{program('hydra')}; sleep 1000", ranks=1)
-        guardian, worker = sorted(self.host(1).find("dlaunch-agent"))
+        guardian, worker = oldest_first(self.host(1).find("dlaunch-agent"))
         os.kill(worker, signal.SIGKILL)
         self.finish(job, 30)
         self.assertTrue(wait_until(lambda: not self.host(1).find(""), 8), self.host(1).strangers())

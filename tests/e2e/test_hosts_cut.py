@@ -10,7 +10,7 @@ import time
 import support
 from hosts_case import HostsCase
 from side_by_side import takes_long
-from support import wait_until
+from support import oldest_first, wait_until
 
 HEARTBEAT = 15  # three misses of 5 s
 LEASE = ("--pause-limit", 20)  # seconds until an agent ends its ranks without a launcher; by default 10 minutes
@@ -21,7 +21,7 @@ PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subpr
 
 def agent_of(host):
     """The worker, which has the ranks; the other process is its guardian."""
-    return max(host.find("dlaunch-agent"))
+    return oldest_first(host.find("dlaunch-agent"))[-1]
 
 
 def printer(size):

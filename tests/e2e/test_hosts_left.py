@@ -7,7 +7,7 @@ import signal
 import support
 from hosts_case import lines
 from left_case import LIVES, PIPES, LeftCase, environment
-from support import kill_together, wait_until
+from support import kill_together, oldest_first, wait_until
 
 
 class KilledAgents(LeftCase):
@@ -41,7 +41,7 @@ class KilledAgents(LeftCase):
         other = self.job("-H", "node2", *LIVES, ranks=1)
         agents = self.host(2).find("dlaunch-agent")
         job = self.job("--heartbeat", 2, "-H", "node1,node2", *LIVES)
-        stopped = sorted(set(self.host(2).find("dlaunch-agent")) - set(agents))
+        stopped = oldest_first(set(self.host(2).find("dlaunch-agent")) - set(agents))
         self.assertEqual(len(stopped), 2)
         for pid in stopped:  # the guardian first: it kills a worker that stays stopped
             os.kill(pid, signal.SIGSTOP)

@@ -9,7 +9,7 @@ import subprocess
 
 from hosts_case import lines
 from mpi_case import hellos
-from support import DLAUNCH, TIMEOUT, main, program, sh, wait_until
+from support import DLAUNCH, TIMEOUT, main, oldest_first, program, sh, wait_until
 from test_same_line import KEY, PORT, SameLineCase
 from test_torch import DDP, PYTHON, NO_TORCH
 
@@ -44,7 +44,7 @@ class Failures(Promises):
                 with self.subTest(node=node, which=which):
                     self.start_all("-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
                     self.await_sleepers()
-                    guardian, worker = sorted(self.host(node + 1).find("dlaunch-agent"))
+                    guardian, worker = oldest_first(self.host(node + 1).find("dlaunch-agent"))
                     os.kill(guardian if which == "guardian" else worker, signal.SIGKILL)
                     _, _, said = self.assert_codes(125)
                     ended = ("no process with the job's environment or control group is left on node1" if node == 0 else

@@ -9,7 +9,7 @@ import unittest
 
 from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSession, SilentCase, sleeping
 from side_by_side import takes_long
-from support import main, of_process, settle, sh, wait_until, written
+from support import main, of_process, oldest_first, settle, sh, wait_until, written
 
 QUICK = ("--heartbeat", 2, "--grace", 2)
 TIME_LIMIT = 15  # seconds
@@ -236,7 +236,7 @@ class UnreadSpawn(SilentCase):
         job = self.job("job", "-v", "-H", "node1:1,node2:1,node3:1", *QUICK, *options,
                        *sh('echo "rank ${DLAUNCH_ROUND-0} $DLAUNCH_RANK"; date >>began.$DLAUNCH_HOST; exec sleep 1000'))
         self.wait_for(job, "node2: agent is up", stream="err")
-        worker = max(self.host(2).find("dlaunch-agent"))
+        worker = oldest_first(self.host(2).find("dlaunch-agent"))[-1]
         self.assertTrue(settle(lambda: written([worker]), still=1), "the worker still answers the launcher")
         os.kill(worker, signal.SIGSTOP)
         self.restore(late)
