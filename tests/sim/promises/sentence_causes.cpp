@@ -17,6 +17,7 @@ const Ns kBeat = std::chrono::nanoseconds(dlaunch::JobOptions{}.heartbeat).count
 std::string judge_end(const std::string& how, const Process& process) {
   if (process.alive) return "the process lives";
   const std::string truth = dlaunch::ExitStatus::from_wait(process.wait_status).describe();
+  if (process.rank == 0 && how == truth + " after MPI_Init and without MPI_Finalize") return {};
   return how == truth ? "" : "the process ended in another way";
 }
 
@@ -74,7 +75,7 @@ std::string interrupted(const Words& words, Said& said) {
   for (const auto& [signal, time] : truth.signals()) {
     if (dlaunch::signal_name(signal) != words[0]) continue;
     known = true;
-    if (is_told(told, time, truth.running_at(time, Truth::Between::stops), said)) at = time;
+    if (is_told(told, time, truth.running_at(time, Truth::Between::stops), said)) at = said.base + told.time;
   }
   if (truth.managed() && words[0] == "SIGTERM") {
     known = true;
@@ -205,7 +206,7 @@ std::string output_failed(const Words&, Said& said) {
 
 std::string last_lines(const Words& words, Said& said) {
   if (words[0] != "stdout") return "ranks write to stdout only";
-  return std::atoi(words[1].c_str()) == said.first_failure ? "" : "the rank is not the first failure";
+  return said.truth.rank(words[1]) == said.first_failure ? "" : "the rank is not the first failure";
 }
 
 /// The quoted lines are written by the rank, in this order. The last is the rank's last one if nothing can be lost.
@@ -320,7 +321,7 @@ const std::vector<Row>& rows_of_causes() {
   static const std::vector<Row> rows = {
       {"rank R exited",
        R"(rank ([\d/]+) \(host (\S+?), pid (\d+)\) )"
-       R"(((?:exited with code \d+|killed by signal \d+ \(\w+\)(?:, core dumped)?)) after ([^;]+?))",
+       R"(((?:exited with code \d+(?: after MPI_Init and without MPI_Finalize)?|killed by signal \d+ \(\w+\)(?:, core dumped)?)) after ([^;]+?))",
        rank_failure},
       {"rank R is lost", R"(rank ([\d/]+) \(host (\S+?)(?:, pid \d+)?\) lost: ([^;]+?) after (\d[^;]*))", rank_lost},
       {"interrupted by S", R"(interrupted by (\w+) after ([^:]+)(?:: (no rank was running|stopped .*))?)", interrupted},

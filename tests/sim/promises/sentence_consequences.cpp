@@ -83,7 +83,7 @@ std::string ranks_lost(const Words& words, Said& said) {
   if (static_cast<int>(ranks.size()) != number(words[0])) return "another number of ranks is named";
   for (const int rank : ranks) {
     const int host = said.truth.host_of(rank);
-    if (host < 0 && said.truth.any_harmed()) continue;
+    if (host < 0 && (said.truth.any_harmed() || said.truth.stopped_since(0))) continue;
     const bool closed = !said.truth.closed(host).empty();
     const bool sound = !said.truth.harmed(host) && !closed && said.truth.removed.empty();
     if (sound && said.truth.world().scenario().stuck.empty()) return "the host of a rank is sound";

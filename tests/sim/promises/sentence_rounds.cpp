@@ -146,7 +146,11 @@ std::string agent_ends(const Words& words, Said& said) {
 
 std::string no_spawn(const Words& words, Said& said) {
   if (said.truth.rank(words[0]) != 0) return "the rank does not spawn";
-  return said.truth.ending_since() || said.truth.any_harmed() ? "" : "the job is not ending";
+  const Truth& truth = said.truth;
+  const bool failed =
+      std::ranges::any_of(truth.ranks(), [](const auto& each) { return each.second->wait_status != 0; });
+  const bool ending = truth.ending_since() || truth.any_harmed() || failed || !truth.signals().empty();
+  return ending ? "" : "the job is not ending";
 }
 
 std::string no_handler(const Words& words, Said& said) {

@@ -89,17 +89,15 @@ void Processes::call_mpi(int pid) {
           "\nexecname=/bin/true\ntotspawns=1\nspawnssofar=1\nargcnt=0\npreput_num=0\ninfo_num=0\nendcmd\n",
       "cmd=finalize\n"};
   Process& process = all_.at(pid);
-  if (!process.alive) return;
-  char answer[1024];
-  const bool answered = process.mpi_calls == 0 || ::read(process.mpi.get(), answer, sizeof answer) > 0;
-  if (answered && !process.stopped && process.mpi_calls < static_cast<int>(requests.size())) {
-    const std::string& request = requests.at(static_cast<size_t>(process.mpi_calls++));
-    if (::write(process.mpi.get(), request.data(), request.size()) < 0) return;
-    if (Process* parent = find(process.parent)) poke(*parent);
-  } else if (answered && !process.stopped) {
-    return process.mpi.reset();
-  }
+  if (!process.alive || !process.mpi) return;
   world_.on_host(process.host, world_.now() + 200 * kMs, [this, pid] { call_mpi(pid); });
+  if (process.stopped) return;
+  char answer[1024];
+  if (process.mpi_calls > 0 && ::read(process.mpi.get(), answer, sizeof answer) <= 0) return;
+  if (process.mpi_calls == static_cast<int>(requests.size())) return process.mpi.reset();
+  const std::string& request = requests.at(static_cast<size_t>(process.mpi_calls++));
+  if (::write(process.mpi.get(), request.data(), request.size()) < 0) return process.mpi.reset();
+  if (Process* parent = find(process.parent)) poke(*parent);
 }
 
 /// A rank that waits for an answer of MPI ends after it.
