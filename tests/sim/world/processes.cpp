@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <utility>
 
@@ -74,8 +75,11 @@ Process& Processes::start_rank(Process& worker, int rank, int in, int out, int e
   world_.on_host(process.host, world_.now() + 100 * kMs, [this, pid] { write_line(pid); });
   if (process.in && s.stdin_) world_.on_host(process.host, world_.now() + 50 * kMs, [this, pid] { read_input(pid); });
   if (s.bug && !fails) return process;
-  world_.on_process(pid, world_.now() + life,
-                    [this, pid, fails] { end(all_.at(pid), fails ? 7 << 8 : 0, Process::End::by_itself); });
+  world_.on_process(pid, world_.now() + life, [this, pid, fails] {
+    Process& ends = all_.at(pid);
+    if (ends.got_kill) return end(ends, SIGKILL, Process::End::by_signal_of_agent);  // it was stuck
+    end(ends, fails ? 7 << 8 : 0, Process::End::by_itself);
+  });
   return process;
 }
 
@@ -111,13 +115,15 @@ void Processes::prepare(int pid) {
 
 void Processes::write_line(int pid) {
   Process& process = all_.at(pid);
-  if (!process.alive || process.kind != Process::Kind::rank) return;
+  if (!process.alive || process.kind != Process::Kind::rank || process.got_kill) return;
   Ns pause = 900 * kMs;
   if (process.stopped) {
     pause = 100 * kMs;
   } else if (process.out) {
-    const std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
-                             std::to_string(process.lines) + '\n';
+    std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
+                       std::to_string(process.lines);
+    if (world_.scenario().loud) text += ' ' + std::string(PIPE_BUF - 100, 'x'), pause = 100 * kMs;
+    text += '\n';
     if (::write(process.out.get(), text.data(), text.size()) > 0) {
       ++process.lines;
       world_.wrote(process, text);
@@ -180,7 +186,6 @@ bool Processes::signal(int pid, int signal, Process::End reason) {
     return true;
   } else if (process->runs_job()) {
     if (!is_ending(signal)) return true;  // no rank here has a handler; the default of the others is not modelled
-    process->got_term = true;
     if (process->stopped) {
       process->pending.insert(signal);
     } else {
@@ -205,9 +210,13 @@ bool Processes::signal_if_caught(int pid, int signal) {
 
 /// The default action, or a handler that saves something first.
 void Processes::terminate(Process& rank, int signal) {
+  if (!rank.asked) rank.asked = world_.now();
   if (rank.kind == Process::Kind::daemon || world_.scenario().deaf.contains(rank.rank)) return;
-  world_.on_process(rank.pid, world_.now() + world_.time_to_die(),
-                    [this, pid = rank.pid, signal] { end(all_.at(pid), signal, Process::End::by_signal_of_agent); });
+  const Ns time = world_.time_to_die();
+  const bool exits = time > kMs && rank.pid % 3 == 0;  // a handler that exits with 0 after its work
+  world_.on_process(rank.pid, world_.now() + time, [this, pid = rank.pid, status = exits ? 0 : signal] {
+    end(all_.at(pid), status, Process::End::by_signal_of_agent);
+  });
 }
 
 void Processes::stop(Process& process, int signal) {
