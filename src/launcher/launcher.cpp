@@ -449,9 +449,10 @@ class Launcher::Impl {
     for (const wire::Message& frame : wire_up_.newest_frames(start.host)) parts_.hosts.answer(start.host, frame);
   }
   void act(const job::SignalRanks& signal) {
-    parts_.hosts.send_to_all(wire::Signal{static_cast<std::uint32_t>(signal.signal)});
-    if (job_.phase() < job::Phase::ending) return;
-    for (int host = 0; host < static_cast<int>(parts_.plan.hosts.size()); ++host) parts_.hosts.ping(host);
+    const wire::Signal message{static_cast<std::uint32_t>(signal.signal)};
+    const int hosts = static_cast<int>(parts_.plan.hosts.size());  // a spare host has no part in this round
+    for (int host = 0; host < hosts; ++host) parts_.hosts.send(host, message);
+    for (int host = 0; host < hosts && job_.phase() >= job::Phase::ending; ++host) parts_.hosts.ping(host);
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};

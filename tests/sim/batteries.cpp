@@ -75,6 +75,7 @@ std::vector<Scenario> base_worlds() {
            "hosts=2 ranks=2 staged=1 restarts=1 spares=1 grace=3 length=20",
            "hosts=2 ranks=2 stdin=1 preempt=1 grace=3 length=30 deaf=3",
            "hosts=2 ranks=2 spawn=3 grace=3 length=30",
+           "hosts=2 ranks=2 shell=1 restarts=1 grace=1 length=30 deaf=3 stuck=3",
        }) {
     worlds.push_back(parse_scenario(text));
   }
@@ -144,6 +145,8 @@ Scenario random_world(std::uint64_t seed) {
   s.spares = s.restarts > 0 ? pick(3) : 0;
   s.shrink = s.restarts > 0 && s.hosts > 1 && pick(4) == 0;
   s.here = pick(5) == 0;
+  s.shell = seed % 4 == 0;
+  s.loud = seed % 8 == 1;
   s.grace = one_of(0, 1, 3, 5, 20) * kSecond;
   s.length = one_of(1, 10, 40, 90) * kSecond;
   if (pick(4) == 0) s.timeout = (1 + pick(60)) * kSecond;

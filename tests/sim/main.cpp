@@ -153,6 +153,8 @@ int usage() {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  // A shell starts background commands with some signals ignored; the launcher then leaves these signals alone.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
   const std::string verb = argc > 1 ? argv[1] : "";
   const auto number = [&](int index, std::uint64_t otherwise) {
     return argc > index ? std::strtoull(argv[index], nullptr, 10) : otherwise;

@@ -150,8 +150,7 @@ class Case {
     world_.settle(0);
     for (auto& promise : promises_) promise->job_ended(facts);
     world_.settle(kFirstLook);
-    if (std::ranges::any_of(world_.processes().all(),
-                            [](const auto& each) { return each.second.alive && each.second.runs_job(); })) {
+    if (std::ranges::any_of(world_.processes().all(), [](const auto& each) { return each.second.alive; })) {
       world_.settle(std::chrono::nanoseconds(kLastLook).count());
     }
     for (auto& promise : promises_) promise->settled(facts);

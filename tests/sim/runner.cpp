@@ -24,13 +24,20 @@ namespace sim {
 namespace {
 
 constexpr const char* kCrash = "crash by signal ";  // 14: a loop without an end
-constexpr unsigned kLongest = 60;                   // real seconds of one world
+constexpr std::uint64_t kLongest = 60;              // real seconds of one world
+
+/// A number of the environment. tests/sim/mutants/run.py sets these limits: a build with a defect may break each world.
+std::uint64_t limit(const char* name, std::uint64_t otherwise) {
+  const char* set = std::getenv(name);
+  return set ? std::strtoull(set, nullptr, 10) : otherwise;
+}
 
 /// The memory that the children and the parent share.
 struct Shared {
   std::atomic<std::uint64_t> next;
   std::atomic<std::uint64_t> worlds;
   std::atomic<std::uint64_t> digest;
+  std::atomic<bool> enough;
 };
 
 struct Child {
@@ -56,11 +63,12 @@ std::uint64_t digest_of(std::uint64_t number, std::uint64_t trace) {
 }
 
 [[noreturn]] void run_child(const Battery& battery, Shared& shared, double start, int to) {
-  while (battery.seconds == 0 || real_seconds() - start < battery.seconds) {
+  const auto longest = static_cast<unsigned>(limit("SIMULATE_LONGEST", kLongest));
+  while (!shared.enough && (battery.seconds == 0 || real_seconds() - start < battery.seconds)) {
     const std::uint64_t number = shared.next.fetch_add(1);
     if (number >= battery.count) break;
     write_line(to, "R\t" + std::to_string(number) + '\n');
-    ::alarm(kLongest);
+    ::alarm(longest);
     const Report report = run_case(battery.world(number), false);
     ::alarm(0);
     shared.worlds.fetch_add(1);
@@ -101,9 +109,11 @@ Result run_battery(const Battery& battery, int processes) {
   const double begin = real_seconds();
   Result result;
   std::uint64_t last_broken = ~0ULL;
+  const std::uint64_t most_broken = limit("SIMULATE_MOST_BROKEN", ~0ULL);
   std::vector<Child> children;
   for (int i = 0; i < processes; ++i) children.push_back(start(battery, *shared, begin));
   while (!children.empty()) {
+    if (result.broken >= most_broken) shared->enough = true;
     std::vector<pollfd> waits;
     for (const Child& child : children) waits.push_back({child.from, POLLIN, 0});
     ::poll(waits.data(), waits.size(), -1);
@@ -173,7 +183,7 @@ std::vector<Scenario> simpler_than(const Scenario& s) {
   with([](Scenario& t) { t.daemons.clear(); });
   with([](Scenario& t) { t.stuck.clear(); });
   with([](Scenario& t) { t.timeout = 0; });
-  with([](Scenario& t) { t.here = t.stdin_ = t.preempt = false; });
+  with([](Scenario& t) { t.here = t.stdin_ = t.preempt = t.shell = t.loud = false; });
   with([](Scenario& t) { t.spares = 0; });
   with([](Scenario& t) { t.restarts = t.spares = 0, t.shrink = false; });
   with([](Scenario& t) { t.restarts = std::min(t.restarts, 1); });

@@ -65,6 +65,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.preempt = flag();
   else if (name == "spawn")
     s.spawn = to_int(value);
+  else if (name == "shell")
+    s.shell = flag();
   else if (name == "grace")
     s.grace = to_ns(value);
   else if (name == "timeout")
@@ -79,6 +81,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.stuck.insert(to_int(value));
   else if (name == "daemon")
     s.daemons.insert(to_int(value));
+  else if (name == "loud")
+    s.loud = flag();
   else if (name == "bug")
     s.bug = flag();
   else if (name == "seed")
@@ -161,6 +165,7 @@ std::string to_text(const Scenario& s) {
   if (s.staged) add("staged", "1");
   if (s.preempt) add("preempt", "1");
   if (s.spawn > 0) add("spawn", std::to_string(s.spawn));
+  if (s.shell) add("shell", "1");
   add("grace", seconds_text(s.grace));
   if (s.timeout > 0) add("timeout", seconds_text(s.timeout));
   add("length", seconds_text(s.length));
@@ -168,6 +173,7 @@ std::string to_text(const Scenario& s) {
   add_set("deaf", s.deaf);
   add_set("stuck", s.stuck);
   add_set("daemon", s.daemons);
+  if (s.loud) add("loud", "1");
   if (s.bug) add("bug", "1");
   add("seed", std::to_string(s.seed));
   for (const Fault& fault : s.faults) {

@@ -45,6 +45,7 @@ struct Scenario {
   bool staged = false;   ///< each rank has a directory, and --stage sends files
   bool preempt = false;  ///< --checkpoint-signal USR1
   int spawn = 0;         ///< rank 0 lives for 1 s and then spawns this number of ranks, with the next ids
+  bool shell = false;    ///< a login starts a shell, which then starts the agent (transport/bootstrap.h)
   Ns grace = 3 * kSecond;
   Ns timeout = 0;               ///< 0: none
   Ns length = 60 * kSecond;     ///< the life of a rank without faults
@@ -52,6 +53,7 @@ struct Scenario {
   std::set<int> deaf = {};      ///< ranks that ignore TERM, INT and HUP
   std::set<int> stuck = {};     ///< ranks that KILL does not end
   std::set<int> daemons = {};   ///< ranks that leave a process which ignores TERM
+  bool loud = false;            ///< long lines: a slow reader stops the ranks
   bool bug = false;             ///< in each round, some rank fails soon, always in the same way
   std::uint64_t seed = 1;
   std::vector<Fault> faults = {};

@@ -17,8 +17,10 @@ void Bytes::job_ended(const Facts& facts) {
     }
     shown[std::atoi(line.c_str() + 1)] += line + '\n';
   }
-  const bool cut_short =
-      facts.outcome->unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
+  // The job waits for a slow reader, unless the user or a time limit ends the job, or a process holds the stream open.
+  const bool unread = facts.outcome->unread && (facts.history.user_signalled() || facts.world.scenario().timeout > 0 ||
+                                                !facts.world.scenario().daemons.empty());
+  const bool cut_short = unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
   for (const auto& [rank, wrote] : facts.world.written()) {
     if (facts.world.scenario().stuck.contains(rank)) continue;
     const std::string& seen = shown[rank];

@@ -23,7 +23,14 @@ static int host_of(const Facts& facts, int rank) {
   return facts.plan.rank(rank).host;
 }
 
+void FirstFailure::heard(const dlaunch::wire::Message& message) {
+  const auto* ended = std::get_if<dlaunch::wire::Ended>(&message);
+  if (ended) told_.try_emplace({world_.round(), static_cast<int>(ended->rank)}, static_cast<int>(told_.size()));
+}
+
 void FirstFailure::job_ended(const Facts& facts) {
+  // Without --shrink, no error prevents the next round: dlaunch refuses a restart that lacks hosts.
+  if (!facts.outcome && !world_.scenario().shrink) broke("no cause: the job ends with an error");
   if (!facts.outcome) return;
   const job::Outcome& outcome = *facts.outcome;
   switch (outcome.cause) {
@@ -69,21 +76,61 @@ void FirstFailure::rank_failed(const Facts& facts) {
     return;
   }
   const auto& first = failures.front();
+  silent_before(facts, first);
   const Ns error = facts.world.scenario().clock_error();
-  const bool seen = !facts.history.impaired().contains(first.host) && facts.history.count(FaultKind::Of::launcher) == 0;
+  const auto& status = outcome.ranks.at(static_cast<size_t>(first.rank)).status;
+  const bool seen = status && !std::holds_alternative<dlaunch::Lost>(status->value());
   if (first.rank != rank && seen && named->time > first.time + error)
     broke("a rank that failed later is called the first failure");
+  // A failure that was first, and that the launcher heard of first, needs no clock.
+  const auto told = [&](int of) { return told_.find({facts.world.round(), of}); };
+  const bool heard = !stopped_ && told(first.rank) != told_.end() && told(rank) != told_.end() &&
+                     told(first.rank)->second < told(rank)->second;
+  if (first.rank != rank && heard && named->time > first.time)
+    broke("a rank that failed later, and was heard of later, is called the first failure");
   if (record.status && outcome.exit_code != record.status->shell_code() && outcome.exit_code != 93) {
     broke("the exit code is not the code of the first failure");
   }
 }
 
+/// Ranks fail because another host fell silent: then the loss of that host is the cause.
+void FirstFailure::silent_before(const Facts& facts, const History::Failure& first) {
+  if (stopped_) return;
+  for (const Fault& fault : world_.scenario().faults) {
+    const bool stays = (fault.kind == "silent" || fault.kind == "freeze") && fault.length == 0;
+    const auto since = facts.history.impaired().find(fault.host);
+    if (!stays || since == facts.history.impaired().end() || since->second + kSecond > first.time) continue;
+    for (const auto& rank : facts.plan.ranks) {
+      const auto& status = facts.outcome->ranks.at(static_cast<size_t>(rank.rank)).status;
+      const bool there = facts.plan.host(rank.host).host.name == world_.host(fault.host).name;
+      if (there && facts.history.faults_at(fault.host) == 1 && status &&
+          std::holds_alternative<dlaunch::Lost>(status->value()))
+        broke("a rank that failed later is called the first failure: a host was silent before");
+    }
+  }
+}
+
 void FirstFailure::host_lost(const Facts& facts) {
+  const auto failures = failures_of(facts, facts.world.round());
+  const auto since = [&](const job::LostHost& lost) {
+    Ns first = std::numeric_limits<Ns>::max();
+    for (const auto& [host, time] : facts.history.impaired()) {
+      if (facts.world.host(host).name == lost.name) first = time;
+    }
+    return first;
+  };
+  const auto& lost_hosts = facts.outcome->lost_hosts;
+  const bool later =
+      !failures.empty() && !lost_hosts.empty() && !facts.history.managed() &&
+      !facts.history.impaired().contains(failures.front().host) &&
+      std::ranges::all_of(lost_hosts, [&](const auto& lost) { return since(lost) > failures.front().time + kSecond; });
+  if (later && !stopped_ && facts.history.count(FaultKind::Of::login) == 0)
+    broke("a lost host is called the cause, although a rank failed before");
   for (const job::LostHost& lost : facts.outcome->lost_hosts) {
     for (int host = 0; host < facts.world.host_count(); ++host) {
       if (facts.world.host(host).name != lost.name || facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
-      if (facts.history.outlasted_lease()) continue;
+      if (facts.history.outlasted_lease() || facts.history.stopped_at_login()) continue;
       broke("a sound host is called lost: " + lost.why);
     }
   }

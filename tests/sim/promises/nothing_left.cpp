@@ -1,4 +1,6 @@
 // Promise: all processes of the job end on each host that can be reached; dlaunch names the other hosts.
+#include <algorithm>
+
 #include "promises/promises.h"
 
 namespace sim {
@@ -27,13 +29,34 @@ void NothingLeft::job_ended(const Facts& facts) {
   for (const auto& [pid, process] : facts.world.processes().all()) {
     if (!process.alive || !process.runs_job()) continue;
     const std::string& host = facts.world.host(process.host).name;
-    if (is_doubted(facts, host)) continue;
     const bool impaired = facts.history.impaired().contains(process.host);
+    const bool given_up = process.kind == Process::Kind::rank && process.got_kill && !impaired &&
+                          !facts.history.user_signalled() && !facts.history.managed() &&
+                          !facts.history.outlasted_lease();
+    if (given_up &&
+        !facts.history.has_line("did not end after SIGKILL", "rank " + std::to_string(process.rank) + ", pid"))
+      broke("left: a rank that KILL does not end is not named");
+    if (is_doubted(facts, host)) continue;
     broke(std::string("left: a process on ") + (impaired ? "an impaired" : "a sound") + " host, without a warning");
   }
 }
 
+/// The agents end with the job. A stopped worker without a guardian stays on a host that cannot be swept.
+void NothingLeft::agents_left(const Facts& facts) {
+  constexpr Ns kClose = 5 * kSecond;
+  const bool calm = !facts.history.managed() && facts.outcome && facts.history.count(FaultKind::Of::launcher) == 0 &&
+                    facts.world.scenario().stuck.empty();
+  for (const auto& [pid, process] : facts.world.processes().all()) {
+    const Host& host = facts.world.host(process.host);
+    if (process.runs_job() || host.frozen) continue;
+    if (process.alive && !(process.stopped && is_doubted(facts, host.name))) broke("left for good: an agent");
+    const bool sound = calm && !facts.history.impaired().contains(process.host);
+    if (sound && !process.alive && process.ended > facts.ended + kClose) broke("left: an agent outlives the job");
+  }
+}
+
 void NothingLeft::settled(const Facts& facts) {
+  agents_left(facts);
   for (const auto& [pid, process] : facts.world.processes().all()) {
     if (!process.alive || !process.runs_job()) continue;
     const Host& host = facts.world.host(process.host);
@@ -43,8 +66,12 @@ void NothingLeft::settled(const Facts& facts) {
                           (facts.history.met("killg") && facts.history.met("stopw")) || facts.history.managed();
     const bool unreachable = unreachable_.contains(process.host) || facts.history.count(FaultKind::Of::login) > 0;
     if (no_agent && unreachable && is_doubted(facts, host.name)) continue;
-    // The agent was lost, and the sweep failed, too.
-    if (facts.history.faults_at(process.host) > 1 && is_doubted(facts, host.name)) continue;
+    // The agent was lost, and the sweep failed, too: its agent was lost, or the host was silent during the sweep.
+    const auto& agents = facts.world.network().agents();
+    const auto started = std::ranges::count_if(
+        agents, [&](const auto& agent) { return agent->host == process.host && agent->worker != 0; });
+    if (facts.history.faults_at(process.host) > 1 && (started > 1 || no_agent) && is_doubted(facts, host.name))
+      continue;
     broke(std::string("left for good: a ") + (process.kind == Process::Kind::daemon ? "daemon" : "rank") +
           " runs long after the job" + (is_doubted(facts, host.name) ? ", with a warning" : ", without a warning"));
   }

@@ -11,6 +11,8 @@ class NothingLeft final : public Promise {
   void settled(const Facts& facts) override;
 
  private:
+  void agents_left(const Facts& facts);
+
   std::set<int> unreachable_;  // hosts, at the end of the job
 };
 
@@ -30,11 +32,45 @@ class Ends final : public Promise {
 
 class FirstFailure final : public Promise {
  public:
+  explicit FirstFailure(World& world) : world_(world) {}
+  void heard(const dlaunch::wire::Message& message) override;
+  void launcher_stopped(Ns) override { stopped_ = true; }
   void job_ended(const Facts& facts) override;
 
  private:
   void rank_failed(const Facts& facts);
+  void silent_before(const Facts& facts, const History::Failure& first);
   void host_lost(const Facts& facts);
+
+  World& world_;
+  std::map<std::pair<int, int>, int> told_;  // by round and rank: the order in which the launcher heard of the ends
+  bool stopped_ = false;                     // the launcher was
+};
+
+class Grace final : public Promise {
+ public:
+  explicit Grace(World& world) : world_(world) {}
+  void ended(const Process& process) override;
+  void launcher_signalled(int signal) override;
+  void launcher_stopped(Ns) override { stopped_ = true; }
+  void stray_signal() override { broke("grace: a signal to a process that was reaped"); }
+  void settled(const Facts& facts) override;
+
+ private:
+  void second_signal(const Facts& facts);
+  void time_limit(const Facts& facts);
+  void second_grace(const Facts& facts);
+
+  struct Killed {
+    int host;
+    bool left;  // by a rank
+    std::optional<Ns> asked;
+    Ns time;
+  };
+  World& world_;
+  std::vector<Killed> killed_;
+  std::vector<Ns> signals_;  // of the user, to end the job
+  bool stopped_ = false;     // the launcher was
 };
 
 class Bytes final : public Promise {
@@ -47,16 +83,27 @@ class Bytes final : public Promise {
 
 class OneOfARank final : public Promise {
  public:
-  explicit OneOfARank(World& world) : world_(world) {}
+  OneOfARank(World& world, const History& history) : world_(world), history_(history) {}
   void began(const Process& process) override;
 
  private:
   World& world_;
+  const History& history_;
 };
 
 class Restarts final : public Promise {
  public:
+  Restarts(World& world, const History& history) : world_(world), history_(history) {}
+  void began(const Process& process) override;
+  void launcher_signalled(int signal) override;
+  void launcher_stopped(Ns) override { stopped_ = true; }
   void job_ended(const Facts& facts) override;
+
+ private:
+  World& world_;
+  const History& history_;
+  std::optional<Ns> signalled_;  // the user's first signal that ends the job
+  bool stopped_ = false;         // the launcher was
 };
 
 }  // namespace sim

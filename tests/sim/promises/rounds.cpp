@@ -1,4 +1,7 @@
 // Promises about rounds: one process of a rank at a time; a failure that a restart can fix is followed by one.
+#include <csignal>
+
+#include "job/job.h"
 #include "promises/promises.h"
 
 namespace sim {
@@ -15,10 +18,27 @@ void OneOfARank::began(const Process& process) {
     // these limits.
     const Process* worker =
         world_.processes().find(world_.network().agents()[static_cast<size_t>(other.agent)]->worker);
-    if (world_.scenario().stuck.contains(other.rank)) continue;
+    if (world_.scenario().stuck.contains(other.rank) && history_.impaired().contains(other.host)) continue;
     if (world_.host(other.host).frozen || (worker && worker->stopped)) continue;
     broke("two of a rank: a rank starts while an earlier process of it runs");
   }
+}
+
+void Restarts::launcher_signalled(int signal) {
+  if (!signalled_ && job::ends_a_job(signal)) signalled_ = world_.now();
+}
+
+void Restarts::began(const Process& process) {
+  if (process.kind != Process::Kind::rank || process.round == 0 || history_.impaired().contains(process.host)) return;
+  constexpr Ns kOnTheWay = 100 * kMs;  // messages that start ranks
+  if (signalled_ && !stopped_ && world_.now() > *signalled_ + kOnTheWay) broke("a restart after the user's signal");
+  const int before = process.round - 1;
+  bool final = false;
+  for (const auto& failure : history_.failures()) {
+    if (failure.round != before) continue;
+    final = world_.scenario().faults.size() == 1 && failure.wait_status == 93 << 8;
+  }
+  if (final) broke("a restart after an exit code of --no-restart-codes");
 }
 
 void Restarts::job_ended(const Facts& facts) {
@@ -32,7 +52,7 @@ void Restarts::job_ended(const Facts& facts) {
     return;
   }
   const bool ended_from_outside = history.user_signalled() || history.managed() || s.timeout > 0 ||
-                                  history.met("exit93") || history.outlasted_lease();
+                                  history.met("exit93") || history.outlasted_lease() || history.stopped_at_login();
   if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
       ended_from_outside)
     return;

@@ -301,6 +301,9 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   }
   if (why.starts_with("cannot connect to "))
     return truth.met(host, {"refuse", "refuse1"}) ? "" : "the host accepts logins";
+  if (why == "the connection closed before the agent started")
+    return truth.closed(host).empty() ? "the connection was not closed" : "";
+  if (why.starts_with("timed out after ") && truth.world().scenario().shell && truth.stopped_since(0)) return {};
   if (why.starts_with("timed out after ")) {
     return truth.unreachable(host, 0) || truth.met(host, {"stopw", "killw", "killboth"}) ? "" : "the agent answered";
   }
@@ -314,7 +317,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
 const std::vector<Row>& rows_of_causes() {
   static const std::string lost_link =
       "lost the connection to the agent: (?:closed by the other side|[A-Z][a-z ]+)|"
-      R"(cannot connect to \S+: [A-Z][a-z ]+)";
+      R"(cannot connect to \S+: [A-Z][a-z ]+|the connection closed before the agent started)";
   static const std::string no_sign = R"(the agent stopped sending heartbeats|the agent does not answer|)"
                                      R"(timed out after \d+ s waiting for the agent|no answer yet)";
   static const std::string loss = lost_link + '|' + no_sign;

@@ -84,7 +84,7 @@ std::string ranks_lost(const Words& words, Said& said) {
   for (const int rank : ranks) {
     const int host = said.truth.host_of(rank);
     if (host < 0 && (said.truth.any_harmed() || said.truth.stopped_since(0))) continue;
-    const bool closed = !said.truth.closed(host).empty();
+    const bool closed = !said.truth.closed(host).empty() && said.truth.stopped_since(0);
     const bool sound = !said.truth.harmed(host) && !closed && said.truth.removed.empty();
     if (sound && said.truth.world().scenario().stuck.empty()) return "the host of a rank is sound";
   }
@@ -150,7 +150,8 @@ std::string still_runs(const Words& words, Said& said) {
   if (!process || process->rank != said.truth.rank(words[1])) return "no such process";
   if (!process->got_kill) return "no KILL reached the process";
   const bool told = !said.truth.stopped_since(process->ended) && !said.truth.harmed(process->host);
-  if (process->alive || !told) return {};
+  const bool stuck = said.truth.world().scenario().stuck.contains(process->rank);  // it may end before the summary
+  if (process->alive || stuck || !told) return {};
   return process->ended + kTimeError > said.truth.now() ? "" : "the process has ended";
 }
 
@@ -166,7 +167,9 @@ std::string not_connected(const Words& words, Said& said) {
   if (host < 0) return "no such host";
   const Ns since = std::max<Ns>(0, said.truth.now() - kSweep);
   if (words[1].starts_with("cannot connect to ")) {
-    return said.truth.met(host, {"refuse", "refuse1"}) ? "" : "the host accepts logins";
+    if (said.truth.met(host, {"refuse"})) return {};
+    if (!said.truth.met(host, {"refuse1"})) return "the host accepts logins";
+    return said.truth.stopped_since(0) || said.truth.managed() ? "" : "dlaunch did not try again";
   }
   if (said.truth.unreachable(host, since) || said.truth.met(host, {"stopw"}, since)) return {};
   if (words[1].ends_with("waiting for the agent's cleanup")) {
@@ -183,8 +186,8 @@ std::string pid_left(const Words& words, Said& said) {
   const Process* process = said.truth.process(number(words[1]));
   if (!process || said.truth.world().host(process->host).name != words[0]) return "no such process";
   if (!process->runs_job()) return "the process is not of the job";
-  const bool stuck = said.truth.world().scenario().stuck.contains(process->rank);  // may end after it was reported
-  if (process->alive || (stuck && process->ended + kSweep > said.truth.now())) return {};
+  if (process->alive) return {};
+  if (said.truth.world().scenario().stuck.contains(process->rank)) return {};  // it was stuck for a time
   return said.truth.stopped_since(process->ended) ? "" : "the process has ended";
 }
 

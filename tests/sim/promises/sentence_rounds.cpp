@@ -11,6 +11,23 @@ namespace {
 
 int number(const std::string& text) { return std::atoi(text.c_str()); }
 
+/// Whether a host whose connection was closed in this round neither is replaced nor leaves the job.
+bool keeps_lost_host(const Said& said) {
+  const Truth& truth = said.truth;
+  for (int rank = 0; rank < truth.world().scenario().all_ranks(); ++rank) {
+    const int host = truth.host_of(rank);
+    const std::string& name = truth.world().host(host).name;
+    const bool told = truth.removed.contains(host) || std::ranges::any_of(said.lines, [&](const std::string& line) {
+                        return line.ends_with(" takes the ranks of " + name) ||
+                               (line.starts_with("the job continues without ") && line.find(name) != line.npos);
+                      });
+    for (const Ns time : truth.closed(host)) {
+      if (!told && time > truth.round_start() && truth.noticed(host, time + kTimeError) <= truth.now()) return true;
+    }
+  }
+  return false;
+}
+
 /// CAUSE; restart I of N[ in S s]
 std::string restart(const Words& words, Said& said) {
   std::string why = judge(words[0], said);
@@ -18,6 +35,7 @@ std::string restart(const Words& words, Said& said) {
   const Scenario& scenario = truth.world().scenario();
   if (number(words[1]) != truth.world().round() + 1) return "it is another restart";
   if (number(words[2]) != scenario.restarts) return "--restarts has another number";
+  if (why.empty() && keeps_lost_host(said)) why = "a lost host keeps its ranks";
   truth.restart_at(truth.now() + number(words[3]) * kSecond);
   return why;
 }
@@ -39,6 +57,9 @@ std::string takes(const Words& words, Said& said) {
   if (spare < 0 || lost < 0) return "no such host";
   if (spare < truth.world().scenario().hosts) return "the host is not a spare host";
   if (!truth.used_spares.insert(spare).second) return "the spare host has ranks already";
+  for (const Ns time : truth.closed(spare)) {
+    if (truth.noticed(spare, time) < truth.now() - kTimeError) return "the spare host is lost";
+  }
   const bool gone = truth.harmed(lost) || !truth.closed(lost).empty();
   truth.takers[lost] = spare;
   return gone ? "" : "the replaced host is sound";
@@ -135,6 +156,10 @@ std::string agent_ends(const Words& words, Said& said) {
   if (why == "silence" || why == "the launcher sent no heartbeat") {
     const bool silent = truth.met(host, {"silent", "deaf", "freeze", "stopw"}) || truth.stopped_since(0);
     return silent ? "" : "the launcher sent heartbeats";
+  }
+  if (why.ends_with("and the launcher does not answer")) {
+    const bool silent = truth.met(host, {"silent", "deaf", "freeze", "stopw"}) || truth.stopped_since(0);
+    return silent ? "" : "the launcher answers";
   }
   if (why.starts_with("its guardian was killed"))
     return truth.met(host, {"killg", "killboth"}) || truth.managed() ? "" : "the guardian lives";

@@ -74,7 +74,7 @@ bool Truth::unreachable(int host, Ns since) const {
 }
 
 bool Truth::harmed(int host) const {
-  return managed() || unreachable(host, 0) || met(host, {"cut", "stopw", "killw", "killg", "killboth"});
+  return met_anywhere("mgr") || unreachable(host, 0) || met(host, {"cut", "stopw", "killw", "killg", "killboth"});
 }
 
 bool Truth::any_harmed() const {

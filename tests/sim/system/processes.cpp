@@ -103,6 +103,9 @@ pid_t waitpid(pid_t pid, int* status, int options) {
 int kill(pid_t pid, int signal) noexcept {
   if (!sim::kernel()) return static_cast<int>(::syscall(SYS_kill, pid, signal));
   const auto reason = sim::Process::End::by_signal_of_agent;
+  const sim::Process* const target = World::current().processes().find(pid < 0 ? -pid : pid);
+  if (target && !target->alive && !target->zombie)
+    World::current().tell([](sim::Observer& observer) { observer.stray_signal(); });
   if (World::current().processes().signal(pid < 0 ? -pid : pid, signal, reason)) return 0;
   errno = ESRCH;
   return -1;

@@ -124,6 +124,10 @@ void pause_exit(World& world, const Fault& fault) {
 }
 void reader_slow(World& world, const Fault&) { world.set_reading(false); }
 void reader_back(World& world, const Fault&) { world.set_reading(true); }
+/// A batch system ends a part of the job.
+void term_guardian(World& world, const Fault& fault) {
+  world.processes().signal(newest(world, fault.host, Process::Kind::guardian), SIGTERM, End::by_kernel);
+}
 /// Like scancel: TERM to all processes of the job, KILL after KillWait.
 void manager(World& world, const Fault& fault) {
   const auto signal_all = [&world](int number) {
@@ -167,6 +171,7 @@ const std::vector<FaultKind>& fault_kinds() {
       {"hup", Of::user, sighup, nullptr},
       {"usr1", Of::user, sigusr1, nullptr},
       {"mgr", Of::manager, manager, nullptr},
+      {"termg", Of::manager, term_guardian, nullptr},
       {"pause", Of::launcher, pause, nullptr},
       {"pauseint", Of::user, pause_int, nullptr},
       {"pauseexit", Of::rank, pause_exit, nullptr},

@@ -12,6 +12,9 @@
 namespace sim {
 namespace {
 
+/// The last bytes of transport::bootstrap_script().
+constexpr std::string_view kScriptEnd = "exec \"$a\" \"$@\"\n}\n";
+
 /// Sends without waiting; what does not fit is kept.
 void send_some(const dlaunch::sys::Fd& fd, std::string& unsent) {
   if (!fd) return unsent.clear();
@@ -49,7 +52,10 @@ dlaunch::Result<dlaunch::transport::Connection> Network::open(int number) {
   agent.refused = host.refuses != 0;
   if (host.refuses > 0) --host.refuses;
   world_.at(world_.now() + host.slow + 5 * world_.latency(), [this, id = agent.id] { login(id); });
+  agent.shell = world_.scenario().shell;
   dlaunch::transport::Connection connection{.stream = std::move(launchers)};
+  connection.bootstrap = agent.shell;
+  connection.agent_path = "/usr/bin/dlaunch-agent";
   if (agent.refused) {
     connection.disconnect = [name = host.name]() -> dlaunch::transport::Disconnect {
       return {"cannot connect to " + name, "Connection refused", "", dlaunch::transport::Disconnect::Retry::when_up};
@@ -68,10 +74,24 @@ void Network::login(int id) {
     agent.launcher_fd.reset();
     return world_.tell([&](Observer& observer) { observer.link_closed(agent.host); });
   }
+  if (agent.shell) {
+    if (!has_script(agent)) return world_.at(world_.now() + 5 * kMs, [this, id] { login(id); });
+    const std::string nonce = agent.script.substr(2, agent.script.find(' ') - 2);  // "n=NONCE …"
+    from_agent(agent, {"dlaunch:" + nonce + " ready x86_64\n", false, true});
+  }
   auto [ours, workers] = dlaunch::sys::make_socketpair();
   agent.agent_fd = std::move(ours);
   world_.start_agent(agent, std::move(workers));
   for (const auto& packet : std::exchange(agent.held_in, {})) to_worker(agent, packet);
+}
+
+/// Whether the script has arrived. Then takes it from the packets.
+bool Network::has_script(Agent& agent) {
+  std::string arrived;
+  for (const auto& packet : agent.held_in) arrived += packet.bytes;
+  if (!arrived.ends_with(kScriptEnd)) return false;
+  std::erase_if(agent.held_in, [](const Agent::Packet& packet) { return !packet.end; });
+  return true;
 }
 
 void Network::hear_launcher() {
@@ -91,7 +111,11 @@ void Network::hear_launcher() {
 }
 
 void Network::from_launcher(Agent& agent, Agent::Packet packet) {
-  if (!packet.end) world_.launcher_sent(agent, packet.bytes);
+  if (agent.shell && !agent.script.ends_with(kScriptEnd)) {
+    agent.script += packet.bytes;
+  } else if (!packet.end) {
+    world_.launcher_sent(agent, packet.bytes);
+  }
   agent.to_agent.push_back(std::move(packet));
   world_.at(world_.now() + world_.latency(), [this, id = agent.id] { arrive_at_agent(id); });
 }
@@ -151,6 +175,7 @@ void Network::arrive_at_launcher(int id) {
 void Network::to_launcher(Agent& agent, const Agent::Packet& packet) {
   if (!agent.launcher_fd) return;
   if (packet.end) return agent.launcher_fd.reset();
+  if (!packet.plain) world_.launcher_heard(agent, packet.bytes);
   agent.unsent_out += packet.bytes;
   send_some(agent.launcher_fd, agent.unsent_out);
 }

@@ -19,7 +19,8 @@ class World;
 struct Agent {
   struct Packet {
     std::string bytes;
-    bool end = false;  ///< the sender closed the connection
+    bool end = false;    ///< the sender closed the connection
+    bool plain = false;  ///< from a shell: no frames
   };
   int id = 0;
   int host = 0;
@@ -27,6 +28,8 @@ struct Agent {
   int worker = 0;
   bool direct = false;  ///< on the launcher's machine: no network between the two
   bool refused = false;
+  bool shell = false;                 ///< the launcher first sends a script
+  std::string script = {};            ///< what it has sent of the script
   dlaunch::sys::Fd launcher_fd = {};  ///< the world's end of the launcher's socket
   dlaunch::sys::Fd agent_fd = {};     ///< the world's end of the agent's socket
   bool launcher_closed = false;
@@ -35,6 +38,7 @@ struct Agent {
   std::string unsent_out = {}, unsent_in = {};         ///< a socket was full
   bool end_after_unsent = false;
   dlaunch::wire::Decoder sent{dlaunch::wire::Sender::launcher};  ///< for the trace: the frames of the launcher
+  dlaunch::wire::Decoder told{dlaunch::wire::Sender::agent};     ///< for the promises: the frames of the agent
 };
 
 class Network {
@@ -60,6 +64,7 @@ class Network {
 
  private:
   void login(int id);
+  bool has_script(Agent& agent);
   void from_launcher(Agent& agent, Agent::Packet packet);
   void to_worker(Agent& agent, const Agent::Packet& packet);
   void from_agent(Agent& agent, Agent::Packet packet);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "wire/message.h"
 #include "world/process.h"
 
 namespace sim {
@@ -21,6 +22,10 @@ class Observer {
   virtual void printed(std::string_view lines) { (void)lines; }
   /// The launcher sent a message to an agent.
   virtual void sent(int host, const std::string& message) { (void)host, (void)message; }
+  /// A message of an agent has arrived at the launcher's machine.
+  virtual void heard(const dlaunch::wire::Message& message) { (void)message; }
+  /// An agent signalled a process that it has reaped: the kernel may have given its number to another process.
+  virtual void stray_signal() {}
   /// The launcher got a signal; a stopped launcher sees it later.
   virtual void launcher_signalled(int signal) { (void)signal; }
   /// The launcher does not run until this time.

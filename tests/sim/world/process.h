@@ -42,8 +42,8 @@ struct Process {
   End end = End::none;
   Ns ended = 0;
   bool got_kill = false;
-  bool got_term = false;       ///< TERM, INT or HUP
-  std::set<int> pending = {};  ///< signals: blocked by a guardian, or of a stopped process
+  std::optional<Ns> asked = {};  ///< when it got TERM, INT or HUP, and was not stopped
+  std::set<int> pending = {};    ///< signals: blocked by a guardian, or of a stopped process
   std::set<int> ignored = {};
   std::unique_ptr<Fiber> fiber = {};  ///< of a guardian or worker
   SignalReceiver* receiver = nullptr;

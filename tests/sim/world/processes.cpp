@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <utility>
 
@@ -107,6 +108,7 @@ void Processes::end_by_itself(int pid, int wait_status) {
     return world_.on_process(pid, world_.now() + 200 * kMs,
                              [this, pid, wait_status] { end_by_itself(pid, wait_status); });
   }
+  if (process.got_kill) return end(process, SIGKILL, Process::End::by_signal_of_agent);  // it was stuck
   end(process, wait_status, Process::End::by_itself);
 }
 
@@ -142,13 +144,15 @@ void Processes::prepare(int pid) {
 
 void Processes::write_line(int pid) {
   Process& process = all_.at(pid);
-  if (!process.alive || process.kind != Process::Kind::rank) return;
+  if (!process.alive || process.kind != Process::Kind::rank || process.got_kill) return;
   Ns pause = 900 * kMs;
   if (process.stopped) {
     pause = 100 * kMs;
   } else if (process.out) {
-    const std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
-                             std::to_string(process.lines) + '\n';
+    std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
+                       std::to_string(process.lines);
+    if (world_.scenario().loud) text += ' ' + std::string(PIPE_BUF - 100, 'x'), pause = 100 * kMs;
+    text += '\n';
     if (::write(process.out.get(), text.data(), text.size()) > 0) {
       ++process.lines;
       world_.wrote(process, text);
@@ -211,7 +215,6 @@ bool Processes::signal(int pid, int signal, Process::End reason) {
     return true;
   } else if (process->runs_job()) {
     if (!is_ending(signal)) return true;  // no rank here has a handler; the default of the others is not modelled
-    process->got_term = true;
     if (process->stopped) {
       process->pending.insert(signal);
     } else {
@@ -236,9 +239,13 @@ bool Processes::signal_if_caught(int pid, int signal) {
 
 /// The default action, or a handler that saves something first.
 void Processes::terminate(Process& rank, int signal) {
+  if (!rank.asked) rank.asked = world_.now();
   if (rank.kind == Process::Kind::daemon || world_.scenario().deaf.contains(rank.rank)) return;
-  world_.on_process(rank.pid, world_.now() + world_.time_to_die(),
-                    [this, pid = rank.pid, signal] { end(all_.at(pid), signal, Process::End::by_signal_of_agent); });
+  const Ns time = world_.time_to_die();
+  const bool exits = time > kMs && rank.pid % 3 == 0;  // a handler that exits with 0 after its work
+  world_.on_process(rank.pid, world_.now() + time, [this, pid = rank.pid, status = exits ? 0 : signal] {
+    end(all_.at(pid), status, Process::End::by_signal_of_agent);
+  });
 }
 
 void Processes::stop(Process& process, int signal) {

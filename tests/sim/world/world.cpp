@@ -280,6 +280,15 @@ void World::launcher_sent(Agent& agent, const std::string& bytes) {
   }
 }
 
+void World::launcher_heard(Agent& agent, const std::string& bytes) {
+  agent.told.feed(bytes);
+  for (;;) {
+    const auto message = agent.told.next();
+    if (!message || !*message) return;
+    tell([&](Observer& observer) { observer.heard(**message); });
+  }
+}
+
 void World::printed(std::string_view lines) {
   for (size_t at = 0; at < lines.size();) {
     const size_t end = std::min(lines.find('\n', at), lines.size());

@@ -114,6 +114,7 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   void worker_ended(int agent);
   void poke_agents(int host);
   void launcher_sent(Agent& agent, const std::string& bytes);
+  void launcher_heard(Agent& agent, const std::string& bytes);
   void wrote(const Process& process, const std::string& text);
   void took_input(const Process& process, const std::string& bytes) {
     (void)process;

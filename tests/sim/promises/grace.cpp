@@ -1,0 +1,90 @@
+// Promise: a process that dlaunch ends gets a signal first, and the grace period to act on it.
+#include <algorithm>
+#include <csignal>
+
+#include "job/job.h"
+#include "promises/promises.h"
+
+namespace sim {
+
+void Grace::ended(const Process& process) {
+  const bool killed = process.end == Process::End::by_signal_of_agent && process.wait_status == SIGKILL;
+  if (!killed || process.kind == Process::Kind::preparer || !process.runs_job()) return;
+  std::optional<Ns> asked = process.asked;
+  // The grace period of the ranks also counts for the processes that they left.
+  for (const auto& [pid, rank] : world_.processes().all()) {
+    const bool counts = process.kind != Process::Kind::rank && rank.kind == Process::Kind::rank && rank.asked;
+    if (counts && rank.round == process.round) asked = std::min(asked.value_or(*rank.asked), *rank.asked);
+  }
+  killed_.push_back({process.host, process.kind == Process::Kind::daemon, asked, world_.now()});
+}
+
+void Grace::launcher_signalled(int signal) {
+  if (dlaunch::job::ends_a_job(signal)) signals_.push_back(world_.now());
+}
+
+/// The second signal ends the grace period.
+void Grace::second_signal(const Facts& facts) {
+  constexpr Ns kApart = 10 * kMs;  // equal signals that are pending merge
+  if (stopped_ || signals_.size() < 2 || signals_[1] < signals_[0] + kApart) return;
+  for (const auto& [pid, process] : world_.processes().all()) {
+    if (process.kind != Process::Kind::rank || process.began > signals_[1]) continue;
+    if (facts.history.impaired().contains(process.host) || world_.scenario().stuck.contains(process.rank)) continue;
+    if (process.alive || process.ended > signals_[1] + kSecond)
+      broke("grace: a rank outlives the user's second signal");
+  }
+}
+
+/// The time limit counts from the start of the job, not of a round.
+void Grace::time_limit(const Facts& facts) {
+  const Ns limit = world_.scenario().timeout;
+  if (limit == 0 || stopped_ || world_.scenario().preempt) return;
+  const Ns latest = limit + std::chrono::nanoseconds(dlaunch::job::kStacksWait).count() + kSecond;
+  for (const auto& [pid, process] : world_.processes().all()) {
+    if (process.kind != Process::Kind::rank || facts.history.impaired().contains(process.host)) continue;
+    const bool ran = process.alive || process.ended > latest;
+    if (ran && process.asked.value_or(latest + 1) > latest) broke("grace: a rank gets no signal at the time limit");
+  }
+}
+
+/// KILL to the ranks also ends the grace period of the processes that they left.
+void Grace::second_grace(const Facts& facts) {
+  const auto& faults = world_.scenario().faults;
+  const bool simple = faults.size() == 1 && kind_of(faults[0]).of == FaultKind::Of::rank && !stopped_;
+  if (!simple || !world_.scenario().stuck.empty() || !facts.history.impaired().empty()) return;
+  std::optional<Ns> over;
+  for (const auto& [pid, process] : world_.processes().all()) {
+    const bool killed = process.wait_status == SIGKILL && process.end == Process::End::by_signal_of_agent;
+    if (process.kind == Process::Kind::rank && process.round == world_.round() && killed)
+      over = std::max(over.value_or(0), process.ended);
+  }
+  for (const auto& [pid, process] : world_.processes().all()) {
+    const bool left = process.kind == Process::Kind::daemon && process.round == world_.round() && over;
+    if (left && process.began <= *over && process.ended > *over + kSecond) broke("grace: a daemon gets a second one");
+  }
+}
+
+void Grace::settled(const Facts& facts) {
+  second_grace(facts);
+  time_limit(facts);
+  second_signal(facts);
+  const Scenario& s = world_.scenario();
+  // A second signal of the user, or one after the ranks' end, and a batch system leave less time.
+  const bool hurried = facts.history.user_signalled() && (s.faults.size() > 1 || s.timeout > 0 || !s.daemons.empty());
+  if (hurried || facts.history.managed() || facts.history.outlasted_lease()) return;
+  constexpr Ns kError = 100 * kMs;
+  for (const Killed& each : killed_) {
+    // The agent may have been stopped, or its lease may have ended.
+    if (facts.history.impaired().contains(each.host)) continue;
+    if (!each.asked && s.grace == 0) continue;  // KILL is the first signal
+    // KILL to ranks of a silent host, which may have ended, is KILL to all hosts.
+    if (!each.asked && each.left && !facts.history.impaired().empty()) continue;
+    if (!each.asked) {
+      broke("grace: a process gets KILL, but no signal before");
+    } else if (each.time < *each.asked + s.grace - kError) {
+      broke("grace: a process gets KILL before its grace period is over");
+    }
+  }
+}
+
+}  // namespace sim
