@@ -109,9 +109,6 @@ MUTANTS = [
            killed_by="no crash"),
     mutant("unfinished_host_not_lost", "job/silent_hosts.cpp", "    lose(host);\n    any = true;\n", "",
            killed_by="restarts"),
-    mutant("confirmed_kill_ignored", "job/silent_hosts.cpp", "    const bool confirmed = hosts_.answers_since(host, *killed_at_);\n",
-           "    const bool confirmed = false;\n",
-           killed_by="true sentences"),
     mutant("preparer_not_swept", "job/job.cpp", "hosts_.had_processes(event.host);", "hosts_.had_ranks(event.host);",
            killed_by="nothing left"),
     # job/rounds.h
@@ -221,7 +218,7 @@ MUTANTS = [
            killed_by="first failure"),
     mutant("signal_to_one_rank", "agent/ranks.cpp", "    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // if the child does not lead its group yet\n",
            "    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);\n    break;\n",
-           killed_by="ends"),
+           killed_by="grace"),
     mutant("after_signal_never_reported", "agent/ranks.cpp",
            "in_mpi, rank.signalled};",
            "in_mpi, false};",
