@@ -128,7 +128,7 @@ void Job::on(const StacksTaken&, Time now) {
   stacks_ = Stacks::none;
   if (at_.stacks) {
     end_failed(now);
-  } else if (at_.timeout) {
+  } else if (at_.timeout && out_of_time_at_) {
     out_of_time(now);
   }
 }
@@ -187,12 +187,6 @@ void Job::finish_when_idle(Time now) {
   if (!sidecar_left()) return finish_hosts(now);
   if (std::exchange(sidecar_, Sidecar::awaited) == Sidecar::awaited) return;
   at_.sidecar = now + sidecar_wait_;
-}
-
-/// Gives up output of the ranks that was not read, or did not arrive.
-void Job::leave_undrained() {
-  if (ranks_.undrained() > 0) outcome_.unread = true;
-  ranks_.leave_undrained();
 }
 
 void Job::finish_hosts(Time now) {
@@ -259,45 +253,6 @@ void Job::finished_when_all_gone(Time now) {
   } else if (patience_ == Patience::limited) {
     wait_for_reader(now);
   }
-}
-
-void Job::output_arrived(Time now) {
-  last_output_ = now;
-  if (reader_since_) return reader_took_some(now);
-  if (at_.give_up) extend(at_.give_up, now, *killed_at_);
-  if (at_.clean) extend(at_.clean, now, *finished_at_);
-}
-
-/// A process that KILL does not end, or a daemon, may write without end. So output counts up to kReaderMost after a
-/// message that all hosts have confirmed.
-void Job::extend(std::optional<Time>& deadline, Time now, Time sent) {
-  bool all_confirmed = true;
-  for (int host = 0; host < hosts_.size(); ++host) {
-    const HostState state = hosts_.of(host);
-    const bool expected = state == HostState::started || state == HostState::finishing;
-    all_confirmed = all_confirmed && (!expected || hosts_.answers_since(host, sent));
-  }
-  const Time until = all_confirmed ? std::min(now + kKillWait, sent + kReaderMost) : now + kKillWait;
-  deadline = std::max(*deadline, until);
-}
-
-void Job::reader_took_some(Time now) {
-  if (at_.reader) wait_for_reader(now);
-}
-
-void Job::wait_for_reader(Time now) {
-  if (!reader_since_) reader_since_ = now;
-  at_.reader = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
-}
-
-/// `cause` becomes the job's cause if everything else succeeded.
-void Job::stop_waiting(Cause cause, int exit_code, Time now) {
-  if (outcome_.cause == Cause::success) {
-    outcome_.cause = cause;
-    outcome_.exit_code = exit_code;
-    outcome_.cause_at = now;
-  }
-  actions_.push_back(StopWaiting{});
 }
 
 }  // namespace dlaunch::job

@@ -59,8 +59,10 @@ bool Job::ask_unfinished_hosts(Time now) {
 void Job::blame_silent_host(const HostLost& event, Time now) {
   const Time heard = hosts_.heard(event.host);
   const bool by_failure = outcome_.cause == Cause::rank_failed || outcome_.cause == Cause::sidecar_failed;
-  if (phase_ < Phase::ending || !by_failure || !failed_at_ || !hosts_.had_ranks(event.host)) return;
+  if (!by_failure || !failed_at_ || !hosts_.had_ranks(event.host)) return;
   if (heard >= *failed_at_ || now - heard < kKillWait) return;
+  at_.stacks.reset();  // end_ranks() of the loss follows
+  if (phase_ < Phase::ending) return;
   outcome_.cause = Cause::host_lost;
   outcome_.cause_at = now;
   outcome_.exit_code = kExitHostLost;

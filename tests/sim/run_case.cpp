@@ -197,6 +197,7 @@ class Case {
         " after " + seconds_text(world_.now() / kMs * kMs) + " s, " + std::to_string(world_.round() + 1) + " round(s)";
     ended_ = world_.now();
     world_.job_ended();
+    if (world_.reading()) world_.set_reading(true);  // the last bytes that the launcher wrote
     world_.set_reader(-1);
   }
 

@@ -20,7 +20,8 @@ void Grace::ended(const Process& process) {
 }
 
 void Grace::launcher_signalled(int signal) {
-  if (dlaunch::job::ends_a_job(signal)) signals_.push_back(world_.now());
+  const bool notice = world_.scenario().preempt && signal == SIGTERM;  // of a preemption
+  if (dlaunch::job::ends_a_job(signal) && !notice) signals_.push_back(world_.now());
 }
 
 /// The second signal ends the grace period.

@@ -18,6 +18,14 @@ bool is_doubted(const Facts& facts, const std::string& host) {
          facts.history.has_line("processes may be left", host);
 }
 
+/// Whether an agent of the host is stopped for good: dlaunch may have connected again by this agent.
+bool has_stopped_agent(const Facts& facts, int host) {
+  return std::ranges::any_of(facts.world.processes().all(), [&](const auto& each) {
+    const Process& process = each.second;
+    return process.host == host && process.alive && process.stopped && !process.runs_job();
+  });
+}
+
 }  // namespace
 
 void NothingLeft::job_ended(const Facts& facts) {
@@ -41,7 +49,8 @@ void NothingLeft::job_ended(const Facts& facts) {
   }
 }
 
-/// The agents end with the job. A stopped worker without a guardian stays on a host that cannot be swept.
+/// The agents end with the job. A stopped worker without a guardian stays on a host that cannot be swept, or that had
+/// no ranks.
 void NothingLeft::agents_left(const Facts& facts) {
   constexpr Ns kClose = 5 * kSecond;
   const bool calm = !facts.history.managed() && facts.outcome && facts.history.count(FaultKind::Of::launcher) == 0 &&
@@ -49,7 +58,8 @@ void NothingLeft::agents_left(const Facts& facts) {
   for (const auto& [pid, process] : facts.world.processes().all()) {
     const Host& host = facts.world.host(process.host);
     if (process.runs_job() || host.frozen) continue;
-    if (process.alive && !(process.stopped && is_doubted(facts, host.name))) broke("left for good: an agent");
+    const bool excused = is_doubted(facts, host.name) || facts.history.faults_at(process.host) > 1;
+    if (process.alive && !(process.stopped && excused)) broke("left for good: an agent");
     const bool sound = calm && !facts.history.impaired().contains(process.host);
     if (sound && !process.alive && process.ended > facts.ended + kClose) broke("left: an agent outlives the job");
   }
@@ -64,13 +74,14 @@ void NothingLeft::settled(const Facts& facts) {
     // If no agent runs on the host and no login is possible, dlaunch cannot end a daemon.
     const bool no_agent = facts.history.met("killboth") || (facts.history.met("killg") && facts.history.met("killw")) ||
                           (facts.history.met("killg") && facts.history.met("stopw")) || facts.history.managed();
+    if (has_stopped_agent(facts, process.host) && is_doubted(facts, host.name)) continue;
     const bool unreachable = unreachable_.contains(process.host) || facts.history.count(FaultKind::Of::login) > 0;
     if (no_agent && unreachable && is_doubted(facts, host.name)) continue;
     // The agent was lost, and the sweep failed, too: its agent was lost, or the host was silent during the sweep.
     const auto& agents = facts.world.network().agents();
     const auto started = std::ranges::count_if(
         agents, [&](const auto& agent) { return agent->host == process.host && agent->worker != 0; });
-    if (facts.history.faults_at(process.host) > 1 && (started > 1 || no_agent) && is_doubted(facts, host.name))
+    if (facts.history.faults_at(process.host) > 0 && (started > 1 || no_agent) && is_doubted(facts, host.name))
       continue;
     broke(std::string("left for good: a ") + (process.kind == Process::Kind::daemon ? "daemon" : "rank") +
           " runs long after the job" + (is_doubted(facts, host.name) ? ", with a warning" : ", without a warning"));

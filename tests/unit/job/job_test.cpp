@@ -753,6 +753,19 @@ TEST_F(JobOfAStuckRank, DoesNotNameARankWhoseHostWasSwept) {
   EXPECT_THAT(s.job.outcome().leftovers, IsEmpty());
 }
 
+TEST(Job, BlamesASilentHostThatIsLostWhileStacksArePrinted) {
+  for (const double heard : {1.0, 6.0}) {
+    Script s(2, {}, true);
+    s.job.show_stacks_first();
+    s.start(2);
+    s.hear(1, heard);
+    EXPECT_THAT(s.end(0, ExitStatus(Signaled{SIGSEGV}), 5), Contains(testing::VariantWith<TakeStacks>(testing::_)));
+    s.say(HostLost{1, "silence"}, 6.5);
+    EXPECT_EQ(s.job.outcome().cause, heard < 5 ? Cause::host_lost : Cause::rank_failed) << heard;
+    EXPECT_EQ(s.job.outcome().exit_code, heard < 5 ? kExitHostLost : 139) << heard;
+  }
+}
+
 /// Its children write without end.
 TEST(Job, OutputDoesNotProlongTheWaitForAStuckRankForEver) {
   Script s(1);
