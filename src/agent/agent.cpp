@@ -252,7 +252,8 @@ class Agent::Impl {
       if (!link::is_due(error, timer_)) return;
       const auto now = Clock::now();
       // After Clean only the launcher's end of the link is awaited.
-      if (clean_sent_ && lease_->silent_since(now - link::Heartbeat::kMisses * heartbeat_)) return io_.stop();
+      const bool silent = lease_->silent_since(now - link::Heartbeat::kMisses * heartbeat_) || lease_->over(now);
+      if (clean_sent_ && silent) return io_.stop();
       if (!clean_sent_) link_.send(lease_->next_ping(now));
       reap();  // in case asio's signal pipe lost a SIGCHLD
       round_->memory.find_creators();

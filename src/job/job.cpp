@@ -66,7 +66,7 @@ void Job::act_on_phase_deadlines(Time now) {
   if (passed(at_.kill, now)) return kill_ranks(now);
   if (passed(at_.give_up, now)) {
     give_up_ranks();
-    if (ranks_.live() == 0) finish_hosts(now);
+    finish_when_idle(now);
   } else if (passed(at_.sidecar, now)) {
     finish_hosts(now);
   } else if (passed(at_.reader, now)) {

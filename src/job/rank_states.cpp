@@ -172,6 +172,7 @@ void RankStates::give_up(int host) {
     if (!is_live(rank)) continue;
     at_index(given_up_, rank) = true;
     --live_;
+    drained(rank);  // its output may never end
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
     record.status = ExitStatus(Lost{"did not end after SIGKILL"});

@@ -60,7 +60,7 @@ void NothingLeft::agents_left(const Facts& facts) {
     if (process.runs_job() || host.frozen) continue;
     const bool excused = is_doubted(facts, host.name) || facts.history.faults_at(process.host) > 1;
     if (process.alive && !(process.stopped && excused)) broke("left for good: an agent");
-    const bool sound = calm && !facts.history.impaired().contains(process.host);
+    const bool sound = calm && !facts.history.impaired().contains(process.host) && !is_doubted(facts, host.name);
     if (sound && !process.alive && process.ended > facts.ended + kClose) broke("left: an agent outlives the job");
   }
 }
