@@ -204,7 +204,7 @@ void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
 void add_stream_failure(const std::string& before, std::string_view detail, Lines& lines) {
   const size_t first = std::min(detail.find('\n'), detail.size());
   lines.add(before + std::string(detail.substr(0, first)));
-  lines.add_each("  ", detail.substr(first));
+  lines.add_hint(detail.substr(first));
 }
 
 void add_cause(const Summary& s, const RankGroups& groups, const std::set<int>& alike, Lines& lines) {

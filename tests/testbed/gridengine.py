@@ -257,7 +257,8 @@ def enter(path, words):
         request = json.dumps({"words": words, "env": dict(os.environ), "cwd": os.getcwd()}).encode() + b"\n"
         fds = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))]
         sent = server.sendmsg([request], fds)
-        server.sendall(request[sent:])
+        if sent < len(request):  # a server that has the request may have closed its end already
+            server.sendall(request[sent:])
         answer = server.makefile().readline()
     code = int(answer) if answer else 254  # the whole job has ended
     return code if code >= 0 else 128 - code

@@ -52,6 +52,9 @@ void FirstFailure::job_ended(const Facts& facts) {
     case job::Cause::preempted:
       if (!facts.world.scenario().preempt) broke("preempted without --checkpoint-signal");
       return;
+    case job::Cause::output_failed:
+      if (facts.history.count(FaultKind::Of::reader) == 0) broke("\"output failed\", although the reader reads");
+      return;
     default:
       broke("unexpected cause " + std::to_string(static_cast<int>(outcome.cause)));
   }

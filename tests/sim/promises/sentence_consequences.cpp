@@ -179,6 +179,7 @@ std::string not_connected(const Words& words, Said& said) {
     const bool direct = said.truth.world().scenario().here && host == 0;  // no network to observe
     return direct || !said.truth.closed(host).empty() ? "" : "the connection was not closed";
   }
+  if (said.truth.stopped_since(said.truth.now() - kTimeError)) return {};  // the limit passed at the end of a stop
   return said.truth.stopped_since(since) ? "the launcher was stopped, the host answers" : "the host answers";
 }
 
