@@ -46,7 +46,7 @@ struct RankRecord {
   std::optional<ExitStatus> status;    ///< empty while the rank runs, and if the job ended before the rank started
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
   std::int64_t end_ns = 0;             ///< CLOCK_REALTIME of its host; after MPI_Abort: the time of the call
-  bool ended_by_us = false;            ///< ended after dlaunch sent TERM or KILL: a consequence of another failure
+  bool ended_by_us = false;            ///< a signal from dlaunch or a batch system reached it before its end
   bool needed_kill = false;            ///< alive at the end of the grace period: SIGKILL ended the rank, or failed to
   std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
   std::optional<int> abort_code = {};  ///< code of MPI_Abort, 0…255; `status` has the code after the end
