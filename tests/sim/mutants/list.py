@@ -13,7 +13,7 @@ PROMISES = {
     "grace": r"grace: ",
     "bytes": r"bytes of |a line that no rank wrote",
     "one process of a rank": r"two of a rank|a rank starts after the job's end",
-    "restarts": r"a restart after|no restart, although|a bug that all ranks share started",
+    "restarts": r"a restart after|a spawn after|no restart, although|a bug that all ranks share started",
     "true sentences": r"false: |sentence |not simulated: ",
 }
 
