@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "job/rank_states.h"
 #include "promises/sentence_table.h"
 
 namespace sim {
@@ -26,7 +27,8 @@ Stopped stopped_ranks(const Said& said) {
     const bool by_us = !process->alive && process->end != Process::End::by_itself;
     const auto since = said.truth.ending_since();
     // The messages to an agent on the launcher's machine are not observed.
-    const bool signalled = since ? process->ended + said.truth.world().scenario().clock_error() >= *since
+    const Ns reaping = process->wait_status == SIGKILL ? std::chrono::nanoseconds(dlaunch::job::kReaping).count() : 0;
+    const bool signalled = since ? process->ended + reaping + said.truth.world().scenario().clock_error() >= *since
                                  : said.truth.world().scenario().here;
     const bool after = !process->alive && process->end == Process::End::by_itself && signalled;
     found.surely += by_us;
