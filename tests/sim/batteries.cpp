@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <random>
 #include <string>
 
@@ -43,8 +44,10 @@ const std::vector<Moment>& second_moments() {
   return moments;
 }
 
-Fault fault_of(const Variant& variant, const Moment& moment, int host) {
-  return {moment, variant.kind, host, static_cast<Ns>(variant.seconds * 1e9)};
+/// In worlds with spawned ranks, SIGSEGV is the fault of such a rank.
+Fault fault_of(const Variant& variant, const Moment& moment, int host, bool spawned) {
+  const std::string kind = variant.kind;
+  return {moment, spawned && kind == "segv" ? "segvnew" : kind, host, static_cast<Ns>(variant.seconds * 1e9)};
 }
 
 bool is_of_host(const Variant& variant) {
@@ -74,7 +77,7 @@ std::vector<Scenario> base_worlds() {
            "hosts=2 ranks=2 here=1 grace=5 length=30 daemon=1",
            "hosts=2 ranks=2 staged=1 restarts=1 spares=1 grace=3 length=20",
            "hosts=2 ranks=2 stdin=1 preempt=1 grace=3 length=30 deaf=3",
-           "hosts=2 ranks=2 spawn=3 grace=3 length=30",
+           "hosts=2 ranks=2 spawn=3 grace=3 length=30 deaf=5 daemon=4",
            "hosts=2 ranks=2 shell=1 restarts=1 grace=1 length=30 deaf=3 stuck=3",
        }) {
     worlds.push_back(parse_scenario(text));
@@ -94,7 +97,7 @@ std::vector<Scenario> singles() {
       for (const Moment& moment : moments) {
         Scenario world = base;
         world.seed = ++seed;
-        world.faults.push_back(fault_of(variant, moment, 1));
+        world.faults.push_back(fault_of(variant, moment, 1, base.spawn > 0));
         all.push_back(std::move(world));
       }
     }
@@ -117,7 +120,7 @@ Scenario pair(std::uint64_t number) {
   const Variant& first = kVariants[take(std::size(kVariants))];
   Scenario world = bases[take(bases.size())];
   world.seed = seed;
-  world.faults.push_back(fault_of(first, first_moment, 1));
+  world.faults.push_back(fault_of(first, first_moment, 1, world.spawn > 0));
   for (const Variant& variant : kVariants) {
     const size_t of_variant = second_hosts(variant) * second_moments().size();
     if (second >= of_variant) {
@@ -125,10 +128,23 @@ Scenario pair(std::uint64_t number) {
       continue;
     }
     const int host = is_of_host(variant) ? static_cast<int>(second / second_moments().size()) : 1;
-    world.faults.push_back(fault_of(variant, second_moments()[second % second_moments().size()], host));
+    world.faults.push_back(
+        fault_of(variant, second_moments()[second % second_moments().size()], host, world.spawn > 0));
     break;
   }
   return world;
+}
+
+/// Spawned ranks, some with the properties and faults that the other ranks of random worlds have.
+static void add_spawned(Scenario& s, const std::function<int(int)>& pick) {
+  s.spawn = 1 + pick(4);
+  const auto one = [&] { return s.all_ranks() + pick(s.spawn); };
+  if (pick(3) == 0) s.deaf.insert(one());
+  if (pick(3) == 0) s.daemons.insert(one());
+  if (pick(12) == 0) s.stuck.insert(one());
+  for (Fault& fault : s.faults) {
+    if (fault.kind == "segv" || (fault.kind == "exit7" && pick(2))) fault.kind = "segvnew";
+  }
 }
 
 Scenario random_world(std::uint64_t seed) {
@@ -156,7 +172,7 @@ Scenario random_world(std::uint64_t seed) {
   const int faults = 1 + pick(4);
   for (int i = 0; i < faults; ++i) {
     const Variant& variant = kVariants[pick(static_cast<int>(std::size(kVariants)))];
-    Fault fault = fault_of(variant, {}, pick(s.all_hosts()));
+    Fault fault = fault_of(variant, {}, pick(s.all_hosts()), false);
     if (fault.length > 0) fault.length = (1 + pick(40)) * kSecond;
     if (i > 0 && pick(3) == 0) {
       fault.moment = second_moments()[8 + static_cast<size_t>(pick(static_cast<int>(second_moments().size()) - 8))];
@@ -170,7 +186,7 @@ Scenario random_world(std::uint64_t seed) {
     }
     s.faults.push_back(fault);
   }
-  if (pick(8) == 0) s.spawn = 1 + pick(4);
+  if (pick(8) == 0) add_spawned(s, pick);
   return s;
 }
 

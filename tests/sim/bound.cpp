@@ -60,7 +60,11 @@ std::vector<Bound> bounds(const dlaunch::JobOptions& options) {
   return {
       {"a login fails or hangs", {"refuse", "slow"}, {w.login, w.others, w.clean}, {}, {w.sweep}},
       {"a rank fails", {"exit7", "exit93", "oom"}, {}, {w.grace, w.kill, w.clean}, {w.kill, w.clean}},
-      {"a rank has a fault such as SIGSEGV", {"segv"}, {}, {w.stacks, w.grace, w.kill, w.clean}, {w.kill, w.clean}},
+      {"a rank has a fault such as SIGSEGV",
+       {"segv", "segvnew"},
+       {},
+       {w.stacks, w.grace, w.kill, w.clean},
+       {w.kill, w.clean}},
       {"Ctrl-C, SIGTERM, SIGHUP",
        {"int", "term", "hup", "termg"},
        {w.clean},

@@ -48,8 +48,10 @@ plan::Plan plan_on(const std::vector<plan::Host>& hosts, const Scenario& s) {
   if (s.staged) {
     for (plan::Rank& rank : plan.ranks) rank.dir = "/usr";
   }
+  const std::vector<std::string> env = {"PATH=/usr/bin:/bin", "SIM_FIRST=" + std::to_string(plan.ranks.size())};
   plan.apps.push_back({.argv = {"/bin/true"},
-                       .env = {"PATH=/usr/bin:/bin"},
+                       .env = env,
+                       .env_elsewhere = env,
                        .wdir = "/",
                        .ranks = static_cast<int>(plan.ranks.size())});
   if (s.spawn > 0) plan::add_mpi(plan, plan::Mpi::pmi1);
@@ -90,11 +92,14 @@ JobOptions options_of(const Scenario& s) {
 
 class RoundListener : public Listener {
  public:
-  explicit RoundListener(World& world) : world_(world) {}
-  void progress(const job::Progress& progress) override { world_.begin_round(progress.round); }
+  RoundListener(World& world, const plan::Plan& plan) : world_(world), plan_(plan) {}
+  void progress(const job::Progress& progress) override {
+    world_.begin_round(progress.round, plan_.worlds.size(1, static_cast<int>(plan_.ranks.size())));
+  }
 
  private:
   World& world_;
+  const plan::Plan& plan_;
 };
 
 const char* name_of(job::Cause cause) {
@@ -176,7 +181,7 @@ class Case {
       if (level >= spdlog::level::warn) world_.printed(lines);
     });
     log->set_level(spdlog::level::debug);
-    RoundListener listener(world_);
+    RoundListener listener(world_, plan_);
     try {
       app::HostSession session(plan_.job_id, options_, streams, *log, listener, &world_);
       app::JobRun job(plan_, session, plan_without());

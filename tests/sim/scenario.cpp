@@ -135,7 +135,7 @@ std::string moment_text(const Moment& moment) {
 
 bool Scenario::is_whole() const {
   const auto ranks_exist = [this](const std::set<int>& which) {
-    return which.empty() || *which.rbegin() < all_ranks();
+    return which.empty() || *which.rbegin() < ranks_with_spawned();
   };
   return hosts > 0 && ranks > 0 && all_hosts() < 64 && all_ranks() < 256 && spawn >= 0 && spawn < 256 &&
          ranks_exist(deaf) && ranks_exist(stuck) && ranks_exist(daemons) &&

@@ -60,6 +60,7 @@ struct Scenario {
 
   int all_hosts() const { return hosts + spares; }
   int all_ranks() const { return hosts * ranks; }  ///< without spawned ranks
+  int ranks_with_spawned() const { return all_ranks() + spawn; }
   /// The error with which the launcher knows the clock of a host: half a round trip, which pauses and slow links
   /// enlarge.
   Ns clock_error() const { return seed % 5 == 1 ? 100 * kMs : 5 * kMs; }

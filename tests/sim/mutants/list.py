@@ -13,7 +13,7 @@ PROMISES = {
     "grace": r"grace: ",
     "bytes": r"bytes of |a line that no rank wrote",
     "one process of a rank": r"two of a rank|a rank starts after the job's end",
-    "restarts": r"a restart after|no restart, although|a bug that all ranks share started",
+    "restarts": r"a restart after|a spawn after|no restart, although|a bug that all ranks share started",
     "true sentences": r"false: |sentence |not simulated: ",
 }
 
@@ -185,6 +185,20 @@ MUTANTS = [
            killed_by="one process of a rank"),
     mutant("pause_ignored", "link/lease.h", "    paused_until_ = now + limit_;\n", "    paused_until_ = now;\n",
            killed_by="restarts"),
+    # job/job.h and launcher/spawner.h: spawned ranks have the same rules
+    mutant("spawned_ranks_not_awaited", "job/rank_states.cpp", "  expect(static_cast<int>(host_of_rank.size()));\n", "",
+           killed_by="first failure"),
+    mutant("spawned_failure_ignored", "job/job.cpp", "  if (!event.status.ok()) note_failure(event.rank, now);",
+           "  if (!event.status.ok() && ranks_.worlds().place(event.rank).world == 1) note_failure(event.rank, now);",
+           killed_by="first failure"),
+    mutant("spawn_on_first_host_only", "job/job.cpp", ": actions_.push_back(StartWorld{ranks_.worlds().last(), host});",
+           ": host > 0 ? void() : actions_.push_back(StartWorld{ranks_.worlds().last(), host});",
+           killed_by="ends"),
+    mutant("spawn_while_ending", "launcher/spawner.cpp", "  if (!parts_.job.may_grow()) {", "  if (parts_.plan.hosts.empty()) {",
+           killed_by="first failure"),
+    mutant("spawn_without_answer", "launcher/wire_up.cpp",
+           "  hosts_.answer(host, wire::SpawnAnswer{", "  if (world == 0) hosts_.answer(host, wire::SpawnAnswer{",
+           killed_by="ends"),
     # app
     mutant("wrong_host_replaced", "app/job_run.cpp", "links[static_cast<size_t>(host)] = first + *spare;", "links[0] = first + *spare;",
            killed_by="ends"),

@@ -1,5 +1,6 @@
 // Promise: dlaunch names the true cause of the job's end, the rank that failed first, and exits with its code.
 #include <algorithm>
+#include <set>
 
 #include "promises/promises.h"
 
@@ -14,6 +15,18 @@ static std::vector<History::Failure> failures_of(const Facts& facts, int round) 
     if (failure.round == round) found.push_back(failure);
   }
   return found;
+}
+
+/// MPI_Comm_spawn succeeded, but not all of its ranks began.
+static bool lacks_spawned_ranks(const Facts& facts) {
+  bool wanted = false;
+  std::set<int> began;
+  for (const auto& [pid, process] : facts.world.processes().all()) {
+    if (process.kind != Process::Kind::rank || process.round != facts.world.round()) continue;
+    wanted = wanted || process.spawned;
+    if (process.rank >= facts.world.ranks_at_start()) began.insert(process.rank);
+  }
+  return wanted && static_cast<int>(began.size()) != facts.world.scenario().spawn;
 }
 
 static int host_of(const Facts& facts, int rank) {
@@ -37,6 +50,7 @@ void FirstFailure::job_ended(const Facts& facts) {
     case job::Cause::success:
       if (outcome.exit_code != 0) broke("exit code " + std::to_string(outcome.exit_code) + " after success");
       if (!failures_of(facts, facts.world.round()).empty()) broke("success, although a rank failed");
+      if (lacks_spawned_ranks(facts)) broke("success, although a spawned rank did not start");
       return;
     case job::Cause::rank_failed:
       return rank_failed(facts);

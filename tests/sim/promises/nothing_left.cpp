@@ -41,8 +41,7 @@ void NothingLeft::job_ended(const Facts& facts) {
     const bool given_up = process.kind == Process::Kind::rank && process.got_kill && !impaired &&
                           !facts.history.user_signalled() && !facts.history.managed() &&
                           !facts.history.outlasted_lease();
-    if (given_up &&
-        !facts.history.has_line("did not end after SIGKILL", "rank " + std::to_string(process.rank) + ", pid"))
+    if (given_up && !facts.history.has_line("did not end after SIGKILL", ", pid " + std::to_string(pid) + ","))
       broke("left: a rank that KILL does not end is not named");
     if (is_doubted(facts, host)) continue;
     broke(std::string("left: a process on ") + (impaired ? "an impaired" : "a sound") + " host, without a warning");

@@ -29,9 +29,16 @@ void Restarts::launcher_signalled(int signal) {
 }
 
 void Restarts::began(const Process& process) {
-  if (process.kind != Process::Kind::rank || process.round == 0 || history_.impaired().contains(process.host)) return;
+  if (process.kind != Process::Kind::rank || history_.impaired().contains(process.host)) return;
   constexpr Ns kOnTheWay = 100 * kMs;  // messages that start ranks
-  if (signalled_ && !stopped_ && world_.now() > *signalled_ + kOnTheWay) broke("a restart after the user's signal");
+  const bool late = signalled_ && !stopped_ && world_.now() > *signalled_ + kOnTheWay;
+  if (process.rank >= world_.ranks_at_start()) {
+    // The notice of a preemption does not end the job yet.
+    if (late && !world_.scenario().preempt) broke("a spawn after the user's signal");
+    return;
+  }
+  if (process.round == 0) return;
+  if (late) broke("a restart after the user's signal");
   const int before = process.round - 1;
   bool final = false;
   for (const auto& failure : history_.failures()) {

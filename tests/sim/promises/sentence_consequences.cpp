@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "job/rank_states.h"
 #include "promises/sentence_table.h"
 
 namespace sim {
@@ -16,7 +17,8 @@ int number(const std::string& text) { return std::atoi(text.c_str()); }
 struct Stopped {
   int surely = 0;
   int maybe = 0;
-  int killed = 0;  // KILL reached the process
+  int killed = 0;        // KILL reached the process
+  int maybe_killed = 0;  // a foreign KILL came at the same time
 };
 Stopped stopped_ranks(const Said& said) {
   Stopped found;
@@ -25,12 +27,14 @@ Stopped stopped_ranks(const Said& said) {
     const bool by_us = !process->alive && process->end != Process::End::by_itself;
     const auto since = said.truth.ending_since();
     // The messages to an agent on the launcher's machine are not observed.
-    const bool signalled = since ? process->ended + said.truth.world().scenario().clock_error() >= *since
+    const Ns reaping = process->wait_status == SIGKILL ? std::chrono::nanoseconds(dlaunch::job::kReaping).count() : 0;
+    const bool signalled = since ? process->ended + reaping + said.truth.world().scenario().clock_error() >= *since
                                  : said.truth.world().scenario().here;
     const bool after = !process->alive && process->end == Process::End::by_itself && signalled;
     found.surely += by_us;
     found.maybe += after;
     found.killed += process->got_kill;
+    found.maybe_killed += after && !process->got_kill && process->wait_status == SIGKILL;
   }
   return found;
 }
@@ -38,9 +42,9 @@ Stopped stopped_ranks(const Said& said) {
 std::string judge_kills(const std::string& told, const Said& said) {
   const Stopped truth = stopped_ranks(said);
   const int n = number(told);
-  if (n > truth.killed) return "fewer ranks needed KILL";
+  if (n > truth.killed + truth.maybe_killed) return "fewer ranks needed KILL";
   const bool unknown = said.truth.any_lost() || said.has_line("unknown exit status");
-  return n == truth.killed || unknown || !said.truth.world().scenario().stuck.empty() ? "" : "more ranks needed KILL";
+  return n >= truth.killed || unknown || !said.truth.world().scenario().stuck.empty() ? "" : "more ranks needed KILL";
 }
 
 /// "the " if given, N, K
@@ -54,7 +58,7 @@ std::string stopped(const Words& words, Said& said) {
   if (n < truth.surely && !others_lost && !said.truth.any_harmed() && said.truth.world().scenario().stuck.empty())
     return "more ranks were stopped";
   const bool all = words[0] == "the ";
-  if (all && n + 1 != said.truth.count_ranks() && said.truth.removed.empty()) return "the job has more ranks";
+  if (all && n + 1 != said.truth.count_ranks()) return "the job has more ranks";
   return judge_kills(words[2], said);
 }
 
@@ -114,7 +118,6 @@ std::string start_unknown(const Words& words, Said& said) {
 
 std::string never_started(const Words& words, Said& said) {
   const int not_begun = said.truth.count_ranks() - static_cast<int>(said.truth.ranks().size());
-  if (!said.truth.removed.empty()) return {};
   return number(words[0]) <= not_begun ? "" : "more ranks had begun";
 }
 std::string not_started_again(const Words& words, Said& said) {

@@ -14,7 +14,7 @@ int number(const std::string& text) { return std::atoi(text.c_str()); }
 /// Whether a host whose connection was closed in this round neither is replaced nor leaves the job.
 bool keeps_lost_host(const Said& said) {
   const Truth& truth = said.truth;
-  for (int rank = 0; rank < truth.world().scenario().all_ranks(); ++rank) {
+  for (int rank = 0; rank < truth.world().ranks_at_start(); ++rank) {
     const int host = truth.host_of(rank);
     const std::string& name = truth.world().host(host).name;
     const bool told = truth.removed.contains(host) || std::ranges::any_of(said.lines, [&](const std::string& line) {

@@ -114,7 +114,7 @@ void Sentences::began(const Process& process) {
   for (const auto& [lost, taker] : truth_.takers) {
     if (lost == process.host) broke("false: \"takes the ranks of\": the replaced host gets ranks");
   }
-  const bool spawned = process.rank >= truth_.world().scenario().all_ranks();
+  const bool spawned = process.rank >= truth_.world().ranks_at_start();
   const bool moved = !spawned && truth_.removed.empty() && truth_.host_of(process.rank) != process.host;
   if (moved) broke("false: \"takes the ranks of\": a rank starts on another host");
   truth_.round_began();

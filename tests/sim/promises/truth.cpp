@@ -160,7 +160,7 @@ const Process* Truth::process(int pid) const {
 
 /// The host on which the plan has the rank: that of the first round, or the host that took its ranks.
 int Truth::host_of(int rank) const {
-  if (rank >= world_.scenario().all_ranks()) {
+  if (rank >= world_.ranks_at_start()) {
     const auto all = ranks();
     const auto found = all.find(rank);
     return found == all.end() ? -1 : found->second->host;
@@ -182,15 +182,15 @@ std::set<int> Truth::told_ranks(const std::string& text) const {
     const auto slash = range.find('/');
     const bool spawned = slash != std::string::npos;
     for (const int rank : told_numbers(spawned ? range.substr(slash + 1) : range))
-      ranks.insert(spawned ? world_.scenario().all_ranks() + rank : rank);
+      ranks.insert(spawned ? world_.ranks_at_start() + rank : rank);
   }
   return ranks;
 }
 
 int Truth::count_ranks() const {
-  const Scenario& s = world_.scenario();
-  const bool spawned = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= s.all_ranks(); });
-  return s.all_ranks() + (spawned ? s.spawn : 0);
+  const int first = world_.ranks_at_start();
+  const bool spawned = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= first; });
+  return first + (spawned ? world_.scenario().spawn : 0);
 }
 
 int Truth::living(int host) const {

@@ -20,17 +20,19 @@ using sim::World;
 
 ProcessSpawner::~ProcessSpawner() = default;
 
-/// The id of the rank; -1: another process. The ranks of a spawned world have the next ids after those of the first.
+/// The id of the rank; -1: another process. Spawned ranks have the ids after the ranks that the program started with.
 static int rank_of(char* const* environment) {
   int rank = -1;
+  int first = 0;
   int in_world = 0;
   bool spawned = false;
   for (char* const* each = environment; *each; ++each) {
     if (std::strncmp(*each, "SIM_RANK=", 9) == 0) rank = std::atoi(*each + 9);
+    if (std::strncmp(*each, "SIM_FIRST=", 10) == 0) first = std::atoi(*each + 10);
     if (std::strncmp(*each, "DLAUNCH_RANK=", 13) == 0) in_world = std::atoi(*each + 13);
     if (std::strncmp(*each, "DLAUNCH_WORLD=", 14) == 0) spawned = true;
   }
-  return spawned ? World::current().scenario().all_ranks() + in_world : rank;
+  return spawned ? first + in_world : rank;
 }
 
 ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {

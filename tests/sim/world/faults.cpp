@@ -61,27 +61,36 @@ void kill_both(World& world, const Fault& fault) {
 }
 
 // ---- ranks ----
-Process* rank_on(World& world, int host) {
+Process* oldest_rank(World& world, int host) {
   for (auto& [pid, process] : world.processes().all()) {
     if (process.alive && process.kind == Process::Kind::rank && process.host == host && !process.stopped)
       return &process;
   }
   return nullptr;
 }
-void end_rank(World& world, const Fault& fault, int wait_status) {
-  Process* const rank = rank_on(world, fault.host);
+Process* newest_rank(World& world, int host) {
+  Process* found = nullptr;
+  for (auto& [pid, process] : world.processes().all()) {
+    if (process.alive && process.kind == Process::Kind::rank && process.host == host && !process.stopped)
+      found = &process;
+  }
+  return found;
+}
+void end_rank(World& world, Process* rank, int wait_status) {
   if (rank && !world.scenario().stuck.contains(rank->rank)) {
     world.processes().end(*rank, wait_status, End::by_itself);
     world.processes().poke(*rank);
   }
 }
-void exit0(World& world, const Fault& fault) { end_rank(world, fault, 0); }
-void exit7(World& world, const Fault& fault) { end_rank(world, fault, 7 << 8); }
-void exit93(World& world, const Fault& fault) { end_rank(world, fault, 93 << 8); }
-void segv(World& world, const Fault& fault) { end_rank(world, fault, SIGSEGV); }
-void oom(World& world, const Fault& fault) { end_rank(world, fault, SIGKILL); }
+/// A spawned rank, if there are any.
+void segv_newest(World& world, const Fault& fault) { end_rank(world, newest_rank(world, fault.host), SIGSEGV); }
+void exit0(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 0); }
+void exit7(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 7 << 8); }
+void exit93(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 93 << 8); }
+void segv(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), SIGSEGV); }
+void oom(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), SIGKILL); }
 void hang(World& world, const Fault& fault) {
-  if (Process* rank = rank_on(world, fault.host)) world.processes().signal(rank->pid, SIGSTOP, End::by_kernel);
+  if (Process* rank = oldest_rank(world, fault.host)) world.processes().signal(rank->pid, SIGSTOP, End::by_kernel);
 }
 void go_on(World& world, const Fault& fault) {
   for (auto& [pid, process] : world.processes().all()) {
@@ -161,6 +170,7 @@ const std::vector<FaultKind>& fault_kinds() {
       {"exit7", Of::rank, exit7, nullptr},
       {"exit93", Of::rank, exit93, nullptr},
       {"segv", Of::rank, segv, nullptr},
+      {"segvnew", Of::rank, segv_newest, nullptr},
       {"oom", Of::rank, oom, nullptr},
       {"hang", Of::rank, hang, go_on},
       {"refuse", Of::login, refuse, serve},

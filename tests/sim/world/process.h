@@ -53,6 +53,7 @@ struct Process {
   dlaunch::sys::Fd err = {};
   dlaunch::sys::Fd mpi = {};  ///< a PMI-1 connection, until MPI_Finalize
   int mpi_calls = 0;
+  bool spawned = false;  ///< MPI_Comm_spawn succeeded
   int lines = 0;
   std::unique_ptr<dlaunch::wire::Decoder> frames = {};  ///< of a preparer
 

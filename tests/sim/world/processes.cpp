@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 #include "sys/io.h"
@@ -94,7 +95,9 @@ void Processes::call_mpi(int pid) {
   world_.on_host(process.host, world_.now() + 200 * kMs, [this, pid] { call_mpi(pid); });
   if (process.stopped) return;
   char answer[1024];
-  if (process.mpi_calls > 0 && ::read(process.mpi.get(), answer, sizeof answer) <= 0) return;
+  const ssize_t n = process.mpi_calls > 0 ? ::read(process.mpi.get(), answer, sizeof answer) : 0;
+  if (process.mpi_calls > 0 && n <= 0) return;
+  if (std::string_view(answer, static_cast<size_t>(n)).starts_with("cmd=spawn_result rc=0 ")) process.spawned = true;
   if (process.mpi_calls == static_cast<int>(requests.size())) return process.mpi.reset();
   const std::string& request = requests.at(static_cast<size_t>(process.mpi_calls++));
   if (::write(process.mpi.get(), request.data(), request.size()) < 0) return process.mpi.reset();

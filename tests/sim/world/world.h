@@ -63,6 +63,8 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   const Processes& processes() const { return processes_; }
   Network& network() { return network_; }
   int round() const { return round_; }
+  /// The ranks with which this round starts. Spawned ranks have the next ids.
+  int ranks_at_start() const { return ranks_at_start_; }
   void observe(Observer& observer) { observers_.push_back(&observer); }
   void tell(const std::function<void(Observer&)>& what) {
     for (Observer* observer : observers_) what(*observer);
@@ -77,7 +79,10 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   bool launcher_there() const { return launcher_there_; }
 
   // ---- the launcher and its user ----
-  void begin_round(int number) { round_ = number; }
+  void begin_round(int number, int ranks) {
+    round_ = number;
+    ranks_at_start_ = ranks;
+  }
   void printed(std::string_view lines);
   /// The descriptor from which the reader reads the launcher's output.
   void set_reader(int fd) { reader_fd_ = fd; }
@@ -140,6 +145,7 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   Processes processes_{*this};
   Faults faults_;
   int round_ = 0;
+  int ranks_at_start_ = scenario_.all_ranks();
   bool launcher_there_ = true;
   std::optional<Ns> launcher_until_;  // stopped until then
   Ns suspension_ = 25 * kSecond;      // length of a stop after SIGTSTP
