@@ -199,8 +199,8 @@ class Stacks(Case):
 
     def test_program_without_python_has_a_state(self):
         process = self.target(["sleep", "1000"])
-        self.assertRegex(self.until_seen(process.pid, lambda text: "sleep 1000" in text),
-                         rf"^pid {process.pid}: sleep 1000, \d+\.\d s CPU\n  thread main, blocked")
+        told = self.until_seen(process.pid, lambda text: "sleep 1000" in text and "thread main, blocked" in text)
+        self.assertRegex(told, rf"^pid {process.pid}: sleep 1000, \d+\.\d s CPU\n  thread main, blocked")
 
     def compiled(self, source, *options):
         (self.dir / "program.c").write_text(source)
