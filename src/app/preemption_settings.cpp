@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "allocate/grid_engine.h"
 #include "allocate/job_life.h"
+#include "allocate/resource_manager.h"
 #include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
@@ -30,7 +30,9 @@ constexpr std::chrono::seconds kConfigurationLimit{2};  // of scontrol, qstat an
 constexpr size_t kLongestFile = 1u << 20;
 constexpr int kMostAttempts = 1000000;
 
-bool runs(const cli::Options& options) { return options.verb == cli::Verb::run && !options.dry_run; }
+bool runs(const cli::Options& options) {
+  return options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
+}
 
 /// Slurm after 22.05 sets the job's end time in the environment. With an older Slurm, runs squeue.
 std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
@@ -50,8 +52,10 @@ std::string queue_settings(const std::string& command, std::string_view queue) {
 
 /// The time until KILL after the USR2 of Grid Engine, less the time in which dlaunch stops ranks that did not end.
 std::optional<std::chrono::milliseconds> grid_engine_grace(const cli::Options& options) {
-  const auto queue = filled_variable(options.request.environment, "QUEUE");
-  if (!queue || options.policy.checkpoint.grace) return std::nullopt;
+  const auto& environment = options.request.environment;
+  const auto queue = filled_variable(environment, "QUEUE");
+  const bool in_job = filled_variable(environment, "SGE_ROOT") && filled_variable(environment, "JOB_ID");
+  if (!in_job || !queue || options.policy.checkpoint.grace) return std::nullopt;
   const auto notify = allocate::grid_engine_notify(queue_settings("qconf -sq", *queue));
   if (!notify) return std::nullopt;
   const std::chrono::milliseconds all = std::chrono::seconds(*notify);
@@ -88,10 +92,10 @@ void resolve_preemption_deadline(cli::Options& options) {
   if (checkpoint.signal == 0) return;
   checkpoint.at_terminal = ::isatty(STDERR_FILENO) == 1;
   const auto& environment = options.request.environment;
-  if (runs(options) && options.hosts.by_manager && allocate::grid_engine_job(environment)) {
-    checkpoint.usual_grace = grid_engine_grace(options).value_or(checkpoint.usual_grace);
+  if (!allocate::slurm_job(environment)) {
+    if (runs(options)) checkpoint.usual_grace = grid_engine_grace(options).value_or(checkpoint.usual_grace);
+    return;
   }
-  if (!allocate::slurm_job(environment)) return;
   checkpoint.usual_grace = kSlurmGrace;
   checkpoint.by_step = options.hosts.by_manager;
   if (const auto end = slurm_job_end(options)) {
@@ -100,18 +104,19 @@ void resolve_preemption_deadline(cli::Options& options) {
   }
 }
 
-/// Each Slurm job has the file in its environment, so scontrol runs only on clusters that include files or send the
-/// file.
 void resolve_manager_kill_wait(cli::Options& options) {
   const auto& environment = options.request.environment;
   if (!runs(options) || !options.hosts.by_manager) return;
+  const auto manager = allocate::manager_of(environment);
+  if (!manager) return;
   if (const auto queue = filled_variable(environment, "PBS_QUEUE");
-      queue && filled_variable(environment, "PBS_JOBID")) {
+      queue && manager->kind == plan::Manager::Kind::pbs) {
     const auto delay = allocate::pbs_kill_delay(queue_settings("qstat -Qf", *queue));
     if (delay) options.policy.manager_kill_wait = std::chrono::seconds(*delay);
-    return;
   }
-  if (!allocate::slurm_job(environment)) return;
+  if (manager->kind != plan::Manager::Kind::slurm) return;
+  // Each Slurm job has the file in its environment, so scontrol runs only on clusters that include files or send the
+  // file.
   const auto file = filled_variable(environment, "SLURM_CONF");
   const auto text = file ? sys::read_file(*file, kLongestFile) : std::nullopt;
   auto seconds = text ? allocate::slurm_kill_wait(*text) : std::nullopt;
