@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
+#include "link/timer.h"
 #include "sys/descendants.h"
 #include "sys/io.h"
 #include "wire/codec.h"
@@ -230,7 +231,7 @@ bool WorkdirSetup::read_reports() {
 void WorkdirSetup::wait() {
   timer_.expires_after(kPatience);
   timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
-    if (error || pid_ == 0) return;
+    if (!link::is_due(error, timer_) || pid_ == 0) return;
     const auto process = sys::find_process(pid_);
     std::string why = "timed out after " + std::to_string(kPatience.count()) + " s waiting for the disk of " + at_;
     if (process && process->state == 'D') why += "; " + explained(sys::describe(*process));
