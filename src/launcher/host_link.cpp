@@ -24,6 +24,7 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
     : io_(io),
       passes_fds_(opened.passes_fds),
       ready_wait_(settings.ready_wait),
+      ready_by_(io, [this] { lose(no_answer()); }),
       timer_(io),
       silence_timer_(io),
       heartbeat_(settings.heartbeat, Clock::now()),
@@ -62,6 +63,7 @@ void HostLink::connect(sys::Fd stream, const std::string& first) {
                 {}},
                first);
   for (const wire::Message& message : std::exchange(early_, {})) link_->send(message);
+  ready_by_.set({});
   heartbeat_.heard(Clock::now());
   if (!passes_fds_) clock_.asked(std::chrono::steady_clock::now());  // Setup is the first question
   beat();
@@ -180,12 +182,7 @@ void HostLink::resumed() {
   watch();
 }
 
-void HostLink::wait_ready() {
-  timer_.expires_after(ready_wait_);
-  timer_.async_wait(lifetime_.guard([this](asio::error_code error) {
-    if (link::is_due(error, timer_)) lose(no_answer());
-  }));
-}
+void HostLink::wait_ready() { ready_by_.set(Clock::now() + ready_wait_); }
 
 HostFailure HostLink::no_answer() const {
   const auto seconds = std::chrono::round<std::chrono::seconds>(ready_wait_).count();
@@ -265,6 +262,7 @@ std::string HostLink::manager_notice() {
 
 void HostLink::close() {
   lifetime_.end();
+  ready_by_.set({});
   timer_.cancel();
   silence_timer_.cancel();
   losing_.cancel();

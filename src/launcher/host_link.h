@@ -15,6 +15,7 @@
 #include "launcher/bootstrap_stream.h"
 #include "launcher/error_tail.h"
 #include "launcher/host_clock.h"
+#include "launcher/waits.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "link/pings.h"
@@ -93,6 +94,7 @@ class HostLink {
   std::optional<BootstrapStream> bootstrap_;
   std::optional<link::Link> link_;
   std::vector<wire::Message> early_;
+  Deadline ready_by_;  // until the link begins
   asio::steady_timer timer_;
   asio::steady_timer silence_timer_;
   link::Heartbeat heartbeat_;

@@ -30,6 +30,7 @@ struct Hosts::Slot {
   plan::Host host;
   State state = State::waiting;
   int tries = 0;
+  bool gave_up = false;  // the agent of this attempt ended by itself, before it received Setup
   Time wait_until;
   std::unique_ptr<HostLink> link;
   asio::steady_timer again;
@@ -91,6 +92,7 @@ void Hosts::open_next() {
 void Hosts::open_one(Slot& slot) {
   slot.state = State::opening;
   ++slot.tries;
+  slot.gave_up = false;
   ++opening_;
   auto opened = transport_.open(slot.host);
   if (!opened) return failed(slot, {opened.error().what + ": " + opened.error().why, opened.error().hint});
@@ -137,8 +139,10 @@ void Hosts::opening_ended(Slot& slot, State next) {
 void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds) {
   const auto* hello = std::get_if<wire::Hello>(&message);
   const bool greeted_before = slot.state != State::opening;
+  const auto* log = std::get_if<wire::Log>(&message);
+  slot.gave_up = slot.gave_up || (!greeted_before && log && log->level == wire::Log::kError);
   if (hello && !greeted_before) return greeted(slot, *hello);
-  if (hello || (!greeted_before && !std::holds_alternative<wire::Log>(message))) {
+  if (hello || (!greeted_before && !log)) {
     return failed(slot, {"protocol error: unexpected message from the agent"});
   }
   handlers_.message(slot.number, std::move(message), fds);
@@ -168,8 +172,9 @@ void Hosts::report_duplicate_hosts() {
   }
 }
 
-void Hosts::failed(Slot& slot, const HostFailure& loss) {
+void Hosts::failed(Slot& slot, HostFailure loss) {
   if (slot.state == State::dropped) return;
+  if (slot.gave_up) loss.retry = transport::Disconnect::Retry::soon;  // this process was stopped during the login
   retire(slot);
   const auto pause =
       slot.state == State::opening ? pause_before_next_try(loss, slot.tries, slot.wait_until) : std::nullopt;

@@ -94,7 +94,7 @@ class Hosts {
   void received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& fds);
   void greeted(Slot& slot, const wire::Hello& hello);
   void report_duplicate_hosts();
-  void failed(Slot& slot, const HostFailure& loss);
+  void failed(Slot& slot, HostFailure loss);
   void retire(Slot& slot);
 
   asio::io_context& io_;

@@ -4,16 +4,19 @@
 #include <utility>
 
 #include "launcher/waits.h"
+#include "link/timer.h"
 
 namespace dlaunch::launcher {
 
 struct Sweeps::Sweep {
-  Sweep(asio::io_context& io, std::function<void()> late) : pause(io), limit(io, std::move(late)) {}
+  Sweep(asio::io_context& io, std::function<void()> late) : pause(io), watch(io, kPause), limit(io, std::move(late)) {}
 
   asio::steady_timer pause;
+  asio::steady_timer watch;  // shows by its lateness that this process was stopped
   Deadline limit;
   std::string why_late;
   std::unique_ptr<HostLink> link;
+  bool answered = false;  // by an agent
   Time reach_until = Clock::now() + kReach;
 };
 
@@ -32,14 +35,30 @@ void Sweeps::begin_next() {
   while (!queue_.empty() && sweeps_.size() < static_cast<size_t>(settings_.hosts_at_once)) {
     const int host = queue_.front();
     queue_.pop_front();
-    sweeps_[host] = std::make_shared<Sweep>(io_, [this, host] { end(host, sweeps_.at(host)->why_late, {}); });
+    sweeps_[host] = std::make_shared<Sweep>(io_, [this, host] { timed_out(host); });
+    watch(host);
     attempt(host);
   }
+}
+
+/// Extends the time for the attempts by the time during which this process was stopped.
+void Sweeps::watch(int host) {
+  const auto found = sweeps_.find(host);
+  if (found == sweeps_.end()) return;
+  asio::steady_timer& timer = found->second->watch;
+  const Duration late = Clock::now() - timer.expiry();
+  if (late > Deadline::kLate) found->second->reach_until += late + kPause;
+  timer.expires_after(kPause);
+  timer.async_wait(lifetime_.guard([this, host, watched = std::weak_ptr(found->second)](asio::error_code error) {
+    const auto sweep = watched.lock();
+    if (sweep && link::is_due(error, sweep->watch)) watch(host);
+  }));
 }
 
 void Sweeps::attempt(int host) {
   Sweep& sweep = *sweeps_.at(host);
   std::string why;
+  sweep.answered = false;
   sweep.link = hosts_.open_again(
       host,
       {[this, host](wire::Message&& message, std::deque<sys::Fd>&) { received(host, message); },
@@ -55,6 +74,7 @@ void Sweeps::failed(int host, const std::string& why) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;
   Sweep& sweep = *found->second;
+  watch(host);
   if (Clock::now() + kPause >= sweep.reach_until) return end(host, why, {});
   sweep.link->close();
   sweep.limit.set({});
@@ -62,14 +82,23 @@ void Sweeps::failed(int host, const std::string& why) {
   sweep.pause.async_wait(lifetime_.guard([this, host, again = std::weak_ptr(found->second)](asio::error_code error) {
     const auto still = sweeps_.find(host);
     if (error || still == sweeps_.end() || still->second != again.lock()) return;
-    const Duration late = Clock::now() - still->second->pause.expiry();
-    if (late > Deadline::kLate) still->second->reach_until += late;  // this process was stopped
+    watch(host);
     attempt(host);
   }));
 }
 
+void Sweeps::timed_out(int host) {
+  Sweep& sweep = *sweeps_.at(host);
+  watch(host);
+  if (sweep.answered || Clock::now() >= sweep.reach_until) return end(host, sweep.why_late, {});
+  limit(host, sweep.reach_until, sweep.why_late);
+}
+
 void Sweeps::received(int host, const wire::Message& message) {
+  const auto found = sweeps_.find(host);
+  if (found == sweeps_.end()) return;
   if (std::holds_alternative<wire::Hello>(message)) {
+    found->second->answered = true;
     const auto wait = settings_.policy.grace + kEnd;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
     limit(host, Clock::now() + wait,
@@ -93,6 +122,7 @@ void Sweeps::end(int host, std::string unreached, std::vector<std::string> left,
   const auto sweep = found->second;
   if (sweep->link) sweep->link->close();
   sweep->pause.cancel();
+  sweep->watch.cancel();
   sweep->limit.set({});
   const job::HostSwept result{host, std::move(unreached), std::move(left), by_manager};
   asio::post(io_, lifetime_.guard([this, sweep, result] {

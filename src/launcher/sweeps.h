@@ -37,9 +37,11 @@ class Sweeps {
  private:
   struct Sweep;
   void begin_next();
+  void watch(int host);
   void attempt(int host);
   /// The attempt failed. Another follows if time is left.
   void failed(int host, const std::string& why);
+  void timed_out(int host);
   void received(int host, const wire::Message& message);
   void limit(int host, Time until, const std::string& why);
   void end(int host, std::string unreached, std::vector<std::string> left, bool by_manager = false);

@@ -147,7 +147,7 @@ void FirstFailure::host_lost(const Facts& facts) {
     for (int host = 0; host < facts.world.host_count(); ++host) {
       if (facts.world.host(host).name != lost.name || facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
-      if (facts.history.outlasted_lease() || facts.history.stopped_at_login()) continue;
+      if (facts.history.outlasted_lease()) continue;
       broke("a sound host is called lost: " + lost.why);
     }
   }

@@ -28,10 +28,6 @@ class History : public Observer {
 
   explicit History(World& world) : world_(world) {}
 
-  void began(const Process& process) override {
-    if (process.kind == Process::Kind::rank) started_ = true;
-  }
-  void launcher_stopped(Ns) override { stopped_at_login_ = stopped_at_login_ || !started_; }
   void ended(const Process& process) override {
     if (process.kind != Process::Kind::rank || process.end != Process::End::by_itself || process.wait_status == 0)
       return;
@@ -77,8 +73,6 @@ class History : public Observer {
     }
     return most > 14 * kSecond;
   }
-  /// The launcher stood still before ranks ran. An agent that a shell has started waits 15 s for the first message.
-  bool stopped_at_login() const { return stopped_at_login_ && world_.scenario().shell; }
   bool user_signalled() const { return count(FaultKind::Of::user) > 0; }
   bool managed() const { return count(FaultKind::Of::manager) > 0; }
   const std::vector<Text>& texts() const { return texts_; }
@@ -109,8 +103,6 @@ class History : public Observer {
   std::set<std::string> met_;
   std::map<FaultKind::Of, std::vector<std::pair<Fault, Ns>>> of_;
   std::vector<Text> texts_;
-  bool started_ = false;  // a rank has begun
-  bool stopped_at_login_ = false;
 };
 
 }  // namespace sim

@@ -59,7 +59,7 @@ void Restarts::job_ended(const Facts& facts) {
     return;
   }
   const bool ended_from_outside = history.user_signalled() || history.managed() || s.timeout > 0 ||
-                                  history.met("exit93") || history.outlasted_lease() || history.stopped_at_login();
+                                  history.met("exit93") || history.outlasted_lease();
   if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
       ended_from_outside)
     return;

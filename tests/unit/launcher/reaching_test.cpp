@@ -40,6 +40,10 @@ class Doors : public transport::Transport {
                                      return transport::Disconnect{"cannot connect", "busy", "wait", retry};
                                    }};
     }
+    if (opened[host.name] <= given_up[host.name]) {
+      ScriptedAgent(std::move(theirs)).send(wire::Log{wire::Log::kError, "the launcher sent no heartbeat"});
+      return transport::Connection{.stream = std::move(ours)};
+    }
     if (slow) return take_slowly(std::move(ours), std::move(theirs));
     if (silent) {
       kept_.push_back(std::move(theirs));
@@ -74,6 +78,7 @@ class Doors : public transport::Transport {
   }
 
   std::map<std::string, int> opened, turned_away;
+  std::map<std::string, int> given_up;  ///< the number of agents that end because they receive no Setup
   std::map<std::string, Retry> why;
   std::map<std::string, std::string> identities;
   bool silent = false;
@@ -162,6 +167,13 @@ class Reaching : public testing::Test {
 TEST_F(Reaching, RetriesAThrottlingHost) {
   doors.turned_away["a"] = 2;
   doors.why["a"] = Retry::soon;
+  open({"a"});
+  EXPECT_THAT(ready, ElementsAre(0));
+  EXPECT_EQ(doors.opened["a"], 3);
+}
+
+TEST_F(Reaching, RetriesAHostWhoseAgentGaveTheLauncherUp) {
+  doors.given_up["a"] = 2;
   open({"a"});
   EXPECT_THAT(ready, ElementsAre(0));
   EXPECT_EQ(doors.opened["a"], 3);
