@@ -10,7 +10,7 @@
 
 namespace dlaunch::job {
 
-static constexpr const char* kTimeIsUp = "time limit reached while the round was being stopped";
+static constexpr const char* kTimeIsUp = "the time limit was reached";
 
 /// Requests stacks before the ranks are stopped. Returns whether to wait for them.
 bool Job::show_stacks(const std::string& why) {
@@ -60,7 +60,7 @@ void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   outcome_.idle = phase_ == Phase::starting || ranks_.live() == 0;
   phase_ = Phase::ending;
   preemption_.over(now);
-  if (cause == Cause::timeout) ranks_.keep_earlier_ends();
+  if (!signalled_at_host_) ranks_.keep_earlier_ends();
   ranks_.end(now);
   sent_signal_ = signal;
   at_ = {.timeout = at_.timeout, .kill = now + policy_.grace};
@@ -154,8 +154,8 @@ void Job::kill_ranks(Time now) {
   at_.kill.reset();
   if (phase_ == Phase::ending) {
     at_.give_up = at_.confirm_kill = now + kKillWait;
-  } else {
-    at_.clean = now + kFinishWait;
+  } else if (hosts_.count(HostState::sweeping) == 0) {
+    at_.clean = now + kFinishWait;  // a sweep has its own time
   }
 }
 
@@ -196,8 +196,7 @@ void Job::finish_hosts(Time now) {
   finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   at_ = {.timeout = at_.timeout, .clean = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait)};
-  // Before tick() if this process was stopped.
-  if (out_of_time_at_ || (at_.timeout && now >= *at_.timeout)) forbid_restart(kTimeIsUp);
+  forbid_late_restart(now);
   outcome_.may_restart = stays_for_restart();
   for (int host = 0; host < hosts_.size(); ++host) {
     if (hosts_.of(host) == HostState::gone || hosts_.of(host) == HostState::sweeping) continue;
@@ -210,6 +209,11 @@ void Job::finish_hosts(Time now) {
     }
   }
   finished_when_all_gone(now);
+}
+
+/// The time limit may be over before tick() is called, if this process was stopped.
+void Job::forbid_late_restart(Time now) {
+  if (out_of_time_at_ || (at_.timeout && now >= *at_.timeout)) forbid_restart(kTimeIsUp);
 }
 
 bool Job::stays_for_restart() const {
@@ -243,7 +247,9 @@ void Job::give_up_hosts(Time now) {
 void Job::finished_when_all_gone(Time now) {
   if (phase_ != Phase::finishing || hosts_.count(HostState::gone) < hosts_.size()) return;
   phase_ = Phase::finished;
+  forbid_late_restart(now);
   outcome_.unread = ranks_.lacks_output();
+  outcome_.unended = ranks_.gave_up_output();
   name_stuck_ranks();
   outcome_.ended_at = now;
   at_ = {.timeout = at_.timeout};

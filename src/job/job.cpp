@@ -70,7 +70,7 @@ void Job::act_on_phase_deadlines(Time now) {
   } else if (passed(at_.sidecar, now)) {
     finish_hosts(now);
   } else if (passed(at_.reader, now)) {
-    if (phase_ == Phase::finished) return stop_waiting(Cause::timeout, policy_.timeout_exit_code, now);
+    if (phase_ == Phase::finished) return end_reader_wait(now);
     leave_undrained();
     finish_hosts(now);
   } else if (passed(at_.clean, now)) {
@@ -176,7 +176,9 @@ void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
   // After the time limit the job waits only for the stacks.
   if (!at_.stacks) on(StacksTaken{}, now);
-  if (!std::exchange(one_ended_, true) && policy_.after_first) at_.after_first = now + *policy_.after_first;
+  if (!std::exchange(one_ended_, true) && policy_.after_first && phase_ == Phase::running) {
+    at_.after_first = now + *policy_.after_first;
+  }
   if (!event.status.ok()) note_failure(event.rank, now);
   finish_when_idle(now);
 }

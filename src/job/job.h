@@ -172,12 +172,14 @@ class Job {
   void limit_patience() { patience_ = std::max(patience_, Patience::limited); }
   bool sidecar_left() const { return sidecar_ == Sidecar::running || sidecar_ == Sidecar::awaited; }
   void leave_undrained();
+  void end_reader_wait(Time now);
   void stop_waiting(Cause cause, int exit_code, Time now);
   void start_or_give_up(Time now);
   void act_on_phase_deadlines(Time now);
   bool stays_for_restart() const;
   void lose_for_next_round(const HostLost& event);
   void forbid_restart(std::string why);
+  void forbid_late_restart(Time now);
   void no_start(Time now);
   void sweep_host(int host, Time now);
 

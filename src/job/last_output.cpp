@@ -40,6 +40,12 @@ void Job::wait_for_reader(Time now) {
   at_.reader = std::min(now + kReaderWait, *reader_since_ + kReaderMost);
 }
 
+/// The reader has not read the output of the ended job in time.
+void Job::end_reader_wait(Time now) {
+  if (out_of_time_at_) return stop_waiting(Cause::timeout, policy_.timeout_exit_code, now);
+  actions_.push_back(StopWaiting{});
+}
+
 /// `cause` becomes the job's cause if everything else succeeded.
 void Job::stop_waiting(Cause cause, int exit_code, Time now) {
   if (outcome_.cause == Cause::success) {

@@ -22,6 +22,7 @@ void Job::on(const HostTermination& event, Time now) {
   ranks_.signalled_from_outside(event);
   const bool late = phase_ >= Phase::ending && !preemption_.notice();
   const bool blamed_rank_cleared = rank_failed && !outcome_.first_failure;
+  if (blamed_rank_cleared) at_.stacks.reset();  // no rank's failure ends the job
   if (preemption_.announced_by(event.signal) && !late) {
     if (blamed_rank_cleared) {  // the same signal ended the rank
       outcome_.cause = Cause::success;
@@ -50,6 +51,8 @@ void Job::preempt(const Preempted& notice, Time now) {
   limit_patience();
   if (phase_ == Phase::finished) return wait_for_reader(now);
   if (phase_ >= Phase::ending && !preemption_.notice()) return finish_when_idle(now);
+  const bool stopping = at_.stacks || out_of_time_at_;  // as soon as the stacks are printed
+  if (stopping && !preemption_.notice()) return;
   if (phase_ == Phase::running && ranks_.live() == 0) return finish_when_idle(now);
   const auto step = preemption_.notify(notice, now);
   outcome_.preempted = preemption_.notice();
@@ -63,7 +66,8 @@ void Job::preempt(const Preempted& notice, Time now) {
 }
 
 void Job::ask_to_save() {
-  actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, *preemption_.deadline(), preemption_.take_signalled()});
+  const Time deadline = std::min(*preemption_.deadline(), at_.timeout.value_or(Time::max()));
+  actions_.push_back(CheckpointRanks{policy_.checkpoint.signal, deadline, preemption_.take_signalled()});
   actions_.push_back(SignalRanks{SIGCONT});  // a stopped rank could not act on it
 }
 
@@ -77,6 +81,7 @@ void Job::end_unsaved(Time now) {
 /// After a notice, the cause is `preempted`, unless a rank failed or another reason ended the job.
 void Job::settle_preempted() {
   if (!preemption_.notice()) return;
+  ranks_.keep_earlier_ends();
   outcome_.preempted = preemption_.notice();
   if (outcome_.cause != Cause::success && outcome_.cause != Cause::preempted) return;
   const bool saved =

@@ -57,7 +57,7 @@ bool is_killed(const ExitStatus& status) {
 
 /// Whether a signal that batch systems and terminals send ended the rank, or the program that a shell ran for it.
 bool is_stop(const ExitStatus& status) {
-  constexpr std::array kStops{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL};
+  constexpr std::array kStops{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   return std::ranges::find(kStops, status.shell_code() - kSignalBase) != kStops.end();
 }
 
@@ -127,6 +127,9 @@ bool RankStates::ended(const RankEnded& event) {
   if (signalled_ && may_be_stopped(event)) {
     record.ended_by_us = (event.after_signal && !record.abort_code) || follows(event.rank);
   }
+  if (std::ranges::any_of(from_outside_, [&](const auto& signal) { return ended_by(signal, event.rank); })) {
+    record.ended_by_us = true;
+  }
   return !was_stuck;
 }
 
@@ -143,15 +146,15 @@ bool RankStates::aborted(const RankAborted& event) {
 bool RankStates::drained(int rank) {
   if (at_index(drained_, rank)) return false;
   at_index(drained_, rank) = true;
+  if (given_up_undrained_.erase(rank) > 0) return false;
   --undrained_;
   return true;
 }
 
 void RankStates::lose_host(int host, const std::string& why) {
   for (const int rank : at_index(of_host_, host)) {
-    RankRecord& record = at_index(outcome_.ranks, rank);
-    if (record.status) continue;
-    record.status = ExitStatus(Lost{why});
+    if (!is_live(rank)) continue;
+    at_index(outcome_.ranks, rank).status = ExitStatus(Lost{why});
     --live_;
   }
 }
@@ -172,7 +175,7 @@ void RankStates::give_up(int host) {
     if (!is_live(rank)) continue;
     at_index(given_up_, rank) = true;
     --live_;
-    drained(rank);  // its output may never end
+    if (!at_index(drained_, rank) && given_up_undrained_.insert(rank).second) --undrained_;  // may never end
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
     record.status = ExitStatus(Lost{"did not end after SIGKILL"});
@@ -225,21 +228,30 @@ int RankStates::code_of(int rank) const {
   return record.abort_code ? ExitStatus(Aborted{*record.abort_code}).shell_code() : record.status->shell_code();
 }
 
-void RankStates::signalled_from_outside(const HostTermination& event) {
+bool RankStates::ended_by(const HostTermination& event, int rank) const {
+  const RankRecord& record = at_index(outcome_.ranks, rank);
+  if (!record.status || record.abort_code) return false;
+  if (record.status->shell_code() != ExitStatus(Signaled{event.signal}).shell_code()) return false;
   RankRecord notice;
   notice.end_ns = event.time_ns;
+  const Distance distance = from_to(end_of(rank), {notice, kNoHost, event.clock});
+  return distance.ns <= sum(kReapingNs, distance.error_ns);
+}
+
+void RankStates::signalled_from_outside(const HostTermination& event) {
+  const auto same = [&](const HostTermination& before) {
+    return before.host == event.host && before.signal == event.signal;
+  };
+  if (std::ranges::none_of(from_outside_, same)) from_outside_.push_back(event);
   for (int rank = 0; rank < size(); ++rank) {
-    RankRecord& record = at_index(outcome_.ranks, rank);
-    const bool by_signal = record.status && !record.abort_code &&
-                           record.status->shell_code() == ExitStatus(Signaled{event.signal}).shell_code();
-    const Distance distance = from_to(end_of(rank), {notice, kNoHost, event.clock});
-    if (by_signal && distance.ns <= sum(kReapingNs, distance.error_ns)) record.ended_by_us = true;
+    if (ended_by(event, rank)) at_index(outcome_.ranks, rank).ended_by_us = true;
   }
   const auto first = outcome_.first_failure;
   if (first && at_index(outcome_.ranks, *first).ended_by_us) outcome_.first_failure.reset();
 }
 
 void RankStates::keep_earlier_ends() {
+  if (signalled_) return;
   for (RankRecord& record : outcome_.ranks) {
     if (record.status) record.ended_by_us = false;
   }

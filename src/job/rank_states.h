@@ -68,7 +68,8 @@ class RankStates {
     signalled_ = true;
     signalled_at_ = now;
   }
-  /// The time limit stops the ranks: a rank that a signal from outside ended before does not count as stopped by it.
+  /// A rank that a signal from outside ended before does not count as stopped by dlaunch. No effect after
+  /// end().
   void keep_earlier_ends();
   void kill() { signalled_ = killed_ = true; }
   bool killed() const { return killed_; }
@@ -88,6 +89,8 @@ class RankStates {
   int undrained() const { return left_undrained_ ? 0 : undrained_; }
   /// Whether the end of a rank's output was given up and has not arrived since.
   bool lacks_output() const { return left_undrained_ && undrained_ > 0; }
+  /// Whether the end of the output of a rank that was given up has not arrived.
+  bool gave_up_output() const { return !given_up_undrained_.empty(); }
   int count_started() const { return started_; }
   int host_of(int rank) const { return at_index(host_of_rank_, rank); }
   bool are_on(int host) const { return !at_index(of_host_, host).empty(); }
@@ -101,6 +104,7 @@ class RankStates {
   void expect(int ranks);
   RankEnd end_of(int rank) const;
   bool follows(int rank) const;
+  bool ended_by(const HostTermination& event, int rank) const;
   bool may_be_stopped(const RankEnded& event) const;
   bool is_stuck(int rank) const;
   bool is_live(int rank) const { return !at_index(outcome_.ranks, rank).status && !at_index(given_up_, rank); }
@@ -112,8 +116,10 @@ class RankStates {
   std::vector<HostClock> clocks_;  // of each rank's host at the rank's end
   std::vector<bool> drained_;
   std::vector<bool> given_up_;
-  int live_ = 0;       // start requested, not ended
-  int undrained_ = 0;  // ranks that may still write output
+  std::vector<HostTermination> from_outside_;  // the first of each host and signal
+  int live_ = 0;                               // start requested, not ended
+  int undrained_ = 0;                          // ranks that may still write output
+  std::set<int> given_up_undrained_;           // not in undrained_
   bool left_undrained_ = false;
   int started_ = 0;
   bool signalled_ = false;

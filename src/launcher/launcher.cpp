@@ -122,8 +122,9 @@ class Launcher::Impl {
     progress_.record(outcome.ranks);
     if (outcome.cause == job::Cause::success) progress_.succeeded();
     if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
-    outcome.unended = outcome.unread && !reader_waited_.value_or(false);
-    outcome.unread = (outcome.unread && !outcome.unended) || !shown();
+    const bool unended = outcome.unread && !reader_waited_.value_or(false);
+    outcome.unread = (outcome.unread && !unended) || !shown();
+    outcome.unended = unended || (outcome.unended && reader_waited_.value_or(false));
     if (outcome.unread && outcome.cause == job::Cause::success) {
       outcome.cause = job::Cause::output_failed;
       outcome.detail = "not all output was read";
@@ -416,7 +417,8 @@ class Launcher::Impl {
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
 
   void perform(const job::Actions& actions) {
-    if (job_.outcome().unread && !reader_waited_) reader_waited_ = streams_.any_waits() || !output_.flushed();
+    const bool gave_up = job_.outcome().unread || job_.outcome().unended;
+    if (gave_up && !reader_waited_) reader_waited_ = streams_.any_waits() || !output_.flushed();
     for (const job::Action& action : actions) std::visit([this](const auto& a) { act(a); }, action);
     deadline_.set(job_.deadline());
     written_ = parts_.output.streams().written();

@@ -22,7 +22,7 @@ void Bytes::job_ended(const Facts& facts) {
                                                 !facts.world.scenario().daemons.empty());
   const bool cut_short = unread || facts.history.managed() || facts.history.count(FaultKind::Of::user) > 1;
   for (const auto& [rank, wrote] : facts.world.written()) {
-    if (facts.world.scenario().stuck.contains(rank)) continue;
+    if (facts.world.scenario().stuck.contains(rank) && facts.outcome->unended) continue;
     const std::string& seen = shown[rank];
     const bool lossless = facts.history.impaired().empty() && !facts.history.outlasted_lease();
     if (lossless && !cut_short && seen != wrote) broke("bytes of a rank are lost");

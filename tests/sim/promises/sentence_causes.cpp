@@ -291,8 +291,9 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
       const bool cut = truth.met(host, {"cut"}) && loss->is(truth.running_at(time) - said.base);
       constexpr Ns kLatency = 20 * kMs;  // a stop of the launcher may begin while the end of the stream is on its way
       for (const Ns left : {time, time + kLatency}) {
-        const Ns direct = truth.running_at(left);  // sent before the network lost packets
-        for (const Ns seen : {left, direct, truth.noticed(host, left), truth.running_at(left, Truth::Between::stops)}) {
+        auto times = truth.running_times(left);  // sent before the network lost packets
+        times.push_back(truth.noticed(host, left));
+        for (const Ns seen : times) {
           if (cut || loss->is_between(seen - said.base, seen - said.base + truth.start_error())) return {};
         }
       }
@@ -303,7 +304,6 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
     return truth.met(host, {"refuse", "refuse1"}) ? "" : "the host accepts logins";
   if (why == "the connection closed before the agent started")
     return truth.closed(host).empty() ? "the connection was not closed" : "";
-  if (why.starts_with("timed out after ") && truth.world().scenario().shell && truth.stopped_since(0)) return {};
   if (why.starts_with("timed out after ")) {
     return truth.unreachable(host, 0) || truth.met(host, {"stopw", "killw", "killboth"}) ? "" : "the agent answered";
   }

@@ -172,7 +172,7 @@ std::string not_connected(const Words& words, Said& said) {
   if (words[1].starts_with("cannot connect to ")) {
     if (said.truth.met(host, {"refuse"})) return {};
     if (!said.truth.met(host, {"refuse1"})) return "the host accepts logins";
-    return said.truth.stopped_since(0) || said.truth.managed() ? "" : "dlaunch did not try again";
+    return said.truth.managed() ? "" : "dlaunch did not try again";
   }
   if (said.truth.unreachable(host, since) || said.truth.met(host, {"stopw"}, since)) return {};
   if (words[1].ends_with("waiting for the agent's cleanup")) {
@@ -182,8 +182,7 @@ std::string not_connected(const Words& words, Said& said) {
     const bool direct = said.truth.world().scenario().here && host == 0;  // no network to observe
     return direct || !said.truth.closed(host).empty() ? "" : "the connection was not closed";
   }
-  if (said.truth.stopped_since(said.truth.now() - kTimeError)) return {};  // the limit passed at the end of a stop
-  return said.truth.stopped_since(since) ? "the launcher was stopped, the host answers" : "the host answers";
+  return "the host answers";
 }
 
 std::string pid_left(const Words& words, Said& said) {
@@ -221,7 +220,9 @@ std::string output_missing(const Words&, Said& said) {
 
 /// A process holds the stream open, or the network delays its end.
 std::string output_not_arrived(const Words&, Said& said) {
-  return said.truth.any_harmed() || !said.truth.world().scenario().daemons.empty() ? "" : "all output arrived";
+  const Scenario& world = said.truth.world().scenario();
+  const bool held = !world.daemons.empty() || (!world.stuck.empty() && said.truth.reader_was_slow());
+  return said.truth.any_harmed() || held ? "" : "all output arrived";
 }
 
 }  // namespace

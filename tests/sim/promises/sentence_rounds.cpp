@@ -192,7 +192,7 @@ const std::vector<Row>& rows_of_rounds() {
       {"the job continues without H", R"(the job continues without (.*), with (\d+) ranks? on (\d+) hosts?)",
        continues_without},
       {"no restart: received S", R"(no restart: received (\w+) while the round was being stopped)", signal_forbids},
-      {"no restart: time limit", R"(no restart: time limit reached while the round was being stopped)", limit_forbids},
+      {"no restart: time limit", R"(no restart: the time limit was reached)", limit_forbids},
       {"no restart: processes may be left", R"(no restart: some processes of the failed round may be left)",
        doubt_forbids},
       {"no restart: no spare host is left", R"(no restart: (\S+) is lost, and no spare host is left)", no_spare_left},

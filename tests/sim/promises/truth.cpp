@@ -108,6 +108,12 @@ Ns Truth::running_at(Ns time, Between between) const {
   return time;
 }
 
+std::vector<Ns> Truth::running_times(Ns time) const {
+  std::vector<Ns> times{time};
+  for (Ns next = running_at(time); next != times.back(); next = running_at(next)) times.push_back(next);
+  return times;
+}
+
 bool Truth::stopped_since(Ns since) const {
   return std::ranges::any_of(stops_, [&](const Interval& stop) { return stop.end >= since; });
 }

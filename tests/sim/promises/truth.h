@@ -87,6 +87,8 @@ class Truth : public Observer {
   enum class Between { runs, stops };
   /// The end of the stop of the launcher at this time, or the time itself.
   Ns running_at(Ns time, Between between = Between::runs) const;
+  /// The time itself, and the ends of the stops without a gap that follow: the launcher may handle an event at each.
+  std::vector<Ns> running_times(Ns time) const;
   bool stopped_since(Ns since) const;
   bool managed() const { return managed_.has_value(); }
   std::optional<Ns> managed_at() const { return managed_; }

@@ -231,7 +231,7 @@ TEST_F(RestartedJob, ReportsWhyARestartIsNotDone) {
   job.handle(UserSignal{SIGINT}, at(1));
   EXPECT_EQ(job.outcome().no_restart, "");
   Outcome outcome;
-  outcome.no_restart = "time limit reached while the round was being stopped";
+  outcome.no_restart = "the time limit was reached";
   EXPECT_EQ(Rounds(Policy{}, 1).ended(outcome, seconds(1)).why_not, outcome.no_restart);
 }
 
@@ -245,7 +245,21 @@ TEST_F(RestartedJob, TimeLimitWhileARoundEndsEndsTheJob) {
   limited.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(9));
   limited.tick(at(10));
   EXPECT_EQ(limited.outcome().cause, Cause::rank_failed);
-  EXPECT_EQ(limited.outcome().no_restart, "time limit reached while the round was being stopped");
+  EXPECT_EQ(limited.outcome().no_restart, "the time limit was reached");
+}
+
+TEST_F(RestartedJob, TimeLimitDuringAStopOfTheLauncherEndsTheJob) {
+  Policy policy;
+  policy.timeout = seconds(10);
+  Job limited(policy, {0}, {"host0"}, at(0));
+  limited.allow_restart();
+  limited.handle(HostReady{0}, at(0));
+  limited.handle(RankStarted{0, 100, 1, ""}, at(0));
+  limited.handle(RankEnded{0, ExitStatus(Exited{3}), 2}, at(5));
+  EXPECT_THAT(limited.handle(RankDrained{0}, at(5)), Contains(Action(FinishHost{0, true})));
+  EXPECT_THAT(limited.handle(HostClean{0, {}}, at(12)), Contains(Action(Finished{})));  // stopped from 6 to 12
+  EXPECT_FALSE(limited.outcome().may_restart);
+  EXPECT_EQ(limited.outcome().no_restart, "the time limit was reached");
 }
 
 /// Two hosts with one rank each. Rank 0 fails.
