@@ -11,7 +11,7 @@ enum class Stream : unsigned char { out = 0, err = 1 };
 inline constexpr int kStreams = 2;
 
 enum class Mode {
-  lines,  ///< whole lines, never two ranks in one
+  lines,  ///< whole lines; each line is from one rank
   raw,    ///< bytes as they come
   jsonl,  ///< one JSON object per record
 };

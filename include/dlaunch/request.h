@@ -13,7 +13,7 @@ struct EnvSetting {
   std::optional<std::string> value = {};
 };
 
-/// One program of the job. A command line with `a : b` or --app has several.
+/// One program of the job. A command line with `a : b` or --app has several programs.
 struct AppRequest {
   std::vector<std::string> argv = {};
   std::optional<int> ranks = {};  ///< -n
@@ -87,10 +87,10 @@ struct Request {
   std::vector<AppRequest> apps = {};
   bool oversubscribe = false;
   BindingRequest binding = {};
-  bool bind_by_count = false;               ///< bind as Open MPI does by default (docs/migrate/mpirun.md)
-  bool threads_are_cpus = false;            ///< --use-hwthread-cpus: default binding is to threads, not cores
-  std::optional<int> ranks_per_host = {};   ///< -N, --map-by ppr:N:node; -n still limits the total
-  bool in_sequence = false;                 ///< --map-by seq: one rank per entry of the host list
+  bool bind_by_count = false;              ///< bind as Open MPI does by default (docs/migrate/mpirun.md)
+  bool threads_are_cpus = false;           ///< --use-hwthread-cpus: default binding is to threads, not cores
+  std::optional<int> ranks_per_host = {};  ///< -N, --map-by ppr:N:node; -n still limits the total
+  bool in_sequence = false;                ///< --map-by seq: one rank per entry of the host list
   /// --map-by block: as --map-by node, but each host's ranks have consecutive numbers
   bool in_blocks = false;
   bool in_rounds = false;                   ///< as Hydra: ranks beyond the slots fill the hosts again, in order

@@ -276,8 +276,8 @@ class Agent::Impl {
     asio::post(io_, [this] { judge_launcher(); });
   }
 
-  /// Whether ranks may start now. A rank that started after the end of the lease could run at the same time as its
-  /// replacement on another host. So could a rank whose Spawn is read together with the end of the link.
+  /// Whether ranks may start now. A rank that starts after the end of the lease, or whose Spawn is read together with
+  /// the end of the link, could run at the same time as its replacement on another host.
   bool may_start() {
     if (link_.peer_ended()) return false;
     if (!lease_ || !lease_->over(Clock::now())) return true;

@@ -28,7 +28,7 @@ class CreationWatch {
     bool whole = true;     ///< all openers still have the file open
     bool created = false;  ///< set by the owner: a process of the round is the creator
   };
-  /// nullptr for a file from before the start.
+  /// nullptr for a file that existed before start().
   History* of(const std::string& name);
   const std::map<std::string, History, std::less<>>& all() const { return files_; }
 

@@ -43,7 +43,8 @@ class JobDirectory {
   /// again.
   std::vector<std::string> remove();
 
-  /// The same for directories of this user that killed agents of the job left.
+  /// Removes this user's directories that remain from killed agents of the job. Returns the remaining paths with the
+  /// reason.
   std::vector<std::string> remove_left() const;
 
  private:
@@ -53,7 +54,7 @@ class JobDirectory {
   std::string job_id_;
   sys::HeldDirectory directory_;
   Made* files_;   // shared with the other process
-  Made* memory_;  // the same for make_shared_memory()
+  Made* memory_;  // for make_shared_memory(); also shared
 };
 
 }  // namespace dlaunch::agent

@@ -159,7 +159,7 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   launch.in = theirs.get();
   launch.out = errors.write.get();  // libpmix may print; its output must not become a frame
   launch.err = errors.write.get();
-  launch.wait = true;  // the executable may be a descriptor of this process
+  launch.wait = true;  // `path` may be a descriptor of this process, which must stay open until the exec
   ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   oom_.emplace();
   const ProcessSpawner::Child child = spawner_.spawn(launch);

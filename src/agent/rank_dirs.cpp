@@ -119,7 +119,7 @@ Result<RankDir> look(const std::string& dir, const std::vector<std::string>& kep
   return failed(errno == ELOOP ? dir : "cannot read " + dir, errno, errno == ELOOP ? kAnother : "");
 }
 
-/// Creates the directory unless it is open already, and its marker.
+/// Creates the directory, unless `taken` has it open. Creates and locks the marker of the directory.
 Result<RankDir> make(RankDir taken, const std::string& dir, const std::vector<std::string>& kept) {
   if (!taken.directory) {
     sys::HeldDirectory made = sys::HeldDirectory::make(dir, kDirMode);

@@ -1,8 +1,8 @@
 // Prepares the ranks' working directories: creates and empties them, and adds the files of --stage. A separate process
 // (a second agent with --prepare) does all of this: a disk may be slow or never answer, and heartbeats must continue.
-// The process receives Prepare and every Stage through a pipe, under the credit granted here. It sends reports through
-// a socket: the open directories, its current path, a failure. Owned by the Agent; link, loop and directories must
-// outlive this object.
+// The process receives Prepare and every Stage through a pipe, under the credit granted here. The process reports
+// through a socket: the descriptors of each prepared directory and its marker, the path that the next system call uses,
+// and a failure. Owned by the Agent; link, loop and directories must outlive this object.
 #pragma once
 
 #include <sys/types.h>

@@ -13,7 +13,7 @@ namespace dlaunch::allocate {
 /// The number of the parallel job around this process, "5", or "5.2" for an array task.
 std::optional<std::string> grid_engine_job(const std::vector<std::string>& environment);
 
-/// Reads "host slots queue processors" lines: one line per queue with slots on a host; a host may have several.
+/// Reads "host slots queue processors" lines: one line per queue with slots on a host; a host may have several lines.
 Result<std::vector<HostEntry>> read_grid_engine(const std::vector<std::string>& environment, const ReadText& read_file);
 
 }  // namespace dlaunch::allocate

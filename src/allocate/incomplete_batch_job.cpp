@@ -13,7 +13,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Variables that together prove a job, and the missing list of hosts.
+/// Variables that together show that this process is in a batch job, and the variable of the missing list of hosts.
 struct JobSign {
   std::string_view manager;
   std::string_view number;                 ///< the variable with the job's number

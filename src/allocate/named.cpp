@@ -143,7 +143,7 @@ class Gatherer {
     pool.pool.sequence.push_back(host);
   }
 
-  /// If a list has no number of slots, the host's number applies.
+  /// If a pool's list has an entry without slots for a host, the pool gets the slots of this host in the allocation.
   void settle_pools() {
     if (pools_.size() < 2) return;
     for (PoolLines& pool : pools_) {

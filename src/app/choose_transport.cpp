@@ -136,7 +136,8 @@ Result<void> use_native_transport(const NativeTransport& way, cli::Options& opti
                  "load the module of " + plan::to_string(plan::Manager{way.kind, ""}));
 }
 
-/// An MPIJob of version 1 has no sshd, and its own script for Open MPI closes stdin. Version 2 uses ssh.
+/// Adds -i to the `kubectl exec` command of an MPIJob of version 1. The pods of this version do not run sshd, and the
+/// operator's kubexec.sh calls kubectl exec without -i, so stdin is closed. Version 2 uses ssh.
 Result<void> use_kubectl(cli::Options& options) {
   const auto job = allocate::mpi_job(options.request.environment);
   if (!job || job->kubexec.empty()) return {};

@@ -1,6 +1,7 @@
 // --error-file: sets TORCHELASTIC_ERROR_FILE, the file in which a rank writes the reason of its failure, and reads this
-// file for the failure summary. Only for ranks on this machine; elsewhere, and without the option, agents create the
-// files (wire::WroteError). The files stay after the job; clear_error_files() removes an earlier job's files.
+// file for the failure summary. Only for ranks on this machine; on other hosts, and if the option is missing, agents
+// create the files (wire::WroteError). The files stay after the job; clear_error_files() removes an earlier job's
+// files.
 #pragma once
 
 #include <map>
@@ -14,7 +15,7 @@
 namespace dlaunch::app {
 
 /// Sets the variable for the ranks on this machine, and replaces the value of an earlier round. `name` is a template,
-/// empty without the option; a value set with -x stays.
+/// and empty if the option is missing; a value set with -x stays.
 Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 
 /// Rejects the option if no rank is on this machine, because the option would have no effect.

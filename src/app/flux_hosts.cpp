@@ -53,7 +53,7 @@ Result<std::vector<allocate::HostEntry>> hosts_in_r(std::string_view text) {
   const Json* const execution = r.find("execution");
   const Json* const nodelist = member(execution, "nodelist");
   const Json* const sets = member(execution, "R_lite");
-  if (!nodelist || !sets) return wrong_r("missing execution with R_lite and nodelist");
+  if (!nodelist || !sets) return wrong_r("missing key execution.R_lite or execution.nodelist");
   const auto names = TRY(names_in(*nodelist));
   std::map<int, allocate::HostEntry> hosts;
   for (const Json& set : sets->items) {

@@ -46,7 +46,8 @@ class HostSession {
   launcher::HostQuery::Result query(const std::vector<plan::Host>& hosts, launcher::HostQuery::Question question,
                                     launcher::HostQuery::Commands commands = {});
 
-  /// A wait without hosts, with continuing heartbeats. This object must outlive the returned function.
+  /// Returns a function that waits until a descriptor is readable or the deadline passes. During the wait, heartbeats
+  /// continue, but events of the hosts do not call handlers. This object must outlive the returned function.
   allocate::NameResolver::Wait waiter() {
     return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
   }

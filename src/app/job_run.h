@@ -70,9 +70,11 @@ class JobRun final : public Listener {
   std::vector<plan::Host> unswept_;  // hosts that earlier rounds lost and no sweep reached
   std::int64_t round_start_ns_;
   Time round_start_ = start_;
-  std::optional<Time> start_at_;              // of the current round's ranks
-  std::map<int, std::string> error_texts_;    // of the current round's failed ranks
-  const sys::KeptDisposition stacks_signal_;  // outlives signals_: after signals_ the signal would kill this process
+  std::optional<Time> start_at_;            // of the current round's ranks
+  std::map<int, std::string> error_texts_;  // of the current round's failed ranks
+  // Restores the action of the --stacks-on signal after the end of signals_, which sets the default action: the signal
+  // would then kill this process.
+  const sys::KeptDisposition stacks_signal_;
   link::Signals signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;

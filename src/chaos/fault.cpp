@@ -95,7 +95,7 @@ std::optional<int> signal_named(string_view name) {
   return std::nullopt;
 }
 
-/// Takes the text before `mark` off `text`; the whole text if there is no mark.
+/// Returns the text before `mark`, and removes this text and the mark from `text`. Without a mark: the whole text.
 string_view take_to(string_view& text, char mark) {
   const string_view taken = text.substr(0, text.find(mark));
   text.remove_prefix(std::min(text.size(), taken.size() + 1));

@@ -46,7 +46,7 @@ const Injection* ender_of(const std::vector<Injection>& injections, int round) {
   return first;
 }
 
-/// Empty: the end of the round names the fault.
+/// Returns an empty text if the message at the end of the round names the fault.
 std::string not_named(const Injection& ender, const RoundEnd& end) {
   const auto seen = [&](const std::string& wanted) { return "expected " + wanted + ", observed: " + end.text; };
   switch (ender.fault.target.kind) {
@@ -110,7 +110,7 @@ Check check_code(const std::vector<Injection>& injections, const Seen& seen, con
 }
 
 Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
-  Check check{"the end of each round names the fault", ""};
+  Check check{"the message at the end of each round names the rank, host or signal of the fault", ""};
   for (size_t round = 0; round < seen.rounds.size() && check.broken.empty(); ++round) {
     const Injection* const ender = ender_of(injections, static_cast<int>(round));
     if (!ender) continue;

@@ -93,7 +93,7 @@ class ArgparseReader {
     return take_named(options);
   }
 
-  /// Takes an option with a name of several letters from the front of the words.
+  /// Parses and removes the first word: an option in `options`, with a name of several letters.
   Result<void> take_named(const std::vector<const LauncherOption*>& options) {
     const string_view word = words_.front();
     const size_t equals = word.find('=');
@@ -124,7 +124,7 @@ class ArgparseReader {
     return {};
   }
 
-  /// Takes an option without an attached value.
+  /// Adds an option without an attached value. The next word may be its value.
   Result<void> take_alone(const LauncherOption& option, const std::string& spelled) {
     if (option.row.takes != Arity::value) return add(option);
     return option.alone ? add(option, option.alone) : take_next(option, spelled);

@@ -17,7 +17,7 @@ Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<cons
                                     const ProcessContext& context, std::vector<std::string>& notes);
 
 /// Returns the dlaunch command for the programs and the options in effect, except the user's preferences. `as`: the
-/// value of --as in the command, for defaults without an option; empty: no --as.
+/// value of --as in the command, for defaults that do not have an option; empty: no --as.
 std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments, std::string_view as);
 
 }  // namespace dlaunch::cli

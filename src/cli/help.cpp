@@ -143,7 +143,8 @@ tl::unexpected<Error> unknown_topic(const std::string& word) {
   return fail({.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = std::move(hint)});
 }
 
-/// Returns the help of a subcommand with its own options. `rest` may name a command of the subcommand.
+/// Returns the help of a subcommand with its own options. `rest` may name a command of the subcommand: `make` in
+/// `ranktable make`.
 Result<std::string> own_help(const Subcommand& subcommand, std::span<const std::string> rest) {
   std::vector<std::string> words(rest.begin(), rest.end());
   words.emplace_back("--help");

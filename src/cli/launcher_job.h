@@ -32,7 +32,7 @@ class LauncherJob {
   const LauncherLine& line() const { return line_; }
   const ProcessContext& context() const { return context_; }
 
-  /// The launcher as the source of an option without an option in the line.
+  /// The launcher as the source of a dlaunch option that no option of the line requests.
   ParsedOption itself() const;
   /// Adds an option of dlaunch.
   void add(const ParsedOption& given, std::string_view option, std::string value = "true");

@@ -84,7 +84,7 @@ const LauncherOption* find_launcher_option(const LauncherSpec& launcher, std::st
 /// Returns the options for a long name: the option with exactly this name, else all options whose names begin with it.
 std::vector<const LauncherOption*> launcher_options_meant(const LauncherSpec& launcher, std::string_view name);
 
-/// The same for a word with a single dash, "-np".
+/// Returns the options for a word with a single dash, "-np".
 std::vector<const LauncherOption*> single_dash_options_meant(const LauncherSpec& launcher, std::string_view word);
 
 /// Returns a name of a row as users of the launcher type it: "--num_gpus", "-np", "-H".

@@ -35,7 +35,8 @@ struct TypedOption {
   std::string_view text() const { return own.empty() ? value.value_or("") : std::string_view(own.front()); }
 };
 
-/// Takes an option from the front of `words`, whose first word begins with '-'. Does not check the value.
+/// Parses the first word of `words`, which begins with '-', as an option, and removes the words of the option. Does not
+/// check the value.
 TypedOption next_option(std::span<const std::string>& words, const FindOption& find);
 
 /// The known options, and the end of the options.

@@ -97,7 +97,7 @@ std::span<const FoundOption> option_names();  ///< all names in option_table(), 
 std::span<const OptionSpec> foreign_table();
 std::span<const FoundOption> foreign_names();
 
-/// The same for other launchers, in dlaunch's own grammar.
+/// Options of other launchers in dlaunch's own grammar. Used like foreign_table().
 std::span<const OptionSpec> familiar_table();
 std::span<const FoundOption> familiar_names();
 

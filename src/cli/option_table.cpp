@@ -223,8 +223,8 @@ constexpr OptionSpec kOptions[] = {
      .help = "let ranks continue for TIME while dlaunch is stopped: 10 s to 7 days",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
-     .more = "dlaunch is stopped after Ctrl-Z, or while its machine sleeps. If the connection to an agent ends meanwhile, "
-             "the agent does not wait and ends its ranks."},
+     .more = "dlaunch counts as stopped after Ctrl-Z and while its machine sleeps. If the connection to an agent ends "
+             "meanwhile, the agent ends its ranks immediately."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
@@ -326,8 +326,8 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "keep the output of each rank in DIR/1/rank.N/stdout and stderr",
      .set_job = set_files,
-     .more = "Append :nocopy to print nothing on the console, and :nojobid to leave out the 1/. A value with a '{' is"
-             " a template of the file's name: DIR/{host}/{rank}.log. Fields: {rank} {local_rank} {host} {device} "
+     .more = "Append :nocopy to print nothing on the console, and :nojobid to omit the directory 1. A value with a '{' "
+             "is a template of the file's name: DIR/{host}/{rank}.log. Fields: {rank} {local_rank} {host} {device} "
              "{stream} {job} {round} {attempt}."},
     {.names = "keep-logs", .takes = Arity::value, .value_name = "N", .section = Section::output, .preference = true,
      .standard = "0",
@@ -483,9 +483,10 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
-             "same hosts. These ends are final: a signal from you, --timeout, and an exit code in --no-restart-codes. "
-             "Exit codes 2, 126 and 127 of the first start are final too. Three failures with the same exit code or "
-             "signal and the same last line of output (numbers may differ), each within a minute, are also final."},
+             "same hosts. After a signal from you, after --timeout, or after an exit code in --no-restart-codes, "
+             "dlaunch does not restart the ranks. Exit codes 2, 126 and 127 of the first start also end the job. Three "
+             "failures also end the job if each comes within a minute, with the same exit code or signal and the same "
+             "last line of output (numbers may differ)."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",

@@ -94,7 +94,7 @@ struct Options : JobOptions {
   std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: off
 
   std::vector<std::string> notes;    ///< about the command line, one line per note, no prefix
-  std::vector<std::string> remarks;  ///< the same for -v: the dlaunch command for another launcher's line
+  std::vector<std::string> remarks;  ///< notes that need -v: the dlaunch command for another launcher's line
 };
 
 /// The result of --help and similar options: print the text and exit.

@@ -1,5 +1,5 @@
-// --progress: a regular expression for a rank's progress, a number, in a line of output. The time per line is bounded:
-// RE2 does not backtrack, and only the first kMostProgressMatches matches are read.
+// --progress: a regular expression that finds a rank's progress number in a line of output. The time per line is
+// bounded: RE2 does not backtrack, and only the first kMostProgressMatches matches are read.
 #pragma once
 
 #include <cstdint>

@@ -32,10 +32,12 @@ class ResolvedOptions {
   std::vector<std::optional<ParsedOption>> rows_;  // one per row of option_table()
 };
 
-/// If two options conflict, drops the option from the weaker source. Two options from one source are an Error.
+/// If two options conflict, keeps the option whose source has the higher priority. Two options from one source are an
+/// Error.
 Result<void> settle_contradictions(ResolvedOptions& effective);
 
-/// :OVERSUBSCRIBE of --map-by equals --oversubscribe: the stronger source wins; within one source, --map-by wins.
+/// :OVERSUBSCRIBE of --map-by equals --oversubscribe: the source with the higher priority wins; within one source,
+/// --map-by wins.
 void settle_oversubscribe(const ResolvedOptions& effective, Options& options);
 
 /// Rejects options on the command line without an effect, and invalid templates of the preferences.

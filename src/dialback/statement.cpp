@@ -29,7 +29,7 @@ size_t size_of(const std::vector<std::string>& words) {
   return size;
 }
 
-/// One word that replaces words too long for a record.
+/// Returns one word, a digest, that is sent instead of `words` if their total size exceeds kMostWords.
 std::string digest_of(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += word + kBetween;

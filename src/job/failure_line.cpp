@@ -23,7 +23,8 @@ std::size_t count_while(std::string_view text, bool (*is)(char)) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is) - text.begin());
 }
 
-/// Replaces numbers. `out` never ends with a separator between two numbers.
+/// Replaces each number with '#'. A separator between two numbers is removed when the second number is added: "12.5"
+/// becomes one '#'.
 class Replacer {
  public:
   std::string take() && { return std::move(out_); }

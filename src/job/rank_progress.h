@@ -49,7 +49,7 @@ class RankProgress {
  private:
   struct Rank {
     std::int64_t number = 0;
-    std::int64_t before = 0;  // sum of the earlier sequences
+    std::int64_t before = 0;  // sum of the last numbers of the earlier sequences
     std::int64_t stride = 0;  // 0: only one number so far
     std::optional<Time> lags_since = {};
     bool reported = false;

@@ -55,7 +55,7 @@ class RankStates {
   void leave_undrained() { left_undrained_ = true; }
   /// Marks the ranks of the host that have not ended as lost.
   void lose_host(int host, const std::string& why);
-  /// Marks the ranks of the host without a known end: the host has not answered since the job began to end.
+  /// Marks those ranks of the host that have no exit status: the host has not answered since the job began to end.
   void set_unheard(int host);
   /// Marks the ranks of the host that still run after KILL as lost. The job does not wait for their end, but records
   /// it.

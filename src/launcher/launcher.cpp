@@ -395,7 +395,7 @@ class Launcher::Impl {
                (one ? "rank " : "ranks ") + parts_.plan.worlds.fold(without_handler), one ? "does" : "do",
                signal_name(static_cast<int>(uncaught.signal)));
   }
-  /// Messages for MPI. Ignores Ping, counted already, and late answers from before the job.
+  /// Passes on messages for MPI. Ignores Ping (counted already), and late answers to queries before the job.
   template <class Other>
   void on(int host, Other& other, std::deque<sys::Fd>&) {
     if constexpr (requires { wire_up_.on(host, other); }) wire_up_.on(host, other);
@@ -471,7 +471,7 @@ class Launcher::Impl {
     parts_.hosts.ping(finish.host);
   }
   void act(const job::PingHost& ask) { parts_.hosts.ping(ask.host); }
-  /// Posted to the loop, because the loss changes the job.
+  /// Posts the loss to the loop, because the loss changes the job.
   void act(const job::LoseHost& lose) {
     asio::post(io_, lifetime_.guard([this, lose] {
       if (!parts_.hosts.is_lost(lose.host)) parts_.hosts.lose(lose.host, {lose.why});

@@ -115,7 +115,8 @@ void Sweeps::limit(int host, Time until, const std::string& why) {
   found->second->limit.set(until);
 }
 
-/// Posted to the loop, because the link may be the caller, and Job starts sweeps from within a call.
+/// Posts the report and the removal of the sweep to the loop: the caller may be the link, or Job, which starts sweeps
+/// inside a call.
 void Sweeps::end(int host, std::string unreached, std::vector<std::string> left, bool by_manager) {
   const auto found = sweeps_.find(host);
   if (found == sweeps_.end()) return;

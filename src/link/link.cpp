@@ -118,7 +118,8 @@ class Link::Impl : public std::enable_shared_from_this<Link::Impl> {
     if (own_out_) own_out_->close(ignored);
   }
 
-  /// Sends up to the next frame with descriptors; the descriptors of the first frame are sent along.
+  /// Sends queued bytes up to the next frame with descriptors. If such a frame is first in the queue, sends its
+  /// descriptors with its first byte, and only the bytes before the second such frame.
   ssize_t send_piece() {
     std::string_view piece = std::string_view(queue_).substr(sent_);
     if (passed_.empty()) return sys::send_some(out().native_handle(), piece, {});

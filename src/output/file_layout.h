@@ -43,7 +43,8 @@ bool may_be_shared(const FileSettings& files);
 
 enum class Sharing { never, where_meant };  // where_meant: if may_be_shared()
 
-/// An Error if two ranks would write one file without sharing. The hint names the missing field of the template.
+/// An Error if two ranks would write the same file and `sharing` does not allow this. The hint names the missing field
+/// of the template.
 Result<void> check_one_rank_a_file(const FileSettings& files, const std::vector<RankFacts>& ranks,
                                    Sharing sharing = Sharing::where_meant);
 

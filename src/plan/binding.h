@@ -33,10 +33,10 @@ struct Topology {
 /// The CPUs (os indices, ascending) of each local rank. An empty list means no binding, as for BindTo::none.
 ///
 /// map_by chooses the places: slot, core and node take one core after the other; hwthread takes one thread after the
-/// other; socket and numa take one core of each in turn. rank_by numbers these places. With slot or node: in the
-/// order in which map_by chose them. With core: in hardware order. With socket: one place of each socket in turn.
-/// bind_to gives each rank all allowed threads of the core, socket or node of its place. With hwthread each rank gets
-/// one thread.
+/// other; socket and numa take one core of each socket or NUMA node in turn. rank_by numbers these places. With slot or
+/// node: in the order in which map_by chose them. With core: in hardware order. With socket: one place of each socket
+/// in turn. bind_to gives each rank all allowed threads of the core, socket or node of its place. With hwthread each
+/// rank gets one thread.
 ///
 /// With cores_per_rank, a place has N consecutive cores (or threads). Under map_by socket and numa these are within one
 /// socket or node, and its remaining cores stay free. bind_near handles BindTo::device.

@@ -77,7 +77,8 @@ bool is_reserved(const Request& request, std::string_view name) {
 }
 
 /// Whether scripts of users set the variable too: RANK_ID, RANK_SIZE, DEVICE_ID. In a rank of an outer job of dlaunch,
-/// the value is the value of this rank. With a launcher of MindSpore, only the launcher sets these variables.
+/// the value is the value of this rank. With --env-for mindspore or mindspore-dynamic, only dlaunch sets these
+/// variables.
 bool is_shared_name(const Request& request, std::string_view name) {
   if (!is_rank_variable(name) || name.starts_with("DLAUNCH_") || request.rank_table) return false;
   return !wants(request, Framework::mindspore) && !wants(request, Framework::mindspore_dynamic) &&

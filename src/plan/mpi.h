@@ -28,8 +28,8 @@ bool left_by_outer_mpi(std::string_view name);
 /// contain a port of the host; each host adds them later (pmix/environment.h).
 void add_mpi(Plan& plan, Mpi mpi);
 
-/// The same for the programs and ranks of a spawned world. `first_app` is the number of its first program; `here` has
-/// the number of its ranks on each host.
+/// Like add_mpi(), for the programs and ranks of a spawned world. `first_app` is the number of its first program;
+/// `here` has the number of its ranks on each host.
 void add_spawned_mpi(std::vector<App>& apps, std::vector<Rank>& ranks, int first_app, const std::vector<int>& here);
 
 }  // namespace dlaunch::plan

@@ -34,7 +34,7 @@ std::string trouble_of(const Answer& answer, const std::string& lacks);
 struct DeviceAddresses {
   std::map<long, std::string> by_device = {};  ///< physical id
   std::string tool_trouble = {};  ///< why hccn_tool reported no address of a device; empty: all devices have an address
-  /// why hccn.conf has no address of a device; empty: success, or the file was not needed
+  /// why hccn.conf does not have the address of a device; empty: success, or the file was not needed
   std::string conf_trouble = {};
 };
 

@@ -23,7 +23,7 @@ class SampleCache {
 
   /// Forgets samples that were neither kept nor found in the last samplings.
   void begin_sampling();
-  /// `switch_counts`: from before the sample. `all_threads`: the sample has the frames of all threads.
+  /// `switch_counts`: counted before the sample. `all_threads`: the sample has the frames of all threads.
   void keep(const Sample& sample, std::uint64_t start_time, SwitchCounts switch_counts, bool all_threads);
   /// The kept sample of a process whose threads have not run since; null: none. Valid until the next call.
   const Sample* find(pid_t pid, std::uint64_t start_time, const SwitchCounts& switch_counts, bool all_threads);

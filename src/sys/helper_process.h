@@ -22,9 +22,9 @@ class HelperProcess {
 
   enum class Standard { nowhere, kept };
 
-  /// Forks. The child has only its two ends open. Its descriptors 0 to 2 are closed off, unless they are kept: then
-  /// readers of our output also wait for the child. Only KILL and STOP reach it. It exits when `work` returns. Returns
-  /// nullopt with errno set if descriptors, processes or memory run out.
+  /// Forks. The child keeps open only the two descriptors of `Ends`. An unconnected socket replaces descriptors 0 to 2,
+  /// unless they are kept: then readers of our output also wait for the child. Only KILL and STOP reach the child. It
+  /// exits when `work` returns. Returns nullopt with errno set if descriptors, processes or memory run out.
   static std::optional<HelperProcess> start(const std::function<void(Ends)>& work,
                                             Standard standard = Standard::nowhere);
   HelperProcess(HelperProcess&&) = default;

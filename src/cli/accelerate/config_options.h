@@ -1,5 +1,5 @@
-// Translates accelerate's configuration file to options, weaker than the options of the command line. PURE, except for
-// the file.
+// Translates accelerate's configuration file to options. Options of the command line override these options. PURE,
+// except for the file.
 #pragma once
 
 #include <string>

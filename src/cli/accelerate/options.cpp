@@ -37,19 +37,19 @@ constexpr LauncherOption kAccelerateOptions[] = {
                    "number of ranks on all machines: `-N` with an equal part for each machine; "
                    "default: `-n devices`"),
     accelerate_row("num-machines", "N",
-                   "1: only this machine; N: `--same-line --nodes N` (start the line on each machine, with "
+                   "1: only this machine; N: `--same-line --nodes N` (run the command on each machine, with "
                    "`DLAUNCH_KEY`)"),
     accelerate_row("machine-rank", "N",
                    "`--node-rank N` with several machines; default: the number in the "
                    "environment"),
     accelerate_row("main-process-ip", "HOST", "`--rendezvous HOST:PORT` with several machines"),
     accelerate_row("main-process-port", "PORT",
-                   "one machine: `-x MASTER_PORT=PORT`, by default or with 0 a free port; several machines: the port "
-                   "of `--rendezvous`, by default 29500"),
+                   "one machine: `-x MASTER_PORT=PORT` (0 or missing: a free port); several machines: the port of "
+                   "`--rendezvous` (default: 29500)"),
     accelerate_row("same-network", "", "no effect, because the machines always connect to HOST:PORT of machine 0"),
     accelerate_row("multi-gpu", "", "ranks start as in torchrun; `--num_processes 1` is refused"),
     accelerate_row("cpu", "", "`-n 1` with `-x ACCELERATE_USE_CPU=True`"),
-    accelerate_row("gpu-ids", "LIST", "`--devices LIST --visible host`; the value all changes nothing"),
+    accelerate_row("gpu-ids", "LIST", "`--devices LIST --visible host`; `all` has no effect"),
     accelerate_row("mixed-precision", "NAME", "`-x ACCELERATE_MIXED_PRECISION=NAME`; valid names: no, fp16, bf16, fp8"),
     accelerate_row("num-cpu-threads-per-process", "N",
                    "`-x OMP_NUM_THREADS=N`; default: 1 if OMP_NUM_THREADS is not set"),
@@ -76,7 +76,7 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("max-restarts", "N", kAsTorchrun),
     accelerate_row("monitor-interval", "SECONDS", kAsTorchrun),
     accelerate_row("deepspeed-multinode-launcher", "NAME",
-                   "standard, or no hostfile: start the line on each machine; other values: dlaunch starts the ranks "
+                   "standard, or no hostfile: run the command on each machine; other values: dlaunch starts the ranks "
                    "on the hosts of the hostfile, as deepspeed does"),
     accelerate_row("deepspeed-hostfile", "FILE", kOfDeepspeed),
     accelerate_row("deepspeed-exclusion-filter", "HOSTS", kOfDeepspeed),

@@ -68,7 +68,7 @@ class DeepspeedJob {
     return {};
   }
 
-  /// The default hostfile may be missing; a file that --hostfile names may not.
+  /// Reads the file of --hostfile, or the default hostfile. Only the default hostfile may be missing.
   Result<void> read_hostfile() {
     const ParsedOption* given = line_.find("hostfile");
     const std::string name = given ? given->value : kUsualHostfile;

@@ -30,7 +30,7 @@ constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
       .help = "with a hostfile: `-x MASTER_ADDR=HOST`; with `--no_ssh`: `--rendezvous HOST:PORT`"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N", .help = "`--node-rank N` with `--no_ssh`"}},
-    {{.names = "no-ssh", .help = "`--same-line --nodes N`; start the line on each node, with `DLAUNCH_KEY`"}},
+    {{.names = "no-ssh", .help = "`--same-line --nodes N`; run the command on each node, with `DLAUNCH_KEY`"}},
     {{.names = "launcher", .takes = Arity::value, .value_name = "NAME",
       .help = "dlaunch starts the ranks itself, and uses ssh for other hosts"}, Support::ignored},
     {{.names = "launcher-args", .takes = Arity::value, .value_name = "WORDS",

@@ -1,4 +1,4 @@
-// Translates horovodrun's YAML configuration file to options, weaker than the options of the command line.
+// Translates horovodrun's YAML configuration file to options. Options of the command line override these options.
 #include <algorithm>
 #include <cctype>
 

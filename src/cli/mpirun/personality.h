@@ -10,10 +10,10 @@
 
 namespace dlaunch::cli {
 
-/// The grammar's defaults and variables as options, weaker than all other sources.
+/// The grammar's defaults and variables as options. All other sources override these options.
 std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context);
 
-/// Applies the grammar's defaults without an option, unless given options override them.
+/// Applies the grammar's defaults that do not have an option, unless given options override them.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);
 
 }  // namespace dlaunch::cli

@@ -15,7 +15,7 @@ namespace dlaunch::cli {
 /// The result for one option of foreign_table(), whose options are rows of option_table().
 struct Translated {
   std::vector<ParsedOption> here;        ///< options in its place
-  std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`, weaker than a program's own
+  std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`; a program's own override these
   std::vector<std::string> notes;        ///< for the user, one line each
 };
 

@@ -19,7 +19,7 @@ using std::string_view;
 constexpr int kUsualWorkers = 8;
 constexpr int kMostSimulated = 128;  // with more ranks per node msrun starts only rank 0
 
-/// Parses Python's True or False. False without the option.
+/// Parses Python's True or False. Returns False if the option is missing.
 Result<bool> true_or_false(const ParsedOption* given) {
   if (!given || given->value == "False" || given->value == "0") return false;
   if (given->value == "True" || given->value == "1") return true;
@@ -142,7 +142,8 @@ class MsrunJob {
     return {};
   }
 
-  /// --worker_log_name as a template of dlaunch, with {host} for {ip} and {hostname}. "worker" without the option.
+  /// --worker_log_name as a template of dlaunch, with {host} for {ip} and {hostname}. "worker" if the option is
+  /// missing.
   std::string log_name() {
     const ParsedOption* given = line_.find("worker-log-name");
     if (!given || given->value.empty()) return "worker";

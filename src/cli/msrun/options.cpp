@@ -9,17 +9,17 @@ namespace {
 constexpr LauncherOption kMsrunOptions[] = {
     {{.names = "worker-num", .takes = Arity::value, .value_name = "N",
       .help = "number of ranks on all nodes, default 8; if N is larger than L of `--local_worker_num`: `--same-line "
-          "--nodes N/L` (start the line on each node, with `DLAUNCH_KEY`)"}},
+          "--nodes N/L` (run the command on each node, with `DLAUNCH_KEY`)"}},
     {{.names = "local-worker-num", .takes = Arity::value, .value_name = "L",
       .help = "`-N L`; default 8, or `--worker_num` if smaller"}},
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
       .help = "one node: `-x MS_SCHED_HOST=HOST`; several nodes: `--rendezvous HOST:PORT`, and the scheduler runs on "
           "node 0"}},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
-      .help = "one node: `-x MS_SCHED_PORT=PORT`, by default a free port; several nodes: the port of `--rendezvous`, "
-          "by default 8118"}},
+      .help = "one node: `-x MS_SCHED_PORT=PORT` (default: a free port); several nodes: the port of `--rendezvous` "
+          "(default: 8118)"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N",
-      .help = "`--node-rank N` with several nodes; with -1 or without the option, the number comes from the "
+      .help = "`--node-rank N` with several nodes; if missing or -1, the number comes from the "
           "environment (Slurm, …)"}},
     {{.names = "log-dir", .takes = Arity::value, .value_name = "DIR",
       .help = "`--output-filename DIR/worker_{rank}.log`; DIR also contains scheduler.log; default: the current "

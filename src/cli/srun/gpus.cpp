@@ -13,8 +13,8 @@ using std::string_view;
 
 constexpr int kMostGpus = 100'000;
 
-/// A shell script that gives each rank the next N devices of its node's lists (CUDA_VISIBLE_DEVICES and others), else
-/// counts devices from 0.
+/// Returns a shell script that gives each rank the next N devices of each list of its node (CUDA_VISIBLE_DEVICES and
+/// others). If no list is set, the script sets CUDA_VISIBLE_DEVICES to the next N numbers, counted from 0 on each node.
 std::string share_script(int each, const std::string& spelled) {
   const std::string n = std::to_string(each);
   return "a=$((SLURM_LOCALID * " + n + " + 1)) b=$((SLURM_LOCALID * " + n + " + " + n +

@@ -84,7 +84,8 @@ Result<LocalRanks> shown_of_all(const KeptStreams& redirects, const KeptStreams&
                        "use 3 (both streams) for these ranks, with --redirects 3");
 }
 
-/// Translates a Python string.Template with torchrun's names to a label.
+/// Returns the label for a Python string.Template: replaces ${rank}, ${local_rank}, ${role_name} and ${hostname} with
+/// fields of the label or with text.
 std::string label_of(string_view text, const std::string& role) {
   const std::pair<string_view, std::string> names[] = {
       {"role_name", literal(role)}, {"local_rank", "{local_rank}"}, {"rank", "{rank}"}, {"hostname", "{host}"}};

@@ -8,7 +8,7 @@ namespace {
 // clang-format off
 constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "nnodes", .takes = Arity::value, .value_name = "[MIN:]N",
-      .help = "1: only this machine; N: `--same-line --nodes N` (start the line on each node, with `DLAUNCH_KEY`); "
+      .help = "1: only this machine; N: `--same-line --nodes N` (run the command on each node, with `DLAUNCH_KEY`); "
           "MIN:N: the job starts with the nodes that connect in time"}},
     {{.names = "nproc-per-node", .takes = Arity::value, .value_name = "N",
       .help = "`-N N`; gpu: `-n devices`; cpu: `--fake-devices 0`; auto: one rank per device, or one per CPU if there "
@@ -53,8 +53,8 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
       .help = "one node: `-x MASTER_ADDR=HOST`; several nodes: `--rendezvous HOST:PORT`"}},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
-      .help = "one node: `-x MASTER_PORT=PORT`, by default a free port; several nodes: the port of `--rendezvous`, by "
-          "default 29500"}},
+      .help = "one node: `-x MASTER_PORT=PORT` (default: a free port); several nodes: the port of `--rendezvous` "
+          "(default: 29500)"}},
     {{.names = "local-addr", .takes = Arity::value, .value_name = "HOST",
       .help = "ranks of one machine connect to 127.0.0.1"}, Support::ignored},
     {{.names = "numa-binding", .takes = Arity::value, .value_name = "HOW",

@@ -116,8 +116,8 @@ class TorchrunJob {
     return job_.add(*given, "N", given->value), Result<void>();
   }
 
-  /// The address of the nodes' rendezvous, or the ranks' MASTER_ADDR and MASTER_PORT. Without the options --env-for
-  /// sets the address and a free port.
+  /// Adds the address of the nodes' rendezvous, or MASTER_ADDR and MASTER_PORT of the ranks. --env-for sets the address
+  /// and a free port if the command line does not set them.
   Result<void> add_rendezvous() {
     const std::string backend = line_.value("rdzv-backend", "static");
     if (backend.starts_with("etcd")) {
