@@ -44,6 +44,31 @@ TEST(Fault, WaitsAtMostTwoSecondsForStacks) {
   }
 }
 
+/// Rank 1 gets SIGSEGV because rank 0 of another host ended; then that host reports the TERM that ended rank 0.
+TEST(Fault, SignalFromOutsideThatEndedTheFirstRankIsTheCause) {
+  Job job({}, {0, 1}, {"node1", "node2"}, at(0));
+  job.show_stacks_first();
+  for (const int host : {0, 1}) job.handle(HostReady{host}, at(0));
+  for (const int rank : {0, 1}) job.handle(RankStarted{rank, 100 + rank, 1, ""}, at(0));
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  EXPECT_THAT(job.handle(RankEnded{1, kFault, 10 * kSecond}, at(10)), ElementsAre(kAsks));
+  job.handle(RankEnded{0, ExitStatus(Signaled{SIGTERM}), 9 * kSecond}, at(10));
+  job.handle(HostTermination{SIGTERM, 9 * kSecond, "node1 received a termination signal", 0}, at(10));
+  EXPECT_EQ(job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(job.outcome().exit_code, 128 + SIGTERM);
+}
+
+TEST(Fault, NoticeDuringThePrintOfStacksSavesNothing) {
+  Policy policy;
+  policy.checkpoint.signal = SIGUSR2;
+  Pair pair(policy);
+  EXPECT_THAT(pair.ends(1, kFault, 10), ElementsAre(kAsks));
+  EXPECT_THAT(pair.job.handle(UserSignal{SIGUSR1}, at(11)), IsEmpty());
+  EXPECT_FALSE(pair.job.saves());
+  EXPECT_THAT(pair.job.tick(at(12)), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_EQ(pair.job.outcome().cause, Cause::rank_failed);
+}
+
 TEST(Fault, IsRecognizedInTheExitCodeOfAShell) {
   Pair pair;
   EXPECT_THAT(pair.ends(1, ExitStatus(Exited{128 + SIGABRT}), 10),

@@ -179,6 +179,19 @@ TEST(Job, IgnoresSignalsToAnAgentThatDoNotEndAJob) {
   EXPECT_EQ(job.phase(), Phase::running);
 }
 
+TEST(Job, RankThatTheNoticeEndsIsNoFailure) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  Job job(saving(), {0}, {"node1"}, at(0));
+  job.handle(HostReady{0}, at(0));
+  job.handle(RankStarted{0, 100, 1, ""}, at(0));
+  job.handle(HostTermination{SIGTERM, 10 * kSecond, "", 0}, at(10));
+  job.handle(RankEnded{0, ExitStatus(Signaled{SIGTERM}), 10 * kSecond}, at(10));
+  job.handle(RankDrained{0}, at(10));
+  EXPECT_EQ(job.outcome().cause, Cause::preempted);
+  EXPECT_FALSE(job.outcome().first_failure);
+  EXPECT_FALSE(job.outcome().ranks[0].ended_by_us);
+}
+
 TEST(Job, DoesNotRepeatTheSignalOfAStep) {
   Policy policy = saving();
   policy.checkpoint.by_step = true;
