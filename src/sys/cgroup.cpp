@@ -88,8 +88,11 @@ std::vector<Process> processes_in(const std::string& cgroup) {
 
 void kill_cgroup(const std::string& cgroup) {
   const Fd kill(::open((cgroup + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
-  if (kill && write_all(kill.get(), "1")) return;
-  for (const Process& process : processes_in(cgroup)) signal_process(process, SIGKILL);
+  const bool killed = kill && write_all(kill.get(), "1");
+  for (const Process& process : processes_in(cgroup)) {
+    // The kernel signals main threads only, and a main thread that has ended takes no signal.
+    if (!killed || process.main_ended) signal_process(process, SIGKILL);
+  }
 }
 
 bool remove_cgroup(const std::string& cgroup) {

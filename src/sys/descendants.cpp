@@ -31,6 +31,28 @@ int find_self() {
   return size > 0 ? std::atoi(target) : 0;
 }
 
+/// The threads of a process whose main thread has ended (pthread_exit).
+std::vector<std::string> threads_after_main(int pid) {
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  std::vector<std::string> threads;
+  for_each_entry(tasks, [&](const dirent& task) {
+    if (std::atoi(task.d_name) > 0 && std::atoi(task.d_name) != pid) threads.push_back(tasks + '/' + task.d_name);
+    return true;
+  });
+  return threads;
+}
+
+/// The state of a living thread; 'Z' if there is none.
+char state_of_threads(int pid) {
+  for (const std::string& thread : threads_after_main(pid)) {
+    const std::string text = read_file(thread + "/stat").value_or("");
+    const size_t close = text.rfind(')');
+    if (close == std::string::npos || close + 2 >= text.size()) continue;
+    if (text[close + 2] != 'Z' && text[close + 2] != 'X') return text[close + 2];
+  }
+  return 'Z';
+}
+
 }  // namespace
 
 /// NSpid lists the pid in each namespace, from the namespace of /proc to this process's own.
@@ -52,12 +74,15 @@ std::optional<Process> find_process(int pid) {
   Process process;
   process.pid = pid;
   process.name = text.substr(open + 1, close - open - 1);
-  // proc(5): state and ppid follow the name as fields 3 and 4; session is field 6, starttime is field 22.
-  constexpr const char* kFields = " %c %d %*d %d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu";
-  if (std::sscanf(text.c_str() + close + 1, kFields, &process.state, &process.parent, &process.session,
-                  &process.start_time) != 4) {
+  // proc(5): state and ppid follow the name as fields 3 and 4; session is field 6, num_threads 20, starttime 22.
+  constexpr const char* kFields = " %c %d %*d %d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %d %*d %llu";
+  int threads = 0;
+  if (std::sscanf(text.c_str() + close + 1, kFields, &process.state, &process.parent, &process.session, &threads,
+                  &process.start_time) != 5) {
     return std::nullopt;
   }
+  process.main_ended = process.state == 'Z' && threads > 1;
+  if (process.main_ended) process.state = state_of_threads(pid);
   return process;
 }
 
@@ -79,9 +104,20 @@ constexpr std::chrono::milliseconds kPoll{20};
 constexpr size_t kMostChildren = 4u << 20;    // size of the list of children
 constexpr size_t kMaxEnvironment = 8u << 20;  // limit of execve
 
-bool has_variable(int pid, const std::string& entry) {
-  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxEnvironment);
-  return ('\0' + environment.value_or("")).find('\0' + entry + '\0') != std::string::npos;
+/// After the end of the main thread, only the other threads have an environment.
+std::string environment_of(const Process& process) {
+  const std::string main = "/proc/" + std::to_string(process.pid);
+  if (!process.main_ended) return read_file(main + "/environ", kMaxEnvironment).value_or("");
+  std::string environment;
+  for (const std::string& thread : threads_after_main(process.pid)) {
+    environment = read_file(thread + "/environ", kMaxEnvironment).value_or("");
+    if (!environment.empty()) break;
+  }
+  return environment;
+}
+
+bool has_variable(const Process& process, const std::string& entry) {
+  return ('\0' + environment_of(process)).find('\0' + entry + '\0') != std::string::npos;
 }
 
 }  // namespace
@@ -145,7 +181,7 @@ std::optional<std::vector<Process>> listed_descendants_of(int pid) {
 std::vector<Process> processes_with(const std::vector<std::string>& entries) {
   std::vector<Process> found;
   for (Process& process : all_processes()) {
-    const auto held = [&](const std::string& entry) { return has_variable(process.pid, entry); };
+    const auto held = [&](const std::string& entry) { return has_variable(process, entry); };
     if (std::ranges::all_of(entries, held)) found.push_back(std::move(process));
   }
   return found;
@@ -176,7 +212,7 @@ std::vector<Process> end_descendants_with(const std::vector<std::string>& entrie
     const auto now = std::chrono::steady_clock::now();
     std::vector<Process> left;
     for (const Process& process : descendants()) {
-      const auto held = [&](const std::string& entry) { return has_variable(process.pid, entry); };
+      const auto held = [&](const std::string& entry) { return has_variable(process, entry); };
       const bool other_session = others == OtherSessions::ended && process.session != own_session;
       if (!other_session && std::ranges::none_of(entries, held)) continue;
       left.push_back(process);

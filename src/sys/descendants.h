@@ -25,7 +25,8 @@ struct Process {
   int session = 0;
   unsigned long long start_time = 0;  ///< start time: a later process may have the same pid
   std::string name;
-  char state = '?';  ///< as in proc(5): R, S, D, Z, …
+  char state = '?';         ///< as in proc(5): R, S, D, Z, …; of another thread after the end of the main thread
+  bool main_ended = false;  ///< the main thread has ended (pthread_exit), and other threads run
 };
 
 /// Returns false if /proc is not mounted, or shows the pids of another pid namespace (unshare --pid without

@@ -200,6 +200,28 @@ class Cleanup(Case):
                         self.assertEqual(sleeping(daemon), [])
                     self.assertIn(b"no process with the job's environment or control group is left on", result.stderr)
 
+    def test_process_without_its_main_thread_is_ended(self):
+        """Its state in /proc is Z, its environment there is empty, and cgroup.kill does not end it."""
+        (self.dir / "half.c").write_text(
+            '#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n'
+            'static void *stay(void *none) { for (;;) pause(); return none; }\n'
+            'int main(void) { pthread_t thread; printf("%d\\n", getpid()); fflush(stdout);'
+            ' pthread_create(&thread, 0, stay, 0); pthread_exit(0); }\n')
+        half = self.dir / "half"
+        subprocess.run(["gcc", "-pthread", "-o", half, f"{half}.c"], check=True, timeout=support.TIMEOUT)
+        self.dir.chmod(0o755)
+        for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
+            for hosts in ((), ("--fake-hosts", "1x1")) if user == os.geteuid() else ((),):
+                with self.subTest(user=user, hosts=hosts):
+                    result = self.run_dlaunch(*hosts, "-n", 1, "--grace", 1, *sh(f"setsid {half} & sleep 0.5"), cwd="/",
+                                              env={"HOME": "/"}, preexec_fn=functools.partial(become, user, 0))
+                    pid = int(result.stdout)
+                    left = stat_fields(pid)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                    self.assertIsNone(left, result.stderr)
+                    self.assertEqual((result.returncode, result.stderr), (0, b""))
+
     def test_orphan_of_a_child_from_before_exec_survives(self):
         """The orphan leaves its session and becomes a child of the launcher, which must not end it."""
         daemon = f"1234.{os.getpid()}"
