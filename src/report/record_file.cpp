@@ -25,7 +25,7 @@ Error no_answer(const std::string& path, int exit_code = kExitOutput) {
 }
 
 Error cannot_start(const std::string& path, int error) {
-  return {path, "cannot start the process that writes the record", std::strerror(error),
+  return {path, "cannot start the process that writes the file", std::strerror(error),
           "set higher limits of processes and open files: ulimit -u, ulimit -n", kExitRefused};
 }
 
@@ -37,13 +37,28 @@ void keep_record(const std::string& path, int attempt) {
   if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
-/// Writes the record and sends the reason of a failure, or an empty text.
-void write_and_tell(const std::string& path, const std::string& text, bool durable, int to) {
-  const auto wrote = write_file_atomically(path, text, {kMode, durable});
+/// Writes the file and sends the reason of a failure, or an empty text.
+void write_and_tell(const std::string& path, const std::string& text, WriteAs as, int to) {
+  const auto wrote = write_file_atomically(path, text, as);
   if (!wrote) sys::write_all(to, wrote.error().why);
 }
 
+Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code) {
+  const auto why = writer.read_all(kRecordWait);
+  if (!why) return fail(no_answer(path, exit_code));
+  writer.wait(kRecordWait);
+  if (why->empty()) return {};
+  return fail({"", "cannot write " + path, *why, "use a path in a directory that you may write to", exit_code});
+}
+
 }  // namespace
+
+Result<void> write_in_time(const std::string& path, const std::string& text) {
+  auto writer =
+      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { write_and_tell(path, text, {}, ends.out); });
+  if (!writer) return fail(cannot_start(path, errno));
+  return await_writer(*writer, path, kExitRefused);
+}
 
 RecordFile::RecordFile(std::string path) : path_(std::move(path)) {}
 
@@ -66,8 +81,8 @@ Result<void> RecordFile::prepare(int attempt) {
 }
 
 void RecordFile::write_early(const std::string& text) {
-  auto writer =
-      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, false, ends.out); });
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, false}, ends.out); });
   if (writer) early_.emplace(*std::move(writer));
 }
 
@@ -76,17 +91,13 @@ Result<void> RecordFile::write(const std::string& text) {
     return fail(no_answer(path_));  // otherwise it would replace the later record
   const auto standard = replaced_ ? sys::HelperProcess::Standard::nowhere : sys::HelperProcess::Standard::kept;
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, true, ends.out); }, standard);
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, true}, ends.out); }, standard);
   if (!writer) {
     Error error = cannot_start(path_, errno);
     error.exit_code = kExitOutput;
     return fail(std::move(error));
   }
-  const auto why = writer->read_all(kRecordWait);
-  if (!why) return fail(no_answer(path_));
-  writer->wait(kRecordWait);
-  if (why->empty()) return {};
-  return fail({"", "cannot write " + path_, *why, "use a path in a directory that you may write to", kExitOutput});
+  return await_writer(*writer, path_, kExitOutput);
 }
 
 }  // namespace dlaunch::report

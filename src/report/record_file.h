@@ -14,6 +14,9 @@ namespace dlaunch::report {
 /// The path of an attempt's record after a later attempt has started.
 std::string kept_record(const std::string& path, int attempt);
 
+/// Writes a small file before the job. Returns an Error (kExitRefused) if the file cannot be written within 10 s.
+Result<void> write_in_time(const std::string& path, const std::string& text);
+
 class RecordFile {
  public:
   /// Without a path no record is written.

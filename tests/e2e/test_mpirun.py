@@ -113,6 +113,12 @@ class Options(CalledByName, Case):
         self.assertEqual((self.dir / "pid").read_text(), f"{job.pid}\n")
         self.assertRegex(self.assert_succeeds("-n", 1, "--report-pid", "-", "true"), rb"^\d+\n$")
 
+    def test_report_pid_to_a_pipe_without_a_reader_fails_after_10_s(self):
+        os.mkfifo(self.dir / "pipe")
+        result = self.run_dlaunch("-n", 1, "--report-pid", "pipe", "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"timed out after 10 s", result.stderr)
+
     def test_prefix_is_first_in_the_paths(self):
         out = self.assert_succeeds("-n", 1, "--prefix", "/opt/m", *sh('echo "$PATH"; echo "$LD_LIBRARY_PATH"'),
                                    env={"LD_LIBRARY_PATH": "/lib"})
