@@ -34,7 +34,7 @@ struct Progress {
   std::vector<std::string> missing_hosts = {};  ///< only while starting: hosts that are not ready
   int signal = 0;                               ///< while ending: the signal that was sent
   std::optional<std::chrono::steady_clock::time_point> kill_at =
-      {};  ///< while ending: the time at which KILL will be sent; empty: KILL was sent
+      {};  ///< while ending: the time at which KILL will be sent; empty: KILL was sent, or no rank runs
   std::optional<std::chrono::steady_clock::time_point> start_at =
       {};  ///< while starting: the time at which the ranks of this round start; empty: as soon as every host is ready
   int round = 0;                        ///< 0: the first round

@@ -70,7 +70,7 @@ class Agent::Impl {
                    if (lease_) lease_->heard(Clock::now());
                    if (!std::holds_alternative<wire::Spawn>(message)) round_->ranks.start_prepared();
                    std::visit([this](auto& m) { on(m); }, message);
-                   // The end of an announced pause ends the lease earlier.
+                   // The end of an announced pause, and Layout, end the lease earlier.
                    if (lease_ && lease_->end() < lease_timer_.expiry()) watch_lease();
                  },
                  [this](const std::string& why) { launcher_lost(why); }, [this] { round_->ranks.resume(); }});

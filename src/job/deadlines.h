@@ -23,12 +23,14 @@ struct Deadlines {
   At after_first = {};  ///< --wait-after-first: the other ranks end
   At stacks = {};       ///< a rank failed: the stacks of the others are printed
 
+  // ---- running or ending, after the last rank ----
+  At sidecar = {};  ///< the sidecar ends after the ranks
+  At reader = {};   ///< the reader of the output takes some of it; also after the end of the job
+
   // ---- ending ----
   At kill = {};          ///< the ranks end within the grace
   At confirm_kill = {};  ///< the hosts of living ranks confirm KILL
   At give_up = {};       ///< the ranks end after KILL
-  At sidecar = {};       ///< the sidecar ends after the ranks
-  At reader = {};        ///< the reader of the output takes some of it; also after the end of the job
 
   // ---- finishing ----
   At clean = {};  ///< the hosts confirm that no process is left

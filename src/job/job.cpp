@@ -42,9 +42,9 @@ std::optional<Time> Job::deadline() const {
 
 /// Whether the deadline passed. Unsets it then.
 static bool passed(std::optional<Time>& deadline, Time now) {
-  const bool passed = deadline && now >= *deadline;
-  if (passed) deadline.reset();
-  return passed;
+  const bool is_over = deadline && now >= *deadline;
+  if (is_over) deadline.reset();
+  return is_over;
 }
 
 Actions Job::tick(Time now) {
@@ -55,12 +55,12 @@ Actions Job::tick(Time now) {
   if (const auto deadline = preemption_.deadline(); deadline && now >= *deadline) end_unsaved(now);
   if (const auto kill_by = kill_before_manager(); kill_by && now >= *kill_by) kill_ranks(now);
   if (passed(at_.confirm_kill, now)) lose_silent_hosts(now);
-  act_on_phase_deadlines(now);
+  act_on_ended_waits(now);
   return std::exchange(actions_, {});
 }
 
 /// At most one of these waits lasts at a time, so a reaction does not make the next one due.
-void Job::act_on_phase_deadlines(Time now) {
+void Job::act_on_ended_waits(Time now) {
   if (passed(at_.others_answer, now)) return no_start(now);
   if (passed(at_.start, now)) return start_or_give_up(now);
   if (passed(at_.kill, now)) return kill_ranks(now);

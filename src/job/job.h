@@ -95,7 +95,7 @@ class Job {
   /// A frame came from the host. `answered`: the host has received all messages that were sent to it until then.
   void host_heard(int host, Time now, Time answered) { hosts_.set_heard(host, now, answered); }
   /// Output came from a host. Extends the deadline after which hosts are given up: on a slow line, output arrives
-  /// before the end of the host's ranks. Link credit limits the amount.
+  /// before the end of the host's ranks. The extension is limited (kReaderMost after a confirmed message).
   void output_arrived(Time now);
   /// The reader of the output read some of it.
   void reader_took_some(Time now);
@@ -175,7 +175,7 @@ class Job {
   void end_reader_wait(Time now);
   void stop_waiting(Cause cause, int exit_code, Time now);
   void start_or_give_up(Time now);
-  void act_on_phase_deadlines(Time now);
+  void act_on_ended_waits(Time now);
   bool stays_for_restart() const;
   void lose_for_next_round(const HostLost& event);
   void forbid_restart(std::string why);
@@ -196,7 +196,7 @@ class Job {
   enum class Sidecar { none, expected, running, awaited } sidecar_ = Sidecar::none;
   std::chrono::seconds sidecar_wait_ = kSidecarWait;
   enum class Stacks { none, wanted, asked } stacks_ = Stacks::none;
-  /// How long the job waits for the reader of the output of ended ranks.
+  /// How long the job waits for the reader of the output of ended ranks. Later values wait less: limit_patience().
   enum class Patience { endless, limited, none } patience_ = Patience::endless;
   Deadlines at_;
   std::optional<Time> kill_by_;         // the resource manager has sent TERM and will send KILL soon after this time

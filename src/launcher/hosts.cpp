@@ -10,16 +10,13 @@
 #include <utility>
 
 #include "base/index_cast.h"
-#include "base/lifetime.h"
 #include "base/text.h"
 #include "launcher/retry_pause.h"
 
 namespace dlaunch::launcher {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kFlushWait{500};
+constexpr std::chrono::milliseconds kFlushWait{500};
 
 }  // namespace
 
@@ -140,7 +137,7 @@ void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& f
   const auto* hello = std::get_if<wire::Hello>(&message);
   const bool greeted_before = slot.state != State::opening;
   const auto* log = std::get_if<wire::Log>(&message);
-  slot.gave_up = slot.gave_up || (!greeted_before && log && log->level == wire::Log::kError);
+  if (!greeted_before && log) slot.gave_up = slot.gave_up || log->level == wire::Log::kError;
   if (hello && !greeted_before) return greeted(slot, *hello);
   if (hello || (!greeted_before && !log)) {
     return failed(slot, {"protocol error: unexpected message from the agent"});
@@ -209,7 +206,6 @@ bool Hosts::is_lost(int host) const {
   const State state = at_index(slots_, host)->state;
   return state == State::lost || state == State::dropped;
 }
-
 const plan::Host& Hosts::host_of(int host) const { return at_index(slots_, host)->host; }
 
 bool Hosts::passes_fds(int host) const {

@@ -450,16 +450,19 @@ class Launcher::Impl {
     for (const int rank : newest_ranks(parts_.plan, start.host)) order_.start_requested(rank);
     for (const wire::Message& frame : wire_up_.newest_frames(start.host)) parts_.hosts.answer(start.host, frame);
   }
+  /// Without the spare hosts.
+  int hosts_of_round() const { return static_cast<int>(parts_.plan.hosts.size()); }
   void act(const job::SignalRanks& signal) {
     const wire::Signal message{static_cast<std::uint32_t>(signal.signal)};
-    const int hosts = static_cast<int>(parts_.plan.hosts.size());  // a spare host has no part in this round
-    for (int host = 0; host < hosts; ++host) parts_.hosts.send(host, message);
-    for (int host = 0; host < hosts && job_.phase() >= job::Phase::ending; ++host) parts_.hosts.ping(host);
+    const bool ending = job_.phase() >= job::Phase::ending;
+    for (int host = 0; host < hosts_of_round(); ++host) {
+      parts_.hosts.send(host, message);
+      if (ending) parts_.hosts.ping(host);
+    }
   }
   void act(const job::CheckpointRanks& save) {
     const wire::Signal signal{static_cast<std::uint32_t>(save.signal), true};
-    if (save.signalled.empty()) parts_.hosts.send_to_all(signal);
-    for (int host = 0; !save.signalled.empty() && host < static_cast<int>(parts_.plan.hosts.size()); ++host) {
+    for (int host = 0; host < hosts_of_round(); ++host) {
       if (!save.signalled.contains(host)) parts_.hosts.send(host, signal);
     }
     log().warn("preempted by {}: agents send {} to the ranks that catch it; the ranks have {} s to save their state",

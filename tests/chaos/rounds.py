@@ -107,7 +107,7 @@ def may_be_last(step, seen, round_, why):
         return any(ender.host for ender in found)
     if "in the same way 3 times" in why:
         return round_.number >= 2
-    if "time limit reached while" in why:
+    if "the time limit was reached" in why:
         return any(ender.code == 124 for ender in found)
     if "while the round was being stopped" in why or "a signal came" in why:
         return any(ender.code in (130, 143) for ender in found)
