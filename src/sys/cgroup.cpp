@@ -90,7 +90,7 @@ void kill_cgroup(const std::string& cgroup) {
   const Fd kill(::open((cgroup + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
   const bool killed = kill && write_all(kill.get(), "1");
   for (const Process& process : processes_in(cgroup)) {
-    // The kernel signals main threads only, and a main thread that has ended takes no signal.
+    // The kernel sends KILL to the main threads. A main thread that has ended ignores it.
     if (!killed || process.main_ended) signal_process(process, SIGKILL);
   }
 }
