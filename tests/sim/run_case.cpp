@@ -77,6 +77,7 @@ JobOptions options_of(const Scenario& s) {
   options.policy.grace = std::chrono::milliseconds(s.grace / kMs);
   options.policy.shrink = s.shrink;
   if (s.timeout > 0) options.policy.timeout = std::chrono::milliseconds(s.timeout / kMs);
+  if (s.after_first > 0) options.policy.after_first = std::chrono::milliseconds(s.after_first / kMs);
   for (const Fault& fault : s.faults) {
     if (fault.kind == "mgr")
       options.policy.manager_kill_wait = std::chrono::milliseconds(manager_kill_wait(fault) / kMs);

@@ -13,7 +13,7 @@ namespace sim {
 class World;
 
 struct FaultKind {
-  enum class Of { host, rank, login, user, manager, launcher, reader };
+  enum class Of { host, rank, login, user, manager, launcher, reader, clock };
   std::string_view name;
   Of of;  ///< what the fault harms
   void (*begin)(World& world, const Fault& fault);
