@@ -124,7 +124,15 @@ std::vector<Scenario> singles() {
     all.push_back(base);
     add_singles(base, kVariants, seed, all);
   }
-  for (const Scenario& base : base_worlds()) add_singles(base, kFurther, seed, all);
+  for (const Scenario& base : base_worlds()) {
+    add_singles(base, kFurther, seed, all);
+    for (const Variant& variant : {Variant{"refuse"}, Variant{"refuse1"}, Variant{"slow"}}) {  // the first login
+      Scenario world = base;
+      world.seed = ++seed;
+      world.faults.push_back(fault_of(variant, {After::start, 0}, 1, false));
+      all.push_back(std::move(world));
+    }
+  }
   for (const Scenario& base : further_worlds()) {
     all.push_back(base);
     add_singles(base, kVariants, seed, all);

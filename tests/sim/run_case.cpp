@@ -151,6 +151,7 @@ class Case {
 
   Report run() {
     const Installed installed(world_);
+    world_.begin();
     run_job();
     const Facts facts{world_, plan_, history_, options_, ended_, outcome_ ? &*outcome_ : nullptr};
     world_.settle(0);

@@ -31,8 +31,13 @@ void Ends::never_started(const Facts& facts) {
   };
   if (!lost || running_ || world_.scenario().staged || std::ranges::any_of(world_.scenario().faults, stops)) return;
   const Ns took = std::chrono::nanoseconds(dlaunch::Clock::now() - *facts.outcome->cause_at).count();
-  const Ns most = std::chrono::nanoseconds(dlaunch::job::kOthersWait + dlaunch::job::kFinishWait).count() +
-                  world_.scenario().grace + 2 * kSecond;
+  // An impaired host with an agent may not confirm its end.
+  const auto& agents = world_.network().agents();
+  const bool confirms = std::ranges::none_of(
+      agents, [&](const auto& agent) { return agent->worker != 0 && facts.history.faults_at(agent->host) > 0; });
+  const auto ns = [](auto duration) { return std::chrono::nanoseconds(duration).count(); };
+  const Ns clean = confirms ? 0 : ns(dlaunch::job::kFinishWait) + world_.scenario().grace;
+  const Ns most = ns(dlaunch::job::kOthersWait) + clean + 2 * kSecond;
   if (took > most) broke("the job did not end within the bound after a login failed");
 }
 
@@ -75,7 +80,8 @@ void Ends::job_ended(const Facts& facts) {
   const bool other = cause == dlaunch::job::Cause::success || cause == dlaunch::job::Cause::timeout;
   const bool by_signal = faults[0].kind == "int" || faults[0].kind == "term" || faults[0].kind == "hup" ||
                          (faults[0].kind == "termg" && faults[0].host < world_.scenario().hosts);
-  const bool in_time = *at_ + kSecond < facts.ended && facts.world.scenario().timeout == 0;
+  const bool in_time = *at_ + kSecond < facts.ended && !(faults[0].kind == "termg" && last_in_finishing_) &&
+                       facts.world.scenario().timeout == 0;
   if (by_signal && other && in_time) broke("the signal does not end the job");
   if (other && !next_) return;  // the fault did not end the job
   const auto most = bound_while_running(faults[0].kind, facts.options);

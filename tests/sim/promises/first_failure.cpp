@@ -129,8 +129,16 @@ void FirstFailure::rank_failed(const Facts& facts) {
   if (std::ranges::any_of(facts.history.not_forked(), is_not_forked)) return;
   if (named == failures.end()) {
     // A rank that only the signal of a batch system ended did not fail.
-    const bool only_managed = std::ranges::all_of(
-        facts.world.scenario().faults, [](const Fault& each) { return kind_of(each).of == FaultKind::Of::manager; });
+    const auto began = [&] {
+      for (const auto& [pid, process] : facts.world.processes().all()) {
+        if (process.rank == rank && process.round == facts.world.round()) return process.began;
+      }
+      return Ns{0};
+    };
+    const auto managed = facts.history.first(FaultKind::Of::manager);  // its agent got the signal, too
+    const auto of_manager = [](const Fault& each) { return kind_of(each).of == FaultKind::Of::manager; };
+    const bool only_managed =
+        managed && *managed > began() && std::ranges::all_of(world_.scenario().faults, of_manager);
     const bool ended_by_manager = facts.history.managed() && !only_managed;
     // A worker or guardian that is killed takes the ranks of its host along.
     const bool ended_by_host = facts.history.impaired().contains(host_of(facts, rank));
@@ -198,7 +206,7 @@ void FirstFailure::host_lost(const Facts& facts) {
       std::ranges::all_of(lost_hosts, [&](const auto& lost) { return since(lost) > failures.front().time + kSecond; });
   if (later && !stopped_ && facts.history.count(FaultKind::Of::login) == 0)
     broke("a lost host is called the cause, although a rank failed before");
-  // While the job ends because of another host, 5 s of silence suffice.
+  // While the job ends because of a rank or another host, 5 s of silence suffice.
   const bool other = std::ranges::any_of(lost_hosts, [&](const auto& lost) {
     for (int host = 0; host < facts.world.host_count(); ++host) {
       if (facts.world.host(host).name == lost.name && may_be_lost(facts, host)) return true;
@@ -208,7 +216,7 @@ void FirstFailure::host_lost(const Facts& facts) {
   for (const job::LostHost& lost : facts.outcome->lost_hosts) {
     for (int host = 0; host < facts.world.host_count(); ++host) {
       if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
-      if (other && facts.history.impaired().contains(host)) continue;
+      if ((other || !failures.empty()) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
       if (facts.history.outlasted_lease() || facts.history.stopped_at_login()) continue;
       broke("a sound host is called lost: " + lost.why);

@@ -143,6 +143,7 @@ void Grace::settled(const Facts& facts) {
     if (!each.asked && s.grace == 0) continue;  // KILL is the first signal
     // KILL to ranks of a silent host, which may have ended, is KILL to all hosts.
     if (!each.asked && each.left && !facts.history.impaired().empty()) continue;
+    if (each.left && facts.history.met("flap")) continue;  // the same, and TERM came as late as KILL
     if (!each.asked) {
       broke("grace: a process gets KILL, but no signal before");
     } else if (each.time < *each.asked + s.grace - kError) {

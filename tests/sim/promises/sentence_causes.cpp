@@ -251,7 +251,8 @@ std::string quoted(const Words&, Said& said) {
     const bool of_daemon = said.truth.world().scenario().writes && said.lines[at].starts_with("  | d");
     if (!of_daemon) all += said.lines[at].substr(kMark) + '\n';
   }
-  if (all.empty()) return {};
+  const bool mixed = said.truth.world().scenario().writes && said.truth.world().scenario().loud;
+  if (all.empty() || mixed) return {};
   const auto& written = said.truth.world().written();
   const auto found = written.find(said.first_failure);
   if (found == written.end() || found->second.find(all) == std::string::npos) return "the rank did not write this";
@@ -330,8 +331,9 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
       for (const Ns left : {time, time + kLatency}) {
         const Ns direct = truth.running_at(left);  // sent before the network lost packets
         for (const Ns seen : {left, direct, truth.noticed(host, left), truth.running_at(left, Truth::Between::stops)}) {
-          const Ns error = truth.start_error() + (truth.met(host, {"flap"}) ? kFlap : 0);
-          if (cut || loss->is_between(seen - said.base, seen - said.base + error)) return {};
+          const Ns error = truth.start_error();
+          const Ns latest = truth.met(host, {"flap"}) ? truth.running_at(seen + kFlap) : seen;
+          if (cut || loss->is_between(seen - said.base, latest - said.base + error)) return {};
         }
       }
     }
@@ -345,6 +347,8 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   if (why.starts_with("timed out after ")) {
     return truth.unreachable(host, 0) || truth.met(host, {"stopw", "killw", "killboth"}) ? "" : "the agent answered";
   }
+  if (why.starts_with("the process that creates the rank directories killed"))
+    return truth.managed() ? "" : "no batch system ended the job";
   if (why == "no answer yet") {
     return truth.unreachable(host, 0) || truth.harmed(host) ? "" : "the agent answered";
   }
@@ -360,7 +364,9 @@ const std::vector<Row>& rows_of_causes() {
                                      R"(timed out after \d+ s waiting for the agent|no answer yet)";
   static const std::string end = R"(called MPI_Abort with code \d+|killed by signal \d+ \(\w+\)(?:, core dumped)?|)"
                                  R"(exited with code \d+(?: after MPI_Init and without MPI_Finalize)?)";
-  static const std::string loss = lost_link + '|' + no_sign;
+  static const std::string preparer =
+      R"(the process that creates the rank directories killed by signal \d+ \(SIGTERM\))";
+  static const std::string loss = lost_link + '|' + no_sign + '|' + preparer;
   static const std::vector<Row> rows = {
       {"rank R exited", R"(rank ([\d/]+) \(host (\S+?), pid (\d+)\) ()" + end + R"() after ([^;]+?))", rank_failure},
       {"rank R is lost", R"(rank ([\d/]+) \(host (\S+?)(?:, pid \d+)?\) lost: ([^;]+?) after (\d[^;]*))", rank_lost},

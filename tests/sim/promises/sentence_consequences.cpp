@@ -91,7 +91,9 @@ std::string ranks_lost(const Words& words, Said& said) {
     const int host = said.truth.host_of(rank);
     if (host < 0 && (said.truth.any_harmed() || said.truth.stopped_since(0))) continue;
     const bool closed = !said.truth.closed(host).empty() && said.truth.stopped_since(0);
-    const bool sound = !said.truth.harmed(host) && !closed && said.truth.removed.empty();
+    // Without time between notice and answer, a local agent takes the launcher for silent.
+    const bool at_once = said.truth.world().scenario().here && host == 0 && said.truth.met(host, {"termg"});
+    const bool sound = !said.truth.harmed(host) && !closed && !at_once && said.truth.removed.empty();
     if (sound && said.truth.world().scenario().stuck.empty()) return "the host of a rank is sound";
   }
   return {};

@@ -216,7 +216,10 @@ std::set<int> Truth::told_ranks(const std::string& text) const {
 
 int Truth::count_ranks() const {
   const int first = world_.ranks_at_start();
-  const bool spawned = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= first; });
+  const bool forked = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= first; });
+  const bool spawned = forked || std::ranges::any_of(not_forked_, [&](const NotForked& each) {
+                         return each.round == world_.round() && each.rank >= first;
+                       });
   return first + (spawned ? world_.scenario().spawn : 0);
 }
 

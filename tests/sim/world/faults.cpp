@@ -120,7 +120,12 @@ void hang(World& world, const Fault& fault) {
 /// The host has as many processes as the user may have.
 void no_forks(World& world, const Fault& fault) { world.host(fault.host).forks = false; }
 void forks(World& world, const Fault& fault) { world.host(fault.host).forks = true; }
-void abort_mpi(World& world, const Fault& fault) { world.processes().call_mpi_abort(oldest_rank(world, fault.host)); }
+void abort_mpi(World& world, const Fault& fault) {
+  world.processes().call_mpi_abort(oldest_rank(world, fault.host), false);
+}
+void abort_by_thread(World& world, const Fault& fault) {
+  world.processes().call_mpi_abort(oldest_rank(world, fault.host), true);
+}
 void go_on(World& world, const Fault& fault) {
   for (auto& [pid, process] : world.processes().all()) {
     if (process.kind == Process::Kind::rank && process.host == fault.host && process.stopped) {
@@ -173,9 +178,13 @@ void manager(World& world, const Fault& fault) {
     for (const auto& [pid, process] : world.processes().all()) {
       if (process.alive) all.emplace_back(pid, process.host);
     }
+    // In any order: a rank may end before its agent gets the signal.
+    const bool ranks_first = world.scenario().seed % 3 == 0;
+    if (ranks_first) std::ranges::reverse(all);
+    Ns time = world.now();
     for (const auto& [pid, host] : all) {
-      world.on_host(host, world.now(),
-                    [&world, pid = pid, number] { world.processes().signal(pid, number, End::by_kernel); });
+      world.on_host(host, time, [&world, pid = pid, number] { world.processes().signal(pid, number, End::by_kernel); });
+      if (ranks_first) time += kMs / 20;
     }
   };
   signal_all(SIGTERM);
@@ -203,6 +212,7 @@ const std::vector<FaultKind>& fault_kinds() {
       {"exit2", Of::rank, exit2, nullptr},
       {"exit93", Of::rank, exit93, nullptr},
       {"abort", Of::rank, abort_mpi, nullptr},
+      {"abortthread", Of::rank, abort_by_thread, nullptr},
       {"nofork", Of::rank, no_forks, forks},
       {"segv", Of::rank, segv, nullptr},
       {"segvnew", Of::rank, segv_newest, nullptr},
@@ -240,7 +250,19 @@ Faults::Faults(World& world) : world_(world) {
   const auto& faults = world_.scenario().faults;
   for (size_t i = 0; i < faults.size(); ++i) {
     const bool first = i == 0 && faults[i].moment.after == Moment::After::fault;
-    if (first || faults[i].moment.after == Moment::After::start) arm(i);
+    const bool at_start = faults[i].moment.after == Moment::After::start;
+    if (at_start && faults[i].moment.delay == 0 && kind_of(faults[i]).of == Of::login) continue;  // begin_early()
+    if (first || at_start) arm(i);
+  }
+}
+
+void Faults::begin_early() {
+  const auto& faults = world_.scenario().faults;
+  for (size_t i = 0; i < faults.size(); ++i) {
+    const bool first = faults[i].moment.after == Moment::After::start && faults[i].moment.delay == 0;
+    if (!first || kind_of(faults[i]).of != Of::login) continue;
+    armed_.insert(i);
+    begin(i);
   }
 }
 

@@ -104,8 +104,9 @@ void Processes::call_mpi(int pid) {
   if (Process* parent = find(process.parent)) poke(*parent);
 }
 
-void Processes::call_mpi_abort(Process* rank) {
-  if (!rank || !rank->mpi || rank->aborted) return;
+void Processes::call_mpi_abort(Process* rank, bool while_it_waits) {
+  constexpr int kWaitsForSpawn = 2;
+  if (!rank || !rank->mpi || rank->aborted || (rank->mpi_calls == kWaitsForSpawn && !while_it_waits)) return;
   std::string request = "cmd=abort exitcode=" + std::to_string(kAbortCode) + '\n';
   if (rank->mpi_calls == 0) request.insert(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
   if (::write(rank->mpi.get(), request.data(), request.size()) < 0) return;

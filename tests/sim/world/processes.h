@@ -27,8 +27,8 @@ class Processes {
   /// The process that prepares the directories of ranks (agent/workdir_setup.h): reads all frames, then exits.
   Process& start_preparer(Process& worker, int in, int out);
 
-  /// Does nothing without a PMI-1 connection.
-  void call_mpi_abort(Process* rank);
+  /// Does nothing without a PMI-1 connection. `while_it_waits`: by another thread, also before an answer.
+  void call_mpi_abort(Process* rank, bool while_it_waits);
 
   Process* find(int pid);
   /// The process whose code runs; nullptr: the launcher.
