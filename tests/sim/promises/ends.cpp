@@ -12,7 +12,8 @@ namespace sim {
 
 void Ends::fault(const Fault& fault, bool ends) {
   if (!ends) at_ = world_.now();
-  if (!ends) last_in_finishing_ = finishing_;
+  const auto runs = [](const auto& each) { return each.second.kind == Process::Kind::rank && each.second.alive; };
+  if (!ends) last_in_finishing_ = finishing_ || std::ranges::none_of(world_.processes().all(), runs);
   (void)fault;
 }
 
