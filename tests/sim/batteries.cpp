@@ -18,12 +18,16 @@ struct Variant {
   const char* kind;
   double seconds = 0;
 };
-constexpr Variant kVariants[] = {
+using Variants = std::vector<Variant>;
+const Variants kVariants = {
     {"silent"},      {"silent", 12},   {"silent", 30}, {"mute"},      {"deaf"},     {"cut"},       {"freeze"},
     {"freeze", 12},  {"freeze", 40},   {"stopw"},      {"stopw", 12}, {"killw"},    {"killg"},     {"killboth"},
     {"exit7"},       {"exit0"},        {"segv"},       {"hang", 20},  {"refuse"},   {"refuse1"},   {"slow"},
     {"int"},         {"term"},         {"usr1"},       {"mgr"},       {"pause", 9}, {"pause", 13}, {"pause", 60},
     {"pauseint", 6}, {"pauseexit", 6}, {"tstp", 30},   {"reader", 20}};
+/// Kinds and lengths that fewer pairs have.
+const Variants kFurther = {{"half"},  {"half", 8},    {"silent", 8}, {"stopw", 8}, {"flap", 40}, {"clock", 8},
+                           {"exit2"}, {"nofork", 20}, {"abort"},     {"hup"},      {"termg"}};
 
 const std::array kFirst = {Moment{After::start, 1'200'000}, Moment{After::start, 4 * kMs},
                            Moment{After::start, 2 * kSecond}};
@@ -58,9 +62,9 @@ bool is_of_host(const Variant& variant) {
 /// Two hosts at the most: the harmed one, and another one.
 size_t second_hosts(const Variant& variant) { return is_of_host(variant) ? 2 : 1; }
 
-size_t seconds_of_first() {
+size_t seconds_of_first(const Variants& seconds) {
   size_t count = 0;
-  for (const Variant& variant : kVariants) count += second_hosts(variant) * second_moments().size();
+  for (const Variant& variant : seconds) count += second_hosts(variant) * second_moments().size();
   return count;
 }
 
@@ -85,43 +89,102 @@ std::vector<Scenario> base_worlds() {
   return worlds;
 }
 
+/// Jobs with special rules, for single faults and a part of the pairs.
+std::vector<Scenario> further_worlds() {
+  std::vector<Scenario> worlds;
+  for (const char* text : {
+           "hosts=2 ranks=1 grace=3 afterfirst=4 length=20 deaf=1",
+           "hosts=2 ranks=2 grace=3 length=20 deaf=3 daemon=1 daemon=2 writes=1",
+           "hosts=2 ranks=1 restarts=4 spares=1 spawn=1 grace=1 length=20",
+       }) {
+    worlds.push_back(parse_scenario(text));
+  }
+  return worlds;
+}
+
+static void add_singles(const Scenario& base, const Variants& variants, std::uint64_t& seed,
+                        std::vector<Scenario>& all) {
+  for (const Variant& variant : variants) {
+    std::vector<Moment> moments(kFirst.begin(), kFirst.end());
+    moments.push_back({After::start, 9 * kSecond});
+    moments.push_back({After::start, base.length - 10 * kMs});
+    for (const Moment& moment : moments) {
+      Scenario world = base;
+      world.seed = ++seed;
+      world.faults.push_back(fault_of(variant, moment, 1, base.spawn > 0));
+      all.push_back(std::move(world));
+    }
+  }
+}
+
 std::vector<Scenario> singles() {
   std::vector<Scenario> all;
   std::uint64_t seed = 0;
   for (const Scenario& base : base_worlds()) {
     all.push_back(base);
-    for (const Variant& variant : kVariants) {
-      std::vector<Moment> moments(kFirst.begin(), kFirst.end());
-      moments.push_back({After::start, 9 * kSecond});
-      moments.push_back({After::start, base.length - 10 * kMs});
-      for (const Moment& moment : moments) {
-        Scenario world = base;
-        world.seed = ++seed;
-        world.faults.push_back(fault_of(variant, moment, 1, base.spawn > 0));
-        all.push_back(std::move(world));
-      }
+    add_singles(base, kVariants, seed, all);
+  }
+  for (const Scenario& base : base_worlds()) {
+    add_singles(base, kFurther, seed, all);
+    for (const Variant& variant : {Variant{"refuse"}, Variant{"refuse1"}, Variant{"slow"}}) {  // the first login
+      Scenario world = base;
+      world.seed = ++seed;
+      world.faults.push_back(fault_of(variant, {After::start, 0}, 1, false));
+      all.push_back(std::move(world));
     }
+  }
+  for (const Scenario& base : further_worlds()) {
+    all.push_back(base);
+    add_singles(base, kVariants, seed, all);
+    add_singles(base, kFurther, seed, all);
   }
   return all;
 }
 
-std::uint64_t pair_count() { return base_worlds().size() * std::size(kVariants) * kFirst.size() * seconds_of_first(); }
+namespace {
+
+/// Pairs of each first with each second fault.
+struct Block {
+  std::vector<Scenario> bases;
+  Variants firsts, seconds;
+
+  std::uint64_t count() const { return bases.size() * firsts.size() * kFirst.size() * seconds_of_first(seconds); }
+};
+
+const std::vector<Block>& blocks() {
+  static const std::vector<Block> all = [] {
+    std::vector<Scenario> some = further_worlds();
+    const auto bases = base_worlds();
+    for (const size_t base : {0u, 2u, 4u, 8u}) some.push_back(bases[base]);
+    return std::vector<Block>{{bases, kVariants, kVariants}, {some, kFurther, kVariants}, {some, kVariants, kFurther}};
+  }();
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t pair_count() {
+  std::uint64_t count = 0;
+  for (const Block& block : blocks()) count += block.count();
+  return count;
+}
 
 Scenario pair(std::uint64_t number) {
-  static const std::vector<Scenario> bases = base_worlds();
   const std::uint64_t seed = number + 1;
+  const Block* block = blocks().data();
+  for (; number >= block->count(); ++block) number -= block->count();
   const auto take = [&](size_t of) {
     const size_t digit = number % of;
     number /= of;
     return digit;
   };
-  size_t second = take(seconds_of_first());
+  size_t second = take(seconds_of_first(block->seconds));
   const Moment first_moment = kFirst[take(kFirst.size())];
-  const Variant& first = kVariants[take(std::size(kVariants))];
-  Scenario world = bases[take(bases.size())];
+  const Variant& first = block->firsts[take(block->firsts.size())];
+  Scenario world = block->bases[take(block->bases.size())];
   world.seed = seed;
   world.faults.push_back(fault_of(first, first_moment, 1, world.spawn > 0));
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : block->seconds) {
     const size_t of_variant = second_hosts(variant) * second_moments().size();
     if (second >= of_variant) {
       second -= of_variant;
@@ -171,7 +234,7 @@ Scenario random_world(std::uint64_t seed) {
   if (pick(12) == 0) s.stuck.insert(pick(s.all_ranks()));
   const int faults = 1 + pick(4);
   for (int i = 0; i < faults; ++i) {
-    const Variant& variant = kVariants[pick(static_cast<int>(std::size(kVariants)))];
+    const Variant& variant = kVariants[static_cast<size_t>(pick(static_cast<int>(kVariants.size())))];
     Fault fault = fault_of(variant, {}, pick(s.all_hosts()), false);
     if (fault.length > 0) fault.length = (1 + pick(40)) * kSecond;
     if (i > 0 && pick(3) == 0) {
@@ -187,6 +250,14 @@ Scenario random_world(std::uint64_t seed) {
     s.faults.push_back(fault);
   }
   if (pick(8) == 0) add_spawned(s, pick);
+  s.writes = pick(8) == 0;
+  if (pick(12) == 0) s.after_first = (1 + pick(20)) * kSecond;
+  if (pick(3) == 0) {
+    Fault& further = s.faults[static_cast<size_t>(pick(faults))];
+    const Variant& variant = kFurther[static_cast<size_t>(pick(static_cast<int>(kFurther.size())))];
+    further = fault_of(variant, further.moment, further.host, false);
+    if (further.length > 0) further.length = (1 + pick(40)) * kSecond;
+  }
   return s;
 }
 

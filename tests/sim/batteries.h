@@ -12,7 +12,8 @@ namespace sim {
 std::vector<Scenario> base_worlds();
 /// Each base world without a fault and with each single fault at each moment.
 std::vector<Scenario> singles();
-/// The number of ordered pairs of faults in all base worlds, and the pair with this number.
+/// The number of ordered pairs of faults in all base worlds, and the pair with this number. The pairs with further
+/// kinds of faults, in some of the worlds, come last.
 std::uint64_t pair_count();
 Scenario pair(std::uint64_t number);
 /// One to four faults at random moments in a random job.

@@ -77,7 +77,7 @@ std::vector<Bound> bounds(const dlaunch::JobOptions& options) {
        {w.grace, w.kill, w.sweep},
        {w.kill, w.sweep}},
       {"a host is silent, frozen or overloaded",
-       {"silent", "mute", "freeze", "stopw"},
+       {"silent", "mute", "half", "freeze", "stopw"},
        {w.silence, w.others, w.sweep},
        {w.silence, w.grace, w.kill, w.sweep},
        {w.clean, w.kill, w.sweep}},
@@ -111,6 +111,7 @@ static Ns times_of_faults(const Scenario& scenario) {
   for (const Fault& fault : scenario.faults) {
     const bool stops = kind_of(fault).of == FaultKind::Of::launcher || fault.kind.starts_with("pause");
     all += fault.moment.delay + std::max(fault.length, stops ? 25 * kSecond : 0);
+    if (fault.kind == "flap") all += 60 * kSecond;  // each answer is late
   }
   return all;
 }
@@ -127,7 +128,7 @@ Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
   const std::vector<Wait> round = {w.login,   w.others, w.silence, w.silence, w.stacks, w.grace, w.kill,
                                    w.confirm, w.kill,   w.clean,   w.sweep,   w.sweep,  w.reader};
   const bool suspended = std::ranges::any_of(scenario.faults, [](const Fault& f) { return f.kind == "tstp"; });
-  Ns all = scenario.length + kSecond + sum(round);
+  Ns all = scenario.length + scenario.after_first + kSecond + sum(round);
   for (int restart = 0; restart < scenario.restarts; ++restart) {
     all += scenario.length + kSecond + sum(round) + w.lease.most + (suspended ? w.pause.most : 0);
     all += restart == 0 ? 0 : std::min(w.back_off.most, kSecond << std::min(restart - 1, 6));

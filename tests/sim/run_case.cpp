@@ -77,6 +77,7 @@ JobOptions options_of(const Scenario& s) {
   options.policy.grace = std::chrono::milliseconds(s.grace / kMs);
   options.policy.shrink = s.shrink;
   if (s.timeout > 0) options.policy.timeout = std::chrono::milliseconds(s.timeout / kMs);
+  if (s.after_first > 0) options.policy.after_first = std::chrono::milliseconds(s.after_first / kMs);
   for (const Fault& fault : s.faults) {
     if (fault.kind == "mgr")
       options.policy.manager_kill_wait = std::chrono::milliseconds(manager_kill_wait(fault) / kMs);
@@ -150,6 +151,7 @@ class Case {
 
   Report run() {
     const Installed installed(world_);
+    world_.begin();
     run_job();
     const Facts facts{world_, plan_, history_, options_, ended_, outcome_ ? &*outcome_ : nullptr};
     world_.settle(0);

@@ -183,7 +183,8 @@ std::vector<Scenario> simpler_than(const Scenario& s) {
   with([](Scenario& t) { t.daemons.clear(); });
   with([](Scenario& t) { t.stuck.clear(); });
   with([](Scenario& t) { t.timeout = 0; });
-  with([](Scenario& t) { t.here = t.stdin_ = t.preempt = t.shell = t.loud = false; });
+  with([](Scenario& t) { t.after_first = 0; });
+  with([](Scenario& t) { t.here = t.stdin_ = t.preempt = t.shell = t.loud = t.writes = false; });
   with([](Scenario& t) { t.spawn = 0; });
   with([](Scenario& t) { t.spawn = std::min(t.spawn, 1); });
   with([](Scenario& t) { t.spares = 0; });

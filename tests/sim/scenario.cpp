@@ -71,6 +71,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.grace = to_ns(value);
   else if (name == "timeout")
     s.timeout = to_ns(value);
+  else if (name == "afterfirst")
+    s.after_first = to_ns(value);
   else if (name == "length")
     s.length = to_ns(value);
   else if (name == "skew")
@@ -81,6 +83,8 @@ void set(Scenario& s, const std::string& name, const std::string& value) {
     s.stuck.insert(to_int(value));
   else if (name == "daemon")
     s.daemons.insert(to_int(value));
+  else if (name == "writes")
+    s.writes = flag();
   else if (name == "loud")
     s.loud = flag();
   else if (name == "bug")
@@ -168,11 +172,13 @@ std::string to_text(const Scenario& s) {
   if (s.shell) add("shell", "1");
   add("grace", seconds_text(s.grace));
   if (s.timeout > 0) add("timeout", seconds_text(s.timeout));
+  if (s.after_first > 0) add("afterfirst", seconds_text(s.after_first));
   add("length", seconds_text(s.length));
   if (s.skew) add("skew", seconds_text(*s.skew));
   add_set("deaf", s.deaf);
   add_set("stuck", s.stuck);
   add_set("daemon", s.daemons);
+  if (s.writes) add("writes", "1");
   if (s.loud) add("loud", "1");
   if (s.bug) add("bug", "1");
   add("seed", std::to_string(s.seed));

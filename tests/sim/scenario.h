@@ -48,11 +48,13 @@ struct Scenario {
   bool shell = false;    ///< a login starts a shell, which then starts the agent (transport/bootstrap.h)
   Ns grace = 3 * kSecond;
   Ns timeout = 0;               ///< 0: none
+  Ns after_first = 0;           ///< --wait-after-first; 0: none
   Ns length = 60 * kSecond;     ///< the life of a rank without faults
   std::optional<Ns> skew = {};  ///< the clock of n1 is behind by this time; empty: by the seed
   std::set<int> deaf = {};      ///< ranks that ignore TERM, INT and HUP
   std::set<int> stuck = {};     ///< ranks that KILL does not end
   std::set<int> daemons = {};   ///< ranks that leave a process which ignores TERM
+  bool writes = false;          ///< the processes that ranks leave write on
   bool loud = false;            ///< long lines: a slow reader stops the ranks
   bool bug = false;             ///< in each round, some rank fails soon, always in the same way
   std::uint64_t seed = 1;

@@ -39,6 +39,44 @@ static int host_of(const Facts& facts, int rank) {
 void FirstFailure::heard(const dlaunch::wire::Message& message) {
   const auto* ended = std::get_if<dlaunch::wire::Ended>(&message);
   if (ended) told_.try_emplace({world_.round(), static_cast<int>(ended->rank)}, static_cast<int>(told_.size()));
+  const auto* aborted = std::get_if<dlaunch::wire::MpiAbort>(&message);
+  if (aborted) told_.try_emplace({world_.round(), static_cast<int>(aborted->rank)}, static_cast<int>(told_.size()));
+}
+
+void FirstFailure::fault(const Fault& fault, bool ends) {
+  const auto of = kind_of(fault).of;
+  if (of == FaultKind::Of::clock) jumps_.emplace_back(fault.host, world_.now());
+  if (of != FaultKind::Of::host || ends) return;
+  const Ns end = fault.length > 0 ? world_.now() + fault.length : std::numeric_limits<Ns>::max();
+  harms_[fault.host].push_back({fault.kind, world_.now(), end});
+}
+
+/// Whether the launcher may not have read the clock of the host since it was set.
+bool FirstFailure::clock_jumped(int host, Ns time) const {
+  constexpr Ns kRead = 11 * kSecond;  // two heartbeats, and the way
+  return std::ranges::any_of(jumps_, [&](const auto& jump) {
+    return jump.first == host && jump.second <= time && time < jump.second + kRead;
+  });
+}
+
+/// Whether the faults of the host suffice for its loss while ranks run. Silences of 9 s, with time for heartbeats
+/// between, do not.
+bool FirstFailure::may_be_lost(const Facts& facts, int host) const {
+  constexpr Ns kShort = 9 * kSecond;
+  constexpr Ns kBetween = 6 * kSecond;
+  const auto found = harms_.find(host);
+  if (found == harms_.end()) return false;
+  Ns before = -kBetween;
+  for (const Harm& harm : found->second) {
+    const bool flaps = harm.kind == "flap" && found->second.size() == 1;
+    const bool ends = harm.kind == "silent" || harm.kind == "mute" || harm.kind == "deaf" || harm.kind == "half" ||
+                      harm.kind == "freeze" || harm.kind == "stopw";
+    const bool is_short = ends && harm.end - harm.begin <= kShort && harm.begin >= before + kBetween;
+    if (!flaps && !is_short) return true;
+    before = harm.end;
+  }
+  const bool running = facts.outcome->cause_at && !facts.history.user_signalled();
+  return stopped_ || !running || facts.world.scenario().staged;
 }
 
 void FirstFailure::job_ended(const Facts& facts) {
@@ -50,6 +88,9 @@ void FirstFailure::job_ended(const Facts& facts) {
     case job::Cause::success:
       if (outcome.exit_code != 0) broke("exit code " + std::to_string(outcome.exit_code) + " after success");
       if (!failures_of(facts, facts.world.round()).empty()) broke("success, although a rank failed");
+      for (const auto& each : facts.history.not_forked()) {
+        if (each.round == facts.world.round()) broke("success, although a rank did not start");
+      }
       if (lacks_spawned_ranks(facts)) broke("success, although a spawned rank did not start");
       return;
     case job::Cause::rank_failed:
@@ -59,7 +100,8 @@ void FirstFailure::job_ended(const Facts& facts) {
       if (!facts.history.user_signalled() && !facts.history.managed()) broke("\"interrupted\" without a signal");
       return;
     case job::Cause::timeout:
-      if (facts.world.scenario().timeout == 0) broke("a timeout without --timeout");
+      if (facts.world.scenario().timeout == 0 && facts.world.scenario().after_first == 0)
+        broke("a timeout without --timeout");
       return;
     case job::Cause::host_lost:
       return host_lost(facts);
@@ -81,11 +123,28 @@ void FirstFailure::rank_failed(const Facts& facts) {
   const int rank = *outcome.first_failure;
   const auto named = std::ranges::find(failures, rank, &History::Failure::rank);
   const job::RankRecord& record = outcome.ranks.at(static_cast<size_t>(rank));
+  const auto is_not_forked = [&](const History::Failure& each) {
+    return each.rank == rank && each.round == facts.world.round();
+  };
+  if (std::ranges::any_of(facts.history.not_forked(), is_not_forked)) return;
   if (named == failures.end()) {
-    const bool ended_by_manager = facts.history.managed();
+    // A rank that only the signal of a batch system ended did not fail.
+    const auto began = [&] {
+      for (const auto& [pid, process] : facts.world.processes().all()) {
+        if (process.rank == rank && process.round == facts.world.round()) return process.began;
+      }
+      return Ns{0};
+    };
+    const auto managed = facts.history.first(FaultKind::Of::manager);  // its agent got the signal, too
+    const auto of_manager = [](const Fault& each) { return kind_of(each).of == FaultKind::Of::manager; };
+    const bool only_managed =
+        managed && *managed > began() && std::ranges::all_of(world_.scenario().faults, of_manager);
+    const bool ended_by_manager = facts.history.managed() && !only_managed;
     // A worker or guardian that is killed takes the ranks of its host along.
     const bool ended_by_host = facts.history.impaired().contains(host_of(facts, rank));
     const bool left_mpi = record.status && std::holds_alternative<dlaunch::LeftMpi>(record.status->value());
+    const bool notified = only_managed && facts.history.managed() && facts.world.scenario().preempt;
+    if (notified) return broke("a rank that a batch system ended after its notice is called the first failure");
     if (!ended_by_manager && !ended_by_host && !left_mpi) {
       broke("a rank that did not fail by itself is called the first failure: " +
             (record.status ? record.status->describe() : std::string("no status")));
@@ -94,18 +153,22 @@ void FirstFailure::rank_failed(const Facts& facts) {
   }
   const auto& first = failures.front();
   silent_before(facts, first);
-  const Ns error = facts.world.scenario().clock_error();
+  Ns error = facts.world.scenario().clock_error();
+  const bool jumped = clock_jumped(first.host, first.time) || clock_jumped(named->host, named->time);
+  if (jumped) error = std::numeric_limits<Ns>::max() / 2;
   const auto& status = outcome.ranks.at(static_cast<size_t>(first.rank)).status;
   const bool seen = status && !std::holds_alternative<dlaunch::Lost>(status->value());
   if (first.rank != rank && seen && named->time > first.time + error)
     broke("a rank that failed later is called the first failure");
   // A failure that was first, and that the launcher heard of first, needs no clock.
   const auto told = [&](int of) { return told_.find({facts.world.round(), of}); };
-  const bool heard = !stopped_ && told(first.rank) != told_.end() && told(rank) != told_.end() &&
+  const bool heard = !stopped_ && !jumped && told(first.rank) != told_.end() && told(rank) != told_.end() &&
                      told(first.rank)->second < told(rank)->second;
   if (first.rank != rank && heard && named->time > first.time)
     broke("a rank that failed later, and was heard of later, is called the first failure");
-  if (record.status && outcome.exit_code != record.status->shell_code() && outcome.exit_code != 93) {
+  const std::optional<dlaunch::ExitStatus> end =
+      record.abort_code ? dlaunch::ExitStatus(dlaunch::Aborted{*record.abort_code}) : record.status;
+  if (end && outcome.exit_code != end->shell_code() && outcome.exit_code != 93) {
     broke("the exit code is not the code of the first failure");
   }
 }
@@ -143,9 +206,17 @@ void FirstFailure::host_lost(const Facts& facts) {
       std::ranges::all_of(lost_hosts, [&](const auto& lost) { return since(lost) > failures.front().time + kSecond; });
   if (later && !stopped_ && facts.history.count(FaultKind::Of::login) == 0)
     broke("a lost host is called the cause, although a rank failed before");
+  // While the job ends because of a rank or another host, 5 s of silence suffice.
+  const bool other = std::ranges::any_of(lost_hosts, [&](const auto& lost) {
+    for (int host = 0; host < facts.world.host_count(); ++host) {
+      if (facts.world.host(host).name == lost.name && may_be_lost(facts, host)) return true;
+    }
+    return false;
+  });
   for (const job::LostHost& lost : facts.outcome->lost_hosts) {
     for (int host = 0; host < facts.world.host_count(); ++host) {
-      if (facts.world.host(host).name != lost.name || facts.history.impaired().contains(host)) continue;
+      if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
+      if ((other || !failures.empty()) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
       if (facts.history.outlasted_lease()) continue;
       broke("a sound host is called lost: " + lost.why);

@@ -22,6 +22,66 @@ void Grace::ended(const Process& process) {
 void Grace::launcher_signalled(int signal) {
   const bool notice = world_.scenario().preempt && signal == SIGTERM;  // of a preemption
   if (dlaunch::job::ends_a_job(signal) && !notice) signals_.push_back(world_.now());
+  if (signal == SIGUSR1 || signal == SIGTERM) notices_.emplace_back(signal, world_.now());
+}
+
+void Grace::fault(const Fault& fault, bool ends) {
+  if (ends || fault.kind != "termg") return;
+  for (const auto& [pid, process] : world_.processes().all()) {
+    const bool runs = process.alive && process.kind == Process::Kind::rank && process.host == fault.host;
+    if (runs) told_agents_.try_emplace(pid, fault.host, world_.now());
+  }
+}
+
+/// An agent that gets TERM ends its ranks, also if the launcher does not answer.
+void Grace::signal_to_host(const Facts& facts) {
+  constexpr Ns kAnswer = 3 * kSecond;
+  if (stopped_ || world_.scenario().preempt) return;
+  for (const auto& [pid, told] : told_agents_) {
+    const auto [host, time] = told;
+    const bool works = std::ranges::all_of(world_.scenario().faults, [host = host](const Fault& each) {
+      return each.host != host || each.kind == "silent" || each.kind == "deaf" || each.kind == "half" ||
+             each.kind == "cut" || each.kind == "termg";
+    });
+    const Process& process = world_.processes().all().at(pid);
+    const bool ended = !process.alive && process.ended <= time + kAnswer;
+    if (works && !facts.history.managed_by("mgr") && !ended &&
+        process.asked.value_or(time + kAnswer + 1) > time + kAnswer)
+      broke("grace: a rank gets no signal after TERM to its agent");
+  }
+}
+
+/// A TERM after another notice of a preemption leaves the grace period.
+void Grace::later_notice(const Facts& facts) {
+  if (stopped_ || !world_.scenario().preempt || notices_.size() < 2) return;
+  const auto [signal, time] = notices_[1];
+  if (signal != SIGTERM || notices_[0].first == SIGTERM) return;
+  const Ns latest = time + world_.scenario().grace + 200 * kMs;
+  for (const auto& [pid, process] : world_.processes().all()) {
+    const bool ran =
+        process.kind == Process::Kind::rank && process.began < time && (process.alive || process.ended > latest);
+    if (!ran || process.round != world_.round() || facts.history.impaired().contains(process.host)) continue;
+    if (process.asked.value_or(latest + 1) > latest) broke("grace: a rank gets no signal after a later notice");
+  }
+}
+
+/// Ranks that still run for a time after the first end of a rank get a signal.
+void Grace::after_first(const Facts& facts) {
+  const Ns wait = world_.scenario().after_first;
+  if (wait == 0 || stopped_ || world_.scenario().preempt || !facts.history.impaired().empty()) return;
+  std::map<int, Ns> first;  // by round
+  for (const auto& [pid, process] : world_.processes().all()) {
+    if (process.kind != Process::Kind::rank || process.alive) continue;
+    const auto found = first.try_emplace(process.round, process.ended).first;
+    found->second = std::min(found->second, process.ended);
+  }
+  for (const auto& [pid, process] : world_.processes().all()) {
+    const auto found = first.find(process.round);
+    if (process.kind != Process::Kind::rank || process.stopped || found == first.end()) continue;
+    const Ns latest = found->second + wait + kSecond;
+    const bool ran = process.alive || process.ended > latest;
+    if (ran && process.asked.value_or(latest + 1) > latest) broke("grace: a rank runs long after the first one ended");
+  }
 }
 
 /// The second signal ends the grace period.
@@ -67,6 +127,9 @@ void Grace::second_grace(const Facts& facts) {
 
 void Grace::settled(const Facts& facts) {
   second_grace(facts);
+  signal_to_host(facts);
+  later_notice(facts);
+  after_first(facts);
   time_limit(facts);
   second_signal(facts);
   const Scenario& s = world_.scenario();
@@ -80,6 +143,7 @@ void Grace::settled(const Facts& facts) {
     if (!each.asked && s.grace == 0) continue;  // KILL is the first signal
     // KILL to ranks of a silent host, which may have ended, is KILL to all hosts.
     if (!each.asked && each.left && !facts.history.impaired().empty()) continue;
+    if (each.left && facts.history.met("flap")) continue;  // the same, and TERM came as late as KILL
     if (!each.asked) {
       broke("grace: a process gets KILL, but no signal before");
     } else if (each.time < *each.asked + s.grace - kError) {

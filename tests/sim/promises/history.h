@@ -31,8 +31,13 @@ class History : public Observer {
   void ended(const Process& process) override {
     if (process.kind != Process::Kind::rank || process.end != Process::End::by_itself || process.wait_status == 0)
       return;
+    if (process.aborted) return;  // that was its failure
     failures_.push_back({process.rank, process.round, process.host, world_.now(), process.wait_status});
   }
+  void aborted(const Process& process) override {
+    failures_.push_back({process.rank, process.round, process.host, world_.now(), kAbortCode << 8});
+  }
+  void not_forked(int host, int rank) override { not_forked_.push_back({rank, world_.round(), host, world_.now(), 0}); }
   void fault(const Fault& fault, bool ends) override {
     if (ends) return;
     met_.insert(fault.kind);
@@ -44,6 +49,8 @@ class History : public Observer {
 
   /// Ranks that failed by themselves, in the order of the true time.
   const std::vector<Failure>& failures() const { return failures_; }
+  /// Ranks that the agent could not fork; without a wait status.
+  const std::vector<Failure>& not_forked() const { return not_forked_; }
   /// Hosts with a fault of the host, and the time of the first.
   const std::map<int, Ns>& impaired() const { return impaired_; }
   /// The number of faults at the host.
@@ -74,6 +81,8 @@ class History : public Observer {
     return most > 14 * kSecond;
   }
   bool user_signalled() const { return count(FaultKind::Of::user) > 0; }
+  /// Whether a batch system acted in this way.
+  bool managed_by(const std::string& kind) const { return met(kind); }
   bool managed() const { return count(FaultKind::Of::manager) > 0; }
   const std::vector<Text>& texts() const { return texts_; }
   bool was_printed(const std::string& text) const {
@@ -98,6 +107,7 @@ class History : public Observer {
  private:
   World& world_;
   std::vector<Failure> failures_;
+  std::vector<Failure> not_forked_;
   std::map<int, Ns> impaired_;
   std::map<int, int> faults_at_;
   std::set<std::string> met_;

@@ -26,6 +26,18 @@ bool has_stopped_agent(const Facts& facts, int host) {
   });
 }
 
+/// The agent of the process was killed or cut off, and nothing else disturbs its host.
+bool can_be_swept(const Facts& facts, const Process& process) {
+  const Scenario& s = facts.world.scenario();
+  const auto of_host = [&](const Fault& fault) { return fault.host == process.host; };
+  const bool calm = !facts.history.managed() && !facts.history.user_signalled() && s.stuck.empty() &&
+                    facts.history.count(FaultKind::Of::launcher) == 0 && !facts.history.met("pauseexit") &&
+                    std::ranges::count_if(s.faults, of_host) == 1;
+  const auto fault = std::ranges::find_if(s.faults, of_host);
+  if (!calm || facts.history.faults_at(process.host) == 0) return false;
+  return fault->kind == "killw" || fault->kind == "killg" || fault->kind == "killboth" || fault->kind == "cut";
+}
+
 }  // namespace
 
 void NothingLeft::job_ended(const Facts& facts) {
@@ -43,6 +55,7 @@ void NothingLeft::job_ended(const Facts& facts) {
                           !facts.history.outlasted_lease();
     if (given_up && !facts.history.has_line("did not end after SIGKILL", ", pid " + std::to_string(pid) + ","))
       broke("left: a rank that KILL does not end is not named");
+    if (can_be_swept(facts, process)) broke("left: a process on a host that can be swept");
     if (is_doubted(facts, host)) continue;
     broke(std::string("left: a process on ") + (impaired ? "an impaired" : "a sound") + " host, without a warning");
   }

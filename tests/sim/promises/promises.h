@@ -20,14 +20,20 @@ class Ends final : public Promise {
  public:
   explicit Ends(World& world) : world_(world) {}
   void fault(const Fault& fault, bool ends) override;
+  void sent(int, const std::string& message) override { finishing_ = finishing_ || message == "Finish"; }
   void began(const Process& process) override;
   void job_ended(const Facts& facts) override;
 
  private:
+  void never_started(const Facts& facts);
+  void silent_at_last(const Facts& facts);
+
   World& world_;
-  std::optional<Ns> at_;       // of the fault
-  std::optional<Ns> running_;  // the first rank began
-  std::optional<Ns> next_;     // the first rank of the next round began
+  std::optional<Ns> at_;            // of the fault
+  std::optional<Ns> running_;       // the first rank began
+  std::optional<Ns> next_;          // the first rank of the next round began
+  bool finishing_ = false;          // Finish was sent
+  bool last_in_finishing_ = false;  // the last fault came after it
 };
 
 class FirstFailure final : public Promise {
@@ -35,16 +41,25 @@ class FirstFailure final : public Promise {
   explicit FirstFailure(World& world) : world_(world) {}
   void heard(const dlaunch::wire::Message& message) override;
   void launcher_stopped(Ns) override { stopped_ = true; }
+  void fault(const Fault& fault, bool ends) override;
   void job_ended(const Facts& facts) override;
 
  private:
   void rank_failed(const Facts& facts);
+  bool clock_jumped(int host, Ns time) const;
+  bool may_be_lost(const Facts& facts, int host) const;
   void silent_before(const Facts& facts, const History::Failure& first);
   void host_lost(const Facts& facts);
 
   World& world_;
   std::map<std::pair<int, int>, int> told_;  // by round and rank: the order in which the launcher heard of the ends
   bool stopped_ = false;                     // the launcher was
+  std::vector<std::pair<int, Ns>> jumps_;    // of clocks, by host
+  struct Harm {
+    std::string kind;
+    Ns begin, end;
+  };
+  std::map<int, std::vector<Harm>> harms_;  // by host
 };
 
 class Grace final : public Promise {
@@ -53,6 +68,7 @@ class Grace final : public Promise {
   void ended(const Process& process) override;
   void launcher_signalled(int signal) override;
   void launcher_stopped(Ns) override { stopped_ = true; }
+  void fault(const Fault& fault, bool ends) override;
   void stray_signal() override { broke("grace: a signal to a process that was reaped"); }
   void settled(const Facts& facts) override;
 
@@ -60,6 +76,9 @@ class Grace final : public Promise {
   void second_signal(const Facts& facts);
   void time_limit(const Facts& facts);
   void second_grace(const Facts& facts);
+  void signal_to_host(const Facts& facts);
+  void later_notice(const Facts& facts);
+  void after_first(const Facts& facts);
 
   struct Killed {
     int host;
@@ -69,8 +88,10 @@ class Grace final : public Promise {
   };
   World& world_;
   std::vector<Killed> killed_;
-  std::vector<Ns> signals_;  // of the user, to end the job
-  bool stopped_ = false;     // the launcher was
+  std::vector<Ns> signals_;                        // of the user, to end the job
+  std::vector<std::pair<int, Ns>> notices_;        // USR1 and TERM to the launcher
+  std::map<int, std::pair<int, Ns>> told_agents_;  // ranks that ran when their agent got TERM: host and time, by pid
+  bool stopped_ = false;                           // the launcher was
 };
 
 class Bytes final : public Promise {
@@ -100,6 +121,9 @@ class Restarts final : public Promise {
   void job_ended(const Facts& facts) override;
 
  private:
+  void pause_before(int round);
+  bool is_guilty(int host) const;
+
   World& world_;
   const History& history_;
   std::optional<Ns> signalled_;  // the user's first signal that ends the job

@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "job/job.h"
+#include "job/rounds.h"
 #include "promises/promises.h"
 
 namespace sim {
@@ -46,6 +47,43 @@ void Restarts::began(const Process& process) {
     final = world_.scenario().faults.size() == 1 && failure.wait_status == 93 << 8;
   }
   if (final) broke("a restart after an exit code of --no-restart-codes");
+  const bool usage = before == 0 && world_.scenario().faults.size() == 1 && history_.met("exit2");
+  if (usage) broke("a restart after a usage error");
+  pause_before(process.round);
+  if (is_guilty(process.host)) broke("a restart after two failures of a host, although a spare host is left");
+}
+
+/// The host could not start ranks in kGuilty rounds, and a spare host can replace it.
+bool Restarts::is_guilty(int host) const {
+  std::set<int> rounds;
+  std::set<int> hosts;
+  for (const auto& each : history_.not_forked()) {
+    hosts.insert(each.host);
+    if (each.host == host && each.round < world_.round()) rounds.insert(each.round);
+  }
+  return static_cast<int>(rounds.size()) >= job::Rounds::kGuilty && hosts.size() == 1 && world_.scenario().spares > 0 &&
+         history_.impaired().empty() && host < world_.scenario().hosts;
+}
+
+/// The second of two short rounds in a row is followed by a pause of 1 s, each further one by twice the time.
+void Restarts::pause_before(int round) {
+  constexpr Ns kShort = std::chrono::nanoseconds(job::Rounds::kLong).count() - kSecond;
+  std::map<int, std::pair<Ns, Ns>> rounds;  // begin and end
+  for (const auto& [pid, process] : world_.processes().all()) {
+    if (process.kind != Process::Kind::rank || process.alive || history_.impaired().contains(process.host)) continue;
+    auto& [begin, end] = rounds.try_emplace(process.round, process.began, process.ended).first->second;
+    begin = std::min(begin, process.began);
+    end = std::max(end, process.ended);
+  }
+  int in_a_row = 0;
+  for (int each = round - 1; each >= 0; --each) {
+    const auto found = rounds.find(each);
+    if (found == rounds.end() || found->second.second - found->second.first > kShort) break;
+    ++in_a_row;
+  }
+  if (in_a_row < 2) return;
+  const Ns pause = std::min<Ns>(kSecond << std::min(in_a_row - 2, 6), 60 * kSecond);
+  if (world_.now() < rounds.at(round - 1).second + pause) broke("a restart after short rounds, without a pause");
 }
 
 void Restarts::job_ended(const Facts& facts) {
@@ -58,8 +96,13 @@ void Restarts::job_ended(const Facts& facts) {
     if (rounds > 3) broke("a bug that all ranks share started " + std::to_string(rounds) + " rounds");
     return;
   }
-  const bool ended_from_outside = history.user_signalled() || history.managed() || s.timeout > 0 ||
+  const bool ended_from_outside = history.user_signalled() || history.managed() || s.timeout > 0 || s.after_first > 0 ||
                                   history.met("exit93") || history.outlasted_lease();
+  std::set<int> not_forked;  // rounds
+  for (const auto& each : history.not_forked()) not_forked.insert(each.round);
+  if (static_cast<int>(not_forked.size()) >= job::Rounds::kAlike) return;
+  const bool usage_error = rounds == 1 && (history.met("exit2") || outcome.exit_code == 126);
+  if (usage_error) return;
   if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
       ended_from_outside)
     return;

@@ -15,6 +15,8 @@ namespace sim {
 const Ns kBeat = std::chrono::nanoseconds(dlaunch::JobOptions{}.heartbeat).count();
 
 std::string judge_end(const std::string& how, const Process& process) {
+  const bool aborts = how == "called MPI_Abort with code " + std::to_string(kAbortCode);
+  if (aborts) return process.aborted ? "" : "the rank did not call MPI_Abort";
   if (process.alive) return "the process lives";
   const std::string truth = dlaunch::ExitStatus::from_wait(process.wait_status).describe();
   if (process.rank == 0 && how == truth + " after MPI_Init and without MPI_Finalize") return {};
@@ -35,7 +37,7 @@ bool is_told(const Told& told, Ns from, Ns to, Said& said) {
 
 /// The time for which the host or its worker did not run delays the agent's clock readings.
 bool life_is(const Told& told, const Process& process, const Said& said) {
-  const Ns life = process.ended - process.began;
+  const Ns life = process.aborted.value_or(process.ended) - process.began;
   if (told.is(life)) return true;
   const bool delayed = said.truth.met(process.host, {"freeze", "stopw"}, process.began);
   return delayed && told.is_between(life, said.truth.now() - process.began);
@@ -52,9 +54,29 @@ std::string rank_failure(const Words& words, Said& said) {
   }
   if (process->round != said.truth.world().round()) return "the process is of another round";
   if (std::string why = judge_end(words[3], *process); !why.empty()) return why;
-  if (!life_is(told_time(words[4]), *process, said)) return "the time is not the life of the process";
+  if (!life_is(told_time(words[4]), *process, said)) {
+    return said.truth.met(process->host, {"clock"}) ? "the time has the jump of the host's clock"
+                                                    : "the time is not the life of the process";
+  }
   said.base = said.truth.round_start();
   return {};
+}
+
+/// rank R (host H) did not start: WHY, or ranks R (hosts H) did not start: WHY
+std::string not_started(const Words& words, Said& said) {
+  said.cause = "rank";
+  const auto ranks = said.truth.told_ranks(words[0]);
+  said.first_failure = *ranks.begin();
+  said.named = static_cast<int>(ranks.size());
+  for (const int rank : ranks) {
+    if (!said.truth.lacks_process(rank, said.truth.world().round())) return "the agent could fork a rank";
+  }
+  said.base = said.truth.round_start();
+  return {};
+}
+
+std::string too_many_processes(const Words&, Said& said) {
+  return said.truth.lacks_process(-1, said.truth.world().round()) ? "" : "each rank was forked";
 }
 
 /// rank R (host H, pid P) lost: WHY after X: the first failure has no status.
@@ -102,9 +124,19 @@ std::string timed_out(const Words& words, Said& said) {
   Truth& truth = said.truth;
   said.cause = "timeout";
   said.base = 0;
-  const Ns limit = truth.world().scenario().timeout;
-  if (limit == 0) return "no time limit is set";
-  if (!told_time(words[0]).is_between(limit, truth.running_at(limit))) return "the time is not the time limit";
+  Ns limit = truth.world().scenario().timeout;
+  const Ns after_first = truth.world().scenario().after_first;
+  if (limit == 0 && after_first == 0) return "no time limit is set";
+  const bool by_limit = limit > 0 && told_time(words[0]).is_between(limit, truth.running_at(limit));
+  if (!by_limit && after_first > 0) {
+    Ns first = Interval::kOpen;
+    for (const auto& [rank, process] : truth.ranks()) {
+      if (!process->alive) first = std::min(first, process->ended);
+    }
+    limit = first + after_first;
+  }
+  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(limit);
+  if (!told_time(words[0]).is_between(limit, latest)) return "the time is not the time limit";
   if (words[1].empty()) return {};
   const auto ranks = truth.ranks();
   for (const int rank : truth.told_ranks(words[1])) {
@@ -215,7 +247,12 @@ std::string quoted(const Words&, Said& said) {
   constexpr size_t kMark = 4;
   std::string all;
   size_t at = said.at;
-  for (; at < said.lines.size() && said.lines[at].starts_with("  | "); ++at) all += said.lines[at].substr(kMark) + '\n';
+  for (; at < said.lines.size() && said.lines[at].starts_with("  | "); ++at) {
+    const bool of_daemon = said.truth.world().scenario().writes && said.lines[at].starts_with("  | d");
+    if (!of_daemon) all += said.lines[at].substr(kMark) + '\n';
+  }
+  const bool mixed = said.truth.world().scenario().writes && said.truth.world().scenario().loud;
+  if (all.empty() || mixed) return {};
   const auto& written = said.truth.world().written();
   const auto found = written.find(said.first_failure);
   if (found == written.end() || found->second.find(all) == std::string::npos) return "the rank did not write this";
@@ -289,12 +326,15 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
     for (const Ns time : closed) {
       // The launcher's own end of a cut connection is reset, also of a silent host.
       const bool cut = truth.met(host, {"cut"}) && loss->is(truth.running_at(time) - said.base);
+      constexpr Ns kFlap = 9 * kSecond;
       constexpr Ns kLatency = 20 * kMs;  // a stop of the launcher may begin while the end of the stream is on its way
       for (const Ns left : {time, time + kLatency}) {
         auto times = truth.running_times(left);  // sent before the network lost packets
         times.push_back(truth.noticed(host, left));
         for (const Ns seen : times) {
-          if (cut || loss->is_between(seen - said.base, seen - said.base + truth.start_error())) return {};
+          const Ns error = truth.start_error();
+          const Ns latest = truth.met(host, {"flap"}) ? truth.running_at(seen + kFlap) : seen;
+          if (cut || loss->is_between(seen - said.base, latest - said.base + error)) return {};
         }
       }
     }
@@ -307,6 +347,8 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   if (why.starts_with("timed out after ")) {
     return truth.unreachable(host, 0) || truth.met(host, {"stopw", "killw", "killboth"}) ? "" : "the agent answered";
   }
+  if (why.starts_with("the process that creates the rank directories killed"))
+    return truth.managed() ? "" : "no batch system ended the job";
   if (why == "no answer yet") {
     return truth.unreachable(host, 0) || truth.harmed(host) ? "" : "the agent answered";
   }
@@ -320,13 +362,18 @@ const std::vector<Row>& rows_of_causes() {
       R"(cannot connect to \S+: [A-Z][a-z ]+|the connection closed before the agent started)";
   static const std::string no_sign = R"(the agent stopped sending heartbeats|the agent does not answer|)"
                                      R"(timed out after \d+ s waiting for the agent|no answer yet)";
-  static const std::string loss = lost_link + '|' + no_sign;
+  static const std::string end = R"(called MPI_Abort with code \d+|killed by signal \d+ \(\w+\)(?:, core dumped)?|)"
+                                 R"(exited with code \d+(?: after MPI_Init and without MPI_Finalize)?)";
+  static const std::string preparer =
+      R"(the process that creates the rank directories killed by signal \d+ \(SIGTERM\))";
+  static const std::string loss = lost_link + '|' + no_sign + '|' + preparer;
   static const std::vector<Row> rows = {
-      {"rank R exited",
-       R"(rank ([\d/]+) \(host (\S+?), pid (\d+)\) )"
-       R"(((?:exited with code \d+(?: after MPI_Init and without MPI_Finalize)?|killed by signal \d+ \(\w+\)(?:, core dumped)?)) after ([^;]+?))",
-       rank_failure},
+      {"rank R exited", R"(rank ([\d/]+) \(host (\S+?), pid (\d+)\) ()" + end + R"() after ([^;]+?))", rank_failure},
       {"rank R is lost", R"(rank ([\d/]+) \(host (\S+?)(?:, pid \d+)?\) lost: ([^;]+?) after (\d[^;]*))", rank_lost},
+      {"rank R did not start",
+       R"(ranks? ([\d,/-]+) \(hosts? \S+\) did not start: cannot create a process for \S+: [A-Z][a-z ]+)", not_started},
+      {"hint about processes", R"(  set a higher limit of processes: ulimit -u, or pids\.max of the cgroup)",
+       too_many_processes},
       {"interrupted by S", R"(interrupted by (\w+) after ([^:]+)(?:: (no rank was running|stopped .*))?)", interrupted},
       {"H received a termination signal", R"(  (\S+) received a termination signal)", interrupted_where},
       {"timed out",

@@ -24,13 +24,13 @@ Stopped stopped_ranks(const Said& said) {
   Stopped found;
   for (const auto& [rank, process] : said.truth.ranks()) {
     if (rank == said.first_failure) continue;
-    const bool by_us = !process->alive && process->end != Process::End::by_itself;
+    const bool by_us = !process->alive && process->end != Process::End::by_itself && !process->aborted;
     const auto since = said.truth.ending_since();
     // The messages to an agent on the launcher's machine are not observed.
     const Ns reaping = process->wait_status == SIGKILL ? std::chrono::nanoseconds(dlaunch::job::kReaping).count() : 0;
     const bool signalled = since ? process->ended + reaping + said.truth.world().scenario().clock_error() >= *since
                                  : said.truth.world().scenario().here;
-    const bool after = !process->alive && process->end == Process::End::by_itself && signalled;
+    const bool after = !process->alive && (process->end == Process::End::by_itself || process->aborted) && signalled;
     found.surely += by_us;
     found.maybe += after;
     found.killed += process->got_kill;
@@ -58,7 +58,7 @@ std::string stopped(const Words& words, Said& said) {
   if (n < truth.surely && !others_lost && !said.truth.any_harmed() && said.truth.world().scenario().stuck.empty())
     return "more ranks were stopped";
   const bool all = words[0] == "the ";
-  if (all && n + 1 != said.truth.count_ranks()) return "the job has more ranks";
+  if (all && n + said.named != said.truth.count_ranks()) return "the job has more ranks";
   return judge_kills(words[2], said);
 }
 
@@ -69,10 +69,12 @@ std::string failed(const Words& words, Said& said) {
   const auto all = said.truth.ranks();
   for (const int rank : ranks) {
     const auto found = all.find(rank);
+    const bool not_forked = words[1].starts_with("did not start: cannot create a process");
+    if (not_forked && said.truth.lacks_process(rank, said.truth.world().round())) continue;
     if (found == all.end()) return "a rank had not begun";
     if (std::string why = judge_end(words[1], *found->second); !why.empty()) return why;
-    if (found->second->end == Process::End::by_signal_of_agent && !said.truth.managed())
-      return "dlaunch ended a rank of them";
+    const bool by_agent = found->second->end == Process::End::by_signal_of_agent && !found->second->aborted;
+    if (by_agent && !said.truth.managed()) return "dlaunch ended a rank of them";
   }
   return {};
 }
@@ -89,7 +91,9 @@ std::string ranks_lost(const Words& words, Said& said) {
     const int host = said.truth.host_of(rank);
     if (host < 0 && (said.truth.any_harmed() || said.truth.stopped_since(0))) continue;
     const bool closed = !said.truth.closed(host).empty() && said.truth.stopped_since(0);
-    const bool sound = !said.truth.harmed(host) && !closed && said.truth.removed.empty();
+    // Without time between notice and answer, a local agent takes the launcher for silent.
+    const bool at_once = said.truth.world().scenario().here && host == 0 && said.truth.met(host, {"termg"});
+    const bool sound = !said.truth.harmed(host) && !closed && !at_once && said.truth.removed.empty();
     if (sound && said.truth.world().scenario().stuck.empty()) return "the host of a rank is sound";
   }
   return {};
@@ -176,7 +180,10 @@ std::string not_connected(const Words& words, Said& said) {
   }
   if (said.truth.unreachable(host, since) || said.truth.met(host, {"stopw"}, since)) return {};
   if (words[1].ends_with("waiting for the agent's cleanup")) {
-    return said.truth.living(host) > 0 || said.truth.harmed(host) ? "" : "no process is left there";
+    const bool slow = said.truth.met(host, {"silent", "mute", "deaf", "freeze", "stopw"}) || said.truth.managed() ||
+                      said.truth.stopped_since(since) || !said.truth.world().scenario().stuck.empty() ||
+                      said.truth.fault_count(host) > 1;
+    return slow ? "" : "the sweep had too little time";
   }
   if (words[1].starts_with("lost the connection")) {
     const bool direct = said.truth.world().scenario().here && host == 0;  // no network to observe

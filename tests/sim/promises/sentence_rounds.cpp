@@ -60,7 +60,7 @@ std::string takes(const Words& words, Said& said) {
   for (const Ns time : truth.closed(spare)) {
     if (truth.noticed(spare, time) < truth.now() - kTimeError) return "the spare host is lost";
   }
-  const bool gone = truth.harmed(lost) || !truth.closed(lost).empty();
+  const bool gone = truth.harmed(lost) || !truth.closed(lost).empty() || truth.lacks_process_on(lost);
   truth.takers[lost] = spare;
   return gone ? "" : "the replaced host is sound";
 }
@@ -116,6 +116,8 @@ std::string judge_code(const std::string& code, const Said& said) {
 }
 std::string code_is_final(const Words& words, Said& said) {
   if (said.truth.world().round() != 0) return "it is not the first start";
+  constexpr int kNotExecutable = 126;
+  if (number(words[0]) == kNotExecutable && said.truth.lacks_process(-1, 0)) return {};
   return judge_code(words[0], said);
 }
 std::string code_forbids(const Words& words, Said& said) {
@@ -132,6 +134,9 @@ std::string same_way(const Words& words, Said& said) {
     if (process.kind == Process::Kind::rank && !process.alive && process.wait_status != 0 &&
         process.round > last - times)
       rounds_with[process.wait_status].insert(process.round);
+  }
+  for (int round = last - times + 1; round <= last; ++round) {
+    if (said.truth.lacks_process(-1, round)) rounds_with[-1].insert(round);
   }
   for (const auto& [status, rounds] : rounds_with) {
     if (static_cast<int>(rounds.size()) >= times) return {};
@@ -229,7 +234,8 @@ const std::vector<Row>& rows_not_simulated() {
        "hosts have no memory limit"},
       {"rank R with a device", R"(rank \S+ \(host \S+?(?:, pid \d+)?, device \d+\) .*)", nullptr,
        "ranks have no devices"},
-      {"rank R did not start", R"(rank \d+ \(host \S+\) did not start: .*)", nullptr, kStart},
+      {"rank R did not start", R"(rank \d+ \(host \S+\) did not start: (?:cannot execute|cannot find|cannot enter) .*)",
+       nullptr, kStart},
       {"the log file of a rank", R"((?:stdout|stderr|output) of (?:rank \d+|the \w+): .*)", nullptr, kFiles},
       {"last lines in a file", R"(last \w+ lines of .* \(all in .*\):)", nullptr, kFiles},
       {"error file", R"(error file of (?:rank \d+|the \w+) \(.*\):)", nullptr, kFiles},

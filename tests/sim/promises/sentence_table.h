@@ -16,6 +16,7 @@ struct Said {
   size_t at = 0;                        ///< index of the current line
   Ns base = 0;                          ///< the time from which the line of the cause counts
   int first_failure = -1;               ///< the rank in the line of the cause
+  int named = 1;                        ///< the number of ranks in the line of the cause
   std::string cause = {};               ///< the name of the row of the cause
   std::vector<std::string> hosts = {};  ///< hosts of the commands that follow
 

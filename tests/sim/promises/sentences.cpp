@@ -125,6 +125,53 @@ void Sentences::began(const Process& process) {
 /// Without an outcome, the job may have ended with an error before its announced round.
 void Sentences::job_ended(const Facts& facts) {
   if (!facts.outcome && !truth_.announced_round_prepared()) broke("false: \"restart I of N\": no round follows");
+  if (facts.outcome) missing(facts, *facts.outcome);
+}
+
+/// Sentences that the summary of the last round must have.
+void Sentences::missing(const Facts& facts, const dlaunch::job::Outcome& outcome) {
+  const auto& texts = facts.history.texts();
+  if (outcome.cause == dlaunch::job::Cause::success || texts.empty()) return;
+  if (outcome.cause == dlaunch::job::Cause::output_failed && outcome.detail.empty()) return;
+  const std::string& summary = texts.back().lines;
+  // The end, if it is noticeably later than the cause.
+  const bool doubt = !outcome.leftovers.empty() || facts.history.was_printed("may still run on");
+  const bool began = std::ranges::any_of(outcome.ranks, [](const auto& rank) { return rank.pid != 0; });
+  constexpr std::chrono::milliseconds kNoticeable{1100};
+  const bool late = outcome.ended_at && outcome.cause_at && *outcome.ended_at - *outcome.cause_at > kNoticeable;
+  if (late && began && !doubt && !outcome.preempted && summary.find("all processes had ended after ") == summary.npos)
+    broke("false: the summary lacks the time after which all processes had ended");
+  // Each rank that failed.
+  std::set<int> told;
+  for (std::string_view left = summary; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(left.size(), line.size() + 1));
+    std::string ranks;
+    if (!RE2::FullMatch(line, R"(.* failed (?:\(.*\)|in \d+ different ways): ranks? ([\d,/-]+))", &ranks)) continue;
+    const auto named = truth_.told_ranks(ranks);
+    told.insert(named.begin(), named.end());
+  }
+  for (size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const auto& record = outcome.ranks[rank];
+    const bool failed = record.status && !record.status->ok() && !record.ended_by_us &&
+                        !std::holds_alternative<dlaunch::Lost>(record.status->value());
+    const bool is_cause = outcome.cause == dlaunch::job::Cause::rank_failed &&
+                          (outcome.first_failure == static_cast<int>(rank) || record.pid == 0);
+    if (failed && !is_cause && !told.contains(static_cast<int>(rank)))
+      broke("false: the summary lacks a rank that failed");
+  }
+  // The hosts of earlier rounds on which processes may run.
+  for (const auto& text : texts) {
+    std::string folded;
+    if (!RE2::PartialMatch(text.lines, R"(may still run on ([^;\n]+);)", &folded)) continue;
+    for (const std::string& name : told_names(folded)) {
+      std::string last;
+      RE2::PartialMatch(summary, R"(may still run on ([^;\n]+);)", &last);
+      const auto names = told_names(last);
+      if (std::ranges::find(names, name) == names.end())
+        broke("false: the summary lacks a host of an earlier round on which processes may run");
+    }
+  }
 }
 
 int print_sentences() {

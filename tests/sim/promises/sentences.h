@@ -18,6 +18,7 @@ class Sentences final : public Promise {
   void began(const Process& process) override;
   void ended(const Process& process) override { truth_.ended(process); }
   void fault(const Fault& fault, bool ends) override { truth_.fault(fault, ends); }
+  void not_forked(int host, int rank) override { truth_.not_forked(host, rank); }
   void sent(int host, const std::string& message) override { truth_.sent(host, message); }
   void launcher_signalled(int signal) override { truth_.launcher_signalled(signal); }
   void launcher_stopped(Ns until) override { truth_.launcher_stopped(until); }
@@ -26,6 +27,8 @@ class Sentences final : public Promise {
   void job_ended(const Facts& facts) override;
 
  private:
+  void missing(const Facts& facts, const dlaunch::job::Outcome& outcome);
+
   Truth truth_;
 };
 

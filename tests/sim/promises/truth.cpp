@@ -6,6 +6,20 @@
 
 namespace sim {
 
+constexpr Ns kLastFlap = 10 * kSecond;  // the longest silence after the end of a flap
+
+void Truth::not_forked(int host, int rank) { not_forked_.push_back({host, rank, world_.round()}); }
+
+bool Truth::lacks_process(int rank, int round) const {
+  return std::ranges::any_of(not_forked_, [&](const NotForked& each) {
+    return (rank < 0 || each.rank == rank) && (round < 0 || each.round == round);
+  });
+}
+
+bool Truth::lacks_process_on(int host) const {
+  return std::ranges::any_of(not_forked_, [&](const NotForked& each) { return each.host == host; });
+}
+
 /// The launcher and an agent on its machine have no network between them: the end of the worker closes the link.
 void Truth::ended(const Process& process) {
   const bool direct = world_.scenario().here && process.host == 0;
@@ -14,16 +28,18 @@ void Truth::ended(const Process& process) {
 
 void Truth::fault(const Fault& fault, bool ends) {
   auto& of_host = faults_[fault.host];
-  const bool network = fault.kind == "silent" || fault.kind == "mute" || fault.kind == "deaf";
+  const std::string kind = fault.kind == "half" ? "silent" : fault.kind;
+  const bool network = kind == "silent" || kind == "mute" || kind == "deaf";
   if (ends) {
     for (Interval& each : of_host) {
       const bool same =
-          each.kind == fault.kind || (network && (each.kind == "silent" || each.kind == "mute" || each.kind == "deaf"));
+          each.kind == kind || (network && (each.kind == "silent" || each.kind == "mute" || each.kind == "deaf"));
       if (same && each.end == Interval::kOpen) each.end = now();
     }
     return;
   }
-  of_host.push_back({fault.kind, now()});
+  of_host.push_back({kind, now()});
+  if (fault.kind == "flap" && fault.length > 0) of_host.back().end = now() + fault.length + kLastFlap;
   if (kind_of(fault).of == FaultKind::Of::manager) managed_ = managed_.value_or(now());
   if (kind_of(fault).of == FaultKind::Of::reader) reader_slow_ = true;
 }
@@ -39,12 +55,18 @@ int Truth::host(std::string_view name) const {
   return -1;
 }
 
+/// A flap is a row of silences.
+static bool is_one_of(const std::string& kind, std::initializer_list<std::string_view> kinds) {
+  const std::string_view looked_for = kind == "flap" ? "silent" : std::string_view(kind);
+  return std::ranges::find(kinds, std::string_view(kind)) != kinds.end() ||
+         std::ranges::find(kinds, looked_for) != kinds.end();
+}
+
 bool Truth::met(int host, std::initializer_list<std::string_view> kinds, Ns since) const {
   const auto found = faults_.find(host);
   if (found == faults_.end()) return false;
-  return std::ranges::any_of(found->second, [&](const Interval& each) {
-    return each.end >= since && std::ranges::find(kinds, std::string_view(each.kind)) != kinds.end();
-  });
+  return std::ranges::any_of(found->second,
+                             [&](const Interval& each) { return each.end >= since && is_one_of(each.kind, kinds); });
 }
 
 bool Truth::met_anywhere(std::string_view kind) const {
@@ -60,7 +82,7 @@ bool Truth::covered(int host, std::initializer_list<std::string_view> kinds, Ns 
   for (bool further = true; further && from < to;) {
     further = false;
     for (const Interval& each : found->second) {
-      if (std::ranges::find(kinds, std::string_view(each.kind)) == kinds.end()) continue;
+      if (!is_one_of(each.kind, kinds)) continue;
       if (each.begin > from || each.end <= from) continue;
       from = each.end;
       further = true;
@@ -75,6 +97,11 @@ bool Truth::unreachable(int host, Ns since) const {
 
 bool Truth::harmed(int host) const {
   return met_anywhere("mgr") || unreachable(host, 0) || met(host, {"cut", "stopw", "killw", "killg", "killboth"});
+}
+
+int Truth::fault_count(int host) const {
+  const auto found = faults_.find(host);
+  return found == faults_.end() ? 0 : static_cast<int>(found->second.size());
 }
 
 bool Truth::any_harmed() const {
@@ -195,7 +222,10 @@ std::set<int> Truth::told_ranks(const std::string& text) const {
 
 int Truth::count_ranks() const {
   const int first = world_.ranks_at_start();
-  const bool spawned = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= first; });
+  const bool forked = std::ranges::any_of(ranks(), [&](const auto& each) { return each.first >= first; });
+  const bool spawned = forked || std::ranges::any_of(not_forked_, [&](const NotForked& each) {
+                         return each.round == world_.round() && each.rank >= first;
+                       });
   return first + (spawned ? world_.scenario().spawn : 0);
 }
 

@@ -34,6 +34,7 @@ class Truth : public Observer {
   void ended(const Process& process) override;
   void fault(const Fault& fault, bool ends) override;
   void sent(int host, const std::string& message) override;
+  void not_forked(int host, int rank) override;
   void launcher_signalled(int signal) override { signals_.emplace_back(signal, now()); }
   void launcher_stopped(Ns until) override { stops_.push_back({"stop", now(), until}); }
   void link_closed(int host) override { closed_[host].push_back(now()); }
@@ -53,6 +54,7 @@ class Truth : public Observer {
   /// Whether a fault ever harmed the host, its agents or its logins, or a batch system ended the job.
   bool harmed(int host) const;
   bool any_harmed() const;
+  int fault_count(int host) const;
   /// Whether the launcher may have lost a host.
   bool any_lost() const;
   /// The times at which the host's end of a connection was closed.
@@ -66,6 +68,9 @@ class Truth : public Observer {
   /// The processes of the ranks of this round, by rank; of a rank with several, the newest.
   std::map<int, const Process*> ranks() const;
   const Process* process(int pid) const;
+  /// Whether an agent could not fork the rank in this round; -1: any rank, any round.
+  bool lacks_process(int rank, int round) const;
+  bool lacks_process_on(int host) const;
   /// -1: a spawned rank that has not begun.
   int host_of(int rank) const;
   /// The id of a rank by its printed name: "3", or "2/0" for a spawned rank.
@@ -113,7 +118,11 @@ class Truth : public Observer {
   std::map<int, int> takers;  ///< by the host that lost its ranks
 
  private:
+  struct NotForked {
+    int host, rank, round;
+  };
   World& world_;
+  std::vector<NotForked> not_forked_;
   std::map<int, std::vector<Interval>> faults_;
   std::map<int, std::vector<Ns>> closed_;
   std::vector<std::pair<int, Ns>> signals_;

@@ -1,5 +1,6 @@
 // The functions by which the agent uses its host, for the world. They are linked in place of the product's sources of
 // the same names.
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -40,6 +41,12 @@ ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
   const int rank = rank_of(launch.envp);
   sim::Processes& processes = World::current().processes();
   if (rank < 0) return {processes.start_preparer(*processes.current(), launch.in, launch.out).pid, 0, &kNone};
+  const int host = processes.current()->host;
+  if (!World::current().host(host).forks) {
+    World::current().say(World::current().host(host).name + ": fork of rank " + std::to_string(rank) + " fails");
+    World::current().tell([&](sim::Observer& observer) { observer.not_forked(host, rank); });
+    return {-1, EAGAIN, &kNone};
+  }
   return {processes.start_rank(*processes.current(), rank, launch.in, launch.out, launch.err, launch.mpi).pid, 0,
           &kNone};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <limits>
 #include <stdexcept>
 
 #include "world/world.h"
@@ -12,6 +13,8 @@ namespace {
 using Of = FaultKind::Of;
 using End = Process::End;
 constexpr Ns kKillWait = 30 * kSecond;  // of Slurm
+constexpr Ns kFlap = 9 * kSecond;
+constexpr Ns kClockJump = 5 * kSecond;
 
 // ---- the network ----
 void block(World& world, const Fault& fault, bool out, bool in) {
@@ -22,11 +25,32 @@ void block(World& world, const Fault& fault, bool out, bool in) {
 void silent(World& world, const Fault& fault) { block(world, fault, true, true); }
 void mute(World& world, const Fault& fault) { block(world, fault, true, false); }
 void deaf(World& world, const Fault& fault) { block(world, fault, false, true); }
+/// The first half of the host's next packet arrives, then nothing.
+void half(World& world, const Fault& fault) {
+  world.host(fault.host).halves = true;
+  block(world, fault, false, true);
+}
 void heal(World& world, const Fault& fault) {
-  world.host(fault.host).out_blocked = world.host(fault.host).in_blocked = false;
+  Host& host = world.host(fault.host);
+  host.out_blocked = host.in_blocked = host.halves = false;
   world.network().unblock(fault.host);
 }
 void cut(World& world, const Fault& fault) { world.network().cut(fault.host); }
+/// The network is silent for 9 s, too short for the loss of a host, and works for 0.2 s, until the end of the fault.
+void flap(World& world, const Fault& fault, Ns until) {
+  if (world.now() >= until || !world.launcher_there()) return heal(world, fault);
+  block(world, fault, true, true);
+  world.at(world.now() + kFlap, [&world, fault, until] {
+    heal(world, fault);
+    world.at(world.now() + 200 * kMs, [&world, fault, until] { flap(world, fault, until); });
+  });
+}
+void flaps(World& world, const Fault& fault) {
+  flap(world, fault, fault.length > 0 ? world.now() + fault.length : std::numeric_limits<Ns>::max());
+}
+/// CLOCK_REALTIME of the host is set; at the end of the fault, set back.
+void clock_jumps(World& world, const Fault& fault) { world.host(fault.host).clock_offset += kClockJump; }
+void clock_jumps_back(World& world, const Fault& fault) { world.host(fault.host).clock_offset -= kClockJump; }
 
 // ---- hosts and agents ----
 void freeze(World& world, const Fault& fault) { world.host(fault.host).frozen = true; }
@@ -86,11 +110,21 @@ void end_rank(World& world, Process* rank, int wait_status) {
 void segv_newest(World& world, const Fault& fault) { end_rank(world, newest_rank(world, fault.host), SIGSEGV); }
 void exit0(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 0); }
 void exit7(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 7 << 8); }
+void exit2(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 2 << 8); }
 void exit93(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), 93 << 8); }
 void segv(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), SIGSEGV); }
 void oom(World& world, const Fault& fault) { end_rank(world, oldest_rank(world, fault.host), SIGKILL); }
 void hang(World& world, const Fault& fault) {
   if (Process* rank = oldest_rank(world, fault.host)) world.processes().signal(rank->pid, SIGSTOP, End::by_kernel);
+}
+/// The host has as many processes as the user may have.
+void no_forks(World& world, const Fault& fault) { world.host(fault.host).forks = false; }
+void forks(World& world, const Fault& fault) { world.host(fault.host).forks = true; }
+void abort_mpi(World& world, const Fault& fault) {
+  world.processes().call_mpi_abort(oldest_rank(world, fault.host), false);
+}
+void abort_by_thread(World& world, const Fault& fault) {
+  world.processes().call_mpi_abort(oldest_rank(world, fault.host), true);
 }
 void go_on(World& world, const Fault& fault) {
   for (auto& [pid, process] : world.processes().all()) {
@@ -144,9 +178,13 @@ void manager(World& world, const Fault& fault) {
     for (const auto& [pid, process] : world.processes().all()) {
       if (process.alive) all.emplace_back(pid, process.host);
     }
+    // In any order: a rank may end before its agent gets the signal.
+    const bool ranks_first = world.scenario().seed % 3 == 0;
+    if (ranks_first) std::ranges::reverse(all);
+    Ns time = world.now();
     for (const auto& [pid, host] : all) {
-      world.on_host(host, world.now(),
-                    [&world, pid = pid, number] { world.processes().signal(pid, number, End::by_kernel); });
+      world.on_host(host, time, [&world, pid = pid, number] { world.processes().signal(pid, number, End::by_kernel); });
+      if (ranks_first) time += kMs / 20;
     }
   };
   signal_all(SIGTERM);
@@ -161,6 +199,9 @@ const std::vector<FaultKind>& fault_kinds() {
       {"mute", Of::host, mute, heal},
       {"deaf", Of::host, deaf, heal},
       {"cut", Of::host, cut, nullptr},
+      {"half", Of::host, half, heal},
+      {"flap", Of::host, flaps, nullptr},
+      {"clock", Of::clock, clock_jumps, clock_jumps_back},
       {"freeze", Of::host, freeze, thaw},
       {"stopw", Of::host, stop_worker, continue_workers},
       {"killw", Of::host, kill_worker, nullptr},
@@ -168,7 +209,11 @@ const std::vector<FaultKind>& fault_kinds() {
       {"killboth", Of::host, kill_both, nullptr},
       {"exit0", Of::rank, exit0, nullptr},
       {"exit7", Of::rank, exit7, nullptr},
+      {"exit2", Of::rank, exit2, nullptr},
       {"exit93", Of::rank, exit93, nullptr},
+      {"abort", Of::rank, abort_mpi, nullptr},
+      {"abortthread", Of::rank, abort_by_thread, nullptr},
+      {"nofork", Of::rank, no_forks, forks},
       {"segv", Of::rank, segv, nullptr},
       {"segvnew", Of::rank, segv_newest, nullptr},
       {"oom", Of::rank, oom, nullptr},
@@ -205,7 +250,19 @@ Faults::Faults(World& world) : world_(world) {
   const auto& faults = world_.scenario().faults;
   for (size_t i = 0; i < faults.size(); ++i) {
     const bool first = i == 0 && faults[i].moment.after == Moment::After::fault;
-    if (first || faults[i].moment.after == Moment::After::start) arm(i);
+    const bool at_start = faults[i].moment.after == Moment::After::start;
+    if (at_start && faults[i].moment.delay == 0 && kind_of(faults[i]).of == Of::login) continue;  // begin_early()
+    if (first || at_start) arm(i);
+  }
+}
+
+void Faults::begin_early() {
+  const auto& faults = world_.scenario().faults;
+  for (size_t i = 0; i < faults.size(); ++i) {
+    const bool first = faults[i].moment.after == Moment::After::start && faults[i].moment.delay == 0;
+    if (!first || kind_of(faults[i]).of != Of::login) continue;
+    armed_.insert(i);
+    begin(i);
   }
 }
 
@@ -234,8 +291,8 @@ void Faults::begin(size_t index) {
   const FaultKind& kind = kind_of(fault);
   if (index + 1 < faults.size() && faults[index + 1].moment.after == Moment::After::fault) arm(index + 1);
   Host& host = world_.host(fault.host);
-  const bool of_processes =
-      kind.of == Of::rank || (kind.of == Of::host && kind.end != heal && kind.end != thaw && kind.begin != cut);
+  const bool of_processes = kind.of == Of::rank || (kind.of == Of::host && kind.end != heal && kind.end != thaw &&
+                                                    kind.begin != cut && kind.begin != flaps);
   if (of_processes && host.frozen) return host.deferred.push_back([this, index] { begin(index); });
   if (!world_.launcher_there()) return;
   world_.say("FAULT " + fault.kind + ' ' + host.name);

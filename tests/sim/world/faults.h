@@ -13,7 +13,7 @@ namespace sim {
 class World;
 
 struct FaultKind {
-  enum class Of { host, rank, login, user, manager, launcher, reader };
+  enum class Of { host, rank, login, user, manager, launcher, reader, clock };
   std::string_view name;
   Of of;  ///< what the fault harms
   void (*begin)(World& world, const Fault& fault);
@@ -30,6 +30,8 @@ Ns manager_kill_wait(const Fault& fault);
 class Faults {
  public:
   explicit Faults(World& world);
+  /// Begins the faults of logins at time 0: before the launcher connects.
+  void begin_early();
   void sent(const std::string& message);
   void printed(std::string_view text);
 

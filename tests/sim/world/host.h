@@ -15,6 +15,8 @@ struct Host {
   bool frozen = false;       ///< nothing runs: a suspended virtual machine
   bool out_blocked = false;  ///< no packet leaves for the launcher
   bool in_blocked = false;
+  bool halves = false;                              ///< of the next packet, only the first half leaves
+  bool forks = true;                                ///< false: fork fails with EAGAIN
   int refuses = 0;                                  ///< this number of logins is refused; -1: all
   Ns slow = 0;                                      ///< additional time of a login
   std::deque<std::function<void()>> deferred = {};  ///< events of the frozen time

@@ -165,7 +165,14 @@ void Network::arrive_at_launcher(int id) {
   if (agent.to_launcher.empty()) return;
   Agent::Packet packet = std::move(agent.to_launcher.front());
   agent.to_launcher.pop_front();
-  if (world_.host(agent.host).out_blocked || !agent.held_out.empty()) {
+  Host& host = world_.host(agent.host);
+  if (host.halves && packet.bytes.size() > 1 && !host.out_blocked && agent.held_out.empty()) {
+    const size_t half = packet.bytes.size() / 2;
+    to_launcher(agent, {packet.bytes.substr(0, half), false, packet.plain});
+    packet.bytes.erase(0, half);
+    host.out_blocked = true;
+  }
+  if (host.out_blocked || !agent.held_out.empty()) {
     agent.held_out.push_back(std::move(packet));
   } else {
     to_launcher(agent, packet);

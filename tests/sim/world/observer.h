@@ -16,6 +16,10 @@ class Observer {
   virtual ~Observer() = default;
   virtual void began(const Process& process) { (void)process; }
   virtual void ended(const Process& process) { (void)process; }
+  /// A rank called MPI_Abort, and lives on.
+  virtual void aborted(const Process& process) { (void)process; }
+  /// The agent could not fork a rank.
+  virtual void not_forked(int host, int rank) { (void)host, (void)rank; }
   /// A fault acts, or ends.
   virtual void fault(const Fault& fault, bool ends) { (void)fault, (void)ends; }
   /// dlaunch printed lines on stderr.

@@ -12,6 +12,8 @@
 
 namespace sim {
 
+inline constexpr int kAbortCode = 5;  ///< of MPI_Abort
+
 /// Where link::Signals of a process receives its signals (system/signals.cpp).
 class SignalReceiver {
  public:
@@ -53,7 +55,8 @@ struct Process {
   dlaunch::sys::Fd err = {};
   dlaunch::sys::Fd mpi = {};  ///< a PMI-1 connection, until MPI_Finalize
   int mpi_calls = 0;
-  bool spawned = false;  ///< MPI_Comm_spawn succeeded
+  bool spawned = false;            ///< MPI_Comm_spawn succeeded
+  std::optional<Ns> aborted = {};  ///< the time of its call of MPI_Abort
   int lines = 0;
   std::unique_ptr<dlaunch::wire::Decoder> frames = {};  ///< of a preparer
 

@@ -91,7 +91,7 @@ void Processes::call_mpi(int pid) {
           "\nexecname=/bin/true\ntotspawns=1\nspawnssofar=1\nargcnt=0\npreput_num=0\ninfo_num=0\nendcmd\n",
       "cmd=finalize\n"};
   Process& process = all_.at(pid);
-  if (!process.alive || !process.mpi) return;
+  if (!process.alive || !process.mpi || process.aborted) return;
   world_.on_host(process.host, world_.now() + 200 * kMs, [this, pid] { call_mpi(pid); });
   if (process.stopped) return;
   char answer[1024];
@@ -102,6 +102,18 @@ void Processes::call_mpi(int pid) {
   const std::string& request = requests.at(static_cast<size_t>(process.mpi_calls++));
   if (::write(process.mpi.get(), request.data(), request.size()) < 0) return process.mpi.reset();
   if (Process* parent = find(process.parent)) poke(*parent);
+}
+
+void Processes::call_mpi_abort(Process* rank, bool while_it_waits) {
+  constexpr int kWaitsForSpawn = 2;
+  if (!rank || !rank->mpi || rank->aborted || (rank->mpi_calls == kWaitsForSpawn && !while_it_waits)) return;
+  std::string request = "cmd=abort exitcode=" + std::to_string(kAbortCode) + '\n';
+  if (rank->mpi_calls == 0) request.insert(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  if (::write(rank->mpi.get(), request.data(), request.size()) < 0) return;
+  rank->aborted = world_.now();
+  world_.say(world_.host(rank->host).name + ": rank " + std::to_string(rank->rank) + " calls MPI_Abort");
+  world_.tell([&](Observer& observer) { observer.aborted(*rank); });
+  if (Process* parent = find(rank->parent)) poke(*parent);
 }
 
 /// A rank that waits for an answer of MPI ends after it.
@@ -147,13 +159,15 @@ void Processes::prepare(int pid) {
 
 void Processes::write_line(int pid) {
   Process& process = all_.at(pid);
-  if (!process.alive || process.kind != Process::Kind::rank || process.got_kill) return;
+  const bool writes =
+      process.kind == Process::Kind::rank || (process.kind == Process::Kind::daemon && world_.scenario().writes);
+  if (!process.alive || !writes || process.got_kill) return;
   Ns pause = 900 * kMs;
   if (process.stopped) {
     pause = 100 * kMs;
   } else if (process.out) {
-    std::string text = "r" + std::to_string(process.rank) + ' ' + std::to_string(process.round) + " line " +
-                       std::to_string(process.lines);
+    std::string text = (process.kind == Process::Kind::rank ? "r" : "d") + std::to_string(process.rank) + ' ' +
+                       std::to_string(process.round) + " line " + std::to_string(process.lines);
     if (world_.scenario().loud) text += ' ' + std::string(PIPE_BUF - 100, 'x'), pause = 100 * kMs;
     text += '\n';
     if (::write(process.out.get(), text.data(), text.size()) > 0) {
@@ -292,6 +306,8 @@ void Processes::end(Process& process, int wait_status, Process::End reason) {
     std::swap(daemon.out, process.out);
     std::swap(daemon.err, process.err);
     world_.tell([&](Observer& observer) { observer.began(daemon); });
+    if (world_.scenario().writes)
+      world_.on_host(daemon.host, world_.now() + 100 * kMs, [this, pid = daemon.pid] { write_line(pid); });
   }
   for (sys::Fd* fd : {&process.in, &process.out, &process.err, &process.mpi}) fd->reset();
   world_.tell([&](Observer& observer) { observer.ended(process); });

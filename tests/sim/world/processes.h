@@ -27,6 +27,9 @@ class Processes {
   /// The process that prepares the directories of ranks (agent/workdir_setup.h): reads all frames, then exits.
   Process& start_preparer(Process& worker, int in, int out);
 
+  /// Does nothing without a PMI-1 connection. `while_it_waits`: by another thread, also before an answer.
+  void call_mpi_abort(Process* rank, bool while_it_waits);
+
   Process* find(int pid);
   /// The process whose code runs; nullptr: the launcher.
   Process* current() const { return current_; }

@@ -347,6 +347,8 @@ void World::read_output() {
   }
 }
 
-void World::wrote(const Process& process, const std::string& text) { written_[process.rank] += text; }
+void World::wrote(const Process& process, const std::string& text) {
+  if (process.kind == Process::Kind::rank) written_[process.rank] += text;
+}
 
 }  // namespace sim

@@ -105,6 +105,8 @@ class World final : public Kernel, public dlaunch::transport::Transport {
   void thaw(int host);
   /// The world goes on without a launcher.
   void settle(Ns time);
+  /// Call before the launcher connects.
+  void begin() { faults_.begin_early(); }
   void job_ended();
 
   Ns latency();
