@@ -275,7 +275,9 @@ void WorkdirSetup::stop() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
+/// A batch system signals all processes of the job. The agent reports the signal, and ends this process by KILL.
 int prepare_main() {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NAME, "dlaunch-files");
   Reporter reporter(STDOUT_FILENO);
   const auto done = work_off(STDIN_FILENO, Work(reporter));

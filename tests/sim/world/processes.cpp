@@ -257,6 +257,7 @@ bool Processes::signal_if_caught(int pid, int signal) {
 /// The default action, or a handler that saves something first.
 void Processes::terminate(Process& rank, int signal) {
   if (!rank.asked) rank.asked = world_.now();
+  if (rank.kind == Process::Kind::preparer) return;
   if (rank.kind == Process::Kind::daemon || world_.scenario().deaf.contains(rank.rank)) return;
   const Ns time = world_.time_to_die();
   const bool exits = time > kMs && rank.pid % 3 == 0;  // a handler that exits with 0 after its work

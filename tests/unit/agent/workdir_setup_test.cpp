@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include "agent/rank_dirs.h"
 #include "agent_process.h"
+#include "sys/descendants.h"
 #include "wire/archive.h"
 
 namespace dlaunch::agent {
@@ -188,6 +191,25 @@ TEST_F(Prepare, ReportsAFailedWrite) {
   agent.send(wire::Stage{archive, true});
   ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
   EXPECT_THAT(agent.prepared.front().why, HasSubstr("cannot write " + base + "/d0/missing/x: No such file"));
+}
+
+TEST_F(Prepare, IgnoresATermOfTheBatchSystem) {
+  AgentProcess agent;
+  wire::Prepare what = asked(1);
+  what.staged = true;
+  agent.send(what);
+  const auto preparer = [] {
+    const auto all = sys::descendants();
+    const auto found = std::ranges::find(all, "dlaunch-files", &sys::Process::name);
+    return found == all.end() ? 0 : found->pid;
+  };
+  for (int tries = 0; preparer() == 0 && tries < 500; ++tries) agent.listen(std::chrono::milliseconds(10));
+  ASSERT_NE(preparer(), 0);
+  ASSERT_EQ(::kill(preparer(), SIGTERM), 0);
+  agent.listen(std::chrono::milliseconds(50));
+  agent.send(wire::Stage{"", true});
+  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
+  EXPECT_EQ(agent.prepared.front(), wire::Prepared{});
 }
 
 TEST_F(Prepare, EndsWithTheJob) {
