@@ -91,6 +91,7 @@ std::set<int> RankStates::place(const std::vector<int>& host_of_rank) {
   clocks_.resize(host_of_rank_.size());
   drained_.resize(host_of_rank_.size());
   given_up_.resize(host_of_rank_.size());
+  stuck_.resize(host_of_rank_.size());
   return {host_of_rank.begin(), host_of_rank.end()};
 }
 
@@ -115,8 +116,9 @@ void RankStates::started(const RankStarted& event) {
 
 bool RankStates::ended(const RankEnded& event) {
   RankRecord& record = at_index(outcome_.ranks, event.rank);
-  const bool was_stuck = is_stuck(event.rank);
+  const bool was_stuck = at_index(stuck_, event.rank);
   if (record.status && !was_stuck) return false;
+  at_index(stuck_, event.rank) = false;
   record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : event.status;
   if (!record.abort_code) {
     record.end_ns = event.time_ns;
@@ -178,20 +180,17 @@ void RankStates::give_up(int host) {
     if (!at_index(drained_, rank) && given_up_undrained_.insert(rank).second) --undrained_;  // may never end
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
-    record.status = ExitStatus(Lost{"did not end after SIGKILL"});
+    at_index(stuck_, rank) = true;
+    record.status =
+        record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : ExitStatus(Lost{"did not end after SIGKILL"});
     record.needed_kill = true;
   }
-}
-
-bool RankStates::is_stuck(int rank) const {
-  const auto& status = at_index(outcome_.ranks, rank).status;
-  return at_index(given_up_, rank) && status && std::holds_alternative<Lost>(status->value());
 }
 
 std::set<int> RankStates::stuck() const {
   std::set<int> stuck;
   for (int rank = 0; rank < size(); ++rank) {
-    if (is_stuck(rank)) stuck.insert(rank);
+    if (at_index(stuck_, rank)) stuck.insert(rank);
   }
   return stuck;
 }

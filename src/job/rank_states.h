@@ -106,7 +106,6 @@ class RankStates {
   bool follows(int rank) const;
   bool ended_by(const HostTermination& event, int rank) const;
   bool may_be_stopped(const RankEnded& event) const;
-  bool is_stuck(int rank) const;
   bool is_live(int rank) const { return !at_index(outcome_.ranks, rank).status && !at_index(given_up_, rank); }
 
   Outcome& outcome_;
@@ -116,6 +115,7 @@ class RankStates {
   std::vector<HostClock> clocks_;  // of each rank's host at the rank's end
   std::vector<bool> drained_;
   std::vector<bool> given_up_;
+  std::vector<bool> stuck_;                    // given up after their start, and not ended since
   std::vector<HostTermination> from_outside_;  // the first of each host and signal
   int live_ = 0;                               // start requested, not ended
   int undrained_ = 0;                          // ranks that may still write output

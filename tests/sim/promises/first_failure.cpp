@@ -139,7 +139,9 @@ void FirstFailure::rank_failed(const Facts& facts) {
     const auto of_manager = [](const Fault& each) { return kind_of(each).of == FaultKind::Of::manager; };
     const bool only_managed =
         managed && *managed > began() && std::ranges::all_of(world_.scenario().faults, of_manager);
-    const bool ended_by_manager = facts.history.managed() && !only_managed;
+    // Without a grace, the job is over before all agents have reported the batch system's signal.
+    const bool over_at_once = only_managed && world_.scenario().grace == 0;
+    const bool ended_by_manager = facts.history.managed() && (!only_managed || over_at_once);
     // A worker or guardian that is killed takes the ranks of its host along.
     const bool ended_by_host = facts.history.impaired().contains(host_of(facts, rank));
     const bool left_mpi = record.status && std::holds_alternative<dlaunch::LeftMpi>(record.status->value());
@@ -218,7 +220,7 @@ void FirstFailure::host_lost(const Facts& facts) {
       if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
       if ((other || !failures.empty()) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
-      if (facts.history.outlasted_lease()) continue;
+      if (facts.history.outlasted_lease() || (stopped_ && lost.why == "no answer yet")) continue;
       broke("a sound host is called lost: " + lost.why);
     }
   }

@@ -135,7 +135,9 @@ std::string timed_out(const Words& words, Said& said) {
     }
     limit = first + after_first;
   }
-  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(limit);
+  // With --wait-after-first, the launcher counts from the report of the end.
+  const Ns told = by_limit || after_first == 0 ? limit : truth.running_at(limit - after_first) + after_first;
+  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(told);
   if (!told_time(words[0]).is_between(limit, latest)) return "the time is not the time limit";
   if (words[1].empty()) return {};
   const auto ranks = truth.ranks();
@@ -350,7 +352,8 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   if (why.starts_with("the process that creates the rank directories killed"))
     return truth.managed() ? "" : "no batch system ended the job";
   if (why == "no answer yet") {
-    return truth.unreachable(host, 0) || truth.harmed(host) ? "" : "the agent answered";
+    const bool late = truth.unreachable(host, 0) || truth.harmed(host) || truth.stopped_since(0);
+    return late ? "" : "the agent answered";
   }
   if (why == "did not end after SIGKILL") return {};
   return "sentence without a row: H: " + why;

@@ -6,7 +6,8 @@
 
 namespace sim {
 
-constexpr Ns kLastFlap = 10 * kSecond;  // the longest silence after the end of a flap
+constexpr Ns kSetupWait = 15 * kSecond;  // of an agent
+constexpr Ns kLastFlap = 10 * kSecond;   // the longest silence after the end of a flap
 
 void Truth::not_forked(int host, int rank) { not_forked_.push_back({host, rank, world_.round()}); }
 
@@ -24,6 +25,12 @@ bool Truth::lacks_process_on(int host) const {
 void Truth::ended(const Process& process) {
   const bool direct = world_.scenario().here && process.host == 0;
   if (direct && process.kind == Process::Kind::worker) closed_[process.host].push_back(now());
+  const bool gave_up = process.kind == Process::Kind::worker && world_.scenario().shell &&
+                       process.end == Process::End::by_itself && now() - process.began >= kSetupWait - kTimeError;
+  auto& closed = closed_[process.host];
+  if (gave_up && !set_up_.contains(process.host) && !closed.empty() && now() - closed.back() < kTimeError) {
+    closed.pop_back();  // dlaunch connects again
+  }
 }
 
 void Truth::fault(const Fault& fault, bool ends) {
@@ -44,7 +51,8 @@ void Truth::fault(const Fault& fault, bool ends) {
   if (kind_of(fault).of == FaultKind::Of::reader) reader_slow_ = true;
 }
 
-void Truth::sent(int, const std::string& message) {
+void Truth::sent(int host, const std::string& message) {
+  if (message == "Setup") set_up_.insert(host);
   if ((message == "Signal" || message == "Finish") && !ending_since_) ending_since_ = now();
 }
 
