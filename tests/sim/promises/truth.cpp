@@ -25,7 +25,7 @@ bool Truth::lacks_process_on(int host) const {
 void Truth::ended(const Process& process) {
   const bool direct = world_.scenario().here && process.host == 0;
   if (direct && process.kind == Process::Kind::worker) closed_[process.host].push_back(now());
-  const bool gave_up = process.kind == Process::Kind::worker && world_.scenario().shell &&
+  const bool gave_up = !direct && process.kind == Process::Kind::worker && world_.scenario().shell &&
                        process.end == Process::End::by_itself && now() - process.began >= kSetupWait - kTimeError;
   auto& closed = closed_[process.host];
   if (gave_up && !set_up_.contains(process.host) && !closed.empty() && now() - closed.back() < kTimeError) {
