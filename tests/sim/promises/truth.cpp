@@ -25,12 +25,11 @@ bool Truth::lacks_process_on(int host) const {
 void Truth::ended(const Process& process) {
   const bool direct = world_.scenario().here && process.host == 0;
   if (direct && process.kind == Process::Kind::worker) closed_[process.host].push_back(now());
-  const bool gave_up = !direct && process.kind == Process::Kind::worker && world_.scenario().shell &&
-                       process.end == Process::End::by_itself && now() - process.began >= kSetupWait - kTimeError;
+  const bool waited = std::abs(now() - process.began - kSetupWait) < kTimeError;
+  const bool gave_up = !direct && process.kind == Process::Kind::worker && world_.scenario().shell && waited &&
+                       process.end == Process::End::by_itself;
   auto& closed = closed_[process.host];
-  if (gave_up && !set_up_.contains(process.host) && !closed.empty() && now() - closed.back() < kTimeError) {
-    closed.pop_back();  // dlaunch connects again
-  }
+  if (gave_up && !closed.empty() && now() - closed.back() < kTimeError) closed.pop_back();  // dlaunch connects again
 }
 
 void Truth::fault(const Fault& fault, bool ends) {
@@ -51,8 +50,7 @@ void Truth::fault(const Fault& fault, bool ends) {
   if (kind_of(fault).of == FaultKind::Of::reader) reader_slow_ = true;
 }
 
-void Truth::sent(int host, const std::string& message) {
-  if (message == "Setup") set_up_.insert(host);
+void Truth::sent(int, const std::string& message) {
   if ((message == "Signal" || message == "Finish") && !ending_since_) ending_since_ = now();
 }
 

@@ -125,7 +125,6 @@ class Truth : public Observer {
   std::vector<NotForked> not_forked_;
   std::map<int, std::vector<Interval>> faults_;
   std::map<int, std::vector<Ns>> closed_;
-  std::set<int> set_up_;  // hosts to which Setup was sent
   std::vector<std::pair<int, Ns>> signals_;
   std::vector<Interval> stops_;
   std::optional<Ns> managed_;
