@@ -50,6 +50,11 @@ bool ended_by_itself(const RankRecord& record) {
   return std::holds_alternative<LeftMpi>(record.status->value());
 }
 
+/// The end of a rank whose host does not report it. An MPI_Abort was reported before.
+ExitStatus end_without_report(const RankRecord& record, const std::string& why) {
+  return record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : ExitStatus(Lost{why});
+}
+
 bool is_killed(const ExitStatus& status) {
   const auto* by = std::get_if<Signaled>(&status.value());
   return by && by->signal == SIGKILL;
@@ -156,7 +161,8 @@ bool RankStates::drained(int rank) {
 void RankStates::lose_host(int host, const std::string& why) {
   for (const int rank : at_index(of_host_, host)) {
     if (!is_live(rank)) continue;
-    at_index(outcome_.ranks, rank).status = ExitStatus(Lost{why});
+    RankRecord& record = at_index(outcome_.ranks, rank);
+    record.status = end_without_report(record, why);
     --live_;
   }
 }
@@ -181,8 +187,7 @@ void RankStates::give_up(int host) {
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
     at_index(stuck_, rank) = true;
-    record.status =
-        record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : ExitStatus(Lost{"did not end after SIGKILL"});
+    record.status = end_without_report(record, "did not end after SIGKILL");
     record.needed_kill = true;
   }
 }
