@@ -77,7 +77,7 @@ class Agent::Impl {
     wait_signal();
     timer_.expires_after(kSetupWait);
     timer_.async_wait([this](asio::error_code error) {
-      if (link::is_due(error, timer_)) launcher_lost("the launcher sent no heartbeat");
+      if (link::is_due(error, timer_)) launcher_lost("the launcher sent no heartbeat", wire::Log::kNoSetup);
     });
     io_.run();
     return exit_code_;
@@ -309,10 +309,10 @@ class Agent::Impl {
   }
 
   /// Ends all processes of the job and removes its files without the launcher.
-  void launcher_lost(const std::string& why) {
+  void launcher_lost(const std::string& why, std::uint8_t level = wire::Log::kError) {
     if (clean_sent_) return io_.stop();
     if (std::exchange(lost_, true)) return;
-    link_.send(wire::Log{wire::Log::kError, "the agent ends its ranks: " + why});
+    link_.send(wire::Log{level, "the agent ends its ranks: " + why});
     link_.flush();
     link_.close();
     timer_.cancel();

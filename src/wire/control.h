@@ -125,6 +125,7 @@ struct Log {
   static constexpr std::uint8_t kInformation = 1;
   static constexpr std::uint8_t kWarning = 2;  ///< also shown without -v
   static constexpr std::uint8_t kError = 3;
+  static constexpr std::uint8_t kNoSetup = 4;  ///< as kError: the agent ends because it received no Setup in time
   std::uint8_t level = kDetail;
   std::string text;
   void fields(auto& a) { a(level, text); }

@@ -41,7 +41,7 @@ class Doors : public transport::Transport {
                                    }};
     }
     if (opened[host.name] <= given_up[host.name]) {
-      ScriptedAgent(std::move(theirs)).send(wire::Log{wire::Log::kError, "the launcher sent no heartbeat"});
+      ScriptedAgent(std::move(theirs)).send(wire::Log{wire::Log::kNoSetup, "the launcher sent no heartbeat"});
       return transport::Connection{.stream = std::move(ours)};
     }
     if (slow) return take_slowly(std::move(ours), std::move(theirs));
