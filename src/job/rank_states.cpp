@@ -183,7 +183,10 @@ void RankStates::give_up(int host) {
     if (!is_live(rank)) continue;
     at_index(given_up_, rank) = true;
     --live_;
-    if (!at_index(drained_, rank) && given_up_undrained_.insert(rank).second) --undrained_;  // may never end
+    if (!at_index(drained_, rank)) {  // its output may never end
+      given_up_undrained_.insert(rank);
+      --undrained_;
+    }
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
     at_index(stuck_, rank) = true;

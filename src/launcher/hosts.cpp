@@ -137,7 +137,7 @@ void Hosts::received(Slot& slot, wire::Message&& message, std::deque<sys::Fd>& f
   const auto* hello = std::get_if<wire::Hello>(&message);
   const bool greeted_before = slot.state != State::opening;
   const auto* log = std::get_if<wire::Log>(&message);
-  if (!greeted_before && log) slot.gave_up = slot.gave_up || log->level == wire::Log::kNoSetup;
+  if (!greeted_before && log && log->level == wire::Log::kNoSetup) slot.gave_up = true;
   if (hello && !greeted_before) return greeted(slot, *hello);
   if (hello || (!greeted_before && !log)) {
     return failed(slot, {"protocol error: unexpected message from the agent"});
