@@ -36,7 +36,7 @@ static int host_of(const Facts& facts, int rank) {
   return facts.plan.rank(rank).host;
 }
 
-void FirstFailure::heard(const dlaunch::wire::Message& message) {
+void FirstFailure::heard(int, const dlaunch::wire::Message& message) {
   const auto* ended = std::get_if<dlaunch::wire::Ended>(&message);
   if (ended) told_.try_emplace({world_.round(), static_cast<int>(ended->rank)}, static_cast<int>(told_.size()));
   const auto* aborted = std::get_if<dlaunch::wire::MpiAbort>(&message);

@@ -39,7 +39,7 @@ class Ends final : public Promise {
 class FirstFailure final : public Promise {
  public:
   explicit FirstFailure(World& world) : world_(world) {}
-  void heard(const dlaunch::wire::Message& message) override;
+  void heard(int host, const dlaunch::wire::Message& message) override;
   void launcher_stopped(Ns) override { stopped_ = true; }
   void fault(const Fault& fault, bool ends) override;
   void job_ended(const Facts& facts) override;

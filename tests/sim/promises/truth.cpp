@@ -6,8 +6,7 @@
 
 namespace sim {
 
-constexpr Ns kSetupWait = 15 * kSecond;  // of an agent
-constexpr Ns kLastFlap = 10 * kSecond;   // the longest silence after the end of a flap
+constexpr Ns kLastFlap = 10 * kSecond;  // the longest silence after the end of a flap
 
 void Truth::not_forked(int host, int rank) { not_forked_.push_back({host, rank, world_.round()}); }
 
@@ -25,11 +24,15 @@ bool Truth::lacks_process_on(int host) const {
 void Truth::ended(const Process& process) {
   const bool direct = world_.scenario().here && process.host == 0;
   if (direct && process.kind == Process::Kind::worker) closed_[process.host].push_back(now());
-  const bool waited = std::abs(now() - process.began - kSetupWait) < kTimeError;
-  const bool gave_up = !direct && process.kind == Process::Kind::worker && world_.scenario().shell && waited &&
-                       process.end == Process::End::by_itself;
-  auto& closed = closed_[process.host];
-  if (gave_up && !closed.empty() && now() - closed.back() < kTimeError) closed.pop_back();  // dlaunch connects again
+}
+
+/// An agent that received no Setup closes its connection, and dlaunch connects again.
+void Truth::heard(int host, const dlaunch::wire::Message& message) {
+  const auto* log = std::get_if<dlaunch::wire::Log>(&message);
+  const auto closed = closed_.find(host);
+  if (!log || log->level != dlaunch::wire::Log::kNoSetup || closed == closed_.end()) return;
+  closed->second.pop_back();
+  if (closed->second.empty()) closed_.erase(closed);
 }
 
 void Truth::fault(const Fault& fault, bool ends) {

@@ -27,7 +27,7 @@ class Observer {
   /// The launcher sent a message to an agent.
   virtual void sent(int host, const std::string& message) { (void)host, (void)message; }
   /// A message of an agent has arrived at the launcher's machine.
-  virtual void heard(const dlaunch::wire::Message& message) { (void)message; }
+  virtual void heard(int host, const dlaunch::wire::Message& message) { (void)host, (void)message; }
   /// An agent signalled a process that it has reaped: the kernel may have given its number to another process.
   virtual void stray_signal() {}
   /// The launcher got a signal; a stopped launcher sees it later.

@@ -285,7 +285,7 @@ void World::launcher_heard(Agent& agent, const std::string& bytes) {
   for (;;) {
     const auto message = agent.told.next();
     if (!message || !*message) return;
-    tell([&](Observer& observer) { observer.heard(**message); });
+    tell([&](Observer& observer) { observer.heard(agent.host, **message); });
   }
 }
 
