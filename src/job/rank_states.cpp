@@ -30,6 +30,14 @@ std::int64_t difference(std::int64_t one, std::int64_t other) {
 
 std::int64_t launcher_time(const RankEnd& end) { return difference(end.record.end_ns, end.clock.offset_ns); }
 
+/// The launcher's time, at the latest, of an end or an MPI_Abort.
+template <class Event>
+std::int64_t latest_ns(const Event& event) {
+  return sum(difference(event.time_ns, event.clock.offset_ns), event.clock.error_ns);
+}
+
+std::int64_t since_epoch_ns(Time time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); }
+
 struct Distance {
   std::int64_t ns;
   std::int64_t error_ns;
@@ -146,7 +154,8 @@ bool RankStates::aborted(const RankAborted& event) {
   record.abort_code = event.code;
   record.end_ns = event.time_ns;
   at_index(clocks_, event.rank) = event.clock;
-  record.ended_by_us = signalled_ && follows(event.rank);
+  const bool earlier = !outcome_.first_failure && latest_ns(event) < since_epoch_ns(signalled_at_);
+  record.ended_by_us = signalled_ && !earlier && follows(event.rank);
   return true;
 }
 
@@ -211,8 +220,7 @@ RankEnd RankStates::end_of(int rank) const {
 /// end the rank counts as failed, also if it ended later than the first failure.
 bool RankStates::may_be_stopped(const RankEnded& event) const {
   if (event.after_signal || !is_stop(event.status)) return event.after_signal;
-  const std::int64_t ended = sum(difference(event.time_ns, event.clock.offset_ns), event.clock.error_ns);
-  return sum(ended, kReapingNs) >= std::chrono::nanoseconds(signalled_at_.time_since_epoch()).count();
+  return sum(latest_ns(event), kReapingNs) >= since_epoch_ns(signalled_at_);
 }
 
 /// Whether the end is a consequence: of dlaunch's signal, or of the first failure unless the end was certainly earlier.

@@ -11,6 +11,13 @@ namespace dlaunch::pmi {
 
 using std::string_view;
 
+/// Of both versions: the command is first.
+static bool is_abort(string_view message) {
+  constexpr string_view kAbort = "cmd=abort";
+  return message.starts_with(kAbort) &&
+         (message.size() == kAbort.size() || string_view(" ;").find(message[kAbort.size()]) != string_view::npos);
+}
+
 void PmiServer::join(std::uint32_t rank, std::uint32_t app) { clients_[rank].app = app; }
 
 Actions PmiServer::received(std::uint32_t rank, string_view bytes) {
@@ -74,17 +81,16 @@ Actions PmiServer::spawn_answered(std::uint32_t rank, bool ok, const std::string
 /// Returns false if no whole message is left.
 bool PmiServer::take_message(std::uint32_t rank, Client& client) {
   const bool in_lines = client.dialect == Dialect::lines;
-  if (client.wait != Wait::none) {
-    if (in_lines ? client.lines.empty() : client.frames.empty()) return false;
-    break_off(rank, "sent a request before the answer to its last request");
-    return false;
-  }
   const auto message = in_lines ? client.lines.next() : client.frames.next();
   if (!message) {
     break_off(rank, "sent " + message.error().what + ": " + message.error().why);
     return false;
   }
   if (!*message) return false;
+  if (client.wait != Wait::none && !is_abort(**message)) {
+    break_off(rank, "sent a request before the answer to its last request");
+    return false;
+  }
   if (in_lines) {
     take_line(rank, client, **message);
   } else {

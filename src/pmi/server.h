@@ -6,7 +6,7 @@
 //
 // Rules
 // - A client sends a request and waits for the answer. A client that violates PMI is named and disconnected; other
-//   clients are not affected.
+//   clients are not affected. Another thread of a client may send an abort while the request waits.
 // - Messages after an abort are ignored: they may belong to it.
 // - A missing key is answered at once: keys of other hosts arrive with the next fence.
 // - A fence waits for every rank of the world. If a rank can never arrive (it or its connection ended), the connections

@@ -16,7 +16,16 @@ void Grace::ended(const Process& process) {
     const bool counts = process.kind != Process::Kind::rank && rank.kind == Process::Kind::rank && rank.asked;
     if (counts && rank.round == process.round) asked = std::min(asked.value_or(*rank.asked), *rank.asked);
   }
+  const auto sent = asked_.find(process.round);
+  if (process.kind != Process::Kind::rank && sent != asked_.end())
+    asked = std::min(asked.value_or(sent->second), sent->second);
   killed_.push_back({process.host, process.kind == Process::Kind::daemon, asked, world_.now()});
+}
+
+void Grace::sent(int, const dlaunch::wire::Message& message) {
+  const auto* signal = std::get_if<dlaunch::wire::Signal>(&message);
+  if (signal && dlaunch::job::ends_a_job(static_cast<int>(signal->signal)))
+    asked_.try_emplace(world_.round(), world_.now());
 }
 
 void Grace::launcher_signalled(int signal) {
@@ -108,11 +117,13 @@ void Grace::time_limit(const Facts& facts) {
   }
 }
 
-/// KILL to the ranks also ends the grace period of the processes that they left.
+/// KILL to the ranks also ends the grace period of the processes that they left. What these still write is received
+/// first.
 void Grace::second_grace(const Facts& facts) {
   const auto& faults = world_.scenario().faults;
   const bool simple = faults.size() == 1 && kind_of(faults[0]).of == FaultKind::Of::rank && !stopped_;
   if (!simple || !world_.scenario().stuck.empty() || !facts.history.impaired().empty()) return;
+  const Ns output = world_.scenario().writes ? 2 * kSecond : 0;
   std::optional<Ns> over;
   for (const auto& [pid, process] : world_.processes().all()) {
     const bool killed = process.wait_status == SIGKILL && process.end == Process::End::by_signal_of_agent;
@@ -121,7 +132,8 @@ void Grace::second_grace(const Facts& facts) {
   }
   for (const auto& [pid, process] : world_.processes().all()) {
     const bool left = process.kind == Process::Kind::daemon && process.round == world_.round() && over;
-    if (left && process.began <= *over && process.ended > *over + kSecond) broke("grace: a daemon gets a second one");
+    if (left && process.began <= *over && process.ended > *over + output + kSecond)
+      broke("grace: a daemon gets a second one");
   }
 }
 

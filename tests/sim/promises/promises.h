@@ -20,7 +20,9 @@ class Ends final : public Promise {
  public:
   explicit Ends(World& world) : world_(world) {}
   void fault(const Fault& fault, bool ends) override;
-  void sent(int, const std::string& message) override { finishing_ = finishing_ || message == "Finish"; }
+  void sent(int, const dlaunch::wire::Message& message) override {
+    finishing_ = finishing_ || std::holds_alternative<dlaunch::wire::Finish>(message);
+  }
   void began(const Process& process) override;
   void job_ended(const Facts& facts) override;
 
@@ -66,6 +68,7 @@ class Grace final : public Promise {
  public:
   explicit Grace(World& world) : world_(world) {}
   void ended(const Process& process) override;
+  void sent(int host, const dlaunch::wire::Message& message) override;
   void launcher_signalled(int signal) override;
   void launcher_stopped(Ns) override { stopped_ = true; }
   void fault(const Fault& fault, bool ends) override;
@@ -88,6 +91,7 @@ class Grace final : public Promise {
   };
   World& world_;
   std::vector<Killed> killed_;
+  std::map<int, Ns> asked_;                        // by round: the first signal to ranks that ends them
   std::vector<Ns> signals_;                        // of the user, to end the job
   std::vector<std::pair<int, Ns>> notices_;        // USR1 and TERM to the launcher
   std::map<int, std::pair<int, Ns>> told_agents_;  // ranks that ran when their agent got TERM: host and time, by pid

@@ -179,7 +179,8 @@ std::string no_spawn(const Words& words, Said& said) {
   const Truth& truth = said.truth;
   const bool failed =
       std::ranges::any_of(truth.ranks(), [](const auto& each) { return each.second->wait_status != 0; });
-  const bool ending = truth.ending_since() || truth.any_harmed() || failed || !truth.signals().empty();
+  const bool ending =
+      truth.ending_since() || truth.any_harmed() || truth.met_anywhere("termg") || failed || !truth.signals().empty();
   return ending ? "" : "the job is not ending";
 }
 

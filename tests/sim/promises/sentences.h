@@ -19,7 +19,7 @@ class Sentences final : public Promise {
   void ended(const Process& process) override { truth_.ended(process); }
   void fault(const Fault& fault, bool ends) override { truth_.fault(fault, ends); }
   void not_forked(int host, int rank) override { truth_.not_forked(host, rank); }
-  void sent(int host, const std::string& message) override { truth_.sent(host, message); }
+  void sent(int host, const dlaunch::wire::Message& message) override { truth_.sent(host, message); }
   void heard(int host, const dlaunch::wire::Message& message) override { truth_.heard(host, message); }
   void launcher_signalled(int signal) override { truth_.launcher_signalled(signal); }
   void launcher_stopped(Ns until) override { truth_.launcher_stopped(until); }

@@ -53,8 +53,10 @@ void Truth::fault(const Fault& fault, bool ends) {
   if (kind_of(fault).of == FaultKind::Of::reader) reader_slow_ = true;
 }
 
-void Truth::sent(int, const std::string& message) {
-  if ((message == "Signal" || message == "Finish") && !ending_since_) ending_since_ = now();
+void Truth::sent(int, const dlaunch::wire::Message& message) {
+  const bool ends =
+      std::holds_alternative<dlaunch::wire::Signal>(message) || std::holds_alternative<dlaunch::wire::Finish>(message);
+  if (ends && !ending_since_) ending_since_ = now();
 }
 
 int Truth::host(std::string_view name) const {

@@ -33,7 +33,7 @@ class Truth : public Observer {
 
   void ended(const Process& process) override;
   void fault(const Fault& fault, bool ends) override;
-  void sent(int host, const std::string& message) override;
+  void sent(int host, const dlaunch::wire::Message& message) override;
   void heard(int host, const dlaunch::wire::Message& message) override;
   void not_forked(int host, int rank) override;
   void launcher_signalled(int signal) override { signals_.emplace_back(signal, now()); }

@@ -25,7 +25,7 @@ class Observer {
   /// dlaunch printed lines on stderr.
   virtual void printed(std::string_view lines) { (void)lines; }
   /// The launcher sent a message to an agent.
-  virtual void sent(int host, const std::string& message) { (void)host, (void)message; }
+  virtual void sent(int host, const dlaunch::wire::Message& message) { (void)host, (void)message; }
   /// A message of an agent has arrived at the launcher's machine.
   virtual void heard(int host, const dlaunch::wire::Message& message) { (void)host, (void)message; }
   /// An agent signalled a process that it has reaped: the kernel may have given its number to another process.

@@ -275,7 +275,7 @@ void World::launcher_sent(Agent& agent, const std::string& bytes) {
     const std::string name = name_of(**message);
     if (name == "Ping" || name == "Credit" || name == "ReadClock") continue;
     say("launcher -> " + host(agent.host).name + ": " + name + detail_of(**message));
-    tell([&](Observer& observer) { observer.sent(agent.host, name); });
+    tell([&](Observer& observer) { observer.sent(agent.host, **message); });
     faults_.sent(name);
   }
 }

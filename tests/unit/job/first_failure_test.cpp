@@ -155,6 +155,18 @@ TEST(FirstFailure, UsersSignalLeavesNone) {
   EXPECT_EQ(job.job.outcome().exit_code, kSignalBase + SIGINT);
 }
 
+TEST(FirstFailure, AbortBeforeTheUsersSignalIsNotStoppedByIt) {
+  for (const auto& [aborted_ms, by_us] : {std::pair{9'990, true}, {9'000, false}}) {
+    TwoClocks job({{}, {.ahead_ms = -500, .error_ms = 50}});
+    const Time signal = Time(std::chrono::nanoseconds(Host{}.time(10'000)));
+    job.job.handle(UserSignal{SIGINT}, signal);  // the launcher was stopped, and reads the abort later
+    job.abort(1, 9, aborted_ms);
+    job.end(1, kFails, 9'995);
+    EXPECT_EQ(job.record(1).ended_by_us, by_us) << aborted_ms;
+    EXPECT_EQ(job.job.outcome().cause, Cause::interrupted);
+  }
+}
+
 TEST(FirstFailure, SignalToAHostIsComparedByTheLaunchersTime) {
   for (const auto& [ended_ms, is_failure] : {std::pair{9'500, false}, {8'000, true}}) {
     const Host here;

@@ -160,6 +160,13 @@ TEST(Pmi2, ReportsAnAbortOfTheWorldOnce) {
   EXPECT_THAT(ask(server, 1, "cmd=abort;isworld=FALSE;msg=;"), IsEmpty());
 }
 
+TEST(Pmi2, AcceptsAnAbortOfAnotherThreadDuringARequest) {
+  PmiServer server = host(2);
+  EXPECT_THAT(ask(server, 1, "cmd=kvs-fence;"), IsEmpty());
+  EXPECT_THAT(ask(server, 1, "cmd=abort;isworld=FALSE;msg=;"), IsEmpty());
+  EXPECT_THAT(ask(server, 1, "cmd=abort;exitcode=7;message=so;"), ElementsAre(Abort{1, 7u}));
+}
+
 TEST(Pmi2, AnswersUnsupportedCommands) {
   for (const char* command : {"job-connect", "job-disconnect", "ring"}) {
     PmiServer server = host(1);

@@ -89,6 +89,24 @@ TEST(PmiServer, IgnoresTheMessageAfterAnAbort) {
   EXPECT_TRUE(server.in_mpi(1));
 }
 
+TEST(PmiServer, AcceptsAnAbortOfAnotherThreadDuringARequest) {
+  for (const char* request : {"cmd=barrier_in\n", "cmd=lookup_name service=s\n",
+                              "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n"}) {
+    PmiServer server = two();
+    server.received(1, request);
+    EXPECT_THAT(server.received(1, "cmd=abort exit"), IsEmpty()) << request;
+    EXPECT_THAT(server.received(1, "code=7\n"), ElementsAre(Abort{1, 7u})) << request;
+    EXPECT_THAT(server.received(1, "cmd=get_maxes\n"), IsEmpty()) << request;
+  }
+  PmiServer server = two();
+  server.received(1, "cmd=barrier_in\n");
+  EXPECT_THAT(
+      server.received(1, "cmd=abortive\n"),
+      ElementsAre(
+          PrintWarning{"rank 1 sent a request before the answer to its last request; the rank gets no more answers"},
+          CloseConnection{1}));
+}
+
 TEST(PmiServer, ForwardsNameRequestsAndAnswers) {
   PmiServer server = two();
   EXPECT_THAT(server.received(0, "cmd=publish_name service=s port=p\n"),
