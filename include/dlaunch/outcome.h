@@ -119,6 +119,8 @@ struct Outcome {
   bool may_restart = false;            ///< the round failed, and hosts wait for another round (job/rounds.h)
   std::string no_restart = {};         ///< the event after the failure that prevents a restart; may be empty
 
+  /// The time at which the launcher requested the start of the ranks. Empty before this time.
+  std::optional<std::chrono::steady_clock::time_point> started_at = {};
   /// The time of the event that is the cause: the arrival of the first failure, the signal, the end of the time limit,
   /// the loss of the host, the preemption notice. Empty before a cause, and after a success.
   std::optional<std::chrono::steady_clock::time_point> cause_at = {};

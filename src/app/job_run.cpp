@@ -59,8 +59,8 @@ Result<job::Outcome> JobRun::run() {
     }
     const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
     const report::Summary round_summary = summary(outcome);
-    const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start_, spares, failed_on(outcome),
-                                                       round_summary.last_lines, Clock::now());
+    const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start(outcome), spares,
+                                                       failed_on(outcome), round_summary.last_lines, Clock::now());
     std::string told = report::failure_summary(round_summary);
     if (!verdict.again) {
       if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
@@ -250,10 +250,16 @@ void JobRun::all_started(const job::Outcome& outcome) {
   session_.listener().all_started(outcome);
 }
 
+/// The first round starts with the job, a later round with its ranks.
+Time JobRun::round_start(const job::Outcome& outcome) const {
+  return start_at_ && outcome.started_at ? *outcome.started_at : round_start_;
+}
+
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const Time at = outcome.cause_at.value_or(Clock::now());
-  const bool whole_job = outcome.cause == job::Cause::timeout || at < round_start_;  // the start is in the future
-  const Time start = whole_job ? start_ : round_start_;
+  const Time began = round_start(outcome);
+  const bool whole_job = outcome.cause == job::Cause::timeout || at < began;  // the start may be in the future
+  const Time start = whole_job ? start_ : began;
   report::Summary summary{plan_, outcome, {}, {}, at - start};
   if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
   summary.subcommands = options_.subcommands;

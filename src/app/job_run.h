@@ -53,6 +53,7 @@ class JobRun final : public Listener {
     session_.listener().progress(told);
   }
   void all_started(const job::Outcome& outcome) override;
+  Time round_start(const job::Outcome& outcome) const;
   report::Summary summary(const job::Outcome& outcome) const;
   std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;
   void write_record(job::Outcome& outcome);

@@ -113,6 +113,7 @@ void Job::start_or_give_up(Time now) {
     return;
   }
   phase_ = Phase::running;
+  outcome_.started_at = now;
   at_.start.reset();
   ranks_.start();
   if (sidecar_ == Sidecar::expected) sidecar_ = Sidecar::running;

@@ -111,8 +111,9 @@ bool HostLink::pinged(const wire::Ping& ping, Time now) {
   // The agent's wait was reduced to one lease before this answer.
   if (pause_over_ && pings_.answered() >= *pause_over_) pause_over_.reset();
   const auto asked = pings_.oldest_unanswered();
+  // Pings from before a stop of this process are read first after it.
   return !asked || unanswering_ < link::Heartbeat::kMisses ||
-         now - *asked < heartbeat_.interval() * link::Heartbeat::kMisses;
+         now - std::max(*asked, resumed_at_) < heartbeat_.interval() * link::Heartbeat::kMisses;
 }
 
 void HostLink::ping() {
@@ -176,6 +177,7 @@ void HostLink::resumed() {
   const auto now = Clock::now();
   heartbeat_.heard(now);
   unanswering_ = 0;
+  resumed_at_ = now;
   if (first_answer_by_) first_answer_by_ = now + ready_wait_;
   ping();
   beat();

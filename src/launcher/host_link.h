@@ -100,6 +100,7 @@ class HostLink {
   link::Heartbeat heartbeat_;
   link::Pings pings_;
   int unanswering_ = 0;  // consecutive Pings of the agent that answer no further Ping
+  Time resumed_at_ = Time::min();
   // For gone_by(), in the launcher's clock.
   const std::chrono::milliseconds pause_limit_;
   const std::chrono::milliseconds grace_;

@@ -12,9 +12,10 @@ namespace sim {
 
 void Ends::fault(const Fault& fault, bool ends) {
   if (!ends) at_ = world_.now();
-  const auto runs = [](const auto& each) { return each.second.kind == Process::Kind::rank && each.second.alive; };
+  const auto runs = [&](const auto& each) {
+    return each.second.kind == Process::Kind::rank && each.second.host == fault.host && each.second.alive;
+  };
   if (!ends) last_in_finishing_ = finishing_ || std::ranges::none_of(world_.processes().all(), runs);
-  (void)fault;
 }
 
 void Ends::began(const Process& process) {
@@ -92,7 +93,9 @@ void Ends::job_ended(const Facts& facts) {
   if (faults[0].kind == "silent" && faults[0].length == 0 && !next_) {
     const auto ns = [](auto duration) { return std::chrono::nanoseconds(duration).count(); };
     const Ns silence = ns(facts.options.heartbeat) * dlaunch::link::Heartbeat::kMisses;
-    const Ns stop = world_.scenario().grace + ns(dlaunch::job::kKillWait);
+    // Processes that ranks left get a grace period of their own, if the ranks needed no KILL.
+    const Ns left = world_.scenario().daemons.empty() ? 0 : world_.scenario().grace;
+    const Ns stop = world_.scenario().grace + ns(dlaunch::job::kKillWait) + left;
     if (took > silence + std::max(stop, ns(dlaunch::launcher::Sweeps::kReach)) + 2 * kSecond)
       broke("the job did not end within the bound after a host was lost for good");
   }

@@ -139,8 +139,9 @@ void FirstFailure::rank_failed(const Facts& facts) {
     const auto of_manager = [](const Fault& each) { return kind_of(each).of == FaultKind::Of::manager; };
     const bool only_managed =
         managed && *managed > began() && std::ranges::all_of(world_.scenario().faults, of_manager);
-    // Without a grace, the job is over before all agents have reported the batch system's signal.
-    const bool over_at_once = only_managed && world_.scenario().grace == 0;
+    // The job may be over before all agents have received the batch system's signal, which takes a time for each
+    // process.
+    const bool over_at_once = only_managed && (world_.scenario().grace == 0 || world_.now() < *managed + kMs);
     const bool ended_by_manager = facts.history.managed() && (!only_managed || over_at_once);
     // A worker or guardian that is killed takes the ranks of its host along.
     const bool ended_by_host = facts.history.impaired().contains(host_of(facts, rank));
@@ -201,6 +202,9 @@ void FirstFailure::host_lost(const Facts& facts) {
     }
     return first;
   };
+  const bool failed = !failures.empty() || std::ranges::any_of(facts.history.not_forked(), [&](const auto& each) {
+    return each.round == facts.world.round();
+  });
   const auto& lost_hosts = facts.outcome->lost_hosts;
   const bool later =
       !failures.empty() && !lost_hosts.empty() && !facts.history.managed() &&
@@ -218,7 +222,7 @@ void FirstFailure::host_lost(const Facts& facts) {
   for (const job::LostHost& lost : facts.outcome->lost_hosts) {
     for (int host = 0; host < facts.world.host_count(); ++host) {
       if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
-      if ((other || !failures.empty()) && facts.history.impaired().contains(host)) continue;
+      if ((other || failed) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
       if (facts.history.outlasted_lease() || (stopped_ && lost.why == "no answer yet")) continue;
       broke("a sound host is called lost: " + lost.why);

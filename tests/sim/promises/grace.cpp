@@ -45,7 +45,7 @@ void Grace::fault(const Fault& fault, bool ends) {
 /// An agent that gets TERM ends its ranks, also if the launcher does not answer.
 void Grace::signal_to_host(const Facts& facts) {
   constexpr Ns kAnswer = 3 * kSecond;
-  if (stopped_ || world_.scenario().preempt) return;
+  if (stopped_ || world_.scenario().preempt || world_.scenario().grace == 0) return;
   for (const auto& [pid, told] : told_agents_) {
     const auto [host, time] = told;
     const bool works = std::ranges::all_of(world_.scenario().faults, [host = host](const Fault& each) {

@@ -45,6 +45,7 @@ class History : public Observer {
     ++faults_at_[fault.host];
     if (kind_of(fault).of == FaultKind::Of::host) impaired_.emplace(fault.host, world_.now());
   }
+  void launcher_stopped(Ns) override { stopped_ = true; }
   void printed(std::string_view lines) override { texts_.push_back({world_.now(), std::string(lines)}); }
 
   /// Ranks that failed by themselves, in the order of the true time.
@@ -59,6 +60,7 @@ class History : public Observer {
     return found == faults_at_.end() ? 0 : found->second;
   }
   bool met(const std::string& kind) const { return met_.contains(kind); }
+  bool launcher_was_stopped() const { return stopped_; }
   size_t count(FaultKind::Of of) const {
     const auto found = of_.find(of);
     return found == of_.end() ? 0 : found->second.size();
@@ -113,6 +115,7 @@ class History : public Observer {
   std::set<std::string> met_;
   std::map<FaultKind::Of, std::vector<std::pair<Fault, Ns>>> of_;
   std::vector<Text> texts_;
+  bool stopped_ = false;  // the launcher was
 };
 
 }  // namespace sim

@@ -35,7 +35,7 @@ class Ends final : public Promise {
   std::optional<Ns> running_;       // the first rank began
   std::optional<Ns> next_;          // the first rank of the next round began
   bool finishing_ = false;          // Finish was sent
-  bool last_in_finishing_ = false;  // the last fault came after it
+  bool last_in_finishing_ = false;  // the last fault came after it, or after the end of its host's ranks
 };
 
 class FirstFailure final : public Promise {

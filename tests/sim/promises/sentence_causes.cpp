@@ -99,7 +99,7 @@ std::string interrupted(const Words& words, Said& said) {
     known = true;
     if (is_told(told, time, truth.running_at(time, Truth::Between::stops), said)) at = said.base + told.time;
   }
-  if (truth.managed() && words[0] == "SIGTERM") {
+  if (!at && truth.managed() && words[0] == "SIGTERM") {
     known = true;
     const Ns last = truth.stopped_since(0) || truth.any_harmed() ? truth.now() : *truth.managed_at() + kTimeError;
     if (is_told(told, *truth.managed_at(), last, said)) at = said.base + told.time;
@@ -136,8 +136,9 @@ std::string timed_out(const Words& words, Said& said) {
     limit = first + after_first;
   }
   // With --wait-after-first, the launcher counts from the report of the end.
-  const Ns told = by_limit || after_first == 0 ? limit : truth.running_at(limit - after_first) + after_first;
-  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(told);
+  const bool from_report = !by_limit && after_first > 0;
+  const Ns reported = from_report ? truth.running_times(limit - after_first).back() : limit;
+  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(from_report ? reported + after_first : limit);
   if (!told_time(words[0]).is_between(limit, latest)) return "the time is not the time limit";
   if (words[1].empty()) return {};
   const auto ranks = truth.ranks();

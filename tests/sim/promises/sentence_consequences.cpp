@@ -176,7 +176,7 @@ std::string not_connected(const Words& words, Said& said) {
   if (words[1].starts_with("cannot connect to ")) {
     if (said.truth.met(host, {"refuse"})) return {};
     if (!said.truth.met(host, {"refuse1"})) return "the host accepts logins";
-    return said.truth.managed() ? "" : "dlaunch did not try again";
+    return said.truth.managed() || said.truth.stopped_since(since) ? "" : "dlaunch did not try again";
   }
   if (said.truth.unreachable(host, since) || said.truth.met(host, {"stopw"}, since)) return {};
   if (words[1].ends_with("waiting for the agent's cleanup")) {

@@ -105,7 +105,8 @@ std::string too_few_spares(const Words& words, Said& said) {
   int lost = 0;
   for (int host = 0; host < said.truth.world().host_count(); ++host)
     lost += said.truth.harmed(host) || !said.truth.closed(host).empty();
-  if (number(words[0]) > lost) return "fewer hosts are lost";
+  const bool late = said.truth.stopped_since(0);  // hosts without an answer at the start count as lost
+  if (number(words[0]) > lost && !late) return "fewer hosts are lost";
   return number(words[1]) >= sound_spares(said.truth) ? "" : "more spare hosts are left";
 }
 std::string judge_code(const std::string& code, const Said& said) {

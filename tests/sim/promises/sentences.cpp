@@ -117,7 +117,7 @@ void Sentences::began(const Process& process) {
   const bool spawned = process.rank >= truth_.world().ranks_at_start();
   const bool moved = !spawned && truth_.removed.empty() && truth_.host_of(process.rank) != process.host;
   if (moved) broke("false: \"takes the ranks of\": a rank starts on another host");
-  truth_.round_began();
+  truth_.round_began(process.round);
   const bool late_spawn = truth_.now() < truth_.round_start();  // by the agent of an earlier round
   if (late_spawn && !truth_.harmed(process.host)) broke("false: \"restart in S s\": a rank starts earlier");
 }

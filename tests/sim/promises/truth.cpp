@@ -57,6 +57,7 @@ void Truth::sent(int, const dlaunch::wire::Message& message) {
   const bool ends =
       std::holds_alternative<dlaunch::wire::Signal>(message) || std::holds_alternative<dlaunch::wire::Finish>(message);
   if (ends && !ending_since_) ending_since_ = now();
+  if (std::holds_alternative<dlaunch::wire::Spawn>(message)) round_began(world_.round());
 }
 
 int Truth::host(std::string_view name) const {
@@ -161,7 +162,7 @@ Ns Truth::noticed(int host, Ns time) const {
   for (bool later = found != faults_.end(); later;) {
     later = false;
     for (const Interval& each : found->second) {
-      if ((each.kind != "silent" && each.kind != "mute") || each.begin > time || each.end <= time) continue;
+      if (!is_one_of(each.kind, {"silent", "mute"}) || each.begin > time || each.end <= time) continue;
       if (each.end == Interval::kOpen) return Interval::kOpen;
       time = each.end;
       later = true;
@@ -172,12 +173,15 @@ Ns Truth::noticed(int host, Ns time) const {
 
 void Truth::restart_at(Ns time) {
   round_start_ = time;
+  round_known_ = false;
   announced_ = world_.round() + 1;
   ending_since_.reset();
 }
 
-void Truth::round_began() {
-  if (now() < round_start_ && now() + kSecond >= round_start_) round_start_ = now();
+void Truth::round_began(int round) {
+  if (round_known_ || announced_ == 0 || round < announced_ || now() + kSecond < round_start_) return;
+  round_known_ = true;
+  round_start_ = now();
 }
 
 Ns Truth::start_error() const { return announced_ == 0 || announced_round_began() ? 0 : kSecond; }

@@ -105,8 +105,8 @@ class Truth : public Observer {
   Ns round_start() const { return round_start_; }
   /// A line announced the next round, which starts at this time.
   void restart_at(Ns time);
-  /// A rank of the announced round starts, at most a second before the announced time.
-  void round_began();
+  /// A rank of the round is started. That of the announced round is at most a second earlier than announced.
+  void round_began(int round);
   /// How much earlier than round_start() the round may start: the announced time was rounded up to a whole second.
   Ns start_error() const;
   /// Whether the announced round has a rank.
@@ -131,6 +131,7 @@ class Truth : public Observer {
   std::optional<Ns> managed_;
   std::optional<Ns> ending_since_;
   Ns round_start_ = 0;
+  bool round_known_ = true;  // that is the true time, not the announced one
   int announced_ = 0;
   bool reader_slow_ = false;
 };
