@@ -31,7 +31,8 @@ void Ends::never_started(const Facts& facts) {
   const auto stops = [&](const Fault& fault) {
     return kind_of(fault).of == launcher || fault.kind.starts_with("pause");
   };
-  if (!lost || running_ || world_.scenario().staged || std::ranges::any_of(world_.scenario().faults, stops)) return;
+  const bool started = running_ || (lost && facts.outcome->started_at);
+  if (!lost || started || world_.scenario().staged || std::ranges::any_of(world_.scenario().faults, stops)) return;
   const Ns took = std::chrono::nanoseconds(dlaunch::Clock::now() - *facts.outcome->cause_at).count();
   // An impaired host with an agent may not confirm its end.
   const auto& agents = world_.network().agents();

@@ -260,6 +260,8 @@ std::string quoted(const Words&, Said& said) {
   const auto found = written.find(said.first_failure);
   if (found == written.end() || found->second.find(all) == std::string::npos) return "the rank did not write this";
   if (said.truth.any_harmed() || said.truth.reader_was_slow() || said.truth.signals().size() > 1) return {};
+  // An agent whose lease ended while the launcher was stopped.
+  if (said.truth.stopped_since(0) && !said.truth.closed(said.truth.host_of(said.first_failure)).empty()) return {};
   return found->second.ends_with(all) ? "" : "the rank wrote more lines";
 }
 
