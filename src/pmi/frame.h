@@ -27,6 +27,7 @@ class FrameReader {
   void feed(std::string_view bytes) { buffer_ += bytes; }
   /// The next whole frame without its length; nullopt: more bytes are needed.
   Result<std::optional<std::string>> next();
+  bool empty() const { return buffer_.empty(); }
 
  private:
   std::string buffer_;

@@ -41,6 +41,7 @@ class LineReader {
   Result<std::optional<std::string>> next();
   /// Removes and returns the unread bytes: the reader of another format (PMI-2 frames) continues with them.
   std::string take_rest() { return std::exchange(buffer_, {}); }
+  bool empty() const { return buffer_.empty(); }
 
  private:
   std::string buffer_;

@@ -120,6 +120,7 @@ class Restarts final : public Promise {
  public:
   Restarts(World& world, const History& history) : world_(world), history_(history) {}
   void began(const Process& process) override;
+  void sent(int host, const dlaunch::wire::Message& message) override;
   void launcher_signalled(int signal) override;
   void launcher_stopped(Ns) override { stopped_ = true; }
   void job_ended(const Facts& facts) override;
@@ -131,6 +132,7 @@ class Restarts final : public Promise {
   World& world_;
   const History& history_;
   std::optional<Ns> signalled_;  // the user's first signal that ends the job
+  std::map<int, int> ending_;    // the last round whose end the launcher sent to a host
   bool stopped_ = false;         // the launcher was
 };
 

@@ -29,6 +29,16 @@ void Restarts::launcher_signalled(int signal) {
   if (!signalled_ && job::ends_a_job(signal)) signalled_ = world_.now();
 }
 
+void Restarts::sent(int host, const dlaunch::wire::Message& message) {
+  const auto* signal = std::get_if<dlaunch::wire::Signal>(&message);
+  const bool ends = signal && (signal->signal == SIGKILL || job::ends_a_job(static_cast<int>(signal->signal)));
+  if (ends || std::holds_alternative<dlaunch::wire::Finish>(message)) ending_[host] = world_.round();
+  const auto* answer = std::get_if<dlaunch::wire::SpawnAnswer>(&message);
+  const auto ending = ending_.find(host);
+  if (answer && answer->ok && ending != ending_.end() && ending->second == world_.round())
+    broke("a spawn after the end of the job began");
+}
+
 void Restarts::began(const Process& process) {
   if (process.kind != Process::Kind::rank || history_.impaired().contains(process.host)) return;
   constexpr Ns kOnTheWay = 100 * kMs;  // messages that start ranks

@@ -60,6 +60,7 @@ TEST(FrameReader, AcceptsAnyPieces) {
       for (auto next = reader.next(); next && *next; next = reader.next()) read += **next + "|";
     }
     EXPECT_EQ(read, "cmd=a;|cmd=b;key=c;|cmd=d;|cmd=e;|") << piece;
+    EXPECT_TRUE(reader.empty());
   }
 }
 

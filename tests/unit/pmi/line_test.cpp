@@ -60,6 +60,7 @@ TEST(LineReader, AcceptsACutAtEveryByte) {
       for (auto line = reader.next(); *line; line = reader.next()) lines.push_back(**line);
     }
     EXPECT_THAT(lines, ElementsAre("cmd=init pmi_version=1", "", "mcmd=spawn")) << cut;
+    EXPECT_TRUE(reader.empty());
   }
 }
 
