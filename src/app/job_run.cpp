@@ -250,16 +250,10 @@ void JobRun::all_started(const job::Outcome& outcome) {
   session_.listener().all_started(outcome);
 }
 
-/// The first round starts with the job, a later round with its ranks.
-Time JobRun::round_start(const job::Outcome& outcome) const {
-  return start_at_ && outcome.started_at ? *outcome.started_at : round_start_;
-}
-
 report::Summary JobRun::summary(const job::Outcome& outcome) const {
   const Time at = outcome.cause_at.value_or(Clock::now());
-  const Time began = round_start(outcome);
-  const bool whole_job = outcome.cause == job::Cause::timeout || at < began;  // the start may be in the future
-  const Time start = whole_job ? start_ : began;
+  const bool waits = at < round_start(outcome);  // for a restart
+  const Time start = waits || outcome.cause == job::Cause::timeout ? start_ : round_start(outcome);
   report::Summary summary{plan_, outcome, {}, {}, at - start};
   if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
   summary.subcommands = options_.subcommands;

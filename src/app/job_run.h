@@ -53,7 +53,10 @@ class JobRun final : public Listener {
     session_.listener().progress(told);
   }
   void all_started(const job::Outcome& outcome) override;
-  Time round_start(const job::Outcome& outcome) const;
+  /// The first round starts with the job, a later round with its ranks.
+  Time round_start(const job::Outcome& outcome) const {
+    return start_at_ && outcome.started_at ? *outcome.started_at : round_start_;
+  }
   report::Summary summary(const job::Outcome& outcome) const;
   std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;
   void write_record(job::Outcome& outcome);
