@@ -195,7 +195,7 @@ MUTANTS = [
            ": host > 0 ? void() : actions_.push_back(StartWorld{ranks_.worlds().last(), host});",
            killed_by="ends"),
     mutant("spawn_while_ending", "launcher/spawner.cpp", "  if (!parts_.job.may_grow()) {", "  if (parts_.plan.hosts.empty()) {",
-           killed_by="first failure"),
+           killed_by="restarts"),
     mutant("spawn_without_answer", "launcher/wire_up.cpp",
            "  hosts_.answer(host, wire::SpawnAnswer{", "  if (world == 0) hosts_.answer(host, wire::SpawnAnswer{",
            killed_by="ends"),

@@ -38,6 +38,18 @@ bool can_be_swept(const Facts& facts, const Process& process) {
   return fault->kind == "killw" || fault->kind == "killg" || fault->kind == "killboth" || fault->kind == "cut";
 }
 
+/// An older agent lives on a host that a sweep has confirmed: it may start ranks later.
+bool is_agent_after_sweep(const Facts& facts, const Process& process) {
+  if (!process.alive || process.runs_job()) return false;
+  const std::string& host = facts.world.host(process.host).name;
+  const bool swept =
+      std::ranges::any_of(facts.outcome->swept, [&](int number) { return facts.plan.host(number).host.name == host; });
+  const auto& agents = facts.world.network().agents();
+  const auto newest = std::ranges::find_if(agents.rbegin(), agents.rend(),
+                                           [&](const auto& agent) { return agent->host == process.host; });
+  return swept && newest != agents.rend() && (*newest)->worker != process.pid && (*newest)->guardian != process.pid;
+}
+
 }  // namespace
 
 void NothingLeft::job_ended(const Facts& facts) {
@@ -47,6 +59,7 @@ void NothingLeft::job_ended(const Facts& facts) {
   }
   if (!facts.outcome) return;
   for (const auto& [pid, process] : facts.world.processes().all()) {
+    if (is_agent_after_sweep(facts, process)) broke("left: an older agent outlives a sweep");
     if (!process.alive || !process.runs_job()) continue;
     const std::string& host = facts.world.host(process.host).name;
     const bool impaired = facts.history.impaired().contains(process.host);
