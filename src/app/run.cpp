@@ -225,6 +225,7 @@ int run(int argc, char** argv) {
   sys::restore_ending_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
+  streams.relay_files();
   const auto log = report::make_log(streams);
   Result<int> done = kBroken;
   try {
@@ -236,8 +237,11 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     log->error(message("internal error: ", error.what()));
   }
-  const int exit_code = done ? *done : report::complain(*log, done.error());
-  streams.wait_written();
+  int exit_code = done ? *done : report::complain(*log, done.error());
+  if (const auto written = streams.wait_written(); !written) {
+    const int lost = report::complain(*log, written.error());
+    if (exit_code == 0) exit_code = lost;
+  }
   return exit_code;
 }
 

@@ -121,7 +121,10 @@ class Launcher::Impl {
     job::Outcome outcome = job_.outcome();
     progress_.record(outcome.ranks);
     if (outcome.cause == job::Cause::success) progress_.succeeded();
-    if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
+    if (!outcome.may_restart) {
+      parts_.hosts.close();  // else the agents would wait for the launcher
+      await_files();
+    }
     const bool unended = outcome.unread && !reader_waited_.value_or(false);
     outcome.unread = (outcome.unread && !unended) || !shown();
     outcome.unended = unended || (outcome.unended && reader_waited_.value_or(false));
@@ -527,6 +530,13 @@ class Launcher::Impl {
     return [this](int rank, Stream stream, std::string_view bytes) {
       bytes.empty() ? progress_.ended(rank, stream) : progress_.fed(rank, stream, bytes);
     };
+  }
+
+  void await_files() {
+    const auto written = parts_.output.streams().await_files();
+    if (written) return;
+    output_lost_ = written.error();
+    log().error(to_text(*output_lost_));
   }
 
   void check_output() {

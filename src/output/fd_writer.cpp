@@ -71,6 +71,8 @@ FdWriter::FdWriter(FdWriter&& other) noexcept
       owned_(other.owned_),
       way_(other.way_),
       reopened_(std::exchange(other.reopened_, -1)),
+      relay_(std::exchange(other.relay_, nullptr)),
+      file_(std::exchange(other.file_, -1)),
       error_(other.error_),
       mid_line_(other.mid_line_),
       queue_(std::move(other.queue_)),
@@ -97,8 +99,37 @@ void FdWriter::reopen() {
   if (reopened_ >= 0) way_ = Way::nonblocking;
 }
 
+/// If no process can be started, the bytes go to the file directly.
+void FdWriter::start_relay() {
+  FileRelay* const relay = std::exchange(relay_, nullptr);
+  const int pipe = relay->start(fd_);
+  if (pipe < 0) return;
+  fcntl(pipe, F_SETPIPE_SZ, kPipeSize);
+  relay_ = relay;
+  file_ = std::exchange(fd_, pipe);
+  way_ = Way::nonblocking;
+}
+
+void FdWriter::leave_relay() {
+  relay_ = nullptr;
+  if (file_ < 0) return;
+  fd_ = std::exchange(file_, -1);
+  way_ = Way::direct;
+}
+
+int FdWriter::find_relay_error() {
+  if (file_ < 0 || error_ != 0 || relay_->error() == 0) return 0;
+  const int error = relay_->error();
+  give_up();
+  error_ = error;
+  mid_line_ = true;
+  leave_relay();
+  return error;
+}
+
 void FdWriter::write(std::span<const std::string_view> parts) {
   if (error_ != 0) return;
+  if (relay_ && file_ < 0) start_relay();
   for (const std::string_view part : parts) {
     if (!part.empty()) mid_line_ = part.back() != '\n';
   }
@@ -166,6 +197,8 @@ bool FdWriter::wait_or_give_up() {
   const int error = errno;
   if (error != EAGAIN) {
     error_ = error;
+    if (file_ >= 0 && relay_->error() != 0) error_ = relay_->error();
+    leave_relay();     // it has ended, and write_after_failure() may reach the file
     mid_line_ = true;  // dropped bytes: the line may end anywhere
     return false;
   }

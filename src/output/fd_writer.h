@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "output/file_relay.h"
 #include "output/writer.h"
 
 namespace dlaunch::output {
@@ -22,6 +23,13 @@ class FdWriter final : public Writer {
   static FdWriter owned(int fd) { return FdWriter(fd, true, Way::nonblocking); }
   /// For a non-blocking pipe that no other process shares. The fd must outlive the writer.
   static FdWriter pipe(int fd);
+  /// From the first write on, the bytes go through `relay`, which must outlive the writer. For a regular file: a disk
+  /// that hangs does not stop this process.
+  void pass_through(FileRelay& relay) { relay_ = &relay; }
+  /// The errno of a relay that failed since the last write; 0: it did not. From now on error() returns it.
+  int find_relay_error();
+  /// Later bytes go to the file directly.
+  void leave_relay();
   /// For a file that could not be opened: drops all bytes.
   static FdWriter failed(int error);
   FdWriter(FdWriter&& other) noexcept;
@@ -57,6 +65,7 @@ class FdWriter final : public Writer {
   enum class Way { direct, nonblocking, socket, polled };
 
   FdWriter(int fd, bool owned, std::optional<Way> way = {});
+  void start_relay();
   void choose_way();
   void reopen();
   std::size_t write_now(std::span<const std::string_view> parts);
@@ -67,6 +76,8 @@ class FdWriter final : public Writer {
   bool owned_;
   Way way_ = Way::direct;
   int reopened_ = -1;
+  FileRelay* relay_ = nullptr;
+  int file_ = -1;  // the fd while the bytes go through the relay
   int error_ = 0;
   bool mid_line_ = false;
   std::string queue_;

@@ -21,6 +21,12 @@ bool same_file(int a, int b) {
   return a == b || (x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+std::string_view name_of(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
+
+tl::unexpected<Error> cannot_write(Stream stream, int error) {
+  return fail({"", "cannot write " + std::string(name_of(stream)), std::strerror(error), "", kExitOutput});
+}
+
 std::string counted(std::size_t number, std::string_view one, std::string_view several) {
   return std::to_string(number) + ' ' + std::string(number == 1 ? one : several);
 }
@@ -36,7 +42,7 @@ bool StandardStreams::is_terminal(Stream stream) const { return fds_.terminals.v
 Result<int> StandardStreams::print(std::string_view text, int exit_code) {
   out_.write(text);
   if (out_.error() == 0 || out_.error() == EPIPE) return exit_code;
-  return fail({"", "cannot write stdout", std::strerror(out_.error()), "", kExitOutput});
+  return cannot_write(Stream::out, out_.error());
 }
 
 void StandardStreams::say(Importance importance, std::string_view lines) {
@@ -88,13 +94,58 @@ void StandardStreams::flush(FdWriter& writer) {
   if (error_writer().pending() == 0) report_dropped();
 }
 
-void StandardStreams::wait_written() {
+void StandardStreams::relay_files() {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    struct stat facts{};
+    if (stream == Stream::err && are_one()) continue;
+    if (fstat(fd(stream), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    files_.emplace_back().stream = stream;
+    writer(stream).pass_through(files_.back().relay);
+  }
+}
+
+Result<void> StandardStreams::await_files() {
+  for (File& file : files_) {
+    FdWriter& writer = this->writer(file.stream);
+    const bool in_time = file.relay.await(writer.written(), kDiskWait);
+    if (const int error = writer.find_relay_error(); error != 0) return cannot_write(file.stream, error);
+    if (!in_time) return hangs(file);
+  }
+  return {};
+}
+
+Result<void> StandardStreams::finish(File& file) {
+  FdWriter& writer = this->writer(file.stream);
+  const bool ended = file.relay.finish(file.hangs ? std::chrono::seconds(0) : kDiskWait);
+  const int error = writer.find_relay_error();
+  writer.leave_relay();
+  if (!ended) {
+    writer.give_up();  // a write to the file would wait
+    return hangs(file);
+  }
+  if (error == 0) return {};
+  return cannot_write(file.stream, error);
+}
+
+/// An Error the first time.
+Result<void> StandardStreams::hangs(File& file) {
+  if (std::exchange(file.hangs, true)) return {};
+  return fail({"", "cannot write " + std::string(name_of(file.stream)), "the disk does not respond",
+               "wait for process " + std::to_string(file.relay.pid()) + ", which writes the rest", kExitOutput});
+}
+
+Result<void> StandardStreams::wait_written() {
   report_dropped();
   for (std::vector<FdWriter*> all = waiting(); !all.empty(); all = waiting()) {
     pollfd ready{all.front()->poll_fd(), POLLOUT, 0};
     poll(&ready, 1, -1);
     flush(*all.front());
   }
+  Result<void> done;
+  for (File& file : files_) {
+    if (auto finished = finish(file); !finished && done) done = std::move(finished);
+  }
+  return done;
 }
 
 void StandardStreams::give_up() {

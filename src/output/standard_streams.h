@@ -3,8 +3,10 @@
 // waits for queued bytes or drops them. The fds must outlive the StandardStreams. The process must ignore SIGPIPE.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/output.h"
 #include "output/fd_writer.h"
+#include "output/file_relay.h"
 
 namespace dlaunch::output {
 
@@ -30,9 +33,15 @@ class StandardStreams {
   enum class Importance { needed, note, verbose };
   static constexpr std::size_t kMostWaiting = 1280 * 1024;  ///< the ranks' 256 KiB plus 1 MiB for messages
 
+  static constexpr std::chrono::seconds kDiskWait{5};  ///< without a written byte
+
   explicit StandardStreams(Fds fds);
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
+
+  /// Writes to regular files through processes, so that a disk that hangs does not stop this one. Not for a program
+  /// that also writes to the files itself.
+  void relay_files();
 
   /// Whether stdout and stderr are the same file or terminal. Both then use the fd and the writer of stdout.
   bool are_one() const { return !err_; }
@@ -53,8 +62,12 @@ class StandardStreams {
   /// The writers with queued bytes: call flush() for a writer if its poll_fd() is writable.
   std::vector<FdWriter*> waiting();
   void flush(FdWriter& writer);
-  /// Waits without limit until everything is written. Only without an event loop, and with default signal actions.
-  void wait_written();
+  /// Waits until files have taken the bytes that were written to them. Returns an Error if a disk does not respond for
+  /// kDiskWait, or the Error of a failed write that is not known yet.
+  Result<void> await_files();
+  /// Waits without limit until everything is written, to files as await_files() does. Only without an event loop, and
+  /// with default signal actions.
+  Result<void> wait_written();
   /// The number of bytes written to both so far.
   std::uint64_t written() const { return out_.written() + (err_ ? err_->written() : 0); }
   /// Drops queued and later bytes.
@@ -77,7 +90,16 @@ class StandardStreams {
   bool drop(Importance importance, const std::string& lines);
   void report_dropped();
 
+  struct File {
+    Stream stream;
+    FileRelay relay;
+    bool hangs = false;  ///< and this was reported
+  };
+  Result<void> finish(File& file);
+  static Result<void> hangs(File& file);
+
   const Fds fds_;
+  std::deque<File> files_;  // the writers have pointers to the relays
   FdWriter out_;
   std::optional<FdWriter> err_;
   Dropped dropped_;

@@ -31,6 +31,8 @@ class HelperProcess {
   HelperProcess& operator=(HelperProcess&&) = delete;
   /// Kills a running child, without waiting for it.
   ~HelperProcess();
+  /// The child goes on after this object.
+  void leave() { handle_.reset(); }
 
   int pid() const { return pid_; }
   const Fd& in() const { return in_; }    ///< the parent writes; blocking unless changed

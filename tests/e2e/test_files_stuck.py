@@ -2,6 +2,7 @@
 --timeout, signals and the end of the job are still prompt, and lost output is reported once, with the path."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -184,6 +185,48 @@ class Frozen(Stuck):
         self.assert_exit(result, 124)
         self.assertLess(took, 9)
         self.assert_told_once(result, self.disk / "logs/1/rank.")
+
+    def to_disk(self, *args, stderr=subprocess.PIPE):
+        """A job whose stdout is a file on the disk."""
+        with open(self.disk / "out", "wb") as out:
+            return self.start(*args, stdin=subprocess.DEVNULL, stdout=out, stderr=out if stderr is None else stderr)
+
+    def test_stdout_on_a_disk_that_hangs_does_not_delay_the_time_limit(self):
+        job = self.to_disk("--timeout", 3, "-n", 2, *sh(FLOOD))
+        self.assertTrue(wait_until(lambda: (self.disk / "out").stat().st_size > 0))
+        self.freeze()
+        took, result = self.seconds(job)
+        self.assert_exit(result, 124)
+        self.assertLess(took, 25)  # the full pipe to the writing process counts as a slow reader
+        said = re.search(rb"dlaunch: cannot write stdout: the disk does not respond\n"
+                         rb"dlaunch:   wait for process (\d+), which writes the rest\n", result.stderr)
+        self.assertTrue(said, result.stderr)
+        self.assertTrue(os.path.exists(f"/proc/{int(said[1])}"))
+        self.thaw()
+        self.assert_nothing_left()
+
+    def test_stdout_on_a_disk_that_hangs_for_a_time_is_whole(self):
+        job = self.to_disk("-n", 1, *sh(f"seq 1000; : > up; {until_there('frozen')}; seq 1001 2000"))
+        self.assertTrue(wait_until(lambda: (self.dir / "up").exists()))
+        self.freeze()
+        (self.dir / "frozen").touch()
+        time.sleep(2)
+        self.thaw()
+        _, result = self.seconds(job)
+        self.assert_exit(result, 0)
+        self.assertEqual((self.disk / "out").read_text(), "".join(f"{number}\n" for number in range(1, 2001)))
+
+    def test_signal_ends_a_job_whose_stdout_and_stderr_hang(self):
+        job = self.to_disk("-n", 2, *sh(FLOOD), stderr=None)
+        self.assertTrue(wait_until(lambda: (self.disk / "out").stat().st_size > 0))
+        self.freeze()
+        time.sleep(1)
+        job.send_signal(signal.SIGTERM)
+        took, result = self.seconds(job)
+        self.assert_exit(result, 143)
+        self.assertLess(took, 40)
+        self.thaw()
+        self.assert_nothing_left()
 
     def test_each_file_on_the_disk_is_named(self):
         job = self.begin("-n", 4, "--output-filename", f"{self.disk}/{{rank}}.{{stream}}", "--timeout", 3,

@@ -1,0 +1,112 @@
+#include "output/file_relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "sys/io.h"
+
+namespace dlaunch::output {
+namespace {
+
+constexpr std::size_t kReadSize = 256 * 1024;
+constexpr int kRetryMs = 100;
+constexpr std::chrono::milliseconds kLook{5};
+constexpr std::chrono::milliseconds kExitWait{1000};
+
+/// Keeps only `file` of descriptors 0 to 2: readers of the others must not wait for this process.
+void close_others(int file) {
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = 0; nowhere >= 0 && fd <= 2; ++fd) {
+    if (fd != file) ::dup2(nowhere, fd);
+  }
+}
+
+/// Returns the errno of the write, or 0.
+int write_whole(int file, std::string_view bytes, std::atomic<std::uint64_t>& written) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      written += static_cast<std::uint64_t>(n);
+    } else if (errno == EAGAIN) {  // another process made the file non-blocking
+      pollfd ready{file, POLLOUT, 0};
+      ::poll(&ready, 1, kRetryMs);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void FileRelay::Unmap::operator()(Progress* progress) const { ::munmap(progress, sizeof *progress); }
+
+FileRelay::~FileRelay() {
+  if (process_) process_->leave();
+}
+
+void FileRelay::run(int pipe, int file, Progress& progress) {
+  close_others(file);
+  std::vector<char> buffer(kReadSize);
+  for (;;) {
+    const ssize_t got = ::read(pipe, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    const int error = write_whole(file, {buffer.data(), static_cast<std::size_t>(got)}, progress.written);
+    progress.error = error;
+    if (error != 0) return;
+  }
+}
+
+int FileRelay::start(int file) {
+  void* const memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return -1;
+  progress_.reset(new (memory) Progress);
+  auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run(ends.in, file, *progress_); },
+                                           sys::HelperProcess::Standard::kept);
+  if (!process) return -1;
+  process_.emplace(*std::move(process));
+  pid_ = process_->pid();
+  sys::set_nonblocking(process_->in().get());
+  return process_->in().get();
+}
+
+int FileRelay::error() const { return progress_ ? progress_->error.load() : 0; }
+
+bool FileRelay::await(std::uint64_t given, std::chrono::milliseconds longest) const {
+  if (!process_) return true;
+  auto moved = std::chrono::steady_clock::now();
+  std::uint64_t before = progress_->written;
+  while (before < given && error() == 0) {
+    pollfd ended{process_->out().get(), POLLIN, 0};
+    if (::poll(&ended, 1, static_cast<int>(kLook.count())) > 0) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (const std::uint64_t written = progress_->written; written != before) {
+      before = written;
+      moved = now;
+    }
+    if (now - moved >= longest) return false;
+  }
+  return true;
+}
+
+bool FileRelay::finish(std::chrono::milliseconds longest) {
+  if (!process_) return true;
+  process_->close_in();
+  const bool ends = await(std::numeric_limits<std::uint64_t>::max(), longest);
+  if (!ends || !process_->wait(kExitWait)) process_->leave();
+  process_.reset();
+  return ends;
+}
+
+}  // namespace dlaunch::output

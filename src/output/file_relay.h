@@ -1,0 +1,51 @@
+// FileRelay: a process that writes dlaunch's own stdout or stderr if that is a regular file. A write to a disk that
+// hangs stops only this process. Owned by StandardStreams.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "sys/helper_process.h"
+
+namespace dlaunch::output {
+
+class FileRelay {
+ public:
+  FileRelay() = default;
+  FileRelay(const FileRelay&) = delete;
+  FileRelay& operator=(const FileRelay&) = delete;
+  ~FileRelay();
+
+  /// Starts the process, which writes to `file`, one of the descriptors 0 to 2. Returns the writing end of a pipe to
+  /// the process, non-blocking; -1: no process could be started. A failed write closes the reading end.
+  int start(int file);
+  /// The errno of the failed write; 0: none.
+  int error() const;
+  /// Waits until the first `given` bytes are written, or a write fails. Returns false if the file takes no byte for
+  /// `longest`.
+  bool await(std::uint64_t given, std::chrono::milliseconds longest) const;
+  /// No more bytes follow. Waits until all bytes are written, or a write fails. Returns false if the file takes no byte
+  /// for `longest`: then the process goes on without this one.
+  bool finish(std::chrono::milliseconds longest);
+  /// Of the process that goes on.
+  int pid() const { return pid_; }
+
+ private:
+  struct Progress {
+    std::atomic<std::uint64_t> written{0};
+    std::atomic<int> error{0};
+  };
+  struct Unmap {
+    void operator()(Progress* progress) const;
+  };
+  static void run(int pipe, int file, Progress& progress);
+
+  std::unique_ptr<Progress, Unmap> progress_;  // in memory that both processes share
+  std::optional<sys::HelperProcess> process_;
+  int pid_ = 0;
+};
+
+}  // namespace dlaunch::output
