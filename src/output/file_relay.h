@@ -24,13 +24,12 @@ class FileRelay {
   int start(int file);
   /// The errno of the failed write; 0: none.
   int error() const;
-  /// Waits until the first `given` bytes are written, or a write fails. Returns false if the file takes no byte for
-  /// `longest`.
+  /// Waits until the first `given` bytes are written, or a write fails. Returns false if the file does not accept data
+  /// for `longest`.
   bool await(std::uint64_t given, std::chrono::milliseconds longest) const;
-  /// No more bytes follow. Waits until all bytes are written, or a write fails. Returns false if the file takes no byte
-  /// for `longest`: then the process goes on without this one.
+  /// No more bytes follow. Waits until all bytes are written, or a write fails. Returns false if the file does not
+  /// accept data for `longest`. The process then writes the rest after the end of dlaunch.
   bool finish(std::chrono::milliseconds longest);
-  /// Of the process that goes on.
   int pid() const { return pid_; }
 
  private:

@@ -39,8 +39,8 @@ class StandardStreams {
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
 
-  /// Writes to regular files through processes, so that a disk that hangs does not stop this one. Not for a program
-  /// that also writes to the files itself.
+  /// A process writes each regular file from now on: a disk that hangs does not stop dlaunch. The caller must not write
+  /// to the files itself.
   void relay_files();
 
   /// Whether stdout and stderr are the same file or terminal. Both then use the fd and the writer of stdout.

@@ -94,7 +94,7 @@ void Ends::job_ended(const Facts& facts) {
   if (faults[0].kind == "silent" && faults[0].length == 0 && !next_) {
     const auto ns = [](auto duration) { return std::chrono::nanoseconds(duration).count(); };
     const Ns silence = ns(facts.options.heartbeat) * dlaunch::link::Heartbeat::kMisses;
-    // Processes that ranks left get a grace period of their own, if the ranks needed no KILL.
+    // Processes that ranks left get a second grace period if the ranks needed no KILL.
     const Ns left = world_.scenario().daemons.empty() ? 0 : world_.scenario().grace;
     const Ns stop = world_.scenario().grace + ns(dlaunch::job::kKillWait) + left;
     if (took > silence + std::max(stop, ns(dlaunch::launcher::Sweeps::kReach)) + 2 * kSecond)

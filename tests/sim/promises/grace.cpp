@@ -117,8 +117,8 @@ void Grace::time_limit(const Facts& facts) {
   }
 }
 
-/// KILL to the ranks also ends the grace period of the processes that they left. What these still write is received
-/// first.
+/// KILL to the ranks also ends the grace period of the processes that they left. dlaunch first
+/// receives their output.
 void Grace::second_grace(const Facts& facts) {
   const auto& faults = world_.scenario().faults;
   const bool simple = faults.size() == 1 && kind_of(faults[0]).of == FaultKind::Of::rank && !stopped_;

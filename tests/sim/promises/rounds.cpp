@@ -12,7 +12,10 @@ namespace job = dlaunch::job;
 void OneOfARank::began(const Process& process) {
   if (process.kind != Process::Kind::rank) return;
   // An agent that was stopped, and that the launcher's end cannot reach, starts its ranks within its lease.
-  if (!world_.launcher_there() && !world_.host(process.host).in_blocked) broke("a rank starts after the job's end");
+  // After a second signal of the user, dlaunch does not wait for answers.
+  const bool hurried = history_.count(FaultKind::Of::user) > 1;
+  if (!world_.launcher_there() && !world_.host(process.host).in_blocked && !hurried)
+    broke("a rank starts after the job's end");
   for (const auto& [pid, other] : world_.processes().all()) {
     if (pid == process.pid || !other.alive || other.kind != Process::Kind::rank || other.rank != process.rank) continue;
     // A frozen host, a stopped agent, and a process in uninterruptible sleep; docs/restart-after-failure.md describes
@@ -77,6 +80,7 @@ bool Restarts::is_guilty(int host) const {
 
 /// The second of two short rounds in a row is followed by a pause of 1 s, each further one by twice the time.
 void Restarts::pause_before(int round) {
+  if (stopped_) return;  // a stop makes a round longer
   constexpr Ns kShort = std::chrono::nanoseconds(job::Rounds::kLong).count() - kSecond;
   std::map<int, std::pair<Ns, Ns>> rounds;  // begin and end
   for (const auto& [pid, process] : world_.processes().all()) {
@@ -121,6 +125,7 @@ void Restarts::job_ended(const Facts& facts) {
                       (s.shrink && static_cast<int>(history.impaired().size()) < s.hosts);
   const bool started = facts.world.round() > 0 || !history.failures().empty() || history.was_printed("restart");
   if (!enough || !s.stuck.empty() || history.count(FaultKind::Of::login) > 0 || !started) return;
+  if (history.was_printed("no restart: the job failed in the same way")) return;  // a sentence with its own check
   if (history.met("exit0") && history.failures().empty() && history.impaired().empty()) return;
   broke("no restart, although a restart and spare hosts are left");
 }

@@ -306,7 +306,8 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
     // The last heartbeat was sent up to one interval before the silence began.
     constexpr int kMisses = dlaunch::link::Heartbeat::kMisses;
     // A simulated login has no bootstrap, so the launcher waits for heartbeats of an agent that no login has started.
-    const bool never_answered = truth.met(host, {"deaf"}) && truth.world().host(host).in_blocked;
+    const bool never_answered =
+        truth.met(host, {"deaf"}) && (truth.world().host(host).in_blocked || !truth.has_agents(host, 1));
     const Ns silence = (kMisses - 1) * kBeat;
     if (loss) {
       const bool silent =
@@ -327,7 +328,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
     const auto& closed = truth.closed(host);
     if (truth.world().scenario().here && host == 0) return {};  // no network to observe
     if (closed.empty()) return "the connection was not closed";
-    if (!loss) return {};
+    if (!loss || (truth.met(host, {"flap"}) && truth.fault_count(host) > 2)) return {};  // overlapping silences
     for (const Ns time : closed) {
       // The launcher's own end of a cut connection is reset, also of a silent host.
       const bool cut = truth.met(host, {"cut"}) && loss->is(truth.running_at(time) - said.base);

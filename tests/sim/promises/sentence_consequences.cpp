@@ -33,7 +33,7 @@ Stopped stopped_ranks(const Said& said) {
     const bool after = !process->alive && (process->end == Process::End::by_itself || process->aborted) && signalled;
     found.surely += by_us;
     found.maybe += after;
-    found.killed += process->got_kill;
+    (process->aborted ? found.maybe_killed : found.killed) += process->got_kill;  // it may count as failed
     found.maybe_killed += after && !process->got_kill && process->wait_status == SIGKILL;
   }
   return found;
@@ -136,7 +136,9 @@ std::string all_ended(const Words& words, Said& said) {
   for (const auto& [pid, process] : said.truth.world().processes().all()) {
     if (process.runs_job()) last = std::max(last, process.ended);
   }
-  if (last > said.base + told.time + told.error + kTimeError) return "the last process ended later";
+  // If a signal came several times, the base may be the start of the job.
+  const Ns base = std::max(said.base, said.truth.round_start());
+  if (last > base + told.time + told.error + kTimeError) return "the last process ended later";
   return said.base + told.time - told.error > said.truth.now() ? "the time has not come yet" : "";
 }
 

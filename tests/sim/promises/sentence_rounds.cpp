@@ -73,7 +73,8 @@ std::string continues_without(const Words& words, Said& said) {
     const int host = truth.host(name);
     if (host < 0) return "no such host";
     truth.removed.insert(host);
-    if (!truth.harmed(host) && truth.closed(host).empty()) return "the host is sound";
+    const bool late = truth.stopped_since(0);  // a host without an answer at the start counts as lost
+    if (!truth.harmed(host) && truth.closed(host).empty() && !late) return "the host is sound";
   }
   const int left = truth.world().scenario().hosts - static_cast<int>(truth.removed.size());
   if (number(words[2]) != left) return "it is another number of hosts";
@@ -180,8 +181,10 @@ std::string no_spawn(const Words& words, Said& said) {
   const Truth& truth = said.truth;
   const bool failed =
       std::ranges::any_of(truth.ranks(), [](const auto& each) { return each.second->wait_status != 0; });
-  const bool ending =
-      truth.ending_since() || truth.any_harmed() || truth.met_anywhere("termg") || failed || !truth.signals().empty();
+  const Ns limit = truth.world().scenario().timeout;
+  const bool out_of_time = limit > 0 && truth.now() >= limit;
+  const bool ending = out_of_time || truth.ending_since() || truth.any_harmed() || truth.met_anywhere("termg") ||
+                      failed || !truth.signals().empty();
   return ending ? "" : "the job is not ending";
 }
 

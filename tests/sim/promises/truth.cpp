@@ -158,11 +158,13 @@ bool Truth::stopped_since(Ns since) const {
 }
 
 Ns Truth::noticed(int host, Ns time) const {
+  constexpr Ns kOnTheWay = 100 * kMs;
   const auto found = faults_.find(host);
   for (bool later = found != faults_.end(); later;) {
     later = false;
     for (const Interval& each : found->second) {
-      if (!is_one_of(each.kind, {"silent", "mute"}) || each.begin > time || each.end <= time) continue;
+      const bool began = each.begin <= time + kOnTheWay;
+      if (!is_one_of(each.kind, {"silent", "mute"}) || !began || each.end <= time) continue;
       if (each.end == Interval::kOpen) return Interval::kOpen;
       time = each.end;
       later = true;

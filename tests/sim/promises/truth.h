@@ -105,7 +105,7 @@ class Truth : public Observer {
   Ns round_start() const { return round_start_; }
   /// A line announced the next round, which starts at this time.
   void restart_at(Ns time);
-  /// A rank of the round is started. That of the announced round is at most a second earlier than announced.
+  /// A rank of the round is started. The announced round starts at most a second earlier than announced.
   void round_began(int round);
   /// How much earlier than round_start() the round may start: the announced time was rounded up to a whole second.
   Ns start_error() const;
