@@ -43,7 +43,7 @@ class Row:
 
 def read_file(path):
     """Returns the introduction of the file and its rows."""
-    introduction, rows, lines = [], [], path.read_text(encoding="utf-8").splitlines()
+    introduction, rows, lines = [], [], path.read_text(encoding="utf-8").split("\n")
     for number, line in enumerate(lines, 1):
         try:
             if line.startswith("## ") and not rows:
@@ -144,7 +144,7 @@ class Place:
             self.make_stand_in(program)
 
     def with_paths(self, text):
-        return text.replace("{dir}", str(self.work)).replace("{home}", str(self.home)).replace("{bin}", str(self.bin))
+        return text.replace("{dir}", str(self.work)).replace("{home}", str(self.home)).replace("{bin}", str(self.bin)).replace("{cr}", "\r")
 
     def make_stand_in(self, program):
         """A program that prints the answers of the row and writes its words to the file `asked`."""
@@ -190,10 +190,11 @@ class Place:
             if line != lines[at]:
                 align_table(shown, at)
         text = "\n".join(shown)
-        for pattern in (r"^job {8}([0-9a-f]{16})$", r'"job_id": "([0-9a-f]{16})"', r"^DLAUNCH_JOB_ID=([0-9a-f]{16})$"):
+        for pattern in (r"^job +([0-9a-f]{16})$", r'"job_id": "([0-9a-f]{16})"', r"^DLAUNCH_JOB_ID=([0-9a-f]{16})$"):
             for job in re.findall(pattern, text, re.M):
                 text = text.replace(job, "{job}")
         text = re.sub(r"(?<=[=:\"])2(?:[0-8]\d{3}|9[0-3]\d{2})(?=[\",\]]|$)", "{port}", text, flags=re.M)
+        text = re.sub(r"^SLURM_JOB_ID=[1-9]\d{8}$", "SLURM_JOB_ID={random}", text, flags=re.M)
         text = re.sub(r"(?<=/start-)[0-9a-f]{32}", "{random}", text)
         text = re.sub(r"\bsh: (?:line )?\d+: ", "sh: ", text)  # the shells of systems differ
         text = re.sub(r"(?<=_)[0-9a-f]{8}(?=/)", "{random}", text)
@@ -201,7 +202,7 @@ class Place:
 
     def without_places(self, line):
         """Replaces the directories of the row, and the name of this machine where the name is no word of a sentence."""
-        for path, name in ((self.work, "{dir}"), (self.bin, "{bin}"), (self.home, "{home}")):
+        for path, name in ((self.work, "{dir}"), (self.bin, "{bin}"), (self.home, "{home}"), (self.directory, "{above}")):
             line = line.replace(str(path), name)
         name = re.escape(os.uname().nodename)
         line = re.sub(rf'(^|\s\s|[=:"(])({name})(?=$|\s\s|[:"),])', r"\1{host}", line)
