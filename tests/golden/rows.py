@@ -190,6 +190,8 @@ class Place:
             if line != lines[at]:
                 align_table(shown, at)
         text = "\n".join(shown)
+        if "--show-config" in self.words:  # the widths of its columns follow from the longest path
+            text = re.sub(r"(?<=\S) {2,}(?=\S)", "  ", text)
         for pattern in (r"^job +([0-9a-f]{16})$", r'"job_id": "([0-9a-f]{16})"', r"^DLAUNCH_JOB_ID=([0-9a-f]{16})$"):
             for job in re.findall(pattern, text, re.M):
                 text = text.replace(job, "{job}")
@@ -206,7 +208,7 @@ class Place:
             line = line.replace(str(path), name)
         name = re.escape(os.uname().nodename)
         line = re.sub(rf'(^|\s\s|[=:"(])({name})(?=$|\s\s|[:"),])', r"\1{host}", line)
-        return re.sub(rf"(?<= on )({name})(?=$|[:;,)])|(?<= host )({name})(?=$|[:;,)])", "{host}", line)
+        return re.sub(rf"(?:(?<= on )|(?<= of )|(?<= host )|(?<=: )){name}(?=$|[:;,)])", "{host}", line)
 
 
 def align_table(lines, inside):

@@ -39,9 +39,12 @@ class Table(unittest.TestCase):
             scratch = pathlib.Path(scratch).resolve()
             (scratch / "program").write_text(rows.PROGRAM)
             (scratch / "program").chmod(0o755)
+            # All files exist before the first dlaunch starts: a forked child would hold a file open for writing, and the kernel would not
+            # execute the file.
+            places = [rows.Place(row, scratch / str(number), DLAUNCH) for number, row in enumerate(chosen)]
             # Each thread, and the dlaunch that it starts, has one CPU: the number of CPUs of the machine is no part of a plan.
             with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)), initializer=lambda: os.sched_setaffinity(0, [next(cpus)])) as pool:
-                results = list(pool.map(lambda numbered: rows.Place(numbered[1], scratch / str(numbered[0]), DLAUNCH).result(), enumerate(chosen)))
+                results = list(pool.map(rows.Place.result, places))
         different = []
         for row, (result, ran) in zip(chosen, results):
             self.assertFalse(ran, f"{row.file}: {row.title}: the program of a rank ran")
