@@ -7,11 +7,11 @@ import shlex
 import subprocess
 
 DRY = {"DLAUNCH_DRY_RUN": "1", "DLAUNCH_FAKE_DEVICES": "0"}  # no real device of the machine counts
-LAUNCHERS = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "accelerate",
-             "accelerate-launch")
+LAUNCHERS = ("torchrun", "deepspeed", "horovodrun", "msrun", "srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun",
+             "accelerate", "accelerate-launch")
 PROGRAMS = ("train.sh", "eval.sh", "python3", "python")
 LIMIT = 30  # seconds for one row
-UNEXPECTED = 97  # exit code of a stand-in without an answer for its words
+UNEXPECTED = 97  # exit code for words without an answer
 # A program of a rank would leave this file.
 PROGRAM = '#!/bin/sh\n: >"${0%/*}/a-rank-ran"\n'
 OF_RANK = ("RANK_ID RANK_SIZE DEVICE_ID DLAUNCH_JOB_ID DLAUNCH_RANK DLAUNCH_SIZE DLAUNCH_LOCAL_RANK DLAUNCH_LOCAL_SIZE DLAUNCH_NODE_RANK "
@@ -94,14 +94,14 @@ def read_line(row, line):
         row.answers.append((program, re.sub(r" ?exits \d+$", "", rest), int(code[1]) if code else 0, ""))
     elif line.startswith("|"):
         # The line belongs to the last file or answer.
-        of = row.answers if row.head[-2].startswith("answer ") or (row.head[-2].startswith("|") and last_kind(row) == "answer") else row.files
+        of = row.answers if last_kind(row) == "answer" else row.files
         of[-1] = (*of[-1][:-1], of[-1][-1] + line[2:] + "\n")
     else:
         raise Malformed("unknown line")
 
 
 def last_kind(row):
-    """The kind of the last line that is no content."""
+    """The kind of the last line that is not content."""
     return next(line.split()[0] for line in reversed(row.head) if not line.startswith("|"))
 
 
@@ -118,7 +118,7 @@ def write_file(path, introduction, rows):
 
 
 class Place:
-    """The directories of one row: PATH contains only dlaunch, its programs, and stand-ins for the answers."""
+    """The directories of one row. PATH contains only dlaunch, the programs of ranks and the programs of the answers."""
 
     def __init__(self, row, directory, dlaunch):
         self.row, self.directory = row, directory
@@ -166,13 +166,15 @@ class Place:
     def result(self):
         """The result as lines of the file, and whether a program of a rank ran."""
         try:
-            done = subprocess.run(self.words, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, check=False)
+            done = subprocess.run(self.words, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=LIMIT, check=False)
         except subprocess.TimeoutExpired:
             return [f"exit none: no end within {LIMIT} s"], False
         lines = [f"exit {done.returncode}"]
         for mark, data in (("  ", done.stdout), ("! ", done.stderr)):
             text = self.without_machine(data.decode(errors="backslashreplace"))
-            text = "".join(line + "\n" for line in text.splitlines() if re.search(self.row.only, line)) if self.row.only and mark == "  " else text
+            if self.row.only and mark == "  ":
+                text = "".join(line + "\n" for line in text.splitlines() if re.search(self.row.only, line))
             lines += [(mark + line).rstrip() if line else mark.strip() for line in text.split("\n")]
             lines.pop()  # the text ends with a newline
             if not text.endswith("\n") and text:
@@ -203,7 +205,7 @@ class Place:
         return without_usual_variables(text, [*self.env, *OF_JOB])
 
     def without_places(self, line):
-        """Replaces the directories of the row, and the name of this machine where the name is no word of a sentence."""
+        """Replaces the directories of the row, and the name of this machine, but not a word of a sentence."""
         for path, name in ((self.work, "{dir}"), (self.bin, "{bin}"), (self.home, "{home}"), (self.directory, "{above}")):
             line = line.replace(str(path), name)
         name = re.escape(os.uname().nodename)
@@ -238,5 +240,5 @@ def without_usual_variables(text, of_job):
         return match[1] + "{usual} " + " ".join([name for name in names if name not in usual] + missing)
     text = re.sub(r"^(variables of [^\n]*, (one value per rank|same value for all ranks):)\n((?:  [^\n]*\n)+)",
                   lambda match: folded(match).replace(":{", ": {").rstrip() + "\n", text, flags=re.M)
-    return text.replace("variables of every rank, one value per rank: {usual}\nvariables of every rank, same value for all ranks: {usual}\n",
-                        "variables of every rank: {usual}\n")
+    each = "variables of every rank, "
+    return text.replace(f"{each}one value per rank: {{usual}}\n{each}same value for all ranks: {{usual}}\n", "variables of every rank: {usual}\n")

@@ -34,22 +34,24 @@ class Table(unittest.TestCase):
     def test_each_row_has_its_recorded_result(self):
         chosen = [row for row in self.rows if ONLY in row.file or ONLY in row.title]
         self.assertTrue(chosen, f"no row contains {ONLY}")
+        threads = len(os.sched_getaffinity(0))
         cpus = itertools.cycle(sorted(os.sched_getaffinity(0)))
         with tempfile.TemporaryDirectory(prefix="dlaunch-golden-") as scratch:
             scratch = pathlib.Path(scratch).resolve()
             (scratch / "program").write_text(rows.PROGRAM)
             (scratch / "program").chmod(0o755)
-            # All files exist before the first dlaunch starts: a forked child would hold a file open for writing, and the kernel would not
-            # execute the file.
+            # All files exist before the first dlaunch starts: otherwise a forked child could hold a program open for
+            # writing, and the program could not start.
             places = [rows.Place(row, scratch / str(number), DLAUNCH) for number, row in enumerate(chosen)]
-            # Each thread, and the dlaunch that it starts, has one CPU: the number of CPUs of the machine is no part of a plan.
-            with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)), initializer=lambda: os.sched_setaffinity(0, [next(cpus)])) as pool:
+            # Each thread and its dlaunch have one CPU: a plan does not depend on the CPUs of the machine.
+            with concurrent.futures.ThreadPoolExecutor(threads, initializer=lambda: os.sched_setaffinity(0, [next(cpus)])) as pool:
                 results = list(pool.map(rows.Place.result, places))
         different = []
         for row, (result, ran) in zip(chosen, results):
             self.assertFalse(ran, f"{row.file}: {row.title}: the program of a rank ran")
             if result != row.expected:
-                different += [f"{row.file}: {row.title}", f"$ {row.line}", *difflib.unified_diff(row.expected, result, "recorded", "today", "", "", 3, "")]
+                different += [f"{row.file}: {row.title}", f"$ {row.line}",
+                              *difflib.unified_diff(row.expected, result, "recorded", "today", lineterm="")]
                 row.expected = result
         if UPDATE:
             for path, (introduction, of_file) in self.files.items():
@@ -83,7 +85,8 @@ class Table(unittest.TestCase):
     def test_malformed_files_are_errors(self):
         with tempfile.TemporaryDirectory() as scratch:
             path = pathlib.Path(scratch) / "a.txt"
-            for text in ("x\n", "# a\n", "# a\nenv X\n$ dlaunch a\n", "# a\nwords\n$ dlaunch a\n", "# a\n\n$ dlaunch a\n", "# a\n$ other a\n",
+            for text in ("x\n", "# a\n", "# a\nenv X\n$ dlaunch a\n", "# a\nwords\n$ dlaunch a\n", "# a\n\n$ dlaunch a\n",
+                         "# a\n$ other a\n",
                          "# a\n$ dlaunch a\nexit 0\nwords\n", "# a\n| text\n$ dlaunch a\n", "# a\nenv X=1 X=2\n$ dlaunch a\n"):
                 path.write_text(text)
                 with self.assertRaises(rows.Malformed, msg=text):
