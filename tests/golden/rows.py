@@ -241,4 +241,5 @@ def without_usual_variables(text, of_job):
     text = re.sub(r"^(variables of [^\n]*, (one value per rank|same value for all ranks):)\n((?:  [^\n]*\n)+)",
                   lambda match: folded(match).replace(":{", ": {").rstrip() + "\n", text, flags=re.M)
     each = "variables of every rank, "
-    return text.replace(f"{each}one value per rank: {{usual}}\n{each}same value for all ranks: {{usual}}\n", "variables of every rank: {usual}\n")
+    both = f"{each}one value per rank: {{usual}}\n{each}same value for all ranks: {{usual}}\n"
+    return text.replace(both, "variables of every rank: {usual}\n")

@@ -67,8 +67,8 @@ class Table(unittest.TestCase):
     def test_each_row_is_different(self):
         inputs, titles = {}, set()
         for row in self.rows:
-            self.assertNotIn(row.key, inputs, f"{row.file}: {row.title} equals {inputs.get(row.key)}")
-            self.assertNotIn((row.file, row.title), titles, f"{row.file} has two rows {row.title}")
+            self.assertFalse(row.key in inputs, f"{row.file}: {row.title} equals {inputs.get(row.key)}")
+            self.assertFalse((row.file, row.title) in titles, f"{row.file} has two rows {row.title}")
             inputs[row.key] = f"{row.file}: {row.title}"
             titles.add((row.file, row.title))
 
