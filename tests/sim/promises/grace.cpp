@@ -77,7 +77,9 @@ void Grace::later_notice(const Facts& facts) {
 /// Ranks that still run for a time after the first end of a rank get a signal.
 void Grace::after_first(const Facts& facts) {
   const Ns wait = world_.scenario().after_first;
-  if (wait == 0 || stopped_ || world_.scenario().preempt || !facts.history.impaired().empty()) return;
+  if (wait == 0 || stopped_ || world_.scenario().preempt || world_.scenario().grace == 0 ||
+      !facts.history.impaired().empty())
+    return;
   std::map<int, Ns> first;  // by round
   for (const auto& [pid, process] : world_.processes().all()) {
     if (process.kind != Process::Kind::rank || process.alive) continue;
@@ -108,7 +110,7 @@ void Grace::second_signal(const Facts& facts) {
 /// The time limit counts from the start of the job, not of a round.
 void Grace::time_limit(const Facts& facts) {
   const Ns limit = world_.scenario().timeout;
-  if (limit == 0 || stopped_ || world_.scenario().preempt) return;
+  if (limit == 0 || stopped_ || world_.scenario().preempt || world_.scenario().grace == 0) return;
   const Ns latest = limit + std::chrono::nanoseconds(dlaunch::job::kStacksWait).count() + kSecond;
   for (const auto& [pid, process] : world_.processes().all()) {
     if (process.kind != Process::Kind::rank || facts.history.impaired().contains(process.host)) continue;

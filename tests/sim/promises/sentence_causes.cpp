@@ -148,7 +148,7 @@ std::string timed_out(const Words& words, Said& said) {
     const Process& process = *found->second;
     const Ns noticed = truth.noticed(process.host, process.ended) + kTimeError;
     if (!process.alive && noticed < limit && !truth.harmed(process.host)) return "a rank was not running any more";
-    if (!process.alive && process.ended < limit - kTimeError && !truth.met(process.host, {"freeze", "stopw"})) {
+    if (!process.alive && process.ended < limit - kTimeError && !truth.met(process.host, {"freeze", "stopw", "flap"})) {
       return truth.harmed(process.host) ? "a rank of an impaired host had ended" : "a rank had ended";
     }
   }

@@ -32,7 +32,8 @@ Stopped stopped_ranks(const Said& said) {
                                  : said.truth.world().scenario().here;
     const bool after = !process->alive && (process->end == Process::End::by_itself || process->aborted) && signalled;
     found.surely += by_us;
-    found.maybe += after;
+    const bool is_stuck = process->alive && said.truth.world().scenario().stuck.contains(rank);
+    found.maybe += after || is_stuck;
     (process->aborted ? found.maybe_killed : found.killed) += process->got_kill;  // it may count as failed
     found.maybe_killed += after && !process->got_kill && process->wait_status == SIGKILL;
   }

@@ -58,7 +58,7 @@ std::string takes(const Words& words, Said& said) {
   if (spare < truth.world().scenario().hosts) return "the host is not a spare host";
   if (!truth.used_spares.insert(spare).second) return "the spare host has ranks already";
   for (const Ns time : truth.closed(spare)) {
-    if (truth.noticed(spare, time) < truth.now() - kTimeError) return "the spare host is lost";
+    if (truth.noticed(spare, time, kTimeError) < truth.now() - kTimeError) return "the spare host is lost";
   }
   const bool gone = truth.harmed(lost) || !truth.closed(lost).empty() || truth.lacks_process_on(lost);
   truth.takers[lost] = spare;

@@ -157,13 +157,14 @@ bool Truth::stopped_since(Ns since) const {
   return std::ranges::any_of(stops_, [&](const Interval& stop) { return stop.end >= since; });
 }
 
-Ns Truth::noticed(int host, Ns time) const {
-  constexpr Ns kOnTheWay = 100 * kMs;
+Ns Truth::noticed(int host, Ns time, Ns on_its_way) const {
   const auto found = faults_.find(host);
+  const Ns sent = time;
   for (bool later = found != faults_.end(); later;) {
     later = false;
     for (const Interval& each : found->second) {
-      const bool began = each.begin <= time + kOnTheWay;
+      // The launcher's reaction at the end of a silence may begin another one.
+      const bool began = each.begin < time || (time == sent && each.begin <= time + on_its_way);
       if (!is_one_of(each.kind, {"silent", "mute"}) || !began || each.end <= time) continue;
       if (each.end == Interval::kOpen) return Interval::kOpen;
       time = each.end;

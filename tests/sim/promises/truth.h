@@ -63,7 +63,8 @@ class Truth : public Observer {
   /// Whether this number of logins to the host has started agents.
   bool has_agents(int host, int number) const;
   /// The time at which the launcher can notice what the host sent at `time`.
-  Ns noticed(int host, Ns time) const;
+  /// `on_its_way`: how long before its arrival a silence may begin.
+  Ns noticed(int host, Ns time, Ns on_its_way = 0) const;
 
   // ---- ranks ----
   /// The processes of the ranks of this round, by rank; of a rank with several, the newest.
