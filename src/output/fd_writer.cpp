@@ -129,7 +129,7 @@ int FdWriter::find_relay_error() {
 
 void FdWriter::write(std::span<const std::string_view> parts) {
   if (error_ != 0) return;
-  if (relay_ && file_ < 0) start_relay();
+  if (relay_ && file_ < 0 && total_size(parts) > 0) start_relay();
   for (const std::string_view part : parts) {
     if (!part.empty()) mid_line_ = part.back() != '\n';
   }

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <limits>
 #include <new>
 #include <string_view>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr int kRetryMs = 100;
-constexpr std::chrono::milliseconds kLook{5};
+constexpr timespec kLook{0, 200'000};  // a disk that responds takes less time
 constexpr std::chrono::milliseconds kExitWait{1000};
 
 /// Keeps only `file` of descriptors 0 to 2: readers of the others must not wait for this process.
@@ -89,7 +90,7 @@ bool FileRelay::await(std::uint64_t given, std::chrono::milliseconds longest) co
   std::uint64_t before = progress_->written;
   while (before < given && error() == 0) {
     pollfd ended{process_->out().get(), POLLIN, 0};
-    if (::poll(&ended, 1, static_cast<int>(kLook.count())) > 0) return true;
+    if (::ppoll(&ended, 1, &kLook, nullptr) > 0) return true;
     const auto now = std::chrono::steady_clock::now();
     if (const std::uint64_t written = progress_->written; written != before) {
       before = written;
