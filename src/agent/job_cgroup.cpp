@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +19,6 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr size_t kLongestPath = PATH_MAX;
 constexpr std::string_view kPrefix = "dlaunch-";
 constexpr int kMakings = 3;
 constexpr int kEndings = 100;
@@ -49,12 +47,8 @@ bool end_and_remove(const std::string& path) {
 }  // namespace
 
 JobCgroup::JobCgroup() {
-  void* page = ::mmap(nullptr, kLongestPath, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) sys::throw_errno("mmap");
-  path_ = static_cast<char*>(page);
+  if (!path_) sys::throw_errno("mmap");
 }
-
-JobCgroup::~JobCgroup() { ::munmap(path_, kLongestPath); }
 
 /// Tries again if remove_abandoned() of another agent ran between the steps.
 void JobCgroup::make(const std::string& job_id) {
@@ -62,8 +56,8 @@ void JobCgroup::make(const std::string& job_id) {
   if (!own || directory_) return;
   for (int tries = 0; tries < kMakings && !directory_; ++tries) {
     const std::string path = *own + '/' + std::string(kPrefix) + job_id + '-' + sys::random_hex(4);
-    if (path.size() >= kLongestPath || ::mkdir(path.c_str(), S_IRWXU) != 0) return;
-    std::memcpy(path_, path.c_str(), path.size() + 1);
+    if (path.size() >= sizeof path_->text || ::mkdir(path.c_str(), S_IRWXU) != 0) return;
+    std::memcpy(path_->text, path.c_str(), path.size() + 1);
     directory_ = lock_cgroup(path);
     if (!directory_) remove();
   }
@@ -79,7 +73,7 @@ void JobCgroup::adopt_left(const std::string& job_id) {
 
 std::vector<std::string> JobCgroup::all() const {
   std::vector<std::string> paths = adopted_;
-  if (*path_ != '\0') paths.emplace_back(path_);
+  if (*path_->text != '\0') paths.emplace_back(path_->text);
   return paths;
 }
 
@@ -101,7 +95,7 @@ std::vector<std::string> JobCgroup::remove() {
     if (!end_and_remove(path)) left.push_back(path + ": cannot end all processes of the cgroup");
   }
   if (left.empty()) {
-    *path_ = '\0';
+    *path_->text = '\0';
     directory_.reset();
     adopted_.clear();
   }

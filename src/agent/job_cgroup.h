@@ -6,18 +6,19 @@
 // The worker locks the directory; an unlocked directory was left by a killed worker.
 #pragma once
 
+#include <climits>
 #include <string>
 #include <vector>
 
 #include "sys/descendants.h"
 #include "sys/fd.h"
+#include "sys/shared_object.h"
 
 namespace dlaunch::agent {
 
 class JobCgroup {
  public:
   JobCgroup();
-  ~JobCgroup();
   JobCgroup(const JobCgroup&) = delete;
   JobCgroup& operator=(const JobCgroup&) = delete;
 
@@ -39,7 +40,10 @@ class JobCgroup {
  private:
   std::vector<std::string> all() const;
 
-  char* path_;  // shared with the other process; "": there is no group
+  struct Path {
+    char text[PATH_MAX];  // "": there is no group
+  };
+  sys::SharedObject<Path> path_ = sys::SharedObject<Path>::make();  // shared with the other process
   sys::Fd directory_;
   std::vector<std::string> adopted_;
 };

@@ -1,14 +1,12 @@
 #include "agent/job_directory.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <new>
 #include <optional>
 
 #include "base/environment.h"
@@ -89,24 +87,26 @@ struct JobDirectory::Made {
   }
 };
 
-JobDirectory::JobDirectory() {
-  void* pages = ::mmap(nullptr, 2 * sizeof(Made), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) sys::throw_errno("mmap");
-  files_ = new (pages) Made[2]{};
-  memory_ = files_ + 1;
+struct JobDirectory::Both {
+  Made files;
+  Made memory;  // for make_shared_memory()
+};
+
+JobDirectory::JobDirectory() : made_(sys::SharedObject<Both>::make()) {
+  if (!made_) sys::throw_errno("mmap");
 }
 
-JobDirectory::~JobDirectory() { ::munmap(files_, 2 * sizeof(Made)); }
+JobDirectory::~JobDirectory() = default;
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::made() {
-  for (int tries = 0; files_->path[0] == '\0'; ++tries) {
+  for (int tries = 0; made_->files.path[0] == '\0'; ++tries) {
     const std::string path = fresh_name(temporary(), job_id_);
-    directory_ = files_->make(path);
+    directory_ = made_->files.make(path);
     if (!directory_ && (errno != EEXIST || tries == kTries)) {
       return tl::unexpected(Failure{errno, "cannot create " + path});
     }
   }
-  return std::string(files_->path);
+  return std::string(made_->files.path);
 }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_view name) {
@@ -117,7 +117,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::make(std::string_
   return tl::unexpected(Failure{errno, "cannot create " + path});
 }
 
-bool JobDirectory::make_shared_memory(const std::string& path) { return static_cast<bool>(memory_->make(path)); }
+bool JobDirectory::make_shared_memory(const std::string& path) { return static_cast<bool>(made_->memory.make(path)); }
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
   if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
@@ -133,7 +133,7 @@ tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_
 
 std::vector<std::string> JobDirectory::remove() {
   std::vector<std::string> left;
-  for (Made* made : {files_, memory_}) {
+  for (Made* made : {&made_->files, &made_->memory}) {
     if (made->path[0] == '\0') continue;
     if (const int error = made->remove()) {
       left.push_back(not_removed(made->path, error));

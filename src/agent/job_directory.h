@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sys/held_directory.h"
+#include "sys/shared_object.h"
 
 namespace dlaunch::agent {
 
@@ -53,8 +54,8 @@ class JobDirectory {
 
   std::string job_id_;
   sys::HeldDirectory directory_;
-  Made* files_;   // shared with the other process
-  Made* memory_;  // for make_shared_memory(); also shared
+  struct Both;
+  sys::SharedObject<Both> made_;  // shared with the other process
 };
 
 }  // namespace dlaunch::agent

@@ -4,7 +4,6 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,8 +18,6 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr int kExecFailed = 127;
-constexpr size_t kPageSize = 4096;
-constexpr size_t kSlotsPerPage = kPageSize / sizeof(SpawnFailure);
 
 /// Restores all defaults before the mask is lifted: a signal must not reach the agent's handlers in the child. With
 /// `no_handlers` the kernel has removed the handlers, except for SIGPIPE, which the agent ignores.
@@ -89,18 +86,14 @@ pid_t clone_child(const Launch& launch, bool& no_handlers) {
 
 }  // namespace
 
-ProcessSpawner::~ProcessSpawner() {
-  for (SpawnFailure* page : pages_) ::munmap(page, kPageSize);
-}
-
 SpawnFailure* ProcessSpawner::next_slot() {
-  if (pages_.empty() || used_ == kSlotsPerPage) {
-    void* page = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) sys::throw_errno("mmap");
-    pages_.push_back(static_cast<SpawnFailure*>(page));  // zeros: no failure
+  if (pages_.empty() || used_ == pages_.back()->slots.size()) {
+    auto page = sys::SharedObject<Page>::make();
+    if (!page) sys::throw_errno("mmap");
+    pages_.push_back(std::move(page));
     used_ = 0;
   }
-  return pages_.back() + used_++;
+  return &pages_.back()->slots[used_++];
 }
 
 ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {

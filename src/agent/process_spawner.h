@@ -6,9 +6,12 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "sys/shared_object.h"
 
 namespace dlaunch::agent {
 
@@ -41,7 +44,6 @@ struct Launch {
 class ProcessSpawner {
  public:
   ProcessSpawner() = default;
-  ~ProcessSpawner();
   ProcessSpawner(const ProcessSpawner&) = delete;
   ProcessSpawner& operator=(const ProcessSpawner&) = delete;
 
@@ -60,8 +62,12 @@ class ProcessSpawner {
  private:
   SpawnFailure* next_slot();
 
-  std::vector<SpawnFailure*> pages_;  // shared with the children
-  size_t used_ = 0;                   // slots of the last page
+  static constexpr size_t kPageSize = 4096;
+  struct Page {
+    std::array<SpawnFailure, kPageSize / sizeof(SpawnFailure)> slots;
+  };
+  std::vector<sys::SharedObject<Page>> pages_;  // shared with the children
+  size_t used_ = 0;                             // slots of the last page
 };
 
 }  // namespace dlaunch::agent

@@ -58,9 +58,9 @@ bool ended_by_itself(const RankRecord& record) {
   return std::holds_alternative<LeftMpi>(record.status->value());
 }
 
-/// The end of a rank whose host does not report it. An MPI_Abort was reported before.
-ExitStatus end_without_report(const RankRecord& record, const std::string& why) {
-  return record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : ExitStatus(Lost{why});
+/// An MPI_Abort is reported before the end of its rank.
+ExitStatus abort_or(const RankRecord& record, const ExitStatus& end) {
+  return record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : end;
 }
 
 bool is_killed(const ExitStatus& status) {
@@ -132,7 +132,7 @@ bool RankStates::ended(const RankEnded& event) {
   const bool was_stuck = at_index(stuck_, event.rank);
   if (record.status && !was_stuck) return false;
   at_index(stuck_, event.rank) = false;
-  record.status = record.abort_code ? ExitStatus(Aborted{*record.abort_code}) : event.status;
+  record.status = abort_or(record, event.status);
   if (!record.abort_code) {
     record.end_ns = event.time_ns;
     at_index(clocks_, event.rank) = event.clock;
@@ -171,7 +171,7 @@ void RankStates::lose_host(int host, const std::string& why) {
   for (const int rank : at_index(of_host_, host)) {
     if (!is_live(rank)) continue;
     RankRecord& record = at_index(outcome_.ranks, rank);
-    record.status = end_without_report(record, why);
+    record.status = abort_or(record, ExitStatus(Lost{why}));
     --live_;
   }
 }
@@ -199,7 +199,7 @@ void RankStates::give_up(int host) {
     RankRecord& record = at_index(outcome_.ranks, rank);
     if (record.pid == 0) continue;  // not started: the record stays without an end
     at_index(stuck_, rank) = true;
-    record.status = end_without_report(record, "did not end after SIGKILL");
+    record.status = abort_or(record, ExitStatus(Lost{"did not end after SIGKILL"}));
     record.needed_kill = true;
   }
 }

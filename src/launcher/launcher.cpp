@@ -535,8 +535,8 @@ class Launcher::Impl {
   void await_files() {
     const auto written = parts_.output.streams().await_files();
     if (written) return;
-    output_lost_ = written.error();
-    log().error(to_text(*output_lost_));
+    log().error(to_text(written.error()));
+    if (!output_lost_) output_lost_ = written.error();
   }
 
   void check_output() {

@@ -1,13 +1,11 @@
 #include "output/disk.h"
 
 #include <poll.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "output/disk_process.h"
@@ -29,17 +27,14 @@ tl::unexpected<Error> cannot_start(int error) {
 
 }  // namespace
 
-void Disk::Unmap::operator()(DiskProgress* progress) const { ::munmap(progress, sizeof *progress); }
-
 Disk::Disk(sys::HelperProcess process, Progress progress)
     : process_(std::move(process)), progress_(std::move(progress)), writer_(FdWriter::pipe(process_.in().get())) {}
 
 Disk::~Disk() = default;
 
 Result<std::unique_ptr<Disk>> Disk::start() {
-  void* const memory = ::mmap(nullptr, sizeof(DiskProgress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return cannot_start(errno);
-  Progress progress(new (memory) DiskProgress);
+  Progress progress = Progress::make();
+  if (!progress) return cannot_start(errno);
   auto process =
       sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run_disk_process(ends.in, ends.out, *progress); });
   if (!process) return cannot_start(errno);

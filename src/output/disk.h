@@ -15,6 +15,7 @@
 #include "output/fd_writer.h"
 #include "sys/helper_process.h"
 #include "sys/oom_kills.h"
+#include "sys/shared_object.h"
 
 namespace dlaunch::output {
 
@@ -64,10 +65,7 @@ class Disk {
   void give_up();
 
  private:
-  struct Unmap {
-    void operator()(DiskProgress* progress) const;
-  };
-  using Progress = std::unique_ptr<DiskProgress, Unmap>;
+  using Progress = sys::SharedObject<DiskProgress>;
 
   Disk(sys::HelperProcess process, Progress progress);
   std::optional<Event> next_event();

@@ -30,7 +30,6 @@ namespace {
 using Kind = DiskCommand::Kind;
 
 constexpr std::size_t kReadSize = 256 * 1024;
-constexpr int kRetryMs = 1000;
 constexpr mode_t kDirectoryMode = 0750;  // as of the other directories of files
 
 class DiskProcess {
@@ -108,7 +107,7 @@ class DiskProcess {
     while (first < parts_.size()) {
       ssize_t wrote = -1;
       if (!to.failed) wrote = ::writev(to.fd.get(), &parts_[first], static_cast<int>(parts_.size() - first));
-      if (!to.failed && wrote < 0 && !may_go_on(to)) report_failure(gathered_for_, to, errno);
+      if (!to.failed && wrote < 0 && !sys::may_write_again(to.fd.get())) report_failure(gathered_for_, to, errno);
       if (to.failed) wrote = size_from(first);
       if (wrote > 0) progress_.taken += static_cast<std::uint64_t>(wrote);
       for (std::size_t left = static_cast<std::size_t>(std::max<ssize_t>(0, wrote)); left > 0;) {
@@ -126,15 +125,6 @@ class DiskProcess {
     std::size_t size = 0;
     for (; first < parts_.size(); ++first) size += parts_[first].iov_len;
     return static_cast<ssize_t>(size);
-  }
-
-  /// Whether to go on after a failed write. Waits for a device that is busy.
-  static bool may_go_on(const File& to) {
-    if (errno == EINTR) return true;
-    if (errno != EAGAIN) return false;
-    pollfd ready{to.fd.get(), POLLOUT, 0};
-    ::poll(&ready, 1, kRetryMs);
-    return true;
   }
 
   void act() {

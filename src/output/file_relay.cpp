@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <ctime>
 #include <limits>
-#include <new>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +17,6 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::size_t kReadSize = 256 * 1024;
-constexpr int kRetryMs = 100;
 constexpr timespec kLook{0, 200'000};  // a disk that responds takes less time
 constexpr std::chrono::milliseconds kExitWait{1000};
 
@@ -38,10 +35,7 @@ int write_whole(int file, std::string_view bytes, std::atomic<std::uint64_t>& wr
     if (n >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
       written += static_cast<std::uint64_t>(n);
-    } else if (errno == EAGAIN) {  // another process made the file non-blocking
-      pollfd ready{file, POLLOUT, 0};
-      ::poll(&ready, 1, kRetryMs);
-    } else if (errno != EINTR) {
+    } else if (!sys::may_write_again(file)) {
       return errno;
     }
   }
@@ -49,8 +43,6 @@ int write_whole(int file, std::string_view bytes, std::atomic<std::uint64_t>& wr
 }
 
 }  // namespace
-
-void FileRelay::Unmap::operator()(Progress* progress) const { ::munmap(progress, sizeof *progress); }
 
 FileRelay::~FileRelay() {
   if (process_) process_->leave();
@@ -70,9 +62,8 @@ void FileRelay::run(int pipe, int file, Progress& progress) {
 }
 
 int FileRelay::start(int file) {
-  void* const memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return -1;
-  progress_.reset(new (memory) Progress);
+  progress_ = sys::SharedObject<Progress>::make();
+  if (!progress_) return -1;
   auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run(ends.in, file, *progress_); },
                                            sys::HelperProcess::Standard::kept);
   if (!process) return -1;

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "sys/helper_process.h"
+#include "sys/shared_object.h"
 
 namespace dlaunch::output {
 
@@ -37,12 +37,9 @@ class FileRelay {
     std::atomic<std::uint64_t> written{0};
     std::atomic<int> error{0};
   };
-  struct Unmap {
-    void operator()(Progress* progress) const;
-  };
   static void run(int pipe, int file, Progress& progress);
 
-  std::unique_ptr<Progress, Unmap> progress_;  // in memory that both processes share
+  sys::SharedObject<Progress> progress_;
   std::optional<sys::HelperProcess> process_;
   int pid_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "sys/io.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -59,6 +60,15 @@ std::pair<Fd, Fd> make_socketpair() {
 void set_nonblocking(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) throw_errno("fcntl(F_SETFL)");
+}
+
+bool may_write_again(int fd) {
+  constexpr int kWaitMs = 1000;
+  if (errno == EINTR) return true;
+  if (errno != EAGAIN) return false;
+  pollfd ready{fd, POLLOUT, 0};
+  ::poll(&ready, 1, kWaitMs);
+  return true;
 }
 
 bool write_all(int fd, std::string_view bytes) {

@@ -26,6 +26,10 @@ std::pair<Fd, Fd> make_socketpair();
 
 void set_nonblocking(int fd);
 
+/// Whether to write again after a failed write(2) to a file that should block. Waits at most 1 s if another process
+/// made it non-blocking.
+bool may_write_again(int fd);
+
 /// Writes all bytes to a blocking descriptor. Returns false with errno set.
 bool write_all(int fd, std::string_view bytes);
 

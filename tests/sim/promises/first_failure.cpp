@@ -76,7 +76,7 @@ bool FirstFailure::may_be_lost(const Facts& facts, int host) const {
     before = harm.end;
   }
   const bool running = facts.outcome->cause_at && !facts.history.user_signalled();
-  return stopped_ || !running || facts.world.scenario().staged;
+  return facts.history.launcher_was_stopped() || !running || facts.world.scenario().staged;
 }
 
 void FirstFailure::job_ended(const Facts& facts) {
@@ -165,8 +165,8 @@ void FirstFailure::rank_failed(const Facts& facts) {
     broke("a rank that failed later is called the first failure");
   // A failure that was first, and that the launcher heard of first, needs no clock.
   const auto told = [&](int of) { return told_.find({facts.world.round(), of}); };
-  const bool heard = !stopped_ && !jumped && told(first.rank) != told_.end() && told(rank) != told_.end() &&
-                     told(first.rank)->second < told(rank)->second;
+  const bool heard = !facts.history.launcher_was_stopped() && !jumped && told(first.rank) != told_.end() &&
+                     told(rank) != told_.end() && told(first.rank)->second < told(rank)->second;
   if (first.rank != rank && heard && named->time > first.time)
     broke("a rank that failed later, and was heard of later, is called the first failure");
   const std::optional<dlaunch::ExitStatus> end =
@@ -178,7 +178,7 @@ void FirstFailure::rank_failed(const Facts& facts) {
 
 /// Ranks fail because another host fell silent: then the loss of that host is the cause.
 void FirstFailure::silent_before(const Facts& facts, const History::Failure& first) {
-  if (stopped_) return;
+  if (facts.history.launcher_was_stopped()) return;
   for (const Fault& fault : world_.scenario().faults) {
     const bool stays = (fault.kind == "silent" || fault.kind == "freeze") && fault.length == 0;
     const auto since = facts.history.impaired().find(fault.host);
@@ -210,7 +210,7 @@ void FirstFailure::host_lost(const Facts& facts) {
       !failures.empty() && !lost_hosts.empty() && !facts.history.managed() &&
       !facts.history.impaired().contains(failures.front().host) &&
       std::ranges::all_of(lost_hosts, [&](const auto& lost) { return since(lost) > failures.front().time + kSecond; });
-  if (later && !stopped_ && facts.history.count(FaultKind::Of::login) == 0)
+  if (later && !facts.history.launcher_was_stopped() && facts.history.count(FaultKind::Of::login) == 0)
     broke("a lost host is called the cause, although a rank failed before");
   // While the job ends because of a rank or another host, 5 s of silence suffice.
   const bool other = std::ranges::any_of(lost_hosts, [&](const auto& lost) {
@@ -224,7 +224,8 @@ void FirstFailure::host_lost(const Facts& facts) {
       if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
       if ((other || failed) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
-      if (facts.history.outlasted_lease() || (stopped_ && lost.why == "no answer yet")) continue;
+      if (facts.history.outlasted_lease() || (facts.history.launcher_was_stopped() && lost.why == "no answer yet"))
+        continue;
       broke("a sound host is called lost: " + lost.why);
     }
   }

@@ -45,7 +45,7 @@ void Grace::fault(const Fault& fault, bool ends) {
 /// An agent that gets TERM ends its ranks, also if the launcher does not answer.
 void Grace::signal_to_host(const Facts& facts) {
   constexpr Ns kAnswer = 3 * kSecond;
-  if (stopped_ || world_.scenario().preempt || world_.scenario().grace == 0) return;
+  if (facts.history.launcher_was_stopped() || world_.scenario().preempt || world_.scenario().grace == 0) return;
   for (const auto& [pid, told] : told_agents_) {
     const auto [host, time] = told;
     const bool works = std::ranges::all_of(world_.scenario().faults, [host = host](const Fault& each) {
@@ -62,7 +62,7 @@ void Grace::signal_to_host(const Facts& facts) {
 
 /// A TERM after another notice of a preemption leaves the grace period.
 void Grace::later_notice(const Facts& facts) {
-  if (stopped_ || !world_.scenario().preempt || notices_.size() < 2) return;
+  if (facts.history.launcher_was_stopped() || !world_.scenario().preempt || notices_.size() < 2) return;
   const auto [signal, time] = notices_[1];
   if (signal != SIGTERM || notices_[0].first == SIGTERM) return;
   const Ns latest = time + world_.scenario().grace + 200 * kMs;
@@ -77,7 +77,7 @@ void Grace::later_notice(const Facts& facts) {
 /// Ranks that still run for a time after the first end of a rank get a signal.
 void Grace::after_first(const Facts& facts) {
   const Ns wait = world_.scenario().after_first;
-  if (wait == 0 || stopped_ || world_.scenario().preempt || world_.scenario().grace == 0 ||
+  if (wait == 0 || facts.history.launcher_was_stopped() || world_.scenario().preempt || world_.scenario().grace == 0 ||
       !facts.history.impaired().empty())
     return;
   std::map<int, Ns> first;  // by round
@@ -98,7 +98,7 @@ void Grace::after_first(const Facts& facts) {
 /// The second signal ends the grace period.
 void Grace::second_signal(const Facts& facts) {
   constexpr Ns kApart = 10 * kMs;  // equal signals that are pending merge
-  if (stopped_ || signals_.size() < 2 || signals_[1] < signals_[0] + kApart) return;
+  if (facts.history.launcher_was_stopped() || signals_.size() < 2 || signals_[1] < signals_[0] + kApart) return;
   for (const auto& [pid, process] : world_.processes().all()) {
     if (process.kind != Process::Kind::rank || process.began > signals_[1]) continue;
     if (facts.history.impaired().contains(process.host) || world_.scenario().stuck.contains(process.rank)) continue;
@@ -110,7 +110,8 @@ void Grace::second_signal(const Facts& facts) {
 /// The time limit counts from the start of the job, not of a round.
 void Grace::time_limit(const Facts& facts) {
   const Ns limit = world_.scenario().timeout;
-  if (limit == 0 || stopped_ || world_.scenario().preempt || world_.scenario().grace == 0) return;
+  if (limit == 0 || facts.history.launcher_was_stopped() || world_.scenario().preempt || world_.scenario().grace == 0)
+    return;
   const Ns latest = limit + std::chrono::nanoseconds(dlaunch::job::kStacksWait).count() + kSecond;
   for (const auto& [pid, process] : world_.processes().all()) {
     if (process.kind != Process::Kind::rank || facts.history.impaired().contains(process.host)) continue;
@@ -123,7 +124,8 @@ void Grace::time_limit(const Facts& facts) {
 /// receives their output.
 void Grace::second_grace(const Facts& facts) {
   const auto& faults = world_.scenario().faults;
-  const bool simple = faults.size() == 1 && kind_of(faults[0]).of == FaultKind::Of::rank && !stopped_;
+  const bool simple =
+      faults.size() == 1 && kind_of(faults[0]).of == FaultKind::Of::rank && !facts.history.launcher_was_stopped();
   if (!simple || !world_.scenario().stuck.empty() || !facts.history.impaired().empty()) return;
   const Ns output = world_.scenario().writes ? 2 * kSecond : 0;
   std::optional<Ns> over;

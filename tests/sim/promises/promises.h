@@ -42,7 +42,6 @@ class FirstFailure final : public Promise {
  public:
   explicit FirstFailure(World& world) : world_(world) {}
   void heard(int host, const dlaunch::wire::Message& message) override;
-  void launcher_stopped(Ns) override { stopped_ = true; }
   void fault(const Fault& fault, bool ends) override;
   void job_ended(const Facts& facts) override;
 
@@ -55,7 +54,6 @@ class FirstFailure final : public Promise {
 
   World& world_;
   std::map<std::pair<int, int>, int> told_;  // by round and rank: the order in which the launcher heard of the ends
-  bool stopped_ = false;                     // the launcher was
   std::vector<std::pair<int, Ns>> jumps_;    // of clocks, by host
   struct Harm {
     std::string kind;
@@ -70,7 +68,6 @@ class Grace final : public Promise {
   void ended(const Process& process) override;
   void sent(int host, const dlaunch::wire::Message& message) override;
   void launcher_signalled(int signal) override;
-  void launcher_stopped(Ns) override { stopped_ = true; }
   void fault(const Fault& fault, bool ends) override;
   void stray_signal() override { broke("grace: a signal to a process that was reaped"); }
   void settled(const Facts& facts) override;
@@ -95,7 +92,6 @@ class Grace final : public Promise {
   std::vector<Ns> signals_;                        // of the user, to end the job
   std::vector<std::pair<int, Ns>> notices_;        // USR1 and TERM to the launcher
   std::map<int, std::pair<int, Ns>> told_agents_;  // ranks that ran when their agent got TERM: host and time, by pid
-  bool stopped_ = false;                           // the launcher was
 };
 
 class Bytes final : public Promise {
@@ -122,7 +118,6 @@ class Restarts final : public Promise {
   void began(const Process& process) override;
   void sent(int host, const dlaunch::wire::Message& message) override;
   void launcher_signalled(int signal) override;
-  void launcher_stopped(Ns) override { stopped_ = true; }
   void job_ended(const Facts& facts) override;
 
  private:
@@ -133,7 +128,6 @@ class Restarts final : public Promise {
   const History& history_;
   std::optional<Ns> signalled_;  // the user's first signal that ends the job
   std::map<int, int> ending_;    // the last round whose end the launcher sent to a host
-  bool stopped_ = false;         // the launcher was
 };
 
 }  // namespace sim

@@ -45,7 +45,7 @@ void Restarts::sent(int host, const dlaunch::wire::Message& message) {
 void Restarts::began(const Process& process) {
   if (process.kind != Process::Kind::rank || history_.impaired().contains(process.host)) return;
   constexpr Ns kOnTheWay = 100 * kMs;  // messages that start ranks
-  const bool late = signalled_ && !stopped_ && world_.now() > *signalled_ + kOnTheWay;
+  const bool late = signalled_ && !history_.launcher_was_stopped() && world_.now() > *signalled_ + kOnTheWay;
   if (process.rank >= world_.ranks_at_start()) {
     // The notice of a preemption does not end the job yet.
     if (late && !world_.scenario().preempt) broke("a spawn after the user's signal");
@@ -80,7 +80,7 @@ bool Restarts::is_guilty(int host) const {
 
 /// The second of two short rounds in a row is followed by a pause of 1 s, each further one by twice the time.
 void Restarts::pause_before(int round) {
-  if (stopped_) return;  // a stop makes a round longer
+  if (history_.launcher_was_stopped()) return;  // a stop makes a round longer
   constexpr Ns kShort = std::chrono::nanoseconds(job::Rounds::kLong).count() - kSecond;
   std::map<int, std::pair<Ns, Ns>> rounds;  // begin and end
   for (const auto& [pid, process] : world_.processes().all()) {

@@ -19,8 +19,6 @@ namespace dlaunch::agent {
 
 using sim::World;
 
-ProcessSpawner::~ProcessSpawner() = default;
-
 /// The id of the rank; -1: another process. Spawned ranks have the ids after the ranks that the program started with.
 static int rank_of(char* const* environment) {
   int rank = -1;
@@ -53,8 +51,7 @@ ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
 
 std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure*) { return std::nullopt; }
 
-JobCgroup::JobCgroup() : path_(nullptr) {}
-JobCgroup::~JobCgroup() = default;
+JobCgroup::JobCgroup() : path_() {}
 void JobCgroup::make(const std::string&) {}
 void JobCgroup::adopt_left(const std::string&) {}
 std::vector<sys::Process> JobCgroup::processes() const { return {}; }
@@ -78,7 +75,8 @@ std::vector<sys::Process> AgentTag::older_agents() const {
 }
 
 struct JobDirectory::Made {};
-JobDirectory::JobDirectory() : files_(nullptr), memory_(nullptr) {}
+struct JobDirectory::Both {};
+JobDirectory::JobDirectory() = default;
 JobDirectory::~JobDirectory() = default;
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view) {
   return "/nowhere/" + std::string(name);
