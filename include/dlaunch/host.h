@@ -1,5 +1,5 @@
 // The hosts of a job, in order, with their slots and devices, and the source of each number. These are values: the
-// module allocate makes them, and the planner reads them.
+// modules hosts and allocate make them, and the planner reads them.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
 
-namespace dlaunch::allocate {
+namespace dlaunch::hosts {
 
 inline constexpr int kMostSlots = 1'000'000;
 
@@ -86,4 +86,9 @@ bool names_no_host(const HostRequest& request, const std::vector<std::string>& e
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file);
 
-}  // namespace dlaunch::allocate
+}  // namespace dlaunch::hosts
+
+/// The former name, for programs that were written for it.
+namespace dlaunch {
+namespace allocate = hosts;
+}

@@ -44,7 +44,7 @@ Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& 
 
 /// Queries the hosts for missing slots (plan::needs_slots) before make_plan. The rules for the process, threads and
 /// exceptions are those of run(). The listener receives the unusable hosts before the Error is returned.
-Result<void> find_slots(plan::Allocation& allocation, const allocate::HostRequest& asked, const JobOptions& options,
+Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
                         Listener& listener);
 
 /// A unique name for one job (Request::job_id): 16 random hexadecimal digits.

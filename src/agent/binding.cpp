@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "agent/topology.h"
-#include "allocate/device_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/host.h"
+#include "machine/device_nodes.h"
 #include "plan/slot_list.h"
 #include "sys/inherited.h"
 
@@ -46,7 +46,7 @@ BoundRanks bind_near_devices(const plan::Topology& topology, const wire::Layout&
   for (const std::uint32_t device : layout.devices) devices.push_back(static_cast<int>(device));  // kNoDevice is -1
   const auto kind =
       layout.device_kind > kLastKind ? plan::DeviceKind::none : static_cast<plan::DeviceKind>(layout.device_kind);
-  const auto nodes = allocate::device_nodes(root, kind, devices);
+  const auto nodes = machine::device_nodes(root, kind, devices);
   BoundRanks near{.cpus = plan::bind_near(topology, nodes), .note = {}};
   std::set<int> unknown, closed;
   for (size_t i = 0; i < devices.size(); ++i) {

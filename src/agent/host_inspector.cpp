@@ -11,8 +11,8 @@
 
 #include "agent/environment.h"
 #include "agent/program.h"
-#include "allocate/local.h"
 #include "base/text.h"
+#include "machine/local.h"
 #include "sys/clock.h"
 #include "sys/interfaces.h"
 
@@ -34,8 +34,8 @@ std::int64_t free_shared_memory() {
 
 /// Like the inspection of the launcher's machine, but only a batch system hides devices.
 void inspect_machine(const wire::QueryHost& query, wire::HostInfo& facts) {
-  const auto here = allocate::local_allocation(node_variables(), query.no_devices ? std::optional(0) : std::nullopt,
-                                               query.cores ? allocate::Count::cores : allocate::Count::cpus);
+  const auto here = machine::local_allocation(node_variables(), query.no_devices ? std::optional(0) : std::nullopt,
+                                              query.cores ? machine::Count::cores : machine::Count::cpus);
   if (!here) return;
   const plan::Host& host = here->hosts.front();
   facts.cpus = static_cast<std::uint32_t>(host.slots);

@@ -4,17 +4,17 @@
 
 #include <climits>
 
-#include "allocate/fake_hosts.h"
 #include "base/environment.h"
 #include "base/job_env_tags.h"
 #include "base/text.h"
+#include "hosts/fake_hosts.h"
 #include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {
 
 /// This host's name if it is a fake host of --fake-hosts; else empty.
-std::string fake_host() { return variable(own_environment(), allocate::kFakeHostVariable).value_or(""); }
+std::string fake_host() { return variable(own_environment(), hosts::kFakeHostVariable).value_or(""); }
 
 }  // namespace
 
@@ -34,7 +34,7 @@ std::string host_identity() {
 std::vector<std::string> marks_of_ranks(const std::string& job_id) {
   std::vector<std::string> marks = {rank_mark(job_id)};
   if (const std::string fake = fake_host(); !fake.empty()) {
-    marks.push_back(std::string(allocate::kFakeHostVariable) + '=' + fake);
+    marks.push_back(std::string(hosts::kFakeHostVariable) + '=' + fake);
   }
   return marks;
 }

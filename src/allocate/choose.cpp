@@ -4,16 +4,16 @@
 #include <string>
 #include <tuple>
 
-#include "allocate/device_filter.h"
-#include "allocate/incomplete_batch_job.h"
-#include "allocate/local.h"
-#include "allocate/name_resolver.h"
-#include "allocate/named.h"
-#include "allocate/resource_manager.h"
-#include "allocate/this_machine.h"
 #include "base/try.h"
+#include "hosts/device_filter.h"
+#include "hosts/named.h"
+#include "machine/local.h"
+#include "net/name_resolver.h"
+#include "net/this_machine.h"
+#include "place/incomplete_batch_job.h"
+#include "place/resource_manager.h"
 
-namespace dlaunch::allocate {
+namespace dlaunch::hosts {
 namespace {
 
 /// The entries that apply; empty if only this machine is used.
@@ -21,12 +21,13 @@ Result<Named> named_hosts(const HostRequest& request, const std::vector<std::str
                           const ReadText& read_file) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
-  if (const auto manager = request.ignore_resource_manager ? std::nullopt : manager_of(environment)) {
+  if (const auto manager = request.ignore_resource_manager ? std::nullopt : place::manager_of(environment)) {
     auto entries = request.of_manager;
-    if (entries.empty()) entries = TRY(read_resource_manager(*manager, environment, read_file));
+    if (entries.empty()) entries = TRY(place::read_resource_manager(*manager, environment, read_file));
     return Named{std::move(entries), Repeated::slots_add_up, manager};
   }
-  if (auto unlisted = request.ignore_resource_manager ? std::nullopt : refuse_incomplete_batch_job(environment)) {
+  if (auto unlisted =
+          request.ignore_resource_manager ? std::nullopt : place::refuse_incomplete_batch_job(environment)) {
     return fail(*std::move(unlisted));
   }
   return Named{request.default_hostfile, Repeated::one_slot_each};
@@ -55,14 +56,14 @@ void fake_devices(plan::Allocation& allocation, int devices) {
 }
 
 Result<void> filter(plan::Allocation& allocation, const HostRequest& request,
-                    const std::vector<std::string>& environment, const Resolve& resolve) {
+                    const std::vector<std::string>& environment, const net::Resolve& resolve) {
   const std::tuple<Filter, const char*, const std::string&> filters[] = {
       {Filter::include, "--include", request.include}, {Filter::exclude, "--exclude", request.exclude}};
   for (const auto& [how, option, text] : filters) {
     if (text.empty()) continue;
-    const OwnNames own = own_names(environment);
+    const net::OwnNames own = net::own_names(environment);
     auto ok = filter_devices(allocation, how, text,
-                             [&](const std::string& name) { return is_this_machine(name, own, resolve); });
+                             [&](const std::string& name) { return net::is_this_machine(name, own, resolve); });
     if (ok) continue;
     ok.error().where = option;
     return ok;
@@ -108,16 +109,16 @@ void limit_slots(plan::Allocation& allocation, int most) {
 
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment) {
   const bool named = !request.list.empty() || !request.hostfile.empty() || !request.default_hostfile.empty();
-  return !named && (request.ignore_resource_manager || !manager_of(environment));
+  return !named && (request.ignore_resource_manager || !place::manager_of(environment));
 }
 
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file) {
-  auto allocation =
-      local_allocation(environment, request.fake_devices, request.count_cores ? Count::cores : Count::cpus);
+  auto allocation = machine::local_allocation(environment, request.fake_devices,
+                                              request.count_cores ? machine::Count::cores : machine::Count::cpus);
   if (!allocation) return allocation;
-  NameResolver names;
-  const Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
+  net::NameResolver names;
+  const net::Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
   auto named = TRY(named_hosts(request, environment, read_file));
   if (request.one_slot_each) set_one_slot(named);
   if (named.entries.empty() && request.one_slot_each) {
@@ -125,12 +126,12 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     allocation->hosts.front().slots_from = "default of one slot";
   }
   if (!named.entries.empty()) {
-    const OwnNames own = own_names(environment);
-    const auto is_here = [&](const std::string& name) { return is_this_machine(name, own, resolve); };
+    const net::OwnNames own = net::own_names(environment);
+    const auto is_here = [&](const std::string& name) { return net::is_this_machine(name, own, resolve); };
     // If this machine is the only host, the job's shell is already in a step on it.
     const bool by_manager =
         named.manager && request.by_manager && !std::ranges::all_of(named.entries, is_here, &HostEntry::name);
-    const bool none_here = request.fake || (by_manager && starts_here_too(named.manager->kind));
+    const bool none_here = request.fake || (by_manager && place::starts_here_too(named.manager->kind));
     allocation = allocation_of(named, plan::Host(allocation->hosts.front()),
                                [&](const std::string& name) { return !none_here && is_here(name); });
     if (!allocation) return allocation;
@@ -152,4 +153,4 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
   return allocation;
 }
 
-}  // namespace dlaunch::allocate
+}  // namespace dlaunch::hosts

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "allocate/node_place.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -16,6 +15,7 @@
 #include "cli/command_line.h"
 #include "cli/parse.h"
 #include "launcher/open_files.h"
+#include "place/node_place.h"
 #include "report/write_file.h"
 #include "sys/randomness.h"
 
@@ -62,7 +62,7 @@ std::optional<int> ranks_of(const cli::Options& job) {
 /// Rejects a node other than node 0: such a node does not see when the ranks run or how they end.
 Result<void> check_node(const cli::Options& job) {
   if (!job.same_line.asked) return {};
-  const auto place = TRY(allocate::place_of_node(job.request.environment));
+  const auto place = TRY(place::place_of_node(job.request.environment));
   const int node = job.same_line.node.value_or(place.node.value_or(0));
   if (node == 0) return {};
   return fail({"chaos", "this is node " + std::to_string(node) + " of a --same-line job; dlaunch chaos requires node 0",
@@ -97,7 +97,7 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   }
   const bool names_host = (kind == TargetKind::link || kind == TargetKind::agent) && !fault.target.any;
   if (names_host && job.hosts.fake &&
-      std::ranges::find(job.hosts.list, fault.target.host, &allocate::HostEntry::name) == job.hosts.list.end()) {
+      std::ranges::find(job.hosts.list, fault.target.host, &hosts::HostEntry::name) == job.hosts.list.end()) {
     return refuse(fault, "unknown host", "the job does not have host " + fault.target.host, "use a host of the job");
   }
   if (fault.what != FaultKind::full) return {};

@@ -5,21 +5,21 @@
 #include <map>
 #include <span>
 
-#include "allocate/job_devices.h"
-#include "allocate/manager_list.h"
-#include "allocate/mpijob.h"
-#include "allocate/node_place.h"
-#include "allocate/resource_manager.h"
-#include "allocate/slurm.h"
-#include "app/flux_hosts.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
 #include "cli/mpirun/mca.h"
+#include "place/flux_hosts.h"
+#include "place/job_devices.h"
+#include "place/manager_command.h"
+#include "place/manager_list.h"
+#include "place/mpijob.h"
+#include "place/node_place.h"
+#include "place/resource_manager.h"
+#include "place/slurm.h"
 #include "sys/installed.h"
 #include "transport/ask_command.h"
-#include "transport/manager_command.h"
 
 namespace dlaunch::app {
 namespace {
@@ -27,6 +27,7 @@ namespace {
 using cli::TransportChoice;
 
 constexpr std::chrono::seconds kScontrolLimit{10};
+constexpr std::chrono::seconds kFluxLimit{10};
 
 /// A transport that --transport can select, with the error texts if it is unavailable.
 struct NativeTransport {
@@ -74,28 +75,28 @@ constexpr std::array<NativeTransport, 6> kNativeTransports = {
 Result<std::map<std::string, int>> gpus_to_ask_for(const plan::Manager& slurm, bool may_differ,
                                                    const std::vector<std::string>& environment) {
   const bool one_node = filled_variable(environment, "SLURM_JOB_NUM_NODES") == "1";  // the node is this machine
-  if (!may_differ && (one_node || !allocate::gpus_may_be_unasked(environment))) return std::map<std::string, int>{};
+  if (!may_differ && (one_node || !place::gpus_may_be_unasked(environment))) return std::map<std::string, int>{};
   const auto answer = transport::ask_command("scontrol show job -d " + shell_quote(slurm.job), kScontrolLimit);
-  if (!may_differ && allocate::asks_for_gpus(answer.text)) return std::map<std::string, int>{};
-  auto gpus = TRY(allocate::slurm_gpus(answer.text));
+  if (!may_differ && place::asks_for_gpus(answer.text)) return std::map<std::string, int>{};
+  auto gpus = TRY(place::slurm_gpus(answer.text));
   if (!may_differ || !gpus.empty()) return gpus;
   return fail({"scontrol show job", "does not report the job's GPUs per node", answer.trouble,
                "use --transport ssh to start the agents outside of the job's steps"});
 }
 
 /// The GPUs that a step must request; if nodes may differ, options.step_gpus has the number per node.
-Result<transport::StepGpus> choose_gpus(const plan::Manager& manager, cli::Options& options) {
-  if (manager.kind != plan::Manager::Kind::slurm) return transport::StepGpus{};
+Result<place::StepGpus> choose_gpus(const plan::Manager& manager, cli::Options& options) {
+  if (manager.kind != plan::Manager::Kind::slurm) return place::StepGpus{};
   const auto& environment = options.request.environment;
-  const bool may_differ = allocate::gpus_may_differ(environment);
+  const bool may_differ = place::gpus_may_differ(environment);
   auto gpus = TRY(gpus_to_ask_for(manager, may_differ, environment));
-  if (gpus.empty()) return transport::StepGpus{};
+  if (gpus.empty()) return place::StepGpus{};
   const int first = gpus.begin()->second;
   const bool on_all = filled_variable(environment, "SLURM_JOB_NUM_NODES") == std::to_string(gpus.size());
   const bool even = on_all && std::ranges::all_of(gpus, [&](const auto& node) { return node.second == first; });
-  if (even && !may_differ) return transport::StepGpus{.each = first};
+  if (even && !may_differ) return place::StepGpus{.each = first};
   options.step_gpus = std::move(gpus);
-  return transport::StepGpus{.differ = true};
+  return place::StepGpus{.differ = true};
 }
 
 /// Selects the first installed program of `programs`; returns false if all of them are missing. A link named srun may
@@ -105,13 +106,13 @@ Result<bool> use_command(const plan::Manager& manager, std::span<const std::stri
   const plan::Manager::Kind kind = manager.kind;
   const auto& environment = options.request.environment;
   for (const std::string_view name : programs) {
-    const std::string path = transport::manager_program_path(name, environment);
+    const std::string path = place::manager_program_path(name, environment);
     const std::string program = sys::other_program(path, search_path(environment));
     if (program.empty()) continue;
-    const transport::StepGpus gpus = TRY(choose_gpus(manager, options));
-    options.exec = transport::manager_command(kind, environment, program, gpus);
-    options.exec_is_signalled = !transport::signal_ends_job(kind);
-    options.dial_in = transport::manager_dial_in(kind, environment, program, gpus);
+    const place::StepGpus gpus = TRY(choose_gpus(manager, options));
+    options.exec = place::manager_command(kind, environment, program, gpus);
+    options.exec_is_signalled = !place::signal_ends_job(kind);
+    options.dial_in = place::manager_dial_in(kind, environment, program, gpus);
     if (options.dial_in) options.dial_in->ports = options.ports;
     options.hosts.by_manager = true;
     options.manager_program = name;
@@ -120,11 +121,11 @@ Result<bool> use_command(const plan::Manager& manager, std::span<const std::stri
   return false;
 }
 
-bool names_hosts(const allocate::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
+bool names_hosts(const hosts::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
 
 Result<void> use_native_transport(const NativeTransport& way, cli::Options& options,
                                   const std::optional<plan::Manager>& manager) {
-  const auto programs = way.programs.empty() ? transport::manager_programs(way.kind) : way.programs;
+  const auto programs = way.programs.empty() ? place::manager_programs(way.kind) : way.programs;
   const std::string program(programs.front());
   const auto refused = [&](std::string why, std::string hint) {
     return fail({way.option, "cannot connect to hosts with " + program, std::move(why), std::move(hint)});
@@ -132,29 +133,31 @@ Result<void> use_native_transport(const NativeTransport& way, cli::Options& opti
   if (!manager || manager->kind != way.kind) return refused(way.no_job, way.start_in);
   const bool found = TRY(use_command(*manager, programs, options));
   if (found) return {};
-  return refused("program \"" + transport::manager_program_path(program, options.request.environment) + "\": not found",
+  return refused("program \"" + place::manager_program_path(program, options.request.environment) + "\": not found",
                  "load the module of " + plan::to_string(plan::Manager{way.kind, ""}));
 }
 
 /// Adds -i to the `kubectl exec` command of an MPIJob of version 1. The pods of this version do not run sshd, and the
 /// operator's kubexec.sh calls kubectl exec without -i, so stdin is closed. Version 2 uses ssh.
 Result<void> use_kubectl(cli::Options& options) {
-  const auto job = allocate::mpi_job(options.request.environment);
+  const auto job = place::mpi_job(options.request.environment);
   if (!job || job->kubexec.empty()) return {};
   const std::string script = TRY(cli::read_text(job->kubexec));
-  std::string command = allocate::kubectl_command(script);
+  std::string command = place::kubectl_command(script);
   if (command.empty()) return fail({job->kubexec, "missing kubectl exec", "", "set the command with --exec"});
   options.exec = std::move(command);
   options.hosts.by_manager = true;
-  options.manager_program = transport::manager_programs(plan::Manager::Kind::kubernetes).front();
+  options.manager_program = place::manager_programs(plan::Manager::Kind::kubernetes).front();
   return {};
 }
 
 /// Reads the resources of the Flux instance; no variable has them.
 Result<void> read_flux(cli::Options& options) {
   const std::string flux = sys::other_program("flux", search_path(options.request.environment));
-  if (flux.empty()) return allocate::wrong_list("FLUX_URI", "program \"flux\": not found");
-  options.hosts.of_manager = TRY(ask_flux(flux));
+  if (flux.empty()) return place::wrong_list("FLUX_URI", "program \"flux\": not found");
+  const auto answer = transport::ask_command(shell_quote(flux) + " kvs get resource.R", kFluxLimit);
+  if (answer.text.empty()) return place::wrong_list(place::kResources, "empty output", answer.trouble);
+  options.hosts.of_manager = TRY(place::hosts_in_r(answer.text));
   return {};
 }
 
@@ -205,12 +208,12 @@ void number_nodes(plan::Allocation& allocation) {
 Result<void> choose_transport(cli::Options& options) {
   if (options.same_line.asked) return {};
   const auto& environment = options.request.environment;
-  const auto manager = allocate::manager_of(environment);
+  const auto manager = place::manager_of(environment);
   if (manager && !options.hosts.ignore_resource_manager) {
-    if (auto copies = allocate::refuse_copies(*manager, environment)) return fail(*std::move(copies));
+    if (auto copies = place::refuse_copies(*manager, environment)) return fail(*std::move(copies));
   }
   if (!options.hosts.ignore_resource_manager) {
-    if (auto copy = allocate::refuse_copy_on_node(environment)) return fail(*std::move(copy));
+    if (auto copy = place::refuse_copy_on_node(environment)) return fail(*std::move(copy));
   }
   const bool asks_flux = manager && manager->kind == plan::Manager::Kind::flux &&
                          !options.hosts.ignore_resource_manager && !names_hosts(options.hosts);
@@ -222,7 +225,7 @@ Result<void> choose_transport(cli::Options& options) {
   const bool automatic = options.transport == TransportChoice::automatic && !exec_given && !names_hosts(options.hosts);
   if (!manager || !automatic || options.hosts.ignore_resource_manager) return {};
   if (manager->kind == plan::Manager::Kind::kubernetes) return use_kubectl(options);
-  const auto used = use_command(*manager, transport::manager_programs(manager->kind), options);
+  const auto used = use_command(*manager, place::manager_programs(manager->kind), options);
   return used ? Result<void>() : fail(used.error());
 }
 
@@ -240,7 +243,7 @@ void add_manager(const cli::Options& options, plan::Allocation& allocation) {
 }
 
 void add_transport_remark(const cli::Options& options, plan::Allocation& allocation) {
-  const auto manager = allocate::manager_of(options.request.environment);
+  const auto manager = place::manager_of(options.request.environment);
   if (!manager) return;
   const std::string way = nodes_text(allocation.hosts) + ", " + transport_text(allocation, options) +
                           in_brackets(transport_option(options));

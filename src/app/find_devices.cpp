@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "allocate/job_devices.h"
 #include "app/query_hosts.h"
 #include "base/index_cast.h"
+#include "place/job_devices.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
 
@@ -38,7 +38,7 @@ void fill_in(plan::Host& host, const wire::HostInfo& facts) {
 bool needs_devices(const cli::Options& options, const plan::Allocation& allocation) {
   if (!allocation.by_manager || options.hosts.fake_devices) return false;
   const auto& request = options.request;
-  return (wants_devices(request) || allocate::says_devices(*allocation.manager, request.environment)) &&
+  return (wants_devices(request) || place::says_devices(*allocation.manager, request.environment)) &&
          std::ranges::any_of(allocation.hosts, is_open);
 }
 

@@ -9,12 +9,12 @@
 #include <memory>
 #include <vector>
 
-#include "allocate/name_resolver.h"
 #include "base/time.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/listener.h"
 #include "launcher/host_query.h"
 #include "launcher/hosts.h"
+#include "net/name_resolver.h"
 #include "output/standard_streams.h"
 #include "sys/process_state.h"
 #include "sys/reserved_ports.h"
@@ -48,7 +48,7 @@ class HostSession {
 
   /// Returns a function that waits until a descriptor is readable or the deadline passes. During the wait, heartbeats
   /// continue, but events of the hosts do not call handlers. This object must outlive the returned function.
-  allocate::NameResolver::Wait waiter() {
+  net::NameResolver::Wait waiter() {
     return [this](const sys::Fd& fd, Time deadline) { wait_readable(fd, deadline); };
   }
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "allocate/name_resolver.h"
-#include "allocate/this_machine.h"
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "base/try.h"
 #include "cli/follow_rank_table.h"
+#include "net/name_resolver.h"
+#include "net/this_machine.h"
 #include "plan/rank_table.h"
 #include "ranktable/plan_rules.h"
 
@@ -57,10 +57,10 @@ std::string name_for(const plan::Plan& plan, const std::vector<HostFacts>& facts
 
 Result<std::vector<std::string>> follow_table_file(cli::Options& options) {
   if (!from_file(options)) return std::vector<std::string>{};
-  const allocate::OwnNames own = allocate::own_names(options.request.environment);
-  allocate::NameResolver names;
+  const net::OwnNames own = net::own_names(options.request.environment);
+  net::NameResolver names;
   const auto addresses = [&](const std::string& name) { return names.addresses(name); };
-  const auto is_here = [&](const std::string& name) { return allocate::is_this_machine(name, own, addresses); };
+  const auto is_here = [&](const std::string& name) { return net::is_this_machine(name, own, addresses); };
   auto notes = follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
     if (is_here(listed) && is_here(in_table)) return true;
     const auto known = addresses(listed);
@@ -154,7 +154,7 @@ std::string moved_note(const plan::Plan& plan) {
 Result<void> put_table(const cli::Options& options, const std::vector<HostFacts>& facts, plan::Plan& plan) {
   const Product product = product_of(options);
   const auto table = TRY(ranktable::make_table(version_for(product), product, plan, facts));
-  plan.rank_table = plan::RankTable{name_for(plan, facts), ranktable::to_text(table)};
+  plan.rank_table = plan::RankTable{name_for(plan, facts), json::to_text(table)};
   return {};
 }
 

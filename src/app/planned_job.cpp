@@ -91,7 +91,7 @@ Result<void> change_places(const cli::Options& options, const plan::Allocation& 
 }  // namespace
 
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
-                            const allocate::NameResolver::Wait& wait) {
+                            const net::NameResolver::Wait& wait) {
   auto plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
   TRY(check_ascend_rules(options, plan));
@@ -104,7 +104,7 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
 
 Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
                                 const plan::Plan& before, const std::vector<int>& lost,
-                                const allocate::NameResolver::Wait& wait) {
+                                const net::NameResolver::Wait& wait) {
   const auto refuse = [](std::string what, std::string why) {
     return fail({.where = "--shrink", .what = std::move(what), .why = std::move(why), .hint = ""});
   };

@@ -2,11 +2,11 @@
 // hosts; adds the rank table.
 #pragma once
 
-#include "allocate/name_resolver.h"
 #include "app/host_session.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
+#include "net/name_resolver.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::app {
@@ -18,13 +18,13 @@ struct PlannedJob {
 
 /// `wait` is called while name servers are queried.
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
-                            const allocate::NameResolver::Wait& wait);
+                            const net::NameResolver::Wait& wait);
 
 /// --shrink: the plan of the same job on the hosts of `before` except the hosts numbered in `lost`, in the same order.
 /// Each program loses the ranks that it had on these hosts.
 Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
                                 const plan::Plan& before, const std::vector<int>& lost,
-                                const allocate::NameResolver::Wait& wait);
+                                const net::NameResolver::Wait& wait);
 
 /// --rank-table auto: queries the plan's hosts and adds the rank table; otherwise does nothing. If HCCL would sort the
 /// hosts differently, plans the job again in HCCL's order, with a note, and renumbers the session, unless the user set

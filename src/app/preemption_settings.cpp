@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <system_error>
 
-#include "allocate/job_life.h"
-#include "allocate/resource_manager.h"
-#include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "job/job.h"
 #include "output/file_layout.h"
+#include "place/job_life.h"
+#include "place/resource_manager.h"
+#include "place/slurm.h"
 #include "report/record_file.h"
 #include "sys/clock.h"
 #include "sys/files.h"
@@ -37,12 +37,12 @@ bool runs(const cli::Options& options) {
 /// Slurm after 22.05 sets the job's end time in the environment. With an older Slurm, runs squeue.
 std::optional<std::int64_t> slurm_job_end(const cli::Options& options) {
   const auto& environment = options.request.environment;
-  if (auto end = allocate::job_end(environment)) return end;
+  if (auto end = place::job_end(environment)) return end;
   if (!runs(options) || !options.hosts.by_manager || options.policy.checkpoint.grace) return std::nullopt;
   const auto asked = transport::ask_command(
       "env SLURM_TIME_FORMAT=%s squeue -h -o %e -j " + shell_quote(variable(environment, "SLURM_JOB_ID").value_or("")),
       kSqueueLimit);
-  return allocate::job_end({"SLURM_JOB_ID=", "SLURM_JOB_END_TIME=" + asked.text.substr(0, asked.text.find('\n'))});
+  return place::job_end({"SLURM_JOB_ID=", "SLURM_JOB_END_TIME=" + asked.text.substr(0, asked.text.find('\n'))});
 }
 
 /// The output of a batch system's command about the queue of this job.
@@ -56,7 +56,7 @@ std::optional<std::chrono::milliseconds> grid_engine_grace(const cli::Options& o
   const auto queue = filled_variable(environment, "QUEUE");
   const bool in_job = filled_variable(environment, "SGE_ROOT") && filled_variable(environment, "JOB_ID");
   if (!in_job || !queue || options.policy.checkpoint.grace) return std::nullopt;
-  const auto notify = allocate::grid_engine_notify(queue_settings("qconf -sq", *queue));
+  const auto notify = place::grid_engine_notify(queue_settings("qconf -sq", *queue));
   if (!notify) return std::nullopt;
   const std::chrono::milliseconds all = std::chrono::seconds(*notify);
   return std::max(all / 2, all - options.policy.grace - job::kKillWait);
@@ -92,7 +92,7 @@ void resolve_preemption_deadline(cli::Options& options) {
   if (checkpoint.signal == 0) return;
   checkpoint.at_terminal = ::isatty(STDERR_FILENO) == 1;
   const auto& environment = options.request.environment;
-  if (!allocate::slurm_job(environment)) {
+  if (!place::slurm_job(environment)) {
     if (runs(options)) checkpoint.usual_grace = grid_engine_grace(options).value_or(checkpoint.usual_grace);
     return;
   }
@@ -107,11 +107,11 @@ void resolve_preemption_deadline(cli::Options& options) {
 void resolve_manager_kill_wait(cli::Options& options) {
   const auto& environment = options.request.environment;
   if (!runs(options) || !options.hosts.by_manager) return;
-  const auto manager = allocate::manager_of(environment);
+  const auto manager = place::manager_of(environment);
   if (!manager) return;
   if (const auto queue = filled_variable(environment, "PBS_QUEUE");
       queue && manager->kind == plan::Manager::Kind::pbs) {
-    const auto delay = allocate::pbs_kill_delay(queue_settings("qstat -Qf", *queue));
+    const auto delay = place::pbs_kill_delay(queue_settings("qstat -Qf", *queue));
     if (delay) options.policy.manager_kill_wait = std::chrono::seconds(*delay);
   }
   if (manager->kind != plan::Manager::Kind::slurm) return;
@@ -119,14 +119,14 @@ void resolve_manager_kill_wait(cli::Options& options) {
   // file.
   const auto file = filled_variable(environment, "SLURM_CONF");
   const auto text = file ? sys::read_file(*file, kLongestFile) : std::nullopt;
-  auto seconds = text ? allocate::slurm_kill_wait(*text) : std::nullopt;
+  auto seconds = text ? place::slurm_kill_wait(*text) : std::nullopt;
   if (!seconds)
-    seconds = allocate::slurm_kill_wait(transport::ask_command("scontrol show config", kConfigurationLimit).text);
+    seconds = place::slurm_kill_wait(transport::ask_command("scontrol show config", kConfigurationLimit).text);
   if (seconds) options.policy.manager_kill_wait = std::chrono::seconds(*seconds);
 }
 
 void resolve_attempt(cli::Options& options) {
-  const auto attempt = allocate::attempt_of(options.request.environment);
+  const auto attempt = place::attempt_of(options.request.environment);
   if (!attempt) return;
   int number = attempt->number;
   while (!attempt->counted && number < kMostAttempts && has_traces(options, number)) ++number;

@@ -27,7 +27,7 @@ Error interrupted_error(int signal) {
   return {"", "interrupted by " + signal_name(signal), "no rank was started", "", kSignalBase + signal};
 }
 
-std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked) {
+std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const hosts::HostRequest& asked) {
   const Time start = Clock::now();
   const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
     if (!at_index(allocation.hosts, host).slots_unknown) return std::nullopt;

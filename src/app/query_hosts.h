@@ -12,7 +12,7 @@ namespace dlaunch::app {
 
 /// Connects to every host of the allocation, once for the whole job, and queries CPUs and devices of hosts without
 /// configured slots. Returns the exit code of a failure; all unreachable hosts are reported together.
-std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const allocate::HostRequest& asked);
+std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const hosts::HostRequest& asked);
 
 /// Keeps the open hosts of the plan, with the plan's numbers, and drops the others.
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan);

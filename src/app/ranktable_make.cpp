@@ -7,6 +7,7 @@
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
 #include "base/environment.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
@@ -16,7 +17,6 @@
 #include "ranktable/address.h"
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
-#include "ranktable/json.h"
 #include "report/log.h"
 #include "sys/interfaces.h"
 
@@ -77,7 +77,7 @@ Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) 
 
 Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) {
   facts.root_info = TRY(cli::read_text(command.root_info));
-  TRY(ranktable::parse_json(facts.root_info, command.root_info));
+  TRY(json::parse_json(facts.root_info, command.root_info));
   return {};
 }
 
@@ -118,7 +118,7 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
                                   output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
-  const auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, cli::read_text));
+  const auto allocation = TRY(hosts::choose_allocation(options.hosts, options.request.environment, cli::read_text));
   const bool devices_given = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
                          .path = search_path(context.environment),

@@ -1,7 +1,7 @@
 #include "app/rendezvous.h"
 
-#include "allocate/own_address.h"
 #include "base/try.h"
+#include "net/own_address.h"
 #include "plan/frameworks.h"
 
 namespace dlaunch::app {
@@ -11,7 +11,7 @@ constexpr int kMostTried = 9000;
 
 constexpr size_t kMostAsked = 16;  // maximum number of other hosts to query
 
-Result<std::string> own_address(const plan::Plan& plan, allocate::NameResolver& names) {
+Result<std::string> own_address(const plan::Plan& plan, net::NameResolver& names) {
   std::string own_name;
   std::vector<std::string> others;
   for (const plan::PlannedHost& planned : plan.hosts) {
@@ -24,8 +24,8 @@ Result<std::string> own_address(const plan::Plan& plan, allocate::NameResolver& 
   }
   names.ask(own_name);
   for (const std::string& other : others) names.ask(other);
-  auto found = allocate::address_for_others(
-      own_name, others, [&](const std::string& name) { return names.addresses(name); }, allocate::source_towards);
+  auto found = net::address_for_others(
+      own_name, others, [&](const std::string& name) { return names.addresses(name); }, net::source_towards);
   if (found || names.trouble().empty()) return found;
   found.error().why = names.trouble();
   found.error().hint = "write this machine's address in -H or the hostfile, or add these names to /etc/hosts";
@@ -39,11 +39,11 @@ tl::unexpected<Error> of_env_for(Error error) {
 
 }  // namespace
 
-Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const allocate::NameResolver::Wait& wait) {
+Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const net::NameResolver::Wait& wait) {
   if (plan.frameworks.empty()) return sys::ReservedPorts{};
   plan::Rendezvous rendezvous;
   if (plan::needs_address(plan)) {
-    allocate::NameResolver names(wait);
+    net::NameResolver names(wait);
     auto address = own_address(plan, names);
     if (!address) return of_env_for(address.error());
     rendezvous.here = *std::move(address);

@@ -161,11 +161,11 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   };
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
-  if (starts_ranks(options) && allocate::names_no_host(options.hosts, options.request.environment)) {
+  if (starts_ranks(options) && hosts::names_no_host(options.hosts, options.request.environment)) {
     begin();
     session->start_here_early();
   }
-  auto allocation = TRY(allocate::choose_allocation(options.hosts, options.request.environment, cli::read_text));
+  auto allocation = TRY(hosts::choose_allocation(options.hosts, options.request.environment, cli::read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
   add_manager(options, allocation);

@@ -68,7 +68,7 @@ auto with_session(const std::string& job_id, JobOptions options, Listener& liste
 
 std::string make_job_id() { return sys::random_hex(8); }
 
-Result<void> find_slots(plan::Allocation& allocation, const allocate::HostRequest& asked, const JobOptions& options,
+Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
                         Listener& listener) {
   return with_session(make_job_id(), options, listener, [&](app::HostSession& session) -> Result<void> {
     const auto failed = app::find_slots(session, allocation, asked);

@@ -7,9 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "allocate/host_name.h"
-#include "allocate/node_place.h"
-#include "allocate/this_machine.h"
 #include "app/job_key.h"
 #include "base/try.h"
 #include "dialback/gathering.h"
@@ -18,6 +15,9 @@
 #include "dialback/node_service.h"
 #include "dialback/nodes.h"
 #include "dlaunch/run.h"
+#include "hosts/host_name.h"
+#include "net/this_machine.h"
+#include "place/node_place.h"
 #include "report/version.h"
 #include "sys/process_state.h"
 #include "transport/bootstrap.h"
@@ -49,7 +49,7 @@ std::string address_option(const cli::NodeOptions& named) {
 
 Result<NodeRole> role_of(const cli::Options& options) {
   const cli::SameLineRequest& asked = options.same_line;
-  const auto place = TRY(allocate::place_of_node(options.request.environment));
+  const auto place = TRY(place::place_of_node(options.request.environment));
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
   const std::string rank_option(asked.named.rank);
@@ -93,7 +93,7 @@ dialback::Statement statement_of(const NodeRole& role, int node, const cli::Opti
   return {.version = "dlaunch " + report::version() + ", agent " + transport::agent_image().hash.substr(0, kShownHash),
           .nodes = role.nodes,
           .node = node,
-          .name = allocate::own_names(options.request.environment).names.front(),
+          .name = net::own_names(options.request.environment).names.front(),
           .words = common_arguments(options.request)};
 }
 
@@ -109,17 +109,17 @@ plan::Reach reach_of(std::optional<int> node, std::string address) {
 }
 
 /// Unique names: a node's host name, else the address of its connection, else the address with the node's number.
-std::vector<allocate::HostEntry> hosts_of(const dialback::Statement& self, const std::string& here,
-                                          const std::vector<dialback::JoinedNode>& joined) {
+std::vector<hosts::HostEntry> hosts_of(const dialback::Statement& self, const std::string& here,
+                                       const std::vector<dialback::JoinedNode>& joined) {
   std::map<std::string, int> times{{self.name, 1}};
   for (const auto& node : joined) {
     ++times[node.statement.name];
     ++times[node.address];
   }
-  std::vector<allocate::HostEntry> hosts(1);
+  std::vector<hosts::HostEntry> hosts(1);
   hosts[0] = {.name = self.name, .reach = reach_of({}, here), .from = kMode};
   for (const auto& node : joined) {
-    const bool named = times[node.statement.name] == 1 && allocate::check_host_name(node.statement.name).has_value();
+    const bool named = times[node.statement.name] == 1 && hosts::check_host_name(node.statement.name).has_value();
     std::string name = named ? node.statement.name : node.address;
     if (!named && times[node.address] > 1) name += '-' + std::to_string(node.statement.node);
     hosts.push_back({.name = std::move(name), .reach = reach_of(node.statement.node, node.address), .from = kMode});
@@ -163,7 +163,7 @@ Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const NodeRole
     return std::optional(std::move(listener));
   }
   if (role.node) return std::nullopt;
-  return dialback::listen_if_here(at, allocate::own_names(options.request.environment), deadline, ended);
+  return dialback::listen_if_here(at, net::own_names(options.request.environment), deadline, ended);
 }
 
 Result<int> launch(cli::Options options, const NodeRole& role, dialback::ListeningSocket listener,
@@ -189,7 +189,7 @@ Result<int> launch(cli::Options options, const NodeRole& role, dialback::Listeni
 Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback::Endpoint& launcher,
                       const RunJob& run) {
   std::string at = launcher.host.empty() ? dialback::address_on_the_network() : launcher.host;
-  const std::string here = allocate::own_names(options.request.environment).names.front();
+  const std::string here = net::own_names(options.request.environment).names.front();
   options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
   for (int node = 1; node < role.nodes; ++node) {
     options.hosts.list.push_back({.name = "node" + std::to_string(node), .reach = reach_of(node, {}), .from = kMode});

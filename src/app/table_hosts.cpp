@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "allocate/name_resolver.h"
 #include "app/query_hosts.h"
 #include "app/run_commands.h"
 #include "base/text.h"
+#include "net/name_resolver.h"
 #include "ranktable/address.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
@@ -72,14 +72,14 @@ std::optional<Error> add_root_info(const TableQuestion& question, const std::vec
                .why = std::string(trim(given.front().printed)),
                .hint = "check the Ascend driver, which writes this file; or set another file with --rootinfo"};
   if (given.front().code != 0) return unread;
-  const auto json = ranktable::parse_json(given.front().printed, question.root_info);
+  const auto json = json::parse_json(given.front().printed, question.root_info);
   if (!json) return json.error();
   facts.root_info = given.front().printed;
   return std::nullopt;
 }
 
 std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo& answer, bool alone,
-                                   allocate::NameResolver& names, HostFacts& facts) {
+                                   net::NameResolver& names, HostFacts& facts) {
   ranktable::HostAddresses known{.name = host.name, .own = ranktable::parse_interfaces(answer.interfaces)};
   if (!ranktable::parse_address(host.name)) known.resolved = names.addresses(host.name);
   const auto id = ranktable::server_id_of(known, alone);
@@ -117,7 +117,7 @@ Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const Table
     if (const auto& loss = queried.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
   }
   if (!gone.empty()) return fail(lost(session.log(), gone, Clock::now() - start));
-  allocate::NameResolver names(session.waiter());
+  net::NameResolver names(session.waiter());
   const auto ask_name = [&](size_t host) {
     if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {
       names.ask(question.hosts[host].name);

@@ -13,7 +13,7 @@
 namespace dlaunch::cli {
 namespace {
 
-using allocate::HostEntry;
+using hosts::HostEntry;
 using ranktable::TableAssignment;
 using ranktable::TableHost;
 using Notes = std::vector<std::string>;
@@ -50,7 +50,7 @@ Result<TableAssignment> read_assignment(const Options& options) {
   if (request.text.size() > kLargest) {
     return refused("file too large: " + request.name, "the limit is " + std::to_string(kLargest >> 20U) + " MiB", "");
   }
-  const auto json = TRY(ranktable::parse_json(request.text, request.name));
+  const auto json = TRY(json::parse_json(request.text, request.name));
   ranktable::Reading reading = ranktable::read_table(json);
   auto findings = std::move(reading.findings);
   const auto add = [&](const std::vector<ranktable::TableFinding>& more) {
@@ -92,7 +92,7 @@ struct Listed {
   bool taken = false;
 };
 
-std::vector<Listed> listed_hosts(const allocate::HostRequest& request) {
+std::vector<Listed> listed_hosts(const hosts::HostRequest& request) {
   std::vector<Listed> hosts;
   for (const HostEntry& entry : request.list.empty() ? request.hostfile : request.list) {
     const auto same = std::ranges::find_if(hosts, [&](const Listed& known) { return known.entry.name == entry.name; });

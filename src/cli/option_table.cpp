@@ -3,8 +3,6 @@
 // `dlaunch --help-markdown > docs/options.md`.
 #include <array>
 
-#include "allocate/device_filter.h"
-#include "allocate/fake_hosts.h"
 #include "base/most_nodes.h"
 #include "base/try.h"
 #include "cli/name_index.h"
@@ -13,6 +11,8 @@
 #include "cli/setters.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
+#include "hosts/device_filter.h"
+#include "hosts/fake_hosts.h"
 #include "plan/frameworks.h"
 
 namespace dlaunch::cli {
@@ -100,7 +100,7 @@ constexpr OptionSpec kOptions[] = {
      .also_later = true, .joins = true,
      .common = true, .standard = "this machine",
      .help = "run on these hosts: a:8,b:8 or node[1-4]:8",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.list, allocate::parse_host_list(v)); },
+     .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.list, hosts::parse_host_list(v)); },
      .more = "node1:8 gives the host node1 8 slots. A host without a number has 1 slot; each repetition of the host adds one slot. "
              "node1:* gives the host one slot per CPU. Each of several programs (a : b) may have its own list."},
     {.names = "fake-hosts", .takes = Arity::value, .value_name = "NxM", .section = Section::hosts,
@@ -108,8 +108,8 @@ constexpr OptionSpec kOptions[] = {
      .help = "simulate N hosts with M slots each on this machine",
      .set_job = [](Options& o, string_view v, Context) {
        o.hosts.fake = true;
-       o.exec = allocate::fake_host_command();
-       return put(o.hosts.list, allocate::parse_fake_hosts(v)); },
+       o.exec = hosts::fake_host_command();
+       return put(o.hosts.list, hosts::parse_fake_hosts(v)); },
      .more = "The hosts are named fake1, fake2, ... Each fake host has its own agent, as a remote host has. "
              "Connections, heartbeats, lost hosts and spare hosts therefore work as on real hosts. ssh, root and "
              "namespaces are not needed."},
@@ -153,7 +153,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "devices", .takes = Arity::value, .value_name = "LIST", .section = Section::devices,
      .common = true,
      .help = "use only these devices of each host: \"[4,8)\", 4-7 or 0,2",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.devices, allocate::parse_devices(v)); }},
+     .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.devices, hosts::parse_devices(v)); }},
     {.names = "include", .takes = Arity::value, .value_name = "HOSTS", .section = Section::hosts,
      .help = "use only these hosts and devices: host1:0,2@host2",
      .set_job = [](Options& o, string_view v, Context) { return set_filter(o.hosts.include, v); },

@@ -67,7 +67,7 @@ struct Options : JobOptions {
 
   Verb verb = Verb::run;
   plan::Request request;  ///< complete except for job_id, set by the caller; `check` may have no program
-  allocate::HostRequest hosts;
+  hosts::HostRequest hosts;
   std::string rsh_agent;   ///< Open MPI's plm_rsh_agent
   std::string link_proxy;  ///< inserted before the command of `exec`
   std::string rsh_args;    ///< Open MPI's plm_rsh_args; if `exec` is empty, it is made from rsh_agent and rsh_args

@@ -72,7 +72,7 @@ class Programs {
   }
 
   /// Hosts of programs with their own -H, one pool per program.
-  std::vector<allocate::HostEntry> hosts;
+  std::vector<hosts::HostEntry> hosts;
   std::vector<std::string> notes;
 
  private:
@@ -110,14 +110,14 @@ class Programs {
   Result<void> add_hosts(const Group& group, AppRequest& app) {
     for (const ParsedOption& given : group.options) {
       if (!given.spec->also_later) continue;
-      auto list = allocate::parse_host_list(given.value);
+      auto list = hosts::parse_host_list(given.value);
       if (!list) {
         Error error = list.error();
         if (error.where.empty()) error.where = in_line(group, given.spelled);
         return fail(std::move(error));
       }
       if (app.pool == 0) app.pool = ++pools_;
-      for (allocate::HostEntry& entry : *list) {
+      for (hosts::HostEntry& entry : *list) {
         entry.pool = app.pool;
         hosts.push_back(std::move(entry));
       }
@@ -169,7 +169,7 @@ class Programs {
 };
 
 /// Adds the host lists of programs to the job's list. Programs without a list require the job's list.
-Result<void> join_hosts(Options& options, std::vector<allocate::HostEntry> hosts) {
+Result<void> join_hosts(Options& options, std::vector<hosts::HostEntry> hosts) {
   if (hosts.empty()) return {};
   const auto& apps = options.request.apps;
   const auto without = std::ranges::find(apps, 0, &AppRequest::pool);

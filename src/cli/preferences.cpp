@@ -4,7 +4,6 @@
 #include <array>
 #include <iterator>
 
-#include "allocate/mpijob.h"
 #include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
@@ -12,6 +11,7 @@
 #include "cli/files.h"
 #include "cli/mpirun/mca.h"
 #include "cli/values.h"
+#include "place/mpijob.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -133,7 +133,7 @@ Result<Preferences> read_preferences(const ParsedOption* config, const ProcessCo
   if (const auto limit = filled_variable(context.environment, "MPIEXEC_TIMEOUT")) {  // Open MPI's mpiexec reads it too
     preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
   }
-  if (allocate::mpi_job(context.environment)) {  // pods of workers start after the launcher's pod, with new host keys
+  if (place::mpi_job(context.environment)) {  // pods of workers start after the launcher's pod, with new host keys
     preferences.given.push_back(by_convention("wait-hosts", "300", "MPIJob"));
     preferences.given.push_back(by_convention("host-key", "accept-new", "MPIJob"));
   }

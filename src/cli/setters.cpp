@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "allocate/rankfile.h"
 #include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/command_line.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
+#include "hosts/rankfile.h"
 #include "output/label.h"
 #include "plan/rank_dir.h"
 #include "plan/slot_list.h"
@@ -153,17 +153,17 @@ Result<void> add_env_file(AppRequest& app, string_view value, Context here) {
 
 Result<void> set_hostfile(Options& o, string_view value, Context here) {
   const auto text = TRY(text_of(value, here));
-  return put(o.hosts.hostfile, allocate::parse_hostfile(text, std::string(value)));
+  return put(o.hosts.hostfile, hosts::parse_hostfile(text, std::string(value)));
 }
 
 Result<void> set_default_hostfile(Options& o, string_view value, Context here) {
   const auto text = TRY(text_of(value, here));
-  return put(o.hosts.default_hostfile, allocate::parse_hostfile(text, std::string(value)));
+  return put(o.hosts.default_hostfile, hosts::parse_hostfile(text, std::string(value)));
 }
 
 Result<void> set_rankfile(Options& o, string_view value, Context here) {
   const auto text = TRY(text_of(value, here));
-  return put(o.request.rank_places, allocate::parse_rankfile(text, std::string(value)));
+  return put(o.request.rank_places, hosts::parse_rankfile(text, std::string(value)));
 }
 
 Result<void> set_rank_table(Options& o, string_view value, Context here) {

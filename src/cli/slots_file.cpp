@@ -18,7 +18,7 @@ Result<HostSlots> parse_slots_line(const TextLine& line) {
   const string_view rest = trim(text.substr(blank));
   constexpr string_view kSlots = "slots=";
   const string_view number = rest.substr(std::min(kSlots.size(), rest.size()));
-  const auto slots = parse_int(number.substr(0, number.find_first_not_of("0123456789")), 0, allocate::kMostSlots);
+  const auto slots = parse_int(number.substr(0, number.find_first_not_of("0123456789")), 0, hosts::kMostSlots);
   std::string name(text.substr(0, blank));
   if (rest.starts_with(kSlots) && slots) return HostSlots{std::move(name), static_cast<int>(*slots)};
   return fail({.where = line.where,

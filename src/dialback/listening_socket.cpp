@@ -11,9 +11,9 @@
 #include <cstring>
 #include <optional>
 
-#include "allocate/own_address.h"
-#include "allocate/this_machine.h"
 #include "base/try.h"
+#include "net/own_address.h"
+#include "net/this_machine.h"
 #include "sys/interfaces.h"
 #include "sys/lookup.h"
 #include "transport/ssh/connect.h"
@@ -62,7 +62,7 @@ std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, boo
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (!loopback && is_loopback(each->ai_addr)) continue;
     if (sys::Fd socket = listen_on(*each, true)) {
-      return ListeningSocket{std::move(socket), {allocate::numeric_address(each->ai_addr).value_or(""), port}};
+      return ListeningSocket{std::move(socket), {net::numeric_address(each->ai_addr).value_or(""), port}};
     }
     error = errno;
   }
@@ -108,7 +108,7 @@ tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
 }  // namespace
 
 std::string address_on_the_network() {
-  if (auto source = allocate::source_towards(kElsewhere)) return *std::move(source);
+  if (auto source = net::source_towards(kElsewhere)) return *std::move(source);
   const auto all = sys::interface_addresses();
   return all.empty() ? "127.0.0.1" : all.front().address;
 }
@@ -121,12 +121,12 @@ Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, i
   return *std::move(listener);
 }
 
-Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const allocate::OwnNames& own,
-                                                      Time deadline, int ended) {
+Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const net::OwnNames& own, Time deadline,
+                                                      int ended) {
   const auto addresses = TRY(addresses_of(where, deadline, ended));
   bool here = false;
   for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
-    here = here || allocate::is_this_machine(allocate::numeric_address(each->ai_addr).value_or(""), own, {});
+    here = here || net::is_this_machine(net::numeric_address(each->ai_addr).value_or(""), own, {});
   }
   if (!here) return std::nullopt;
   int error = 0;
@@ -163,7 +163,7 @@ std::string address_towards(const std::vector<std::string>& hosts, Time deadline
     const auto found = transport::ssh::resolve({.name = hosts[i]}, deadline, ended);
     for (const addrinfo* each = found ? found->get() : nullptr; each != nullptr; each = each->ai_next) {
       if (is_loopback(each->ai_addr)) continue;
-      if (auto source = allocate::source_towards(allocate::numeric_address(each->ai_addr).value_or(""))) {
+      if (auto source = net::source_towards(net::numeric_address(each->ai_addr).value_or(""))) {
         return *std::move(source);
       }
     }

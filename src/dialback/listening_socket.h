@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "allocate/this_machine.h"
 #include "base/time.h"
 #include "dialback/endpoint.h"
 #include "dlaunch/error.h"
+#include "net/this_machine.h"
 #include "sys/fd.h"
 
 namespace dlaunch::dialback {
@@ -25,8 +25,8 @@ Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, i
 
 /// Like listen_for_nodes(), but returns nullopt if no address of `where` belongs to this machine, or if the port is in
 /// use here, for example by another node 0.
-Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const allocate::OwnNames& own,
-                                                      Time deadline, int ended);
+Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const net::OwnNames& own, Time deadline,
+                                                      int ended);
 
 /// Listens on a numeric address; does not block. The Error has kExitHostLost.
 Result<ListeningSocket> listen_on_address(const std::string& address, PortRange ports);

@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
-#include "allocate/this_machine.h"
 #include "base/text.h"
 #include "dialback/handshake_random.h"
+#include "net/this_machine.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -81,8 +81,7 @@ void PendingConnections::accept_some() {
     const int on = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (pending_.size() >= kMostUnauthenticated) make_room();
-    pending_.push_back(
-        std::make_unique<Pending>(std::move(socket), allocate::numeric_address(address).value_or("?"), key_));
+    pending_.push_back(std::make_unique<Pending>(std::move(socket), net::numeric_address(address).value_or("?"), key_));
   }
 }
 

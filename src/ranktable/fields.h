@@ -13,15 +13,15 @@ namespace dlaunch::ranktable {
 
 /// An object of the table and its path.
 struct JsonLocation {
-  const Json* json = nullptr;
+  const json::Json* json = nullptr;
   std::string path = {};
 };
 
 /// A finding about the member `key` of an object. Its position is the member, or the object if the member is missing.
-TableFinding finding_at(const Json& object, const std::string& path, std::string_view key, std::string what);
+TableFinding finding_at(const json::Json& object, const std::string& path, std::string_view key, std::string what);
 
 /// "invalid value 3: expected a string".
-std::string invalid_value(const Json& value, const std::string& expected);
+std::string invalid_value(const json::Json& value, const std::string& expected);
 
 class Fields {
  public:
@@ -42,7 +42,7 @@ class Fields {
   Version version() const { return version_; }
 
  private:
-  const Json* member(const JsonLocation& spot, std::string_view key, Need need);
+  const json::Json* member(const JsonLocation& spot, std::string_view key, Need need);
 
   Version version_;
   std::vector<TableFinding>& findings_;

@@ -20,9 +20,9 @@ struct Row {
   std::vector<Seat> seats;
 };
 
-Result<Json> root_info_of(const HostFacts& facts) {
-  auto json = parse_json(facts.root_info, facts.server_id);
-  return facts.root_info.empty() ? Json::object() : std::move(json);
+Result<json::Json> root_info_of(const HostFacts& facts) {
+  auto json = json::parse_json(facts.root_info, facts.server_id);
+  return facts.root_info.empty() ? json::Json::object() : std::move(json);
 }
 
 Error no_address(const HostFacts& facts, long device, const char* what) {
@@ -32,62 +32,62 @@ Error no_address(const HostFacts& facts, long device, const char* what) {
           .hint = "check the device: hccn_tool -i " + std::to_string(device) + " -ip -g"};
 }
 
-Result<Json> device_json(const Row& row, Seat seat, bool in_super_pod) {
-  Json device = Json::object();
-  device.set("device_id", Json::string(std::to_string(seat.device)));
+Result<json::Json> device_json(const Row& row, Seat seat, bool in_super_pod) {
+  json::Json device = json::Json::object();
+  device.set("device_id", json::Json::string(std::to_string(seat.device)));
   const auto ip = row.facts->device_ips.find(seat.device);
-  if (ip != row.facts->device_ips.end()) device.set("device_ip", Json::string(ip->second));
+  if (ip != row.facts->device_ips.end()) device.set("device_ip", json::Json::string(ip->second));
   if (ip == row.facts->device_ips.end() && !in_super_pod) return fail(no_address(*row.facts, seat.device, "address"));
   if (in_super_pod) {
     const auto id = row.facts->super_device_ids.find(seat.device);
     if (id == row.facts->super_device_ids.end())
       return fail(no_address(*row.facts, seat.device, "id in the super pod"));
-    device.set("super_device_id", Json::string(std::to_string(id->second)));
+    device.set("super_device_id", json::Json::string(std::to_string(id->second)));
   }
-  device.set("rank_id", Json::string(std::to_string(seat.rank)));
+  device.set("rank_id", json::Json::string(std::to_string(seat.rank)));
   return device;
 }
 
-Result<Json> server_json(const Row& row, bool in_super_pod) {
-  Json server = Json::object();
-  server.set("server_id", Json::string(row.facts->server_id));
-  if (!row.facts->host_ip.empty()) server.set("host_ip", Json::string(row.facts->host_ip));
-  Json& devices = server.set("device", Json::array());
+Result<json::Json> server_json(const Row& row, bool in_super_pod) {
+  json::Json server = json::Json::object();
+  server.set("server_id", json::Json::string(row.facts->server_id));
+  if (!row.facts->host_ip.empty()) server.set("host_ip", json::Json::string(row.facts->host_ip));
+  json::Json& devices = server.set("device", json::Json::array());
   for (const Seat seat : row.seats) {
     auto device = device_json(row, seat, in_super_pod);
     if (!device) return device;
     devices.items.push_back(*std::move(device));
   }
-  server.set("host_nic_ip", Json::string("reserve"));
+  server.set("host_nic_ip", json::Json::string("reserve"));
   return server;
 }
 
 /// The super pods in the order of their first server.
-Json super_pods(const std::vector<Row>& rows) {
-  Json list = Json::array();
+json::Json super_pods(const std::vector<Row>& rows) {
+  json::Json list = json::Json::array();
   std::map<std::string, size_t> known;
   for (const Row& row : rows) {
     const auto [at, added] = known.emplace(row.facts->super_pod_id, list.items.size());
     if (added) {
-      Json& pod = list.items.emplace_back(Json::object());
-      pod.set("super_pod_id", Json::string(row.facts->super_pod_id));
-      pod.set("server_list", Json::array());
+      json::Json& pod = list.items.emplace_back(json::Json::object());
+      pod.set("super_pod_id", json::Json::string(row.facts->super_pod_id));
+      pod.set("server_list", json::Json::array());
     }
-    Json server = Json::object();
-    server.set("server_id", Json::string(row.facts->server_id));
+    json::Json server = json::Json::object();
+    server.set("server_id", json::Json::string(row.facts->server_id));
     list.items[at->second].members.back().value.items.push_back(std::move(server));
   }
   return list;
 }
 
-Result<Json> server_list_table(Version version, const std::vector<Row>& rows) {
+Result<json::Json> server_list_table(Version version, const std::vector<Row>& rows) {
   const bool in_super_pods = version == Version::v1_2 && std::any_of(rows.begin(), rows.end(), [](const Row& row) {
                                return !row.facts->super_pod_id.empty();
                              });
-  Json table = Json::object();
-  table.set("version", Json::string(to_string(version)));
-  table.set("server_count", Json::string(std::to_string(rows.size())));
-  Json servers = Json::array();
+  json::Json table = json::Json::object();
+  table.set("version", json::Json::string(to_string(version)));
+  table.set("server_count", json::Json::string(std::to_string(rows.size())));
+  json::Json servers = json::Json::array();
   for (const Row& row : rows) {
     auto server = server_json(row, in_super_pods);
     if (!server) return server;
@@ -95,44 +95,44 @@ Result<Json> server_list_table(Version version, const std::vector<Row>& rows) {
   }
   table.set("server_list", std::move(servers));
   if (in_super_pods) table.set("super_pod_list", super_pods(rows));
-  table.set("status", Json::string("completed"));
+  table.set("status", json::Json::string("completed"));
   return table;
 }
 
-const Json* root_rank(const Json& root_info, long device) {
-  const Json* list = root_info.find("rank_list");
+const json::Json* root_rank(const json::Json& root_info, long device) {
+  const json::Json* list = root_info.find("rank_list");
   if (!list) return nullptr;
-  for (const Json& rank : list->items) {
-    const Json* id = rank.find("device_id");
-    if (id && id->is(Json::Kind::number) && whole_number(id->text) == device) return &rank;
+  for (const json::Json& rank : list->items) {
+    const json::Json* id = rank.find("device_id");
+    if (id && id->is(json::Json::Kind::number) && json::whole_number(id->text) == device) return &rank;
   }
   return nullptr;
 }
 
-Result<Json> rank_list_table(const std::vector<Row>& rows) {
-  Json ranks = Json::array();
+Result<json::Json> rank_list_table(const std::vector<Row>& rows) {
+  json::Json ranks = json::Json::array();
   for (const Row& row : rows) {
-    const Json root_info = TRY(root_info_of(*row.facts));
+    const json::Json root_info = TRY(root_info_of(*row.facts));
     for (const Seat seat : row.seats) {
-      const Json* known = root_rank(root_info, seat.device);
+      const json::Json* known = root_rank(root_info, seat.device);
       if (!known) return fail(no_address(*row.facts, seat.device, "entry in the root information"));
-      Json rank = Json::object();
-      rank.set("rank_id", Json::number(seat.rank));
-      for (const Json::Member& member : known->members) {
+      json::Json rank = json::Json::object();
+      rank.set("rank_id", json::Json::number(seat.rank));
+      for (const json::Json::Member& member : known->members) {
         if (member.key != "rank_id") rank.set(member.key, member.value);
       }
       ranks.items.push_back(std::move(rank));
     }
   }
-  Json table = Json::object();
-  table.set("version", Json::string(to_string(Version::v2_0)));
-  table.set("status", Json::string("completed"));
-  table.set("rank_count", Json::number(static_cast<long>(ranks.items.size())));
+  json::Json table = json::Json::object();
+  table.set("version", json::Json::string(to_string(Version::v2_0)));
+  table.set("status", json::Json::string("completed"));
+  table.set("rank_count", json::Json::number(static_cast<long>(ranks.items.size())));
   table.set("rank_list", std::move(ranks));
   return table;
 }
 
-Result<Json> checked_table(Version version, Product product, const std::vector<Row>& rows) {
+Result<json::Json> checked_table(Version version, Product product, const std::vector<Row>& rows) {
   auto table = version == Version::v2_0 ? rank_list_table(rows) : server_list_table(version, rows);
   if (!table) return table;
   if (auto broken = first_broken(*table, product)) return fail(*std::move(broken));
@@ -146,7 +146,7 @@ std::string joined(const std::vector<long>& numbers) {
 
 }  // namespace
 
-std::optional<Error> first_broken(const Json& table, Product product) {
+std::optional<Error> first_broken(const json::Json& table, Product product) {
   const Reading reading = read_table(table);
   auto findings = reading.findings;
   if (reading.table && findings.empty()) findings = check_rules(*reading.table, product);
@@ -158,7 +158,7 @@ std::optional<Error> first_broken(const Json& table, Product product) {
                .hint = "use other devices or servers; docs/rank-tables.md lists the rules"};
 }
 
-Result<Json> make_table(Version version, Product product, std::vector<HostFacts> hosts) {
+Result<json::Json> make_table(Version version, Product product, std::vector<HostFacts> hosts) {
   std::stable_sort(hosts.begin(), hosts.end(),
                    [](const HostFacts& a, const HostFacts& b) { return a.server_id < b.server_id; });
   std::vector<Row> rows;
@@ -170,7 +170,8 @@ Result<Json> make_table(Version version, Product product, std::vector<HostFacts>
   return checked_table(version, product, rows);
 }
 
-Result<Json> make_table(Version version, Product product, const plan::Plan& plan, const std::vector<HostFacts>& facts) {
+Result<json::Json> make_table(Version version, Product product, const plan::Plan& plan,
+                              const std::vector<HostFacts>& facts) {
   if (facts.size() != plan.hosts.size()) {
     return fail({.where = "rank table",
                  .what = "missing facts: " + std::to_string(facts.size()) + " of " + std::to_string(plan.hosts.size()) +

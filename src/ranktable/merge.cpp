@@ -57,10 +57,10 @@ Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
     for (const TableServer& server : source.table.servers) {
       const auto [owner, added] = owners.emplace(server.id, source.file);
       if (!added) {
-        return fail(
-            refusal(source.file->name,
-                    "duplicate server " + described(Json::string(server.id)) + ": also in " + owner->second->name, "",
-                    "give one table per server; set different addresses with --server_ip"));
+        return fail(refusal(
+            source.file->name,
+            "duplicate server " + json::described(json::Json::string(server.id)) + ": also in " + owner->second->name,
+            "", "give one table per server; set different addresses with --server_ip"));
       }
       rows.push_back({&server, source.file});
     }
@@ -78,21 +78,22 @@ std::vector<const Device*> by_rank(const TableServer& server) {
 }
 
 /// The devices of the servers with ranks from 0, as server objects (1.x) or as ranks (2.0).
-Json renumbered(const std::vector<Row>& rows, Version version) {
-  Json list = Json::array();
+json::Json renumbered(const std::vector<Row>& rows, Version version) {
+  json::Json list = json::Json::array();
   long rank = 0;
   for (const Row& row : rows) {
-    Json devices = Json::array();
+    json::Json devices = json::Json::array();
     for (const Device* device : by_rank(*row.server)) {
-      Json copy = *device->json;
-      copy.set("rank_id", version == Version::v2_0 ? Json::number(rank) : Json::string(std::to_string(rank)));
+      json::Json copy = *device->json;
+      copy.set("rank_id",
+               version == Version::v2_0 ? json::Json::number(rank) : json::Json::string(std::to_string(rank)));
       ++rank;
       devices.items.push_back(std::move(copy));
     }
     if (version == Version::v2_0) {
       std::move(devices.items.begin(), devices.items.end(), std::back_inserter(list.items));
     } else {
-      Json server = *row.server->json;
+      json::Json server = *row.server->json;
       server.set("device", std::move(devices));
       list.items.push_back(std::move(server));
     }
@@ -101,8 +102,8 @@ Json renumbered(const std::vector<Row>& rows, Version version) {
 }
 
 /// Joins pods with the same id.
-Json merged_super_pods(const std::vector<Source>& sources) {
-  Json list = Json::array();
+json::Json merged_super_pods(const std::vector<Source>& sources) {
+  json::Json list = json::Json::array();
   std::map<std::string, size_t> known;
   for (const Source& source : sources) {
     for (const SuperPod& pod : *source.table.super_pods) {
@@ -111,7 +112,7 @@ Json merged_super_pods(const std::vector<Source>& sources) {
         list.items.push_back(*pod.json);
         continue;
       }
-      Json servers = *list.items[at->second].find("server_list");
+      json::Json servers = *list.items[at->second].find("server_list");
       const auto& more = pod.json->find("server_list")->items;
       servers.items.insert(servers.items.end(), more.begin(), more.end());
       list.items[at->second].set("server_list", std::move(servers));
@@ -128,12 +129,12 @@ Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product
   const Version version = sources.front().table.version;
   Merged merged{.json = tables.front().json, .servers = rows.size(), .ranks = 0};
   for (const Row& row : rows) merged.ranks += row.server->devices.size();
-  Json list = renumbered(rows, version);
+  json::Json list = renumbered(rows, version);
   if (version == Version::v2_0) {
-    merged.json.set("rank_count", Json::number(static_cast<long>(merged.ranks)));
+    merged.json.set("rank_count", json::Json::number(static_cast<long>(merged.ranks)));
     merged.json.set("rank_list", std::move(list));
   } else {
-    merged.json.set("server_count", Json::string(std::to_string(merged.servers)));
+    merged.json.set("server_count", json::Json::string(std::to_string(merged.servers)));
     merged.json.set("server_list", std::move(list));
   }
   if (sources.front().table.super_pods) merged.json.set("super_pod_list", merged_super_pods(sources));

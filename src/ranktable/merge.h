@@ -12,11 +12,11 @@ namespace dlaunch::ranktable {
 
 struct NamedJson {
   std::string name = {};  ///< the file name, for errors
-  Json json;
+  json::Json json;
 };
 
 struct Merged {
-  Json json;
+  json::Json json;
   size_t servers = 0;
   size_t ranks = 0;
 };

@@ -13,7 +13,7 @@ namespace dlaunch::ranktable {
 CheckedTable check_rank_table(std::string_view text, const std::string& path, std::optional<Product> product) {
   CheckedTable checked;
   const std::string name = path.substr(path.rfind('/') + 1);
-  const auto json = parse_json(text, path);
+  const auto json = json::parse_json(text, path);
   if (!json) {
     checked.no_json = json.error();
     checked.findings = check_file_name(name, nullptr);
@@ -37,17 +37,17 @@ CheckedTable check_rank_table(std::string_view text, const std::string& path, st
 
 Result<std::string> make_rank_table(Version version, Product product, std::vector<HostFacts> hosts) {
   const auto made = TRY(make_table(version, product, std::move(hosts)));
-  return to_text(made);
+  return json::to_text(made);
 }
 
 Result<MergedTable> merge_rank_tables(const std::vector<NamedText>& tables, std::optional<Product> product) {
   std::vector<NamedJson> parsed;
   for (const auto& [name, text] : tables) {
-    auto json = TRY(parse_json(text, name));
+    auto json = TRY(json::parse_json(text, name));
     parsed.push_back({name, std::move(json)});
   }
   const auto merged = TRY(merge_tables(std::move(parsed), product));
-  return MergedTable{to_text(merged.json), merged.servers, merged.ranks};
+  return MergedTable{json::to_text(merged.json), merged.servers, merged.ranks};
 }
 
 }  // namespace dlaunch::ranktable

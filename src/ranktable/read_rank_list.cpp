@@ -34,8 +34,9 @@ std::string read_address(Fields& fields, const JsonLocation& spot) {
   if (!type || !given) return "";
   const bool eid = *type == "EID";
   if (!eid && *type != "IPV4" && *type != "IPV6") {
-    fields.complain(spot, "addr_type",
-                    "invalid address type " + described(Json::string(*type)) + ": expected EID, IPV4 or IPV6");
+    fields.complain(
+        spot, "addr_type",
+        "invalid address type " + json::described(json::Json::string(*type)) + ": expected EID, IPV4 or IPV6");
     return "";
   }
   const auto address = parse_address(*given);
@@ -43,7 +44,7 @@ std::string read_address(Fields& fields, const JsonLocation& spot) {
     return eid ? in_small_letters(*given) : std::string(address->bytes.begin(), address->bytes.end());
   }
   fields.complain(spot, "addr",
-                  "invalid address " + described(Json::string(*given)) + ": expected " +
+                  "invalid address " + json::described(json::Json::string(*given)) + ": expected " +
                       (eid ? "an EID of 32 hexadecimal digits" : "an address of type " + *type));
   return "";
 }
@@ -52,23 +53,23 @@ std::string read_address(Fields& fields, const JsonLocation& spot) {
 using Ports = std::map<std::string, std::string>;
 
 bool read_ports(Fields& fields, const JsonLocation& spot, Ports& taken) {
-  const Json* ports = spot.json->find("ports");
-  if (!ports || !ports->is(Json::Kind::array)) {
+  const json::Json* ports = spot.json->find("ports");
+  if (!ports || !ports->is(json::Json::Kind::array)) {
     fields.complain(spot, "ports", ports ? invalid_value(*ports, "a list") : "missing key");
     return false;
   }
   if (ports->items.size() > kMostPorts) fields.complain(spot, "ports", "more than 16 ports");
   bool of_host = false;
   for (size_t i = 0; i < ports->items.size(); ++i) {
-    const Json& port = ports->items[i];
+    const json::Json& port = ports->items[i];
     const JsonLocation at{&port, spot.path + ".ports[" + std::to_string(i) + "]"};
-    if (!port.is(Json::Kind::string)) {
+    if (!port.is(json::Json::Kind::string)) {
       fields.complain(at, "", invalid_value(port, "a string such as \"0/1\""));
       continue;
     }
     of_host = of_host || port.text == "d2h";
     const auto [known, added] = taken.emplace(port.text, at.path);
-    if (!added) fields.complain(at, "", "duplicate port " + described(port) + ": also " + known->second);
+    if (!added) fields.complain(at, "", "duplicate port " + json::described(port) + ": also " + known->second);
   }
   return of_host;
 }
@@ -82,7 +83,7 @@ std::vector<DeviceLink> read_level(Fields& fields, const JsonLocation& spot, lon
   const auto type = fields.text(spot, "net_type", Need::required);
   if (type && *type != "TOPO_FILE_DESC" && (layer == 0 || *type != "CLOS")) {
     fields.complain(spot, "net_type",
-                    "invalid network type " + described(Json::string(*type)) + ": expected TOPO_FILE_DESC" +
+                    "invalid network type " + json::described(json::Json::string(*type)) + ": expected TOPO_FILE_DESC" +
                         (layer == 0 ? " on layer 0" : " or CLOS"));
   }
   fields.text(spot, "net_attr", Need::optional);
@@ -116,8 +117,8 @@ std::vector<DeviceLink> read_levels(Fields& fields, const JsonLocation& spot, st
     if (layer) last = std::max(last, *layer);
     const auto more = read_level(fields, level, layer.value_or(-1));
     links.insert(links.end(), more.begin(), more.end());
-    const Json* instance = level.json->find("net_instance_id");
-    if (layer == 0 && instance && instance->is(Json::Kind::string)) server = instance->text;
+    const json::Json* instance = level.json->find("net_instance_id");
+    if (layer == 0 && instance && instance->is(json::Json::Kind::string)) server = instance->text;
   }
   return links;
 }
@@ -142,7 +143,7 @@ std::vector<TableServer> read_rank_list(Fields& fields, const JsonLocation& root
     servers[at->second].devices.push_back(std::move(device));
   }
   const auto count = fields.number(root, "rank_count", Need::required, 1, kMostRanks);
-  const Json* list = root.json->find("rank_list");
+  const json::Json* list = root.json->find("rank_list");
   if (count && list && static_cast<size_t>(*count) != list->items.size()) {
     fields.complain(root, "rank_count",
                     "invalid number \"" + std::to_string(*count) + "\": expected " +

@@ -28,7 +28,7 @@ bool is_broken_address(std::string_view id) {
 std::string read_server_id(Fields& fields, const JsonLocation& spot) {
   const auto id = fields.text(spot, "server_id", Need::required);
   if (!id) return "";
-  const std::string given = described(Json::string(*id));
+  const std::string given = json::described(json::Json::string(*id));
   if (id->empty() || id->size() > kLongestServerId) {
     fields.complain(spot, "server_id", "invalid value " + given + ": expected 1 to 64 characters");
   } else if (!is_name(*id)) {
@@ -80,7 +80,7 @@ void read_server_list(Fields& fields, const JsonLocation& root, Table& table) {
   for (const JsonLocation& server : fields.objects(root, "server_list"))
     table.servers.push_back(read_server(fields, server));
   const auto count = fields.number(root, "server_count", Need::optional, 0, kMostRanks);
-  const Json* list = root.json->find("server_list");
+  const json::Json* list = root.json->find("server_list");
   if (count && list && static_cast<size_t>(*count) != list->items.size()) {
     fields.complain(root, "server_count",
                     "invalid number \"" + std::to_string(*count) + "\": expected " +
@@ -100,7 +100,7 @@ std::optional<Version> read_version(const JsonLocation& root, std::vector<TableF
   const auto complain = [&](std::string what) {
     findings.push_back(finding_at(*root.json, root.path, "version", std::move(what)));
   };
-  const Json* given = root.json->find("version");
+  const json::Json* given = root.json->find("version");
   if (!given) {
     complain(root.json->find("group_list") ? "missing key: dlaunch does not support the old format with group_list"
                                            : "missing key");
@@ -108,8 +108,8 @@ std::optional<Version> read_version(const JsonLocation& root, std::vector<TableF
   }
   const auto version = parse_version(given->text);
   if (!version) {
-    complain("unknown version " + described(*given) + ": expected \"1.0\", \"1.2\" or \"2.0\"");
-  } else if (!given->is(Json::Kind::string)) {
+    complain("unknown version " + json::described(*given) + ": expected \"1.0\", \"1.2\" or \"2.0\"");
+  } else if (!given->is(json::Json::Kind::string)) {
     complain(invalid_value(*given, "a string"));
   }
   return version;
@@ -138,10 +138,10 @@ size_t Table::rank_count() const {
   return count;
 }
 
-Reading read_table(const Json& json) {
+Reading read_table(const json::Json& json) {
   Reading reading;
   const JsonLocation root{&json, "$"};
-  if (!json.is(Json::Kind::object)) {
+  if (!json.is(json::Json::Kind::object)) {
     reading.findings.push_back(finding_at(json, "$", "", invalid_value(json, "an object")));
     return reading;
   }

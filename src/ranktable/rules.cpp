@@ -29,7 +29,7 @@ class Once {
 };
 
 template <class Key>
-void once(Once<Key>& seen, const std::optional<Key>& key, const Json& object, const std::string& path,
+void once(Once<Key>& seen, const std::optional<Key>& key, const json::Json& object, const std::string& path,
           std::string_view field, Findings& findings) {
   if (!key) return;
   const std::string* other = seen.taken(*key, path + "." + std::string(field));

@@ -26,6 +26,6 @@ std::vector<TableFinding> check_rules(const Table& table, Product product);
 std::vector<TableFinding> check_file_name(std::string_view name, const Table* table);
 
 /// An Error about the first broken rule of a new table.
-std::optional<Error> first_broken(const Json& table, Product product);
+std::optional<Error> first_broken(const json::Json& table, Product product);
 
 }  // namespace dlaunch::ranktable

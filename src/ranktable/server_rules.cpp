@@ -134,8 +134,8 @@ void check_server_order(const Table& table, Findings& findings) {
   for (const auto& [rank, server] : by_rank) {
     if (last && server->id < last->id) {
       complain(*server, "server_id",
-               "server " + described(Json::string(server->id)) + " has ranks from " + std::to_string(rank) +
-                   ", server " + described(Json::string(last->id)) +
+               "server " + json::described(json::Json::string(server->id)) + " has ranks from " + std::to_string(rank) +
+                   ", server " + json::described(json::Json::string(last->id)) +
                    " has lower ranks: ranks must follow the order of server_id",
                findings);
     }
@@ -180,7 +180,8 @@ void check_super_pods(const Table& table, Findings& findings) {
         continue;
       }
       findings.push_back(finding_at(*pod.json, pod.path, "server_list",
-                                    (again ? "duplicate server " : "unknown server ") + described(Json::string(name)) +
+                                    (again ? "duplicate server " : "unknown server ") +
+                                        json::described(json::Json::string(name)) +
                                         (again ? ": already in a super pod" : ": not in $.server_list")));
     }
   }

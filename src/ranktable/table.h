@@ -10,15 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "dlaunch/rank_table.h"
 #include "ranktable/address.h"
-#include "ranktable/json.h"
 
 namespace dlaunch::ranktable {
 
 /// In version 2.0: an address on one layer.
 struct DeviceLink {
-  const Json* json = nullptr;
+  const json::Json* json = nullptr;
   std::string path = {};
   long layer = 0;
   std::string address = {};  ///< in a canonical form
@@ -27,7 +27,7 @@ struct DeviceLink {
 
 /// A missing or malformed field is empty here and has a finding.
 struct Device {
-  const Json* json = nullptr;
+  const json::Json* json = nullptr;
   std::string path = {};  ///< "$.server_list[1].device[3]"
   std::optional<long> device_id = {};
   std::optional<long> rank_id = {};
@@ -39,15 +39,15 @@ struct Device {
 };
 
 struct TableServer {
-  const Json* json = nullptr;  ///< null in version 2.0
-  std::string path = {};       ///< in version 2.0: the path of its first rank
-  std::string id = {};         ///< server_id, or net_instance_id on layer 0; empty: missing
-  std::string host_ip = {};    ///< as written; empty: not given
+  const json::Json* json = nullptr;  ///< null in version 2.0
+  std::string path = {};             ///< in version 2.0: the path of its first rank
+  std::string id = {};               ///< server_id, or net_instance_id on layer 0; empty: missing
+  std::string host_ip = {};          ///< as written; empty: not given
   std::vector<Device> devices = {};
 };
 
 struct SuperPod {
-  const Json* json = nullptr;
+  const json::Json* json = nullptr;
   std::string path = {};
   std::string id = {};
   std::vector<std::string> servers = {};
@@ -55,7 +55,7 @@ struct SuperPod {
 
 struct Table {
   Version version = Version::v1_0;
-  const Json* json = nullptr;
+  const json::Json* json = nullptr;
   std::vector<TableServer> servers = {};
   std::optional<std::vector<SuperPod>> super_pods = {};  ///< in version 1.2
 
@@ -69,6 +69,6 @@ struct Reading {
 
 /// Reads the table. Adds a finding for every value of a wrong type, form or range. Linear. rules.h lists the rules for
 /// several values.
-Reading read_table(const Json& json);
+Reading read_table(const json::Json& json);
 
 }  // namespace dlaunch::ranktable

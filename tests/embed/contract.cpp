@@ -27,7 +27,7 @@ plan::Plan plan_of(std::vector<std::string> argv, int ranks = 2) {
   plan::Request request{.job_id = make_job_id(), .environment = {"PATH=/usr/bin:/bin"}, .cwd = "/"};
   request.apps.push_back({.argv = std::move(argv), .ranks = ranks});
   request.oversubscribe = true;
-  const auto allocation = allocate::choose_allocation({}, {}, {});
+  const auto allocation = hosts::choose_allocation({}, {}, {});
   return plan::make_plan(request, *allocation).value();
 }
 

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "allocate/device_filter.h"
-#include "allocate/host_name.h"
-#include "allocate/named.h"
 #include "dlaunch/hostfile.h"
+#include "hosts/device_filter.h"
+#include "hosts/host_name.h"
+#include "hosts/named.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check_filter(allocate::Filter filter, std::string_view text) {
+void check_filter(hosts::Filter filter, std::string_view text) {
   plan::Allocation allocation;
   for (const char* name : {"a", "n1", "n2", "::1"}) {
     plan::Host host;
@@ -28,7 +28,7 @@ void check_filter(allocate::Filter filter, std::string_view text) {
   }
   allocation.hosts.back().local = true;
   const auto means_here = [](const std::string& name) { return name == "localhost"; };
-  if (const auto ok = allocate::filter_devices(allocation, filter, text, means_here); !ok) {
+  if (const auto ok = hosts::filter_devices(allocation, filter, text, means_here); !ok) {
     require(!ok.error().what.empty());
     return;
   }
@@ -40,16 +40,16 @@ void check_filter(allocate::Filter filter, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check_filter(allocate::Filter::include, text);
-  check_filter(allocate::Filter::exclude, text);
-  const auto entries = allocate::parse_host_list(text);
+  check_filter(hosts::Filter::include, text);
+  check_filter(hosts::Filter::exclude, text);
+  const auto entries = hosts::parse_host_list(text);
   if (!entries) {
     require(entries.error().exit_code == kExitRefused && !entries.error().what.empty());
     return 0;
   }
-  require(!entries->empty() && entries->size() <= allocate::kMostHosts);
-  for (const allocate::HostEntry& entry : *entries) {
-    require(allocate::check_host_name(entry.name).has_value());
+  require(!entries->empty() && entries->size() <= hosts::kMostHosts);
+  for (const hosts::HostEntry& entry : *entries) {
+    require(hosts::check_host_name(entry.name).has_value());
     require(entry.slots.has_value() != entry.slots_automatic);
   }
   return 0;

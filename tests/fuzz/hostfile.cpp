@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "allocate/host_name.h"
-#include "allocate/named.h"
-#include "allocate/rankfile.h"
 #include "dlaunch/hostfile.h"
+#include "hosts/host_name.h"
+#include "hosts/named.h"
+#include "hosts/rankfile.h"
 
 namespace {
 
@@ -17,10 +17,10 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check_entry(const allocate::HostEntry& entry) {
-  require(allocate::check_host_name(entry.name).has_value());
-  require(entry.reach.user.empty() || allocate::check_user(entry.reach.user).has_value());
-  require(!entry.slots || (*entry.slots >= 0 && *entry.slots <= allocate::kMostSlots));
+void check_entry(const hosts::HostEntry& entry) {
+  require(hosts::check_host_name(entry.name).has_value());
+  require(entry.reach.user.empty() || hosts::check_user(entry.reach.user).has_value());
+  require(!entry.slots || (*entry.slots >= 0 && *entry.slots <= hosts::kMostSlots));
   require(!entry.max_slots || entry.slots.value_or(0) <= *entry.max_slots);
   require(!entry.reach.port || (*entry.reach.port > 0 && *entry.reach.port < 65536));
   require(!entry.reach.jump.starts_with('-'));
@@ -37,20 +37,20 @@ void check_error(const Result<T>& result) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto places = allocate::parse_rankfile(text, "f")) {
+  if (const auto places = hosts::parse_rankfile(text, "f")) {
     require(!places->empty());
   } else {
     check_error(places);
   }
-  const auto entries = allocate::parse_hostfile(text, "f");
+  const auto entries = hosts::parse_hostfile(text, "f");
   if (!entries) {
     check_error(entries);
     return 0;
   }
   require(!entries->empty());
-  for (const allocate::HostEntry& entry : *entries) check_entry(entry);
-  const auto allocation = allocate::allocation_of({*entries, allocate::Repeated::one_slot_each}, plan::Host{},
-                                                  [](const std::string& name) { return name == "localhost"; });
+  for (const hosts::HostEntry& entry : *entries) check_entry(entry);
+  const auto allocation = hosts::allocation_of({*entries, hosts::Repeated::one_slot_each}, plan::Host{},
+                                               [](const std::string& name) { return name == "localhost"; });
   if (!allocation) {
     check_error(allocation);
     return 0;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "allocate/rankfile.h"
+#include "hosts/rankfile.h"
 #include "plan/slot_list.h"
 
 namespace {
@@ -27,7 +27,7 @@ void check_slots(std::string_view slots) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_slots(text);
-  const auto places = allocate::parse_rankfile(text, "f");
+  const auto places = hosts::parse_rankfile(text, "f");
   if (!places) {
     require(places.error().exit_code == kExitRefused && !places.error().where.empty() && !places.error().what.empty());
     return 0;

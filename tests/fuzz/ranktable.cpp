@@ -20,9 +20,9 @@ void require(bool holds) {
 void check_error(const Error& error) { require(!error.what.empty() && !error.where.empty()); }
 
 /// The text must be the same value after it is written and read again.
-void check_round_trip(const ranktable::Json& json) {
+void check_round_trip(const json::Json& json) {
   const std::string text = to_text(json);
-  const auto again = ranktable::parse_json(text, "f");
+  const auto again = json::parse_json(text, "f");
   require(again.has_value() && to_text(*again) == text);
 }
 
@@ -33,7 +33,7 @@ void check_assignment(const ranktable::Table& table) {
     require(rank.host >= 0 && static_cast<size_t>(rank.host) < assignment->hosts.size());
 }
 
-void check_merge(const ranktable::Json& json, bool good) {
+void check_merge(const json::Json& json, bool good) {
   const auto merged = ranktable::merge_tables({{"f", json}}, {});
   if (merged) {
     const auto reading = ranktable::read_table(merged->json);
@@ -50,7 +50,7 @@ void check_merge(const ranktable::Json& json, bool good) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto json = ranktable::parse_json(text, "f");
+  const auto json = json::parse_json(text, "f");
   if (!json) {
     check_error(json.error());
     require(json.error().where.starts_with("f:"));

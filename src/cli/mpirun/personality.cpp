@@ -55,7 +55,7 @@ std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessCon
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options) {
   options.policy.highest_exit_code = grammar == Grammar::srun;
   if (grammar == Grammar::dlaunch || launcher_of(grammar)) return;
-  allocate::HostRequest& hosts = options.hosts;
+  hosts::HostRequest& hosts = options.hosts;
   hosts.slots_are_limits = true;
   const bool counts_devices = means_devices(effective);
   if (!counts_devices) hosts.fake_devices = 0;

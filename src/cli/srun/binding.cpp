@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
 #include "cli/values.h"
+#include "place/slurm.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -143,7 +143,7 @@ class SrunBinding {
   /// set from the number that the options or Slurm's variables state.
   void show_own(const ParsedOption& given) {
     job_.add(given, "visible", "rank");
-    if (!allocate::slurm_job(job_.context().environment)) return;
+    if (!place::slurm_job(job_.context().environment)) return;
     std::optional<int> number;
     for (const char* name : {"gres", "gpus-per-node"}) {
       if (const ParsedOption* said = line_.find(name)) number = srun_gpus(said->value);

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "allocate/host_name.h"
-#include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
 #include "cli/values.h"
+#include "hosts/host_name.h"
+#include "place/slurm.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -37,7 +37,7 @@ class SrunLayout {
   Result<void> add() {
     TRY(read_numbers());
     TRY(read_distribution());
-    if (!allocate::slurm_job(environment())) return without_job();
+    if (!place::slurm_job(environment())) return without_job();
     TRY(read_nodes());
     TRY(choose_nodes());
     TRY(count_ranks());
@@ -119,8 +119,8 @@ class SrunLayout {
   }
 
   Result<void> read_nodes() {
-    auto entries = TRY(allocate::read_slurm(environment()));
-    const auto cpus = TRY(allocate::slurm_cpus(environment()));
+    auto entries = TRY(place::read_slurm(environment()));
+    const auto cpus = TRY(place::slurm_cpus(environment()));
     std::string group = "--het-group=0";
     if (const ParsedOption* given = line_.find("het-group")) {
       const int number = TRY(number_of(*given, 0, kMaxRanks));
@@ -212,9 +212,9 @@ class SrunLayout {
       text = *std::move(read);
       std::ranges::replace(text, '\n', ',');
     }
-    for (const std::string& part : allocate::split_outside_brackets(text, ',')) {
+    for (const std::string& part : hosts::split_outside_brackets(text, ',')) {
       if (trim(part).empty()) continue;
-      const auto expanded = allocate::expand_names(trim(part));
+      const auto expanded = hosts::expand_names(trim(part));
       if (!expanded) return refuse_value(*given, "node list", "node[1-3],node5, or a file name with a slash");
       for (const std::string& name : *expanded) {
         if (std::ranges::find(names, name) == names.end()) names.push_back(name);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "allocate/slurm.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/launcher_job.h"
 #include "cli/mpirun/translate.h"
 #include "cli/values.h"
+#include "place/slurm.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -72,7 +72,7 @@ class SrunJob {
     for (const LauncherOption& option : srun_launcher().options) {
       const ParsedOption* given = line_.find(option.row.name());
       if (!given || option.support != Support::allocation) continue;
-      if (!allocate::slurm_job(environment())) {
+      if (!place::slurm_job(environment())) {
         return refuse_without(*given, "a Slurm job", "dlaunch does not allocate nodes",
                               "run srun inside salloc or sbatch, or remove the option");
       }

@@ -1,7 +1,7 @@
-#include "allocate/slurm_tres.h"
 #include "base/try.h"
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
+#include "place/slurm_tres.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -49,7 +49,7 @@ class TresOptions {
   }
 
   Result<void> add_resources(const ParsedOption& given) {
-    const auto found = allocate::parse_tres_per_task(given.value);
+    const auto found = place::parse_tres_per_task(given.value);
     if (!found) return refuse_value(given, "list of resources", "cpu=N,gres/gpu=N or gres/gpu:TYPE=N");
     if (found->cpus) {
       TRY(check_once(given, "cpus-per-task"));
@@ -71,7 +71,7 @@ class TresOptions {
 
   /// Slurm sets the variable to gres/gpu:per_task:N for --gpus-per-task N, which binds the ranks already.
   Result<void> add_binding(const ParsedOption& given) {
-    const auto bind = allocate::gpu_bind_of_tres(given.value);
+    const auto bind = place::gpu_bind_of_tres(given.value);
     if (!bind) return refuse_value(given, "binding", "gres/gpu:HOW, as in --gpu-bind HOW");
     const bool implied = !is_typed(given) && bind->starts_with("per_task:") && asks_for_gpus();
     if (bind->empty()) ignore(given, given.value);
@@ -81,7 +81,7 @@ class TresOptions {
 
   bool asks_for_gpus() const {
     const ParsedOption* resources = line_.find("tres-per-task");
-    return srun_gpus_per_task(line_) || (resources && allocate::tres_per_task_has_gpus(resources->value));
+    return srun_gpus_per_task(line_) || (resources && place::tres_per_task_has_gpus(resources->value));
   }
 
   LauncherLine& line_;

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "../allocate/fake_root.h"
+#include "../machine/fake_root.h"
 #include "dlaunch/host.h"
 
 namespace dlaunch::agent {
@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 const plan::Topology kTwoNodes = {.pus = {{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 2, 1, 1}, {3, 3, 1, 1}}};
 
-allocate::FakeRoot& add_ascend(allocate::FakeRoot& root, int device, const std::string& node) {
+machine::FakeRoot& add_ascend(machine::FakeRoot& root, int device, const std::string& node) {
   const std::string address = "0000:0" + std::to_string(device) + ":00.0";
   return root.file("sys/bus/pci/drivers/devdrv_device_driver/" + address + "/dev_id", std::to_string(device))
       .file("sys/bus/pci/devices/" + address + "/numa_node", node);
@@ -27,7 +27,7 @@ wire::Layout layout_of(plan::DeviceKind kind, std::vector<std::uint32_t> devices
 }
 
 TEST(NearDevices, EachRankGetsTheCpusOfItsDevicesNode) {
-  allocate::FakeRoot root;
+  machine::FakeRoot root;
   add_ascend(add_ascend(root, 4, "1"), 5, "0");
   const auto near = bind_near_devices(kTwoNodes, layout_of(plan::DeviceKind::ascend, {4, 5, 4}), root.path());
   EXPECT_THAT(near.cpus, ElementsAre(ElementsAre(2, 3), ElementsAre(0, 1), ElementsAre(2, 3)));
@@ -35,7 +35,7 @@ TEST(NearDevices, EachRankGetsTheCpusOfItsDevicesNode) {
 }
 
 TEST(NearDevices, UnknownDevicesAreNotBoundWithANote) {
-  allocate::FakeRoot root;
+  machine::FakeRoot root;
   add_ascend(add_ascend(add_ascend(root, 0, "-1"), 1, "0"), 2, "7");
   const auto near =
       bind_near_devices(kTwoNodes, layout_of(plan::DeviceKind::ascend, {0, 1, 2, 3, wire::kNoDevice}), root.path());

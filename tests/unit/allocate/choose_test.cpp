@@ -1,8 +1,8 @@
 #include "dlaunch/hostfile.h"
 
-#include "entries.h"
+#include "../hosts/entries.h"
 
-namespace dlaunch::allocate {
+namespace dlaunch::hosts {
 namespace {
 
 using testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(Choose, ConnectionOptionsApplyToHostsWithoutTheirOwn) {
 }
 
 }  // namespace
-}  // namespace dlaunch::allocate
+}  // namespace dlaunch::hosts

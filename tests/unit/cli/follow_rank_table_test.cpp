@@ -60,7 +60,7 @@ TEST_F(RankTable, SetsHostsRanksAndDevices) {
   ASSERT_TRUE(notes) << to_text(notes.error());
   EXPECT_THAT(*notes, IsEmpty());
   ASSERT_EQ(options.hosts.list.size(), 1u);
-  const allocate::HostEntry& host = options.hosts.list.front();
+  const hosts::HostEntry& host = options.hosts.list.front();
   EXPECT_EQ(host.name, "10.0.0.1");
   EXPECT_EQ(host.slots, 4);
   EXPECT_EQ(host.devices, (std::vector<int>{4, 5, 6, 7}));

@@ -32,7 +32,7 @@ auto ranks(int n) {
 auto hosts(const Words& names) {
   return [names](const Options& o) {
     Words got;
-    for (const allocate::HostEntry& entry : o.hosts.list) got.push_back(entry.name);
+    for (const hosts::HostEntry& entry : o.hosts.list) got.push_back(entry.name);
     return got == names;
   };
 }

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-void expect_golden(const std::string& name, const Result<Json>& table) {
+void expect_golden(const std::string& name, const Result<json::Json>& table) {
   ASSERT_TRUE(table) << to_text(table.error());
   const std::string path = DLAUNCH_GOLDEN_DIR "/" + name, text = to_text(*table);
   if (std::getenv("DLAUNCH_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
@@ -155,8 +155,8 @@ TEST(Make, BuildsFileNames) {
 }
 
 TEST(TableAssignment, ContainsHostsRanksAndDevicesOfATable) {
-  const Json json = json_of(with(table_text({{"10.0.0.1"}, {"10.0.0.2"}}), "{\"server_id\": \"10.0.0.2\"",
-                                 "{\"host_ip\": \"172.16.0.2\", \"server_id\": \"10.0.0.2\""));
+  const json::Json json = json_of(with(table_text({{"10.0.0.1"}, {"10.0.0.2"}}), "{\"server_id\": \"10.0.0.2\"",
+                                       "{\"host_ip\": \"172.16.0.2\", \"server_id\": \"10.0.0.2\""));
   const auto assignment = assignment_of(*read_table(json).table);
   ASSERT_TRUE(assignment);
   ASSERT_EQ(assignment->hosts.size(), 2u);
@@ -175,7 +175,7 @@ TEST(TableAssignment, RejectsATableWithMissingRanks) {
        {with(good, R"("rank_id": "1")", R"("rank_id": "0")"), with(good, R"("rank_id": "1")", R"("rank_id": "2")"),
         with(good, R"("rank_id": "1")", R"("x": "1")"), with(good, R"("device_id": "1")", R"("x": "1")"),
         table_text({})}) {
-    const Json json = json_of(text);
+    const json::Json json = json_of(text);
     EXPECT_FALSE(assignment_of(*read_table(json).table)) << text;
   }
 }

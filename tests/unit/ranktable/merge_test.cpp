@@ -49,9 +49,9 @@ TEST(Merge, KeepsTheOrderOfRanksAndOtherMembers) {
                                    R"("rank_id": "x")", R"("rank_id": "1", "tor_ip": "1.2.3.4")");
   const auto merged = merge({with(swapped, "\"device\"", "\"pod_ip\": \"5.6.7.8\", \"device\""), one_server("a", 0)});
   ASSERT_TRUE(merged) << to_text(merged.error());
-  const Json& server = merged->json.find("server_list")->items[1];
+  const json::Json& server = merged->json.find("server_list")->items[1];
   EXPECT_EQ(server.find("pod_ip")->text, "5.6.7.8");
-  const Json& device = server.find("device")->items[1];
+  const json::Json& device = server.find("device")->items[1];
   EXPECT_EQ(device.find("device_id")->text, "0");
   EXPECT_EQ(device.find("rank_id")->text, "9");
   EXPECT_EQ(device.find("tor_ip")->text, "1.2.3.4");
@@ -87,7 +87,7 @@ std::string pod_server(const std::string& id, const std::string& pod, int first)
 TEST(Merge, JoinsSuperPods) {
   const auto merged = merge({pod_server("n0", "p", 0), pod_server("n1", "q", 2), pod_server("n2", "p", 4)});
   ASSERT_TRUE(merged) << to_text(merged.error());
-  const Json& pods = *merged->json.find("super_pod_list");
+  const json::Json& pods = *merged->json.find("super_pod_list");
   ASSERT_EQ(pods.items.size(), 2u);
   EXPECT_EQ(pods.items[0].find("server_list")->items.size(), 2u);
   EXPECT_EQ(merged->json.find("server_count")->text, "3");
@@ -106,7 +106,7 @@ TEST(Merge, MergesVersionTwo) {
   const auto merged = merge({rank("s1", "10.0.0.1"), rank("s0", "10.0.0.2")});
   ASSERT_TRUE(merged) << to_text(merged.error());
   EXPECT_EQ(merged->json.find("rank_count")->text, "2");
-  const Json& second = merged->json.find("rank_list")->items[1];
+  const json::Json& second = merged->json.find("rank_list")->items[1];
   EXPECT_EQ(second.find("rank_id")->text, "1");
   EXPECT_EQ(second.find("level_list")->items[0].find("net_instance_id")->text, "s1");
   EXPECT_THAT(error({rank("s0", "10.0.0.1"), rank("s0", "10.0.0.2")}), HasSubstr("duplicate server \"s0\""));

@@ -265,14 +265,14 @@ TEST(Rules, ReportInvalidTablesOfVersionTwo) {
 }
 
 TEST(Rules, ReportLineAndColumn) {
-  const Json json = json_of(with(kOne, R"("rank_id": "3")", R"("rank_id": 3)"));
+  const json::Json json = json_of(with(kOne, R"("rank_id": "3")", R"("rank_id": 3)"));
   const Reading reading = read_table(json);
   ASSERT_EQ(reading.findings.size(), 1u);
   EXPECT_EQ(std::pair(reading.findings[0].line, reading.findings[0].column), std::pair(6, 56));
 }
 
 std::vector<std::string> name_findings(std::string_view name, const std::string& text) {
-  const Json json = json_of(text);
+  const json::Json json = json_of(text);
   const Reading reading = read_table(json);
   std::vector<std::string> texts;
   for (const TableFinding& finding : check_file_name(name, &*reading.table))

@@ -41,15 +41,15 @@ inline std::string with(std::string text, const std::string& what, const std::st
   return at == std::string::npos ? text : text.replace(at, what.size(), instead);
 }
 
-inline Json json_of(const std::string& text) {
-  auto json = parse_json(text, "t.json");
+inline json::Json json_of(const std::string& text) {
+  auto json = json::parse_json(text, "t.json");
   EXPECT_TRUE(json) << to_text(json.error());
-  return json.value_or(Json{});
+  return json.value_or(json::Json{});
 }
 
 /// Returns "path: what" for each finding, with "note: " before a note.
 inline std::vector<std::string> findings_of(const std::string& text, std::optional<Product> product = {}) {
-  const Json json = json_of(text);
+  const json::Json json = json_of(text);
   Reading reading = read_table(json);
   if (reading.table) {
     const auto rules = check_rules(*reading.table, product.value_or(usual_product(reading.table->version)));

@@ -1,0 +1,112 @@
+#include "machine/local.h"
+
+#include "base/environment.h"
+#include "base/index_cast.h"
+#include "base/try.h"
+#include "machine/visible_devices.h"
+
+namespace dlaunch::machine {
+namespace {
+
+using plan::DeviceKind;
+
+struct Devices {
+  DeviceKind kind = DeviceKind::none;
+  std::vector<int> ids;
+  std::vector<std::string> uuids;
+  bool narrowed = false;
+  std::string from;
+};
+
+void narrow_by(Devices& devices, const std::vector<std::string>& environment, std::string_view name) {
+  const auto list = variable(environment, name);
+  if (!list || devices.ids.empty()) return;
+  VisibleDevices visible = narrow(devices.ids, *list, devices.kind == DeviceKind::ascend);
+  devices.ids = std::move(visible.devices);
+  const bool by_uuid = !visible.uuids.empty();
+  if (by_uuid) devices.uuids = std::move(visible.uuids);
+  devices.narrowed = true;
+  devices.from = std::string(name) + (by_uuid ? " with UUIDs; the numbers are positions in the list" : "");
+}
+
+Devices nvidia(const MachineFacts& facts, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::nvidia, .ids = facts.nvidia, .uuids = {}, .from = "/dev/nvidia*"};
+  narrow_by(devices, environment, "CUDA_VISIBLE_DEVICES");
+  return devices;
+}
+
+Devices ascend(const MachineFacts& facts, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::ascend, .ids = facts.ascend, .uuids = {}, .from = "/dev/davinci*"};
+  narrow_by(devices, environment, "ASCEND_RT_VISIBLE_DEVICES");
+  return devices;
+}
+
+/// ROCr hides devices first, and HIP numbers the remaining devices from 0. The result has the ids of the machine.
+Devices amd(const MachineFacts& facts, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::amd, .ids = facts.amd, .uuids = {}, .from = "/sys/class/kfd"};
+  narrow_by(devices, environment, "ROCR_VISIBLE_DEVICES");
+  Devices left = devices;
+  for (size_t i = 0; i < left.ids.size(); ++i) left.ids[i] = static_cast<int>(i);
+  const bool hip = variable(environment, "HIP_VISIBLE_DEVICES").has_value();
+  // HIP reads CUDA_VISIBLE_DEVICES, too
+  narrow_by(left, environment, hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");
+  if (left.ids.size() > devices.ids.size()) left.ids.resize(devices.ids.size());  // more UUIDs than devices
+  for (int& id : left.ids) id = at_index(devices.ids, id);
+  return left;
+}
+
+/// Of the lists, only those with numbers of these devices apply: a UUID or an unknown number means real devices.
+Devices fake(int count, const std::vector<std::string>& environment) {
+  Devices devices{.kind = DeviceKind::fake, .ids = {}, .uuids = {}, .from = "--fake-devices"};
+  for (int id = 0; id < count; ++id) devices.ids.push_back(id);
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    Devices left = devices;
+    narrow_by(left, environment, name);
+    if (left.narrowed && left.uuids.empty() && !left.ids.empty()) return left;
+  }
+  return devices;
+}
+
+Devices choose(const MachineFacts& facts, const std::vector<std::string>& environment,
+               std::optional<int> fake_devices) {
+  if (fake_devices) return fake(*fake_devices, environment);
+  for (const auto& find : {nvidia, ascend, amd}) {
+    Devices devices = find(facts, environment);
+    if (!devices.ids.empty()) return devices;
+  }
+  return {};
+}
+
+}  // namespace
+
+plan::Allocation allocation_from(const MachineFacts& facts, const std::vector<std::string>& environment,
+                                 std::optional<int> fake_devices) {
+  plan::Host host;
+  host.name = facts.host_name;
+  host.local = true;
+  host.slots = facts.affinity_cores.value_or(facts.affinity_cpus);
+  host.slots_from = facts.affinity_cores ? "cores of the affinity mask" : "affinity mask";
+  if (facts.quota && facts.quota->cpus < host.slots) {
+    host.slots = facts.quota->cpus;
+    host.slots_from = facts.quota->from;
+  }
+  if (Devices devices = choose(facts, environment, fake_devices); !devices.ids.empty()) {
+    host.device_kind = devices.kind;
+    host.devices = std::move(devices.ids);
+    if (devices.narrowed) host.seen = host.devices;
+    host.uuids = std::move(devices.uuids);
+    host.devices_from = std::move(devices.from);
+  }
+  plan::Allocation allocation;
+  allocation.hosts.push_back(std::move(host));
+  return allocation;
+}
+
+Result<plan::Allocation> local_allocation(const std::vector<std::string>& environment, std::optional<int> fake_devices,
+                                          Count count) {
+  auto facts = TRY(read_machine(""));
+  if (count == Count::cores) facts.affinity_cores = count_cores("");
+  return allocation_from(facts, environment, fake_devices);
+}
+
+}  // namespace dlaunch::machine

@@ -1,0 +1,85 @@
+#include "net/this_machine.h"
+
+#include "base/environment.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <climits>
+#include <memory>
+#include <optional>
+
+namespace dlaunch::net {
+namespace {
+
+bool same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+/// The canonical spelling of an address, without its IPv6 zone; nullopt for other text.
+std::optional<std::string> canonical(std::string_view text) {
+  const std::string address(text.substr(0, text.find('%')));
+  char spelled[INET6_ADDRSTRLEN];
+  in_addr v4{};
+  if (::inet_pton(AF_INET, address.c_str(), &v4) == 1) return ::inet_ntop(AF_INET, &v4, spelled, sizeof spelled);
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, address.c_str(), &v6) == 1) return ::inet_ntop(AF_INET6, &v6, spelled, sizeof spelled);
+  return std::nullopt;
+}
+
+bool is_ours(const std::string& address, const OwnNames& own) {
+  return address.starts_with("127.") || address == "::1" ||
+         std::ranges::find(own.addresses, address) != own.addresses.end();
+}
+
+bool may_be_full_name(std::string_view name, std::string_view own) {
+  return name.size() > own.size() + 1 && name[own.size()] == '.' && same_name(name.substr(0, own.size()), own);
+}
+
+}  // namespace
+
+std::optional<std::string> numeric_address(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN];
+  if (address && address->sa_family == AF_INET) {
+    return ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  }
+  if (address && address->sa_family == AF_INET6) {
+    return ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
+  }
+  return std::nullopt;
+}
+
+bool is_this_machine(const std::string& name, const OwnNames& own, const Resolve& resolve) {
+  if (const auto address = canonical(name)) return is_ours(*address, own);
+  for (const std::string_view local : {"localhost", "localhost.localdomain", "ip6-localhost"}) {
+    if (same_name(name, local)) return true;
+  }
+  if (std::ranges::any_of(own.names, [&](const std::string& mine) { return same_name(name, mine); })) return true;
+  if (std::ranges::none_of(own.names, [&](const std::string& mine) { return may_be_full_name(name, mine); })) {
+    return false;
+  }
+  const std::vector<std::string> addresses = resolve(name);
+  return std::ranges::any_of(addresses, [&](const std::string& address) { return is_ours(address, own); });
+}
+
+OwnNames own_names(const std::vector<std::string>& environment) {
+  OwnNames own;
+  char name[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') own.names.emplace_back(name);
+  if (auto node = filled_variable(environment, "SLURMD_NODENAME")) own.names.push_back(*std::move(node));
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return own;  // without interfaces, the names still apply
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
+  for (const ifaddrs* at = list; at; at = at->ifa_next) {
+    if (auto address = numeric_address(at->ifa_addr)) own.addresses.push_back(*std::move(address));
+  }
+  return own;
+}
+
+}  // namespace dlaunch::net

@@ -1,0 +1,75 @@
+#include "place/flux_hosts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "hosts/host_name.h"
+#include "place/manager_list.h"
+
+namespace dlaunch::place {
+namespace {
+
+using json::Json;
+
+constexpr int kMostIds = 1 << 20;
+
+tl::unexpected<Error> wrong_r(const std::string& why) { return wrong_list(kResources, "invalid resource set R", why); }
+
+/// "0-2,5", R's format for sets of numbers; a single number may be a JSON number.
+Result<std::set<int>> idset(const Json* json, const char* name) {
+  if (!json) return std::set<int>();
+  const bool written = json->is(Json::Kind::string) || json->is(Json::Kind::number);
+  auto ids = written ? parse_int_list(json->text, kMostIds) : std::nullopt;
+  if (!ids) return wrong_r(std::string(name) + " is " + json::described(*json));
+  return *std::move(ids);
+}
+
+Result<std::vector<std::string>> names_in(const Json& nodelist) {
+  std::vector<std::string> names;
+  for (const Json& item : nodelist.items) {
+    for (const std::string& pattern : hosts::split_outside_brackets(item.text, ',')) {
+      const auto expanded = TRY(hosts::expand_names(pattern));
+      names.insert(names.end(), expanded.begin(), expanded.end());
+    }
+  }
+  return names;
+}
+
+const Json* member(const Json* json, std::string_view name) { return json ? json->find(name) : nullptr; }
+
+}  // namespace
+
+Result<std::vector<hosts::HostEntry>> hosts_in_r(std::string_view text) {
+  const Json r = TRY(json::parse_json(text, kResources));
+  const Json* const execution = r.find("execution");
+  const Json* const nodelist = member(execution, "nodelist");
+  const Json* const sets = member(execution, "R_lite");
+  if (!nodelist || !sets) return wrong_r("missing key execution.R_lite or execution.nodelist");
+  const auto names = TRY(names_in(*nodelist));
+  std::map<int, hosts::HostEntry> hosts;
+  for (const Json& set : sets->items) {
+    const auto ranks = TRY(idset(set.find("rank"), "rank"));
+    const auto cores = TRY(idset(member(set.find("children"), "core"), "core"));
+    const auto gpus = TRY(idset(member(set.find("children"), "gpu"), "gpu"));
+    for (const int rank : ranks) {
+      if (static_cast<size_t>(rank) >= names.size()) return wrong_r("missing name of rank " + std::to_string(rank));
+      hosts::HostEntry& host = hosts[rank];
+      host.name = names[static_cast<size_t>(rank)];
+      host.from = kResources;
+      host.reach.step = std::to_string(rank);
+      host.cpus = static_cast<int>(cores.size());
+      if (gpus.empty()) host.slots = host.cpus;
+      if (!gpus.empty()) host.devices.emplace(gpus.begin(), gpus.end());
+    }
+  }
+  if (hosts.empty()) return wrong_r("missing ranks");
+  std::vector<hosts::HostEntry> entries;
+  for (auto& [rank, host] : hosts) entries.push_back(std::move(host));
+  return entries;
+}
+
+}  // namespace dlaunch::place

@@ -1,0 +1,81 @@
+#include "place/job_devices.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "base/environment.h"
+#include "place/manager_list.h"
+#include "place/slurm_tres.h"
+
+namespace dlaunch::place {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOfSlurm = {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE",
+                                                      "SLURM_JOB_GPUS",     "SLURM_STEP_GPUS",
+                                                      "SLURM_GPUS",         "SLURM_GPUS_PER_TASK"};
+constexpr std::array<std::string_view, 3> kLists = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES",
+                                                    "ROCR_VISIBLE_DEVICES"};
+
+/// In a heterogeneous job, the number of a group follows the name of the variable.
+bool is_named(std::string_view name, std::string_view wanted) {
+  return name == wanted || (name.starts_with(wanted) && name.substr(wanted.size()).starts_with("_HET_GROUP_"));
+}
+
+/// Whether this is the number of GPUs per task. Slurm 23.11 and later sets SLURM_TRES_PER_TASK instead of
+/// SLURM_GPUS_PER_TASK.
+bool is_gpus_per_task(std::string_view entry) {
+  const std::string_view name = variable_name(entry);
+  if (is_named(name, "SLURM_GPUS_PER_TASK")) return true;
+  return is_named(name, "SLURM_TRES_PER_TASK") && entry.size() > name.size() &&
+         tres_per_task_has_gpus(entry.substr(name.size() + 1));
+}
+
+/// Whether one of these has a value.
+bool any_filled(const std::vector<std::string>& environment, std::span<const std::string_view> wanted) {
+  return std::ranges::any_of(environment, [&](const std::string& entry) {
+    const std::string_view name = variable_name(entry);
+    return entry.size() > name.size() + 1 &&
+           std::ranges::any_of(wanted, [&](std::string_view each) { return is_named(name, each); });
+  });
+}
+
+}  // namespace
+
+bool says_devices(const plan::Manager& manager, const std::vector<std::string>& environment) {
+  switch (manager.kind) {
+    case plan::Manager::Kind::slurm:
+      return any_filled(environment, kOfSlurm) || std::ranges::any_of(environment, is_gpus_per_task);
+    case plan::Manager::Kind::grid_engine:
+    case plan::Manager::Kind::pbs:
+    case plan::Manager::Kind::lsf:
+      return any_filled(environment, kLists);
+    case plan::Manager::Kind::cobalt:
+    case plan::Manager::Kind::kubernetes:
+    case plan::Manager::Kind::flux:
+      break;
+  }
+  return false;
+}
+
+bool gpus_may_differ(const std::vector<std::string>& environment) {
+  return std::ranges::any_of(environment, [](const std::string& entry) {
+    return is_named(variable_name(entry), "SLURM_GPUS") || is_gpus_per_task(entry);
+  });
+}
+
+bool gpus_may_be_unasked(const std::vector<std::string>& environment) {
+  const auto set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
+  const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_NODE") || set("SLURM_GPUS_PER_SOCKET") ||
+                     set("SLURM_HET_SIZE") || std::ranges::any_of(environment, is_gpus_per_task);
+  return set("SLURM_GPUS_ON_NODE") && !asked;
+}
+
+bool asks_for_gpus(const std::string& shown) {
+  return std::ranges::any_of(blank_separated(shown), [](std::string_view word) {
+    return word.starts_with("TresPer") && word.find("gpu") != std::string_view::npos;
+  });
+}
+
+}  // namespace dlaunch::place

@@ -1,0 +1,81 @@
+#include "place/lsf.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/environment.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "place/manager_list.h"
+
+namespace dlaunch::place {
+namespace {
+
+constexpr int kMostCpu = (1 << 16) - 1;
+
+Result<std::vector<hosts::HostEntry>> hosts_with_slots(const std::string& text) {
+  const std::vector<std::string> words = blank_separated(text);
+  std::vector<ListedHost> hosts;
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    const auto slots = parse_int(words[i + 1], 0, hosts::kMostSlots);
+    if (!slots) return wrong_list("LSB_MCPU_HOSTS", "invalid number of slots \"" + words[i + 1] + "\"");
+    hosts.push_back({words[i], static_cast<int>(*slots)});
+  }
+  if (words.size() % 2 != 0) return wrong_list("LSB_MCPU_HOSTS", "missing number of slots of the last host");
+  return listed_entries(hosts, "LSB_MCPU_HOSTS");
+}
+
+}  // namespace
+
+std::optional<std::string> lsf_job(const std::vector<std::string>& environment) {
+  constexpr std::array<const char*, 3> kLists = {"LSB_MCPU_HOSTS", "LSB_DJOB_HOSTFILE", "LSB_HOSTS"};
+  const bool has_list =
+      std::ranges::any_of(kLists, [&](const char* name) { return filled_variable(environment, name).has_value(); });
+  if (!has_list) return std::nullopt;
+  return filled_variable(environment, "LSB_JOBID").value_or("");
+}
+
+Result<std::vector<hosts::HostEntry>> read_lsf(const std::vector<std::string>& environment,
+                                               const hosts::ReadText& read_file) {
+  if (filled_variable(environment, kLsfAffinity)) {
+    const std::string text = TRY(read_named_file(kLsfAffinity, environment, read_file));
+    std::vector<ListedHost> hosts;
+    for (const std::string& line : split(text, '\n')) {
+      std::vector<std::string> words = blank_separated(line);
+      if (!words.empty()) hosts.push_back({std::move(words[0])});
+    }
+    if (!hosts.empty()) return listed_entries(hosts, kLsfAffinity);
+  }
+  if (const auto text = filled_variable(environment, "LSB_MCPU_HOSTS")) return hosts_with_slots(*text);
+  if (filled_variable(environment, "LSB_DJOB_HOSTFILE")) {
+    const std::string text = TRY(read_named_file("LSB_DJOB_HOSTFILE", environment, read_file));
+    return listed_entries(one_slot_each(blank_separated(text)), "LSB_DJOB_HOSTFILE");
+  }
+  const auto text = filled_variable(environment, "LSB_HOSTS");
+  return listed_entries(one_slot_each(blank_separated(text.value_or(""))), "LSB_HOSTS");
+}
+
+Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::string>& environment,
+                                                     const hosts::ReadText& read_file) {
+  std::vector<plan::RankPlace> places;
+  if (!filled_variable(environment, kLsfAffinity)) return places;
+  const std::string text = TRY(read_named_file(kLsfAffinity, environment, read_file));
+  bool all = true;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = blank_separated(line);
+    if (words.empty()) continue;
+    plan::RankPlace place{.rank = static_cast<int>(places.size()), .host = words[0], .from = kLsfAffinity};
+    if (words.size() > 1) {
+      const auto cpus = parse_int_list(words[1], kMostCpu);
+      if (!cpus) return wrong_list(kLsfAffinity, "invalid line \"" + escaped(line) + '"');
+      place.slots = "p" + fold_ints(*cpus);  // in the kernel's numbering
+    }
+    all = all && !place.slots.empty();
+    places.push_back(std::move(place));
+  }
+  if (!all) places.clear();
+  return places;
+}
+
+}  // namespace dlaunch::place

@@ -1,0 +1,47 @@
+#include "place/job_devices.h"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::place {
+namespace {
+
+using Kind = plan::Manager::Kind;
+
+TEST(JobDevices, GpusMayDifferIfRequestedInTotal) {
+  EXPECT_FALSE(gpus_may_differ({"SLURM_JOB_NODELIST=a", "SLURM_GPUS_PER_NODE=4"}));
+  EXPECT_FALSE(gpus_may_differ({"SLURM_HET_SIZE=2", "SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_HET_SIZE=2", "SLURM_GPUS_HET_GROUP_1=4"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_GPUS=6"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_GPUS_PER_TASK=1"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_TRES_PER_TASK=cpu=2,gres/gpu=1"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_TRES_PER_TASK_HET_GROUP_1=gres/gpu:a100=2"}));
+  EXPECT_TRUE(gpus_may_differ({"SLURM_TRES_PER_TASK=gres/gpu=one"})) << "scontrol has the number";
+  EXPECT_FALSE(gpus_may_differ({"SLURM_TRES_PER_TASK=cpu=2"}));
+  EXPECT_FALSE(gpus_may_differ({"SLURM_TRES_PER_TASK=gres/gpu=0"}));
+  EXPECT_FALSE(gpus_may_differ({"SLURM_TRES_PER_TASK"}));
+}
+
+TEST(JobDevices, DetectsGpusWithoutARequest) {
+  EXPECT_TRUE(gpus_may_be_unasked({"SLURM_GPUS_ON_NODE=4"}));
+  EXPECT_FALSE(gpus_may_be_unasked({"SLURM_GPUS_ON_NODE=4", "SLURM_GPUS_PER_NODE=4"}));
+  EXPECT_FALSE(gpus_may_be_unasked({"SLURM_GPUS_ON_NODE=4", "SLURM_HET_SIZE=2"}));
+  EXPECT_FALSE(gpus_may_be_unasked({"SLURM_GPUS_ON_NODE=4", "SLURM_TRES_PER_TASK=gres/gpu=1"}));
+  EXPECT_TRUE(gpus_may_be_unasked({"SLURM_GPUS_ON_NODE=4", "SLURM_TRES_PER_TASK=cpu=4"}));
+  EXPECT_FALSE(gpus_may_be_unasked({"SLURM_JOB_ID=5"}));
+}
+
+TEST(JobDevices, DetectsDevicesInTheVariablesOfEachManager) {
+  EXPECT_TRUE(says_devices({Kind::slurm, "5"}, {"SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
+  EXPECT_TRUE(says_devices({Kind::slurm, "5"}, {"SLURM_TRES_PER_TASK=gres/gpu=1"}));
+  EXPECT_FALSE(says_devices({Kind::slurm, "5"}, {"CUDA_VISIBLE_DEVICES=0", "SLURM_GPUS_ON_NODE="}));
+  EXPECT_TRUE(says_devices({Kind::lsf, "5"}, {"CUDA_VISIBLE_DEVICES=0"}));
+  EXPECT_FALSE(says_devices({Kind::flux, ""}, {"CUDA_VISIBLE_DEVICES=0"}));
+}
+
+TEST(JobDevices, DetectsRequestsInTheJobDescription) {
+  EXPECT_TRUE(asks_for_gpus("   TresPerNode=gres/gpu:4\n   OverSubscribe=NO"));
+  EXPECT_FALSE(asks_for_gpus("   JOB_GRES=gpu:8\n   TresPerNode=license:1"));
+}
+
+}  // namespace
+}  // namespace dlaunch::place

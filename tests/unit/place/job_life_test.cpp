@@ -1,0 +1,70 @@
+#include "place/job_life.h"
+
+#include <gmock/gmock.h>
+
+namespace dlaunch::place {
+namespace {
+
+using testing::Eq;
+using testing::Optional;
+
+TEST(JobLife, ReadsTheCountOfSlurm) {
+  EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5"}), Optional(Eq(Attempt{0})));
+  EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2"}), Optional(Eq(Attempt{2})));
+  EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=x"}), Optional(Eq(Attempt{0})));
+}
+
+TEST(JobLife, GridEngineAndLsfHaveNoCount) {
+  EXPECT_THAT(attempt_of({"SGE_ROOT=/sge", "JOB_ID=5", "RESTARTED=0"}), Optional(Eq(Attempt{0})));
+  EXPECT_THAT(attempt_of({"SGE_ROOT=/sge", "JOB_ID=5", "RESTARTED=1"}), Optional(Eq(Attempt{1, false})));
+  EXPECT_THAT(attempt_of({"LSB_JOBID=5"}), Optional(Eq(Attempt{0})));
+  EXPECT_THAT(attempt_of({"LSB_JOBID=5", "LSB_RESTART=Y"}), Optional(Eq(Attempt{1, false})));
+}
+
+TEST(JobLife, TheUserMaySetTheAttempt) {
+  EXPECT_THAT(attempt_of({"DLAUNCH_ATTEMPT=3"}), Optional(Eq(Attempt{3})));
+  EXPECT_THAT(attempt_of({"DLAUNCH_ATTEMPT=3", "SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=1"}), Optional(Eq(Attempt{3})));
+  EXPECT_FALSE(attempt_of({"DLAUNCH_ATTEMPT=", "SLURM_RESTART_COUNT=1", "RESTARTED=1"}));
+}
+
+TEST(JobLife, ReadsTheEndOfTheJob) {
+  EXPECT_THAT(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1795312060"}), Optional(1795312060));
+  EXPECT_FALSE(job_end({"SLURM_JOB_END_TIME=1795312060"}));
+  EXPECT_FALSE(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=-1"}));
+}
+
+TEST(JobLife, ReadsTheTimeBeforeKillOfSlurm) {
+  EXPECT_THAT(slurm_kill_wait("KeepAliveTime           = 300 sec\nKillOnBadExit           = 0\n"
+                              "KillWait                = 30 sec\n"),
+              Optional(30));
+  EXPECT_THAT(slurm_kill_wait("ClusterName=x\n killwait=5 # KillWait=7\n"), Optional(5));
+  EXPECT_THAT(slurm_kill_wait("KillWait=0\n"), Optional(0));
+}
+
+TEST(JobLife, DoesNotKnowTheTimeBeforeKillWithoutTheWholeConfiguration) {
+  for (const char* text : {"", "#KillWait=5", "KillWait=", "KillWait=x", "KillWait=-1", "KillWait=99999999999",
+                           "KillWait=5\nInclude /etc/slurm/more.conf\n"}) {
+    EXPECT_FALSE(slurm_kill_wait(text)) << text;
+  }
+}
+
+TEST(JobLife, ReadsTheTimeBeforeKillOfPbs) {
+  EXPECT_THAT(pbs_kill_delay("Queue: workq\n    queue_type = Execution\n    kill_delay = 45\n    enabled = True\n"),
+              Optional(45));
+  for (const char* text :
+       {"", "Queue: workq\n    enabled = True\n", "kill_delay = x", "kill_delay", "x_kill_delay = 5"}) {
+    EXPECT_FALSE(pbs_kill_delay(text)) << text;
+  }
+}
+
+TEST(JobLife, ReadsTheTimeBeforeKillOfGridEngine) {
+  EXPECT_THAT(grid_engine_notify("qname                 all.q\nnotify                00:01:30\n"), Optional(90));
+  EXPECT_THAT(grid_engine_notify("notify                60\n"), Optional(60));
+  for (const char* text : {"", "notify", "notify INFINITY", "notify 00:00:60,[@big=00:01:00]", "s_notify 00:00:60",
+                           "notify -1", "notify ::"}) {
+    EXPECT_FALSE(grid_engine_notify(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace dlaunch::place

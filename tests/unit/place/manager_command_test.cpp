@@ -1,0 +1,136 @@
+#include "place/manager_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "transport/bootstrap.h"
+#include "transport/remote_command.h"
+
+namespace dlaunch::place {
+namespace {
+
+using plan::Manager;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<plan::Host> named(const std::vector<std::string>& names) {
+  std::vector<plan::Host> hosts(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    hosts[i].name = names[i];
+    hosts[i].reach.step = std::to_string(i + 4);
+  }
+  return hosts;
+}
+
+std::string srun(const std::vector<std::string>& environment, StepGpus gpus = {}) {
+  return manager_command(Manager::Kind::slurm, environment, "srun", gpus);
+}
+
+TEST(ManagerCommand, StartsOneAgentPerNode) {
+  EXPECT_THAT(srun({"PATH=/bin"}), testing::StartsWith("env srun "));
+  EXPECT_THAT(srun({}), HasSubstr(" -N1 -n1 "));
+  EXPECT_THAT(srun({}), testing::EndsWith(" -w {host}"));
+}
+
+TEST(ManagerCommand, UnsetsVariablesForTheJobsOwnTasks) {
+  const std::string line =
+      srun({"SLURM_NTASKS=8", "SLURM_NTASKS_PER_NODE=4", "SLURM_CPUS_PER_TASK=2", "SLURM_GPUS_PER_NODE=4",
+            "SLURM_DEBUG=1", "SLURM_TIMELIMIT=1", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/slurm.conf",
+            "SLURM_TRES_PER_TASK=gres/gpu=1", "SLURM_TRES_BIND=gres/gpu:per_task:1", "SLURM_GPU_BIND=single:1"});
+  for (const char* name :
+       {"SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_PER_NODE", "SLURM_DEBUG",
+        "SLURM_TIMELIMIT", "SLURM_TRES_PER_TASK", "SLURM_TRES_BIND", "SLURM_GPU_BIND"}) {
+    EXPECT_THAT(line, HasSubstr(std::string(" -u ") + name + " "));
+  }
+  EXPECT_THAT(line, Not(HasSubstr("SLURM_JOB_ID")));
+  EXPECT_THAT(line, Not(HasSubstr("SLURM_CONF")));
+}
+
+TEST(ManagerCommand, KeepsNamesThatAShellCannotUnset) {
+  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env srun "));
+}
+
+TEST(ManagerCommand, StepNamesGpusOfItsNodeIfNodesDiffer) {
+  plan::Host host;
+  host.name = "n3";
+  host.reach.step = "--gpus=2";
+  EXPECT_THAT(transport::exec_command(srun({"SLURM_GPUS=6"}, {.differ = true}), host),
+              testing::EndsWith(" --gpus=2 -w n3"));
+}
+
+TEST(ManagerCommand, StepGetsAllGpusOfItsNodeFromNewerSlurm) {
+  EXPECT_THAT(srun({"SLURM_GPUS=6"}, {.differ = true}), HasSubstr(" SLURM_EXTERNAL_LAUNCHER=1 srun "));
+  EXPECT_THAT(srun({}), Not(HasSubstr("SLURM_EXTERNAL_LAUNCHER")));
+}
+
+TEST(ManagerCommand, UsesQrshOfTheJobsGridEngine) {
+  const std::vector<std::string> environment = {"SGE_ROOT=/opt/my sge", "ARC=lx-amd64"};
+  EXPECT_EQ(manager_program_path("qrsh", environment), "/opt/my sge/bin/lx-amd64/qrsh");
+  EXPECT_EQ(manager_program_path("qrsh", {}), "qrsh");
+  EXPECT_THAT(manager_command(Manager::Kind::grid_engine, environment, manager_program_path("qrsh", environment)),
+              testing::EndsWith(" '/opt/my sge/bin/lx-amd64/qrsh' {host}"));
+}
+
+TEST(ManagerCommand, UsesBlaunchOfTheJobsLsf) {
+  EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "/lsf/bin/blaunch"), "/lsf/bin/blaunch {host}");
+  EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "blaunch"), "blaunch {host}");
+}
+
+TEST(ManagerCommand, StepOfHeterogeneousJobNamesItsGroup) {
+  plan::Host host;
+  host.name = "n3";
+  host.reach.step = "--het-group=1";
+  EXPECT_THAT(transport::exec_command(srun({"SLURM_HET_SIZE=2"}), host), testing::EndsWith(" --het-group=1 -w n3"));
+}
+
+/// qrsh blocks if more than 64 KiB arrive before the program's first output.
+TEST(ManagerCommand, SendsQrshFewBytesBeforeAnswer) {
+  EXPECT_LT(transport::bootstrap_script(transport::agent_image(), std::string(20, 'n'), std::string(4096, 'p')).size(),
+            32u << 10);
+}
+
+TEST(ManagerDialIn, SlurmStartsAllAgentsWithASingleCommand) {
+  const auto how = manager_dial_in(plan::Manager::Kind::slurm,
+                                   {"SLURM_NTASKS=8", "SLURM_NTASKS.x=1", "SLURM_JOB_ID=5", "SLURM_CONF=/c"}, "srun");
+  ASSERT_TRUE(how);
+  EXPECT_THAT(how->unset, testing::ElementsAre("SLURM_NTASKS"));
+  EXPECT_EQ(how->ports_file, "/c");
+  const std::string line = transport::group_command(how->command, named({"n1", "n2", "n3"}));
+  EXPECT_THAT(line, testing::StartsWith("srun "));
+  EXPECT_THAT(line, HasSubstr(" -N3 -n3 --ntasks-per-node=1 "));
+  EXPECT_THAT(line, testing::EndsWith(" -w n1,n2,n3"));
+  EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // by line, so that lines of different nodes do not mix
+}
+
+TEST(ManagerDialIn, GroupsAndOtherManagersUseACommandPerNode) {
+  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::slurm, {"SLURM_HET_SIZE=2"}, "srun"));
+  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::grid_engine, {}, "qrsh"));
+  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::lsf, {}, "blaunch"));
+}
+
+TEST(ManagerDialIn, FluxUsesRanksOfTheInstance) {
+  const auto how = manager_dial_in(Manager::Kind::flux, {"FLUX_URI=local:///x"}, "flux");
+  ASSERT_TRUE(how);
+  EXPECT_FALSE(how->files_in);
+  EXPECT_EQ(transport::group_command(how->command, named({"n2", "n3"})), "flux exec -r 4,5 -d /");
+}
+
+TEST(ManagerDialIn, PbsTasksReadFiles) {
+  plan::Host host;
+  host.name = "n3";
+  host.reach.step = "-n 4";
+  const std::vector<std::string> environment = {"PBS_EXEC=/opt/pbs", "HOME=/home/u", "XDG_CACHE_HOME=relative"};
+  const auto line = [&](const char* program) {
+    const auto how = manager_dial_in(Manager::Kind::pbs, environment, manager_program_path(program, environment));
+    EXPECT_EQ(how->files_in, "/home/u/.cache/dlaunch");
+    return transport::exec_command(transport::group_command(how->command, named({"n2", "n3"})), host);
+  };
+  EXPECT_EQ(line("pbs_tmrsh"), "/opt/pbs/bin/pbs_tmrsh n3");
+  EXPECT_EQ(line("pbsdsh"), "/opt/pbs/bin/pbsdsh -n 4 --");
+  EXPECT_EQ(line("aprun"), "aprun -n 2 -N 1 --cc none -L n2,n3");
+  EXPECT_EQ(manager_dial_in(Manager::Kind::pbs, {"XDG_CACHE_HOME=/shared", "HOME=/h"}, "aprun")->files_in,
+            "/shared/dlaunch");
+}
+
+}  // namespace
+}  // namespace dlaunch::place
