@@ -28,8 +28,8 @@ struct Reach {
 
 /// The resource manager that started this process.
 struct Manager {
-  enum class Kind { slurm, grid_engine, pbs, cobalt, lsf, kubernetes, flux } kind;  ///< kubernetes: in an MPIJob
-  std::string job;  ///< the job's number; empty: unknown
+  std::string name;  ///< "Slurm"
+  std::string job;   ///< the job's number; empty: unknown
   bool operator==(const Manager&) const = default;
 };
 

@@ -1,4 +1,4 @@
-#include "dlaunch/hostfile.h"
+#include "allocate/choose.h"
 
 #include <algorithm>
 #include <string>
@@ -10,21 +10,19 @@
 #include "machine/local.h"
 #include "net/name_resolver.h"
 #include "net/this_machine.h"
-#include "place/incomplete_batch_job.h"
-#include "place/resource_manager.h"
 
 namespace dlaunch::hosts {
 namespace {
 
 /// The entries that apply; empty if only this machine is used.
-Result<Named> named_hosts(const HostRequest& request, const std::vector<std::string>& environment,
-                          const ReadText& read_file) {
+Result<Named> named_hosts(const HostRequest& request, const place::Found& manager,
+                          const std::vector<std::string>& environment, const ReadText& read_file) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
-  if (const auto manager = request.ignore_resource_manager ? std::nullopt : place::manager_of(environment)) {
+  if (manager && !request.ignore_resource_manager) {
     auto entries = request.of_manager;
-    if (entries.empty()) entries = TRY(place::read_resource_manager(*manager, environment, read_file));
-    return Named{std::move(entries), Repeated::slots_add_up, manager};
+    if (entries.empty()) entries = TRY(place::hosts_of(manager, environment, read_file));
+    return Named{std::move(entries), Repeated::slots_add_up, place::named(manager)};
   }
   if (auto unlisted =
           request.ignore_resource_manager ? std::nullopt : place::refuse_incomplete_batch_job(environment)) {
@@ -108,18 +106,27 @@ void limit_slots(plan::Allocation& allocation, int most) {
 }  // namespace
 
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment) {
+  return names_no_host(request, place::find_manager(environment));
+}
+
+bool names_no_host(const HostRequest& request, const place::Found& manager) {
   const bool named = !request.list.empty() || !request.hostfile.empty() || !request.default_hostfile.empty();
-  return !named && (request.ignore_resource_manager || !place::manager_of(environment));
+  return !named && (request.ignore_resource_manager || !manager);
 }
 
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file) {
+  return choose_allocation(request, place::find_manager(environment), environment, read_file);
+}
+
+Result<plan::Allocation> choose_allocation(const HostRequest& request, const place::Found& manager,
+                                           const std::vector<std::string>& environment, const ReadText& read_file) {
   auto allocation = machine::local_allocation(environment, request.fake_devices,
                                               request.count_cores ? machine::Count::cores : machine::Count::cpus);
   if (!allocation) return allocation;
   net::NameResolver names;
   const net::Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
-  auto named = TRY(named_hosts(request, environment, read_file));
+  auto named = TRY(named_hosts(request, manager, environment, read_file));
   if (request.one_slot_each) set_one_slot(named);
   if (named.entries.empty() && request.one_slot_each) {
     allocation->hosts.front().slots = 1;
@@ -131,7 +138,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
     // If this machine is the only host, the job's shell is already in a step on it.
     const bool by_manager =
         named.manager && request.by_manager && !std::ranges::all_of(named.entries, is_here, &HostEntry::name);
-    const bool none_here = request.fake || (by_manager && place::starts_here_too(named.manager->kind));
+    const bool none_here = request.fake || (by_manager && manager.manager->starts_here_too);
     allocation = allocation_of(named, plan::Host(allocation->hosts.front()),
                                [&](const std::string& name) { return !none_here && is_here(name); });
     if (!allocation) return allocation;

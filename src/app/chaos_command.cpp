@@ -15,7 +15,7 @@
 #include "cli/command_line.h"
 #include "cli/parse.h"
 #include "launcher/open_files.h"
-#include "place/node_place.h"
+#include "place/place.h"
 #include "report/write_file.h"
 #include "sys/randomness.h"
 

@@ -4,7 +4,6 @@
 
 #include "app/query_hosts.h"
 #include "base/index_cast.h"
-#include "place/job_devices.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
 
@@ -19,11 +18,10 @@ bool wants_devices(const plan::Request& request) {
          std::ranges::any_of(request.apps, &plan::AppRequest::for_devices);
 }
 
-/// Slurm lists a step's GPUs; without the list, the machine's GPUs may belong to another job.
-bool are_of_job(const plan::Manager& manager, const wire::HostInfo& facts) {
+/// Without a list of the step's GPUs, the machine's GPUs may belong to another job.
+bool are_of_job(const place::ManagerRow& manager, const wire::HostInfo& facts) {
   const bool listed = facts.devices_from.find("_VISIBLE_DEVICES") != std::string::npos;
-  return manager.kind != plan::Manager::Kind::slurm || listed ||
-         launcher::device_kind(facts) == plan::DeviceKind::ascend;
+  return !manager.only_listed_devices || listed || launcher::device_kind(facts) == plan::DeviceKind::ascend;
 }
 
 void fill_in(plan::Host& host, const wire::HostInfo& facts) {
@@ -38,8 +36,9 @@ void fill_in(plan::Host& host, const wire::HostInfo& facts) {
 bool needs_devices(const cli::Options& options, const plan::Allocation& allocation) {
   if (!allocation.by_manager || options.hosts.fake_devices) return false;
   const auto& request = options.request;
-  return (wants_devices(request) || place::says_devices(*allocation.manager, request.environment)) &&
-         std::ranges::any_of(allocation.hosts, is_open);
+  const place::ManagerRow& manager = *options.manager.manager;
+  const bool says_devices = manager.says_devices && manager.says_devices(request.environment);
+  return (wants_devices(request) || says_devices) && std::ranges::any_of(allocation.hosts, is_open);
 }
 
 std::optional<int> find_devices(HostSession& session, plan::Allocation& allocation, const cli::Options& options) {
@@ -55,7 +54,7 @@ std::optional<int> find_devices(HostSession& session, plan::Allocation& allocati
     const launcher::QueriedHost& known = queried.hosts[i];
     if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
     if (!known.facts || !is_open(allocation.hosts[i])) continue;
-    const bool has_some = !known.facts->devices.empty() && are_of_job(*allocation.manager, *known.facts);
+    const bool has_some = !known.facts->devices.empty() && are_of_job(*options.manager.manager, *known.facts);
     if (has_some) found.push_back(i);
     all = all && (has_some || allocation.hosts[i].slots_unknown);
   }

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "allocate/choose.h"
 #include "app/console_listener.h"
 #include "app/host_session.h"
 #include "app/run_commands.h"
@@ -12,7 +13,6 @@
 #include "base/try.h"
 #include "cli/files.h"
 #include "cli/parse.h"
-#include "dlaunch/hostfile.h"
 #include "dlaunch/run.h"
 #include "ranktable/address.h"
 #include "ranktable/device_addresses.h"
@@ -118,7 +118,8 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
                                   output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
-  const auto allocation = TRY(hosts::choose_allocation(options.hosts, options.request.environment, cli::read_text));
+  const auto allocation =
+      TRY(hosts::choose_allocation(options.hosts, options.manager, options.request.environment, cli::read_text));
   const bool devices_given = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
                          .path = search_path(context.environment),

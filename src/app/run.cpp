@@ -14,6 +14,7 @@
 #include <optional>
 #include <system_error>
 
+#include "allocate/choose.h"
 #include "app/chaos_command.h"
 #include "app/check_hosts.h"
 #include "app/choose_transport.h"
@@ -35,7 +36,6 @@
 #include "cli/command_line.h"
 #include "cli/files.h"
 #include "cli/parse.h"
-#include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
 #include "dlaunch/run.h"
 #include "launcher/open_files.h"
@@ -66,6 +66,7 @@ void open_standard_fds() {
 cli::ProcessContext read_process_context() {
   cli::ProcessContext context;
   context.environment = own_environment();
+  context.manager = place::find_manager(context.environment);
   char cwd[PATH_MAX];
   context.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   context.random_name = sys::random_hex(4);
@@ -161,11 +162,12 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   };
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
-  if (starts_ranks(options) && hosts::names_no_host(options.hosts, options.request.environment)) {
+  if (starts_ranks(options) && hosts::names_no_host(options.hosts, options.manager)) {
     begin();
     session->start_here_early();
   }
-  auto allocation = TRY(hosts::choose_allocation(options.hosts, options.request.environment, cli::read_text));
+  auto allocation =
+      TRY(hosts::choose_allocation(options.hosts, options.manager, options.request.environment, cli::read_text));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
   add_manager(options, allocation);

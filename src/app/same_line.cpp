@@ -17,7 +17,7 @@
 #include "dlaunch/run.h"
 #include "hosts/host_name.h"
 #include "net/this_machine.h"
-#include "place/node_place.h"
+#include "place/place.h"
 #include "report/version.h"
 #include "sys/process_state.h"
 #include "transport/bootstrap.h"

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/try.h"
-#include "place/lsf.h"
-#include "place/resource_manager.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -35,14 +33,14 @@ size_t ranks_of(const plan::Request& request, size_t places) {
 Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
   const bool overridden =
       std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
-  const auto manager = place::manager_of(context.environment);
-  if (overridden || options.verb != Verb::run || !manager || manager->kind != plan::Manager::Kind::lsf) return {};
+  const place::ManagerRow* const manager = context.manager.manager;
+  if (overridden || options.verb != Verb::run || !manager || !manager->rank_places) return {};
   const auto read = [&](const std::string& path) -> Result<std::string> {
     auto text = context.read_file(path);
     if (!text) return fail(std::move(text.error().error));
     return *std::move(text);
   };
-  auto places = TRY(place::lsf_rank_places(context.environment, read));
+  auto places = TRY(manager->rank_places(context.environment, read));
   const size_t ranks = ranks_of(options.request, places.size());
   if (places.empty()) return {};
   if (ranks > places.size()) {

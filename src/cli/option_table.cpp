@@ -45,16 +45,6 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"none", plan::Mpi::none}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
-constexpr std::array<Word<TransportChoice>, 9> kTransport{{{"auto", TransportChoice::automatic},
-                                                           {"ssh", TransportChoice::ssh},
-                                                           {"exec", TransportChoice::exec},
-                                                           {"slurm", TransportChoice::slurm},
-                                                           {"sge", TransportChoice::sge},
-                                                           {"lsf", TransportChoice::lsf},
-                                                           {"pbs", TransportChoice::pbs},
-                                                           {"pals", TransportChoice::pals},
-                                                           {"flux", TransportChoice::flux}}};
-
 // clang-format off
 constexpr OptionSpec kOptions[] = {
     {.names = "n np c", .takes = Arity::value, .value_name = "N", .section = Section::start,
@@ -171,7 +161,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "transport", .takes = Arity::value, .value_name = "NAME", .section = Section::connections,
      .preference = true, .standard = "auto",
      .help = "how to start agents on the hosts: auto, ssh, exec, slurm, sge, lsf, pbs, pals, flux",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.transport, one_of(v, kTransport)); },
+     .set_job = [](Options& o, string_view v, Context) { return set_transport(o, v); },
      .more = "auto uses the command of --exec, if --exec is set. Otherwise the batch system decides: srun (Slurm), "
              "qrsh (Grid Engine), blaunch (LSF), aprun, pbs_tmrsh or pbsdsh (PBS), flux exec (Flux). In all other "
              "cases auto uses ssh."},

@@ -11,6 +11,7 @@
 #include "dlaunch/job_options.h"
 #include "dlaunch/rank_table.h"
 #include "dlaunch/request.h"
+#include "place/place.h"
 
 namespace dlaunch::cli {
 
@@ -19,7 +20,7 @@ using plan::StdinTarget;
 enum class Format { text, json };
 
 /// --transport. automatic: the command of --exec if given, else the batch system's transport in a job, else ssh.
-enum class TransportChoice { automatic, ssh, exec, slurm, sge, lsf, pbs, pals, flux };
+enum class TransportChoice { automatic, ssh, exec, by_manager };
 
 /// --same-line and its options. Empty fields are read from the environment of the batch system.
 /// The options that errors about nodes name. A launcher of --as has its own.
@@ -56,6 +57,8 @@ struct RankTableRequest {
 /// The job's options, and the other options of the command line.
 struct Options : JobOptions {
   TransportChoice transport = TransportChoice::automatic;
+  std::string manager_transport;  ///< place::Way::transport if `transport` is by_manager
+  place::Found manager;           ///< of the job around dlaunch
   Options() {
     request.mpi = plan::Mpi::automatic;
     stdin_target.kind = StdinTarget::Kind::rank;

@@ -218,6 +218,7 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
   Options options;
   options.verb = line.verb;
   options.request.environment = context.environment;
+  options.manager = context.manager;
   options.request.cwd = context.cwd;
   TRY(resolved.apply(options, context));
   settle_oversubscribe(resolved, options);
@@ -276,6 +277,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
   });
+  if (!arguments.unset.empty()) options.manager = place::find_manager(options.request.environment);
   if (foreign) options.same_line.named = foreign->nodes;
   const bool own = line.grammar == Grammar::dlaunch && !resolved.options.find("app");
   if (own && std::ranges::none_of(arguments.groups, &Group::after_dashes)) options.subcommands = subcommand_names();

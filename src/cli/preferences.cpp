@@ -11,7 +11,7 @@
 #include "cli/files.h"
 #include "cli/mpirun/mca.h"
 #include "cli/values.h"
-#include "place/mpijob.h"
+#include "place/kubernetes.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -271,6 +271,26 @@ Result<void> set_cpu_list(Options& o, string_view value, Context) {
   return {};
 }
 
+Result<void> set_transport(Options& o, string_view value) {
+  const std::pair<string_view, TransportChoice> words[] = {
+      {"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}};
+  std::vector<std::string> known;
+  for (const auto& [word, choice] : words) {
+    known.emplace_back(word);
+    if (word == value) return put(o.transport, Result<TransportChoice>(choice));
+  }
+  for (const place::ManagerRow* const manager : place::managers()) {
+    for (const place::Way& way : manager->ways) {
+      if (!way.transport.empty()) known.emplace_back(way.transport);
+      if (way.transport.empty() || way.transport != value) continue;
+      o.transport = TransportChoice::by_manager;
+      o.manager_transport = way.transport;
+      return {};
+    }
+  }
+  return unknown_word(value, known);
+}
+
 Result<void> set_report_pid(Options& o, string_view value, Context here) {
   if (value != "-" && value != "+") return put(o.report_pid, absolute_path(value, here.cwd));
   o.report_pid = value;

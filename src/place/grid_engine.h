@@ -1,20 +1,14 @@
-// Reads a Grid Engine job from its variables and its PE_HOSTFILE (tested with 8.1.9). Pure, except for `read_file`.
+// Grid Engine: PE_HOSTFILE, in a job of a parallel environment. Pure, except for `read_file`.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "dlaunch/error.h"
-#include "dlaunch/hostfile.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 
-/// The number of the parallel job around this process, "5", or "5.2" for an array task.
-std::optional<std::string> grid_engine_job(const std::vector<std::string>& environment);
+extern const ManagerRow kGridEngine;
 
-/// Reads "host slots queue processors" lines: one line per queue with slots on a host; a host may have several lines.
-Result<std::vector<hosts::HostEntry>> read_grid_engine(const std::vector<std::string>& environment,
-                                                       const hosts::ReadText& read_file);
+/// The seconds between USR2 and KILL of a job with `-notify`, from the output of `qconf -sq QUEUE`. nullopt: no limit,
+/// or no value for all hosts.
+std::optional<int> grid_engine_notify(std::string_view queue);
 
 }  // namespace dlaunch::place

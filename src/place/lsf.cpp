@@ -28,7 +28,9 @@ Result<std::vector<hosts::HostEntry>> hosts_with_slots(const std::string& text) 
 
 }  // namespace
 
-std::optional<std::string> lsf_job(const std::vector<std::string>& environment) {
+namespace {
+
+std::optional<std::string> job(const Environment& environment) {
   constexpr std::array<const char*, 3> kLists = {"LSB_MCPU_HOSTS", "LSB_DJOB_HOSTFILE", "LSB_HOSTS"};
   const bool has_list =
       std::ranges::any_of(kLists, [&](const char* name) { return filled_variable(environment, name).has_value(); });
@@ -36,8 +38,7 @@ std::optional<std::string> lsf_job(const std::vector<std::string>& environment) 
   return filled_variable(environment, "LSB_JOBID").value_or("");
 }
 
-Result<std::vector<hosts::HostEntry>> read_lsf(const std::vector<std::string>& environment,
-                                               const hosts::ReadText& read_file) {
+Result<Entries> hosts_of_job(const Environment& environment, const hosts::ReadText& read_file) {
   if (filled_variable(environment, kLsfAffinity)) {
     const std::string text = TRY(read_named_file(kLsfAffinity, environment, read_file));
     std::vector<ListedHost> hosts;
@@ -55,6 +56,30 @@ Result<std::vector<hosts::HostEntry>> read_lsf(const std::vector<std::string>& e
   const auto text = filled_variable(environment, "LSB_HOSTS");
   return listed_entries(one_slot_each(blank_separated(text.value_or(""))), "LSB_HOSTS");
 }
+
+std::optional<Error> unlisted(const Environment& environment) {
+  return unlisted_job(environment, {.manager = "LSF", .number = "LSB_JOBID", .list = "LSB_MCPU_HOSTS"});
+}
+
+std::optional<Attempt> attempt(const Environment& environment) {
+  if (!variable(environment, "LSB_JOBID")) return std::nullopt;
+  const bool again = variable(environment, "LSB_RESTART") == "Y";
+  return Attempt{again ? 1 : 0, !again};
+}
+
+std::string program_path(std::string_view name, const Environment& environment) {
+  const auto directory = filled_variable(environment, "LSF_BINDIR");
+  return directory ? *directory + '/' + std::string(name) : std::string(name);
+}
+
+std::string command(const Environment&, const std::string& program, const StepGpus&) {
+  return shell_quote(program) + " {host}";
+}
+
+constexpr std::array<std::string_view, 1> kPrograms = {"blaunch"};
+constexpr std::array<Way, 1> kWays = {{{"lsf", kPrograms}}};
+
+}  // namespace
 
 Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::string>& environment,
                                                      const hosts::ReadText& read_file) {
@@ -77,5 +102,18 @@ Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::stri
   if (!all) places.clear();
   return places;
 }
+
+constinit const ManagerRow kLsf = {.name = "LSF",
+                                   .job = job,
+                                   .hosts = hosts_of_job,
+                                   .unlisted = unlisted,
+                                   .rank_places = lsf_rank_places,
+                                   .attempt = attempt,
+                                   .ways = kWays,
+                                   .outside = "not in an LSF job",
+                                   .start_in = "start dlaunch in a job that bsub started",
+                                   .program_path = program_path,
+                                   .command = command,
+                                   .says_devices = lists_devices};
 
 }  // namespace dlaunch::place

@@ -11,19 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "dlaunch/error.h"
-#include "dlaunch/hostfile.h"
-#include "dlaunch/request.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 
 inline constexpr const char* kLsfAffinity = "LSB_AFFINITY_HOSTFILE";
 
-/// The number of the LSF job around this process.
-std::optional<std::string> lsf_job(const std::vector<std::string>& environment);
-
-Result<std::vector<hosts::HostEntry>> read_lsf(const std::vector<std::string>& environment,
-                                               const hosts::ReadText& read_file);
+extern const ManagerRow kLsf;
 
 /// The host and the CPUs of each rank in LSB_AFFINITY_HOSTFILE, in the order of its lines. Empty if the variable
 /// is not set, or if a line has no CPUs. Ignores memory policies; LSF applies them.

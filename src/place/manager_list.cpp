@@ -1,8 +1,13 @@
 #include "place/manager_list.h"
 
+#include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <system_error>
 
 #include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
 #include "hosts/host_name.h"
 
 namespace dlaunch::place {
@@ -12,6 +17,39 @@ tl::unexpected<Error> wrong_list(std::string_view where, std::string what, std::
                .what = std::move(what),
                .why = std::move(why),
                .hint = "set the hosts with -H or --hostfile, or add --ignore-resource-manager"});
+}
+
+std::optional<Error> unlisted_job(const Environment& environment, const JobSign& sign) {
+  const auto is_set = [&](std::string_view name) {
+    return !name.empty() && filled_variable(environment, name).has_value();
+  };
+  const std::string_view number = is_set(sign.number) ? sign.number : sign.other_number;
+  if (!is_set(number)) return std::nullopt;
+  const bool enough = sign.proofs.front().empty();
+  const auto* const proof = std::ranges::find_if(sign.proofs, is_set);
+  if (!enough && proof == sign.proofs.end()) return std::nullopt;
+  const std::string signs = enough ? " shows" : " and " + std::string(*proof) + " show";
+  return wrong_list(sign.list, "not set",
+                    std::string(number) + signs + " a job of " + std::string(sign.manager) + " but no host list")
+      .value();
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+Attempt counted_attempt(const Environment& environment, std::string_view name) {
+  constexpr std::int64_t kMost = 1000000;
+  const auto text = variable(environment, name);
+  return Attempt{static_cast<int>(std::min(kMost, whole_number(text.value_or("")).value_or(0)))};
+}
+
+bool lists_devices(const Environment& environment) {
+  return std::ranges::any_of(std::array{"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
+                             [&](const char* name) { return filled_variable(environment, name).has_value(); });
 }
 
 std::vector<std::string> blank_separated(std::string_view text) {
@@ -35,10 +73,10 @@ std::vector<ListedHost> one_slot_each(const std::vector<std::string>& names) {
   return hosts;
 }
 
-Result<std::vector<hosts::HostEntry>> listed_entries(const std::vector<ListedHost>& hosts, const std::string& from) {
+Result<Entries> listed_entries(const std::vector<ListedHost>& hosts, const std::string& from) {
   if (hosts.empty()) return wrong_list(from, "missing hosts");
   if (hosts.size() > hosts::kMostSlots) return wrong_list(from, "too many hosts");
-  std::vector<hosts::HostEntry> entries(hosts.size());
+  Entries entries(hosts.size());
   for (size_t i = 0; i < hosts.size(); ++i) {
     if (auto ok = hosts::check_host_name(hosts[i].name); !ok) {
       return wrong_list(from, "invalid list", ok.error().what);
@@ -56,6 +94,22 @@ Result<std::string> read_named_file(const std::string& variable, const std::vect
   auto text = read_file(path);
   if (!text) return wrong_list(variable, "cannot read " + path, text.error().why);
   return text;
+}
+
+Result<Entries> read_node_file(const std::string& variable, const Environment& environment,
+                               const hosts::ReadText& read_file) {
+  const std::string text = TRY(read_named_file(variable, environment, read_file));
+  std::vector<ListedHost> hosts;
+  for (const std::string& word : blank_separated(text)) {
+    const size_t colon = word.find(':');
+    const auto slots =
+        colon == word.npos ? 1 : parse_int(std::string_view(word).substr(colon + 1), 0, hosts::kMostSlots);
+    if (!slots) return wrong_list(variable, "invalid entry \"" + word + '"');
+    hosts.push_back({word.substr(0, colon), static_cast<int>(*slots)});
+  }
+  Entries entries = TRY(listed_entries(hosts, variable));
+  for (size_t i = 0; i < entries.size(); ++i) entries[i].reach.step = "-n " + std::to_string(i);  // pbsdsh's number
+  return entries;
 }
 
 }  // namespace dlaunch::place

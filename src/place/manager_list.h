@@ -1,17 +1,32 @@
-// Functions for all readers of host lists of resource managers. Pure.
+// Functions for all readers of a manager's variables and lists of hosts. Pure, except for `read_file`.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include <array>
 
-#include "dlaunch/error.h"
-#include "dlaunch/hostfile.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 
 /// The Error for an unreadable or invalid list: never a silent local run. `where`: the variable.
 tl::unexpected<Error> wrong_list(std::string_view where, std::string what, std::string why = {});
+
+/// Variables that together show that this process is in a batch job, and the variable of the missing list of hosts.
+struct JobSign {
+  std::string_view manager;
+  std::string_view number;                      ///< the variable with the job's number
+  std::string_view other_number = {};           ///< an older name of the variable
+  std::array<std::string_view, 3> proofs = {};  ///< one of these must also be set; empty: the number is enough
+  std::string_view list;
+};
+
+/// The Error for a batch job that has these variables. nullopt: there is no such job.
+std::optional<Error> unlisted_job(const Environment& environment, const JobSign& sign);
+
+/// A whole number from 0; nullopt for every other text.
+std::optional<std::int64_t> whole_number(std::string_view text);
+
+/// The attempt whose number is in this variable; 0 without a number.
+Attempt counted_attempt(const Environment& environment, std::string_view name);
 
 /// Splits at blanks, tabs and line ends of any kind.
 std::vector<std::string> blank_separated(std::string_view text);
@@ -26,10 +41,17 @@ struct ListedHost {
 std::vector<ListedHost> one_slot_each(const std::vector<std::string>& names);
 
 /// `from`: the variable, also stored in the entries. An invalid name, too many hosts and an empty list are Errors.
-Result<std::vector<hosts::HostEntry>> listed_entries(const std::vector<ListedHost>& hosts, const std::string& from);
+Result<Entries> listed_entries(const std::vector<ListedHost>& hosts, const std::string& from);
 
 /// Reads the file whose path is in this variable.
-Result<std::string> read_named_file(const std::string& variable, const std::vector<std::string>& environment,
+Result<std::string> read_named_file(const std::string& variable, const Environment& environment,
                                     const hosts::ReadText& read_file);
+
+/// The entries of a file with one name for each slot, or "name:slots"; names may repeat, also with other names between.
+Result<Entries> read_node_file(const std::string& variable, const Environment& environment,
+                               const hosts::ReadText& read_file);
+
+/// Whether one of *_VISIBLE_DEVICES has a value.
+bool lists_devices(const Environment& environment);
 
 }  // namespace dlaunch::place

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "dlaunch/host.h"
 
 namespace dlaunch::plan {
@@ -23,10 +21,7 @@ std::string_view to_string(DeviceKind kind) {
 }
 
 std::string to_string(const Manager& manager) {
-  static constexpr std::array<std::string_view, 7> kNames = {"Slurm", "Grid Engine", "PBS", "Cobalt",
-                                                             "LSF",   "MPIJob",      "Flux"};
-  const std::string name(kNames[static_cast<size_t>(manager.kind)]);
-  return manager.job.empty() ? name : name + " job " + manager.job;
+  return manager.job.empty() ? manager.name : manager.name + " job " + manager.job;
 }
 
 }  // namespace dlaunch::plan

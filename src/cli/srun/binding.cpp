@@ -6,7 +6,7 @@
 #include "cli/launcher_job.h"
 #include "cli/srun/srun.h"
 #include "cli/values.h"
-#include "place/slurm.h"
+#include "place/slurm_hosts.h"
 
 namespace dlaunch::cli {
 namespace {

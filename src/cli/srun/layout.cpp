@@ -8,7 +8,7 @@
 #include "cli/srun/srun.h"
 #include "cli/values.h"
 #include "hosts/host_name.h"
-#include "place/slurm.h"
+#include "place/slurm_hosts.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/launcher_job.h"
 #include "cli/mpirun/translate.h"
 #include "cli/values.h"
-#include "place/slurm.h"
+#include "place/slurm_hosts.h"
 
 namespace dlaunch::cli {
 namespace {

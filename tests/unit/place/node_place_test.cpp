@@ -1,12 +1,10 @@
 // The number of this node, with the variables of each system that starts the same command line on all nodes.
-#include "place/node_place.h"
+#include "place/place.h"
 
 #include <gtest/gtest.h>
 
 namespace dlaunch::place {
 namespace {
-
-using Environment = std::vector<std::string>;
 
 std::string place(const Environment& environment) {
   const auto place = place_of_node(environment);

@@ -213,7 +213,7 @@ TEST(Frameworks, RanksOfASlurmJobHaveItsNumber) {
   asked.environment = {};
   EXPECT_EQ(number(3).size(), 9U);
   nodes.by_manager = true;
-  nodes.manager = Manager{Manager::Kind::slurm, "6"};
+  nodes.manager = Manager{"Slurm", "6"};
   EXPECT_EQ(number(3), "6");
 }
 

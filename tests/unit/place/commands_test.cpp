@@ -1,7 +1,11 @@
-#include "place/manager_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "place/flux.h"
+#include "place/grid_engine.h"
+#include "place/lsf.h"
+#include "place/pbs.h"
+#include "place/slurm.h"
 
 #include "transport/bootstrap.h"
 #include "transport/remote_command.h"
@@ -9,7 +13,6 @@
 namespace dlaunch::place {
 namespace {
 
-using plan::Manager;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -23,7 +26,7 @@ std::vector<plan::Host> named(const std::vector<std::string>& names) {
 }
 
 std::string srun(const std::vector<std::string>& environment, StepGpus gpus = {}) {
-  return manager_command(Manager::Kind::slurm, environment, "srun", gpus);
+  return kSlurm.command(environment, "srun", gpus);
 }
 
 TEST(ManagerCommand, StartsOneAgentPerNode) {
@@ -65,15 +68,15 @@ TEST(ManagerCommand, StepGetsAllGpusOfItsNodeFromNewerSlurm) {
 
 TEST(ManagerCommand, UsesQrshOfTheJobsGridEngine) {
   const std::vector<std::string> environment = {"SGE_ROOT=/opt/my sge", "ARC=lx-amd64"};
-  EXPECT_EQ(manager_program_path("qrsh", environment), "/opt/my sge/bin/lx-amd64/qrsh");
-  EXPECT_EQ(manager_program_path("qrsh", {}), "qrsh");
-  EXPECT_THAT(manager_command(Manager::Kind::grid_engine, environment, manager_program_path("qrsh", environment)),
+  EXPECT_EQ(kGridEngine.program_path("qrsh", environment), "/opt/my sge/bin/lx-amd64/qrsh");
+  EXPECT_EQ(kGridEngine.program_path("qrsh", {}), "qrsh");
+  EXPECT_THAT(kGridEngine.command(environment, kGridEngine.program_path("qrsh", environment), {}),
               testing::EndsWith(" '/opt/my sge/bin/lx-amd64/qrsh' {host}"));
 }
 
 TEST(ManagerCommand, UsesBlaunchOfTheJobsLsf) {
-  EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "/lsf/bin/blaunch"), "/lsf/bin/blaunch {host}");
-  EXPECT_EQ(manager_command(Manager::Kind::lsf, {}, "blaunch"), "blaunch {host}");
+  EXPECT_EQ(kLsf.command({}, "/lsf/bin/blaunch", {}), "/lsf/bin/blaunch {host}");
+  EXPECT_EQ(kLsf.command({}, "blaunch", {}), "blaunch {host}");
 }
 
 TEST(ManagerCommand, StepOfHeterogeneousJobNamesItsGroup) {
@@ -90,8 +93,8 @@ TEST(ManagerCommand, SendsQrshFewBytesBeforeAnswer) {
 }
 
 TEST(ManagerDialIn, SlurmStartsAllAgentsWithASingleCommand) {
-  const auto how = manager_dial_in(plan::Manager::Kind::slurm,
-                                   {"SLURM_NTASKS=8", "SLURM_NTASKS.x=1", "SLURM_JOB_ID=5", "SLURM_CONF=/c"}, "srun");
+  const auto how =
+      kSlurm.dial_in({"SLURM_NTASKS=8", "SLURM_NTASKS.x=1", "SLURM_JOB_ID=5", "SLURM_CONF=/c"}, "srun", {});
   ASSERT_TRUE(how);
   EXPECT_THAT(how->unset, testing::ElementsAre("SLURM_NTASKS"));
   EXPECT_EQ(how->ports_file, "/c");
@@ -103,13 +106,13 @@ TEST(ManagerDialIn, SlurmStartsAllAgentsWithASingleCommand) {
 }
 
 TEST(ManagerDialIn, GroupsAndOtherManagersUseACommandPerNode) {
-  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::slurm, {"SLURM_HET_SIZE=2"}, "srun"));
-  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::grid_engine, {}, "qrsh"));
-  EXPECT_FALSE(manager_dial_in(plan::Manager::Kind::lsf, {}, "blaunch"));
+  EXPECT_FALSE(kSlurm.dial_in({"SLURM_HET_SIZE=2"}, "srun", {}));
+  EXPECT_FALSE(kGridEngine.dial_in);
+  EXPECT_FALSE(kLsf.dial_in);
 }
 
 TEST(ManagerDialIn, FluxUsesRanksOfTheInstance) {
-  const auto how = manager_dial_in(Manager::Kind::flux, {"FLUX_URI=local:///x"}, "flux");
+  const auto how = kFlux.dial_in({"FLUX_URI=local:///x"}, "flux", {});
   ASSERT_TRUE(how);
   EXPECT_FALSE(how->files_in);
   EXPECT_EQ(transport::group_command(how->command, named({"n2", "n3"})), "flux exec -r 4,5 -d /");
@@ -121,15 +124,14 @@ TEST(ManagerDialIn, PbsTasksReadFiles) {
   host.reach.step = "-n 4";
   const std::vector<std::string> environment = {"PBS_EXEC=/opt/pbs", "HOME=/home/u", "XDG_CACHE_HOME=relative"};
   const auto line = [&](const char* program) {
-    const auto how = manager_dial_in(Manager::Kind::pbs, environment, manager_program_path(program, environment));
+    const auto how = kPbs.dial_in(environment, kPbs.program_path(program, environment), {});
     EXPECT_EQ(how->files_in, "/home/u/.cache/dlaunch");
     return transport::exec_command(transport::group_command(how->command, named({"n2", "n3"})), host);
   };
   EXPECT_EQ(line("pbs_tmrsh"), "/opt/pbs/bin/pbs_tmrsh n3");
   EXPECT_EQ(line("pbsdsh"), "/opt/pbs/bin/pbsdsh -n 4 --");
   EXPECT_EQ(line("aprun"), "aprun -n 2 -N 1 --cc none -L n2,n3");
-  EXPECT_EQ(manager_dial_in(Manager::Kind::pbs, {"XDG_CACHE_HOME=/shared", "HOME=/h"}, "aprun")->files_in,
-            "/shared/dlaunch");
+  EXPECT_EQ(kPbs.dial_in({"XDG_CACHE_HOME=/shared", "HOME=/h"}, "aprun", {})->files_in, "/shared/dlaunch");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
-#include "place/resource_manager.h"
 
 #include "../hosts/entries.h"
+#include "place/flux.h"
 #include "place/grid_engine.h"
-#include "place/incomplete_batch_job.h"
+#include "place/kubernetes.h"
 #include "place/lsf.h"
-#include "place/mpijob.h"
+#include "place/place.h"
 #include "place/slurm.h"
+#include "place/slurm_gpus.h"
+#include "place/slurm_hosts.h"
 
 namespace dlaunch::place {
 namespace {
@@ -17,23 +19,26 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-using Environment = std::vector<std::string>;
+/// Of the system that PBS_NODEFILE shows.
+Result<Entries> of_pbs(const Environment& environment, const hosts::ReadText& read) {
+  return hosts_of(find_manager(environment), environment, read);
+}
 
 Result<std::string> no_file(const std::string& path) {
   return fail({.where = path, .what = "cannot read", .why = "missing", .hint = ""});
 }
 
 std::vector<std::string> hosts(const Environment& environment, const hosts::ReadText& read = no_file) {
-  const auto manager = manager_of(environment);
+  const auto manager = find_manager(environment);
   if (!manager) return {"none"};
-  const auto entries = read_resource_manager(*manager, environment, read);
+  const auto entries = hosts_of(manager, environment, read);
   if (!entries) return {to_text(entries.error())};
   return short_forms(*entries);
 }
 
 std::string error(const Environment& environment) {
-  const auto manager = manager_of(environment);
-  return manager ? error_of(read_resource_manager(*manager, environment, no_file)) : "no manager";
+  const auto manager = find_manager(environment);
+  return manager ? error_of(hosts_of(manager, environment, no_file)) : "no manager";
 }
 
 TEST(ResourceManager, EmptyWithoutAManager) {
@@ -130,7 +135,7 @@ TEST(ResourceManager, GroupsOfAHeterogeneousSlurmJobAreJoined) {
 
 TEST(ResourceManager, RejectsSeveralCopies) {
   const auto copies = [](const Environment& more) {
-    const auto error = refuse_copies({plan::Manager::Kind::slurm, "5"}, more);
+    const auto error = refuse_copies({&kSlurm, "5"}, more);
     return error ? to_text(*error) : "";
   };
   EXPECT_THAT(copies({"SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=4"}),
@@ -148,15 +153,15 @@ TEST(ResourceManager, ReadsTheHostFileOfGridEngine) {
   };
   const Environment job = {"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=undefined"};
   EXPECT_THAT(hosts(job, read), ElementsAre("n1:2", "n2.x:4", "n1:1"));
-  EXPECT_EQ(plan::to_string(manager_of(job).value()), "Grid Engine job 5");
-  EXPECT_EQ(manager_of({"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=2"})->job, "5.2");
-  EXPECT_FALSE(manager_of({"SGE_ROOT=/sge", "JOB_ID=5"})) << "no parallel environment";
+  EXPECT_EQ(to_string(find_manager(job)), "Grid Engine job 5");
+  EXPECT_EQ(find_manager({"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=2"}).job, "5.2");
+  EXPECT_FALSE(find_manager({"SGE_ROOT=/sge", "JOB_ID=5"})) << "no parallel environment";
 }
 
 TEST(ResourceManager, RejectsInvalidGridEngineLists) {
   for (const char* text : {"", "n1\n", "n1 x\n", "n1 -1 all.q@n1\n", "-n1 2\n"}) {
     const auto read = [&](const std::string&) -> Result<std::string> { return text; };
-    EXPECT_THAT(error_of(read_grid_engine({"PE_HOSTFILE=/pe"}, read)), HasSubstr("--ignore-resource-manager")) << text;
+    EXPECT_THAT(error_of(kGridEngine.hosts({"PE_HOSTFILE=/pe"}, read)), HasSubstr("--ignore-resource-manager")) << text;
   }
 }
 
@@ -166,8 +171,7 @@ TEST(ResourceManager, PbsRepeatsAreSlots) {
     return "a\na\r\nb.x\n";
   };
   EXPECT_THAT(hosts({"PBS_NODEFILE=/var/nodes"}, read), ElementsAre("a:1", "a:1", "b.x:1"));
-  EXPECT_EQ(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/var/nodes"}, read)->at(2).reach.step,
-            "-n 2")
+  EXPECT_EQ(of_pbs({"PBS_NODEFILE=/var/nodes"}, read)->at(2).reach.step, "-n 2")
       << "the number by which pbsdsh knows it";
 }
 
@@ -175,10 +179,9 @@ TEST(ResourceManager, PbsAndCobaltMayHaveCountsAndRepeats) {
   const auto read = [](const std::string&) -> Result<std::string> { return "a:4\n\nb\r\na\n"; };
   EXPECT_THAT(hosts({"PBS_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
   EXPECT_THAT(hosts({"COBALT_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
-  EXPECT_EQ(plan::to_string(manager_of({"COBALT_NODEFILE=/nodes", "COBALT_JOBID=3"}).value()), "Cobalt job 3");
+  EXPECT_EQ(to_string(find_manager({"COBALT_NODEFILE=/nodes", "COBALT_JOBID=3"})), "Cobalt job 3");
   const auto wrong = [](const std::string&) -> Result<std::string> { return "a:x\n"; };
-  EXPECT_THAT(error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n"}, wrong)),
-              HasSubstr("a:x"));
+  EXPECT_THAT(error_of(of_pbs({"PBS_NODEFILE=/n"}, wrong)), HasSubstr("a:x"));
 }
 
 TEST(ResourceManager, TorqueNamesTheDevices) {
@@ -190,25 +193,20 @@ TEST(ResourceManager, TorqueNamesTheDevices) {
   };
   const auto devices = [&](const std::string& file) {
     std::vector<std::optional<std::vector<int>>> found;
-    auto entries =
-        read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=" + file}, read);
+    auto entries = of_pbs({"PBS_NODEFILE=/n", "PBS_GPUFILE=" + file}, read);
     for (const hosts::HostEntry& entry : entries.value()) found.push_back(entry.devices);
     return found;
   };
   using Devices = std::vector<int>;
   EXPECT_THAT(devices("/gpus"), ElementsAre(Devices{0, 3}, std::nullopt, Devices{1}, Devices{}));
   EXPECT_THAT(devices("/gone"), testing::Each(std::nullopt));
-  EXPECT_THAT(
-      error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=/shut"}, read)),
-      AllOf(HasSubstr("PBS_GPUFILE: cannot read "), HasSubstr("Permission denied")));
+  EXPECT_THAT(error_of(of_pbs({"PBS_NODEFILE=/n", "PBS_GPUFILE=/shut"}, read)),
+              AllOf(HasSubstr("PBS_GPUFILE: cannot read "), HasSubstr("Permission denied")));
   gpus = "\n";
   EXPECT_THAT(devices("/gpus"), testing::Each(std::nullopt)) << "a job without GPUs";
   for (const char* text : {"a\n", "a-gpu\n", "a-gpux\n", "a-gpu-1\n", "d-gpu0\n"}) {
     gpus = text;
-    EXPECT_THAT(
-        error_of(read_resource_manager({plan::Manager::Kind::pbs, ""}, {"PBS_NODEFILE=/n", "PBS_GPUFILE=/gpus"}, read)),
-        HasSubstr("PBS_GPUFILE"))
-        << text;
+    EXPECT_THAT(error_of(of_pbs({"PBS_NODEFILE=/n", "PBS_GPUFILE=/gpus"}, read)), HasSubstr("PBS_GPUFILE")) << text;
   }
 }
 
@@ -226,7 +224,7 @@ TEST(ResourceManager, ReadsFourSourcesOfLsf) {
               ElementsAre("b:1", "b:1", "a:1"));
   EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/empty"}, read), ElementsAre("a:4"));
   EXPECT_THAT(error({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/gone"}), HasSubstr("LSB_AFFINITY_HOSTFILE"));
-  EXPECT_EQ(plan::to_string(manager_of({"LSB_HOSTS=a", "LSB_JOBID=12"}).value()), "LSF job 12");
+  EXPECT_EQ(to_string(find_manager({"LSB_HOSTS=a", "LSB_JOBID=12"})), "LSF job 12");
 }
 
 TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
@@ -311,7 +309,7 @@ TEST(ResourceManager, RejectsJobsWithoutAListWithAHint) {
        "PE_HOSTFILE: not set: JOB_ID and NHOSTS=2 show a job of Grid Engine"},
       {{"PE_HOSTFILE=/pe"}, "SGE_ROOT: not set: PE_HOSTFILE shows a job of Grid Engine"}};
   for (const auto& [environment, said] : jobs) {
-    EXPECT_FALSE(manager_of(environment)) << said;
+    EXPECT_FALSE(find_manager(environment)) << said;
     const auto error = refuse_incomplete_batch_job(environment);
     ASSERT_TRUE(error) << said;
     EXPECT_THAT(to_text(*error), AllOf(HasSubstr(said), HasSubstr("-H"), HasSubstr("--ignore-resource-manager")));
@@ -337,16 +335,16 @@ TEST(ResourceManager, LoginShellsAreNotJobs) {
 
 TEST(Flux, IsAnInstanceButNotATask) {
   const auto kind = [](const Environment& environment) {
-    const auto manager = manager_of(environment);
-    return manager ? plan::to_string(*manager) : "none";
+    const auto manager = find_manager(environment);
+    return manager ? to_string(manager) : "none";
   };
   EXPECT_EQ(kind({"FLUX_URI=local:///x"}), "Flux");
   EXPECT_EQ(kind({"FLUX_URI=local:///x", "PBS_NODEFILE=/n", "PBS_JOBID=4"}), "Flux") << "the inner one";
   EXPECT_EQ(kind({"FLUX_URI="}), "none");
   EXPECT_EQ(kind({"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=1"}), "none") << "this machine's share";
   const Environment task = {"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=4"};
-  EXPECT_TRUE(refuse_copies({plan::Manager::Kind::flux, ""}, task));
-  EXPECT_FALSE(refuse_copies({plan::Manager::Kind::flux, ""}, {"FLUX_URI=local:///x"}));
+  EXPECT_TRUE(refuse_copies({&kFlux, ""}, task));
+  EXPECT_FALSE(refuse_copies({&kFlux, ""}, {"FLUX_URI=local:///x"}));
 }
 
 }  // namespace

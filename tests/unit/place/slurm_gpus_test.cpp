@@ -1,11 +1,13 @@
-#include "place/job_devices.h"
+#include "place/slurm_gpus.h"
 
 #include <gtest/gtest.h>
 
+#include "place/flux.h"
+#include "place/lsf.h"
+#include "place/slurm.h"
+
 namespace dlaunch::place {
 namespace {
-
-using Kind = plan::Manager::Kind;
 
 TEST(JobDevices, GpusMayDifferIfRequestedInTotal) {
   EXPECT_FALSE(gpus_may_differ({"SLURM_JOB_NODELIST=a", "SLURM_GPUS_PER_NODE=4"}));
@@ -31,11 +33,11 @@ TEST(JobDevices, DetectsGpusWithoutARequest) {
 }
 
 TEST(JobDevices, DetectsDevicesInTheVariablesOfEachManager) {
-  EXPECT_TRUE(says_devices({Kind::slurm, "5"}, {"SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
-  EXPECT_TRUE(says_devices({Kind::slurm, "5"}, {"SLURM_TRES_PER_TASK=gres/gpu=1"}));
-  EXPECT_FALSE(says_devices({Kind::slurm, "5"}, {"CUDA_VISIBLE_DEVICES=0", "SLURM_GPUS_ON_NODE="}));
-  EXPECT_TRUE(says_devices({Kind::lsf, "5"}, {"CUDA_VISIBLE_DEVICES=0"}));
-  EXPECT_FALSE(says_devices({Kind::flux, ""}, {"CUDA_VISIBLE_DEVICES=0"}));
+  EXPECT_TRUE(kSlurm.says_devices({"SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
+  EXPECT_TRUE(kSlurm.says_devices({"SLURM_TRES_PER_TASK=gres/gpu=1"}));
+  EXPECT_FALSE(kSlurm.says_devices({"CUDA_VISIBLE_DEVICES=0", "SLURM_GPUS_ON_NODE="}));
+  EXPECT_TRUE(kLsf.says_devices({"CUDA_VISIBLE_DEVICES=0"}));
+  EXPECT_FALSE(kFlux.says_devices);
 }
 
 TEST(JobDevices, DetectsRequestsInTheJobDescription) {

@@ -3,12 +3,12 @@
 // Pure.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
+
+extern const ManagerRow kMpiJob;
+extern const ManagerRow kIndexedJob;
 
 struct MpiJob {
   std::string hostfile;      ///< path of the hostfile

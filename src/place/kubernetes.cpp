@@ -1,10 +1,13 @@
-#include "place/mpijob.h"
+#include "place/kubernetes.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "base/try.h"
+#include "place/manager_list.h"
+#include "place/node_number.h"
 
 namespace dlaunch::place {
 namespace {
@@ -60,5 +63,54 @@ std::string kubectl_command(std::string_view script) {
   }
   return {};
 }
+
+namespace {
+
+std::optional<std::string> job(const Environment& environment) {
+  return mpi_job(environment) ? std::optional<std::string>("") : std::nullopt;
+}
+
+Result<Entries> hosts_of_job(const Environment& environment, const hosts::ReadText& read_file) {
+  const auto job = mpi_job(environment);
+  if (!job) return Entries{};
+  const auto text = read_file(job->hostfile);
+  if (!text) return wrong_list(job->from, "cannot read " + job->hostfile, text.error().why);
+  return hosts::parse_hostfile(*text, job->hostfile);
+}
+
+/// Adds -i to the `kubectl exec` command of an MPIJob of version 1. The pods of this version do not run sshd, and the
+/// operator's kubexec.sh calls kubectl exec without -i, so stdin is closed. Version 2 uses ssh.
+Result<std::string> command_of_files(const Environment& environment, const hosts::ReadText& read_file) {
+  const auto job = mpi_job(environment);
+  if (!job || job->kubexec.empty()) return std::string();
+  const std::string script = TRY(read_file(job->kubexec));
+  std::string command = kubectl_command(script);
+  if (command.empty()) return fail({job->kubexec, "missing kubectl exec", "", "set the command with --exec"});
+  return command;
+}
+
+/// No variable has the number of the pods of an Indexed Job, or the address of the first one. No variable shows whether
+/// its pods form one job, so several pods are not refused.
+Result<std::optional<NodePlace>> node(const Environment& environment) {
+  constexpr const char* kIndex = "JOB_COMPLETION_INDEX";
+  if (!filled_variable(environment, kIndex)) return std::optional<NodePlace>();
+  NodePlace place;
+  place.node = TRY(node_number(environment, kIndex));
+  return place;
+}
+
+constexpr std::array<std::string_view, 1> kPrograms = {"kubectl"};
+constexpr std::array<Way, 1> kWays = {{{"", kPrograms}}};
+
+}  // namespace
+
+constinit const ManagerRow kMpiJob = {.name = "MPIJob",
+                                      .job = job,
+                                      .hosts = hosts_of_job,
+                                      .ways = kWays,
+                                      .starts_here_too = true,
+                                      .command_of_files = command_of_files};
+
+constinit const ManagerRow kIndexedJob = {.name = "Indexed Job", .node = node};
 
 }  // namespace dlaunch::place

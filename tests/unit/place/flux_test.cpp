@@ -1,4 +1,4 @@
-#include "place/flux_hosts.h"
+#include "place/flux.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,9 @@
-#include "place/job_life.h"
-
 #include <gmock/gmock.h>
+
+#include "place/grid_engine.h"
+#include "place/pbs.h"
+#include "place/place.h"
+#include "place/slurm.h"
 
 namespace dlaunch::place {
 namespace {

@@ -1,9 +1,10 @@
-#include "place/flux_hosts.h"
+#include "place/flux.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -15,6 +16,7 @@ namespace {
 
 using json::Json;
 
+constexpr const char* kResources = "flux kvs get resource.R";
 constexpr int kMostIds = 1 << 20;
 
 tl::unexpected<Error> wrong_r(const std::string& why) { return wrong_list(kResources, "invalid resource set R", why); }
@@ -40,6 +42,36 @@ Result<std::vector<std::string>> names_in(const Json& nodelist) {
 }
 
 const Json* member(const Json* json, std::string_view name) { return json ? json->find(name) : nullptr; }
+
+/// The tasks of the `flux run` job around this process.
+int tasks(const Environment& environment) {
+  if (!filled_variable(environment, "FLUX_TASK_RANK")) return 1;
+  const std::string size = filled_variable(environment, "FLUX_JOB_SIZE").value_or("");
+  return static_cast<int>(parse_int(size, 1, hosts::kMostSlots).value_or(1));
+}
+
+/// A single task has this machine's share of the instance.
+std::optional<std::string> job(const Environment& environment) {
+  if (!filled_variable(environment, "FLUX_URI")) return std::nullopt;
+  if (filled_variable(environment, "FLUX_TASK_RANK") && tasks(environment) == 1) return std::nullopt;
+  return std::string();
+}
+
+Result<Entries> hosts_in(const ManagerAnswer& answer) {
+  if (answer.text.empty()) return wrong_list(kResources, "empty output", std::string(answer.trouble));
+  return hosts_in_r(answer.text);
+}
+
+Copies copies(const Environment& environment) { return {tasks(environment), "flux run"}; }
+
+/// `flux run` waits for cores without other jobs of the instance; `flux exec` bypasses the scheduler and forwards whole
+/// lines.
+std::optional<DialIn> dial_in(const Environment&, const std::string& program, const StepGpus&) {
+  return DialIn{.command = shell_quote(program) + " exec -r {steps} -d /", .own_name = "$(uname -n)"};
+}
+
+constexpr std::array<std::string_view, 1> kPrograms = {"flux"};
+constexpr std::array<Way, 1> kWays = {{{"flux", kPrograms}}};
 
 }  // namespace
 
@@ -71,5 +103,17 @@ Result<std::vector<hosts::HostEntry>> hosts_in_r(std::string_view text) {
   for (auto& [rank, host] : hosts) entries.push_back(std::move(host));
   return entries;
 }
+
+constinit const ManagerRow kFlux = {.name = "Flux",
+                                    .job = job,
+                                    .hosts_variable = "FLUX_URI",
+                                    .hosts_program = "flux",
+                                    .hosts_words = " kvs get resource.R",
+                                    .hosts_in = hosts_in,
+                                    .copies = copies,
+                                    .ways = kWays,
+                                    .outside = "not in a Flux instance",
+                                    .start_in = "start dlaunch in flux alloc or flux batch",
+                                    .dial_in = dial_in};
 
 }  // namespace dlaunch::place

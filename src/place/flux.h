@@ -1,17 +1,15 @@
-// Reads the hosts of a Flux instance from its resource set R (RFC 20).
+// Flux: an instance around this process. Its resource set R (RFC 20) has the hosts. Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "dlaunch/error.h"
-#include "dlaunch/hostfile.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 
-/// The command that prints R, as errors name it.
-inline constexpr const char* kResources = "flux kvs get resource.R";
+extern const ManagerRow kFlux;
 
 /// The hosts of R in the order of their brokers' ranks, each with its rank as Reach::step. If R lists GPUs of a host,
 /// the GPUs are its devices and set its slots; else its cores set its slots. PURE.

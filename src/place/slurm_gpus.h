@@ -1,15 +1,13 @@
-// Detects devices of a batch job from its variables. Each node reports its devices later. Pure.
+// The GPUs of a Slurm job: what its variables and `scontrol show job -d` say. Each node reports its devices later.
+// Pure.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "dlaunch/host.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 
-/// Whether the variables of the job show devices. False in Flux: its resource list has the devices.
-bool says_devices(const plan::Manager& manager, const std::vector<std::string>& environment);
+/// Whether the variables of the job show GPUs.
+bool slurm_says_gpus(const Environment& environment);
 
 /// Whether a Slurm job's GPUs may be spread unevenly (--gpus, --gpus-per-task). A step gets all GPUs of its node only
 /// if the step requests their number.
@@ -21,5 +19,10 @@ bool gpus_may_be_unasked(const std::vector<std::string>& environment);
 
 /// Whether `scontrol show job -d` shows a request for GPUs; in such a job every step has GPUs.
 bool asks_for_gpus(const std::string& shown);
+
+/// The members gpus_command, step_gpus and gpu_words of the row.
+std::string slurm_gpus_command(const std::string& job, const Environment& environment);
+Result<StepGpus> slurm_step_gpus(const Environment& environment, const ManagerAnswer& shown);
+std::string slurm_gpu_words(std::optional<int> gpus);
 
 }  // namespace dlaunch::place

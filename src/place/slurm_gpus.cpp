@@ -1,4 +1,4 @@
-#include "place/job_devices.h"
+#include "place/slurm_gpus.h"
 
 #include <algorithm>
 #include <array>
@@ -6,17 +6,19 @@
 #include <string_view>
 
 #include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
 #include "place/manager_list.h"
+#include "place/slurm_hosts.h"
 #include "place/slurm_tres.h"
 
 namespace dlaunch::place {
 namespace {
 
+constexpr const char* kNodes = "SLURM_JOB_NUM_NODES";
 constexpr std::array<std::string_view, 6> kOfSlurm = {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE",
                                                       "SLURM_JOB_GPUS",     "SLURM_STEP_GPUS",
                                                       "SLURM_GPUS",         "SLURM_GPUS_PER_TASK"};
-constexpr std::array<std::string_view, 3> kLists = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES",
-                                                    "ROCR_VISIBLE_DEVICES"};
 
 /// In a heterogeneous job, the number of a group follows the name of the variable.
 bool is_named(std::string_view name, std::string_view wanted) {
@@ -43,20 +45,8 @@ bool any_filled(const std::vector<std::string>& environment, std::span<const std
 
 }  // namespace
 
-bool says_devices(const plan::Manager& manager, const std::vector<std::string>& environment) {
-  switch (manager.kind) {
-    case plan::Manager::Kind::slurm:
-      return any_filled(environment, kOfSlurm) || std::ranges::any_of(environment, is_gpus_per_task);
-    case plan::Manager::Kind::grid_engine:
-    case plan::Manager::Kind::pbs:
-    case plan::Manager::Kind::lsf:
-      return any_filled(environment, kLists);
-    case plan::Manager::Kind::cobalt:
-    case plan::Manager::Kind::kubernetes:
-    case plan::Manager::Kind::flux:
-      break;
-  }
-  return false;
+bool slurm_says_gpus(const Environment& environment) {
+  return any_filled(environment, kOfSlurm) || std::ranges::any_of(environment, is_gpus_per_task);
 }
 
 bool gpus_may_differ(const std::vector<std::string>& environment) {
@@ -76,6 +66,32 @@ bool asks_for_gpus(const std::string& shown) {
   return std::ranges::any_of(blank_separated(shown), [](std::string_view word) {
     return word.starts_with("TresPer") && word.find("gpu") != std::string_view::npos;
   });
+}
+
+std::string slurm_gpus_command(const std::string& job, const Environment& environment) {
+  const bool one_node = filled_variable(environment, kNodes) == "1";  // the node is this machine
+  if (!gpus_may_differ(environment) && (one_node || !gpus_may_be_unasked(environment))) return {};
+  return "scontrol show job -d " + shell_quote(job);
+}
+
+Result<StepGpus> slurm_step_gpus(const Environment& environment, const ManagerAnswer& shown) {
+  const bool may_differ = gpus_may_differ(environment);
+  if (!may_differ && asks_for_gpus(std::string(shown.text))) return StepGpus{};
+  auto gpus = TRY(slurm_gpus(std::string(shown.text)));
+  if (gpus.empty() && may_differ) {
+    return fail({"scontrol show job", "does not report the job's GPUs per node", std::string(shown.trouble),
+                 "use --transport ssh to start the agents outside of the job's steps"});
+  }
+  if (gpus.empty()) return StepGpus{};
+  const int first = gpus.begin()->second;
+  const bool on_all = filled_variable(environment, kNodes) == std::to_string(gpus.size());
+  const bool even = on_all && std::ranges::all_of(gpus, [&](const auto& node) { return node.second == first; });
+  if (even && !may_differ) return StepGpus{.each = first};
+  return StepGpus{.differ = true, .of_node = std::move(gpus)};
+}
+
+std::string slurm_gpu_words(std::optional<int> gpus) {
+  return gpus ? "--gpus=" + std::to_string(*gpus) : "--gres=none";
 }
 
 }  // namespace dlaunch::place
