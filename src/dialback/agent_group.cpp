@@ -12,11 +12,11 @@
 #include "dialback/contact.h"
 #include "dialback/introduction.h"
 #include "dialback/statement.h"
+#include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
 #include "transport/ask_command.h"
-#include "transport/command_words.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -153,7 +153,7 @@ void AgentGroup::check_start_failures() {
     auto why = starter_->start_failure(host.host.name);
     if (!why) continue;
     // Only one node failed, and its own command can report why: the other nodes work.
-    if (transport::is_failed_launch(reason_lines_.last())) why->retry = Retry::soon;
+    if (reason_lines_.last().meaning == place::LineMeaning::refused) why->retry = Retry::soon;
     fail_host(host, *std::move(why));
   }
 }
@@ -195,8 +195,8 @@ void AgentGroup::end_impersonated(const Awaited& host, const std::string& other)
 
 /// The launcher takes the reason from these bytes, as from a host's own command.
 void AgentGroup::take_errors(const std::string& of, std::string_view bytes) {
-  reason_lines_.take(bytes, {});
-  const bool ended_step = transport::is_ended_step(reason_lines_.last());
+  reason_lines_.take(bytes, sys::wall_ns(), {});
+  const bool ended_step = place::ends_step(reason_lines_.last().meaning);
   for (const Awaited& host : hosts_) {
     if (!of.empty() && host.host.name != of) continue;
     host.connection->add_error_text(bytes);

@@ -6,8 +6,8 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <utility>
 
+#include "sys/clock.h"
 #include "sys/io.h"
-#include "transport/reason_lines.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -37,11 +37,11 @@ class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
       const ssize_t got = ::read(fd_.native_handle(), buffer.data(), buffer.size());
       if (got == 0) return false;
       if (got < 0) return true;
-      lines_.take({buffer.data(), static_cast<size_t>(got)}, on_line_);
+      lines_.take({buffer.data(), static_cast<size_t>(got)}, sys::wall_ns(), on_line_);
     }
   }
 
-  std::string last_line() {
+  transport::ReasonLine last_line() {
     if (fd_.is_open()) read();
     return lines_.last();
   }
@@ -68,7 +68,7 @@ ErrorTail::ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const 
   impl_->wait();
 }
 ErrorTail::~ErrorTail() { impl_->close(); }
-std::string ErrorTail::last_line() { return impl_->last_line(); }
+transport::ReasonLine ErrorTail::last_line() { return impl_->last_line(); }
 void ErrorTail::forget() { impl_->forget(); }
 
 }  // namespace dlaunch::launcher

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sys/fd.h"
+#include "transport/reason_lines.h"
 
 namespace dlaunch::launcher {
 
@@ -17,8 +18,8 @@ class ErrorTail {
   ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> on_line);
   ~ErrorTail();
 
-  /// The last line so far.
-  std::string last_line();
+  /// The reason so far (transport/reason_lines.h).
+  transport::ReasonLine last_line();
   /// The command has done its work: lines so far are not a reason for a later failure.
   void forget();
 

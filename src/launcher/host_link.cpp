@@ -227,9 +227,9 @@ void HostLink::ended(HostFailure loss) {
   if (loss.retry == Retry::never) loss.retry = way.retry;
   if (way.what.empty()) return answered_ && errors_ ? lose_soon(std::move(loss)) : lose(std::move(loss));
   loss = {way.why.empty() ? way.what : way.what + ": " + way.why, way.hint, way.retry, way.nothing_left};
-  if (const std::string line = manager_notice(); !line.empty()) {
-    loss.why += ": " + line;
-    if (!transport::is_failed_node(line)) loss.ordered = line;
+  if (const auto line = manager_notice(); !line.text.empty()) {
+    loss.why += ": " + line.text;
+    if (place::is_order(line.meaning)) loss.ordered = line;
   }
   close();
   handlers_.lost(loss);
@@ -246,20 +246,20 @@ void HostLink::lose_soon(HostFailure loss) {
 }
 
 void HostLink::lose(HostFailure loss) {
-  if (const std::string line = errors_ ? errors_->last_line() : ""; !line.empty()) {
-    loss.why += ": " + line;
-    if (!link_ && transport::is_dropped_login(line)) loss.retry = Retry::soon;
-    if (loss.hint.empty()) loss.hint = transport::hint_about(line);
-    loss.nothing_left = transport::is_ended_step(line) || transport::is_ended_job(line);
-    if (transport::is_ended_step(line) && !transport::is_failed_node(line)) loss.ordered = line;
+  if (const auto line = errors_ ? errors_->last_line() : transport::ReasonLine(); !line.text.empty()) {
+    loss.why += ": " + line.text;
+    if (!link_ && transport::is_dropped_login(line.text)) loss.retry = Retry::soon;
+    if (loss.hint.empty()) loss.hint = place::hint_about(line.text);
+    loss.nothing_left = place::leaves_nothing(line.meaning);
+    if (place::is_order(line.meaning)) loss.ordered = line;
   }
   close();
   handlers_.lost(loss);
 }
 
-std::string HostLink::manager_notice() {
-  std::string line = errors_ ? errors_->last_line() : "";
-  return transport::is_ended_step(line) ? line : "";
+transport::ReasonLine HostLink::manager_notice() {
+  auto line = errors_ ? errors_->last_line() : transport::ReasonLine();
+  return place::ends_step(line.meaning) ? line : transport::ReasonLine();
 }
 
 void HostLink::close() {

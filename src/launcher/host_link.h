@@ -28,8 +28,8 @@ struct HostFailure {
   std::string why;
   std::string hint = {};  ///< may be empty
   transport::Disconnect::Retry retry = transport::Disconnect::Retry::never;
-  bool nothing_left = false;  ///< the batch system has ended all of the job's processes there
-  std::string ordered = {};   ///< the batch system's own message if the end was an order, not a failure; else empty
+  bool nothing_left = false;           ///< the batch system has ended all of the job's processes there
+  transport::ReasonLine ordered = {};  ///< of the batch system, if the end was an order; else empty
 };
 
 class HostLink {
@@ -62,7 +62,7 @@ class HostLink {
   /// The end of all ranks of this agent if the agent receives nothing more: the end of its lease, grace, and KILL.
   Time gone_by() const;
   /// The line in which a batch system's command reports that the step was terminated; empty: no such line.
-  std::string manager_notice();
+  transport::ReasonLine manager_notice();
   /// The clock of the agent's host, now.
   job::HostClock clock() const;
   void close();

@@ -283,7 +283,7 @@ void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, h
 
 std::string Hosts::manager_notice(int host) const {
   const auto& link = at_index(slots_, host)->link;
-  return link ? link->manager_notice() : "";
+  return link ? link->manager_notice().text : "";
 }
 
 void Hosts::drop(int host) {

@@ -204,9 +204,9 @@ class Launcher::Impl {
 
   void host_lost(int host, const HostFailure& loss) {
     if (is_spare(host)) return spare_lost(host, loss);
-    if (!loss.ordered.empty() && job_.phase() != job::Phase::starting) {
-      const std::int64_t since = sys::wall_ns() - std::chrono::nanoseconds(kKillsBefore).count();
-      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host, own_clock()});
+    if (!loss.ordered.text.empty() && job_.phase() != job::Phase::starting) {
+      const std::int64_t since = loss.ordered.read_ns - std::chrono::nanoseconds(kKillsBefore).count();
+      happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered.text), host, own_clock()});
     }
     parts_.hosts.drop(host);
     wire_up_.host_lost(host, loss);

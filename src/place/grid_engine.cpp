@@ -85,6 +85,11 @@ std::string command(const Environment&, const std::string& program, const StepGp
   return "sh -c 'trap \"\" PIPE; exec \"$0\" -inherit \"$@\"' " + shell_quote(program) + " {host}";
 }
 
+std::string_view hint(std::string_view line) {
+  if (!line.starts_with("error: executing task of job ") || !line.ends_with("didn't accept task")) return "";
+  return "check with qconf -sp that control_slaves is TRUE in the parallel environment, or use --transport ssh";
+}
+
 constexpr std::array<std::string_view, 1> kPrograms = {"qrsh"};
 constexpr std::array<Way, 1> kWays = {{{"sge", kPrograms}}};
 
@@ -117,6 +122,7 @@ constinit const ManagerRow kGridEngine = {.name = "Grid Engine",
                                           .signal_ends_job = true,
                                           .program_path = program_path,
                                           .command = command,
+                                          .hint = hint,
                                           .says_devices = lists_devices,
                                           .preemption = preemption,
                                           .grace_in = grace_in};

@@ -16,6 +16,7 @@
 #include "dlaunch/hostfile.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/request.h"
+#include "place/line_meaning.h"
 
 namespace dlaunch::place {
 
@@ -110,6 +111,10 @@ struct ManagerRow {
   Result<std::string> (*command_of_files)(const Environment&, const hosts::ReadText& read_file) = nullptr;
   /// How the manager starts agents that connect to the launcher; nullopt if command() is as good.
   std::optional<DialIn> (*dial_in)(const Environment&, const std::string& program, const StepGpus&) = nullptr;
+
+  /// The meaning of a line that the command prints on stderr.
+  LineMeaning (*meaning)(std::string_view line) = nullptr;
+  std::string_view (*hint)(std::string_view line) = nullptr;  ///< for such a line; empty: none
 
   // Devices, and variables of a node.
   bool (*says_devices)(const Environment&) = nullptr;  ///< the variables of the job show devices

@@ -129,6 +129,7 @@ constinit const ManagerRow kSlurm = {
     .starts_here_too = true,
     .command = srun_command,
     .dial_in = srun_dial_in,
+    .meaning = meaning_for_srun,
     .says_devices = slurm_says_gpus,
     .only_listed_devices = true,
     .gpus_command = slurm_gpus_command,

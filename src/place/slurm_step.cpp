@@ -89,4 +89,19 @@ std::optional<DialIn> srun_dial_in(const Environment& environment, const std::st
                 .ports_file = filled_variable(environment, "SLURM_CONF").value_or("")};
 }
 
+LineMeaning meaning_for_srun(std::string_view line) {
+  const auto has = [&](std::string_view text) { return line.find(text) != line.npos; };
+  // A remark about our --cpu-bind=none, printed despite -Q.
+  if (line == "srun: cluster configuration lacks support for cpu binding") return LineMeaning::noise;
+  const bool by_slurm = line.starts_with("slurmstepd") || line.starts_with("srun: ");
+  if (by_slurm && (has("*** STEP ") || has("*** JOB "))) {
+    if (has(" DUE TO NODE FAILURE")) return LineMeaning::node_failed;
+    return has(" DUE TO TIME LIMIT") ? LineMeaning::time_limit : LineMeaning::cancelled;
+  }
+  if (!line.starts_with("srun: error: ")) return LineMeaning::unknown;
+  if (line.starts_with("srun: error: Task launch for ") && has(" failed on node ")) return LineMeaning::refused;
+  const bool ended = line.ends_with(" has expired") || has("Invalid job id specified");
+  return ended ? LineMeaning::job_ended : LineMeaning::unknown;
+}
+
 }  // namespace dlaunch::place

@@ -10,4 +10,7 @@ namespace dlaunch::place {
 std::string srun_command(const Environment& environment, const std::string& program, const StepGpus& gpus);
 std::optional<DialIn> srun_dial_in(const Environment& environment, const std::string& program, const StepGpus& gpus);
 
+/// ManagerRow::meaning.
+LineMeaning meaning_for_srun(std::string_view line);
+
 }  // namespace dlaunch::place

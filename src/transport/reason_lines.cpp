@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "transport/command_words.h"
 
 namespace dlaunch::transport {
 namespace {
@@ -12,7 +11,8 @@ constexpr size_t kMostLine = 4096;  // bytes; longer lines are cut
 
 }  // namespace
 
-void ReasonLines::take(std::string_view bytes, const OnLine& on_line) {
+void ReasonLines::take(std::string_view bytes, std::int64_t now_ns, const OnLine& on_line) {
+  read_ns_ = now_ns;
   for (const char c : bytes) {
     if (c != '\n') {
       if (partial_.size() < kMostLine) partial_ += c;
@@ -20,18 +20,23 @@ void ReasonLines::take(std::string_view bytes, const OnLine& on_line) {
     }
     const std::string line(trim(std::exchange(partial_, {})));
     if (line.empty()) continue;
-    if (!has_cause() && !is_remark(line)) last_ = line;
+    const place::LineMeaning meaning = place::meaning_of(line);
+    if (!has_cause() && meaning != place::LineMeaning::noise) last_ = {line, meaning, now_ns};
     if (on_line) on_line(line);
   }
 }
 
-std::string ReasonLines::last() const { return partial_.empty() || has_cause() ? last_ : partial_; }
+ReasonLine ReasonLines::last() const {
+  return partial_.empty() || has_cause() ? last_ : ReasonLine{partial_, place::meaning_of(partial_), read_ns_};
+}
 
 /// Lines after an ended step or a failed launch are consequences.
-bool ReasonLines::has_cause() const { return is_ended_step(last_) || is_failed_launch(last_); }
+bool ReasonLines::has_cause() const {
+  return place::ends_step(last_.meaning) || last_.meaning == place::LineMeaning::refused;
+}
 
 void ReasonLines::forget() {
-  if (!is_ended_step(last_)) last_.clear();
+  if (!place::ends_step(last_.meaning)) last_ = {};
 }
 
 }  // namespace dlaunch::transport

@@ -2,20 +2,29 @@
 // line, or the line in which a resource manager reports an ended step or a failed launch. PURE.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "place/line_meaning.h"
+
 namespace dlaunch::transport {
+
+struct ReasonLine {
+  std::string text = {};  ///< empty: none
+  place::LineMeaning meaning = place::LineMeaning::unknown;
+  std::int64_t read_ns = 0;  ///< wall clock
+};
 
 class ReasonLines {
  public:
   using OnLine = std::function<void(const std::string& line)>;
 
-  /// Accepts any bytes; calls `on_line` for each completed line.
-  void take(std::string_view bytes, const OnLine& on_line);
+  /// Accepts any bytes; calls `on_line` for each completed line. `now_ns`: the wall clock.
+  void take(std::string_view bytes, std::int64_t now_ns, const OnLine& on_line);
   /// The current reason.
-  std::string last() const;
+  ReasonLine last() const;
   /// Drops the lines up to now: the command has done its work, so they are not reasons.
   void forget();
 
@@ -23,7 +32,8 @@ class ReasonLines {
   bool has_cause() const;
 
   std::string partial_;
-  std::string last_;
+  ReasonLine last_;
+  std::int64_t read_ns_ = 0;
 };
 
 }  // namespace dlaunch::transport

@@ -111,14 +111,14 @@ TEST_F(HostLinkErrors, OfAStepEndedByTheBatchSystemSetOrdered) {
   agent_says_hello();
   command_says(said + '\n');
   EXPECT_EQ(why_lost(), "its connection ended: closed by the other side: " + said);
-  EXPECT_EQ(loss().ordered, said);
+  EXPECT_EQ(loss().ordered.text, said);
 }
 
 TEST_F(HostLinkErrors, OfAFailedNodeDoNotSetOrdered) {
   agent_says_hello();
   command_says("slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T14:35:19 DUE TO NODE FAILURE ***\n");
   why_lost();
-  EXPECT_EQ(loss().ordered, "");
+  EXPECT_EQ(loss().ordered.text, "");
 }
 
 class HostLinkSilence : public HostLinkErrors {
