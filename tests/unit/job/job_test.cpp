@@ -974,6 +974,18 @@ TEST(Job, TimeoutAppliesWhileWaitingForTheReader) {
   EXPECT_EQ(s.job.outcome().exit_code, kExitTimeout);
 }
 
+TEST(Job, TimeLimitDuringTheCleanupHasItsOwnTimeIfTheReaderDoesNotRead) {
+  Script s(1, timeout_of(10));
+  s.start();
+  s.end(0, kOk, 8);
+  EXPECT_THAT(s.tick(10), IsEmpty());
+  s.say(HostClean{0, {}}, 11);
+  EXPECT_EQ(s.deadline(), 11 + kReaderWait.count());
+  EXPECT_THAT(s.tick(11 + kReaderWait.count()), ElementsAre(Action(StopWaiting{})));
+  EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
+  EXPECT_EQ(cause_at(s), 10);
+}
+
 TEST(Job, ReaderHasADeadlineAfterTermButNotAfterCtrlC) {
   for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
     Script s(1);
