@@ -200,6 +200,16 @@ TEST(Job, SetsADeadlineForTheOtherHostsAfterALoss) {
   EXPECT_EQ(cause_at(s), 1) << "the time of the loss, not of the decision";
 }
 
+TEST(Job, GivesTheOtherHostsTheWholeTimeAfterAStopOfTheLauncher) {
+  Script s(2, {}, true);
+  s.say(HostLost{0, "refused"}, 1);
+  s.say(UserSignal{SIGTSTP}, 2);
+  s.say(UserSignal{SIGCONT}, 60);
+  EXPECT_EQ(s.deadline(), 60 + kOthersWait.count());
+  s.say(HostReady{1}, 61);
+  EXPECT_EQ(s.job.outcome().lost_hosts.size(), 1);
+}
+
 TEST(Job, KeepsWaitingWhileAHostDeliversOutput) {
   Script s(1);
   s.start();
