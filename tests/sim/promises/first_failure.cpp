@@ -236,8 +236,7 @@ void FirstFailure::host_lost(const Facts& facts) {
       if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
       if ((other || failed) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
-      if (facts.history.outlasted_lease() || (facts.history.launcher_was_stopped() && lost.why == "no answer yet"))
-        continue;
+      if (facts.history.outlasted_lease()) continue;
       broke("a sound host is called lost: " + lost.why);
     }
   }

@@ -364,7 +364,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   if (why.starts_with("the process that creates the rank directories killed"))
     return truth.managed() ? "" : "no batch system ended the job";
   if (why == "no answer yet") {
-    const bool late = truth.unreachable(host, 0) || truth.harmed(host) || truth.stopped_since(0);
+    const bool late = truth.unreachable(host, 0) || truth.harmed(host);
     return late ? "" : "the agent answered";
   }
   if (why == "did not end after SIGKILL") return {};
