@@ -270,6 +270,7 @@ void Job::on(const UserSignal& event, Time now) {
   const bool again = ends_a_job(event.signal) && std::exchange(user_signalled_, true);
   if (ends_a_job(event.signal))
     forbid_restart("received " + signal_name(event.signal) + " while the round was being stopped");
+  if (event.signal == SIGCONT && at_.others_answer) at_.others_answer = now + kOthersWait;
   if (event.signal == SIGTSTP) {
     actions_.push_back(SignalRanks{SIGSTOP});  // orphaned process groups ignore TSTP
     actions_.push_back(StopSelf{});

@@ -7,7 +7,8 @@
 //
 // Rules
 // - Ranks start when every host is ready. If one host cannot be used, no rank starts; the other hosts have kOthersWait
-//   to answer, so that all failures are reported together.
+//   to answer, so that all failures are reported together. After a stop of this process they have the whole time again:
+//   their agents may have given up, and are then connected to again.
 // - The first failure (job/rank_states.h) stops all ranks, unless the policy is "continue". The exit code of the
 //   first failure is the job's exit code.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.

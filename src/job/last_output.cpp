@@ -46,12 +46,13 @@ void Job::end_reader_wait(Time now) {
   actions_.push_back(StopWaiting{});
 }
 
-/// `cause` becomes the job's cause if everything else succeeded.
+/// `cause` becomes the job's cause if everything else succeeded. A time limit has its own time, before the wait for the
+/// reader.
 void Job::stop_waiting(Cause cause, int exit_code, Time now) {
   if (outcome_.cause == Cause::success) {
     outcome_.cause = cause;
     outcome_.exit_code = exit_code;
-    outcome_.cause_at = now;
+    outcome_.cause_at = cause == Cause::timeout ? out_of_time_at_.value_or(now) : now;
   }
   actions_.push_back(StopWaiting{});
 }

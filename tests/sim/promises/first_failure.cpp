@@ -59,6 +59,17 @@ bool FirstFailure::clock_jumped(int host, Ns time) const {
   });
 }
 
+/// The earliest time at which the agent of the host can reap a rank that ended at `time`: a stopped worker does so
+/// later.
+Ns FirstFailure::reaped(int host, Ns time) const {
+  const auto found = harms_.find(host);
+  if (found == harms_.end()) return time;
+  for (const Harm& harm : found->second) {
+    if (harm.kind == "stopw" && harm.begin <= time && time < harm.end) return harm.end;
+  }
+  return time;
+}
+
 /// Whether the faults of the host suffice for its loss while ranks run. Silences of 9 s, with time for heartbeats
 /// between, do not.
 bool FirstFailure::may_be_lost(const Facts& facts, int host) const {
@@ -161,8 +172,9 @@ void FirstFailure::rank_failed(const Facts& facts) {
   if (jumped) error = std::numeric_limits<Ns>::max() / 2;
   const auto& status = outcome.ranks.at(static_cast<size_t>(first.rank)).status;
   const bool seen = status && !std::holds_alternative<dlaunch::Lost>(status->value());
-  if (first.rank != rank && seen && named->time > first.time + error)
-    broke("a rank that failed later is called the first failure");
+  const Ns reaped_at = reaped(first.host, first.time);
+  const bool later = reaped_at < std::numeric_limits<Ns>::max() && named->time > reaped_at + error;
+  if (first.rank != rank && seen && later) broke("a rank that failed later is called the first failure");
   // A failure that was first, and that the launcher heard of first, needs no clock.
   const auto told = [&](int of) { return told_.find({facts.world.round(), of}); };
   const bool heard = !facts.history.launcher_was_stopped() && !jumped && told(first.rank) != told_.end() &&
@@ -224,8 +236,7 @@ void FirstFailure::host_lost(const Facts& facts) {
       if (facts.world.host(host).name != lost.name || may_be_lost(facts, host)) continue;
       if ((other || failed) && facts.history.impaired().contains(host)) continue;
       if (facts.history.managed() || facts.history.count(FaultKind::Of::login) > 0) continue;
-      if (facts.history.outlasted_lease() || (facts.history.launcher_was_stopped() && lost.why == "no answer yet"))
-        continue;
+      if (facts.history.outlasted_lease()) continue;
       broke("a sound host is called lost: " + lost.why);
     }
   }

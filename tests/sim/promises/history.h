@@ -43,6 +43,7 @@ class History : public Observer {
     met_.insert(fault.kind);
     of_[kind_of(fault).of].push_back({fault, world_.now()});
     ++faults_at_[fault.host];
+    if (fault.kind == "refuse") refusing_.insert(fault.host);
     if (kind_of(fault).of == FaultKind::Of::host) impaired_.emplace(fault.host, world_.now());
   }
   void launcher_stopped(Ns) override { stopped_ = true; }
@@ -54,6 +55,8 @@ class History : public Observer {
   const std::vector<Failure>& not_forked() const { return not_forked_; }
   /// Hosts with a fault of the host, and the time of the first.
   const std::map<int, Ns>& impaired() const { return impaired_; }
+  /// Hosts that accept no login, at least for a time.
+  const std::set<int>& refusing() const { return refusing_; }
   /// The number of faults at the host.
   int faults_at(int host) const {
     const auto found = faults_at_.find(host);
@@ -111,6 +114,7 @@ class History : public Observer {
   std::vector<Failure> failures_;
   std::vector<Failure> not_forked_;
   std::map<int, Ns> impaired_;
+  std::set<int> refusing_;
   std::map<int, int> faults_at_;
   std::set<std::string> met_;
   std::map<FaultKind::Of, std::vector<std::pair<Fault, Ns>>> of_;

@@ -48,6 +48,7 @@ class FirstFailure final : public Promise {
  private:
   void rank_failed(const Facts& facts);
   bool clock_jumped(int host, Ns time) const;
+  Ns reaped(int host, Ns time) const;
   bool may_be_lost(const Facts& facts, int host) const;
   void silent_before(const Facts& facts, const History::Failure& first);
   void host_lost(const Facts& facts);

@@ -22,7 +22,9 @@ void OneOfARank::began(const Process& process) {
     // these limits.
     const Process* worker =
         world_.processes().find(world_.network().agents()[static_cast<size_t>(other.agent)]->worker);
-    if (world_.scenario().stuck.contains(other.rank) && history_.impaired().contains(other.host)) continue;
+    const bool refused = history_.refusing().contains(other.host) && other.got_kill;
+    const bool unreachable = history_.impaired().contains(other.host) || refused;
+    if (world_.scenario().stuck.contains(other.rank) && unreachable) continue;
     if (world_.host(other.host).frozen || (worker && worker->stopped)) continue;
     broke("two of a rank: a rank starts while an earlier process of it runs");
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 
 #include "dlaunch/exit_status.h"
 #include "dlaunch/job_options.h"
@@ -120,25 +121,22 @@ std::string interrupted_where(const Words& words, Said& said) {
   return said.truth.host(words[0]) < 0 ? "no such host" : "";
 }
 
-std::string timed_out(const Words& words, Said& said) {
+/// timed out after X: ranks R were still running, by --timeout or by --wait-after-first
+std::string timed_out_by(bool by_limit, const Words& words, Said& said) {
   Truth& truth = said.truth;
-  said.cause = "timeout";
-  said.base = 0;
   Ns limit = truth.world().scenario().timeout;
   const Ns after_first = truth.world().scenario().after_first;
-  if (limit == 0 && after_first == 0) return "no time limit is set";
-  const bool by_limit = limit > 0 && told_time(words[0]).is_between(limit, truth.running_at(limit));
-  if (!by_limit && after_first > 0) {
+  if (!by_limit) {
     Ns first = Interval::kOpen;
     for (const auto& [rank, process] : truth.ranks()) {
       if (!process->alive) first = std::min(first, process->ended);
     }
+    if (first == Interval::kOpen) return "the time is not the time limit";
     limit = first + after_first;
   }
   // With --wait-after-first, the launcher counts from the report of the end.
-  const bool from_report = !by_limit && after_first > 0;
-  const Ns reported = from_report ? truth.running_times(limit - after_first).back() : limit;
-  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(from_report ? reported + after_first : limit);
+  const Ns reported = by_limit ? limit : truth.running_times(limit - after_first).back();
+  const Ns latest = truth.any_harmed() ? truth.now() : truth.running_at(by_limit ? limit : reported + after_first);
   if (!told_time(words[0]).is_between(limit, latest)) return "the time is not the time limit";
   if (words[1].empty()) return {};
   const auto ranks = truth.ranks();
@@ -161,6 +159,16 @@ std::string timed_out(const Words& words, Said& said) {
     }
   }
   return {};
+}
+
+std::string timed_out(const Words& words, Said& said) {
+  const Scenario& scenario = said.truth.world().scenario();
+  said.cause = "timeout";
+  said.base = 0;
+  if (scenario.timeout == 0 && scenario.after_first == 0) return "no time limit is set";
+  std::string why = scenario.timeout > 0 ? timed_out_by(true, words, said) : "the time is not the time limit";
+  if (!why.empty() && scenario.after_first > 0) why = timed_out_by(false, words, said);
+  return why;
 }
 
 /// a host was lost after X: H: WHY
@@ -336,7 +344,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
       constexpr Ns kLatency = 20 * kMs;  // a stop of the launcher may begin while the end of the stream is on its way
       for (const Ns left : {time, time + kLatency}) {
         auto times = truth.running_times(left);  // sent before the network lost packets
-        times.push_back(truth.noticed(host, left));
+        std::ranges::copy(truth.running_times(truth.arrival(host, left)), std::back_inserter(times));
         for (const Ns seen : times) {
           const Ns error = truth.start_error();
           const Ns latest = truth.met(host, {"flap"}) ? truth.running_at(seen + kFlap) : seen;
@@ -356,7 +364,7 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
   if (why.starts_with("the process that creates the rank directories killed"))
     return truth.managed() ? "" : "no batch system ended the job";
   if (why == "no answer yet") {
-    const bool late = truth.unreachable(host, 0) || truth.harmed(host) || truth.stopped_since(0);
+    const bool late = truth.unreachable(host, 0) || truth.harmed(host);
     return late ? "" : "the agent answered";
   }
   if (why == "did not end after SIGKILL") return {};

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "job/rank_states.h"
+#include "launcher/sweeps.h"
 #include "promises/sentence_table.h"
 
 namespace sim {
@@ -179,7 +180,10 @@ std::string not_connected(const Words& words, Said& said) {
   if (words[1].starts_with("cannot connect to ")) {
     if (said.truth.met(host, {"refuse"})) return {};
     if (!said.truth.met(host, {"refuse1"})) return "the host accepts logins";
-    return said.truth.managed() || said.truth.stopped_since(since) ? "" : "dlaunch did not try again";
+    // The refused login may have been the last one for which the sweep had time.
+    constexpr Ns kReach = std::chrono::nanoseconds(dlaunch::launcher::Sweeps::kReach).count() + kSecond;
+    const bool tried = said.truth.managed() || said.truth.stopped_since(since) || said.truth.has_sweeper(host, kReach);
+    return tried ? "" : "dlaunch did not try again";
   }
   if (said.truth.unreachable(host, since) || said.truth.met(host, {"stopw"}, since)) return {};
   if (words[1].ends_with("waiting for the agent's cleanup")) {

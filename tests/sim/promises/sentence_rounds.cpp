@@ -73,8 +73,7 @@ std::string continues_without(const Words& words, Said& said) {
     const int host = truth.host(name);
     if (host < 0) return "no such host";
     truth.removed.insert(host);
-    const bool late = truth.stopped_since(0);  // a host without an answer at the start counts as lost
-    if (!truth.harmed(host) && truth.closed(host).empty() && !late) return "the host is sound";
+    if (!truth.harmed(host) && truth.closed(host).empty()) return "the host is sound";
   }
   const int left = truth.world().scenario().hosts - static_cast<int>(truth.removed.size());
   if (number(words[2]) != left) return "it is another number of hosts";
@@ -106,8 +105,7 @@ std::string too_few_spares(const Words& words, Said& said) {
   int lost = 0;
   for (int host = 0; host < said.truth.world().host_count(); ++host)
     lost += said.truth.harmed(host) || !said.truth.closed(host).empty();
-  const bool late = said.truth.stopped_since(0);  // hosts without an answer at the start count as lost
-  if (number(words[0]) > lost && !late) return "fewer hosts are lost";
+  if (number(words[0]) > lost) return "fewer hosts are lost";
   return number(words[1]) >= sound_spares(said.truth) ? "" : "more spare hosts are left";
 }
 std::string judge_code(const std::string& code, const Said& said) {

@@ -157,7 +157,7 @@ bool Truth::stopped_since(Ns since) const {
   return std::ranges::any_of(stops_, [&](const Interval& stop) { return stop.end >= since; });
 }
 
-Ns Truth::noticed(int host, Ns time, Ns on_its_way) const {
+Ns Truth::arrival(int host, Ns time, Ns on_its_way) const {
   const auto found = faults_.find(host);
   const Ns sent = time;
   for (bool later = found != faults_.end(); later;) {
@@ -171,7 +171,18 @@ Ns Truth::noticed(int host, Ns time, Ns on_its_way) const {
       later = true;
     }
   }
-  return running_at(time);
+  return time;
+}
+
+bool Truth::has_sweeper(int host, Ns most) const {
+  const auto& all = world_.processes().all();
+  return std::ranges::any_of(all, [&](const auto& worker) {
+    if (worker.second.kind != Process::Kind::worker || worker.second.host != host) return false;
+    const int agent = worker.second.agent;
+    return worker.second.began >= now() - most && std::ranges::none_of(all, [&](const auto& each) {
+             return each.second.kind == Process::Kind::rank && each.second.agent == agent;
+           });
+  });
 }
 
 void Truth::restart_at(Ns time) {

@@ -64,7 +64,11 @@ class Truth : public Observer {
   bool has_agents(int host, int number) const;
   /// The time at which the launcher can notice what the host sent at `time`.
   /// `on_its_way`: how long before its arrival a silence may begin.
-  Ns noticed(int host, Ns time, Ns on_its_way = 0) const;
+  Ns noticed(int host, Ns time, Ns on_its_way = 0) const { return running_at(arrival(host, time, on_its_way)); }
+  /// The time at which what the host sent at `time` arrives at the launcher's machine; kOpen: never.
+  Ns arrival(int host, Ns time, Ns on_its_way = 0) const;
+  /// Whether a login of the last `most` started an agent that runs no rank: an attempt of a sweep.
+  bool has_sweeper(int host, Ns most) const;
 
   // ---- ranks ----
   /// The processes of the ranks of this round, by rank; of a rank with several, the newest.

@@ -200,6 +200,16 @@ TEST(Job, SetsADeadlineForTheOtherHostsAfterALoss) {
   EXPECT_EQ(cause_at(s), 1) << "the time of the loss, not of the decision";
 }
 
+TEST(Job, GivesTheOtherHostsTheWholeTimeAfterAStopOfTheLauncher) {
+  Script s(2, {}, true);
+  s.say(HostLost{0, "refused"}, 1);
+  s.say(UserSignal{SIGTSTP}, 2);
+  s.say(UserSignal{SIGCONT}, 60);
+  EXPECT_EQ(s.deadline(), 60 + kOthersWait.count());
+  s.say(HostReady{1}, 61);
+  EXPECT_EQ(s.job.outcome().lost_hosts.size(), 1);
+}
+
 TEST(Job, KeepsWaitingWhileAHostDeliversOutput) {
   Script s(1);
   s.start();
@@ -972,6 +982,18 @@ TEST(Job, TimeoutAppliesWhileWaitingForTheReader) {
   EXPECT_THAT(s.tick(10), ElementsAre(Action(StopWaiting{})));
   EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
   EXPECT_EQ(s.job.outcome().exit_code, kExitTimeout);
+}
+
+TEST(Job, TimeLimitDuringTheCleanupHasItsOwnTimeIfTheReaderDoesNotRead) {
+  Script s(1, timeout_of(10));
+  s.start();
+  s.end(0, kOk, 8);
+  EXPECT_THAT(s.tick(10), IsEmpty());
+  s.say(HostClean{0, {}}, 11);
+  EXPECT_EQ(s.deadline(), 11 + kReaderWait.count());
+  EXPECT_THAT(s.tick(11 + kReaderWait.count()), ElementsAre(Action(StopWaiting{})));
+  EXPECT_EQ(s.job.outcome().cause, Cause::timeout);
+  EXPECT_EQ(cause_at(s), 10);
 }
 
 TEST(Job, ReaderHasADeadlineAfterTermButNotAfterCtrlC) {
