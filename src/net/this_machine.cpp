@@ -1,6 +1,7 @@
 #include "net/this_machine.h"
 
 #include "base/environment.h"
+#include "place/variables.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -72,7 +73,7 @@ OwnNames own_names(const std::vector<std::string>& environment) {
   OwnNames own;
   char name[HOST_NAME_MAX + 1] = {};
   if (::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0') own.names.emplace_back(name);
-  if (auto node = filled_variable(environment, "SLURMD_NODENAME")) own.names.push_back(*std::move(node));
+  if (auto node = filled_variable(environment, place::kSlurmNode)) own.names.push_back(*std::move(node));
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return own;  // without interfaces, the names still apply
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);

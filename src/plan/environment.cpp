@@ -7,6 +7,7 @@
 
 #include "base/index_cast.h"
 #include "base/printable.h"
+#include "place/variables.h"
 #include "plan/inheritance.h"
 #include "plan/table.h"
 #include "plan/task_gpus.h"
@@ -94,7 +95,7 @@ AppEnvironment app_environment(const Request& request, const AppRequest& app, co
   AppEnvironment made;
   Variables variables;
   for_each_variable(request.environment, [&](std::string_view name, std::string_view value) {
-    if (!is_inherited(request, name) || (by_manager && name == kHostsOfJob)) return;
+    if (!is_inherited(request, name) || (by_manager && name == place::kHostsOfJob)) return;
     variables.set(name, value);
     if (is_kept(request, name)) made.chosen.emplace_back(name);
   });

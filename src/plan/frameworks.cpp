@@ -10,6 +10,7 @@
 #include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "place/variables.h"
 #include "plan/environment.h"
 #include "plan/framework_table.h"
 #include "plan/table.h"
@@ -179,7 +180,7 @@ class Facts {
   std::string slurm_job() const {
     constexpr std::uint64_t kAboveAllJobs = 100'000'000;
     constexpr std::uint64_t kNumbers = 900'000'000;
-    if (auto job = filled_variable(plan_.apps.front().env, "SLURM_JOB_ID")) return *std::move(job);
+    if (auto job = filled_variable(plan_.apps.front().env, place::kSlurmJob)) return *std::move(job);
     const bool in_slurm = plan_.manager && plan_.manager->name == "Slurm";
     return in_slurm && !plan_.manager->job.empty() ? plan_.manager->job
                                                    : std::to_string(fnv1a(plan_.job_id) % kNumbers + kAboveAllJobs);

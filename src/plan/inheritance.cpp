@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/environment.h"
+#include "place/variables.h"
 #include "plan/environment.h"
 #include "plan/mpi.h"
 #include "plan/outer_job.h"
@@ -14,54 +15,16 @@
 namespace dlaunch::plan {
 namespace {
 
-// Variables about this machine, this terminal, this login or the job around dlaunch.
-constexpr std::array<std::string_view, 34> kWithheld = {"HOSTNAME",      "HOST",
-                                                        "PWD",           "OLDPWD",
-                                                        "SHLVL",         "_",
-                                                        "DISPLAY",       "WAYLAND_DISPLAY",
-                                                        "STY",           "WINDOW",
-                                                        "WINDOWID",      "TERM_SESSION_ID",
-                                                        "LS_COLORS",     "MAIL",
-                                                        "HOME",          "USER",
-                                                        "LOGNAME",       "SHELL",
-                                                        "TMPDIR",        "XAUTHORITY",
-                                                        "HOSTTYPE",      "MACHTYPE",
-                                                        "OSTYPE",        "PPID",
-                                                        "UID",           "EUID",
-                                                        "TTY",           "GPG_TTY",
-                                                        "NSLOTS",        "NHOSTS",
-                                                        "NQUEUES",       kHostsOfJob,
-                                                        "FLUX_JOB_SIZE", "JOB_COMPLETION_INDEX"};
-constexpr std::array<std::string_view, 21> kWithheldPrefixes = {"SSH_",    "XDG_",    "DBUS_",      "TMUX",
-                                                                "VSCODE_", "SLURM_",  "SLURMD_",    "SBATCH_",
-                                                                "SALLOC_", "SRUN_",   "SGE_",       "PBS_",
-                                                                "PALS_",   "COBALT_", "LSB_",       "FLUX_TASK_",
-                                                                "PET_",    "K_MPI_",  "AWS_BATCH_", "PMI",
-                                                                "OMPI_"};  // PMI: PMIX_ too
-
-constexpr std::array<std::string_view, 31> kOfNode = {
-    // Slurm
-    "SLURM_NODEID", "SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
-    "SLURM_SCRIPT_CONTEXT", "SLURM_TASK_PID", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
-    "ZE_AFFINITY_MASK",
-    // Slurm, of the job or the step; missing in the shell of salloc
-    "SLURM_JOB_UID", "SLURM_JOB_GID", "SLURM_JOB_USER", "SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME",
-    "SLURM_LAUNCH_NODE_IPADDR",
-    // Grid Engine
-    "NSLOTS", "NHOSTS", "NQUEUES", "TMP",
-    // LSF
-    "LSB_JOBID", "LSB_JOBINDEX", "LSB_BIND_CPU_LIST",
-    // PBS
-    "PBS_JOBID", "PBS_JOBNAME", "PBS_NODENUM", "PBS_VNODENUM",
-    // Flux
-    "FLUX_URI",
-    // Kubernetes, AWS Batch
-    "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_NODE_INDEX"};
+// Variables about this machine, this terminal, this login.
+constexpr std::array<std::string_view, 28> kWithheld = {
+    "HOSTNAME", "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
+    "STY",      "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
+    "LOGNAME",  "SHELL",  "TMPDIR",   "XAUTHORITY",      "HOSTTYPE",  "MACHTYPE", "OSTYPE",  "PPID",
+    "UID",      "EUID",   "TTY",      "GPG_TTY"};
+constexpr std::array<std::string_view, 7> kWithheldPrefixes = {"SSH_",    "XDG_", "DBUS_", "TMUX",
+                                                               "VSCODE_", "PMI",  "OMPI_"};  // PMI: PMIX_ too
 
 bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
-
-/// A variable of the whole Slurm job, although its name begins like variables of a step. srun passes it on.
-constexpr std::string_view kTasksPerNode = "SLURM_NTASKS_PER_NODE";
 
 bool wants(const Request& request, Framework framework) {
   return std::ranges::find(request.frameworks, framework) != request.frameworks.end();
@@ -103,20 +66,11 @@ constexpr LauncherNames kNamesOfLaunchers[] = {{Framework::slurm, "SLURM"},
 
 /// Whether dlaunch replaces the launcher that sets such variables: other values are leftovers of an outer job.
 bool is_set_by_launcher(const Request& request, std::string_view name) {
-  if (!left_by_outer_job(name) || name == kTasksPerNode) return false;
+  if (!left_by_outer_job(name) || name == place::kTasksPerNode) return false;
   if (name == "TORCHELASTIC_ERROR_FILE") return true;  // a file of one process of the outer job
   return std::ranges::any_of(kNamesOfLaunchers, [&](const LauncherNames& row) {
     return name.starts_with(row.prefix) && wants(request, row.framework);
   });
-}
-
-/// Whether the variable describes the job or the node of a batch system other than Slurm.
-bool is_of_batch_system(std::string_view name) {
-  constexpr std::string_view kPrefixes[] = {"SGE_",       "PBS_", "PALS_",  "COBALT_",   "LSB_",
-                                            "FLUX_TASK_", "PET_", "K_MPI_", "AWS_BATCH_"};
-  constexpr std::string_view kNames[] = {"NSLOTS", "NHOSTS", "NQUEUES", kHostsOfJob, "FLUX_JOB_SIZE"};
-  return std::ranges::find(kNames, name) != std::end(kNames) ||
-         std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace
@@ -124,18 +78,15 @@ bool is_of_batch_system(std::string_view name) {
 bool withheld_elsewhere(std::string_view name) {
   const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // library settings by the user
   if (setting && !left_by_outer_job(name)) return false;
-  return std::ranges::find(kWithheld, name) != kWithheld.end() ||
+  return place::describes_job(name) || std::ranges::find(kWithheld, name) != kWithheld.end() ||
          std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-bool tells_of_node(std::string_view name) {
-  return name.starts_with("SLURMD_") || name.starts_with("SLURM_TOPOLOGY_") || name.starts_with("SGE_") ||
-         names_task_gpus(name) || std::ranges::find(kOfNode, name) != kOfNode.end();
-}
+bool tells_of_node(std::string_view name) { return place::describes_node(name) || names_task_gpus(name); }
 
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_reserved(request, name)) return true;
-  if (name == kTasksPerNode && wants(request, Framework::slurm)) return false;
+  if (name == place::kTasksPerNode && wants(request, Framework::slurm)) return false;
   return (!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name);
 }
 
@@ -155,11 +106,11 @@ bool is_kept(const Request& request, std::string_view name) {
 
 bool stays_here(const Request& request, std::string_view name, bool by_manager) {
   if (by_manager && name.starts_with("SLURM")) {
-    const bool passed = name == kTasksPerNode && wants(request, Framework::slurm);
+    const bool passed = name == place::kTasksPerNode && wants(request, Framework::slurm);
     return tells_of_node(name) || (left_by_outer_job(name) && !passed);
   }
   if (by_manager && tells_of_node(name)) return true;
-  if (by_manager && request.whole_environment) return is_of_batch_system(name);
+  if (by_manager && request.whole_environment) return place::describes_job_of_other_system(name);
   return withheld_elsewhere(name);
 }
 

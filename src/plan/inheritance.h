@@ -7,9 +7,6 @@
 
 namespace dlaunch::plan {
 
-/// From Grid Engine. A launcher started by a rank would use all hosts of the job, and start itself by qrsh.
-inline constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
-
 /// Whether a rank without --env-all does not inherit the variable. Patterns of -x do not match these names.
 bool is_no_heritage(const Request& request, std::string_view name);
 

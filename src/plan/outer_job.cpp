@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "place/variables.h"
+
 namespace dlaunch::plan {
 namespace {
 
-constexpr std::array<std::string_view, 16> kOuterJobPrefixes = {
-    "TORCHELASTIC_",   "PMI_",         "PMIX_",          "PRTE_",           "OMPI_COMM_",
-    "OMPI_MCA_orte_",  "OMPI_MCA_ess", "OMPI_WORLD",     "MV2_COMM_WORLD_", "SLURM_STEP",
-    "SLURM_SRUN_COMM", "SLURM_NTASKS", "SLURM_CPU_BIND", "SLURM_TASK",      "HOROVOD_GLOO_RENDEZVOUS_",
+constexpr std::array<std::string_view, 11> kOuterJobPrefixes = {
+    "TORCHELASTIC_",   "PMI_",         "PMIX_",      "PRTE_",           "OMPI_COMM_",
+    "OMPI_MCA_orte_",  "OMPI_MCA_ess", "OMPI_WORLD", "MV2_COMM_WORLD_", "HOROVOD_GLOO_RENDEZVOUS_",
     "JAX_COORDINATOR_"};
 
-constexpr std::array<std::string_view, 64> kOuterJobNames = {
+constexpr std::array<std::string_view, 57> kOuterJobNames = {
     // torchrun, deepspeed
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "NODE_RANK",
     "MASTER_ADDR", "MASTER_PORT", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE",
@@ -29,16 +30,13 @@ constexpr std::array<std::string_view, 64> kOuterJobNames = {
     // mpirun, Hydra
     "OMPI_UNIVERSE_SIZE", "OMPI_COMMAND", "OMPI_ARGV", "OMPI_NUM_APP_CTX", "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS",
     "OMPI_FILE_LOCATION", "OMPI_APP_SIZES", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir", "MPI_LOCALRANKID",
-    "MPI_LOCALNRANKS", "HYDI_CONTROL_FD",
-    // srun; variables of the whole Slurm job stay
-    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NPROCS", "SLURM_GTIDS", "SLURM_LAUNCH_NODE_IPADDR",
-    "SLURM_DISTRIBUTION"};
+    "MPI_LOCALNRANKS", "HYDI_CONTROL_FD"};
 
 }  // namespace
 
 bool left_by_outer_job(std::string_view name) {
   if (name.starts_with("PMIX_MCA_") || name.starts_with("PRTE_MCA_")) return false;
-  return std::ranges::find(kOuterJobNames, name) != kOuterJobNames.end() ||
+  return place::identifies_srun_task(name) || std::ranges::find(kOuterJobNames, name) != kOuterJobNames.end() ||
          std::ranges::any_of(kOuterJobPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 

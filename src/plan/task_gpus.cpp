@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "place/variables.h"
 
 namespace dlaunch::plan {
 namespace {
@@ -22,7 +23,7 @@ bool names_task_gpus(std::string_view name) { return task_number(name).has_value
 bool has_task_gpus(const std::vector<std::string>& environment) { return task_gpus(environment, 0).has_value(); }
 
 std::optional<std::string> task_gpus(const std::vector<std::string>& node_variables, std::uint32_t task) {
-  if (!filled_variable(node_variables, "LSB_JOBID")) return std::nullopt;
+  if (!filled_variable(node_variables, place::kLsfJob)) return std::nullopt;
   std::map<long, std::string_view> lists;
   for (const std::string& entry : node_variables) {
     const std::string_view name = variable_name(entry);

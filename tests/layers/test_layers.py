@@ -19,6 +19,7 @@ NOT_GUARDED = {  # file: reason
     "agent/agent.cpp": "the agent ends after its loop",
     "pmix/bridge/connection_proxy.cpp": "the proxy ends after its loop",
 }
+MANAGER_VARIABLE = re.compile(r'"(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)')
 WRITTEN_BY_CMAKE = sys.argv.pop()
 # The start of a library's header names.
 LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/", "spdlog": "spdlog/", "fmt": "fmt/", "Asio": "asio",
@@ -82,6 +83,14 @@ class Project(unittest.TestCase):
     def test_callbacks_of_a_loop_are_guarded(self):
         found = [place for place in unguarded(SRC) if place.split(":")[0] not in NOT_GUARDED]
         self.assertEqual(found, [], "wrap the callback with Lifetime::guard() (base/lifetime.h)")
+
+    def test_variables_of_managers_are_named_only_in_place(self):
+        """The grammar of srun has srun's own variables, and --env-for slurm sets the variables of a task."""
+        allowed = {"plan/framework_table.cpp"}
+        named = {str(path.relative_to(SRC)) for path in [*SRC.rglob("*.cpp"), *SRC.rglob("*.h")]
+                 if MANAGER_VARIABLE.search(re.sub(r"//[^\n]*", "", path.read_text()))}
+        outside = {path for path in named if not path.startswith(("place/", "cli/srun/"))}
+        self.assertEqual(outside, allowed, "add the name to src/place/variables.h or to the row of the manager")
 
     def test_long_files_have_a_reason(self):
         found = long_files(SRC, MOST_LINES)

@@ -11,6 +11,7 @@
 #include "cli/launcher_job.h"
 #include "cli/slots_file.h"
 #include "cli/values.h"
+#include "place/variables.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -55,7 +56,7 @@ class HorovodrunJob {
     if (hosts) hosts_ = TRY(parse_slots_list(*hosts));
     if (file) TRY(read_file(*file));
     // In an LSF job horovodrun uses the hosts of the job.
-    const bool in_lsf = filled_variable(job_.context().environment, "LSB_JOBID").has_value();
+    const bool in_lsf = filled_variable(job_.context().environment, place::kLsfJob).has_value();
     if (!hosts_.empty() || !in_lsf) job_.add(job_.itself(), "ignore-resource-manager");
     const ParsedOption* number = line_.find("num-proc");
     if (!number && in_lsf) return add_hosts(hosts ? hosts : file);

@@ -1,0 +1,37 @@
+// The names of the variables that batch systems and their launchers set: of the job, of a node, of a task. Data, also
+// for the agent. Pure.
+#pragma once
+
+#include <string_view>
+
+namespace dlaunch::place {
+
+/// A variable of the job around dlaunch. On other hosts, the value of this process would be wrong.
+bool describes_job(std::string_view name);
+
+/// The same, but a launcher passes the variable to the tasks that it starts itself: not in Slurm, whose srun passes all
+/// variables of the job.
+bool describes_job_of_other_system(std::string_view name);
+
+/// A variable whose value differs between the nodes of the job: ranks get the value of their own node.
+bool describes_node(std::string_view name);
+
+/// A variable that identifies a task of srun. A rank with the variable would join the step.
+bool identifies_srun_task(std::string_view name);
+
+/// A variable of the whole Slurm job, although its name begins like variables of a step. srun passes it on.
+inline constexpr std::string_view kTasksPerNode = "SLURM_NTASKS_PER_NODE";
+
+/// Of Grid Engine. A launcher started by a rank would use all hosts of the job, and start itself by qrsh.
+inline constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
+
+/// The number of the Slurm job.
+inline constexpr std::string_view kSlurmJob = "SLURM_JOB_ID";
+
+/// The name of the node in Slurm.
+inline constexpr std::string_view kSlurmNode = "SLURMD_NODENAME";
+
+/// The number of the LSF job.
+inline constexpr std::string_view kLsfJob = "LSB_JOBID";
+
+}  // namespace dlaunch::place
