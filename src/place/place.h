@@ -25,8 +25,8 @@ Result<Entries> hosts_of(const Found& found, const Environment& environment, con
 /// The Error for a process that is one of several copies: each copy would run the whole job.
 std::optional<Error> refuse_copies(const Found& found, const Environment& environment);
 
-/// The Error for a batch job without a list of its hosts: never a silent local run. nullopt in a rank of dlaunch, because
-/// a rank has some of these variables.
+/// The Error for a batch job without a list of its hosts: never a silent local run. nullopt in a rank of dlaunch,
+/// because a rank has some of these variables.
 std::optional<Error> refuse_incomplete_batch_job(const Environment& environment);
 
 /// The number of this node among the nodes with the same command line. Empty fields outside such a system.
