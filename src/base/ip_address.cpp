@@ -54,4 +54,6 @@ bool is_ipv6(std::string_view text) {
   return before && after && *before + *after <= 7;
 }
 
+bool is_loopback(std::string_view address) { return address.starts_with("127.") || address == "::1"; }
+
 }  // namespace dlaunch

@@ -8,4 +8,7 @@ namespace dlaunch {
 /// "::1", "fd00::5", "fe80::1%eth0"; without brackets.
 bool is_ipv6(std::string_view text);
 
+/// 127.* or ::1, in the form of inet_ntop.
+bool is_loopback(std::string_view address);
+
 }  // namespace dlaunch

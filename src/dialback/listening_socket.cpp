@@ -11,12 +11,13 @@
 #include <cstring>
 #include <optional>
 
+#include "base/ip_address.h"
 #include "base/try.h"
+#include "net/connect.h"
 #include "net/own_address.h"
 #include "net/this_machine.h"
 #include "sys/interfaces.h"
 #include "sys/lookup.h"
-#include "transport/ssh/connect.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -30,12 +31,9 @@ tl::unexpected<Error> cannot_listen(const Endpoint& where, std::string what, std
   return fail({"--rendezvous " + to_string(where), std::move(what), std::move(why), std::move(hint)});
 }
 
-bool is_loopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET) {
-    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-  }
-  return address->sa_family == AF_INET6 &&
-         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+bool is_inner(const addrinfo& address) {
+  const auto numeric = net::numeric_address(address.ai_addr);
+  return numeric && is_loopback(*numeric);
 }
 
 /// Sets errno and returns an empty Fd on failure. `lingering`: also accepts a port with lingering closed connections.
@@ -60,7 +58,7 @@ int port_of(const sys::Fd& socket) {
 /// reason.
 std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, bool loopback, int& error) {
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
-    if (!loopback && is_loopback(each->ai_addr)) continue;
+    if (!loopback && is_inner(*each)) continue;
     if (sys::Fd socket = listen_on(*each, true)) {
       return ListeningSocket{std::move(socket), {net::numeric_address(each->ai_addr).value_or(""), port}};
     }
@@ -72,7 +70,7 @@ std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, boo
 /// Returns an empty list for an empty host name.
 Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int ended) {
   while (!where.host.empty()) {
-    auto found = transport::ssh::resolve({.name = where.host, .port = where.port}, deadline, ended);
+    auto found = net::resolve({.name = where.host, .port = where.port}, deadline, ended);
     if (found) return *std::move(found);
     pollfd polled{ended, POLLIN, 0};
     const bool over = ::poll(&polled, 1, static_cast<int>(kPause.count())) > 0 || Clock::now() >= deadline;
@@ -160,9 +158,9 @@ Result<ListeningSocket> listen_on_address(const std::string& address, PortRange 
 std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended) {
   constexpr size_t kMostAsked = 3;
   for (size_t i = 0; i < std::min(hosts.size(), kMostAsked); ++i) {
-    const auto found = transport::ssh::resolve({.name = hosts[i]}, deadline, ended);
+    const auto found = net::resolve({.name = hosts[i]}, deadline, ended);
     for (const addrinfo* each = found ? found->get() : nullptr; each != nullptr; each = each->ai_next) {
-      if (is_loopback(each->ai_addr)) continue;
+      if (is_inner(*each)) continue;
       if (auto source = net::source_towards(net::numeric_address(each->ai_addr).value_or(""))) {
         return *std::move(source);
       }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/ssh/connect.h"
+#include "net/connect.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -17,7 +17,7 @@ constexpr milliseconds kLongestPause{2000};
 /// One attempt.
 AttemptResult<LauncherConnection> meet_at(const Endpoint& where, const Secret& key, const Statement& self,
                                           milliseconds limit, int ended) {
-  auto connected = transport::ssh::connect_to({.name = where.host, .port = where.port}, limit, ended);
+  auto connected = net::connect_to({.name = where.host, .port = where.port}, limit, ended);
   if (!connected) {
     return tl::unexpected<AttemptFailure>(
         {{"", std::move(connected.error().what), std::move(connected.error().why), "", kExitHostLost}, false});

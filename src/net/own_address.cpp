@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/ip_address.h"
 #include "sys/fd.h"
 
 namespace dlaunch::net {
 namespace {
-
-bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 bool reaches_out(const std::vector<std::string>& addresses) { return !std::ranges::all_of(addresses, is_loopback); }
 

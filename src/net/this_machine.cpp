@@ -1,6 +1,7 @@
 #include "net/this_machine.h"
 
 #include "base/environment.h"
+#include "base/ip_address.h"
 #include "place/variables.h"
 
 #include <arpa/inet.h>
@@ -35,8 +36,7 @@ std::optional<std::string> canonical(std::string_view text) {
 }
 
 bool is_ours(const std::string& address, const OwnNames& own) {
-  return address.starts_with("127.") || address == "::1" ||
-         std::ranges::find(own.addresses, address) != own.addresses.end();
+  return is_loopback(address) || std::ranges::find(own.addresses, address) != own.addresses.end();
 }
 
 bool may_be_full_name(std::string_view name, std::string_view own) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/ip_address.h"
 #include "base/text.h"
 #include "dlaunch/error.h"
 #include "plan/table.h"
@@ -118,8 +119,6 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
   for (Row& row : order) row.insert(row.begin(), fold_names(names.at(row)));
   return order;
 }
-
-bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 bool only_loopback(const std::string& addresses) {
   return !addresses.empty() && std::ranges::all_of(split(addresses, ' '), is_loopback);

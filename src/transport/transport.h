@@ -9,20 +9,12 @@
 
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
+#include "net/disconnect.h"
 #include "sys/fd.h"
 
 namespace dlaunch::transport {
 
-/// Why the connection to a host ended before its agent did, as far as the transport can report.
-struct Disconnect {
-  /// When a new attempt may help: never; after the host is up (--wait-hosts); soon, by itself (a throttling sshd).
-  enum class Retry { never, when_up, soon };
-  std::string what;  ///< the failed phase, for the user: "cannot connect to 10.0.0.3 port 22"; empty: unknown
-  std::string why;   ///< "Connection refused"
-  std::string hint;  ///< the action to take; may be empty
-  Retry retry = Retry::never;
-  bool nothing_left = false;  ///< all processes of the job on the host have ended
-};
+using dlaunch::Disconnect;
 
 struct Connection {
   sys::Fd stream;               ///< both directions; ends together with the agent

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/address_family.h"
 #include "dlaunch/error.h"
 #include "dlaunch/request.h"
-#include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 
 namespace dlaunch::transport::ssh {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/address_family.h"
 #include "dlaunch/error.h"
 #include "dlaunch/request.h"
-#include "transport/ssh/address_family.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/config_file.h"
 

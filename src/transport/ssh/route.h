@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "dlaunch/request.h"
+#include "net/connect.h"
 #include "transport/ssh/agent_proxy.h"
 #include "transport/ssh/algorithms.h"
-#include "transport/ssh/connect.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/revoked_keys.h"
@@ -19,7 +19,7 @@ namespace dlaunch::transport::ssh {
 
 struct Route {
   std::string host;  ///< as the user wrote the name
-  Target target;
+  net::Target target;
   std::string proxy_command;  ///< replaces TCP; empty: none
   std::string user;
   plan::HostKey host_key = plan::HostKey::strict;

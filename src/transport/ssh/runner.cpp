@@ -10,9 +10,9 @@
 #include <cstring>
 #include <utility>
 
+#include "net/connect.h"
 #include "sys/io.h"
 #include "transport/command.h"
-#include "transport/ssh/connect.h"
 #include "transport/ssh/proxy.h"
 #include "transport/ssh/session.h"
 
@@ -100,7 +100,7 @@ Disconnect Runner::reach() {
 }
 
 Disconnect Runner::over_tcp() {
-  auto connected = connect_to(route_.target, route_.limit, parts_.watchdog->ended()->get());
+  auto connected = net::connect_to(route_.target, route_.limit, parts_.watchdog->ended()->get());
   if (!connected) return connected.error();
   return over(std::move(connected->socket), connected->address, sys::Fd()).end;
 }

@@ -10,10 +10,10 @@
 #include <atomic>
 #include <thread>
 
+#include "net/connect.h"
 #include "sys/io.h"
 #include "temporary.h"
 #include "transport/ssh/agent_proxy.h"
-#include "transport/ssh/connect.h"
 #include "transport/ssh/encoding.h"
 #include "transport/ssh/watchdog.h"
 
@@ -109,8 +109,8 @@ class Port {
 
 class Connect : public testing::Test {
  protected:
-  tl::expected<Connected, Disconnect> to(const std::string& name, int port, std::chrono::milliseconds limit = 5s) {
-    return connect_to({.name = name, .port = port}, limit, ended_.get());
+  tl::expected<net::Connected, Disconnect> to(const std::string& name, int port, std::chrono::milliseconds limit = 5s) {
+    return net::connect_to({.name = name, .port = port}, limit, ended_.get());
   }
   sys::Fd ended_{::eventfd(0, EFD_CLOEXEC)};
 };

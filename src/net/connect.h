@@ -4,13 +4,14 @@
 
 #include <chrono>
 #include <string>
+#include <tl/expected.hpp>
 
+#include "base/address_family.h"
+#include "net/disconnect.h"
 #include "sys/fd.h"
 #include "sys/lookup.h"
-#include "transport/ssh/address_family.h"
-#include "transport/transport.h"
 
-namespace dlaunch::transport::ssh {
+namespace dlaunch::net {
 
 struct Connected {
   sys::Fd socket;       ///< blocking; with TCP_NODELAY and keepalive
@@ -31,4 +32,4 @@ tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono
 tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chrono::steady_clock::time_point deadline,
                                                  int ended);
 
-}  // namespace dlaunch::transport::ssh
+}  // namespace dlaunch::net

@@ -1,8 +1,8 @@
 // AddressFamily of ssh_config(5).
 #pragma once
 
-namespace dlaunch::transport::ssh {
+namespace dlaunch {
 
 enum class AddressFamily { any, inet, inet6 };
 
-}  // namespace dlaunch::transport::ssh
+}  // namespace dlaunch

@@ -1,4 +1,4 @@
-#include "transport/ssh/connect.h"
+#include "net/connect.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "base/try.h"
 
-namespace dlaunch::transport::ssh {
+namespace dlaunch::net {
 
 namespace {
 
@@ -166,4 +166,4 @@ tl::expected<sys::Addresses, Disconnect> resolve(const Target& target, std::chro
   return std::move(found.addresses);
 }
 
-}  // namespace dlaunch::transport::ssh
+}  // namespace dlaunch::net
