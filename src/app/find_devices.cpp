@@ -4,6 +4,7 @@
 
 #include "app/query_hosts.h"
 #include "base/index_cast.h"
+#include "place/place.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
 

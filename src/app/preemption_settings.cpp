@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/environment.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "job/job.h"
 #include "output/file_layout.h"

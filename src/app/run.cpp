@@ -66,7 +66,6 @@ void open_standard_fds() {
 cli::ProcessContext read_process_context() {
   cli::ProcessContext context;
   context.environment = own_environment();
-  context.manager = place::find_manager(context.environment);
   char cwd[PATH_MAX];
   context.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   context.random_name = sys::random_hex(4);

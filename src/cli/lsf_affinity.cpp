@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "place/place.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -33,7 +34,7 @@ size_t ranks_of(const plan::Request& request, size_t places) {
 Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
   const bool overridden =
       std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
-  const place::ManagerRow* const manager = context.manager.manager;
+  const place::ManagerRow* const manager = options.manager.manager;
   if (overridden || options.verb != Verb::run || !manager || !manager->rank_places) return {};
   const auto read = [&](const std::string& path) -> Result<std::string> {
     auto text = context.read_file(path);

@@ -18,7 +18,6 @@ namespace dlaunch::cli {
 /// The environment and the directory of the launcher. Parsing reads no other state of the process.
 struct ProcessContext {
   std::vector<std::string> environment;       ///< NAME=VALUE
-  place::Found manager = {};                  ///< of the job around this process
   std::string cwd;                            ///< absolute; empty if the directory was removed
   ReadFile read_file = read_whole_file;       ///< reads the files named by options
   std::string random_name = "00000000";       ///< unpredictable; part of the names of this run's directories

@@ -218,7 +218,7 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
   Options options;
   options.verb = line.verb;
   options.request.environment = context.environment;
-  options.manager = context.manager;
+  options.manager = place::find_manager(options.request.environment);
   options.request.cwd = context.cwd;
   TRY(resolved.apply(options, context));
   settle_oversubscribe(resolved, options);

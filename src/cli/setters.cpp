@@ -11,6 +11,7 @@
 #include "dlaunch/hostfile.h"
 #include "hosts/rankfile.h"
 #include "output/label.h"
+#include "place/manager_row.h"
 #include "plan/rank_dir.h"
 #include "plan/slot_list.h"
 
@@ -277,12 +278,15 @@ Result<void> set_transport(Options& o, string_view value) {
   std::vector<std::string> known;
   for (const auto& [word, choice] : words) {
     known.emplace_back(word);
-    if (word == value) return put(o.transport, Result<TransportChoice>(choice));
+    if (word != value) continue;
+    o.transport = choice;
+    return {};
   }
   for (const place::ManagerRow* const manager : place::managers()) {
     for (const place::Way& way : manager->ways) {
-      if (!way.transport.empty()) known.emplace_back(way.transport);
-      if (way.transport.empty() || way.transport != value) continue;
+      if (way.transport.empty()) continue;
+      known.emplace_back(way.transport);
+      if (way.transport != value) continue;
       o.transport = TransportChoice::by_manager;
       o.manager_transport = way.transport;
       return {};

@@ -12,6 +12,7 @@
 #include "dialback/contact.h"
 #include "dialback/introduction.h"
 #include "dialback/statement.h"
+#include "place/line_meaning.h"
 #include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/io.h"

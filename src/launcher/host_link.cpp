@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "link/lease.h"
 #include "link/timer.h"
+#include "place/line_meaning.h"
 #include "transport/command_words.h"
 
 namespace dlaunch::launcher {

@@ -26,10 +26,6 @@ Result<std::vector<hosts::HostEntry>> hosts_with_slots(const std::string& text) 
   return listed_entries(hosts, "LSB_MCPU_HOSTS");
 }
 
-}  // namespace
-
-namespace {
-
 std::optional<std::string> job(const Environment& environment) {
   constexpr std::array<const char*, 3> kLists = {"LSB_MCPU_HOSTS", "LSB_DJOB_HOSTFILE", "LSB_HOSTS"};
   const bool has_list =

@@ -29,7 +29,8 @@ struct ManagerAnswer {
   std::string_view trouble;  ///< why there is no output
 };
 
-/// A value of --transport, with the programs that start agents. The first installed program is used.
+/// A value of --transport, with the programs that start agents. The first installed program is used, except in the rows
+/// with command_of_files: there, the program is only a name for messages.
 struct Way {
   std::string_view transport;  ///< empty: not a value of --transport
   std::span<const std::string_view> programs;
@@ -104,8 +105,7 @@ struct ManagerRow {
   bool signal_ends_job = false;    ///< a signal to the command may end the whole job
   /// The path of a program, or a name for a search in PATH.
   std::string (*program_path)(std::string_view name, const Environment&) = nullptr;
-  /// The command line that starts a program on a node, in the form of --exec. Empty if the command is not a byte
-  /// stream.
+  /// The command line that starts a program on a node, in the form of --exec.
   std::string (*command)(const Environment&, const std::string& program, const StepGpus&) = nullptr;
   /// The same, if files of the job have the command line; empty: the usual transport.
   Result<std::string> (*command_of_files)(const Environment&, const hosts::ReadText& read_file) = nullptr;

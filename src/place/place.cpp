@@ -1,6 +1,5 @@
 #include "place/place.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/environment.h"

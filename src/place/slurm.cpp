@@ -14,6 +14,7 @@
 #include "place/slurm_gpus.h"
 #include "place/slurm_hosts.h"
 #include "place/slurm_step.h"
+#include "place/variables.h"
 
 namespace dlaunch::place {
 namespace {
@@ -116,7 +117,7 @@ std::optional<int> slurm_kill_wait(std::string_view configuration) {
 }
 
 constinit const ManagerRow kSlurm = {
-    .name = "Slurm",
+    .name = kSlurmName,
     .job = slurm_job,
     .hosts = [](const Environment& environment, const hosts::ReadText&) { return read_slurm(environment); },
     .unlisted = unlisted,

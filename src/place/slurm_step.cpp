@@ -99,9 +99,9 @@ LineMeaning meaning_for_srun(std::string_view line) {
     return has(" DUE TO TIME LIMIT") ? LineMeaning::time_limit : LineMeaning::cancelled;
   }
   if (!line.starts_with("srun: error: ")) return LineMeaning::unknown;
-  if (line.starts_with("srun: error: Task launch for ") && has(" failed on node ")) return LineMeaning::refused;
-  const bool ended = line.ends_with(" has expired") || has("Invalid job id specified");
-  return ended ? LineMeaning::job_ended : LineMeaning::unknown;
+  if (line.ends_with(" has expired") || has("Invalid job id specified")) return LineMeaning::job_ended;
+  const bool refused = line.starts_with("srun: error: Task launch for ") && has(" failed on node ");
+  return refused ? LineMeaning::refused : LineMeaning::unknown;
 }
 
 }  // namespace dlaunch::place

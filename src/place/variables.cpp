@@ -6,12 +6,12 @@
 namespace dlaunch::place {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSlurm = {"SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "SRUN_"};
+constexpr std::array<std::string_view, 5> kSlurmPrefixes = {"SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "SRUN_"};
 
 constexpr std::array<std::string_view, 9> kOtherSystems = {"SGE_",       "PBS_", "PALS_",  "COBALT_",   "LSB_",
                                                            "FLUX_TASK_", "PET_", "K_MPI_", "AWS_BATCH_"};
 constexpr std::array<std::string_view, 5> kNames = {"NSLOTS", "NHOSTS", "NQUEUES", kHostsOfJob, "FLUX_JOB_SIZE"};
-constexpr std::string_view kIndexedJob = "JOB_COMPLETION_INDEX";
+constexpr std::string_view kPodOfIndexedJob = "JOB_COMPLETION_INDEX";
 
 constexpr std::array<std::string_view, 31> kOfNode = {
     // Slurm
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 31> kOfNode = {
     // Flux
     "FLUX_URI",
     // Kubernetes, AWS Batch
-    kIndexedJob, "AWS_BATCH_JOB_NODE_INDEX"};
+    kPodOfIndexedJob, "AWS_BATCH_JOB_NODE_INDEX"};
 constexpr std::array<std::string_view, 3> kOfNodePrefixes = {"SLURMD_", "SLURM_TOPOLOGY_", "SGE_"};
 
 constexpr std::array<std::string_view, 5> kTaskPrefixes = {"SLURM_STEP", "SLURM_SRUN_COMM", "SLURM_NTASKS",
@@ -48,7 +48,7 @@ bool has_prefix(const auto& prefixes, std::string_view name) {
 }  // namespace
 
 bool describes_job(std::string_view name) {
-  return has_prefix(kSlurm, name) || name == kIndexedJob || describes_job_of_other_system(name);
+  return has_prefix(kSlurmPrefixes, name) || name == kPodOfIndexedJob || describes_job_of_other_system(name);
 }
 
 bool describes_job_of_other_system(std::string_view name) {

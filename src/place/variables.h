@@ -25,6 +25,9 @@ inline constexpr std::string_view kTasksPerNode = "SLURM_NTASKS_PER_NODE";
 /// Of Grid Engine. A launcher started by a rank would use all hosts of the job, and start itself by qrsh.
 inline constexpr std::string_view kHostsOfJob = "PE_HOSTFILE";
 
+/// plan::Manager::name of Slurm, whose variables --env-for slurm sets.
+inline constexpr std::string_view kSlurmName = "Slurm";
+
 /// The number of the Slurm job.
 inline constexpr std::string_view kSlurmJob = "SLURM_JOB_ID";
 

@@ -181,7 +181,7 @@ class Facts {
     constexpr std::uint64_t kAboveAllJobs = 100'000'000;
     constexpr std::uint64_t kNumbers = 900'000'000;
     if (auto job = filled_variable(plan_.apps.front().env, place::kSlurmJob)) return *std::move(job);
-    const bool in_slurm = plan_.manager && plan_.manager->name == "Slurm";
+    const bool in_slurm = plan_.manager && plan_.manager->name == place::kSlurmName;
     return in_slurm && !plan_.manager->job.empty() ? plan_.manager->job
                                                    : std::to_string(fnv1a(plan_.job_id) % kNumbers + kAboveAllJobs);
   }

@@ -30,9 +30,9 @@ ReasonLine ReasonLines::last() const {
   return partial_.empty() || has_cause() ? last_ : ReasonLine{partial_, place::meaning_of(partial_), read_ns_};
 }
 
-/// Lines after an ended step or a failed launch are consequences.
+/// Lines after an ended step or job, or after a failed launch, are consequences.
 bool ReasonLines::has_cause() const {
-  return place::ends_step(last_.meaning) || last_.meaning == place::LineMeaning::refused;
+  return place::leaves_nothing(last_.meaning) || last_.meaning == place::LineMeaning::refused;
 }
 
 void ReasonLines::forget() {

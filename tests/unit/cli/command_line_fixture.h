@@ -37,8 +37,7 @@ struct CommandLineFixture {
           {{.where = "", .what = "cannot read " + path, .why = "missing", .hint = ""}, true});
     };
     const auto line = TRY(read_command_line(program_name, args));
-    return parse_command_line(
-        line, {.environment = environment, .manager = place::find_manager(environment), .cwd = cwd, .read_file = read});
+    return parse_command_line(line, {.environment = environment, .cwd = cwd, .read_file = read});
   }
 
   /// Fails the test with the error's text when there is an error.

@@ -42,6 +42,9 @@ TEST(LineMeaning, RecognizesJobEndedBySlurm) {
             LineMeaning::job_ended);
   EXPECT_EQ(meaning_of("srun: error: Unable to create step for job 1: Requested nodes are busy"), LineMeaning::unknown);
   EXPECT_EQ(meaning_of("the password has expired"), LineMeaning::unknown);
+  EXPECT_EQ(meaning_of("srun: error: Task launch for StepId=9.0 failed on node n1: Invalid job id specified"),
+            LineMeaning::job_ended)
+      << "no other launch can succeed";
   EXPECT_TRUE(leaves_nothing(LineMeaning::job_ended));
   EXPECT_FALSE(leaves_nothing(LineMeaning::refused));
 }
