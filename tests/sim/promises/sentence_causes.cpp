@@ -146,7 +146,10 @@ std::string timed_out_by(bool by_limit, const Words& words, Said& said) {
     const Process& process = *found->second;
     const Ns noticed = truth.noticed(process.host, process.ended) + kTimeError;
     if (!process.alive && noticed < limit && !truth.harmed(process.host)) return "a rank was not running any more";
-    if (!process.alive && process.ended < limit - kTimeError && !truth.met(process.host, {"freeze", "stopw", "flap"})) {
+    // A rank that a batch system ended counts as stopped; the report of its end may come after the time limit.
+    const bool reported_late = truth.managed() && noticed > limit;
+    if (reported_late || truth.met(process.host, {"freeze", "stopw"})) continue;
+    if (!process.alive && process.ended < limit - kTimeError) {
       return truth.harmed(process.host) ? "a rank of an impaired host had ended" : "a rank had ended";
     }
   }
