@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <string>
-#include <tl/expected.hpp>
 
 #include "base/address_family.h"
+#include "dlaunch/error.h"
 #include "net/disconnect.h"
 #include "sys/fd.h"
 #include "sys/lookup.h"
