@@ -172,6 +172,7 @@ void RankStates::lose_host(int host, const std::string& why) {
     if (!is_live(rank)) continue;
     RankRecord& record = at_index(outcome_.ranks, rank);
     record.status = abort_or(record, ExitStatus(Lost{why}));
+    record.ended_by_us = false;  // it called MPI_Abort, and its end is unknown
     --live_;
   }
 }

@@ -1056,6 +1056,16 @@ TEST(Job, AbortAfterAFailureIsAConsequence) {
   EXPECT_TRUE(s.job.outcome().ranks[1].ended_by_us);
 }
 
+TEST(Job, AbortOnAHostThatIsLostLaterWasNotStopped) {
+  Script s(2, {}, true);
+  s.start();
+  s.end(0, ExitStatus(Exited{3}), 5);
+  s.say(RankAborted{1, 7, 6'000'000'000}, 6);
+  s.say(HostLost{1, "silence"}, 20);
+  EXPECT_EQ(s.job.outcome().exit_code, 3);
+  EXPECT_FALSE(s.job.outcome().ranks[1].ended_by_us);
+}
+
 TEST(Job, EarlierAbortReportedLaterIsTheCause) {
   Script s(2);
   s.start();
