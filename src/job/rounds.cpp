@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <utility>
@@ -33,15 +32,6 @@ bool is_hosts_own(const Outcome& outcome) {
   return (signaled && signaled->signal == SIGBUS) || std::holds_alternative<NotStarted>(rank.status->value());
 }
 
-/// Whether the first rank did not start because its host lacked processes, memory or descriptors at that time.
-bool was_short(const Outcome& outcome) {
-  if (!outcome.first_failure) return false;
-  const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
-  const auto* failed = rank.status ? std::get_if<NotStarted>(&rank.status->value()) : nullptr;
-  constexpr std::array kShortages{EAGAIN, ENOMEM, EMFILE, ENFILE};
-  return failed && std::ranges::find(kShortages, failed->error) != kShortages.end();
-}
-
 }  // namespace
 
 std::string Rounds::refusal(const Outcome& outcome, int spares) const {
@@ -58,8 +48,7 @@ std::string Rounds::refusal(const Outcome& outcome, int spares) const {
   if (policy_.no_restart_codes.contains(outcome.exit_code)) {
     return "exit code " + code + " is in --no-restart-codes";
   }
-  const bool not_fixable = std::ranges::find(kNotFixable, outcome.exit_code) != kNotFixable.end();
-  if (number_ == 0 && not_fixable && !was_short(outcome)) {
+  if (number_ == 0 && std::ranges::find(kNotFixable, outcome.exit_code) != kNotFixable.end()) {
     return "a restart cannot fix exit code " + code + " of the first start";
   }
   return {};

@@ -146,15 +146,6 @@ TEST(Rounds, DifferentCodeOrALongRoundResetsTheCount) {
   }
 }
 
-TEST(Rounds, RestartsAfterAFirstRoundWithoutFreeProcesses) {
-  for (const int shortage : {EAGAIN, ENOMEM, EMFILE, ENFILE}) {
-    Rounds rounds({}, 1);
-    EXPECT_TRUE(rounds.ended(failed_by_host(2, ExitStatus(NotStarted{shortage, "cannot fork"})), seconds(1)).again);
-  }
-  Rounds rounds({}, 1);
-  EXPECT_FALSE(rounds.ended(failed_by_host(2, ExitStatus(NotStarted{EACCES, "cannot execute ./x"})), seconds(1)).again);
-}
-
 TEST(Rounds, DoesNotRestartAfterFailuresThatARestartCannotFix) {
   for (const int code : {2, 126, 127}) {
     Rounds rounds({}, 5);
