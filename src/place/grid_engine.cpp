@@ -54,8 +54,7 @@ std::optional<Error> unlisted(const Environment& environment) {
 
 std::optional<Attempt> attempt(const Environment& environment) {
   if (!variable(environment, kRoot) || !variable(environment, kJob)) return std::nullopt;
-  const bool again = whole_number(variable(environment, "RESTARTED").value_or("")).value_or(0) > 0;
-  return Attempt{again ? 1 : 0, !again};
+  return uncounted_attempt(whole_number(variable(environment, "RESTARTED").value_or("")).value_or(0) > 0);
 }
 
 std::optional<PlannedEnd> preemption(const Environment& environment) {

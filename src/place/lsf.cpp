@@ -59,8 +59,7 @@ std::optional<Error> unlisted(const Environment& environment) {
 
 std::optional<Attempt> attempt(const Environment& environment) {
   if (!variable(environment, "LSB_JOBID")) return std::nullopt;
-  const bool again = variable(environment, "LSB_RESTART") == "Y";
-  return Attempt{again ? 1 : 0, !again};
+  return uncounted_attempt(variable(environment, "LSB_RESTART") == "Y");
 }
 
 std::string program_path(std::string_view name, const Environment& environment) {

@@ -47,6 +47,8 @@ Attempt counted_attempt(const Environment& environment, std::string_view name) {
   return Attempt{static_cast<int>(std::min(kMost, whole_number(text.value_or("")).value_or(0)))};
 }
 
+Attempt uncounted_attempt(bool ran_before) { return {ran_before ? 1 : 0, !ran_before}; }
+
 bool lists_devices(const Environment& environment) {
   return std::ranges::any_of(std::array{"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"},
                              [&](const char* name) { return filled_variable(environment, name).has_value(); });

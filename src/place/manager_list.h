@@ -27,6 +27,8 @@ std::optional<std::int64_t> whole_number(std::string_view text);
 
 /// The attempt whose number is in this variable; 0 without a number.
 Attempt counted_attempt(const Environment& environment, std::string_view name);
+/// The attempt of a system that only shows whether the job ran before.
+Attempt uncounted_attempt(bool ran_before);
 
 /// Splits at blanks, tabs and line ends of any kind.
 std::vector<std::string> blank_separated(std::string_view text);
