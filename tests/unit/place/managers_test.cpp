@@ -15,15 +15,29 @@ TEST(Managers, RowsAreComplete) {
     SCOPED_TRACE(row->name);
     EXPECT_TRUE(names.insert(row->name).second);
     EXPECT_TRUE(row->job || row->node) << "nothing recognizes the system";
-    if (row->job) EXPECT_TRUE(row->hosts || row->hosts_in);
-    if (row->hosts_in) EXPECT_FALSE(row->hosts_program.empty() || row->hosts_variable.empty());
-    if (!row->nodes_variable.empty()) EXPECT_TRUE(row->node);
-    if (row->command || row->dial_in || row->command_of_files) EXPECT_FALSE(row->ways.empty());
-    if (row->gpus_command) EXPECT_TRUE(row->step_gpus && row->gpu_words);
-    if (row->kill_wait) EXPECT_TRUE(row->kill_wait_in);
+    if (row->job) {
+      EXPECT_TRUE(row->hosts || row->hosts_in);
+    }
+    if (row->hosts_in) {
+      EXPECT_FALSE(row->hosts_program.empty() || row->hosts_variable.empty());
+    }
+    if (!row->nodes_variable.empty()) {
+      EXPECT_TRUE(row->node);
+    }
+    if (row->command || row->dial_in || row->command_of_files) {
+      EXPECT_FALSE(row->ways.empty());
+    }
+    if (row->gpus_command) {
+      EXPECT_TRUE(row->step_gpus && row->gpu_words);
+    }
+    if (row->kill_wait) {
+      EXPECT_TRUE(row->kill_wait_in);
+    }
     for (const Way& way : row->ways) {
       EXPECT_FALSE(way.programs.empty());
-      if (!way.transport.empty()) EXPECT_FALSE(row->outside.empty() || row->start_in.empty());
+      if (!way.transport.empty()) {
+        EXPECT_FALSE(row->outside.empty() || row->start_in.empty());
+      }
     }
   }
 }
