@@ -1,11 +1,7 @@
 #include "agent/dial_in.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/job_env_tags.h"
 #include "base/time.h"
@@ -29,6 +26,7 @@
 #include "sys/fd.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
+#include "sys/tcp.h"
 #include "sys/thread.h"
 
 namespace dlaunch::agent {
@@ -62,53 +60,18 @@ Result<LauncherContact> read_contact(const sys::Fd& from, const char* nonce, int
   return no_contact("invalid data from the launcher");
 }
 
-/// Converts a contact's numeric address. Returns its length; 0: not an address.
-socklen_t address_of(const Endpoint& at, sockaddr_storage& address) {
-  auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
-  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
-  const auto port = htons(static_cast<std::uint16_t>(at.port));
-  if (::inet_pton(AF_INET, at.host.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = port;
-    return sizeof *v4;
-  }
-  if (::inet_pton(AF_INET6, at.host.c_str(), &v6->sin6_addr) != 1) return 0;
-  v6->sin6_family = AF_INET6;
-  v6->sin6_port = port;
-  return sizeof *v6;
-}
-
-/// One attempt to connect. Returns 0 or an errno.
-int connect_once(const sys::Fd& socket, const sockaddr_storage& address, socklen_t size, Time deadline, int ended) {
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  std::array<pollfd, 2> polled{{{socket.get(), POLLOUT, 0}, {ended, POLLIN, 0}}};
-  ::poll(polled.data(), polled.size(), milliseconds_until(deadline));
-  if (polled[0].revents == 0) return ETIMEDOUT;
-  int error = 0;
-  socklen_t length = sizeof error;
-  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-  return error;
-}
-
+/// Tries again if no process listens yet.
 Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
   const Time deadline = Clock::now() + kConnectLimit;
-  sockaddr_storage address{};
-  const socklen_t size = address_of(at, address);
+  std::vector<sys::SocketAddress> addresses;
+  if (const auto address = sys::numeric_address(at.host, at.port)) addresses.push_back(*address);
   for (;;) {
-    sys::Fd socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int error = size == 0 ? EINVAL
-                      : !socket ? errno
-                                : connect_once(socket, address, size, deadline, signals.fd());
-    if (error == 0) {
-      const int on = 1;
-      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      return socket;
-    }
-    const bool may_help = error == ECONNREFUSED && Clock::now() + kPause < deadline;
+    auto connection = sys::connect_tcp(addresses, deadline, signals.fd());
+    if (connection) return std::move(connection->socket);
+    const bool may_help = connection.error() == ECONNREFUSED && Clock::now() + kPause < deadline;
     if (may_help) dialback::readable(-1, signals.fd(), Clock::now() + kPause);
     if (!may_help || signals.came()) {
-      return fail({"", std::string(dialback::kCannotConnect) + to_string(at), std::strerror(error), ""});
+      return fail({"", std::string(dialback::kCannotConnect) + to_string(at), std::strerror(connection.error()), ""});
     }
   }
 }

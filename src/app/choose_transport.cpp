@@ -58,22 +58,20 @@ Result<bool> use_command(const place::Found& found, const place::Way& way, cli::
 
 bool names_hosts(const hosts::HostRequest& hosts) { return !hosts.list.empty() || !hosts.hostfile.empty(); }
 
-/// The row that --transport names, with its way. Every name belongs to a row: the parser rejects others.
-std::pair<const place::ManagerRow*, const place::Way*> named_way(const std::string& transport) {
-  for (const place::ManagerRow* const manager : place::managers()) {
-    const auto way = std::ranges::find(manager->ways, transport, &place::Way::transport);
-    if (way != manager->ways.end()) return {manager, &*way};
-  }
-  return {};
+/// The option that selected the transport; empty: chosen automatically.
+std::string transport_option(const cli::Options& options) {
+  if (options.transport == TransportChoice::ssh) return "--transport ssh";
+  if (options.transport == TransportChoice::exec) return "--transport exec";
+  return options.way ? "--transport " + std::string(options.way.way->transport) : "";
 }
 
 /// The transport that --transport names.
 Result<void> use_named_way(cli::Options& options) {
-  const auto [manager, way] = named_way(options.manager_transport);
+  const auto [manager, way] = options.way;
   const std::string_view program = way->programs.front();
   const auto refused = [&](std::string why, std::string hint) {
-    return fail({"--transport " + options.manager_transport, "cannot connect to hosts with " + std::string(program),
-                 std::move(why), std::move(hint)});
+    return fail({transport_option(options), "cannot connect to hosts with " + std::string(program), std::move(why),
+                 std::move(hint)});
   };
   if (options.manager.manager != manager) {
     return refused(std::string(manager->outside), std::string(manager->start_in) + ", or remove --transport");
@@ -129,14 +127,6 @@ std::string nodes_text(const std::vector<plan::Host>& hosts) {
               : nodes + " of " + count(static_cast<size_t>(all), "slot");
 }
 
-/// The option that selected the transport; empty: chosen automatically.
-std::string transport_option(const cli::Options& options) {
-  if (options.transport == TransportChoice::ssh) return "--transport ssh";
-  if (options.transport == TransportChoice::exec) return "--transport exec";
-  const bool by_manager = options.transport == TransportChoice::by_manager;
-  return by_manager ? "--transport " + options.manager_transport : "";
-}
-
 /// The option that replaces the batch system's hosts.
 std::string hosts_option(const cli::Options& options) {
   if (options.same_line.asked) return "--same-line";
@@ -167,7 +157,7 @@ Result<void> choose_transport(cli::Options& options) {
   }
   const bool asks = manager && manager->hosts_in && !ignored && !names_hosts(options.hosts);
   if (asks) TRY(ask_for_hosts(options));
-  if (options.transport == TransportChoice::by_manager) return use_named_way(options);
+  if (options.way) return use_named_way(options);
   const bool exec_given =
       !options.exec.empty() && options.exec != cli::rsh_command(options.rsh_agent, options.rsh_args);
   const bool automatic = options.transport == TransportChoice::automatic && !exec_given && !names_hosts(options.hosts);

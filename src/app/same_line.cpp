@@ -172,7 +172,7 @@ Result<int> launch(cli::Options options, const NodeRole& role, dialback::Listeni
   const std::string here = listener.at.host;
   dialback::Gathering gathering(std::move(listener), {.key = key,
                                                       .self = self,
-                                                      .job_id = options.request.job_id,
+                                                      .welcome = {options.request.job_id, options.heartbeat},
                                                       .least = role.least,
                                                       .last_call = options.same_line.last_call,
                                                       .deadline = deadline,

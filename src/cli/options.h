@@ -57,7 +57,7 @@ struct RankTableRequest {
 /// The job's options, and the other options of the command line.
 struct Options : JobOptions {
   TransportChoice transport = TransportChoice::automatic;
-  std::string manager_transport;  ///< place::Way::transport if `transport` is by_manager
+  place::NamedWay way = {};  ///< set if `transport` is by_manager
   place::Found manager;           ///< of the job around dlaunch
   Options() {
     request.mpi = plan::Mpi::automatic;

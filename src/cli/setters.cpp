@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "base/most_nodes.h"
 #include "base/text.h"
@@ -11,7 +12,7 @@
 #include "dlaunch/hostfile.h"
 #include "hosts/rankfile.h"
 #include "output/label.h"
-#include "place/manager_row.h"
+#include "place/place.h"
 #include "plan/rank_dir.h"
 #include "plan/slot_list.h"
 
@@ -273,25 +274,16 @@ Result<void> set_cpu_list(Options& o, string_view value, Context) {
 }
 
 Result<void> set_transport(Options& o, string_view value) {
-  const std::pair<string_view, TransportChoice> words[] = {
+  constexpr std::pair<string_view, TransportChoice> kWords[] = {
       {"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}};
-  std::vector<std::string> known;
-  for (const auto& [word, choice] : words) {
-    known.emplace_back(word);
-    if (word != value) continue;
-    o.transport = choice;
+  o.way = place::find_way(value);
+  const auto word = std::ranges::find(kWords, value, &std::pair<string_view, TransportChoice>::first);
+  if (o.way || word != std::end(kWords)) {
+    o.transport = o.way ? TransportChoice::by_manager : word->second;
     return {};
   }
-  for (const place::ManagerRow* const manager : place::managers()) {
-    for (const place::Way& way : manager->ways) {
-      if (way.transport.empty()) continue;
-      known.emplace_back(way.transport);
-      if (way.transport != value) continue;
-      o.transport = TransportChoice::by_manager;
-      o.manager_transport = way.transport;
-      return {};
-    }
-  }
+  std::vector<std::string> known = place::way_names();
+  for (const auto& each : std::views::reverse(kWords)) known.emplace(known.begin(), each.first);
   return unknown_word(value, known);
 }
 

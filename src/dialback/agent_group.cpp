@@ -142,7 +142,8 @@ void AgentGroup::admit(SealedSocket& socket, const std::string& address, const S
   host->done = true;
   host->in = true;
   host->address = address;
-  socket.send(SealedRecord::Kind::welcome, settings_.job_id);
+  socket.send(SealedRecord::Kind::welcome, to_payload(settings_.welcome));
+  socket.begin_heartbeats(settings_.welcome.heartbeat);
   socket.flush();
   host->connection->expect_reason(true);
   settings_.pump->add(std::move(socket), host->connection);

@@ -13,6 +13,7 @@
 #include "dialback/messages.h"
 #include "dialback/pending_connections.h"
 #include "dialback/pump.h"
+#include "dialback/statement.h"
 #include "dlaunch/job_options.h"
 #include "sys/thread.h"
 #include "transport/reason_lines.h"
@@ -31,7 +32,7 @@ class AgentGroup {
   };
   struct Settings {
     DialIn how;
-    std::string job_id;
+    Welcome welcome;
     Messages messages;  ///< called in the AgentGroup's own thread
     std::shared_ptr<Pump> pump;
   };

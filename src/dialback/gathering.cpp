@@ -94,7 +94,8 @@ void Gathering::check_node(SealedSocket& socket, const std::string& address, con
 }
 
 void Gathering::admit(SealedSocket& socket, const std::string& address, const Statement& statement) {
-  socket.send(SealedRecord::Kind::welcome, settings_.job_id);
+  socket.send(SealedRecord::Kind::welcome, to_payload(settings_.welcome));
+  socket.begin_heartbeats(settings_.welcome.heartbeat);
   socket.flush();
   settings_.messages.info("connected: " + title(statement, address));
   const int key = statement.node == kUnnumbered ? next_unnumbered_++ : statement.node;

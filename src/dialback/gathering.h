@@ -28,7 +28,7 @@ class Gathering {
   struct Settings {
     Secret key;
     Statement self;  ///< of the launcher
-    std::string job_id;
+    Welcome welcome;
     int least = self.nodes;  ///< minimum number of nodes, including the launcher; accepted after `last_call`
     Duration last_call{0};   ///< wait after the last change in the set of nodes
     Time deadline;

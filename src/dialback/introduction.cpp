@@ -53,13 +53,16 @@ AttemptResult<SealedSocket> prove(sys::Fd socket, const Secret& key, int ended) 
   }
 }
 
-/// Returns the launcher's job id.
-AttemptResult<std::string> be_admitted(SealedSocket& socket, const Statement& self, int ended) {
+AttemptResult<Welcome> be_admitted(SealedSocket& socket, const Statement& self, int ended) {
   const Time deadline = Clock::now() + kAnswerLimit;
   socket.send(SealedRecord::Kind::statement, to_payload(self));
   for (socket.flush(); !socket.over(); socket.receive()) {
     while (const auto record = socket.next()) {
-      if (record->kind == SealedRecord::Kind::welcome) return printable(record->payload);
+      if (record->kind == SealedRecord::Kind::welcome) {
+        auto welcome = welcome_in(record->payload);
+        if (welcome) return *std::move(welcome);
+        return tl::unexpected<AttemptFailure>({std::move(welcome).error(), true});
+      }
       if (record->kind == SealedRecord::Kind::refusal) {
         return tl::unexpected<AttemptFailure>({refusal_in(record->payload), true});
       }
@@ -81,9 +84,10 @@ AttemptResult<LauncherConnection> introduce(sys::Fd connected, const std::string
                                             const Statement& self, int ended) {
   auto socket = prove(std::move(connected), key, ended);
   if (!socket) return tl::unexpected(std::move(socket).error());
-  auto job_id = be_admitted(*socket, self, ended);
-  if (!job_id) return tl::unexpected(std::move(job_id).error());
-  return LauncherConnection{*std::move(socket), address, *std::move(job_id)};
+  auto welcome = be_admitted(*socket, self, ended);
+  if (!welcome) return tl::unexpected(std::move(welcome).error());
+  socket->begin_heartbeats(welcome->heartbeat);
+  return LauncherConnection{*std::move(socket), address, std::move(welcome->job_id)};
 }
 
 }  // namespace dlaunch::dialback

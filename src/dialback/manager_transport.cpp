@@ -9,9 +9,9 @@ constexpr std::chrono::seconds kStopLimit{3};
 
 }  // namespace
 
-ManagerTransport::ManagerTransport(DialIn how, std::string job_id, Messages messages,
+ManagerTransport::ManagerTransport(DialIn how, Welcome welcome, Messages messages,
                                    std::unique_ptr<transport::Transport> again)
-    : how_(std::move(how)), job_id_(std::move(job_id)), messages_(std::move(messages)), again_(std::move(again)) {}
+    : how_(std::move(how)), welcome_(std::move(welcome)), messages_(std::move(messages)), again_(std::move(again)) {}
 
 ManagerTransport::~ManagerTransport() { close(); }
 
@@ -27,7 +27,7 @@ Result<transport::Connection> ManagerTransport::open(const plan::Host& host) {
 void ManagerTransport::open_together() {
   if (asked_.empty()) return;
   if (running_.empty()) pump_.start();
-  AgentGroup::Settings settings{how_, job_id_, messages_, pump_.shared()};
+  AgentGroup::Settings settings{how_, welcome_, messages_, pump_.shared()};
   running_.push_back({std::make_shared<AgentGroup>(std::move(settings), std::exchange(asked_, {})), {}});
   AgentGroup::begin(running_.back().group, running_.back().thread);
 }

@@ -16,7 +16,7 @@ namespace dlaunch::dialback {
 class ManagerTransport : public transport::Transport {
  public:
   /// `messages` may be called from other threads. If `again` is null, the manager's command is used for each attempt.
-  ManagerTransport(DialIn how, std::string job_id, Messages messages, std::unique_ptr<transport::Transport> again);
+  ManagerTransport(DialIn how, Welcome welcome, Messages messages, std::unique_ptr<transport::Transport> again);
   ~ManagerTransport() override;
 
   Result<transport::Connection> open(const plan::Host& host) override;
@@ -25,7 +25,7 @@ class ManagerTransport : public transport::Transport {
 
  private:
   const DialIn how_;
-  const std::string job_id_;
+  const Welcome welcome_;
   const Messages messages_;
   const std::unique_ptr<transport::Transport> again_;
   PumpThread pump_;

@@ -1,5 +1,6 @@
 #include "dialback/node_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dlaunch/exit_status.h"
@@ -37,7 +38,8 @@ Result<int> NodeService::run() {
     if (!link_detects_loss && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
     polled.assign(1, {signals_.fd(), POLLIN, 0});
     carrier_.watch(polled);
-    ::poll(polled.data(), polled.size(), milliseconds_until(socket.next_beat()));
+    const Time next = link_detects_loss ? socket.next_beat() : std::min(socket.next_beat(), socket.silent_at());
+    ::poll(polled.data(), polled.size(), milliseconds_until(next));
   }
 }
 

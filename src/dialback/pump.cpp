@@ -18,6 +18,7 @@ namespace {
 constexpr std::chrono::seconds kOutcomeLimit{2};
 constexpr std::chrono::milliseconds kReasonWait{1000};
 constexpr std::chrono::seconds kEndsAfterRequest{3};
+constexpr std::chrono::seconds kLongestWait{5};
 
 }  // namespace
 
@@ -120,7 +121,7 @@ void Pump::finish_if_over(Carried& each) {
 }
 
 std::chrono::milliseconds Pump::until_next_check() const {
-  Time next = Clock::now() + SealedSocket::kBeat;
+  Time next = Clock::now() + kLongestWait;
   for (const auto& each : carried_) {
     if (each->over) continue;
     next = std::min(next, each->reason_until.value_or(each->carrier.socket().next_beat()));

@@ -21,10 +21,10 @@ struct SealedRecord {
   /// The first byte of the sealed data.
   enum class Kind : std::uint8_t {
     statement = 1,  ///< node: its statement (statement.h); its first record
-    welcome = 2,    ///< launcher: the node is admitted; contains the job's id
+    welcome = 2,    ///< launcher: the node is admitted (Welcome in statement.h)
     refusal = 3,    ///< launcher: why the node is refused; the last record
     data = 4,       ///< bytes of the agent's link, both ways
-    alive = 5,      ///< empty, every few seconds
+    alive = 5,      ///< empty; the heartbeat of a connection without other records
     /// End of the data; from a node with the remaining processes and the reason (DataEnd in statement.h)
     data_end = 6,
     outcome = 7,  ///< launcher: the job's exit code in digits; the last record

@@ -12,13 +12,17 @@
 #include "sys/io.h"
 
 namespace dlaunch::dialback {
+namespace {
+
+// An `alive` record follows 3/2 intervals after the last record: later than a link's heartbeat, and twice in the
+// longest silence of three intervals.
+constexpr int kBeatPart = 3;
+constexpr int kBeatWhole = 2;
+
+}  // namespace
 
 SealedSocket::SealedSocket(sys::Fd socket, const SessionKeys& keys)
-    : socket_(std::move(socket)),
-      sealer_(keys.send),
-      opener_(keys.receive),
-      last_received_(Clock::now()),
-      next_beat_(last_received_ + kBeat) {
+    : socket_(std::move(socket)), sealer_(keys.send), opener_(keys.receive) {
   sys::set_nonblocking(socket_.get());
 }
 
@@ -32,7 +36,16 @@ void SealedSocket::send(SealedRecord::Kind kind, std::string_view payload, bool 
   if (over_ || last_sent_) return;
   sealer_.seal(kind, payload, out_, last);
   last_sent_ = last;
-  next_beat_ = Clock::now() + kBeat;
+  sent(Clock::now());
+}
+
+void SealedSocket::begin_heartbeats(std::chrono::milliseconds interval) {
+  heard_.emplace(interval, Clock::now());
+  sent(Clock::now());
+}
+
+void SealedSocket::sent(Time now) {
+  if (heard_) next_beat_ = now + kBeatPart * heard_->interval() / kBeatWhole;
 }
 
 void SealedSocket::flush() {
@@ -53,7 +66,7 @@ void SealedSocket::receive() {
   const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (got > 0) {
     opener_.feed({buffer.data(), static_cast<size_t>(got)});
-    last_received_ = Clock::now();
+    if (heard_) heard_->heard(Clock::now());
   } else if (got == 0) {
     end("closed by the other side");
   } else if (errno != EAGAIN && errno != EINTR) {
@@ -73,7 +86,7 @@ void SealedSocket::beat(Time now) {
   if (now < next_beat_) return;
   // A queued record also serves as a heartbeat after it is sent.
   if (out_.empty()) send(SealedRecord::Kind::alive);
-  next_beat_ = now + kBeat;
+  sent(now);
 }
 
 void SealedSocket::finish_sending() { ::shutdown(socket_.get(), SHUT_WR); }

@@ -1,6 +1,7 @@
 // A TCP connection to an authenticated peer: records in, records out. Passive: the owner polls.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,16 +9,13 @@
 #include "base/time.h"
 #include "dialback/handshake.h"
 #include "dialback/sealed_records.h"
+#include "link/heartbeat.h"
 #include "sys/fd.h"
 
 namespace dlaunch::dialback {
 
 class SealedSocket {
  public:
-  /// The interval of heartbeats, and the maximum silence of the peer.
-  static constexpr std::chrono::seconds kBeat{5};
-  static constexpr std::chrono::seconds kLongestSilence{15};
-
   /// The socket becomes non-blocking.
   SealedSocket(sys::Fd socket, const SessionKeys& keys);
 
@@ -31,10 +29,16 @@ class SealedSocket {
   void receive();
   /// The next received record.
   std::optional<SealedRecord> next();
-  /// Queues an `alive` record at each interval.
+  /// From now on the peer must not be silent. Both sides use the same interval.
+  void begin_heartbeats(std::chrono::milliseconds interval);
+  /// Queues an `alive` record if the connection carried no other record for a time. The heartbeats of an agent's link
+  /// arrive earlier, so a connection has one kind of heartbeat at a time.
   void beat(Time now);
+  /// True if the peer missed its heartbeats.
+  bool silent(Time now) { return heard_ && heard_->dead(now); }
+  /// The times of the next calls of beat() and silent(); without heartbeats far away.
   Time next_beat() const { return next_beat_; }
-  bool silent(Time now) const { return now - last_received_ > kLongestSilence; }
+  Time silent_at() const { return heard_ ? heard_->deadline() : Time::max(); }
   /// True if the connection cannot be used any more; why() returns the reason.
   bool over() const { return over_; }
   const std::string& why() const { return why_; }
@@ -43,13 +47,14 @@ class SealedSocket {
 
  private:
   void end(std::string why);
+  void sent(Time now);
 
   sys::Fd socket_;
   Sealer sealer_;
   Opener opener_;
   std::string out_;
-  Time last_received_;
-  Time next_beat_;
+  std::optional<link::Heartbeat> heard_;
+  Time next_beat_ = Time::max();
   bool last_sent_ = false;
   bool over_ = false;
   std::string why_;

@@ -16,6 +16,7 @@ namespace {
 constexpr char kBetween = '\0';  // not part of any word of a command line
 constexpr size_t kHeadFields = 4;
 constexpr size_t kMostName = 255;
+constexpr long kLongestHeartbeat = 60'000;         // in milliseconds
 constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the remaining bytes are for the other fields
 constexpr size_t kShownWord = 200;
 constexpr size_t kMostPart = 4096;  // of a refusal
@@ -92,6 +93,19 @@ std::optional<std::string> difference_from(const Statement& launcher, const Stat
   const auto differ = std::ranges::mismatch(node.words, here);
   const auto place = static_cast<size_t>(differ.in1 - node.words.begin());
   return both("different command lines", shown(node.words, place), shown(here, place));
+}
+
+std::string to_payload(const Welcome& welcome) {
+  return std::to_string(welcome.heartbeat.count()) + kBetween + welcome.job_id;
+}
+
+Result<Welcome> welcome_in(std::string_view payload) {
+  const size_t end = payload.find(kBetween);
+  const auto heartbeat = parse_int(payload.substr(0, end), 1, kLongestHeartbeat);
+  if (end == std::string_view::npos || !heartbeat) {
+    return fail({"", "protocol error: invalid answer of the launcher", "", "", kExitHostLost});
+  }
+  return Welcome{printable(payload.substr(end + 1)), std::chrono::milliseconds(*heartbeat)};
 }
 
 std::string refusal_payload(const Error& error) {

@@ -1,6 +1,7 @@
 // The statement of an authenticated node about its start, and the comparison with the launcher's own statement. PURE.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,15 @@ Result<Statement> statement_in(std::string_view payload);
 /// Why this node does not belong to the launcher's job, with the values of both sides, for users on both sides.
 /// nullopt: the node belongs to the job.
 std::optional<std::string> difference_from(const Statement& launcher, const Statement& node);
+
+/// The payload of SealedRecord::Kind::welcome.
+struct Welcome {
+  std::string job_id;
+  std::chrono::milliseconds heartbeat;  ///< the interval for both sides; at most 60 s
+};
+std::string to_payload(const Welcome& welcome);
+/// The job's id is printable.
+Result<Welcome> welcome_in(std::string_view payload);
 
 /// The payload for a refused node, or for a node of a job that will not start: the reason, and the exit code for the
 /// node.

@@ -1,11 +1,8 @@
 #include "net/connect.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <algorithm>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -15,97 +12,16 @@
 
 #include "base/time.h"
 #include "base/try.h"
+#include "sys/tcp.h"
 
 namespace dlaunch::net {
 
 namespace {
 
-constexpr std::chrono::milliseconds kHeadStart{250};
-// Bytes: limits unsent data in the kernel, which would outlive this process on a slow network.
-constexpr int kUnsent = 128 << 10;
-
-void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }
-
-std::string numeric(const addrinfo& address) {
+std::string numeric(const sys::SocketAddress& address) {
   std::array<char, NI_MAXHOST> text{};
-  ::getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  ::getnameinfo(address.get(), address.size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return text.data();
-}
-
-/// Parallel connection attempts of one connect_to() call.
-class Race {
- public:
-  Race(const addrinfo* first, Clock::time_point deadline, int ended)
-      : next_(first), deadline_(deadline), ended_(ended) {}
-
-  /// Returns 0, or the errno of the failure.
-  int run(Connected& winner) {
-    Clock::time_point next_start = Clock::now();
-    while (Clock::now() < deadline_) {
-      if (next_ && (attempts_.empty() || Clock::now() >= next_start)) {
-        start(*std::exchange(next_, next_->ai_next));
-        next_start = Clock::now() + kHeadStart;
-        continue;
-      }
-      if (!next_ && attempts_.empty()) return error_;
-      if (!wait(next_ ? std::min(next_start, deadline_) : deadline_)) return ECANCELED;
-      if (take_winner(winner)) return 0;
-    }
-    return ETIMEDOUT;
-  }
-
- private:
-  struct Attempt {
-    sys::Fd socket;
-    const addrinfo* address;
-  };
-
-  void start(const addrinfo& address) {
-    sys::Fd socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket || (::connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS)) {
-      error_ = errno;
-      return;
-    }
-    attempts_.push_back({std::move(socket), &address});
-  }
-
-  /// Returns false if the job ends.
-  bool wait(Clock::time_point until) {
-    waits_.assign({pollfd{ended_, POLLIN, 0}});
-    for (const Attempt& attempt : attempts_) waits_.push_back({attempt.socket.get(), POLLOUT, 0});
-    ::poll(waits_.data(), waits_.size(), milliseconds_until(until));
-    return waits_.front().revents == 0;
-  }
-
-  bool take_winner(Connected& winner) {
-    for (size_t i = attempts_.size(); i-- > 0;) {
-      if (waits_[i + 1].revents == 0) continue;
-      int error = 0;
-      socklen_t size = sizeof error;
-      ::getsockopt(attempts_[i].socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-      if (error == 0) {
-        winner = {std::move(attempts_[i].socket), numeric(*attempts_[i].address)};
-        return true;
-      }
-      error_ = error;
-      attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    return false;
-  }
-
-  const addrinfo* next_;
-  const Clock::time_point deadline_;
-  const int ended_;
-  int error_ = ECONNREFUSED;
-  std::vector<Attempt> attempts_;
-  std::vector<pollfd> waits_;
-};
-
-void prepare(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kUnsent);
 }
 
 std::string hint_for(int error) {
@@ -122,13 +38,15 @@ std::string hint_for(int error) {
 }  // namespace
 
 tl::expected<Connected, Disconnect> connect_to(const Target& target, std::chrono::milliseconds limit, int ended) {
-  auto addresses = TRY(resolve(target, Clock::now() + limit, ended));
-  Connected connected;
-  const int error = Race(addresses.get(), Clock::now() + limit, ended).run(connected);
-  if (error == 0) {
-    prepare(connected.socket.get());
-    return connected;
+  const auto resolved = TRY(resolve(target, Clock::now() + limit, ended));
+  std::vector<sys::SocketAddress> addresses;
+  for (const addrinfo* each = resolved.get(); each; each = each->ai_next) {
+    std::memcpy(&addresses.emplace_back().bytes, each->ai_addr, each->ai_addrlen);
+    addresses.back().size = each->ai_addrlen;
   }
+  auto connection = sys::connect_tcp(addresses, Clock::now() + limit, ended);
+  if (connection) return Connected{std::move(connection->socket), numeric(addresses[connection->address])};
+  const int error = connection.error();
   return tl::unexpected(Disconnect{
       .what = "cannot connect to " + (target.renamed ? target.name + " " : "") + "port " + std::to_string(target.port),
       .why = std::strerror(error),

@@ -1,5 +1,5 @@
-// Connects to a host name by TCP. Attempts to the addresses start 250 ms apart; the first success wins. Runs in the
-// host's own thread; each wait ends at the deadline or if `ended` is readable.
+// Connects to a host name by TCP (sys/tcp.h). Runs in the host's own thread; each wait ends at the deadline or if `ended`
+// is readable.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace dlaunch::net {
 
 struct Connected {
-  sys::Fd socket;       ///< blocking; with TCP_NODELAY and keepalive
+  sys::Fd socket;       ///< as sys::TcpConnection
   std::string address;  ///< numeric
 };
 

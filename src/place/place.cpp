@@ -1,5 +1,6 @@
 #include "place/place.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/environment.h"
@@ -50,6 +51,24 @@ std::string to_string(const Found& found) { return plan::to_string(*named(found)
 std::optional<plan::Manager> named(const Found& found) {
   if (!found) return std::nullopt;
   return plan::Manager{std::string(found.manager->name), found.job};
+}
+
+NamedWay find_way(std::string_view transport) {
+  for (const ManagerRow* const manager : managers()) {
+    const auto way = std::ranges::find(manager->ways, transport, &Way::transport);
+    if (!transport.empty() && way != manager->ways.end()) return {manager, &*way};
+  }
+  return {};
+}
+
+std::vector<std::string> way_names() {
+  std::vector<std::string> names;
+  for (const ManagerRow* const manager : managers()) {
+    for (const Way& way : manager->ways) {
+      if (!way.transport.empty()) names.emplace_back(way.transport);
+    }
+  }
+  return names;
 }
 
 Result<Entries> hosts_of(const Found& found, const Environment& environment, const hosts::ReadText& read_file) {

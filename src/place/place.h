@@ -19,6 +19,17 @@ std::string to_string(const Found& found);
 /// For Allocation::manager.
 std::optional<plan::Manager> named(const Found& found);
 
+/// A way of a manager to start agents, as --transport names it.
+struct NamedWay {
+  const ManagerRow* manager = nullptr;
+  const Way* way = nullptr;
+
+  explicit operator bool() const { return way != nullptr; }
+};
+NamedWay find_way(std::string_view transport);
+/// The values of --transport that are ways of managers, in the order of the table.
+std::vector<std::string> way_names();
+
 /// The hosts of the job. Invalid values are an Error: never a silent local run. Empty if a program must be asked.
 Result<Entries> hosts_of(const Found& found, const Environment& environment, const hosts::ReadText& read_file);
 

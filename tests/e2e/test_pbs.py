@@ -119,7 +119,7 @@ class ByPbsTmrsh(PbsCase):
         real = program.read_text()
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
         job = self.start("true", stdin=subprocess.DEVNULL)
-        self.assertTrue(wait_until(lambda: self.bed.head.find("sleep 1000"), TIMEOUT))
+        self.assertTrue(wait_until(lambda: len(self.bed.head.find("sleep 1000")) == 2, TIMEOUT))  # one for each host
         job.kill()
         job.wait(TIMEOUT)
         for pid in self.bed.head.find("sleep 1000"):  # their parent is PBS

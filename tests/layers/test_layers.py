@@ -20,6 +20,15 @@ NOT_GUARDED = {  # file: reason
     "pmix/bridge/connection_proxy.cpp": "the proxy ends after its loop",
 }
 MANAGER_VARIABLE = re.compile(r'"(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)')
+# The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
+FIGURES = {
+    "lines of src and include": 78_000,
+    "lines of src/app": 4_100,
+    "source files that connect by TCP": 1,
+    "definitions of is_loopback": 1,
+    "files outside place that name a variable or a name of a manager": 6,
+}
+SLACK = 0.01  # of a figure; a limit must not be higher than this above the figure
 WRITTEN_BY_CMAKE = sys.argv.pop()
 # The start of a library's header names.
 LIBRARIES = {"CLI11": "CLI/", "toml++": "toml++/", "nlohmann/json": "nlohmann/", "spdlog": "spdlog/", "fmt": "fmt/", "Asio": "asio",
@@ -92,11 +101,37 @@ class Project(unittest.TestCase):
         outside = {path for path in named if not path.startswith(("place/", "cli/srun/"))}
         self.assertEqual(outside, allowed, "add the name to src/place/variables.h or to the row of the manager")
 
+    def test_figures_are_at_their_limits(self):
+        for name, figure in figures().items():
+            with self.subTest(name):
+                self.assertLessEqual(figure, FIGURES[name], "reduce it, or raise FIGURES in a commit that says why")
+                self.assertGreaterEqual(figure, int(FIGURES[name] * (1 - SLACK)), "lower the limit in FIGURES")
+
     def test_long_files_have_a_reason(self):
         found = long_files(SRC, MOST_LINES)
         self.assertEqual({name: lines for name, lines in found.items() if name not in LONGER}, {},
                          f"more than {MOST_LINES} lines: split the file, or add the reason to LONGER")
         self.assertEqual(LONGER.keys() - found.keys(), set(), "remove these files from LONGER")
+
+
+def figures():
+    """{name: figure} for FIGURES."""
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text()
+             for root in (SRC, PUBLIC) for pattern in ("*.cpp", "*.h") for path in root.rglob(pattern)}
+
+    def files(pattern, *, outside="-"):
+        return sum(bool(re.search(pattern, text)) for path, text in texts.items() if not path.startswith(outside))
+
+    def lines(folder):
+        return sum(text.count("\n") for path, text in texts.items() if path.startswith(folder))
+
+    return {
+        "lines of src and include": lines(""),
+        "lines of src/app": lines("src/app/"),
+        "source files that connect by TCP": files(r"TCP_NODELAY(?s:.)*::connect\("),
+        "definitions of is_loopback": files(r"bool is_loopback\([^)]*\)\s*\{"),
+        "files outside place that name a variable or a name of a manager": files(r"\bplace::k[A-Z]", outside="src/place/"),
+    }
 
 
 class Checks(unittest.TestCase):

@@ -145,6 +145,18 @@ TEST(Statements, ReportDifferencesOfAnotherJob) {
             "different versions of dlaunch: dlaunch\\x1b 2 on the node, dlaunch 1 on node 0");
 }
 
+TEST(Statements, WelcomeKeepsItsFields) {
+  const auto welcome = welcome_in(to_payload(Welcome{"job-5", std::chrono::milliseconds(2500)}));
+  ASSERT_TRUE(welcome);
+  EXPECT_EQ(welcome->job_id, "job-5");
+  EXPECT_EQ(welcome->heartbeat, std::chrono::milliseconds(2500));
+  EXPECT_EQ(welcome_in(to_payload(Welcome{"a\x1b", std::chrono::milliseconds(1)}))->job_id, "a\\x1b");
+  for (const std::string& invalid : {std::string(), std::string("5000"), std::string("0\0a", 3), std::string("x\0a", 3),
+                                     std::string("60001\0a", 7)}) {
+    EXPECT_FALSE(welcome_in(invalid)) << invalid;
+  }
+}
+
 TEST(DataEnds, RoundTrip) {
   const DataEnd ended = data_end_in(to_payload(DataEnd{true, "no memory"}));
   EXPECT_TRUE(ended.nothing_left);
