@@ -183,6 +183,10 @@ class Cleanup(Case):
         self.assertEqual(self.processes(), {})  # the launcher has waited for them
         self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"dlaunch-kvs_{job_id}-*")), [])
 
+    def home_of(self, user):
+        """The test's directory, which only its own user may enter; else "/", which every user may enter."""
+        return str(self.dir) if user == os.geteuid() else "/"
+
     def test_killed_agent_leaves_no_process_without_environment(self):
         """The rank starts a daemon without the job's environment, and kills both processes of its agent. An ordinary user
         has no control group that contains the daemon."""
@@ -192,8 +196,8 @@ class Cleanup(Case):
                 with self.subTest(user=user, hosts=hosts):
                     daemon = f"{1000 + user}.{os.getpid()}"
                     self.addCleanup(end_daemons, daemon)
-                    result = self.run_dlaunch(*hosts, "-n", 1, "--grace", 1, *sh(rank.format(daemon)), cwd="/", env={"HOME": "/"},
-                                              preexec_fn=functools.partial(become, user, 0))
+                    result = self.run_dlaunch(*hosts, "-n", 1, "--grace", 1, *sh(rank.format(daemon)), cwd="/",
+                                              env={"HOME": self.home_of(user)}, preexec_fn=functools.partial(become, user, 0))
                     self.assertEqual(result.stdout, b"up\n", result.stderr)
                     self.assert_exit(result, 125)
                     if not hosts:
@@ -214,7 +218,7 @@ class Cleanup(Case):
             for hosts in ((), ("--fake-hosts", "1x1")) if user == os.geteuid() else ((),):
                 with self.subTest(user=user, hosts=hosts):
                     result = self.run_dlaunch(*hosts, "-n", 1, "--grace", 1, *sh(f"setsid {half} & sleep 0.5"), cwd="/",
-                                              env={"HOME": "/"}, preexec_fn=functools.partial(become, user, 0))
+                                              env={"HOME": self.home_of(user)}, preexec_fn=functools.partial(become, user, 0))
                     pid = int(result.stdout)
                     left = stat_fields(pid)
                     with contextlib.suppress(ProcessLookupError):
