@@ -7,14 +7,14 @@
 #include <thread>
 
 #include "app/console_listener.h"
-#include "app/host_session.h"
-#include "app/query_hosts.h"
 #include "app/run_commands.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "plan/environment.h"
 #include "ranktable/hccn.h"
 #include "report/net_check.h"
+#include "session/host_session.h"
+#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {

@@ -9,8 +9,6 @@
 
 #include "app/check_ascend.h"
 #include "app/console_listener.h"
-#include "app/host_session.h"
-#include "app/query_hosts.h"
 #include "app/run_commands.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
@@ -18,6 +16,8 @@
 #include "dlaunch/plan.h"
 #include "plan/environment.h"
 #include "report/preflight.h"
+#include "session/host_session.h"
+#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {

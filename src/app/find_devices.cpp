@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "app/query_hosts.h"
 #include "base/index_cast.h"
 #include "place/place.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
+#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {

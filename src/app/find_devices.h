@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "app/host_session.h"
 #include "cli/options.h"
 #include "dlaunch/host.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "app/host_session.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
 #include "ranktable/make.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "app/error_files.h"
 #include "app/job_table.h"
-#include "app/rendezvous.h"
 #include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "session/error_files.h"
+#include "session/rendezvous.h"
 
 namespace dlaunch::app {
 namespace {

@@ -2,11 +2,11 @@
 // hosts; adds the rank table.
 #pragma once
 
-#include "app/host_session.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
 #include "net/name_resolver.h"
+#include "session/host_session.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::app {

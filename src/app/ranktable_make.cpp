@@ -4,7 +4,6 @@
 
 #include "allocate/choose.h"
 #include "app/console_listener.h"
-#include "app/host_session.h"
 #include "app/run_commands.h"
 #include "app/table_hosts.h"
 #include "base/environment.h"
@@ -18,6 +17,7 @@
 #include "ranktable/device_addresses.h"
 #include "ranktable/device_numbers.h"
 #include "report/log.h"
+#include "session/host_session.h"
 #include "sys/interfaces.h"
 
 namespace dlaunch::app {

@@ -2,13 +2,13 @@
 
 #include <set>
 
-#include "app/query_hosts.h"
 #include "app/run_commands.h"
 #include "base/text.h"
 #include "net/name_resolver.h"
 #include "ranktable/address.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
+#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {

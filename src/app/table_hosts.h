@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "app/host_session.h"
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
 #include "ranktable/hccn.h"
 #include "ranktable/make.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 

@@ -10,12 +10,12 @@
 #include <memory>
 #include <set>
 
-#include "app/host_session.h"
-#include "app/job_run.h"
 #include "bound.h"
 #include "plan/mpi.h"
 #include "promises/promise.h"
 #include "report/log.h"
+#include "session/host_session.h"
+#include "session/job_run.h"
 #include "sys/io.h"
 #include "world/world.h"
 

@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "app/host_session.h"
 #include "dlaunch/host.h"
 #include "dlaunch/hostfile.h"
 #include "dlaunch/plan.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 

@@ -1,4 +1,4 @@
-#include "app/error_files.h"
+#include "session/error_files.h"
 
 #include <algorithm>
 #include <cerrno>

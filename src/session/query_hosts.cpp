@@ -1,4 +1,4 @@
-#include "app/query_hosts.h"
+#include "session/query_hosts.h"
 
 #include "base/index_cast.h"
 #include "dlaunch/error.h"

@@ -1,4 +1,4 @@
-#include "app/job_run.h"
+#include "session/job_run.h"
 
 #include <spdlog/logger.h>
 
@@ -7,8 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "app/error_files.h"
-#include "app/rendezvous.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -19,6 +17,8 @@
 #include "report/bindings.h"
 #include "report/log.h"
 #include "report/version.h"
+#include "session/error_files.h"
+#include "session/rendezvous.h"
 #include "sys/clock.h"
 #include "sys/signal_senders.h"
 #include "transport/remote_command.h"

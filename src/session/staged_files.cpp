@@ -1,4 +1,4 @@
-#include "app/staged_files.h"
+#include "session/staged_files.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -1,4 +1,4 @@
-#include "app/rendezvous.h"
+#include "session/rendezvous.h"
 
 #include "base/try.h"
 #include "net/own_address.h"

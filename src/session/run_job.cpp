@@ -4,15 +4,15 @@
 #include <atomic>
 #include <type_traits>
 
-#include "app/error_files.h"
-#include "app/host_session.h"
-#include "app/job_run.h"
-#include "app/query_hosts.h"
-#include "app/rendezvous.h"
-#include "app/staged_files.h"
 #include "base/try.h"
 #include "dlaunch/run.h"
 #include "report/log.h"
+#include "session/error_files.h"
+#include "session/host_session.h"
+#include "session/job_run.h"
+#include "session/query_hosts.h"
+#include "session/rendezvous.h"
+#include "session/staged_files.h"
 #include "sys/randomness.h"
 
 namespace dlaunch {

@@ -1,5 +1,5 @@
 // Runs one job, from opening its output to writing its record: all rounds (job/rounds.h) on the same hosts. A temporary
-// in run() (app/run_job.cpp), which ends with the job; plan and session must outlive this object.
+// in run() (session/run_job.cpp), which ends with the job; plan and session must outlive this object.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "app/host_session.h"
 #include "base/time.h"
 #include "dlaunch/error.h"
 #include "dlaunch/job_options.h"
@@ -23,6 +22,7 @@
 #include "report/record.h"
 #include "report/record_file.h"
 #include "report/summary.h"
+#include "session/host_session.h"
 #include "sys/inherited.h"
 
 namespace dlaunch::app {

@@ -1,4 +1,4 @@
-#include "app/staged_files.h"
+#include "session/staged_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

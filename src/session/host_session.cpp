@@ -1,4 +1,4 @@
-#include "app/host_session.h"
+#include "session/host_session.h"
 
 #include <fcntl.h>
 #include <spdlog/logger.h>
