@@ -192,7 +192,7 @@ class Check {
   const std::vector<plan::Host>& hosts_;
   const std::string path_;
   ConsoleListener listener_;
-  HostSession session_;
+  session::HostSession session_;
   std::vector<NetHost> found_;
   std::vector<QueriedHost> last_;  // of the last round
   Duration elapsed_{};
@@ -203,7 +203,7 @@ class Check {
 Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
                          output::StandardStreams& streams, spdlog::logger& log) {
   Check check(options, allocation, streams, log);
-  if (const int signal = check.run()) return fail(interrupted_error(signal));
+  if (const int signal = check.run()) return fail(session::interrupted_error(signal));
   const report::NetCheck found = check.take();
   const int code = report::exit_code(found);
   if (options.format == cli::Format::json) return streams.print(report::to_json(found), code);

@@ -178,10 +178,10 @@ Result<int> check_hosts(const cli::Options& options, const plan::Allocation& all
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   ConsoleListener listener(streams);
-  HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
+  session::HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
   for (const std::string& remark : allocation.remarks) log.info(remark);
   const auto queried = session.query(allocation.hosts, ask);
-  if (queried.signal != 0) return fail(interrupted_error(queried.signal));
+  if (queried.signal != 0) return fail(session::interrupted_error(queried.signal));
   report::Preflight preflight;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const int host = static_cast<int>(i);

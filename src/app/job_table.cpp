@@ -105,7 +105,7 @@ Result<void> add_table(const cli::Options& options, plan::Plan& plan) {
   return {};
 }
 
-Result<std::vector<HostFacts>> ask_for_table(const cli::Options& options, HostSession& session,
+Result<std::vector<HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
                                              const plan::Plan& plan) {
   TableQuestion question;
   for (const plan::PlannedHost& planned : plan.hosts) {

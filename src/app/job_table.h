@@ -28,7 +28,7 @@ Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan);
 Result<void> add_table(const cli::Options& options, plan::Plan& plan);
 
 /// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has these hosts open, or none.
-Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, HostSession& session,
+Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
                                                         const plan::Plan& plan);
 
 /// Whether the ranks follow HCCL's order of servers. Version 2.0 has no such order.

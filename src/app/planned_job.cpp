@@ -76,7 +76,7 @@ bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vecto
 }
 
 Result<void> change_places(const cli::Options& options, const plan::Allocation& allocation,
-                           const std::vector<int>& order, HostSession& session, PlannedJob& job,
+                           const std::vector<int>& order, session::HostSession& session, PlannedJob& job,
                            const std::vector<HostFacts>& facts) {
   const auto refused = [&] { return fail(wrong_server_order(job.plan, facts, order)); };
   if (!may_change_places(options, allocation)) return refused();
@@ -95,10 +95,10 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   auto plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
   TRY(check_ascend_rules(options, plan));
-  auto held = TRY(arrange_rendezvous(plan, wait));
+  auto held = TRY(session::arrange_rendezvous(plan, wait));
   TRY(add_table(options, plan));
-  TRY(check_error_files_serve(options.error_file, plan));
-  TRY(add_error_files(options.error_file, plan));
+  TRY(session::check_error_files_serve(options.error_file, plan));
+  TRY(session::add_error_files(options.error_file, plan));
   return PlannedJob{std::move(plan), std::move(held)};
 }
 
@@ -133,8 +133,8 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
   return TRY(plan_job(fewer, left, wait)).plan;
 }
 
-Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,
-                            PlannedJob& job) {
+Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation,
+                            session::HostSession& session, PlannedJob& job) {
   if (!options.rank_table || !options.rank_table->automatic) return {};
   auto facts = TRY(ask_for_table(options, session, job.plan));
   if (!ranks_in_server_order(options, job.plan, facts)) {

@@ -133,7 +133,7 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
   }
   report::set_verbosity(log, options.verbosity, options.quiet);
   ConsoleListener listener(streams);
-  HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
+  session::HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
   auto facts = TRY(ask_table_hosts(session, question));
   MadeTable made;
   made.name = ranktable::file_name(question.hosts.size(), ranks);

@@ -109,7 +109,7 @@ Result<void> print_requested(const cli::Options& options, const plan::Allocation
 using Begin = std::function<void()>;
 
 Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
-                        std::optional<HostSession>& session, const Begin& begin, ConsoleListener& listener,
+                        std::optional<session::HostSession>& session, const Begin& begin, ConsoleListener& listener,
                         StandardStreams& streams, spdlog::logger& log) {
   auto job = TRY(plan_job(options, allocation, session ? session->waiter() : sys::wait_readable));
   if (options.show_env) return show_env(streams, log, job.plan, *options.show_env);
@@ -117,7 +117,7 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
     return streams.print(options.format == cli::Format::json ? plan::to_json(job.plan) : plan::to_table(job.plan));
   }
   if (session) {
-    keep_planned(*session, allocation, job.plan);
+    session::keep_planned(*session, allocation, job.plan);
   } else {
     begin();
   }
@@ -148,13 +148,13 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
   auto remarks = TRY(follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
-  if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
+  if (options.verb != cli::Verb::check) options.staged = TRY(session::read_staged(options.stage));
   TRY(choose_transport(options));
   resolve_preemption_deadline(options);
   resolve_manager_kill_wait(options);
   resolve_attempt(options);
   ConsoleListener listener(streams);
-  std::optional<HostSession> session;  // created at the first need of a host
+  std::optional<session::HostSession> session;  // created at the first need of a host
   const Begin begin = [&] {
     session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes);
     session->own_process();
@@ -179,7 +179,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
     if (!session) begin();
-    if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
+    if (const auto failed = session::find_slots(*session, allocation, options.hosts)) return *failed;
   } else if (session) {
     session->hosts().open(allocation.hosts);
   }

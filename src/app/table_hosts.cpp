@@ -104,14 +104,14 @@ Error lost(spdlog::logger& log, const std::vector<job::LostHost>& hosts, Duratio
 
 }  // namespace
 
-Result<std::vector<HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question) {
+Result<std::vector<HostFacts>> ask_table_hosts(session::HostSession& session, const TableQuestion& question) {
   const Time start = Clock::now();
   const auto queried = session.query(
       question.hosts, [](int) { return wire::QueryHost{}; },
       [&](int host, const launcher::QueriedHost&) {
         return run_commands(question.path, commands_for(question, static_cast<size_t>(host)));
       });
-  if (queried.signal != 0) return fail(interrupted_error(queried.signal));
+  if (queried.signal != 0) return fail(session::interrupted_error(queried.signal));
   std::vector<job::LostHost> gone;
   for (size_t i = 0; i < question.hosts.size(); ++i) {
     if (const auto& loss = queried.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});

@@ -21,6 +21,6 @@ struct TableQuestion {
 };
 
 /// An Error lists every host with missing data, by reason; lost hosts are reported on stderr.
-Result<std::vector<ranktable::HostFacts>> ask_table_hosts(HostSession& session, const TableQuestion& question);
+Result<std::vector<ranktable::HostFacts>> ask_table_hosts(session::HostSession& session, const TableQuestion& question);
 
 }  // namespace dlaunch::app

@@ -16,7 +16,7 @@
 #include "sys/helper_process.h"
 #include "sys/io.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 namespace {
 
 constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
@@ -104,4 +104,4 @@ std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const
   return ErrorFile{std::string(*path), std::move(words)};
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

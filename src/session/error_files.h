@@ -12,7 +12,7 @@
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 
 /// Sets the variable for the ranks on this machine, and replaces the value of an earlier round. `name` is a template,
 /// and empty if the option is missing; a value set with -x stays.
@@ -32,4 +32,4 @@ struct ErrorFile {
 /// The error text of a rank; nullopt if the file is missing or unreadable. `sent`: texts received from agents, by rank.
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

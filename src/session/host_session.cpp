@@ -19,7 +19,7 @@
 #include "transport/remote_command.h"
 #include "transport/ssh.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 namespace {
 
 /// Prints log messages on stderr while the loop runs without a job.
@@ -137,4 +137,4 @@ void HostSession::close() {
   mailbox_->close();
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

@@ -21,7 +21,7 @@
 #include "transport/local.h"
 #include "transport/transport.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 
 class HostSession {
  public:
@@ -80,4 +80,4 @@ class HostSession {
   launcher::Hosts hosts_;
 };
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

@@ -23,7 +23,7 @@
 #include "sys/signal_senders.h"
 #include "transport/remote_command.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 
 using output::Stream;
 
@@ -297,4 +297,4 @@ void JobRun::write_record(job::Outcome& outcome) {
   if (outcome.exit_code == 0) outcome.exit_code = code;
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

@@ -25,7 +25,7 @@
 #include "session/host_session.h"
 #include "sys/inherited.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 
 class JobRun final : public Listener {
  public:
@@ -84,4 +84,4 @@ class JobRun final : public Listener {
   std::unique_ptr<output::Output> output_;
 };
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

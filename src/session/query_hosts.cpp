@@ -5,7 +5,7 @@
 #include "report/log.h"
 #include "report/lost_hosts.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 namespace {
 
 bool same_host(const plan::Host& a, const plan::Host& b) { return a.name == b.name && a.reach == b.reach; }
@@ -60,4 +60,4 @@ void keep_planned(HostSession& session, const plan::Allocation& opened, const pl
   session.hosts().keep(places);
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

@@ -8,7 +8,7 @@
 #include "dlaunch/plan.h"
 #include "session/host_session.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 
 /// Connects to every host of the allocation, once for the whole job, and queries CPUs and devices of hosts without
 /// configured slots. Returns the exit code of a failure; all unreachable hosts are reported together.
@@ -20,4 +20,4 @@ void keep_planned(HostSession& session, const plan::Allocation& opened, const pl
 /// The Error for a signal before the start of the job.
 Error interrupted_error(int signal);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

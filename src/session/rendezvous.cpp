@@ -4,7 +4,7 @@
 #include "net/own_address.h"
 #include "plan/frameworks.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 namespace {
 
 constexpr int kMostTried = 9000;
@@ -58,4 +58,4 @@ Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const net::NameR
   return held;
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

@@ -6,9 +6,9 @@
 #include "net/name_resolver.h"
 #include "sys/reserved_ports.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 
 /// Release the ports right before the ranks start. `wait` is called while name servers are queried.
 Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const net::NameResolver::Wait& wait);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

@@ -46,13 +46,13 @@ Listener::Level level_of(spdlog::level::level_enum level) {
 /// Calls `use` with a session that reports only to the listener and follows the options.
 template <class Use>
 auto with_session(const std::string& job_id, JobOptions options, Listener& listener, const Use& use)
-    -> std::invoke_result_t<Use, app::HostSession&> {
+    -> std::invoke_result_t<Use, session::HostSession&> {
   const Turn turn;
   if (!turn.mine()) {
     return fail({"", "this process is already running a job", "signals and children belong to the whole process",
                  "run one job after the other, or run each job in its own process"});
   }
-  if (!options.staged) options.staged = TRY(app::read_staged(options.stage));
+  if (!options.staged) options.staged = TRY(session::read_staged(options.stage));
   if (!options.console) options.output.console_ranks.emplace();
   const sys::Fd nowhere(options.console ? -1 : ::open("/dev/null", O_WRONLY | O_CLOEXEC));
   output::StandardStreams streams(options.console ? output::StandardStreams::Fds{}
@@ -60,7 +60,7 @@ auto with_session(const std::string& job_id, JobOptions options, Listener& liste
   const auto log = report::make_log(
       [&](spdlog::level::level_enum level, std::string_view lines) { listener.said(level_of(level), lines); });
   log->set_level(spdlog::level::debug);
-  app::HostSession session(job_id, std::move(options), streams, *log, listener);
+  session::HostSession session(job_id, std::move(options), streams, *log, listener);
   return use(session);
 }
 
@@ -70,24 +70,24 @@ std::string make_job_id() { return sys::random_hex(8); }
 
 Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
                         Listener& listener) {
-  return with_session(make_job_id(), options, listener, [&](app::HostSession& session) -> Result<void> {
-    const auto failed = app::find_slots(session, allocation, asked);
+  return with_session(make_job_id(), options, listener, [&](session::HostSession& session) -> Result<void> {
+    const auto failed = session::find_slots(session, allocation, asked);
     if (!failed) return {};
     return fail({"", "cannot get the slots of the hosts", "", "check the errors above, one per host", *failed});
   });
 }
 
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {
-  return with_session(plan.job_id, options, listener, [&](app::HostSession& session) -> Result<job::Outcome> {
-    session.ports() = TRY(app::arrange_rendezvous(plan, session.waiter()));
-    TRY(app::check_error_files_serve(session.options().error_file, plan));
-    TRY(app::add_error_files(session.options().error_file, plan));
+  return with_session(plan.job_id, options, listener, [&](session::HostSession& session) -> Result<job::Outcome> {
+    session.ports() = TRY(session::arrange_rendezvous(plan, session.waiter()));
+    TRY(session::check_error_files_serve(session.options().error_file, plan));
+    TRY(session::add_error_files(session.options().error_file, plan));
     return run(plan, session);
   });
 }
 
-Result<job::Outcome> run(plan::Plan& plan, app::HostSession& session, PlanWithout plan_without) {
-  return app::JobRun(plan, session, std::move(plan_without)).run();
+Result<job::Outcome> run(plan::Plan& plan, session::HostSession& session, PlanWithout plan_without) {
+  return session::JobRun(plan, session, std::move(plan_without)).run();
 }
 
 }  // namespace dlaunch

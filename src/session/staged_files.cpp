@@ -19,7 +19,7 @@
 #include "sys/held_directory.h"
 #include "wire/archive.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ Result<std::shared_ptr<const std::string>> read_staged(const std::vector<std::st
   return std::make_shared<const std::string>(packer.take());
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session

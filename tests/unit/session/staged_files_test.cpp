@@ -12,7 +12,7 @@
 
 #include "wire/archive.h"
 
-namespace dlaunch::app {
+namespace dlaunch::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST_F(StagedFiles, FollowNoLinkInADirectoryForAllUsers) {
 }
 
 }  // namespace
-}  // namespace dlaunch::app
+}  // namespace dlaunch::session
