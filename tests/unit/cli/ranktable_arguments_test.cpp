@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "cli/command_line.h"
+#include "cli/files.h"
+
 namespace dlaunch::cli {
 namespace {
 
@@ -51,6 +54,21 @@ TEST(RanktableArguments, PrintHelp) {
     ASSERT_TRUE(command);
     EXPECT_TRUE(std::holds_alternative<RanktableHelp>(*command));
   }
+}
+
+TEST(RanktableArguments, HelpSubcommandPrintsTheHelpOfACommand) {
+  for (const auto& [words, usage] :
+       {std::pair{Words{"help", "ranktable"}, "Usage: dlaunch ranktable make|"},
+        std::pair{Words{"help", "ranktable", "check"}, "Usage: dlaunch ranktable check"}}) {
+    const auto line = read_command_line("dlaunch", words);
+    ASSERT_TRUE(line && line->verb == Verb::ranktable);
+    const std::string text = std::get<RanktableHelp>(*parse_ranktable(line->words)).text;
+    EXPECT_THAT(text, testing::AllOf(testing::StartsWith(usage), HasSubstr("Exit codes:")));
+    for (const TextLine& each : lines_of(text, "")) EXPECT_LE(each.text.size(), 100u) << each.text;
+  }
+  const auto line = read_command_line("dlaunch", {"help", "ranktable", "bogus"});
+  ASSERT_TRUE(line && line->verb == Verb::ranktable);
+  EXPECT_THAT(error(line->words), HasSubstr("unknown command \"bogus\""));
 }
 
 TEST(RanktableArguments, HelpDescribesTheGivenCommand) {
