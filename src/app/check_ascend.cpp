@@ -6,7 +6,6 @@
 #include <chrono>
 #include <thread>
 
-#include "app/console_listener.h"
 #include "app/run_commands.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
@@ -31,13 +30,8 @@ constexpr std::chrono::seconds kBetweenTries{1};
 /// Runs the rounds of queries over all hosts.
 class Check {
  public:
-  Check(const cli::Options& options, const plan::Allocation& allocation, output::StandardStreams& streams,
-        spdlog::logger& log)
-      : hosts_(allocation.hosts),
-        path_(ranks_path(options)),
-        listener_(streams),
-        session_(options.request.job_id, options.of_job(), streams, log, listener_),
-        found_(allocation.hosts.size()) {}
+  Check(const cli::Options& options, const plan::Allocation& allocation, session::HostSession& session)
+      : hosts_(allocation.hosts), path_(ranks_path(options)), session_(session), found_(allocation.hosts.size()) {}
 
   /// Returns the signal that ended the check, or 0.
   int run() {
@@ -191,8 +185,7 @@ class Check {
 
   const std::vector<plan::Host>& hosts_;
   const std::string path_;
-  ConsoleListener listener_;
-  session::HostSession session_;
+  session::HostSession& session_;
   std::vector<NetHost> found_;
   std::vector<QueriedHost> last_;  // of the last round
   Duration elapsed_{};
@@ -201,14 +194,14 @@ class Check {
 }  // namespace
 
 Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
-                         output::StandardStreams& streams, spdlog::logger& log) {
-  Check check(options, allocation, streams, log);
+                         session::HostSession& session) {
+  Check check(options, allocation, session);
   if (const int signal = check.run()) return fail(session::interrupted_error(signal));
   const report::NetCheck found = check.take();
   const int code = report::exit_code(found);
-  if (options.format == cli::Format::json) return streams.print(report::to_json(found), code);
-  const auto printed = streams.print(report::to_table(found), code);
-  log.error(report::findings_text(found));
+  if (options.format == cli::Format::json) return session.streams().print(report::to_json(found), code);
+  const auto printed = session.streams().print(report::to_table(found), code);
+  session.log().error(report::findings_text(found));
   return printed;
 }
 

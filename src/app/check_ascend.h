@@ -4,17 +4,15 @@
 // the last), and then reports its net health. With only one host the devices keep their earlier peers and only report.
 #pragma once
 
-#include <spdlog/fwd.h>
-
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
-#include "output/standard_streams.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 
-/// Prints the result and returns the exit code.
+/// Prints the result and returns the exit code. The session has no open host, or the hosts of the allocation.
 Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
-                         output::StandardStreams& streams, spdlog::logger& log);
+                         session::HostSession& session);
 
 }  // namespace dlaunch::app

@@ -9,7 +9,6 @@
 
 #include "app/check_ascend.h"
 #include "app/console_listener.h"
-#include "app/run_commands.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "cli/script.h"
@@ -173,12 +172,12 @@ report::CheckedHost checked(const plan::Host& host, const wire::QueryHost& asked
 
 Result<int> check_hosts(const cli::Options& options, const plan::Allocation& allocation,
                         output::StandardStreams& streams, spdlog::logger& log) {
-  if (options.check_ascend) return check_ascend(options, allocation, streams, log);
   const Time start = Clock::now();
-  const std::vector<plan::App> apps = apps_of(options.request);
-  const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   ConsoleListener listener(streams);
   session::HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
+  if (options.check_ascend) return check_ascend(options, allocation, session);
+  const std::vector<plan::App> apps = apps_of(options.request);
+  const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   for (const std::string& remark : allocation.remarks) log.info(remark);
   const auto queried = session.query(allocation.hosts, ask);
   if (queried.signal != 0) return fail(session::interrupted_error(queried.signal));

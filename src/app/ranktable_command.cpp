@@ -98,21 +98,22 @@ Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) 
 }
 
 Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::RanktableMake& command,
-                 const cli::ProcessContext& context) {
-  const auto made =
-      TRY(command.job_words.empty() ? make_on_this_host(command) : make_over_hosts(command, context, streams, log));
+                 const cli::ProcessContext& context, Listener& listener) {
+  const auto made = TRY(command.job_words.empty() ? make_on_this_host(command)
+                                                  : make_over_hosts(command, context, listener, streams, log));
   report::log_notes(log, made.notes);
   return put(streams, made.text, command.output, made.name);
 }
 
 }  // namespace
 
-Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& context,
+Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& context, Listener& listener,
                           StandardStreams& streams, spdlog::logger& log) {
   const auto command = TRY(cli::parse_ranktable(args));
   if (const auto* asked = std::get_if<cli::RanktableCheck>(&command)) return check(streams, log, *asked);
   if (const auto* asked = std::get_if<cli::RanktableMerge>(&command)) return merge(streams, *asked);
-  if (const auto* asked = std::get_if<cli::RanktableMake>(&command)) return make(streams, log, *asked, context);
+  if (const auto* asked = std::get_if<cli::RanktableMake>(&command))
+    return make(streams, log, *asked, context, listener);
   return streams.print(std::get<cli::RanktableHelp>(command).text);
 }
 

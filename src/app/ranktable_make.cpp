@@ -3,8 +3,6 @@
 #include <set>
 
 #include "allocate/choose.h"
-#include "app/console_listener.h"
-#include "app/run_commands.h"
 #include "app/table_hosts.h"
 #include "base/environment.h"
 #include "base/json.h"
@@ -115,7 +113,7 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
 }
 
 Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
-                                  output::StandardStreams& streams, spdlog::logger& log) {
+                                  Listener& listener, output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
   const auto allocation =
@@ -132,7 +130,6 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
     ranks += question.devices.back().size();
   }
   report::set_verbosity(log, options.verbosity, options.quiet);
-  ConsoleListener listener(streams);
   session::HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
   auto facts = TRY(ask_table_hosts(session, question));
   MadeTable made;

@@ -9,6 +9,7 @@
 #include "cli/option_spec.h"
 #include "cli/ranktable_arguments.h"
 #include "dlaunch/error.h"
+#include "dlaunch/listener.h"
 #include "output/standard_streams.h"
 
 namespace dlaunch::app {
@@ -25,6 +26,6 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command);
 /// Connects to the hosts in command.job_words and queries their agents. An Error lists all hosts with missing data;
 /// there is no partial table.
 Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
-                                  output::StandardStreams& streams, spdlog::logger& log);
+                                  Listener& listener, output::StandardStreams& streams, spdlog::logger& log);
 
 }  // namespace dlaunch::app

@@ -194,7 +194,10 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
 
 Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
-  if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, read_process_context(), streams, log);
+  if (line.verb == cli::Verb::ranktable) {
+    ConsoleListener listener(streams);
+    return run_ranktable(line.words, read_process_context(), listener, streams, log);
+  }
   if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
   if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
   auto context = read_process_context();
