@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/check_ascend.h"
 #include "app/console_listener.h"
+#include "ascend/check_ascend.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "cli/script.h"

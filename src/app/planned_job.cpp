@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/job_table.h"
+#include "ascend/job_table.h"
 #include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
