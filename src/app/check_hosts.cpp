@@ -175,7 +175,7 @@ Result<int> check_hosts(const cli::Options& options, const plan::Allocation& all
   const Time start = Clock::now();
   ConsoleListener listener(streams);
   session::HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
-  if (options.check_ascend) return check_ascend(options, allocation, session);
+  if (options.check_ascend) return ascend::check_ascend(options, allocation, session);
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
   for (const std::string& remark : allocation.remarks) log.info(remark);

@@ -146,7 +146,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
                         transport::Transport* nodes = nullptr) {
   if (connects(options)) TRY(launcher::check_least_open_files());
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
-  auto remarks = TRY(follow_table_file(options));
+  auto remarks = TRY(ascend::follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
   if (options.verb != cli::Verb::check) options.staged = TRY(session::read_staged(options.stage));
   TRY(choose_transport(options));
@@ -171,7 +171,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   allocation.remarks = remarks;
   add_manager(options, allocation);
   if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
-  mark_table_devices(options, allocation);
+  ascend::mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     add_transport_remark(options, allocation);
     report::log_notes(log, allocation.notes);
@@ -196,7 +196,7 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
   if (line.verb == cli::Verb::ranktable) {
     ConsoleListener listener(streams);
-    return run_ranktable(line.words, read_process_context(), listener, streams, log);
+    return ascend::run_ranktable(line.words, read_process_context(), listener, streams, log);
   }
   if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
   if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);

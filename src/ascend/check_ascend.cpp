@@ -15,7 +15,7 @@
 #include "session/host_session.h"
 #include "session/query_hosts.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 namespace {
 
 using launcher::QueriedHost;
@@ -205,4 +205,4 @@ Result<int> check_ascend(const cli::Options& options, const plan::Allocation& al
   return printed;
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -9,10 +9,10 @@
 #include "dlaunch/host.h"
 #include "session/host_session.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 /// Prints the result and returns the exit code. The session has no open host, or the hosts of the allocation.
 Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
                          session::HostSession& session);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -8,9 +8,8 @@
 #include "ascend/tables/rules.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/values.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::ascend {
 namespace {
 
 using hosts::HostEntry;
@@ -26,7 +25,7 @@ tl::unexpected<Error> refused(std::string what, std::string why, std::string hin
 }
 
 /// Rejects options that the table replaces: hosts of ranks, and devices.
-Result<void> check_alone(const Options& options) {
+Result<void> check_alone(const cli::Options& options) {
   const plan::Request& request = options.request;
   const auto& hosts = options.hosts;
   const bool own_hosts = std::ranges::any_of(request.apps, [](const plan::AppRequest& app) { return app.pool != 0; });
@@ -45,8 +44,8 @@ Result<void> check_alone(const Options& options) {
   return {};
 }
 
-Result<TableAssignment> read_assignment(const Options& options) {
-  const RankTableRequest& request = *options.rank_table;
+Result<TableAssignment> read_assignment(const cli::Options& options) {
+  const cli::RankTableRequest& request = *options.rank_table;
   if (request.text.size() > kLargest) {
     return refused("file too large: " + request.name, "the limit is " + std::to_string(kLargest >> 20U) + " MiB", "");
   }
@@ -74,7 +73,7 @@ Result<TableAssignment> read_assignment(const Options& options) {
   return assignment;
 }
 
-Result<void> check_ranks(const Options& options, size_t ranks) {
+Result<void> check_ranks(const cli::Options& options, size_t ranks) {
   const auto& apps = options.request.apps;
   const bool open = std::ranges::any_of(apps, [](const plan::AppRequest& app) { return !app.ranks; });
   const long asked = std::accumulate(apps.begin(), apps.end(), 0L,
@@ -206,10 +205,10 @@ class Matching {
 
 }  // namespace
 
-Result<std::vector<std::string>> follow_rank_table(Options& options, const SameHost& same_host) {
+Result<std::vector<std::string>> follow_rank_table(cli::Options& options, const SameHost& same_host) {
   TRY(check_alone(options));
   const auto assignment = TRY(read_assignment(options));
-  if (options.verb == Verb::run) {
+  if (options.verb == cli::Verb::run) {
     TRY(check_ranks(options, assignment.ranks.size()));
   }
   Matching matching(assignment, listed_hosts(options.hosts), same_host, options.rank_table->name);
@@ -223,4 +222,4 @@ Result<std::vector<std::string>> follow_rank_table(Options& options, const SameH
   return std::move(matching.notes);
 }
 
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::ascend

@@ -12,13 +12,13 @@
 #include "cli/options.h"
 #include "dlaunch/error.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::ascend {
 
 /// Returns true if two different names, of a host list and of a table, belong to the same host.
 using SameHost = std::function<bool(const std::string& listed, const std::string& in_table)>;
 
 /// Sets the hosts, places and devices of options.rank_table in `options`. Returns notes for the user, one line per
 /// note.
-Result<std::vector<std::string>> follow_rank_table(Options& options, const SameHost& same_host);
+Result<std::vector<std::string>> follow_rank_table(cli::Options& options, const SameHost& same_host);
 
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::ascend

@@ -14,7 +14,7 @@
 #include "net/this_machine.h"
 #include "plan/rank_table.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 namespace {
 
 using ranktable::HostFacts;
@@ -158,4 +158,4 @@ Result<void> put_table(const cli::Options& options, const std::vector<HostFacts>
   return {};
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

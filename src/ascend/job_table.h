@@ -1,5 +1,5 @@
-// Does the rank-table work of a job (--rank-table): reads hosts and places from a given file before the plan; checks
-// Ascend's rules; builds and adds the table after the plan.
+// The rank table of a job (--rank-table): reads hosts and places from a given file before the plan, checks Ascend's
+// rules, and makes the table after the plan.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 #include "dlaunch/plan.h"
 #include "session/host_session.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 /// --rank-table FILE: reads hosts and places from the file. Returns remarks for the user.
 Result<std::vector<std::string>> follow_table_file(cli::Options& options);
@@ -24,7 +24,7 @@ void mark_table_devices(const cli::Options& options, plan::Allocation& allocatio
 /// table, --env-for mindspore), else a note.
 Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan);
 
-/// Adds the rank table's variables to the ranks; a table still to be built has no text yet.
+/// Adds the rank table's variables to the ranks. The text of a table that dlaunch makes later is empty.
 Result<void> add_table(const cli::Options& options, plan::Plan& plan);
 
 /// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has these hosts open, or none.
@@ -44,7 +44,7 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<ranktable::Ho
 /// The note that the hosts are in HCCL's order, not in the user's order.
 std::string moved_note(const plan::Plan& plan);
 
-/// Builds the rank table, for hosts in the right order, and adds the table to the plan for every host.
+/// Makes the rank table, for hosts in the right order, and adds the table to the plan for every host.
 Result<void> put_table(const cli::Options& options, const std::vector<ranktable::HostFacts>& facts, plan::Plan& plan);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

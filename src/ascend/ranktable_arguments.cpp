@@ -5,12 +5,12 @@
 #include "cli/command_spec.h"
 #include "cli/help.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::ascend {
 namespace {
 
 using ranktable::Product;
 using ranktable::Version;
-using Take = std::function<Result<void>(const ParsedOption&)>;
+using Take = std::function<Result<void>(const cli::ParsedOption&)>;
 
 constexpr std::string_view kNotes =
     "Option names may start with one dash or two; - may replace _ in them.\n"
@@ -49,7 +49,7 @@ tl::unexpected<Error> refuse(const std::string& where, std::string what, std::st
 }
 
 Take text_into(std::string& into) {
-  return [&into](const ParsedOption& given) -> Result<void> {
+  return [&into](const cli::ParsedOption& given) -> Result<void> {
     if (given.value.empty()) return refuse("", "missing value", "run dlaunch ranktable --help");
     into = given.value;
     return {};
@@ -57,14 +57,14 @@ Take text_into(std::string& into) {
 }
 
 Take text_into(std::optional<std::string>& into) {
-  return [&into](const ParsedOption& given) -> Result<void> {
+  return [&into](const cli::ParsedOption& given) -> Result<void> {
     into = given.value;
     return {};
   };
 }
 
 Take product_into(std::optional<Product>& into) {
-  return [&into](const ParsedOption& given) -> Result<void> {
+  return [&into](const cli::ParsedOption& given) -> Result<void> {
     into = ranktable::parse_product(given.value);
     if (!into) return refuse("", "unknown product \"" + given.value + '"', "use 910, a2, a3 or 950");
     return {};
@@ -72,7 +72,7 @@ Take product_into(std::optional<Product>& into) {
 }
 
 Take version_into(Version& into) {
-  return [&into](const ParsedOption& given) -> Result<void> {
+  return [&into](const cli::ParsedOption& given) -> Result<void> {
     const auto version = ranktable::parse_version(given.value);
     if (!version) return refuse("", "unknown version \"" + given.value + '"', "use 1.0, 1.2 or 2.0");
     into = *version;
@@ -81,7 +81,7 @@ Take version_into(Version& into) {
 }
 
 Take numbers_into(std::vector<long>& into) {
-  return [&into](const ParsedOption& given) -> Result<void> {
+  return [&into](const cli::ParsedOption& given) -> Result<void> {
     for (const std::string& part : split(given.value, ',')) {
       const auto number = parse_int(trim(part), 0, 4294967295);
       if (!number) return refuse("", "invalid list \"" + given.value + "\": expected numbers such as 0,1,2,3", "");
@@ -93,8 +93,8 @@ Take numbers_into(std::vector<long>& into) {
 
 /// Keeps the option and its value for the parser of a job's options.
 Take words_into(std::vector<std::string>& into) {
-  return [&into](const ParsedOption& given) -> Result<void> {
-    into.push_back(dashes_for_underscores(given.spelled));
+  return [&into](const cli::ParsedOption& given) -> Result<void> {
+    into.push_back(cli::dashes_for_underscores(given.spelled));
     into.push_back(given.value);
     return {};
   };
@@ -132,24 +132,24 @@ Result<void> check_effects(const RanktableMake& make) {
   return needs(!make.super_device_ids.empty(), "--super_device_ids", "1.2");
 }
 
-CommandSpec::Option option(std::string_view names, std::string_view value_name, std::string_view standard,
-                           std::string_view help, Take take) {
-  return {{.names = names, .takes = Arity::value, .value_name = value_name, .standard = standard, .help = help},
+cli::CommandSpec::Option option(std::string_view names, std::string_view value_name, std::string_view standard,
+                                std::string_view help, Take take) {
+  return {{.names = names, .takes = cli::Arity::value, .value_name = value_name, .standard = standard, .help = help},
           std::move(take)};
 }
 
-CommandSpec::Option product_option(std::optional<Product>& into) {
+cli::CommandSpec::Option product_option(std::optional<Product>& into) {
   return option("product", "910|a2|a3|950", "910 for 1.0, a3 for 1.2, 950 for 2.0",
                 "check the devices with the rules of this product", product_into(into));
 }
 
-CommandSpec::Option output_option(std::string& into) {
+cli::CommandSpec::Option output_option(std::string& into) {
   return option("o output", "PATH", "the current directory", "write to this file or directory; - means stdout",
                 text_into(into));
 }
 
-CommandSpec make_command(RanktableMake& make) {
-  CommandSpec command{
+cli::CommandSpec make_command(RanktableMake& make) {
+  cli::CommandSpec command{
       .name = "make",
       .usage = "[options]",
       .what = "make the rank table of this host or of several hosts, and print the path of the file",
@@ -174,7 +174,7 @@ CommandSpec make_command(RanktableMake& make) {
                   output_option(make.output)},
       .notes = kMakeNotes};
   for (const char* name : {"host", "hostfile", "exec", "transport", "host-key", "agent-path", "wait-hosts"}) {
-    command.options.push_back({*find_option(name).spec, words_into(make.job_words)});
+    command.options.push_back({*cli::find_option(name).spec, words_into(make.job_words)});
   }
   return command;
 }
@@ -185,29 +185,29 @@ Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args) {
   RanktableMake make;
   RanktableCheck check;
   RanktableMerge merge;
-  const CommandSpec root{.name = "ranktable",
-                         .usage = "make|check|merge [args]",
-                         .what = "make, check or merge rank tables of Ascend devices",
-                         .commands = {make_command(make),
-                                      {.name = "check",
-                                       .usage = "FILE... [options]",
-                                       .what = "check rank tables, and print each broken rule with its line",
-                                       .options = {product_option(check.product)},
-                                       .operands = &check.files,
-                                       .notes = kCheckNotes},
-                                      {.name = "merge",
-                                       .usage = "FILE... [options]",
-                                       .what = "merge the tables of several hosts, and print the path of the file",
-                                       .options = {output_option(merge.output), product_option(merge.product)},
-                                       .operands = &merge.files,
-                                       .notes = kMergeNotes}},
-                         .notes = kNotes};
-  const auto chosen = TRY(parse_command(root, "dlaunch ranktable", args));
-  if (chosen.help) return RanktableHelp{help_text(*chosen.command, chosen.path)};
+  const cli::CommandSpec root{.name = "ranktable",
+                              .usage = "make|check|merge [args]",
+                              .what = "make, check or merge rank tables of Ascend devices",
+                              .commands = {make_command(make),
+                                           {.name = "check",
+                                            .usage = "FILE... [options]",
+                                            .what = "check rank tables, and print each broken rule with its line",
+                                            .options = {product_option(check.product)},
+                                            .operands = &check.files,
+                                            .notes = kCheckNotes},
+                                           {.name = "merge",
+                                            .usage = "FILE... [options]",
+                                            .what = "merge the tables of several hosts, and print the path of the file",
+                                            .options = {output_option(merge.output), product_option(merge.product)},
+                                            .operands = &merge.files,
+                                            .notes = kMergeNotes}},
+                              .notes = kNotes};
+  const auto chosen = TRY(cli::parse_command(root, "dlaunch ranktable", args));
+  if (chosen.help) return RanktableHelp{cli::help_text(*chosen.command, chosen.path)};
   if (chosen.command->name == "check") return check;
   if (chosen.command->name == "merge") return merge;
   TRY(check_effects(make));
   return make;
 }
 
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::ascend

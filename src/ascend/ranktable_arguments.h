@@ -9,7 +9,7 @@
 #include "ascend/tables/rules.h"
 #include "dlaunch/error.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::ascend {
 
 struct RanktableHelp {
   std::string text;
@@ -44,4 +44,4 @@ using RanktableCommand = std::variant<RanktableHelp, RanktableCheck, RanktableMe
 
 Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args);
 
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::ascend

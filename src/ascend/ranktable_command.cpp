@@ -13,7 +13,7 @@
 #include "report/log.h"
 #include "report/write_file.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 using output::StandardStreams;
 
@@ -71,7 +71,7 @@ std::pair<std::string, bool> check_text(const std::string& file, const std::stri
   return {report_text + verdict(file, checked), any_broken(checked.findings)};
 }
 
-Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::RanktableCheck& command) {
+Result<int> check(StandardStreams& streams, spdlog::logger& log, const RanktableCheck& command) {
   int exit_code = 0;
   std::string report_text;
   for (const std::string& file : command.files) {
@@ -87,7 +87,7 @@ Result<int> check(StandardStreams& streams, spdlog::logger& log, const cli::Rank
   return streams.print(report_text, exit_code);
 }
 
-Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) {
+Result<int> merge(StandardStreams& streams, const RanktableMerge& command) {
   std::vector<ranktable::NamedText> tables;
   for (const std::string& file : command.files) {
     const std::string text = TRY(cli::read_text(file));
@@ -97,7 +97,7 @@ Result<int> merge(StandardStreams& streams, const cli::RanktableMerge& command) 
   return put(streams, merged.text, command.output, ranktable::file_name(merged.servers, merged.ranks));
 }
 
-Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::RanktableMake& command,
+Result<int> make(StandardStreams& streams, spdlog::logger& log, const RanktableMake& command,
                  const cli::ProcessContext& context, Listener& listener) {
   const auto made = TRY(command.job_words.empty() ? make_on_this_host(command)
                                                   : make_over_hosts(command, context, listener, streams, log));
@@ -109,12 +109,11 @@ Result<int> make(StandardStreams& streams, spdlog::logger& log, const cli::Rankt
 
 Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& context, Listener& listener,
                           StandardStreams& streams, spdlog::logger& log) {
-  const auto command = TRY(cli::parse_ranktable(args));
-  if (const auto* asked = std::get_if<cli::RanktableCheck>(&command)) return check(streams, log, *asked);
-  if (const auto* asked = std::get_if<cli::RanktableMerge>(&command)) return merge(streams, *asked);
-  if (const auto* asked = std::get_if<cli::RanktableMake>(&command))
-    return make(streams, log, *asked, context, listener);
-  return streams.print(std::get<cli::RanktableHelp>(command).text);
+  const auto command = TRY(parse_ranktable(args));
+  if (const auto* asked = std::get_if<RanktableCheck>(&command)) return check(streams, log, *asked);
+  if (const auto* asked = std::get_if<RanktableMerge>(&command)) return merge(streams, *asked);
+  if (const auto* asked = std::get_if<RanktableMake>(&command)) return make(streams, log, *asked, context, listener);
+  return streams.print(std::get<RanktableHelp>(command).text);
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -11,11 +11,11 @@
 #include "dlaunch/listener.h"
 #include "output/standard_streams.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 /// `args` are the arguments after `ranktable`. The listener receives the progress of the connections to other hosts.
 /// Returns the exit code.
 Result<int> run_ranktable(const std::vector<std::string>& args, const cli::ProcessContext& context, Listener& listener,
                           output::StandardStreams& streams, spdlog::logger& log);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

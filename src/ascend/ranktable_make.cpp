@@ -18,7 +18,7 @@
 #include "session/host_session.h"
 #include "sys/interfaces.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 namespace {
 
 using ranktable::HostFacts;
@@ -45,8 +45,8 @@ Result<std::string> find_server_ip(std::vector<std::string>& notes) {
   return candidates[0].address;
 }
 
-Result<void> add_addresses(const cli::RanktableMake& command, HostFacts& facts) {
-  const auto found = ranktable::read_device_addresses(facts.devices, {.hccn_conf = command.hccn_conf});
+Result<void> add_addresses(const RanktableMake& command, HostFacts& facts) {
+  const auto found = read_device_addresses(facts.devices, {.hccn_conf = command.hccn_conf});
   facts.device_ips = found.by_device;
   std::set<int> missing;
   for (const long device : facts.devices) {
@@ -60,7 +60,7 @@ Result<void> add_addresses(const cli::RanktableMake& command, HostFacts& facts) 
                .hint = "set devices of this host with --device_num, or another file with --hccn-conf"});
 }
 
-Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) {
+Result<void> add_super_pod(const RanktableMake& command, HostFacts& facts) {
   facts.super_pod_id = command.super_pod_id;
   const auto& ids = command.super_device_ids;
   if (!ids.empty() && ids.size() != facts.devices.size()) {
@@ -73,14 +73,14 @@ Result<void> add_super_pod(const cli::RanktableMake& command, HostFacts& facts) 
   return {};
 }
 
-Result<void> add_root_info(const cli::RanktableMake& command, HostFacts& facts) {
+Result<void> add_root_info(const RanktableMake& command, HostFacts& facts) {
   facts.root_info = TRY(cli::read_text(command.root_info));
   TRY(json::parse_json(facts.root_info, command.root_info));
   return {};
 }
 
 /// Parses the arguments like a job's options.
-Result<cli::Options> options_of(const cli::RanktableMake& command, const cli::ProcessContext& context) {
+Result<cli::Options> options_of(const RanktableMake& command, const cli::ProcessContext& context) {
   auto parsed = TRY(cli::parse_command_line({.verb = cli::Verb::hosts, .words = command.job_words}, context));
   cli::Options options = std::get<cli::Options>(std::move(parsed));
   options.request.job_id = make_job_id();
@@ -97,7 +97,7 @@ Result<void> check_server_ip(const std::string& address) {
 
 }  // namespace
 
-Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
+Result<MadeTable> make_on_this_host(const RanktableMake& command) {
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
   MadeTable made;
   auto server_id = TRY(command.server_ip.empty() ? find_server_ip(made.notes) : Result<std::string>(command.server_ip));
@@ -112,8 +112,8 @@ Result<MadeTable> make_on_this_host(const cli::RanktableMake& command) {
   return made;
 }
 
-Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
-                                  Listener& listener, output::StandardStreams& streams, spdlog::logger& log) {
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const cli::ProcessContext& context, Listener& listener,
+                                  output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
   const auto allocation =
@@ -144,4 +144,4 @@ Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::
   return made;
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -1,4 +1,4 @@
-// Builds the rank table of this host, or of a list of hosts.
+// Makes the rank table of this host, or of a list of hosts.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -12,7 +12,7 @@
 #include "dlaunch/listener.h"
 #include "output/standard_streams.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 struct MadeTable {
   std::string text;
@@ -21,11 +21,11 @@ struct MadeTable {
 };
 
 /// Queries the kernel for this host's address and the driver for the devices' addresses; writes nothing.
-Result<MadeTable> make_on_this_host(const cli::RanktableMake& command);
+Result<MadeTable> make_on_this_host(const RanktableMake& command);
 
 /// Connects to the hosts in command.job_words and queries their agents. An Error lists all hosts with missing data;
 /// there is no partial table.
-Result<MadeTable> make_over_hosts(const cli::RanktableMake& command, const cli::ProcessContext& context,
-                                  Listener& listener, output::StandardStreams& streams, spdlog::logger& log);
+Result<MadeTable> make_over_hosts(const RanktableMake& command, const cli::ProcessContext& context, Listener& listener,
+                                  output::StandardStreams& streams, spdlog::logger& log);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

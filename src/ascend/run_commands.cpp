@@ -2,7 +2,7 @@
 
 #include "dlaunch/error.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 namespace {
 
 constexpr std::uint32_t kPatienceMs = 10'000;
@@ -28,4 +28,4 @@ std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t
   return list;
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -8,7 +8,7 @@
 #include "launcher/host_query.h"
 #include "wire/message.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 /// Commands are searched in `path`, and then in the install directory of Ascend's driver for hccn_tool.
 wire::RunCommands run_commands(const std::string& path, const std::vector<ranktable::Command>& commands);
@@ -16,4 +16,4 @@ wire::RunCommands run_commands(const std::string& path, const std::vector<rankta
 /// One answer per command in `commands`; a missing answer counts as timed out.
 std::vector<ranktable::Answer> answers(const launcher::QueriedHost& host, size_t commands);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -10,7 +10,7 @@
 #include "report/lost_hosts.h"
 #include "session/query_hosts.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 namespace {
 
 using ranktable::Answer;
@@ -142,4 +142,4 @@ Result<std::vector<HostFacts>> ask_table_hosts(session::HostSession& session, co
   return hosts;
 }
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -10,7 +10,7 @@
 #include "dlaunch/host.h"
 #include "session/host_session.h"
 
-namespace dlaunch::app {
+namespace dlaunch::ascend {
 
 struct TableQuestion {
   std::vector<plan::Host> hosts = {};           ///< the session's hosts
@@ -23,4 +23,4 @@ struct TableQuestion {
 /// An Error lists every host with missing data, by reason; lost hosts are reported on stderr.
 Result<std::vector<ranktable::HostFacts>> ask_table_hosts(session::HostSession& session, const TableQuestion& question);
 
-}  // namespace dlaunch::app
+}  // namespace dlaunch::ascend

@@ -3,9 +3,11 @@
 
 #include "command_line_fixture.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::ascend {
 namespace {
 
+using cli::CommandLineFixture;
+using cli::Words;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -50,7 +52,7 @@ class RankTable : public testing::Test {
   void table(const std::string& text) { fixture.files["/cwd/t.json"] = text; }
 
   CommandLineFixture fixture;
-  Options options;
+  cli::Options options;
   std::vector<std::pair<std::string, std::string>> same;
 };
 
@@ -179,4 +181,4 @@ TEST_F(RankTable, ParsesItsOptions) {
 }
 
 }  // namespace
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::ascend

@@ -5,7 +5,7 @@
 #include "cli/command_line.h"
 #include "cli/files.h"
 
-namespace dlaunch::cli {
+namespace dlaunch::ascend {
 namespace {
 
 using testing::ElementsAre;
@@ -60,14 +60,14 @@ TEST(RanktableArguments, HelpSubcommandPrintsTheHelpOfACommand) {
   for (const auto& [words, usage] :
        {std::pair{Words{"help", "ranktable"}, "Usage: dlaunch ranktable make|"},
         std::pair{Words{"help", "ranktable", "check"}, "Usage: dlaunch ranktable check"}}) {
-    const auto line = read_command_line("dlaunch", words);
-    ASSERT_TRUE(line && line->verb == Verb::ranktable);
+    const auto line = cli::read_command_line("dlaunch", words);
+    ASSERT_TRUE(line && line->verb == cli::Verb::ranktable);
     const std::string text = std::get<RanktableHelp>(*parse_ranktable(line->words)).text;
     EXPECT_THAT(text, testing::AllOf(testing::StartsWith(usage), HasSubstr("Exit codes:")));
-    for (const TextLine& each : lines_of(text, "")) EXPECT_LE(each.text.size(), 100u) << each.text;
+    for (const cli::TextLine& each : cli::lines_of(text, "")) EXPECT_LE(each.text.size(), 100u) << each.text;
   }
-  const auto line = read_command_line("dlaunch", {"help", "ranktable", "bogus"});
-  ASSERT_TRUE(line && line->verb == Verb::ranktable);
+  const auto line = cli::read_command_line("dlaunch", {"help", "ranktable", "bogus"});
+  ASSERT_TRUE(line && line->verb == cli::Verb::ranktable);
   EXPECT_THAT(error(line->words), HasSubstr("unknown command \"bogus\""));
 }
 
@@ -105,4 +105,4 @@ TEST(RanktableArguments, RejectInvalidArguments) {
 }
 
 }  // namespace
-}  // namespace dlaunch::cli
+}  // namespace dlaunch::ascend
