@@ -12,7 +12,7 @@
 
 namespace dlaunch {
 
-namespace app {
+namespace session {
 class HostSession;
 }
 
@@ -55,6 +55,6 @@ using PlanWithout = std::function<Result<plan::Plan>(const plan::Plan& plan, con
 
 /// run() for the command line, after `session` has queried the hosts. The header of HostSession is not installed.
 /// `plan_without` is for Policy::shrink.
-Result<job::Outcome> run(plan::Plan& plan, app::HostSession& session, PlanWithout plan_without = {});
+Result<job::Outcome> run(plan::Plan& plan, session::HostSession& session, PlanWithout plan_without = {});
 
 }  // namespace dlaunch

@@ -7,17 +7,16 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/check_ascend.h"
 #include "app/console_listener.h"
-#include "app/host_session.h"
-#include "app/query_hosts.h"
-#include "app/run_commands.h"
+#include "ascend/check_ascend.h"
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "cli/script.h"
 #include "dlaunch/plan.h"
 #include "plan/environment.h"
 #include "report/preflight.h"
+#include "session/host_session.h"
+#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {
@@ -173,15 +172,15 @@ report::CheckedHost checked(const plan::Host& host, const wire::QueryHost& asked
 
 Result<int> check_hosts(const cli::Options& options, const plan::Allocation& allocation,
                         output::StandardStreams& streams, spdlog::logger& log) {
-  if (options.check_ascend) return check_ascend(options, allocation, streams, log);
   const Time start = Clock::now();
+  ConsoleListener listener(streams);
+  session::HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
+  if (options.check_ascend) return ascend::check_ascend(options, allocation, session);
   const std::vector<plan::App> apps = apps_of(options.request);
   const auto ask = [&](int host) { return question(host, options.request, apps, allocation); };
-  ConsoleListener listener(streams);
-  HostSession session(options.request.job_id, options.of_job(), streams, log, listener);
   for (const std::string& remark : allocation.remarks) log.info(remark);
   const auto queried = session.query(allocation.hosts, ask);
-  if (queried.signal != 0) return fail(interrupted_error(queried.signal));
+  if (queried.signal != 0) return fail(session::interrupted_error(queried.signal));
   report::Preflight preflight;
   for (size_t i = 0; i < allocation.hosts.size(); ++i) {
     const int host = static_cast<int>(i);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "app/query_hosts.h"
 #include "base/index_cast.h"
 #include "place/place.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
+#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {
@@ -42,12 +42,13 @@ bool needs_devices(const cli::Options& options, const plan::Allocation& allocati
   return (wants_devices(request) || says_devices) && std::ranges::any_of(allocation.hosts, is_open);
 }
 
-std::optional<int> find_devices(HostSession& session, plan::Allocation& allocation, const cli::Options& options) {
+std::optional<int> find_devices(session::HostSession& session, plan::Allocation& allocation,
+                                const cli::Options& options) {
   const Time start = Clock::now();
   const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
     return is_open(at_index(allocation.hosts, host)) ? std::optional(wire::QueryHost{}) : std::nullopt;
   });
-  if (queried.signal != 0) return report::complain(session.log(), interrupted_error(queried.signal));
+  if (queried.signal != 0) return report::complain(session.log(), session::interrupted_error(queried.signal));
   std::vector<job::LostHost> lost;
   std::vector<size_t> found;
   bool all = true;

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "app/host_session.h"
 #include "cli/options.h"
 #include "dlaunch/host.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 
@@ -16,6 +16,7 @@ bool needs_devices(const cli::Options& options, const plan::Allocation& allocati
 /// Queries these nodes. A node of a Slurm job has only the devices that Slurm lists there. The devices of a node are
 /// shared by its slots, as given by the batch system. If a node has fewer devices than slots, and another node has no
 /// devices, ranks are placed by slots. Returns the exit code of a failure; all unreachable hosts are reported together.
-std::optional<int> find_devices(HostSession& session, plan::Allocation& allocation, const cli::Options& options);
+std::optional<int> find_devices(session::HostSession& session, plan::Allocation& allocation,
+                                const cli::Options& options);
 
 }  // namespace dlaunch::app

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "app/error_files.h"
-#include "app/job_table.h"
-#include "app/rendezvous.h"
+#include "ascend/job_table.h"
 #include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "session/error_files.h"
+#include "session/rendezvous.h"
 
 namespace dlaunch::app {
 namespace {
@@ -76,15 +76,15 @@ bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vecto
 }
 
 Result<void> change_places(const cli::Options& options, const plan::Allocation& allocation,
-                           const std::vector<int>& order, HostSession& session, PlannedJob& job,
+                           const std::vector<int>& order, session::HostSession& session, PlannedJob& job,
                            const std::vector<HostFacts>& facts) {
-  const auto refused = [&] { return fail(wrong_server_order(job.plan, facts, order)); };
+  const auto refused = [&] { return fail(ascend::wrong_server_order(job.plan, facts, order)); };
   if (!may_change_places(options, allocation)) return refused();
   job.held.release();
   auto changed = TRY(plan_job(options, reordered(allocation, job.plan, order), session.waiter()));
   if (!has_moved(changed.plan, job.plan, order)) return refused();
   job = std::move(changed);
-  job.plan.notes.push_back(moved_note(job.plan));
+  job.plan.notes.push_back(ascend::moved_note(job.plan));
   return {};
 }
 
@@ -94,11 +94,11 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
                             const net::NameResolver::Wait& wait) {
   auto plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
-  TRY(check_ascend_rules(options, plan));
-  auto held = TRY(arrange_rendezvous(plan, wait));
-  TRY(add_table(options, plan));
-  TRY(check_error_files_serve(options.error_file, plan));
-  TRY(add_error_files(options.error_file, plan));
+  TRY(ascend::check_ascend_rules(options, plan));
+  auto held = TRY(session::arrange_rendezvous(plan, wait));
+  TRY(ascend::add_table(options, plan));
+  TRY(session::check_error_files_serve(options.error_file, plan));
+  TRY(session::add_error_files(options.error_file, plan));
   return PlannedJob{std::move(plan), std::move(held)};
 }
 
@@ -133,17 +133,17 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
   return TRY(plan_job(fewer, left, wait)).plan;
 }
 
-Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,
-                            PlannedJob& job) {
+Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation,
+                            session::HostSession& session, PlannedJob& job) {
   if (!options.rank_table || !options.rank_table->automatic) return {};
-  auto facts = TRY(ask_for_table(options, session, job.plan));
-  if (!ranks_in_server_order(options, job.plan, facts)) {
-    const std::vector<int> order = server_order(facts);
+  auto facts = TRY(ascend::ask_for_table(options, session, job.plan));
+  if (!ascend::ranks_in_server_order(options, job.plan, facts)) {
+    const std::vector<int> order = ascend::server_order(facts);
     TRY(change_places(options, allocation, order, session, job, facts));
     session.hosts().keep(order);
     facts = in_order(facts, order);
   }
-  return put_table(options, facts, job.plan);
+  return ascend::put_table(options, facts, job.plan);
 }
 
 }  // namespace dlaunch::app

@@ -2,11 +2,11 @@
 // hosts; adds the rank table.
 #pragma once
 
-#include "app/host_session.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
 #include "net/name_resolver.h"
+#include "session/host_session.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::app {
@@ -29,7 +29,7 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
 /// --rank-table auto: queries the plan's hosts and adds the rank table; otherwise does nothing. If HCCL would sort the
 /// hosts differently, plans the job again in HCCL's order, with a note, and renumbers the session, unless the user set
 /// which rank runs where. The session has the plan's hosts open, or none.
-Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation, HostSession& session,
-                            PlannedJob& job);
+Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation,
+                            session::HostSession& session, PlannedJob& job);
 
 }  // namespace dlaunch::app

@@ -20,16 +20,13 @@
 #include "app/choose_transport.h"
 #include "app/console_listener.h"
 #include "app/find_devices.h"
-#include "app/host_session.h"
 #include "app/job_key.h"
-#include "app/job_table.h"
 #include "app/planned_job.h"
 #include "app/preemption_settings.h"
-#include "app/query_hosts.h"
-#include "app/ranktable_command.h"
 #include "app/same_line.h"
 #include "app/stacks_command.h"
-#include "app/staged_files.h"
+#include "ascend/job_table.h"
+#include "ascend/ranktable_command.h"
 #include "base/environment.h"
 #include "base/printable.h"
 #include "base/try.h"
@@ -41,6 +38,9 @@
 #include "launcher/open_files.h"
 #include "report/log.h"
 #include "report/record_file.h"
+#include "session/host_session.h"
+#include "session/query_hosts.h"
+#include "session/staged_files.h"
 #include "sys/inherited.h"
 #include "sys/installed.h"
 #include "sys/io.h"
@@ -109,7 +109,7 @@ Result<void> print_requested(const cli::Options& options, const plan::Allocation
 using Begin = std::function<void()>;
 
 Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
-                        std::optional<HostSession>& session, const Begin& begin, ConsoleListener& listener,
+                        std::optional<session::HostSession>& session, const Begin& begin, ConsoleListener& listener,
                         StandardStreams& streams, spdlog::logger& log) {
   auto job = TRY(plan_job(options, allocation, session ? session->waiter() : sys::wait_readable));
   if (options.show_env) return show_env(streams, log, job.plan, *options.show_env);
@@ -117,7 +117,7 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
     return streams.print(options.format == cli::Format::json ? plan::to_json(job.plan) : plan::to_table(job.plan));
   }
   if (session) {
-    keep_planned(*session, allocation, job.plan);
+    session::keep_planned(*session, allocation, job.plan);
   } else {
     begin();
   }
@@ -146,15 +146,15 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
                         transport::Transport* nodes = nullptr) {
   if (connects(options)) TRY(launcher::check_least_open_files());
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
-  auto remarks = TRY(follow_table_file(options));
+  auto remarks = TRY(ascend::follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
-  if (options.verb != cli::Verb::check) options.staged = TRY(read_staged(options.stage));
+  if (options.verb != cli::Verb::check) options.staged = TRY(session::read_staged(options.stage));
   TRY(choose_transport(options));
   resolve_preemption_deadline(options);
   resolve_manager_kill_wait(options);
   resolve_attempt(options);
   ConsoleListener listener(streams);
-  std::optional<HostSession> session;  // created at the first need of a host
+  std::optional<session::HostSession> session;  // created at the first need of a host
   const Begin begin = [&] {
     session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes);
     session->own_process();
@@ -171,7 +171,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   allocation.remarks = remarks;
   add_manager(options, allocation);
   if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
-  mark_table_devices(options, allocation);
+  ascend::mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
     add_transport_remark(options, allocation);
     report::log_notes(log, allocation.notes);
@@ -179,7 +179,7 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   }
   if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
     if (!session) begin();
-    if (const auto failed = find_slots(*session, allocation, options.hosts)) return *failed;
+    if (const auto failed = session::find_slots(*session, allocation, options.hosts)) return *failed;
   } else if (session) {
     session->hosts().open(allocation.hosts);
   }
@@ -194,7 +194,10 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
 
 Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
-  if (line.verb == cli::Verb::ranktable) return run_ranktable(line.words, read_process_context(), streams, log);
+  if (line.verb == cli::Verb::ranktable) {
+    ConsoleListener listener(streams);
+    return ascend::run_ranktable(line.words, read_process_context(), listener, streams, log);
+  }
   if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
   if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
   auto context = read_process_context();

@@ -62,6 +62,26 @@ constexpr string_view kUnread[] = {"jsrun", "lrun", "aprun", "ibrun", "prun", "m
 
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
 
+/// The row of a subcommand, or null.
+const Subcommand* find_subcommand(string_view name) {
+  const auto* const found = std::ranges::find(kSubcommands, name, &Subcommand::name);
+  return found == std::end(kSubcommands) ? nullptr : found;
+}
+
+/// Whether a command of the program parses the words, and not parse_command_line().
+bool has_own_parser(Verb verb) { return verb == Verb::stacks || verb == Verb::ranktable || verb == Verb::chaos; }
+
+/// Changes `help ranktable make` to `ranktable make --help`: a subcommand with its own parser has its own help.
+void forward_help(CommandLine& line) {
+  const Subcommand* const subcommand = line.words.empty() ? nullptr : find_subcommand(line.words.front());
+  if (!subcommand || !has_own_parser(subcommand->verb)) return;
+  const bool below = subcommand->verb == Verb::ranktable && line.words.size() == 2 && !line.words[1].starts_with('-');
+  if (line.words.size() > 1 && !below) return;
+  line.verb = subcommand->verb;
+  line.words.erase(line.words.begin());
+  line.words.emplace_back("--help");
+}
+
 Grammar grammar_called(string_view program_name) {
   const string_view base = base_name(program_name);
   for (const NamedGrammar& known : kGrammars) {
@@ -157,14 +177,15 @@ Result<CommandLine> read_command_line(string_view program_name, std::vector<std:
     if (!first.name.empty()) line.words = {first.rest.begin(), first.rest.end()};
     return line;
   }
-  const auto subcommand = line.words.empty() || line.grammar != Grammar::dlaunch
-                              ? std::end(kSubcommands)
-                              : std::ranges::find(kSubcommands, line.words.front(), &Subcommand::name);
-  if (subcommand != std::end(kSubcommands)) {
+  const bool may_have_subcommand = !line.words.empty() && line.grammar == Grammar::dlaunch;
+  if (const auto* subcommand = may_have_subcommand ? find_subcommand(line.words.front()) : nullptr) {
     line.verb = subcommand->verb;
     line.words.erase(line.words.begin());
   }
-  if (line.verb == Verb::help) return line;
+  if (line.verb == Verb::help) {
+    forward_help(line);
+    return line;
+  }
   const bool either = is_of_both(first.name.empty() ? program_name : string_view(first.name));
   line.grammar = TRY(grammar_among(line.words, line.grammar, either));
   return line;

@@ -58,7 +58,8 @@ struct CommandLine {
 
 /// The grammar comes from --as (or --personality) as the first word, else from argv[0]'s base name: "mpirun" or
 /// "mpirun.any", "mpiexec.hydra" and Debian's "mpiexec.mpich", "torchrun". For a grammar with dlaunch's options, --as
-/// may be any option before the program. An Error if argv[0] is a launcher without a grammar here.
+/// may be any option before the program. `help ranktable` becomes `ranktable --help`, for each subcommand with its own
+/// parser. An Error if argv[0] is a launcher without a grammar here.
 Result<CommandLine> read_command_line(std::string_view program_name, std::vector<std::string> words);
 
 }  // namespace dlaunch::cli

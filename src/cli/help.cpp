@@ -4,13 +4,10 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/chaos_arguments.h"
 #include "cli/command_line.h"
 #include "cli/help_pages.h"
 #include "cli/help_text.h"
 #include "cli/name_index.h"
-#include "cli/ranktable_arguments.h"
-#include "cli/stacks_arguments.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -143,21 +140,6 @@ tl::unexpected<Error> unknown_topic(const std::string& word) {
   return fail({.where = "help", .what = "unknown topic \"" + word + '"', .why = "", .hint = std::move(hint)});
 }
 
-/// Returns the help of a subcommand with its own options. `rest` may name a command of the subcommand: `make` in
-/// `ranktable make`.
-Result<std::string> own_help(const Subcommand& subcommand, std::span<const std::string> rest) {
-  std::vector<std::string> words(rest.begin(), rest.end());
-  words.emplace_back("--help");
-  if (subcommand.verb == Verb::stacks) {
-    return parse_stacks(words).map([](const StacksCommand& command) { return command.help; });
-  }
-  if (subcommand.verb == Verb::chaos) {
-    return parse_chaos(words).map([](const ChaosCommand& command) { return std::get<ChaosHelp>(command).text; });
-  }
-  return parse_ranktable(words).map(
-      [](const RanktableCommand& command) { return std::get<RanktableHelp>(command).text; });
-}
-
 }  // namespace
 
 std::string help_text() {
@@ -202,17 +184,13 @@ Result<std::string> help_page(std::span<const std::string> words) {
   const auto rest = words.subspan(1);
   const auto subcommand = std::ranges::find(subcommand_table(), word, &Subcommand::name);
   if (subcommand != subcommand_table().end() && subcommand->verb == Verb::help) return list_of_topics();
-  const HelpPage* const page = find_help_page(word);
-  const bool own = subcommand != subcommand_table().end() && !page;
-  const bool below = own && subcommand->verb == Verb::ranktable && rest.size() == 1 && !rest.front().starts_with('-');
-  if (own && (below || rest.empty())) return own_help(*subcommand, rest);
   if (!rest.empty()) {
     return fail({.where = "help " + word,
                  .what = "unexpected word \"" + rest.front() + '"',
                  .why = "",
                  .hint = "give one topic"});
   }
-  if (page) return page_text(*page);
+  if (const HelpPage* const page = find_help_page(word)) return page_text(*page);
   if (const OptionSpec* const spec = find_word(word)) return long_entry(*spec);
   if (std::string text = familiar_help(word); !text.empty()) return text;
   return unknown_topic(word);

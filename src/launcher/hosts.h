@@ -1,6 +1,6 @@
 // The links to all hosts of a job: opens a limited number at a time, retries if a retry can help, and reports ready and
-// lost hosts. Hosts are numbered in the order of open(). Owned by HostSession (app/host_session.h); loop, transport and
-// log must outlive this object.
+// lost hosts. Hosts are numbered in the order of open(). Owned by HostSession (session/host_session.h); loop, transport
+// and log must outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>

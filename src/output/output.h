@@ -1,6 +1,6 @@
 // Output writes the ranks' output to the console and to files, in lines and with labels. Passive: the launcher calls
 // feed() with bytes, waits for the file descriptors and deadlines, and reads only streams that are ready(). This
-// back-pressure limits the memory. Owned by JobRun (app/job_run.h); the standard streams must outlive the Output.
+// back-pressure limits the memory. Owned by JobRun (session/job_run.h); the standard streams must outlive the Output.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Connects to agents with a command line that starts a shell on the host: ssh, kubectl exec, docker exec, srun, a
-// test's `sh -c`. The word ` sh` is appended. Owned by HostSession (app/host_session.h).
+// test's `sh -c`. The word ` sh` is appended. Owned by HostSession (session/host_session.h).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Starts the agent of this machine as a child of the launcher. The program is the installed file if it equals the agent
-// inside this launcher; otherwise the agent inside the launcher. HostSession (app/host_session.h) owns a Local, and
+// inside this launcher; otherwise the agent inside the launcher. HostSession (session/host_session.h) owns a Local, and
 // app/same_line.cpp owns a Local on each connecting node. If both processes of the agent are killed, the job's orphans
 // become children of the owner, and close() ends them: those with the job's environment, and with end_orphans() all.
 #pragma once

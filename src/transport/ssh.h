@@ -1,6 +1,6 @@
 // Connects to hosts by ssh, through libssh. A thread per host connects, logs in, starts a shell, and copies bytes
-// between the shell and a socket of the launcher. Owned by HostSession (app/host_session.h); all calls come from the
-// launcher's thread.
+// between the shell and a socket of the launcher. Owned by HostSession (session/host_session.h); all calls come from
+// the launcher's thread.
 #pragma once
 
 #include <functional>

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "ranktable/assignment.h"
-#include "ranktable/merge.h"
-#include "ranktable/rules.h"
+#include "ascend/tables/assignment.h"
+#include "ascend/tables/merge.h"
+#include "ascend/tables/rules.h"
 
 namespace {
 

@@ -10,12 +10,12 @@
 #include <memory>
 #include <set>
 
-#include "app/host_session.h"
-#include "app/job_run.h"
 #include "bound.h"
 #include "plan/mpi.h"
 #include "promises/promise.h"
 #include "report/log.h"
+#include "session/host_session.h"
+#include "session/job_run.h"
 #include "sys/io.h"
 #include "world/world.h"
 
@@ -185,8 +185,8 @@ class Case {
     log->set_level(spdlog::level::debug);
     RoundListener listener(world_, plan_);
     try {
-      app::HostSession session(plan_.job_id, options_, streams, *log, listener, &world_);
-      app::JobRun job(plan_, session, plan_without());
+      session::HostSession session(plan_.job_id, options_, streams, *log, listener, &world_);
+      session::JobRun job(plan_, session, plan_without());
       auto result = job.run();
       if (result) {
         outcome_ = *std::move(result);

@@ -200,9 +200,9 @@ MUTANTS = [
            "  hosts_.answer(host, wire::SpawnAnswer{", "  if (world == 0) hosts_.answer(host, wire::SpawnAnswer{",
            killed_by="ends"),
     # app
-    mutant("wrong_host_replaced", "app/job_run.cpp", "links[static_cast<size_t>(host)] = first + *spare;", "links[0] = first + *spare;",
+    mutant("wrong_host_replaced", "session/job_run.cpp", "links[static_cast<size_t>(host)] = first + *spare;", "links[0] = first + *spare;",
            killed_by="ends"),
-    mutant("timeout_restarts_each_round", "app/job_run.cpp", "const auto left = *session_.options().policy.timeout - (Clock::now() - start_);",
+    mutant("timeout_restarts_each_round", "session/job_run.cpp", "const auto left = *session_.options().policy.timeout - (Clock::now() - start_);",
            "const auto left = *session_.options().policy.timeout;",
            killed_by="grace"),
     # agent
@@ -324,7 +324,7 @@ MUTANTS = [
            "  if (rank->second.readers[stream]) rank->second.readers[stream]->resume();\n", "",
            killed_by="bytes"),
     # app, report
-    mutant("earlier_rounds_forgotten", "app/job_run.cpp", "summary.unswept_before = unswept_;", "summary.unswept_before = {};",
+    mutant("earlier_rounds_forgotten", "session/job_run.cpp", "summary.unswept_before = unswept_;", "summary.unswept_before = {};",
            killed_by="true sentences"),
     mutant("late_end_not_told", "report/summary.cpp", "if (*s.ended - told >= kNoticeable)", "if (*s.ended - told < kNoticeable)",
            killed_by="true sentences"),

@@ -1,0 +1,50 @@
+// The rank table of a job (--rank-table): reads hosts and places from a given file before the plan, checks Ascend's
+// rules, and makes the table after the plan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ascend/tables/make.h"
+#include "cli/options.h"
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
+#include "session/host_session.h"
+
+namespace dlaunch::ascend {
+
+/// --rank-table FILE: reads hosts and places from the file. Returns remarks for the user.
+Result<std::vector<std::string>> follow_table_file(cli::Options& options);
+
+/// Marks the devices of a rank table as Ascend devices.
+void mark_table_devices(const cli::Options& options, plan::Allocation& allocation);
+
+/// Checks the ranks' devices against Ascend's rules. A violation is an Error if HCCL is certain to be used (a rank
+/// table, --env-for mindspore), else a note.
+Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan);
+
+/// Adds the rank table's variables to the ranks. The text of a table that dlaunch makes later is empty.
+Result<void> add_table(const cli::Options& options, plan::Plan& plan);
+
+/// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has these hosts open, or none.
+Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
+                                                        const plan::Plan& plan);
+
+/// Whether the ranks follow HCCL's order of servers. Version 2.0 has no such order.
+bool ranks_in_server_order(const cli::Options& options, const plan::Plan& plan,
+                           const std::vector<ranktable::HostFacts>& facts);
+
+/// The indices of the plan's hosts in HCCL's order of servers.
+std::vector<int> server_order(const std::vector<ranktable::HostFacts>& facts);
+
+Error wrong_server_order(const plan::Plan& plan, const std::vector<ranktable::HostFacts>& facts,
+                         const std::vector<int>& order);
+
+/// The note that the hosts are in HCCL's order, not in the user's order.
+std::string moved_note(const plan::Plan& plan);
+
+/// Makes the rank table, for hosts in the right order, and adds the table to the plan for every host.
+Result<void> put_table(const cli::Options& options, const std::vector<ranktable::HostFacts>& facts, plan::Plan& plan);
+
+}  // namespace dlaunch::ascend

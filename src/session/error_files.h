@@ -1,0 +1,35 @@
+// --error-file: sets TORCHELASTIC_ERROR_FILE, the file in which a rank writes the reason of its failure, and reads this
+// file for the failure summary. Only for ranks on this machine; on other hosts, and if the option is missing, agents
+// create the files (wire::WroteError). The files stay after the job; clear_error_files() removes an earlier job's
+// files.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dlaunch/error.h"
+#include "dlaunch/plan.h"
+
+namespace dlaunch::session {
+
+/// Sets the variable for the ranks on this machine, and replaces the value of an earlier round. `name` is a template,
+/// and empty if the option is missing; a value set with -x stays.
+Result<void> add_error_files(const std::string& name, plan::Plan& plan);
+
+/// Rejects the option if no rank is on this machine, because the option would have no effect.
+Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);
+
+/// Creates the files' directories, and removes an earlier job's files.
+Result<void> clear_error_files(const plan::Plan& plan);
+
+struct ErrorFile {
+  std::string path;                ///< or the variable's name, for a file of the agent
+  std::vector<std::string> words;  ///< its last lines
+};
+
+/// The error text of a rank; nullopt if the file is missing or unreadable. `sent`: texts received from agents, by rank.
+std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent);
+
+}  // namespace dlaunch::session

@@ -1,0 +1,300 @@
+#include "session/job_run.h"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "launcher/frames.h"
+#include "launcher/open_files.h"
+#include "plan/environment.h"
+#include "plan/replacements.h"
+#include "report/bindings.h"
+#include "report/log.h"
+#include "report/version.h"
+#include "session/error_files.h"
+#include "session/rendezvous.h"
+#include "sys/clock.h"
+#include "sys/signal_senders.h"
+#include "transport/remote_command.h"
+
+namespace dlaunch::session {
+
+using output::Stream;
+
+JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
+    : start_ns_(sys::wall_ns()),
+      plan_(plan),
+      session_(session),
+      plan_without_(std::move(plan_without)),
+      options_(session.options()),
+      planned_(plan.restarts > 0 ? plan : plan::Plan{}),
+      rounds_(options_.policy, plan.restarts),
+      round_start_ns_(start_ns_),
+      stacks_signal_(options_.stacks_on),
+      signals_(session.io()),
+      record_(options_.report_file) {
+  options_.output.read_all = options_.output.read_all || options_.progress;
+}
+
+Result<job::Outcome> JobRun::run() {
+  report::log_notes(log(), plan_.notes);
+  for (const std::string& remark : plan_.remarks) log().info(remark);
+  TRY(launcher::check_open_files(plan_, options_));
+  TRY(open());
+  launcher::take_signals(signals_, options_);
+  const sys::SignalSenders senders;
+  for (;;) {
+    auto round = launcher();
+    job::Outcome outcome = round->run();
+    if (outcome.may_restart) {
+      const job::Outcome& now = round->settle();
+      std::tie(outcome.may_restart, outcome.no_restart) = std::tie(now.may_restart, now.no_restart);
+      outcome.lost_hosts = now.lost_hosts;
+    }
+    const auto spares = static_cast<int>(std::ranges::count(this->spares(true), true));
+    const report::Summary round_summary = summary(outcome);
+    const job::Rounds::Verdict verdict = rounds_.ended(outcome, Clock::now() - round_start(outcome), spares,
+                                                       failed_on(outcome), round_summary.last_lines, Clock::now());
+    std::string told = report::failure_summary(round_summary);
+    if (!verdict.again) {
+      if (!verdict.why_not.empty()) told += "dlaunch: no restart: " + verdict.why_not + '\n';
+      if (verdict.in_vain && options_.policy.checkpoint.signal != 0) outcome.exit_code = kExitInVain;
+      return finish(*round, std::move(outcome), told);
+    }
+    const std::string cause = report::cause_text(round_summary);
+    const std::string unswept = report::unswept_text(round_summary);
+    const std::int64_t ended_ns = sys::wall_ns();
+    for (const job::Unswept& each : outcome.unswept) unswept_.push_back(plan_.host(each.host).host);
+    round.reset();
+    start_at_ = verdict.start_at;
+    plan::Plan ended = plan_;
+    if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
+      log().error(told);
+      plan_ = std::move(ended);
+      record_as_last(std::move(outcome), ready.error());
+      return tl::unexpected(std::move(ready).error());
+    }
+    log().error(report::restart_text(cause, rounds_.number(), rounds_.restarts(), verdict.wait) + unswept +
+                std::exchange(moves_, {}));
+    past_.push_back(
+        {outcome.cause, cause, outcome.first_failure, round_start_ns_, ended_ns, report::progress_span(outcome.ranks)});
+  }
+}
+
+/// Prepares the next round.
+Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& guilty) {
+  TRY(replace_lost(outcome, guilty));
+  TRY(plan_round());
+  return open();
+}
+
+/// Records the ended round as the last one: preparing the next round failed with `error`.
+void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
+  session_.close();
+  outcome.exit_code = error.exit_code;
+  write_record(outcome);
+}
+
+std::unique_ptr<launcher::Launcher> JobRun::launcher() {
+  round_start_ = start_at_.value_or(Clock::now());
+  round_start_ns_ = sys::wall_ns();
+  error_texts_.clear();
+  return std::make_unique<launcher::Launcher>(session_.io(), launcher::Launcher::Parts{plan_,
+                                                                                       options_,
+                                                                                       *output_,
+                                                                                       session_.hosts(),
+                                                                                       session_.ports(),
+                                                                                       signals_,
+                                                                                       *this,
+                                                                                       log(),
+                                                                                       {!rounds_.is_last(), start_at_},
+                                                                                       &error_texts_});
+}
+
+Result<void> JobRun::open() {
+  output::Output::OnLine on_line;
+  if (options_.lines) {
+    on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
+  }
+  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  TRY(clear_error_files(plan_));
+  output_ = std::move(output);
+  if (rounds_.number() > 0) return {};
+  if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record
+    TRY(record_.prepare(plan_.attempt.value_or(0)));
+  }
+  if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
+  return {};
+}
+
+/// The connected replacements of the plan; with `or_not_yet`, also replacements that are still connecting.
+std::vector<bool> JobRun::spares(bool or_not_yet) const {
+  const launcher::Hosts& hosts = session_.hosts();
+  std::vector<bool> usable;
+  for (size_t i = 0; i < planned_.replacements.size(); ++i) {
+    const auto link = static_cast<int>(planned_.hosts.size() + i);
+    usable.push_back(hosts.is_ready(link) || (or_not_yet && !hosts.is_lost(link)));
+  }
+  return usable;
+}
+
+/// The host of the rank that failed first.
+std::string JobRun::failed_on(const job::Outcome& outcome) const {
+  return outcome.first_failure ? plan_.host_of(plan_.rank(*outcome.first_failure)).host.name : "";
+}
+
+/// Gives the ranks of each lost host to a spare host, and the ranks of a repeatedly failing host if a spare host fits.
+Result<void> JobRun::replace_lost(const job::Outcome& outcome, const std::string& guilty) {
+  std::vector<std::string> without;
+  for (const job::LostHost& lost : outcome.lost_hosts) {
+    if (replace(lost.name)) continue;
+    if (options_.policy.shrink && plan_without_) {
+      without.push_back(lost.name);
+      continue;
+    }
+    return fail({.where = "--spares",
+                 .what = "not enough spare hosts for the ranks of " + lost.name,
+                 .why = "the spare hosts have other devices",
+                 .hint = "add spare hosts with the same devices",
+                 .exit_code = outcome.exit_code});
+  }
+  if (!guilty.empty()) replace(guilty);
+  if (without.empty()) return {};
+  auto shrunk = shrink(without);
+  if (!shrunk) shrunk.error().exit_code = outcome.exit_code;
+  return shrunk;
+}
+
+/// Continues the job without these hosts.
+Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
+  std::vector<int> gone;
+  std::vector<int> links;
+  for (int link = 0; link < session_.hosts().size(); ++link) {
+    const bool is_lost = link < static_cast<int>(planned_.hosts.size()) &&
+                         std::ranges::find(lost, planned_.host(link).host.name) != lost.end();
+    (is_lost ? gone : links).push_back(link);
+  }
+  auto plan = TRY(plan_without_(planned_, gone));
+  for (size_t host = 0; host < plan.hosts.size(); ++host) {
+    plan.hosts[host].since_round = planned_.host(links[host]).since_round;
+  }
+  plan.replacements = std::move(planned_.replacements);
+  planned_ = std::move(plan);
+  session_.hosts().keep(links);
+  std::string names;
+  for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
+  moves_ += message("", "the job continues without " + names + ", with " + count(planned_.ranks.size(), "rank") +
+                            " on " + count(planned_.hosts.size(), "host"));
+  return {};
+}
+
+/// The spare host's link takes the number of the lost host's link, which is closed. Returns false if no spare host
+/// fits.
+bool JobRun::replace(const std::string& name) {
+  launcher::Hosts& hosts = session_.hosts();
+  const auto at = std::ranges::find(planned_.hosts, name, [](const auto& each) { return each.host.name; });
+  const auto host = static_cast<int>(at - planned_.hosts.begin());
+  const auto first = static_cast<int>(planned_.hosts.size());
+  auto spare = plan::replace_host(planned_, host, rounds_.number(), spares(false));
+  if (!spare) spare = plan::replace_host(planned_, host, rounds_.number(), spares(true));
+  if (!spare) return false;
+  std::vector<int> links(static_cast<size_t>(hosts.size()));
+  std::iota(links.begin(), links.end(), 0);
+  links[static_cast<size_t>(host)] = first + *spare;
+  links.erase(links.begin() + first + *spare);
+  hosts.keep(links);
+  moves_ += message("", planned_.host(host).host.name + " takes the ranks of " + name);
+  return true;
+}
+
+/// Plans the next round: the first round's ranks on the same hosts, with new ports.
+Result<void> JobRun::plan_round() {
+  plan_ = planned_;
+  plan::set_round(plan_, rounds_.number());
+  session_.ports() = TRY(arrange_rendezvous(plan_, session_.waiter()));
+  plan_.notes = planned_.notes;
+  TRY(add_error_files(options_.error_file, plan_));
+  options_.output.keep_logs = 0;
+  if (options_.policy.timeout) {
+    const auto left = *session_.options().policy.timeout - (Clock::now() - start_);
+    options_.policy.timeout =
+        std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(left));
+  }
+  return {};
+}
+
+/// `told`: the summary of the last round.
+job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& told) {
+  session_.close();
+  if (const auto& lost = launcher.output_lost(); lost && outcome.exit_code == 0) {
+    outcome.cause = job::Cause::output_failed;
+    outcome.detail = lost->what + ": " + lost->why;
+    outcome.exit_code = lost->exit_code;
+  }
+  write_record(outcome);
+  if (!told.empty()) log().error(told);
+  launcher.write_out();
+  session_.streams().give_up();
+  return outcome;
+}
+
+void JobRun::all_started(const job::Outcome& outcome) {
+  if (plan_.binding.report) log().error(report::bindings_text(plan_, outcome));
+  if (record_.wanted_early()) record_.write_early(record_text(outcome, 0));  // for users who attach a debugger
+  session_.listener().all_started(outcome);
+}
+
+report::Summary JobRun::summary(const job::Outcome& outcome) const {
+  const Time at = outcome.cause_at.value_or(Clock::now());
+  const bool waits = at < round_start(outcome);  // for a restart
+  const Time start = waits || outcome.cause == job::Cause::timeout ? start_ : round_start(outcome);
+  report::Summary summary{plan_, outcome, {}, {}, at - start};
+  if (outcome.ended_at) summary.ended = *outcome.ended_at - start;
+  summary.subcommands = options_.subcommands;
+  summary.unswept_before = unswept_;
+  summary.shell_there = [&](const plan::Host& host) { return transport::shell_there(options_.exec, host); };
+  auto who = outcome.first_failure;
+  if (outcome.cause == job::Cause::sidecar_failed) who = static_cast<int>(plan_.ranks.size());
+  if (who) {
+    output::LastLines last = output_->last_lines(*who);
+    summary.last_lines = std::move(last.lines);
+    summary.stream = std::move(last.stream);
+    summary.log_path = std::move(last.path);
+  }
+  auto written =
+      who && outcome.cause == job::Cause::rank_failed ? read_error_file(plan_, *who, error_texts_) : std::nullopt;
+  if (written) {
+    summary.last_lines = std::move(written->words);
+    summary.error_file = std::move(written->path);
+  }
+  return summary;
+}
+
+/// `end_ns` is 0 during the job.
+std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns) const {
+  std::vector<report::RankOutput> outputs;
+  for (int rank = 0; rank < static_cast<int>(plan_.ranks.size()); ++rank) {
+    outputs.push_back({output_->bytes(rank, Stream::out), output_->bytes(rank, Stream::err),
+                       output_->path(rank, Stream::out), output_->path(rank, Stream::err)});
+  }
+  const std::chrono::duration<double> wall = Clock::now() - start_;
+  return report::job_record_json({plan_, outcome, plan::to_json(plan_), report::version(), report::libraries(),
+                                  start_ns_, end_ns, wall.count(), std::move(outputs), past_});
+}
+
+/// Reports a record that cannot be written; such a failure fails an otherwise successful job.
+void JobRun::write_record(job::Outcome& outcome) {
+  if (!record_.wanted()) return;
+  const auto wrote = record_.write(record_text(outcome, sys::wall_ns()));
+  if (wrote) return;
+  const int code = report::complain(log(), wrote.error());
+  if (outcome.exit_code == 0) outcome.exit_code = code;
+}
+
+}  // namespace dlaunch::session

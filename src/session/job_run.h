@@ -1,0 +1,87 @@
+// Runs one job, from opening its output to writing its record: all rounds (job/rounds.h) on the same hosts. A temporary
+// in run() (session/run_job.cpp), which ends with the job; plan and session must outlive this object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "dlaunch/error.h"
+#include "dlaunch/job_options.h"
+#include "dlaunch/listener.h"
+#include "dlaunch/outcome.h"
+#include "dlaunch/plan.h"
+#include "dlaunch/run.h"
+#include "job/rounds.h"
+#include "launcher/launcher.h"
+#include "link/signals.h"
+#include "output/output.h"
+#include "report/record.h"
+#include "report/record_file.h"
+#include "report/summary.h"
+#include "session/host_session.h"
+#include "sys/inherited.h"
+
+namespace dlaunch::session {
+
+class JobRun final : public Listener {
+ public:
+  /// Updates the plan for each round. `plan_without` implements Policy::shrink; without it, shrinking is disabled.
+  JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without);
+
+  Result<job::Outcome> run();
+
+ private:
+  spdlog::logger& log() { return session_.log(); }
+  Result<void> open();
+  Result<void> plan_round();
+  std::unique_ptr<launcher::Launcher> launcher();
+  std::vector<bool> spares(bool or_not_yet) const;
+  std::string failed_on(const job::Outcome& outcome) const;
+  Result<void> replace_lost(const job::Outcome& outcome, const std::string& guilty);
+  bool replace(const std::string& name);
+  Result<void> shrink(const std::vector<std::string>& lost);
+  Result<void> make_ready(const job::Outcome& outcome, const std::string& guilty);
+  void record_as_last(job::Outcome outcome, const Error& error);
+  job::Outcome finish(launcher::Launcher& launcher, job::Outcome outcome, const std::string& told);
+  void progress(const job::Progress& progress) override {
+    job::Progress told = progress;
+    told.round = rounds_.number();
+    session_.listener().progress(told);
+  }
+  void all_started(const job::Outcome& outcome) override;
+  /// The first round starts with the job, a later round with its ranks.
+  Time round_start(const job::Outcome& outcome) const {
+    return start_at_ && outcome.started_at ? *outcome.started_at : round_start_;
+  }
+  report::Summary summary(const job::Outcome& outcome) const;
+  std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;
+  void write_record(job::Outcome& outcome);
+
+  const std::int64_t start_ns_;
+  const Time start_ = Clock::now();
+  plan::Plan& plan_;
+  HostSession& session_;
+  const PlanWithout plan_without_;
+  JobOptions options_;  // of the current round
+  plan::Plan planned_;  // the plan of the first round, if others may follow, without lost hosts
+  job::Rounds rounds_;
+  std::vector<report::RoundRecord> past_;
+  std::string moves_;                // lines about the hosts of the next round
+  std::vector<plan::Host> unswept_;  // hosts that earlier rounds lost and no sweep reached
+  std::int64_t round_start_ns_;
+  Time round_start_ = start_;
+  std::optional<Time> start_at_;            // of the current round's ranks
+  std::map<int, std::string> error_texts_;  // of the current round's failed ranks
+  // Restores the action of the --stacks-on signal after the end of signals_, which sets the default action: the signal
+  // would then kill this process.
+  const sys::KeptDisposition stacks_signal_;
+  link::Signals signals_;
+  report::RecordFile record_;
+  std::unique_ptr<output::Output> output_;
+};
+
+}  // namespace dlaunch::session
