@@ -6,6 +6,7 @@
 
 #include "ascend/tables/assignment.h"
 #include "ascend/tables/rules.h"
+#include "base/error_forms.h"
 #include "base/text.h"
 #include "base/try.h"
 

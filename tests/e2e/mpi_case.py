@@ -8,6 +8,9 @@ import subprocess
 from hosts_case import interrupt, lines
 from support import cause, left_since
 
+# Two singletons of Open MPI fail if both create the same session directory at the same time.
+OWN_TMPDIR = ("sh", "-c", 'mkdir -p $RANK_ID; TMPDIR=$PWD/$RANK_ID exec "$0"')
+
 
 def hellos(stdout):
     """Parses the output of mpi_hello: {rank: (size, host, app, universe)}."""
@@ -32,9 +35,7 @@ class OneHost:
         self.assertEqual(sorted(out.splitlines()), [b"done", b"done", b"sum 1"])
 
     def test_mpi_none_makes_singletons(self):
-        # Two singletons of Open MPI fail if both create the same session directory at the same time.
-        apart = ("sh", "-c", 'mkdir $RANK_ID; TMPDIR=$PWD/$RANK_ID exec "$0"')
-        self.assertEqual(self.assert_succeeds("--mpi", "none", "-n", 2, *apart, self.mpi("mpi_split")),
+        self.assertEqual(self.assert_succeeds("--mpi", "none", "-n", 2, *OWN_TMPDIR, self.mpi("mpi_split")),
                          b"rank 0: 0\nrank 0: 0\n")
 
     def test_ring_and_ranks_of_one_host(self):

@@ -61,7 +61,7 @@ class World(mpi_case.OneHost, OpenMpiCase):
 
     def test_mpi_option_chooses_pmix(self):
         self.assertEqual(self.assert_succeeds("--mpi", "pmix", "-n", 2, openmpi("mpi_ring")), b"sum 1\n")
-        out = self.assert_succeeds("--mpi", "pmi1", "-n", 2, openmpi("mpi_split"))
+        out = self.assert_succeeds("--mpi", "pmi1", "-n", 2, *mpi_case.OWN_TMPDIR, openmpi("mpi_split"))
         self.assertEqual(out, b"rank 0: 0\nrank 0: 0\n")
 
     def test_events_are_sent_between_ranks(self):

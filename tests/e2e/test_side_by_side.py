@@ -7,6 +7,7 @@ import sys
 import unittest
 
 import support
+from side_by_side import parts, takes_long
 
 FILE = '''
 import os, pathlib, sys, time, unittest
@@ -50,15 +51,6 @@ class Fixture(unittest.TestCase):
     def test_in_the_same(self):
         self.assertEqual(self.pid, os.getpid())
 
-class Order(unittest.TestCase):
-    def test_a(self):
-        print("test a", flush=True)
-    def test_b(self):
-        print("test b", flush=True)
-    @takes_long
-    def test_c(self):
-        print("test c", flush=True)
-
 support.main(side_by_side=2)
 '''
 
@@ -96,8 +88,19 @@ class SideBySide(unittest.TestCase):
         self.assertIn("nothing is here", done.stderr)
 
     def test_long_tests_start_first(self):
-        said = self.run_tests("Order").stderr
-        self.assertLess(said.index("test c"), said.index("test b"), said)
+        class Order(unittest.TestCase):
+            def test_a(self):
+                """Short."""
+
+            def test_b(self):
+                """Short."""
+
+            @takes_long
+            def test_c(self):
+                """Long."""
+
+        suite = unittest.defaultTestLoader.loadTestsFromTestCase(Order)
+        self.assertEqual([test.id()[-6:] for part in parts(suite) for test in part], ["test_c", "test_a", "test_b"])
 
 
 if __name__ == "__main__":
