@@ -1,4 +1,5 @@
 #include "cli/argparse.h"
+#include "cli/typed_options.h"
 
 #include <algorithm>
 #include <iterator>
@@ -56,7 +57,7 @@ class ArgparseReader {
     const std::string as(launcher_.name);
     std::string hint = "run dlaunch --as " + as + " --help for the options";
     if (near) hint = "use " + as_typed(launcher_, *near);
-    if (find_option(name).spec && spelled.starts_with("--"))
+    if (find_known_option(name).spec && spelled.starts_with("--"))
       hint = "write dlaunch's own options first: dlaunch --as " + as + " " + spelled + " …";
     return fail({.where = as, .what = "unknown option \"" + spelled + '"', .why = "", .hint = std::move(hint)});
   }

@@ -2,6 +2,7 @@
 
 #include "base/try.h"
 #include "cli/files.h"
+#include "cli/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -6,54 +6,12 @@
 #include "cli/launchers.h"
 #include "cli/mpirun/hydra.h"
 #include "cli/option_parser.h"
+#include "cli/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {
 
 using std::string_view;
-
-constexpr Subcommand kSubcommands[] = {
-    {"hosts", "[options]", "print the hosts, their slots and devices, and start nothing", Verb::hosts},
-    {"check", "[options] [program [args]]",
-     "connect to every host, check that the job can run there, and start nothing", Verb::check},
-    {"stacks", "[JOB|PID]... [--all]", "print the stacks of a running job's ranks, or of processes", Verb::stacks},
-    {"ranktable", "make|check|merge [args]", "make, check or merge rank tables of Ascend devices", Verb::ranktable},
-    {"chaos", "--fault FAULT... -- [options] program [args]", "run a job, inject faults, and check the recovery",
-     Verb::chaos},
-    {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without an argument, list the topics", Verb::help},
-};
-
-struct NamedGrammar {
-  string_view name;
-  Grammar grammar;
-};
-
-/// The values of --as.
-constexpr NamedGrammar kGrammars[] = {{"dlaunch", Grammar::dlaunch},
-                                      {"ompi", Grammar::open_mpi},
-                                      {"openmpi", Grammar::open_mpi},
-                                      {"ompi5", Grammar::open_mpi},
-                                      {"prrte", Grammar::open_mpi},
-                                      {"mpirun", Grammar::open_mpi},
-                                      {"mpiexec", Grammar::open_mpi},
-                                      {"orterun", Grammar::open_mpi},
-                                      {"prterun", Grammar::open_mpi},
-                                      {"hydra", Grammar::hydra},
-                                      {"mpich", Grammar::hydra},
-                                      {"intel", Grammar::hydra},
-                                      {"intelmpi", Grammar::hydra},
-                                      {"impi", Grammar::hydra},
-                                      {"mpiexec.hydra", Grammar::hydra},
-                                      {"torchrun", Grammar::torchrun},
-                                      {"torch.distributed.run", Grammar::torchrun},
-                                      {"torch.distributed.launch", Grammar::torch_launch},
-                                      {"msrun", Grammar::msrun},
-                                      {"deepspeed", Grammar::deepspeed},
-                                      {"horovodrun", Grammar::horovodrun},
-                                      {"srun", Grammar::srun},
-                                      {"accelerate", Grammar::accelerate},
-                                      {"accelerate-launch", Grammar::accelerate_launch},
-                                      {"accelerate.commands.launch", Grammar::accelerate_launch}};
 
 constexpr string_view kMpiLaunchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "shmemrun"};
 
@@ -64,8 +22,8 @@ string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1
 
 /// The row of a subcommand, or null.
 const Subcommand* find_subcommand(string_view name) {
-  const auto* const found = std::ranges::find(kSubcommands, name, &Subcommand::name);
-  return found == std::end(kSubcommands) ? nullptr : found;
+  const auto found = std::ranges::find(subcommand_table(), name, &Subcommand::name);
+  return found == subcommand_table().end() ? nullptr : &*found;
 }
 
 /// Whether a command of the program parses the words, and not parse_command_line().
@@ -84,9 +42,8 @@ void forward_help(CommandLine& line) {
 
 Grammar grammar_called(string_view program_name) {
   const string_view base = base_name(program_name);
-  for (const NamedGrammar& known : kGrammars) {
-    if (known.name == base && launcher_of(known.grammar)) return known.grammar;
-  }
+  const auto named = grammar_named(base);
+  if (named && launcher_of(*named)) return *named;
   const size_t dot = std::min(base.find('.'), base.size());
   const string_view name = base.substr(0, dot);
   const string_view of = base.substr(dot);
@@ -142,25 +99,6 @@ Result<Grammar> grammar_among(std::span<const std::string> words, Grammar gramma
 }
 
 }  // namespace
-
-std::optional<Grammar> grammar_named(string_view value) {
-  const auto found = std::ranges::find(kGrammars, value, &NamedGrammar::name);
-  return found == std::end(kGrammars) ? std::nullopt : std::optional(found->grammar);
-}
-
-std::vector<std::string> grammar_names() {
-  std::vector<std::string> names;
-  for (const NamedGrammar& known : kGrammars) names.emplace_back(known.name);
-  return names;
-}
-
-std::span<const Subcommand> subcommand_table() { return kSubcommands; }
-
-std::vector<std::string> subcommand_names() {
-  std::vector<std::string> names;
-  for (const Subcommand& subcommand : kSubcommands) names.emplace_back(subcommand.name);
-  return names;
-}
 
 Result<CommandLine> read_command_line(string_view program_name, std::vector<std::string> words) {
   CommandLine line{.grammar = grammar_called(program_name), .words = std::move(words)};

@@ -1,5 +1,5 @@
 // A subcommand with its own options, such as `dlaunch ranktable make`: its options, their setters, and the text of
-// --help. To add a subcommand, add a CommandSpec, a row in command_line.cpp, and the call in run.cpp. PURE.
+// --help. To add a subcommand, add a CommandSpec, a row in grammar.cpp, and the call in run.cpp. PURE.
 #pragma once
 
 #include <functional>

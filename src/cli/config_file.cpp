@@ -83,8 +83,8 @@ Error malformed(const toml::parse_error& error, std::string_view line) {
   return result;
 }
 
-Result<const OptionSpec*> preference(std::string_view name) {
-  const FoundOption found = find_option(name);
+Result<const OptionSpec*> preference(std::string_view name, const FindOption& find) {
+  const FoundOption found = find(name);
   const bool canonical = found.spec && found.spec->name() == name;
   if (canonical && found.spec->preference) return found.spec;
   if (canonical) {
@@ -109,16 +109,17 @@ Result<std::string> text_of(const toml::node& node, std::string_view line) {
   return fail(malformed(node.is_table() ? "not supported: tables" : kInvalidValue));
 }
 
-Result<ParsedOption> read_setting(std::string_view name, const toml::node& node, std::string_view line) {
+Result<ParsedOption> read_setting(std::string_view name, const toml::node& node, std::string_view line,
+                                  const FindOption& find) {
   const auto text = TRY(text_of(node, line));
-  const auto spec = TRY(preference(name));
+  const auto spec = TRY(preference(name, find));
   auto value = TRY(preference_value(*spec, text));
   return ParsedOption{spec, std::move(value), std::string(name), "", Source::config_file};
 }
 
 }  // namespace
 
-Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path) {
+Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path, const FindOption& find) {
   TRY(check_text(text, path));
   const auto place = [&](toml::source_index line) { return path + ":" + std::to_string(line); };
   const auto at_line = [&](toml::source_index line, Error error) {
@@ -134,7 +135,7 @@ Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std:
   std::vector<ParsedOption> settings;
   for (const auto& [key, node] : parsed.table()) {
     const toml::source_index line = key.source().begin.line;
-    auto given = read_setting(key.str(), node, line_at(lines, line));
+    auto given = read_setting(key.str(), node, line_at(lines, line), find);
     if (!given) return at_line(line, given.error());
     given->origin = place(line);
     given->spelled = given->origin + ": " + given->spelled;

@@ -11,8 +11,9 @@
 
 namespace dlaunch::cli {
 
-/// Returns an Error with file:line for an unknown or duplicate name, and for an option without a default.
-Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path);
+/// Returns an Error with file:line for an unknown or duplicate name, and for an option that is not a preference. `find`
+/// also finds options of other launchers, for their own Error.
+Result<std::vector<ParsedOption>> parse_config(std::string_view text, const std::string& path, const FindOption& find);
 
 /// Converts a preference's text to the command line's form: true or false for flags, an empty template for `label =
 /// true`. Returns an Error without `where` if a flag has another value.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/command_line.h"
+#include "cli/grammar.h"
 #include "cli/help_pages.h"
 #include "cli/help_text.h"
 #include "cli/name_index.h"
@@ -107,9 +107,9 @@ const OptionSpec* find_word(const std::string& word) {
   return own ? spec : nullptr;
 }
 
-/// Returns the help of another launcher's option that dlaunch accepts (familiar_table()); empty for other words.
-std::string familiar_help(const std::string& word) {
-  const OptionSpec* const row = find_typed_option(option_name(word)).spec;
+/// Returns the help of another launcher's option that dlaunch accepts; empty for other words.
+std::string familiar_help(const std::string& word, const FindOption& find) {
+  const OptionSpec* const row = find(option_name(word)).spec;
   if (!row || row->stands_for.empty()) return {};
   const SameOption same = same_option(*row);
   return "  " + spelling(*row) + '\n' + wrapped("Accepted: the same as " + same.text + '.', 6) + '\n' +
@@ -178,7 +178,7 @@ std::string help_for(string_view name, Verb verb) {
   return verb == Verb::check ? page_text(*find_help_page("check")) : help_text();
 }
 
-Result<std::string> help_page(std::span<const std::string> words) {
+Result<std::string> help_page(std::span<const std::string> words, const FindOption& find) {
   if (words.empty() || words.front() == "--help" || words.front() == "-h") return list_of_topics();
   const std::string& word = words.front();
   const auto rest = words.subspan(1);
@@ -192,7 +192,7 @@ Result<std::string> help_page(std::span<const std::string> words) {
   }
   if (const HelpPage* const page = find_help_page(word)) return page_text(*page);
   if (const OptionSpec* const spec = find_word(word)) return long_entry(*spec);
-  if (std::string text = familiar_help(word); !text.empty()) return text;
+  if (std::string text = familiar_help(word, find); !text.empty()) return text;
   return unknown_topic(word);
 }
 

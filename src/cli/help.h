@@ -20,8 +20,8 @@ std::string options_page();  ///< --help-markdown: docs/options.md
 std::string help_for(std::string_view name, Verb verb);
 
 /// `dlaunch help WORDS`: a topic, a subcommand with options of a job, or an option. No words: the list of topics. An
-/// unknown topic is an Error.
-Result<std::string> help_page(std::span<const std::string> words);
+/// unknown topic is an Error. `find` also finds options of other launchers.
+Result<std::string> help_page(std::span<const std::string> words, const FindOption& find);
 
 /// --help of a subcommand with its own options, or of a command below it. `path` is the command as typed: "dlaunch
 /// ranktable".

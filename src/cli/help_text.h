@@ -34,7 +34,7 @@ std::string short_spelling(const OptionSpec& spec);
 /// The help line with the default.
 std::string meaning(const OptionSpec& spec);
 
-/// dlaunch's option for a row of foreign_table() or familiar_table() with stands_for.
+/// dlaunch's option for another launcher's option with stands_for.
 struct SameOption {
   const OptionSpec* spec;  ///< of option_table()
   std::string text;        ///< "--output-filename DIR"

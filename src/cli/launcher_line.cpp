@@ -8,6 +8,7 @@
 #include "cli/argparse.h"
 #include "cli/name_index.h"
 #include "cli/option_parser.h"
+#include "cli/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -206,7 +207,7 @@ size_t own_options_before(std::span<const std::string> words, const LauncherSpec
   while (!rest.empty() && rest.front().starts_with("--")) {
     std::span<const std::string> next = rest;
     const TypedOption typed = next_option(next, find_typed_option);
-    const bool own = typed.found.spec && find_option(typed.found.name).spec;  // also with underscores
+    const bool own = typed.found.spec && find_known_option(typed.found.name).spec;  // also with underscores
     if (!own || !launcher_options_meant(launcher, typed.name()).empty()) break;
     rest = next;
   }

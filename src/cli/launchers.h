@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/command_line.h"
+#include "cli/grammar.h"
 #include "cli/launcher_line.h"
 
 namespace dlaunch::cli {

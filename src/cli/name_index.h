@@ -19,6 +19,12 @@ constexpr void each_name(std::string_view names, Visit visit) {
   }
 }
 
+/// Finds a name among sorted names.
+inline FoundOption find_in(std::span<const FoundOption> names, std::string_view name) {
+  const auto found = std::ranges::lower_bound(names, name, {}, &FoundOption::name);
+  return found != names.end() && found->name == name ? *found : FoundOption{};
+}
+
 template <const auto& Table>
 consteval auto sorted_names() {
   constexpr size_t kCount = [] {

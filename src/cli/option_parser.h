@@ -1,5 +1,5 @@
 // Parses words by rows of options, with CLI11. No header here includes CLI11's headers. CLI11 declares the rows, takes
-// the values and separates the program. A step before CLI11 converts mpirun's grammar (cli/arguments.h) to CLI11's.
+// the values and separates the program. A step before CLI11 converts mpirun's way of typing options to CLI11's.
 #pragma once
 
 #include <deque>
@@ -20,9 +20,6 @@ class Option;
 }  // namespace CLI
 
 namespace dlaunch::cli {
-
-/// Finds an option by a name without dashes.
-using FindOption = std::function<FoundOption(std::string_view name)>;
 
 /// An option as typed. It refers to the words, which must outlive it.
 struct TypedOption {

@@ -12,11 +12,6 @@ using std::string_view;
 
 constexpr size_t kLongestSlip = 40;  // a longer word is not a typing error
 
-FoundOption find_in(std::span<const FoundOption> names, string_view name) {
-  const auto found = std::ranges::lower_bound(names, name, {}, &FoundOption::name);
-  return found != names.end() && found->name == name ? *found : FoundOption{};
-}
-
 std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
   if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // all single letters are similar
   return nearest(name, known);
@@ -24,19 +19,7 @@ std::optional<std::string> nearest_slip(string_view name, const std::vector<std:
 
 }  // namespace
 
-FoundOption find_option(string_view name) {
-  const FoundOption found = find_in(option_names(), name);
-  return found.spec ? found : find_in(foreign_names(), name);
-}
-
-FoundOption find_typed_option(string_view name) {
-  FoundOption found = find_option(name);
-  if (!found.spec) found = find_in(familiar_names(), name);
-  if (found.spec || name.find('_') == name.npos) return found;
-  const std::string dashes = dashes_for_underscores(name);
-  found = find_option(dashes);
-  return found.spec ? found : find_in(familiar_names(), dashes);
-}
+FoundOption find_option(string_view name) { return find_in(option_names(), name); }
 
 FoundOption find_name(const OptionSpec& spec, string_view name) {
   FoundOption found;

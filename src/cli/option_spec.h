@@ -58,7 +58,7 @@ using JobSetter = Result<void> (*)(Options&, std::string_view value, const Proce
 using ProgramSetter = Result<void> (*)(plan::AppRequest&, std::string_view value, const ProcessContext&);
 
 struct ParsedOption;
-struct Translated;  // cli/mpirun/translate.h
+struct Translated;
 using Translate = Result<void> (*)(const ParsedOption&, const ProcessContext&, Translated&);
 
 struct OptionSpec {
@@ -77,7 +77,7 @@ struct OptionSpec {
   JobSetter set_job = nullptr;
   ProgramSetter set_program = nullptr;  ///< instead of set_job: the option belongs to one program of `a : b`
   std::string_view more = {};           ///< sentences for `dlaunch help TOPIC`, docs/options.md and the man page
-  // A row of foreign_table() or familiar_table() has one of these instead of a setter (cli/mpirun/translate.h).
+  // A row of another launcher's options has one of these instead of a setter.
   std::string_view stands_for = {};  ///< "map-by=node", "ranks={}": dlaunch's option; {} is the given value
   Translate translate = nullptr;
 
@@ -93,11 +93,7 @@ struct FoundOption {
 std::span<const OptionSpec> option_table();
 std::span<const FoundOption> option_names();  ///< all names in option_table(), sorted
 
-/// Options of mpirun and Hydra. translate_options() replaces them by options of option_table(). The help omits them.
-std::span<const OptionSpec> foreign_table();
-std::span<const FoundOption> foreign_names();
-
-/// Options of other launchers in dlaunch's own grammar. Used like foreign_table().
+/// Options of torchrun, srun and other launchers in dlaunch's own grammar, each with one meaning (stands_for).
 std::span<const OptionSpec> familiar_table();
 std::span<const FoundOption> familiar_names();
 
@@ -110,11 +106,11 @@ struct RefusedOption {
 
 std::span<const RefusedOption> refused_table();
 
-/// Finds a row of option_table() or foreign_table(). `name` has no dashes.
+/// Finds a row of option_table(). `name` has no dashes.
 FoundOption find_option(std::string_view name);
 
-/// As find_option(), and finds rows of familiar_table(). Also accepts '_' for '-' in `name`.
-FoundOption find_typed_option(std::string_view name);
+/// Finds an option by a name without dashes. A parameter for the options that a command line or a file may have.
+using FindOption = std::function<FoundOption(std::string_view name)>;
 
 /// Returns `spec` if `name` is one of its names.
 FoundOption find_name(const OptionSpec& spec, std::string_view name);
@@ -155,6 +151,13 @@ struct ParsedOption {
   std::string spelled;  ///< "-np", "DLAUNCH_GRACE", "config.toml:3: grace"
   std::string origin;   ///< for --show-config: "command line", "DLAUNCH_GRACE", "config.toml:3"
   Source source = Source::command_line;
+};
+
+/// The options of dlaunch for one option of another launcher.
+struct Translated {
+  std::vector<ParsedOption> here;        ///< options in its place
+  std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`; a program's own override these
+  std::vector<std::string> notes;        ///< for the user, one line each
 };
 
 }  // namespace dlaunch::cli

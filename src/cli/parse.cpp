@@ -18,6 +18,7 @@
 #include "cli/preferences.h"
 #include "cli/resolved_options.h"
 #include "cli/show_config.h"
+#include "cli/typed_options.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "report/version.h"
@@ -198,7 +199,7 @@ struct Resolved {
 };
 
 Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
-  auto preferences = TRY(read_preferences(last_config(first), context));
+  auto preferences = TRY(read_preferences(last_config(first), context, {find_known_option, read_mca_variables}));
   Resolved resolved{.options = {}, .preferences = std::move(preferences)};
   const auto add_line = [&](bool defaults) {  // a launcher's line may have its own defaults
     for (const ParsedOption& given : first.options) {
@@ -263,7 +264,7 @@ std::string text_of(const OptionSpec& spec, const LauncherSpec* launcher, Verb v
 
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context) {
   if (line.verb == Verb::help) {
-    auto page = TRY(help_page(line.words));  // not map(): tl::expected 1.0 leaks a default Command in the conversion
+    auto page = TRY(help_page(line.words, find_typed_option));  // not map(): tl::expected 1.0 leaks a default Command
     return ShowText{std::move(page)};
   }
   std::vector<std::string> notes;

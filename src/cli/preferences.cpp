@@ -9,7 +9,6 @@
 #include "base/try.h"
 #include "cli/config_file.h"
 #include "cli/files.h"
-#include "cli/mpirun/mca.h"
 #include "cli/values.h"
 #include "place/kubernetes.h"
 
@@ -55,12 +54,13 @@ Result<void> check_attempt(const std::string& name, std::string_view value) {
                "set a number, or remove the variable"});
 }
 
-Result<void> read_variable(const std::string& name, std::string_view value, Preferences& preferences) {
+Result<void> read_variable(const std::string& name, std::string_view value, const FindOption& find,
+                           Preferences& preferences) {
   const std::string_view suffix = std::string_view(name).substr(kPrefix.size());
   if (std::find(kIdentity.begin(), kIdentity.end(), suffix) != kIdentity.end() || suffix == "CONFIG") return {};
   if (suffix == "ATTEMPT") return check_attempt(name, value);
   const std::string option = option_name(suffix);
-  const OptionSpec* spec = find_option(option).spec;
+  const OptionSpec* spec = find(option).spec;
   if (!spec || !takes_variable(*spec) || variable_of(spec->name()) != name) {
     preferences.ignored.push_back(name);
     preferences.notes.push_back(without_effect(name, spec, option));
@@ -109,7 +109,8 @@ ParsedOption by_convention(std::string_view option, std::string_view value, cons
           .source = Source::convention};
 }
 
-Result<void> read_config(const ParsedOption* config, const ProcessContext& context, Preferences& preferences) {
+Result<void> read_config(const ParsedOption* config, const ProcessContext& context, const FindOption& find,
+                         Preferences& preferences) {
   const auto where = TRY(config_path(config, context));
   if (where.path.empty()) return {};
   const auto text = context.read_file(where.path);
@@ -117,7 +118,7 @@ Result<void> read_config(const ParsedOption* config, const ProcessContext& conte
     if (!where.named && text.error().missing) return {};
     return fail(text.error().error);
   }
-  auto settings = TRY(parse_config(*text, where.path));
+  auto settings = TRY(parse_config(*text, where.path, find));
   preferences.given.insert(preferences.given.end(), settings.begin(), settings.end());
   preferences.file = where.path;
   return {};
@@ -125,7 +126,8 @@ Result<void> read_config(const ParsedOption* config, const ProcessContext& conte
 
 }  // namespace
 
-Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context) {
+Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context,
+                                     const ForeignPreferences& foreign) {
   Preferences preferences;
   if (filled_variable(context.environment, "NO_COLOR")) {  // https://no-color.org: any value except an empty value
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
@@ -137,14 +139,14 @@ Result<Preferences> read_preferences(const ParsedOption* config, const ProcessCo
     preferences.given.push_back(by_convention("wait-hosts", "300", "MPIJob"));
     preferences.given.push_back(by_convention("host-key", "accept-new", "MPIJob"));
   }
-  TRY(read_config(config, context, preferences));
-  auto mca = TRY(read_mca_variables(context.environment));
-  std::ranges::move(mca, std::back_inserter(preferences.given));
+  TRY(read_config(config, context, foreign.find, preferences));
+  auto variables = TRY(foreign.read_variables(context.environment));
+  std::ranges::move(variables, std::back_inserter(preferences.given));
   for (const std::string& line : context.environment) {
     if (!line.starts_with(kPrefix)) continue;
     const size_t equals = line.find('=');
     if (equals == std::string::npos) continue;
-    TRY(read_variable(line.substr(0, equals), std::string_view(line).substr(equals + 1), preferences));
+    TRY(read_variable(line.substr(0, equals), std::string_view(line).substr(equals + 1), foreign.find, preferences));
   }
   return preferences;
 }

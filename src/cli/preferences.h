@@ -1,6 +1,6 @@
 // The user's defaults, the weakest first:
 // - the config file: --config FILE, else DLAUNCH_CONFIG, else dlaunch/config.toml below $XDG_CONFIG_HOME or ~/.config;
-// - OMPI_MCA_* variables (cli/mpirun/mca.h);
+// - variables of another launcher, OMPI_MCA_*;
 // - DLAUNCH_<OPTION> variables. An empty variable counts as unset.
 #pragma once
 
@@ -19,8 +19,15 @@ struct Preferences {
   std::vector<std::string> notes;    ///< about `ignored`, one line per note
 };
 
+/// Other launchers in the preferences.
+struct ForeignPreferences {
+  FindOption find;  ///< also finds options of other launchers: an Error or a note names them
+  Result<std::vector<ParsedOption>> (*read_variables)(const std::vector<std::string>& environment);
+};
+
 /// `config` is --config as given, or null. A file in --config or DLAUNCH_CONFIG must exist; the default file may be
 /// missing.
-Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context);
+Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context,
+                                     const ForeignPreferences& foreign);
 
 }  // namespace dlaunch::cli

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "cli/command_line.h"
+#include "cli/grammar.h"
 #include "cli/help.h"
 #include "cli/help_pages.h"
 #include "cli/help_text.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_line.h"
+#include "cli/grammar.h"
 #include "cli/option_spec.h"
 
 namespace dlaunch::cli {

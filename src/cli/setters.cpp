@@ -7,7 +7,7 @@
 #include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/command_line.h"
+#include "cli/grammar.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "hosts/rankfile.h"

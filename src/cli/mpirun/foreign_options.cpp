@@ -10,6 +10,7 @@
 #include "cli/mpirun/mca.h"
 #include "cli/mpirun/translate.h"
 #include "cli/name_index.h"
+#include "cli/typed_options.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/command_line.h"
+#include "cli/grammar.h"
 #include "cli/option_spec.h"
 #include "cli/resolved_options.h"
 

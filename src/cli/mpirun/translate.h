@@ -12,13 +12,6 @@
 
 namespace dlaunch::cli {
 
-/// The result for one option of foreign_table(), whose options are rows of option_table().
-struct Translated {
-  std::vector<ParsedOption> here;        ///< options in its place
-  std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`; a program's own override these
-  std::vector<std::string> notes;        ///< for the user, one line each
-};
-
 /// The option `name` of option_table(), with the spelling of `given`.
 ParsedOption own_option(const ParsedOption& given, std::string_view name, std::string value);
 
