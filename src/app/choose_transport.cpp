@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
-#include "cli/mpirun/mca.h"
+#include "grammars/mpirun/mca.h"
 #include "place/manager_list.h"
 #include "place/place.h"
 #include "sys/installed.h"

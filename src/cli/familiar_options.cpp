@@ -1,6 +1,6 @@
 // Options of torchrun, srun, deepspeed, accelerate, horovodrun and msrun with exactly one meaning in dlaunch's own
 // grammar. Their names have '-' between words; the parser accepts '_' too. mpirun's options have another table
-// (cli/mpirun/foreign_options.cpp).
+// (grammars/mpirun/foreign_options.cpp).
 #include "cli/name_index.h"
 #include "cli/option_spec.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/parse.h"
+#include "grammars/parse.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/command_line.h"
 #include "cli/files.h"
+#include "grammars/command_line.h"
 
 namespace dlaunch::ascend {
 namespace {

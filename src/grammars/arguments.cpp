@@ -1,0 +1,85 @@
+#include "grammars/arguments.h"
+
+#include "base/try.h"
+#include "cli/files.h"
+#include "grammars/typed_options.h"
+
+namespace dlaunch::cli {
+namespace {
+
+/// The hint for "--np4": "write --np 4". The parser accepts "-np4".
+std::string attached_number(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const FoundOption found = find_typed_option(name.substr(0, digits));
+  if (digits == name.size() || !found.spec || found.spec->takes != Arity::value) return "";
+  return "write " + dashed(name.substr(0, digits)) + ' ' + std::string(name.substr(digits));
+}
+
+Error unknown_option(const std::string& spelled, std::string_view name) {
+  if (const RefusedOption* refused = refused_option(name)) {
+    return {.where = spelled,
+            .what = "not supported",
+            .why = std::string(refused->why),
+            .hint = std::string(refused->hint)};
+  }
+  std::string hint = attached_number(name);
+  if (hint.empty()) hint = did_you_mean(name);
+  if (hint.empty()) hint = "run dlaunch --help for the options; -- ends the options";
+  return {.where = "", .what = "unknown option \"" + spelled + '"', .why = "", .hint = std::move(hint)};
+}
+
+Result<Group> parse_group(OptionParser& parser, std::span<const std::string>& words) {
+  auto group = parser.parse(words);
+  const bool nameless = group && !group->program.empty() && group->program.front().empty();
+  if (!nameless) return group;
+  return fail({.where = "",
+               .what = "missing program",
+               .why = "the first word after the options is empty",
+               .hint = "check for an unset variable"});
+}
+
+Result<std::vector<Group>> parse_app_line(const TextLine& line) {
+  const auto words = TRY(split_words(line.text));
+  std::span<const std::string> rest(words);
+  std::vector<Group> groups;
+  do {
+    OptionParser parser({.find = find_typed_option, .unknown = unknown_option, .groups = true});
+    Group group = TRY(parse_group(parser, rest));
+    group.where = line.where;
+    groups.push_back(std::move(group));
+  } while (!rest.empty());
+  return groups;
+}
+
+}  // namespace
+
+Result<Arguments> parse_arguments(std::span<const std::string> words) {
+  OptionParser parser({.find = find_typed_option, .unknown = unknown_option, .groups = true});
+  Arguments arguments;
+  do {
+    auto group = TRY(parse_group(parser, words));
+    arguments.show = group.show;
+    const bool counts = arguments.groups.empty() || !group.options.empty() || !group.program.empty();
+    if (counts) arguments.groups.push_back(std::move(group));
+  } while (!words.empty() && !arguments.show);
+  return arguments;
+}
+
+Result<std::vector<Group>> parse_app_file(std::string_view text, const std::string& path) {
+  TRY(check_text(text, path));
+  std::vector<Group> groups;
+  for (const TextLine& line : lines_of(text, path)) {
+    auto of_line = parse_app_line(line);
+    if (!of_line) {
+      Error error = of_line.error();
+      error.where = line.where + (error.where.empty() ? "" : ": " + error.where);
+      return fail(std::move(error));
+    }
+    for (Group& group : *of_line) {
+      if (!group.options.empty() || !group.program.empty()) groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
+}  // namespace dlaunch::cli

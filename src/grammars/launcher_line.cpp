@@ -1,0 +1,252 @@
+#include "grammars/launcher_line.h"
+
+#include <algorithm>
+
+#include "base/environment.h"
+#include "base/text.h"
+#include "base/try.h"
+#include "cli/name_index.h"
+#include "cli/option_parser.h"
+#include "grammars/argparse.h"
+#include "grammars/typed_options.h"
+
+namespace dlaunch::cli {
+namespace {
+
+using std::string_view;
+
+/// Returns true if the launcher accepts the separators between the words of `name`. "nproc-per_node" is always invalid.
+bool well_joined(const LauncherSpec& launcher, string_view name) {
+  const bool dashes = name.find('-') != string_view::npos;
+  const bool underscores = name.find('_') != string_view::npos;
+  if (name.starts_with('-') || (dashes && underscores)) return false;
+  return !(dashes && launcher.joint == Joint::underscore) && !(underscores && launcher.joint == Joint::dash);
+}
+
+/// "PET_NPROC_PER_NODE"
+std::string variable_for(const LauncherSpec& launcher, const OptionSpec& row) {
+  std::string name(launcher.variables);
+  for (const char c : row.name()) name += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+
+/// Reads variables as srun does: a flag is on if the variable is empty, "yes" or a number other than 0.
+std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher,
+                                                  const std::vector<std::string>& environment) {
+  std::vector<ParsedOption> given;
+  for (const LauncherOption& option : launcher.options) {
+    for (const std::string& name : split(option.variables, ' ')) {
+      const auto text = name.empty() ? std::nullopt : variable(environment, name);
+      if (!text) continue;
+      const bool flag = option.row.takes == Arity::nothing;
+      const bool on = text->empty() || *text == "yes" || parse_int(*text, 1, 1'000'000);
+      std::string value = flag ? (on ? "true" : "false") : std::string(*text);
+      if (value.empty() && option.alone) value = option.alone;
+      if (value.empty()) continue;
+      given.push_back({.spec = &option.row,
+                       .value = std::move(value),
+                       .spelled = name,
+                       .origin = name,
+                       .source = Source::command_line});
+      break;
+    }
+  }
+  return given;
+}
+
+/// Reads options from variables. A flag's variable is a number; 0 means off.
+Result<std::vector<ParsedOption>> given_by_variables(const LauncherSpec& launcher,
+                                                     const std::vector<std::string>& environment) {
+  if (launcher.getopt) return given_by_srun_variables(launcher, environment);
+  std::vector<ParsedOption> given;
+  if (launcher.variables.empty()) return given;
+  for (const LauncherOption& option : launcher.options) {
+    if (option.row.takes == Arity::show) continue;
+    const std::string name = variable_for(launcher, option.row);
+    const auto text = variable(environment, name);
+    if (!text) continue;
+    const bool flag = option.row.takes == Arity::nothing;
+    const auto number = parse_int(*text, -1'000'000, 1'000'000);
+    if (flag && !number) {
+      return fail({.where = name, .what = "invalid value", .why = "expected 1 or 0", .hint = ""});
+    }
+    given.push_back({.spec = &option.row,
+                     .value = flag ? (*number != 0 ? "true" : "false") : std::string(*text),
+                     .spelled = name,
+                     .origin = name,
+                     .source = Source::command_line});
+  }
+  return given;
+}
+
+const LauncherOption& option_of(const LauncherSpec& launcher, const ParsedOption& given) {
+  return *std::ranges::find(launcher.options, given.spec, [](const LauncherOption& known) { return &known.row; });
+}
+
+/// Rejects unsupported options, and adds a note for each ignored option.
+Result<void> check_support(const LauncherSpec& launcher, LauncherLine& line) {
+  for (const ParsedOption& given : line.options) {
+    const LauncherOption& option = option_of(launcher, given);
+    if (line.find(given.spec->name()) != &given) continue;
+    if (option.support == Support::translated || option.support == Support::allocation) continue;
+    if (option.support == Support::refused) {
+      return fail({.where = given.spelled, .what = "not supported", .why = std::string(given.spec->help), .hint = ""});
+    }
+    line.notes.push_back(given.spelled + " changes nothing here: " + std::string(given.spec->help));
+  }
+  return {};
+}
+
+/// "-r, --redirects"
+std::string spelled_names(const LauncherSpec& launcher, const OptionSpec& row) {
+  std::string before;
+  std::string text;
+  each_name(row.names, [&](string_view name) {
+    const bool first = name.size() == 1 || name.starts_with('-');
+    if (first) before += as_typed(launcher, name) + ", ";
+    if (!first) text += (text.empty() ? "" : ", ") + as_typed(launcher, name);
+  });
+  text.insert(0, before);
+  return row.value_name.empty() ? text : text + " " + std::string(row.value_name);
+}
+
+const LauncherOption* row_named(const LauncherSpec& launcher, string_view name) {
+  const auto found = std::ranges::find_if(
+      launcher.options, [&](const LauncherOption& option) { return find_name(option.row, name).spec != nullptr; });
+  return found == launcher.options.end() ? nullptr : &*found;
+}
+
+/// Options with a name of several letters that begins with `start`.
+std::vector<const LauncherOption*> beginning_with(const LauncherSpec& launcher, string_view start) {
+  std::vector<const LauncherOption*> options;
+  for (const LauncherOption& option : launcher.options) {
+    bool begins = false;
+    each_name(option.row.names, [&](string_view known) { begins |= known.size() > 1 && known.starts_with(start); });
+    if (begins) options.push_back(&option);
+  }
+  return options;
+}
+
+string_view support_text(Support support) {
+  if (support == Support::ignored) return "changes nothing: ";
+  if (support == Support::allocation) return "changes nothing inside a job, refused outside: ";
+  return support == Support::refused ? "refused: " : "";
+}
+
+}  // namespace
+
+const ParsedOption* LauncherLine::find(string_view name) const {
+  const auto found = std::find_if(options.rbegin(), options.rend(),
+                                  [&](const ParsedOption& given) { return given.spec->name() == name; });
+  if (found == options.rend()) return nullptr;
+  return found->spec->takes == Arity::nothing && found->value != "true" ? nullptr : &*found;
+}
+
+std::string LauncherLine::value(string_view name, string_view standard) const {
+  const ParsedOption* given = find(name);
+  return given ? given->value : std::string(standard);
+}
+
+bool LauncherLine::typed(string_view name) const {
+  const ParsedOption* given = find(name);
+  return given && given->spelled.starts_with('-');
+}
+
+const LauncherOption* find_launcher_option(const LauncherSpec& launcher, string_view name) {
+  return well_joined(launcher, name) ? row_named(launcher, dashes_for_underscores(name)) : nullptr;
+}
+
+std::vector<const LauncherOption*> launcher_options_meant(const LauncherSpec& launcher, string_view name) {
+  if (const LauncherOption* exact = find_launcher_option(launcher, name)) return {exact};
+  if (!well_joined(launcher, name) || !launcher.abbreviates) return {};
+  return beginning_with(launcher, dashes_for_underscores(name));
+}
+
+std::vector<const LauncherOption*> single_dash_options_meant(const LauncherSpec& launcher, string_view word) {
+  if (const LauncherOption* exact = row_named(launcher, word)) return {exact};
+  return beginning_with(launcher, word);
+}
+
+std::string as_typed(const LauncherSpec& launcher, string_view name) {
+  if (name.starts_with('-')) return std::string(name);
+  std::string text = dashed(name);
+  if (launcher.joint == Joint::underscore || launcher.underscores) std::replace(text.begin() + 2, text.end(), '-', '_');
+  return text;
+}
+
+Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<const std::string> words,
+                                        const std::vector<std::string>& environment) {
+  LauncherLine line;
+  const auto plain = TRY(read_argparse(launcher, words));
+  OptionParser parser({.find =
+                           [&](string_view name) {
+                             const LauncherOption* option = row_named(launcher, name);
+                             return option ? find_name(option->row, name) : FoundOption{};
+                           },
+                       .unknown =
+                           [](const std::string& spelled, string_view) {
+                             return Error{
+                                 .where = "", .what = "unknown option \"" + spelled + '"', .why = "", .hint = ""};
+                           }});
+  std::span<const std::string> rest(plain);
+  auto group = TRY(parser.parse(rest));
+  line.show = group.show;
+  line.options = TRY(given_by_variables(launcher, environment));
+  for (ParsedOption& given : group.options) {
+    given.spelled = as_typed(launcher, given.spec->name());
+    line.options.push_back(std::move(given));
+  }
+  line.program = std::move(group.program);
+  if (launcher.replace) TRY(launcher.replace(line));
+  TRY(check_support(launcher, line));
+  return line;
+}
+
+size_t own_options_before(std::span<const std::string> words, const LauncherSpec& launcher) {
+  std::span<const std::string> rest = words;
+  while (!rest.empty() && rest.front().starts_with("--")) {
+    std::span<const std::string> next = rest;
+    const TypedOption typed = next_option(next, find_typed_option);
+    const bool own = typed.found.spec && find_known_option(typed.found.name).spec;  // also with underscores
+    if (!own || !launcher_options_meant(launcher, typed.name()).empty()) break;
+    rest = next;
+  }
+  return words.size() - rest.size();
+}
+
+namespace {
+
+/// The end of a row in launcher_table(). Options with the same help share a row.
+std::string end_of(const LauncherOption& option) {
+  return " | " + std::string(support_text(option.support)).append(option.row.help) + " |\n";
+}
+
+}  // namespace
+
+std::string launcher_help(const LauncherSpec& launcher) {
+  const std::string name(launcher.name);
+  const std::string word = launcher.subcommand.empty() ? "" : " " + std::string(launcher.subcommand);
+  std::string text = "usage: dlaunch --as " + name + " [dlaunch's own long options]" + word + " [" + name +
+                     "'s options] program args\n       or through a link to dlaunch with the name of the launcher.\n\n";
+  for (const LauncherOption& option : launcher.options) {
+    text.append("  ").append(spelled_names(launcher, option.row)).append("\n        ");
+    text.append(support_text(option.support)).append(option.row.help).append("\n");
+  }
+  return text;
+}
+
+std::string launcher_table(const LauncherSpec& launcher) {
+  std::string text = "| " + std::string(launcher.name) + " | here |\n|---|---|\n";
+  const LauncherOption* before = nullptr;
+  for (const LauncherOption& option : launcher.options) {
+    if (option.row.takes == Arity::show) continue;
+    const bool same =
+        launcher.dense_table && before && before->support == option.support && before->row.help == option.row.help;
+    text.append(same ? ", `" : before ? end_of(*before) + "| `" : "| `");
+    text.append(spelled_names(launcher, option.row)).append("`");
+    before = &option;
+  }
+  return before ? text + end_of(*before) : text;
+}
+
+}  // namespace dlaunch::cli
