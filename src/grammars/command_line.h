@@ -1,6 +1,6 @@
 // The first step of parsing: finds the grammar of the command line and the subcommand, before any option is read. PURE.
 //
-// To add a launcher's grammar, add a value of Grammar and a row in grammar.cpp. If the launcher has its own
+// To add a launcher's grammar, add a value of Grammar and a row in cli/grammar.cpp. If the launcher has its own
 // options, add a LauncherSpec (grammars/launchers.h).
 #pragma once
 

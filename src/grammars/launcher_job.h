@@ -1,5 +1,5 @@
-// Collects the dlaunch options and the program for another launcher's command line. Also the Errors for options of
-// other launchers. PURE.
+// Collects dlaunch's options and the program for another launcher's command line. The functions at the end make the
+// Errors for options of other launchers. PURE.
 #pragma once
 
 #include <string>

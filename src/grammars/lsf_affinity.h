@@ -1,4 +1,4 @@
-// Binds the ranks of an LSF job to the CPUs in LSF's list.
+// Binds the ranks of an LSF job to the CPUs in LSF's list. PURE, except for this file.
 #pragma once
 
 #include "cli/options.h"

@@ -1,4 +1,4 @@
-// Converts argv to Options. Reads only the parameters and the files that they name.
+// Converts a command line of any grammar to Options. Reads only the parameters and the files that they name.
 //
 // The value of an option comes from the first of: the command line; DLAUNCH_<NAME>; the config file; the default. The
 // last of repeated options wins, except that -x and --env-file accumulate. -x, --env-file and --wdir before the first
