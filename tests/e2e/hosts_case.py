@@ -7,6 +7,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
 import testbed  # noqa: E402
+from promises import SSH  # noqa: E402
 from support import TIMEOUT, Case, wait_until  # noqa: E402
 
 WHY_NOT = testbed.why_not()
@@ -24,6 +25,7 @@ def own_lines(stderr):
 
 
 class HostsCase(Case):
+    place = SSH
     count = 2
     shells = {}
     clean_within = 10  # seconds until all processes of a job must be gone from its hosts

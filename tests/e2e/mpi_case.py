@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 from hosts_case import interrupt, lines
+from promises import DEADLINE, ENDS, KILL, LEAVES_NOTHING, MPI, NAMES_FIRST, SIGNAL, promise
 from support import cause, left_since
 
 # Two singletons of Open MPI fail if both create the same session directory at the same time.
@@ -55,6 +56,7 @@ class OneHost:
 
 
 class Endings:
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_abort_gives_its_code_and_its_rank(self):
         result = self.run_dlaunch("-n", 3, "--report", "r.json", self.mpi("mpi_leave"), "abort", 1, 7)
         self.assert_exit(result, 7)
@@ -63,6 +65,7 @@ class Endings:
         self.assertEqual(record["ranks"][1]["status"], {"kind": "aborted", "code": 7})
         self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [True, False, True])
 
+    @promise(ENDS, mode=MPI)
     def test_abort_ends_the_job_with_on_failure_continue(self):
         result = self.run_dlaunch("-n", 2, "--on-failure", "continue", self.mpi("mpi_leave"), "abort", 0, 9)
         self.assert_exit(result, 9)
@@ -80,11 +83,13 @@ class Endings:
     def test_exit_code_of_a_rank_without_finalize_is_kept(self):
         self.assert_exit(self.run_dlaunch("-n", 2, self.mpi("mpi_leave"), "exit", 1, 5), 5)
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_killed_rank_ends_ranks_that_wait_for_it(self):
         result = self.run_dlaunch("-n", 3, "--grace", 1, self.mpi("mpi_leave"), "kill", 2)
         self.assert_exit(result, 128 + signal.SIGKILL)
         self.assertRegex(result.stderr.decode(), r"rank 2 \(host \S+, pid \d+\) killed by signal 9")
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_rank_that_never_enters_mpi_does_not_block_the_others(self):
         result = self.run_dlaunch("-n", 1, "true", ":", "-n", 2, self.mpi("mpi_hello"))
         self.assertNotEqual(result.returncode, 0)
@@ -118,10 +123,12 @@ class SeveralHosts:
         self.run_world("-H", "node1,node2", self.mpi("mpi_names"),
                        complete=lambda o: o == b"ocean is tag#0$here\nthen it is gone\n")
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_abort_on_another_host_names_the_rank(self):
         result = self.run_dlaunch("-H", "node1,node2,node3", self.mpi("mpi_leave"), "abort", 2, 7)
         self.assert_told(result, 7, "rank 2 (host node3", "called MPI_Abort with code 7")
 
+    @promise(ENDS, mode=MPI)
     def test_host_whose_ranks_never_enter_mpi_does_not_block_the_others(self):
         result = self.run_dlaunch("-n", 1, "-H", "node1", "true", ":", "-n", 2, "-H", "node2:2", self.mpi("mpi_hello"))
         self.assertNotEqual(result.returncode, 0)
@@ -157,6 +164,7 @@ class EndedFromOutside:
                 self.fail(job.communicate()[1].decode())
         return job
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(MPI, SIGNAL, KILL))
     def test_ended_job_leaves_no_files(self):
         for name, end, code in (("Ctrl-C", interrupt, 130), ("kill -9", lambda job: job.kill(), -signal.SIGKILL)):
             with self.subTest(name):
@@ -168,6 +176,7 @@ class EndedFromOutside:
                 self.assertLess(seconds, 10)
                 self.assert_all_gone()
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(MPI, DEADLINE))
     def test_job_that_timed_out_leaves_no_files(self):
         job = self.staying("--timeout", 20)  # MPI_Init over two hosts takes up to 8 s on a busy machine
         result, _ = self.finish(job)

@@ -19,6 +19,7 @@ import time
 import unittest
 import uuid
 
+from promises import HERE
 from side_by_side import SideBySide
 
 DLAUNCH = os.environ["DLAUNCH"]
@@ -69,6 +70,7 @@ class Job(subprocess.Popen):
 class Case(unittest.TestCase):
     """One test: a scratch directory as cwd and home, a clean environment, and no process left at the end."""
 
+    place = HERE
     leaves = 10  # seconds until the job's processes must be gone
 
     def setUp(self):

@@ -8,6 +8,7 @@ import subprocess
 
 import support
 from hosts_case import HostsCase, lines
+from promises import KILL, LEAVES_NOTHING, NAMES_FIRST, QUERY, promise
 from support import oldest_first, wait_until
 
 TOOL = """#!/bin/sh
@@ -139,6 +140,7 @@ class RankTableJob(Ascend):
         result = self.run_dlaunch("--rank-table", "auto", "--fake-devices", "4", "-H", self.names(4), "true")
         self.assert_told(result, 2, "expected 8 on each")
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_copies_of_the_table_are_removed_after_every_end(self):
         self.table()
         for victim in ("launcher", "worker", "guardian"):
@@ -272,6 +274,7 @@ class Check(Ascend):
         self.assert_told(result, 1, "node1: device 0: net health: Fault")
         self.assertEqual(self.host(1).sh("cat /root/peer0"), "192.168.0.9\n")
 
+    @promise(NAMES_FIRST, mode=QUERY)
     def test_unreachable_host_and_host_without_devices_are_reported(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("check", "--ascend", "--devices", "0", "-H", "node[1-2]")

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import support
+from promises import COMMAND, DEADLINE, ENDS, FAILURE, HERE, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL, promise
 from side_by_side import takes_long
 from support import Case, SANITIZED, resident_bytes, settle, sh, signals_taken, unread, until_there, wait_until, written
 
@@ -70,15 +71,19 @@ class SlowReader(ReaderCase):
         if not SANITIZED:
             self.assertLessEqual(peak, 64 * MEBI)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_memory_is_bounded(self):
         self.check_memory()
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_memory_is_bounded_with_labels(self):
         self.check_memory("--label")
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_memory_is_bounded_with_json(self):
         self.check_memory("--format", "jsonl")
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_memory_is_bounded_with_endless_lines(self):
         with self.flood("-n", 16, *sh("exec tr '\\0' x < /dev/zero")) as job:
             self.ranks_run("tr", 16)
@@ -88,6 +93,7 @@ class SlowReader(ReaderCase):
         if not SANITIZED:
             self.assertLessEqual(peak, 64 * MEBI)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_no_byte_is_lost(self):
         """100 ranks print lines numbered per rank. The reader pauses before the first line and in the middle."""
         ranks, lines = (20, 500) if SANITIZED else (100, 5000)
@@ -107,6 +113,7 @@ class SlowReader(ReaderCase):
             self.assertEqual(number, last[rank])
         self.assertEqual(last, [lines] * ranks)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_quiet_rank_is_not_starved(self):
         """Other ranks flood a slow reader; the line of a quiet rank still arrives."""
         with self.flood("-n", 4, *sh(f"[ $RANK_ID = 3 ] || exec yes; {until_there('go')}; echo me; exec sleep 100")) as job:
@@ -121,6 +128,7 @@ class SlowReader(ReaderCase):
             job.stdout.read()
             self.assertEqual(job.wait(support.TIMEOUT), 130)
 
+    @promise(ENDS, mode=(READER, SIGNAL))
     def test_second_interrupt_ends_the_wait_for_a_stopped_reader(self):
         """The first SIGINT ends the ranks. Their output is kept for the reader until the second SIGINT."""
         with self.flood("-n", 4, "yes") as job:
@@ -134,6 +142,7 @@ class SlowReader(ReaderCase):
             self.assertEqual(job.wait(5), 130)
             self.assertNotIn(b"processes may be left", job.stderr.read())
 
+    @promise(LOSES_NOTHING, mode=(READER, SIGNAL))
     def test_output_is_complete_after_an_interrupt(self):
         with self.flood("-n", 4, "yes") as job:
             self.ranks_run("yes", 4)
@@ -144,6 +153,7 @@ class SlowReader(ReaderCase):
             self.assertEqual(job.wait(5), 130)
         self.assertEqual(set(out.splitlines()), {b"y"})
 
+    @promise(ENDS, NAMES_FIRST, mode=(READER, FAILURE))
     def test_failure_ends_the_ranks_while_the_reader_is_stopped(self):
         with self.flood("-n", 2, *sh(f"[ $RANK_ID = 1 ] || exec yes; {until_there('go')}; exit 3")) as job:
             self.ranks_run("yes", 1)
@@ -154,6 +164,7 @@ class SlowReader(ReaderCase):
             self.assertIn(b"rank 1", job.stderr.read())
             self.assertEqual(job.wait(5), 3)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_flood_of_both_streams_into_one_pipe_is_complete(self):
         """`2>&1 |`: stdout and stderr of all ranks share one pipe."""
         with self.start("-n", 8, *sh("seq 20000; seq 20000 >&2"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -204,9 +215,11 @@ class SleepingReader(ReaderCase):
                 except subprocess.TimeoutExpired:
                     self.fail(f"it waits for the reader for more than {within} s")
 
+    @promise(ENDS, mode=(READER, DEADLINE), place=(HERE, COMMAND))
     def test_timeout_ends_a_job_without_reader(self):
         self.assert_end(self.unread_jobs("--timeout", 2), 124, 25)
 
+    @promise(ENDS, mode=(READER, SIGNAL), place=(HERE, COMMAND))
     def test_sigterm_ends_a_job_without_reader(self):
         jobs = self.unread_jobs()
         self.all_unread(jobs)
@@ -214,6 +227,7 @@ class SleepingReader(ReaderCase):
             job.terminate()
         self.assert_end(jobs, 143, 25)
 
+    @promise(ENDS, mode=(READER, SIGNAL), place=(HERE, COMMAND))
     def test_second_interrupt_ends_a_job_without_reader(self):
         jobs = self.unread_jobs()
         self.all_unread(jobs)
@@ -224,6 +238,7 @@ class SleepingReader(ReaderCase):
             job.send_signal(signal.SIGINT)
         self.assert_end(jobs, 130, 15)
 
+    @promise(ENDS, mode=(READER, SIGNAL), place=(HERE, COMMAND))
     def test_two_interrupts_at_once_end_a_job_without_reader(self):
         """The second SIGINT arrives before the launcher waits for the reader."""
         jobs = self.unread_jobs()
@@ -234,6 +249,7 @@ class SleepingReader(ReaderCase):
             job.send_signal(signal.SIGINT)
         self.assert_end(jobs, 130, 15)
 
+    @promise(LOSES_NOTHING, mode=READER)
     @takes_long
     def test_job_with_a_late_reader_continues(self):
         """The reader is late by more than the heartbeat timeout, and the job prints more than the launcher buffers."""

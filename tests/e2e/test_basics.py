@@ -7,6 +7,7 @@ import shutil
 from unittest import mock
 
 import support
+from promises import FAILURE, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, START, promise
 from support import Case, program, sh
 
 
@@ -24,6 +25,7 @@ class Basics(Case):
         inner = self.run_dlaunch("-n", "1", support.DLAUNCH, "-n", "1", "true")
         self.assertEqual((inner.returncode, inner.stderr), (0, b""))
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_every_rank_prints(self):
         out = self.assert_succeeds("-n", 4, *sh('echo "rank $RANK_ID of $RANK_SIZE"'))
         self.assertEqual(sorted(out.splitlines()), [b"rank %d of 4" % n for n in range(4)])
@@ -50,6 +52,7 @@ class Basics(Case):
             with self.subTest(code=code):
                 self.assert_exit(self.run_dlaunch("-n", 1, program("exit_with"), code), code)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_exit_code_of_the_failed_rank_is_the_exit_code(self):
         result = self.run_dlaunch("-n", 4, *sh('[ "$RANK_ID" != 2 ] || exit 3; exec sleep 100'))
         self.assert_exit(result, 3)
@@ -60,6 +63,7 @@ class Basics(Case):
             with self.subTest(signal=number):
                 self.assert_exit(self.run_dlaunch("-n", 1, program("die_by"), number), 128 + number)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_program_gives_exit_code_127(self):
         result = self.run_dlaunch("-n", 2, "./no-such-program")
         self.assert_exit(result, 127)
@@ -168,6 +172,7 @@ class AgentFile(Case):
     def test_dlaunch_without_installed_agent_uses_memory(self):
         self.assertEqual(self.agent_of(self.copy), self.IN_MEMORY)
 
+    @promise(LEAVES_NOTHING, mode=START)
     def test_agent_without_a_job_ends_with_dlaunch(self):
         self.plant()
         with mock.patch("support.DLAUNCH", str(self.copy)):

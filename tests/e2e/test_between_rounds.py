@@ -7,6 +7,7 @@ import signal
 import uuid
 
 from hosts_case import lines
+from promises import DEADLINE, ENDS, FAKE_HOSTS, LEAVES_NOTHING, NAMES_FIRST, RESTARTS, SILENCE, promise
 from support import Case, TIMEOUT, main, of_process, screen, sh, wait_until
 
 SHARED = pathlib.Path("/dev/shm")
@@ -37,6 +38,7 @@ class SharedMemory(Case):
     def names(self):
         return sorted(path.name for path in self.there())
 
+    @promise(LEAVES_NOTHING, mode=RESTARTS)
     def test_segment_with_the_pid_of_a_killed_rank_is_removed(self):
         """Segments of other processes, open segments, and segments with an unknown name remain."""
         with self.start("-vv", "-n", 2, "--restarts", 1, *sh(
@@ -56,6 +58,7 @@ class SharedMemory(Case):
         for pid in pids:
             self.assertIn(f"/dev/shm/torch_{pid}_{self.mark}", err.decode().partition("removed shared memory of killed ranks: ")[2])
 
+    @promise(LEAVES_NOTHING, mode=RESTARTS)
     def test_segment_mapped_by_a_killed_rank_is_removed(self):
         """The name does not contain the rank's pid. A segment that no rank has mapped may belong to another job: it is
         named, not removed."""
@@ -111,6 +114,7 @@ class Delays(Case):
         self.assertEqual(code, 143, seen)
         self.assertNotIn(b"starting: round", b"\n".join(screen(seen)), "it is erased")
 
+    @promise(ENDS, mode=(RESTARTS, DEADLINE))
     def test_time_limit_ends_a_delay_between_rounds(self):
         """Each round ends at once, so a limit per round would never be reached. A delay of eight seconds begins after
         seven seconds."""
@@ -126,6 +130,7 @@ class Delays(Case):
 
 
 class StoppedAgent(Case):
+    @promise(ENDS, LEAVES_NOTHING, mode=SILENCE, place=FAKE_HOSTS)
     def test_stopped_agent_ends_with_the_job(self):
         """Both processes of the agent are stopped, as on a host without power. Here they can be continued, so that they
         end."""
@@ -136,6 +141,7 @@ class StoppedAgent(Case):
         self.assertEqual(job.returncode, 143, err)
         self.wait_for_end(agent, err)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SILENCE, place=FAKE_HOSTS)
     def test_short_heartbeat_finds_a_stopped_agent_sooner(self):
         """After 6 to 8 s, and later on a busy machine; a heartbeat of 5 s needs at least 15 s."""
         with self.job("--heartbeat", 2) as job:

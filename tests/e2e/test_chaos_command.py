@@ -8,6 +8,8 @@ import subprocess
 import xml.etree.ElementTree
 
 from hosts_case import lines
+from promises import (BAD_DISK, ENDS, FAKE_HOSTS, HERE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RESTARTS,
+                      SIGNAL, SILENCE, promise)
 from support import Case, TIMEOUT, main, sh, wait_until
 
 # Round 0 waits for a fault; round 1 succeeds.
@@ -16,6 +18,7 @@ WAITS = sh('echo "up $DLAUNCH_RANK"; exec sleep 1000')
 
 
 class Chaos(Case):
+    place = FAKE_HOSTS
     leaves = 30  # an agent whose link is stopped waits for three heartbeats
 
     def chaos(self, faults, *words, options=()):
@@ -33,6 +36,7 @@ class Chaos(Case):
         self.assert_exit(result, 0)
         self.assertRegex(result.stderr.decode(), rf"chaos: \d faults?, (\d+) of \1 checks passed; the job exited with {job_code}; seed \d+\n")
 
+    @promise(ENDS, NAMES_FIRST, mode=RESTARTS)
     def test_job_recovers_from_a_killed_rank(self):
         result = self.chaos(["kill:rank=3@line:/rank 3/"], "--fake-hosts", "2x2", "--restarts", 1, *RECOVERS,
                             options=["--expect", "restarts=1,code=0,first=3", "--report", "report.json", "--junit", "junit.xml"])
@@ -56,6 +60,7 @@ class Chaos(Case):
             met.add(json.loads((self.dir / "report.json").read_text())["faults"][0]["fault"])
         self.assertEqual(len(met), 1, met)
 
+    @promise(ENDS, mode=(RESTARTS, KILL))
     def test_spare_host_replaces_a_killed_agent(self):
         result = self.chaos(["kill:agent=fake2@line:/rank 2/"], "--fake-hosts", "3x2", "-n", 4, "--spares", 1, "--restarts", 1,
                             *RECOVERS, options=["--expect", "restarts=1,code=0"])
@@ -72,12 +77,15 @@ class Chaos(Case):
         self.assertEqual(job.returncode, 0, err)
         self.assertIn(b"done 1\n", out)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SIGNAL, place=HERE)
     def test_signal_reaches_the_launcher(self):
         self.assert_holds(self.chaos(["signal:TERM:launcher@line:/up 1/"], "-n", 2, *WAITS), 143)
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_launcher_is_killed(self):
         self.assert_holds(self.chaos(["kill:launcher@line:/up 1/"], "--fake-hosts", "2x1", *WAITS), 137)
 
+    @promise(LOSES_NOTHING, mode=SILENCE)
     def test_short_cut_of_a_link_loses_no_output(self):
         script = 'i=0; until [ -e told ]; do i=$((i+1)); echo "$DLAUNCH_RANK line $i"; sleep 0.05; done; echo "$DLAUNCH_RANK wrote $i lines"'
         job = self.start("chaos", "--fault", "cut:fake2@line:/1 line 3$/+2s", "--", "--fake-hosts", "2x1", *sh(script), stdout=-1, stderr=-1)
@@ -91,11 +99,13 @@ class Chaos(Case):
             self.assertEqual(wrote, [f"{rank} line {i + 1}" for i in range(len(wrote))])
             self.assertEqual(last, f"{rank} wrote {len(wrote)} lines")
 
+    @promise(ENDS, NAMES_FIRST, mode=SILENCE)
     def test_reset_link_loses_its_host(self):
         result = self.chaos(["reset:fake2@line:/up 1/"], "--fake-hosts", "2x1", *WAITS)
         self.assert_holds(result, 125)
         self.assertIn(b"fake2", result.stderr)
 
+    @promise(LOSES_NOTHING, mode=SILENCE)
     def test_slow_link_loses_no_output(self):
         script = 'echo up; until [ -e told ]; do sleep 0.05; done; head -c 300000 /dev/zero | tr "\\0" x; echo'
         job = self.start("chaos", "--fault", "slow:fake1=100kB/s@line:/up/", "--report", "report.json", "--", "--fake-hosts", "1x1", *sh(script), stdout=-1, stderr=-1)
@@ -108,6 +118,7 @@ class Chaos(Case):
         report = json.loads((self.dir / "report.json").read_text())
         self.assertGreater(report["seconds"], 2.5)
 
+    @promise(ENDS, LOSES_NOTHING, mode=BAD_DISK)
     def test_full_output_file_fails_the_job(self):
         chatty = sh("while :; do echo 0123456789012345678901234567890123456789; done")
         result = self.chaos(["full:output@64KiB"], "--fake-hosts", "2x1", "--output-filename", "logs:nocopy", *chatty)
@@ -181,6 +192,7 @@ class Chaos(Case):
         self.assert_holds(result, 137)
         self.assertEqual(os.listdir(longest), [])
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_faults_are_undone_if_chaos_is_killed(self):
         with self.start("chaos", "--fault", "stop:rank=1@line:/up 1/", "--", "--fake-hosts", "2x1", *WAITS, stdout=-1, stderr=subprocess.PIPE,
                         env={"TMPDIR": str(self.dir)}) as job:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 
 from hosts_case import WHY_NOT
+from promises import LEAVES_NOTHING, SILENCE, promise
 from support import Case, TIMEOUT, main, sh, wait_until
 
 LINK = "ip link add name vea type veth peer name veb && ip addr add 10.9.0.1/24 dev vea && ip link set dev vea up && ip link set dev veb up && "
@@ -38,6 +39,7 @@ class Net(Case):
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"up\nbroken\nwhole\n", result.stderr)
 
+    @promise(LEAVES_NOTHING, mode=SILENCE)
     def test_interface_is_restored_at_the_end_of_the_job(self):
         for fault, broken in (("cut:net=vea@0s", IS_DOWN), ("slow:net=vea=1MB/s@0s", IS_SLOW)):
             after = '"$@" || exit; ip -o link show dev vea; tc qdisc show dev vea; exit; '

@@ -6,6 +6,7 @@ import subprocess
 
 import support
 from hosts_case import HostsCase, interrupt, lines
+from promises import ENDS, KILL, LEAVES_NOTHING, NAMES_FIRST, QUERY, SIGNAL, START, promise
 from support import until_there, wait_until
 
 
@@ -41,6 +42,7 @@ class Slots(Query):
         self.assertEqual(sorted(lines(result.stdout)), ["node1"] * self.cpus + ["node2", "node3"])
         self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
 
+    @promise(LEAVES_NOTHING, mode=QUERY)
     def test_agents_of_unused_hosts_end(self):
         job = self.start("-n", "1", "--hostfile", "hosts", "sh", "-c", f"uname -n; {until_there('go')}",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -60,6 +62,7 @@ class Slots(Query):
         out = self.assert_succeeds("-H", "node1:1", "uname", "-n", ":", "-H", "node2:*", "uname", "-n")
         self.assertEqual(sorted(lines(out)), ["node1", "node2"])
 
+    @promise(LEAVES_NOTHING, mode=QUERY)
     def test_dry_run_queries_hosts_and_leaves_no_process(self):
         self.narrow(2)
         result = self.run_dlaunch("--dry-run", "--format", "json", "--hostfile", "hosts", "true")
@@ -82,6 +85,7 @@ class Slots(Query):
         self.assertEqual([host["slots"] for host in json.loads(result.stdout)["hosts"]], [4, 2])
         self.assertEqual(self.connections(1), 0)
 
+    @promise(NAMES_FIRST, mode=(QUERY, START))
     def test_unreachable_hosts_are_named(self):
         (self.dir / "hosts").write_text("node1\nnowhere\nnode2\n")
         self.host(2).kill_sshd()
@@ -100,6 +104,7 @@ class Slots(Query):
         self.assert_exit(result, 0)
         self.assertIn(b"node2\n", result.stdout)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(QUERY, SIGNAL))
     def test_interrupt_ends_the_query(self):
         self.cut(2)
         job = self.start("--hostfile", "hosts", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -112,6 +117,7 @@ class Slots(Query):
         self.assertEqual(self.bed.head.find("ssh "), [])
         self.assert_hosts_clean()
 
+    @promise(LEAVES_NOTHING, mode=(QUERY, KILL))
     def test_killed_launcher_leaves_no_process(self):
         self.cut(2)
         job = self.start("--hostfile", "hosts", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -123,6 +129,7 @@ class Slots(Query):
 
 
 class Check(Query):
+    @promise(LEAVES_NOTHING, mode=QUERY)
     def test_check_succeeds_on_three_hosts(self):
         result = self.run_dlaunch("check", "-H", "node[1-3]", "sh")
         self.assert_exit(result, 0)
@@ -134,6 +141,7 @@ class Check(Query):
         self.assertEqual([self.connections(number) for number in (1, 2, 3)], [1, 1, 1])
         self.assert_hosts_clean()
 
+    @promise(NAMES_FIRST, mode=QUERY)
     def test_check_reports_each_failure(self):
         """A missing directory on one host, a missing program on another, an unknown name on the third."""
         empty = self.bed.dir / "empty"
@@ -204,6 +212,7 @@ class Check(Query):
         self.assert_exit(result, 0)
         self.assertEqual(result.stderr, b"dlaunch: note: DLAUNCH_GRCE has no effect: unknown option; use DLAUNCH_GRACE\n")
 
+    @promise(NAMES_FIRST, mode=(QUERY, START))
     def test_unreachable_host_is_reported(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("check", "-H", "node[1-3]")

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import support
+from promises import COMMAND, ENDS, FAILURE, FAKE_HOSTS, HERE, KILL, LEAVES_NOTHING, ORPHANS, RUN, SIGNAL, SILENCE, promise
 from support import DLAUNCH, MARKER, Case, kill_together, left_since, sh, signals_taken, until_there, wait_until
 
 # Each rank has a child in its own session, and a daemon that ignores SIGTERM.
@@ -84,6 +85,7 @@ class Cleanup(Case):
         job.wait(self.leaves)
         self.assertTrue(wait_until(lambda: not any(map(is_agent, pids)), self.leaves), "an agent is left")
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(KILL, SIGNAL))
     def test_signalled_launcher_leaves_no_process(self):
         for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)):
             with self.subTest(signal=number.name):
@@ -91,6 +93,7 @@ class Cleanup(Case):
                 job.send_signal(number)
                 self.assert_gone(job, *agents, code=code)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=ORPHANS, place=(HERE, COMMAND))
     def test_daemon_that_prints_forever_does_not_block_the_job(self):
         for way in ((), ("--exec", "env X={host}", "-H", "elsewhere")):
             with self.subTest(way=way):
@@ -99,6 +102,7 @@ class Cleanup(Case):
                 self.assertIn(b"mine\n", result.stdout)
                 self.assert_nothing_left()
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SIGNAL)
     def test_second_interrupt_kills_the_ranks(self):
         job = self.start("-n", 2, "--grace", 60, *sh('trap "echo told" INT; trap "" TERM; ' + DAEMONS + "while :; do sleep 0.05; done"), stdout=subprocess.PIPE)
         with job:
@@ -110,6 +114,7 @@ class Cleanup(Case):
             self.assertEqual(job.wait(5), 130)
             self.assertEqual(self.processes(), {})
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(ORPHANS, SIGNAL))
     def test_interrupt_skips_the_grace_of_daemons(self):
         """The ranks have succeeded. An interrupt ends the wait for the grace period of the daemons that they left."""
         job = self.start("-n", 1, "--grace", 60, *sh(DAEMONS), stdout=subprocess.PIPE)
@@ -121,6 +126,7 @@ class Cleanup(Case):
             self.assertEqual(job.wait(5), 0)
             self.assertEqual(self.processes(), {})
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SILENCE)
     def test_agent_that_does_not_answer_ends_with_its_ranks(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(worker, signal.SIGSTOP)
@@ -132,6 +138,7 @@ class Cleanup(Case):
         self.assertEqual(self.processes(), {})
         self.assertFalse(is_agent(worker))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SILENCE)
     def test_stopped_worker_ends_if_its_guardian_gets_sigterm(self):
         """The launcher sends the SIGTERM when it has given up the host and ends the command that led to it."""
         job, guardian, worker = self.job(*sh(LIVES))
@@ -140,6 +147,7 @@ class Cleanup(Case):
         os.kill(guardian, signal.SIGTERM)
         self.assert_gone(job, guardian, worker, code=125)
 
+    @promise(LEAVES_NOTHING, mode=SILENCE)
     def test_stopped_agent_survives_sigterm_until_continued(self):
         """A batch system may do this: it stops, signals and continues all processes."""
         job, guardian, worker = self.job(*sh(LIVES))
@@ -164,16 +172,19 @@ class Cleanup(Case):
                     job.terminate()
                     self.assert_gone(job, guardian, worker, code=143)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=KILL)
     def test_killed_worker_leaves_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(worker, signal.SIGKILL)
         self.assert_gone(job, guardian, worker, code=125)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=KILL)
     def test_killed_guardian_leaves_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         os.kill(guardian, signal.SIGKILL)
         self.assert_gone(job, guardian, worker, code=125)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=KILL)
     def test_killed_agent_leaves_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         rank, *_ = children(worker)
@@ -187,6 +198,7 @@ class Cleanup(Case):
         """The test's directory, which only its own user may enter; else "/", which every user may enter."""
         return str(self.dir) if user == os.geteuid() else "/"
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(KILL, ORPHANS), place=(HERE, FAKE_HOSTS))
     def test_killed_agent_leaves_no_process_without_environment(self):
         """The rank starts a daemon without the job's environment, and kills both processes of its agent. An ordinary user
         has no control group that contains the daemon."""
@@ -204,6 +216,7 @@ class Cleanup(Case):
                         self.assertEqual(sleeping(daemon), [])
                     self.assertIn(b"no process with the job's environment or control group is left on", result.stderr)
 
+    @promise(LEAVES_NOTHING, mode=ORPHANS, place=(HERE, FAKE_HOSTS))
     def test_process_without_its_main_thread_is_ended(self):
         """Its state in /proc is Z, its environment there is empty, and cgroup.kill does not end it."""
         (self.dir / "half.c").write_text(
@@ -237,16 +250,19 @@ class Cleanup(Case):
         self.assertEqual(len(sleeping(daemon)), 1)
         end_daemons(daemon)
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_killed_launcher_and_guardian_leave_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         kill_together(job.pid, guardian)
         self.assert_gone(job, guardian, worker)
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_killed_launcher_and_worker_leave_no_process(self):
         job, guardian, worker = self.job(*sh(LIVES))
         kill_together(job.pid, worker)
         self.assert_gone(job, guardian, worker)
 
+    @promise(LEAVES_NOTHING, mode=ORPHANS)
     def test_successful_job_ends_its_daemons(self):
         job, *agents = self.job(*sh(DAEMONS + until_there("go")))
         (self.dir / "go").touch()
@@ -254,6 +270,7 @@ class Cleanup(Case):
         self.assertEqual(self.processes(), {})
         self.assertEqual([pid for pid in agents if is_agent(pid)], [], "an agent is left right after the end")
 
+    @promise(LEAVES_NOTHING, mode=(ORPHANS, FAILURE))
     def test_failed_job_ends_its_daemons(self):
         job, *agents = self.job(*sh(DAEMONS + '[ "$RANK_ID" = 0 ] || { ' + until_there("go") + '; exit 3; }; sleep 1000'))
         (self.dir / "go").touch()
@@ -276,6 +293,7 @@ class Cleanup(Case):
                     self.assertEqual(list(self.processes().values()), ["sleep 1234 "])
                     self.kill_leftovers()
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_killed_job_does_not_touch_another_job(self):
         one, *agents = self.job(*sh(LIVES))
         os.mkfifo(self.dir / "go")
@@ -289,6 +307,7 @@ class Cleanup(Case):
         self.assertEqual(other.wait(support.TIMEOUT), 0)
         self.assert_gone(one, *agents)
 
+    @promise(LEAVES_NOTHING, mode=(RUN, FAILURE, KILL))
     def test_job_leaves_no_files(self):
         (self.dir / "tmp").mkdir()
         before = dlaunch_files()
@@ -323,6 +342,7 @@ class AsPid1(Case):
             finally:
                 self.kill_leftovers()
 
+    @promise(LEAVES_NOTHING, mode=ORPHANS)
     def test_foreign_orphans_are_reaped(self):
         with self.as_pid_1(f'({until_there("go")} &); exec "{DLAUNCH}" -n 1 sh -c "echo up; sleep 1000"') as (job, first):
             self.assertEqual(len(children(first)), 2)
@@ -340,6 +360,7 @@ class AsPid1(Case):
             self.assertEqual(job.stdout.readline(), b"term\n")
             self.assertEqual(job.wait(support.TIMEOUT), 143)
 
+    @promise(LEAVES_NOTHING, mode=ORPHANS)
     def test_orphans_of_ranks_leave_no_zombies(self):
         with self.as_pid_1(f'exec "{DLAUNCH}" -n 2 sh -c \'for i in 1 2 3; do (setsid sh -c ": >$RANK_ID.$i" &); done; '
                            f'[ $RANK_ID = 1 ] || echo up; sleep 1000\'') as (job, first):

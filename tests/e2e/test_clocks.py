@@ -3,12 +3,14 @@ import json
 import os
 
 from hosts_case import own_lines
+from promises import CLOCK, COMMAND, FAILURE, NAMES_FIRST, RESTARTS, promise
 from support import Case, main, program, sh
 
 RUNS = int(os.environ.get("CLOCK_RUNS", "1"))  # of each pair of clocks
 
 
 class Clocks(Case):
+    place = COMMAND
     # Each rank is called 0 or 1, and knows when the other one runs.
     BOTH = ': > started.$DLAUNCH_RANK; while [ ! -e started.$((1 - DLAUNCH_RANK)) ]; do sleep 0.02; done; '
     SHIFTS = [(0, -2), (0, 2), (-2, 0), (2, 0), (0, -20), (20, -20), (-500, 0), (0, 500), (500, -500), (-500, 500)]
@@ -29,6 +31,7 @@ class Clocks(Case):
     def record(self):
         return json.loads((self.dir / "record").read_text())
 
+    @promise(NAMES_FIRST, mode=(CLOCK, FAILURE))
     def test_rank_that_dlaunch_ended_is_not_the_first_failure(self):
         for shifts in self.SHIFTS * RUNS:
             for failing in (0, 1):
@@ -40,6 +43,7 @@ class Clocks(Case):
                     self.assertEqual(record["first_failure"]["rank"], failing)
                     self.assertEqual([rank["ended_by_us"] for rank in record["ranks"]], [failing == 1, failing == 0])
 
+    @promise(NAMES_FIRST, mode=(CLOCK, FAILURE))
     def test_first_failure_is_found_by_corrected_times(self):
         for shifts in ((-3000, 0), (0, -3000), (3000, 0), (0, 3000)):
             for first in (0, 1):
@@ -49,6 +53,7 @@ class Clocks(Case):
                     self.assert_exit(result, 7 + first)
                     self.assertEqual(self.record()["first_failure"]["rank"], first)
 
+    @promise(NAMES_FIRST, mode=(CLOCK, RESTARTS))
     def test_restart_rules_use_the_code_of_the_first_failure(self):
         script = self.BOTH + '[ $DLAUNCH_RANK = 1 ] || exit 7; exec sleep 1000'
         for shifts in ((0, -500), (-500, 0)):

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 import support
+from promises import BAD_DISK, ENDS, KILL, RESTARTS, promise
 from hosts_case import HostsCase, lines, own_lines
 
 DDP = pathlib.Path(__file__).parents[2] / "examples" / "ddp.py"
@@ -85,6 +86,7 @@ class DdpRestarts(HostsCase):
             while True:
                 file.write(b"x" * 4096)
 
+    @promise(ENDS, mode=(RESTARTS, KILL, BAD_DISK))
     def test_loss_after_a_fault_equals_the_loss_without(self):
         calm, err = self.training("localhost:4", self.dir / "calm").communicate(timeout=LIMIT)
         calm = self.losses(calm)

@@ -2,6 +2,7 @@
 import re
 
 import support
+from promises import FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, RUN, promise
 from support import Case
 
 TRAIN = str(support.pathlib.Path(__file__).parents[2] / "examples" / "train.py")
@@ -11,6 +12,7 @@ class Example(Case):
     def train(self, *options, arguments=()):
         return self.run_dlaunch("-n", 8, "--fake-devices", 8, *options, "python3", TRAIN, *arguments)
 
+    @promise(LOSES_NOTHING, mode=(RUN, FILES))
     def test_eight_ranks_print_whole_lines_and_write_logs(self):
         result = self.train("--output-filename", "logs")
         self.assert_exit(result, 0)
@@ -23,6 +25,7 @@ class Example(Case):
             self.assertTrue(log.startswith(f"rank {rank} of 8 on device {rank}"), log)
             self.assertEqual(len(re.findall("loss", log)), 6)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_summary_names_the_failing_rank(self):
         result = self.train(arguments=["--fail-rank", 5, "--fail-code", 3])
         self.assert_exit(result, 3)

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import support
+from promises import DEADLINE, ENDS, FAILURE, FAKE_HOSTS, HERE, KILL, LOSES_NOTHING, NAMES_FIRST, ORPHANS, START, promise
 from support import Case, SANITIZED, TELL_PID, program, sh, until_ended, until_there, wait_until
 
 REST_SLEEPS = "; exec sleep 1000"
@@ -19,6 +20,7 @@ def lines(data):
 
 
 class Failures(Case):
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_summary_names_the_first_failure_then_its_last_lines(self):
         result = self.run_dlaunch("-n", 4, "--fake-devices", 4, *sh(
             'if [ "$RANK_ID" = 2 ]; then echo "pid $$"; for i in 1 2 3; do echo "word $i" >&2; done; exit 3; fi' + REST_SLEEPS))
@@ -30,6 +32,7 @@ class Failures(Case):
         self.assertEqual(said[-5:], ["dlaunch: last stderr lines of rank 2:", *(f"dlaunch:   | word {i}" for i in (1, 2, 3)),
                                      "dlaunch: stopped the 3 other ranks"])
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_summary_shows_stdout_if_stderr_is_blank(self):
         script = '[ "$RANK_ID" = 1 ] || exec sleep 1000; echo "step 1"; echo " ERROR STOP 4"; printf " \\n" >&2; exit 4'
         for options, path in ([], ""), (["--output-filename", "logs"], "logs/1/rank.1/stdout"), (["--output-filename", "logs:nocopy"], "logs/1/rank.1/stdout"), (
@@ -41,6 +44,7 @@ class Failures(Case):
                 self.assertEqual(lines(result.stderr)[-4:], [f"dlaunch: last stdout lines of rank 1{where}:", "dlaunch:   | step 1",
                                                              "dlaunch:   |  ERROR STOP 4", "dlaunch: stopped the other rank"])
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_summary_shows_output_if_both_streams_are_one(self):
         for options in ["--merge-stderr-to-stdout"], ["--pty", "--stdin", "none"], ["--merge-stderr-to-stdout", "--output-filename", "logs:nocopy"]:
             with self.subTest(options=options):
@@ -55,11 +59,13 @@ class Failures(Case):
         self.assertEqual(len(own), 2, own)
         self.assertEqual(own[1], "dlaunch: stopped the 7 other ranks")
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_signal_of_a_killed_rank_is_named(self):
         result = self.run_dlaunch("-n", 2, *sh('ulimit -c 0; [ "$RANK_ID" != 1 ] || kill -SEGV $$' + REST_SLEEPS))
         self.assert_exit(result, 139)
         self.assertRegex(support.cause(result.stderr), r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_rank_killed_from_outside_is_reported(self):
         with self.start("-n", 2, *sh('echo "$RANK_ID $$"' + REST_SLEEPS), stdout=-1, stderr=-1) as job:
             pids = dict(job.stdout.readline().split() for _ in range(2))
@@ -72,12 +78,14 @@ class Failures(Case):
         self.assertNotIn("out of memory", cause)
         self.assertIn("dlaunch did not send SIGKILL", said[said.index(cause) + 1])
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_exit_code_is_of_the_reported_rank_if_several_fail(self):
         result = self.run_dlaunch("-n", 8, *sh("exit $((RANK_ID + 10))"))
         self.assertIn(result.returncode, range(10, 18))
         cause = re.search(r"dlaunch: rank (\d+) \(", support.cause(result.stderr))
         self.assertEqual(int(cause[1]) + 10, result.returncode)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_first_failure_by_time_is_the_cause(self):
         for _ in range(5):
             result = self.run_dlaunch("-n", 3, "--on-failure", "continue", *sh(
@@ -86,6 +94,7 @@ class Failures(Case):
                 told.unlink()
             self.assert_exit(result, 12)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_on_failure_continue_lets_the_others_complete(self):
         result = self.run_dlaunch("-n", 4, "--on-failure", "continue",
                                   *sh(f'{TELL_PID}; case $RANK_ID in 1) exit 5 ;; 2) {until_ended(1)}; exit 6 ;; *) {until_ended(2)}; echo done ;; esac'))
@@ -94,6 +103,7 @@ class Failures(Case):
         self.assertIn("rank 1", support.cause(result.stderr))
         self.assertIn("dlaunch: 1 other rank failed (exited with code 6): rank 2", lines(result.stderr))
 
+    @promise(ENDS, mode=(FAILURE, DEADLINE))
     def test_wait_after_first_ends_the_others_after_its_time(self):
         for code, says in ((0, b"timed out after"), (7, b"exited with code 7")):
             with self.subTest(code=code):
@@ -104,6 +114,7 @@ class Failures(Case):
                 self.assertIn(says, result.stderr)
                 self.assertGreater(time.monotonic() - begin, 0.9)
 
+    @promise(LOSES_NOTHING, mode=FAILURE)
     def test_output_of_stopped_ranks_precedes_the_summary(self):
         script = (f'if [ "$RANK_ID" = 0 ]; then for rank in 1 2 3; do {until_there("ready.$rank")}; done; echo broken >&2; exit 3; fi; '
                   'trap "printf \'farewell %s\' $RANK_ID >&2; exit 1" TERM; : >ready.$RANK_ID; while :; do sleep 0.05; done')
@@ -134,10 +145,12 @@ class NotStarted(Case):
         path.chmod(mode)
         return f"./{name}"
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_program_is_named(self):
         said = self.refused(127, "no-such-program-anywhere")
         self.assertIn(f'program "no-such-program-anywhere": not found on {socket.gethostname()}\n', said)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_relative_program_names_the_directory(self):
         self.assertIn(str(self.dir), self.refused(127, "./no-such-program"))
 
@@ -155,6 +168,7 @@ class NotStarted(Case):
     def test_script_without_interpreter_line_gets_a_hint(self):
         self.assertIn("#!", self.refused(126, self.file("script", "echo hello\n")))
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_interpreter_is_named(self):
         for first, name in (("#!/no/such/interpreter -x", "/no/such/interpreter"), ("#! no-such", "no-such"), ("#!/bin/sh\r", "/bin/sh\\x0d")):
             said = self.refused(127, self.file("script", first + "\n"))
@@ -166,6 +180,7 @@ class NotStarted(Case):
         self.assertIn("/no/such/interpreter", said)
         self.assertNotIn("PATH", said)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_working_directory_is_named(self):
         said = self.refused(127, "-wdir", "/no/such/place", "true")
         self.assertIn("working directory /no/such/place", said)
@@ -190,6 +205,7 @@ class NotStarted(Case):
         gone.mkdir()
         self.assertEqual(self.assert_succeeds("-n", 1, "-wdir", "/usr", "pwd", preexec_fn=leave), b"/usr\n")
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_missing_program_of_two_fails_the_job(self):
         result = self.run_dlaunch("-n", 2, "sleep", 1000, ":", "-n", 1, "./no-such-program")
         self.assert_exit(result, 127)
@@ -197,6 +213,7 @@ class NotStarted(Case):
 
 
 class Timeouts(Case):
+    @promise(ENDS, mode=DEADLINE)
     def test_timeout_ends_the_job(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 3, "--timeout", "0.5", "sleep", "1000")
@@ -220,6 +237,7 @@ class Timeouts(Case):
     def test_timeout_that_is_not_reached_has_no_effect(self):
         self.assert_succeeds("-n", 2, "--timeout", "20", "true")
 
+    @promise(ENDS, mode=FAILURE)
     def test_rank_that_ignores_sigterm_is_killed_after_the_grace(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 3, "--grace", "1", *sh(
@@ -231,23 +249,27 @@ class Timeouts(Case):
         self.assertLess(took, 6)
         self.assertIn("stopped the 2 other ranks (2 needed KILL)", result.stderr.decode())
 
+    @promise(ENDS, mode=DEADLINE)
     def test_timeout_reports_ranks_that_needed_sigkill(self):
         result = self.run_dlaunch("-n", 1, "--timeout", "0.5", "--grace", "0.3", program("ignore_term"))
         self.assert_exit(result, 124)
         self.assertIn("1 needed KILL", support.cause(result.stderr))
 
+    @promise(ENDS, mode=ORPHANS)
     def test_child_that_keeps_the_pipe_open_does_not_block_the_end(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, program("hold_pipe"))
         self.assert_exit(result, 0)
         self.assertLess(time.monotonic() - start, 5)
 
+    @promise(ENDS, mode=(ORPHANS, FAILURE))
     def test_child_that_keeps_the_pipe_open_does_not_block_a_failure(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, *sh("sleep 1000 & echo here; exit 3"))
         self.assert_exit(result, 3)
         self.assertLess(time.monotonic() - start, 5)
 
+    @promise(LOSES_NOTHING, mode=FAILURE)
     def test_last_byte_is_never_lost(self):
         for run in range(200):
             result = self.run_dlaunch("-n", 1, *sh("printf x; exit 3"))
@@ -268,6 +290,7 @@ class OutOfMemory(Case):
                 return group / "cgroup.procs"
         return None
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_out_of_memory_is_reported(self):
         if procs := self.memory_group():
             result = self.run_dlaunch("-n", 1, program("allocate"), 4 * self.limit,
@@ -279,6 +302,7 @@ class OutOfMemory(Case):
         self.assert_exit(result, 137)
         self.assertIn("out of memory", result.stderr.decode())
 
+    @promise(ENDS, NAMES_FIRST, mode=KILL, place=(HERE, FAKE_HOSTS))
     def test_killed_child_of_dlaunch_is_named_with_the_reason(self):
         """dlaunch itself: the worker and the guardian of the agent, and the process that writes files."""
         if os.geteuid() != 0:

@@ -4,10 +4,12 @@ import os
 import signal
 
 from hosts_case import lines, own_lines
+from promises import ENDS, FAKE_HOSTS, KILL, LEAVES_NOTHING, NAMES_FIRST, RESTARTS, SILENCE, promise
 from support import Case, TIMEOUT, main, of_process, sh, wait_until
 
 
 class FakeHosts(Case):
+    place = FAKE_HOSTS
     SLEEPS = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
 
     def agents(self, host):
@@ -51,6 +53,7 @@ class FakeHosts(Case):
             self.assert_exit(result, 2)
             self.assertIn(b"--fake-hosts", result.stderr)
 
+    @promise(ENDS, NAMES_FIRST, mode=KILL)
     def test_lost_host_is_named_and_its_ranks_end(self):
         with self.start("--fake-hosts", "2x1", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             for _ in range(2):
@@ -61,6 +64,7 @@ class FakeHosts(Case):
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"fake2", err)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(RESTARTS, SILENCE))
     def test_stopped_agent_ends_before_a_spare_host_takes_its_ranks(self):
         """The agents of the other fake hosts are of the same job and machine, and stay."""
         with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, "--heartbeat", 2, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:
@@ -76,6 +80,7 @@ class FakeHosts(Case):
         self.assertNotIn(b"may still run", err)
         self.assertEqual([pid for pid in stopped if of_process(pid, "cmdline")], [], "they still run")
 
+    @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_spare_host_takes_the_ranks_of_a_lost_host(self):
         with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:
             seen = sorted(job.stdout.readline() for _ in range(4))

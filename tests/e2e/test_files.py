@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import support
+from promises import BAD_DISK, ENDS, FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, promise
 from support import Case, sh
 
 
@@ -86,6 +87,7 @@ class Layout(Case):
                 # Open MPI keeps the file of a higher rank, too.
                 self.assertEqual(len(self.tree()["1/rank.2/stdout"].split()), 1000)
 
+    @promise(LOSES_NOTHING, mode=(FILES, FAILURE))
     def test_files_of_the_failed_rank_are_synced_to_disk(self):
         if not shutil.which("strace"):
             self.skipTest("strace is not installed")
@@ -139,6 +141,7 @@ class Layout(Case):
         self.assert_succeeds("-n", 2, "--pty", "--stdin", "none", "--output-filename", "logs", *sh("echo a; echo b >&2"))
         self.assertEqual(self.tree(), {f"1/rank.{n}/stdout": b"a\nb\n" for n in (0, 1)})
 
+    @promise(LOSES_NOTHING, mode=FILES)
     def test_files_are_complete_with_labels_on_the_console(self):
         blobs = []
         for rank in range(3):
@@ -161,6 +164,7 @@ class Layout(Case):
         self.assert_succeeds("-n", 1, "-wdir", "elsewhere", "--output-filename", "logs:nocopy", "pwd")
         self.assertTrue(self.tree()["1/rank.0/stdout"].endswith(b"/elsewhere\n"))
 
+    @promise(NAMES_FIRST, mode=(FILES, FAILURE))
     def test_last_stderr_lines_of_a_failed_rank_are_shown(self):
         for options, name in (["logs"], "stderr"), (["logs:nocopy"], "stderr"), (["logs", "--pty"], "stdout"), (
                 ["logs:nocopy", "--merge-stderr-to-stdout"], "stdout"):
@@ -205,6 +209,7 @@ class FullDisk(Case):
         super().setUp()
         self.disk = self.mount_small_disk()
 
+    @promise(ENDS, LOSES_NOTHING, mode=BAD_DISK)
     def test_full_disk_is_reported_once_with_the_path(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", self.disk / "logs",
                                   *sh("[ $RANK_ID = 1 ] || exec sleep 100; while echo x; do :; done"))
@@ -212,11 +217,13 @@ class FullDisk(Case):
         self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
         self.assertIn(b"disk/logs/1/rank.1/stdout", result.stderr)
 
+    @promise(ENDS, mode=BAD_DISK)
     def test_rank_that_writes_the_file_itself_gets_the_error(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", f"{self.disk}/logs:nocopy",
                                   *sh("[ $RANK_ID = 1 ] || exec sleep 100; while echo x; do :; done; exit 9"))
         self.assertEqual(result.returncode, 9)
 
+    @promise(LOSES_NOTHING, mode=BAD_DISK)
     def test_on_output_error_continue_survives_a_full_disk(self):
         result = self.run_dlaunch("-n", 2, "--on-output-error", "continue", "--output-filename", self.disk / "logs",
                                   *sh("[ $RANK_ID = 1 ] && seq 100000; : > done.$RANK_ID"))

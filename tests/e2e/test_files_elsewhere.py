@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import support
+from promises import COMMAND, FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, promise
 from support import Case, sh
 
 LINES = 400
@@ -52,6 +53,7 @@ class ThisMachine(Case):
         """The options that choose the host of both ranks."""
         return ["-n", 2, "--oversubscribe"]
 
+    @promise(LOSES_NOTHING, mode=FILES)
     def test_files_are_complete_after_success(self):
         for name, way in ALL_OPTIONS.items():
             with self.subTest(name):
@@ -61,6 +63,7 @@ class ThisMachine(Case):
                     self.check_files(way, rank)
                 self.check_console(way, result)
 
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(FILES, FAILURE))
     def test_files_are_complete_after_a_failure(self):
         for name, way in ALL_OPTIONS.items():
             with self.subTest(name):
@@ -110,12 +113,16 @@ class ThisMachine(Case):
 
 
 class SharedDisk(ThisMachine):
+    place = COMMAND
+
     def options_for_hosts(self):
         return ["-H", "other:2", "--exec", "env HOST={host}"]
 
 
 class OwnDisk(ThisMachine):
     """The host has another file system in place of the log folder."""
+
+    place = COMMAND
 
     def setUp(self):
         super().setUp()

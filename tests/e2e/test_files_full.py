@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import support
+from promises import BAD_DISK, COMMAND, FILES, LOSES_NOTHING, promise
 from support import Case, sh
 
 NO_SPACE = b"No space left on device"
@@ -38,6 +39,7 @@ class FullDisk:
     def empty_disk(self):
         subprocess.run(f"rm -rf {self.disk}/*", shell=True, check=True)
 
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, FILES))
     def test_lost_bytes_are_reported(self):
         for options, path in ((["--output-filename", "disk/logs:nocopy"], b"disk/logs/1/rank.1/stdout"),
                               (["--stdout-file", "disk/{rank}.out"], b"disk/1.out")):
@@ -49,6 +51,7 @@ class FullDisk:
                     self.assertEqual(result.stderr.count(NO_SPACE), 1, result.stderr)
                     self.assertIn(b"cannot write " + os.fsencode(self.dir) + b"/" + path + b": ", result.stderr)
 
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, FILES))
     def test_loss_on_a_disk_that_was_full_for_some_time_is_reported(self):
         script = ("printf '%4500d\\n' 1; head -c 1000000 /dev/zero > disk/filler; "
                   "for i in $(seq 30); do printf '%4500d\\n' $i; sleep 0.1; done; rm disk/filler; echo end; exit 0")
@@ -64,6 +67,7 @@ class FullDisk:
                 continues = bool(options) and isinstance(self, ThisMachine)
                 self.assertEqual(text.endswith(b"end\n"), continues, "the default is to stop the ranks")
 
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, FILES))
     def test_complete_files_on_a_full_disk_are_not_reported(self):
         """The rank wrote before another program filled the disk, or not at all."""
         for script in ("echo early; sleep 2; head -c 1000000 /dev/zero > disk/filler; sleep 2; exit 0",
@@ -84,6 +88,7 @@ class ThisMachine(FullDisk, Case):
         result = self.run_in("while echo xxxxxxxx; do :; done; exit 9", "--output-filename", "disk/logs:nocopy")
         self.assert_exit(result, 9)
 
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, FILES))
     def test_size_limit_is_reported(self):
         job = self.start("-n", 1, "--stdout-file", "big.out", *sh("trap '' XFSZ; yes | head -c 1000000; exit 0"),
                          before=["sh", "-c", 'ulimit -f 100; exec "$@"', "sh"], stdin=subprocess.DEVNULL,
@@ -95,12 +100,16 @@ class ThisMachine(FullDisk, Case):
 
 
 class SharedDisk(FullDisk, Case):
+    place = COMMAND
+
     def options_for_hosts(self):
         return ["-H", "other:2", "--exec", "env HOST={host}"]
 
 
 class OwnDisk(FullDisk, Case):
     """Only the launcher's machine has the small disk."""
+
+    place = COMMAND
 
     def options_for_hosts(self):
         shell = self.dir / "shell"

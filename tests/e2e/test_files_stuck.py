@@ -10,6 +10,7 @@ import threading
 import time
 
 import support
+from promises import BAD_DISK, DEADLINE, ENDS, FILES, LEAVES_NOTHING, LOSES_NOTHING, READER, SIGNAL, START, promise
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -60,6 +61,7 @@ class Fifo(Stuck):
         self.assertTrue(wait_until(lambda: unread(fifo) > 60000), "the FIFO did not fill up")
         return job
 
+    @promise(LOSES_NOTHING, mode=(READER, FILES))
     def test_files_of_running_ranks_are_written(self):
         job = self.stuck()
         other = self.dir / "1.stdout"
@@ -71,12 +73,14 @@ class Fifo(Stuck):
         self.assert_exit(result, 130)
         self.assertNotIn(b"cannot write", result.stderr)
 
+    @promise(ENDS, LOSES_NOTHING, mode=(READER, DEADLINE))
     def test_timeout_ends_the_job(self):
         took, result = self.seconds(self.stuck("--timeout", 3))
         self.assert_exit(result, 124)
         self.assertLess(took, 8)
         self.assert_told_once(result, self.fifo)
 
+    @promise(ENDS, LOSES_NOTHING, mode=(READER, SIGNAL))
     def test_interrupt_ends_the_job(self):
         job = self.stuck()
         job.send_signal(signal.SIGINT)
@@ -85,6 +89,7 @@ class Fifo(Stuck):
         self.assertLess(took, 15)
         self.assert_told_once(result, self.fifo)
 
+    @promise(ENDS, LOSES_NOTHING, mode=(READER, SIGNAL))
     def test_second_signal_ends_the_wait(self):
         job = self.stuck()
         job.send_signal(signal.SIGTERM)
@@ -95,6 +100,7 @@ class Fifo(Stuck):
         self.assertLess(took, 4)
         self.assert_told_once(result, self.fifo)
 
+    @promise(ENDS, LOSES_NOTHING, mode=READER)
     def test_successful_job_ends(self):
         # 229 KB: more than the FIFO takes, but less than the FIFO and dlaunch's buffers take together, so that the rank
         # can end.
@@ -104,6 +110,7 @@ class Fifo(Stuck):
         self.assertLess(took, 20)
         self.assert_told_once(result, self.fifo)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_memory_is_bounded(self):
         job = self.stuck()
         time.sleep(3)  # an unbounded buffer would grow in this time: rank 1 never stops writing
@@ -111,6 +118,7 @@ class Fifo(Stuck):
         job.send_signal(signal.SIGKILL)
         job.communicate()
 
+    @promise(LOSES_NOTHING, mode=(READER, FILES))
     def test_slow_reader_gets_every_byte(self):
         self.reader.kill()
         self.reader.wait()
@@ -130,6 +138,7 @@ class Fifo(Stuck):
         reader.join()
         self.assertTrue(b"".join(taken) == b"".join(b"%d\n" % n for n in range(1, lines + 1)))
 
+    @promise(ENDS, LOSES_NOTHING, mode=READER)
     def test_closed_reader_is_reported(self):
         job = self.begin(*self.command)
         self.assertTrue(wait_until(lambda: self.taken.exists() and self.taken.stat().st_size > 0))
@@ -180,6 +189,7 @@ class Frozen(Stuck):
         self.assertTrue(settle(lambda: written(self.find(FLOOD))))
         return job
 
+    @promise(ENDS, LOSES_NOTHING, mode=(BAD_DISK, DEADLINE))
     def test_timeout_ends_the_job(self):
         took, result = self.seconds(self.frozen("--timeout", 3))
         self.assert_exit(result, 124)
@@ -191,6 +201,7 @@ class Frozen(Stuck):
         with open(self.disk / "out", "wb") as out:
             return self.start(*args, stdin=subprocess.DEVNULL, stdout=out, stderr=out if stderr is None else stderr)
 
+    @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, DEADLINE))
     def test_stdout_on_a_disk_that_hangs_does_not_delay_the_time_limit(self):
         job = self.to_disk("--timeout", 3, "-n", 2, *sh(FLOOD))
         self.assertTrue(wait_until(lambda: (self.disk / "out").stat().st_size > 0))
@@ -205,6 +216,7 @@ class Frozen(Stuck):
         self.thaw()
         self.assert_nothing_left()
 
+    @promise(LOSES_NOTHING, mode=BAD_DISK)
     def test_stdout_on_a_disk_that_hangs_for_a_time_is_whole(self):
         job = self.to_disk("-n", 1, *sh(f"seq 1000; : > up; {until_there('frozen')}; seq 1001 2000"))
         self.assertTrue(wait_until(lambda: (self.dir / "up").exists()))
@@ -216,6 +228,7 @@ class Frozen(Stuck):
         self.assert_exit(result, 0)
         self.assertEqual((self.disk / "out").read_text(), "".join(f"{number}\n" for number in range(1, 2001)))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_signal_ends_a_job_whose_stdout_and_stderr_hang(self):
         job = self.to_disk("-n", 2, *sh(FLOOD), stderr=None)
         self.assertTrue(wait_until(lambda: (self.disk / "out").stat().st_size > 0))
@@ -228,6 +241,7 @@ class Frozen(Stuck):
         self.thaw()
         self.assert_nothing_left()
 
+    @promise(ENDS, LOSES_NOTHING, mode=(BAD_DISK, FILES))
     def test_each_file_on_the_disk_is_named(self):
         job = self.begin("-n", 4, "--output-filename", f"{self.disk}/{{rank}}.{{stream}}", "--timeout", 3,
                          *sh("exec 2>/dev/null; " + FLOOD))
@@ -239,6 +253,7 @@ class Frozen(Stuck):
         for rank in range(4):
             self.assertIn(f"{self.disk}/{rank}.stdout", told)
 
+    @promise(ENDS, mode=BAD_DISK)
     def test_error_file_on_a_frozen_disk_is_refused_in_time(self):
         self.freeze()
         took, result = self.seconds(self.begin("--error-file", f"{self.disk}/error-{{rank}}", "-n", 2, "true"))
@@ -246,6 +261,7 @@ class Frozen(Stuck):
         self.assertLess(took, 10)
         self.assertIn(f"cannot create {self.disk}/error-0: Connection timed out", result.stderr.decode())
 
+    @promise(ENDS, mode=BAD_DISK)
     def test_report_on_a_frozen_disk_is_refused_in_time(self):
         (self.disk / "report").write_text("{}")
         self.freeze()
@@ -253,6 +269,7 @@ class Frozen(Stuck):
         self.assertLess(took, 25)
         self.assertIn(f"cannot write {self.disk}/report: timed out after 10 s", result.stderr.decode())
 
+    @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
         job = self.frozen()
         job.send_signal(signal.SIGTERM)
@@ -263,6 +280,7 @@ class Frozen(Stuck):
         self.thaw()
         self.assert_nothing_left()
 
+    @promise(LOSES_NOTHING, mode=BAD_DISK)
     def test_memory_is_bounded_and_heartbeats_continue(self):
         job = self.frozen()
         time.sleep(18)  # an agent without messages for 15 s ends its ranks
@@ -277,6 +295,7 @@ class Frozen(Stuck):
         self.assert_exit(result, 130)
         self.assertNotIn(b"cannot write", result.stderr)
 
+    @promise(ENDS, mode=(BAD_DISK, START))
     def test_disk_frozen_before_the_start_is_an_error(self):
         self.freeze()
         took, result = self.seconds(self.begin("-n", 2, "--output-filename", self.disk / "logs", "true"))
@@ -284,6 +303,7 @@ class Frozen(Stuck):
         self.assertLess(took, 15)
         self.assertIn(f"cannot create {self.disk}/logs/1/rank.0/stdout".encode(), result.stderr)
 
+    @promise(ENDS, mode=BAD_DISK)
     def test_frozen_report_file_does_not_block_the_end(self):
         job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(f": > up; {until_there('frozen')}; exit 3"))
         self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))

@@ -5,12 +5,15 @@ import signal
 import subprocess
 
 from hosts_case import HostsCase, lines
+from promises import (ENDS, FAILURE, FLUX, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, QUERY,
+                      RUN, SIGNAL, START, promise)
 from support import TIMEOUT, Case, main, of_process, sh, wait_until
 
 import flux  # of the testbed, by hosts_case's path
 
 
 class Query(Case):
+    @promise(ENDS, LEAVES_NOTHING, mode=(QUERY, SIGNAL, KILL), place=FLUX)
     def test_end_during_the_query_of_flux_leaves_no_flux_process(self):
         """The flux command does not answer. It has its own session, so a signal to dlaunch does not end the flux command."""
         (self.dir / "flux").write_text("#!/bin/sh\necho $$ >asked.new\nmv asked.new asked\nexec sleep 1000\n")
@@ -29,6 +32,8 @@ class Query(Case):
 
 
 class ByFluxExec(HostsCase):
+    place = FLUX
+
     def setUp(self):
         super().setUp()
         self.flux = flux.Flux(self.bed, ["head", "node1", "node2"])
@@ -44,6 +49,7 @@ class ByFluxExec(HostsCase):
         self.assertTrue(wait_until(lambda: sum(len(host.find("sleep 1000")) for host in self.bed.hosts.values()) >= 8, TIMEOUT))
         return job
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_ranks_run_where_the_instance_has_cores(self):
         for _ in ("the agent is sent", "it is there"):
             done = self.run_dlaunch("--label", *sh("echo $(hostname) $FLUX_URI"))
@@ -73,6 +79,7 @@ class ByFluxExec(HostsCase):
     def test_transport_flux_outside_flux_is_rejected(self):
         self.assert_told(self.run_dlaunch("--transport", "flux", "true", env={"FLUX_URI": ""}), 2, "--transport flux", "not in a Flux instance")
 
+    @promise(ENDS, mode=(START, QUERY))
     def test_instance_that_does_not_answer_is_an_error(self):
         (self.flux.dir / "flux").write_text("#!/bin/sh\necho 'flux-kvs: ERROR: flux_open: Connection refused' >&2\nexit 1\n")
         self.assert_told(self.run_dlaunch("true"), 2, "Connection refused")
@@ -98,20 +105,24 @@ class ByFluxExec(HostsCase):
         done = self.run_dlaunch("true", env={"FLUX_TASK_RANK": "1", "FLUX_JOB_SIZE": "4"})
         self.assert_told(done, 2, "flux run started 4 copies")
 
+    @promise(NAMES_FIRST, mode=START)
     def test_error_of_flux_is_reported(self):
         program = self.flux.dir / "flux"
         program.write_text(program.read_text().replace("rank >= len(NAMES)", "rank == 2"))
         self.assert_told(self.run_dlaunch("true"), 125, "rank 2: No route to host")
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_complete(self):
         done = self.run_dlaunch("-n", "6", "-N", "2", *sh("yes 1234567 | head -c 12582912"))
         self.assert_exit(done, 0)
         self.assertEqual(done.stdout.count(b"1234567\n") * 8, 6 * 12582912)
         self.assertEqual(len(done.stdout), 6 * 12582912)
 
+    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
     def test_first_failure_is_named(self):
         self.assert_told(self.run_dlaunch(*sh("[ $RANK_ID != 5 ] || exit 7; exec sleep 1000")), 7, "rank 5", "node2")
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_killed_flux_exec_ends_the_job_and_leaves_no_process(self):
         job = self.start_sleepers()
         for pid in self.bed.head.find("flux exec"):
@@ -121,6 +132,7 @@ class ByFluxExec(HostsCase):
         self.assertRegex(err, rb"node[12[]")
         self.assert_hosts_clean()
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_host_of_a_killed_agent_is_named(self):
         job = self.start_sleepers()
         carrier, = [pid for pid, line in self.bed["node2"].strangers().items() if " --dial " in line]
@@ -131,6 +143,7 @@ class ByFluxExec(HostsCase):
         self.assertNotIn(b"may still run", err)
         self.assert_hosts_clean()
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_launcher_leaves_no_process(self):
         job = self.start_sleepers()
         os.kill(job.pid, signal.SIGKILL)

@@ -10,6 +10,7 @@ import time
 import framework_readers
 import support
 from hosts_case import HostsCase
+from promises import ENDS, FAILURE, NAMES_FIRST, RUN, promise
 from support import Case, TELL_PID, sh, until_ended, until_there
 
 READERS = pathlib.Path(framework_readers.__file__)
@@ -118,6 +119,7 @@ class Scheduler(Case):
         self.assert_exit(self.dynamic("--output-filename", "out/{rank}.log:nocopy", "--rank-dir", "d{rank}"), 0)
         self.assertEqual((self.dir / "out" / "scheduler.log").read_text(), "scheduler of 2\n")
 
+    @promise(ENDS, mode=(RUN, FAILURE))
     def test_scheduler_ends_with_the_job(self):
         start = time.monotonic()
         result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && exec sleep 1000; true"))
@@ -126,6 +128,7 @@ class Scheduler(Case):
         result = self.dynamic(program=sh("[ $MS_ROLE = MS_SCHED ] && exec sleep 1000; exit 4"))
         self.assert_exit(result, 4)
 
+    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
     def test_scheduler_failure_ends_the_job(self):
         result = self.dynamic("--report", "r.json", program=sh("[ $MS_ROLE = MS_SCHED ] && { echo no port; exit 3; }; exec sleep 1000"))
         self.assert_exit(result, 3)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 from hosts_case import PATIENCE, HostsCase, lines
+from promises import KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, READER, RUN, SGE, SIGNAL, START, STDIN, promise
 from side_by_side import takes_long
 from support import DLAUNCH, Case, main, sh, wait_until
 
@@ -21,6 +22,7 @@ SLEEPERS = sh("setsid sleep 1000 & exec sleep 1000")
 class GridEngineCase(HostsCase):
     """All tests of a class share a testbed, its Grid Engine and its jobs, because each takes seconds to start."""
 
+    place = SGE
     leaves = clean_within = 60
 
     @classmethod
@@ -72,6 +74,7 @@ class JobCase(GridEngineCase):
 
 
 class InAJob(JobCase):
+    @promise(ONLY_SSHD, mode=RUN)
     def test_ranks_are_in_the_job_without_ssh(self):
         """Grid Engine identifies the processes of a job or task on a host by an additional group."""
         for host in self.bed.hosts.values():
@@ -115,6 +118,7 @@ class InAJob(JobCase):
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["node1", "node2"])
 
+    @promise(NAMES_FIRST, mode=START)
     def test_error_of_qrsh_is_reported(self):
         done = self.in_job(self.loose, "true")
         self.assert_told(done, 125, "executing task of job", "didn't accept task")
@@ -128,6 +132,7 @@ class Streams(JobCase):
         first = self.bed.head.run([*self.job.enter, "hostname"]).stdout.strip()
         return next(host for name, host in self.bed.hosts.items() if name != first)
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_whole_with_the_agent_sent_and_kept(self):
         """qrsh can lose output that a task writes right before its end."""
         self.other().sh("rm -rf /root/.cache/dlaunch")
@@ -137,11 +142,13 @@ class Streams(JobCase):
             self.assertEqual((len(done.stdout), done.stderr), (2 * 64 * MIB, b""))
             self.assertEqual(done.stdout.count(b"1234567\n"), 2 * 8 * MIB)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_output_is_complete_for_a_slow_reader(self):
         done = self.in_job(self.job, "-N", "1", *sh(f"yes 1234567 | head -c {8 * MIB}"),
                            by=["sh", "-c", '"$@" | (sleep 1; wc -c)', "sh"])
         self.assertEqual(done.stdout.strip(), str(2 * 8 * MIB).encode())
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_stdin_is_complete(self):
         done = self.in_job(self.job, "--stdin", "3", "sh", "-c", "[ $RANK_ID != 3 ] || wc -c", input=b"x" * 8 * MIB)
         self.assert_exit(done, 0)
@@ -169,11 +176,13 @@ class Ends(GridEngineCase):
         self.assertTrue(wait_until(lambda: not self.running("sleep "), PATIENCE), "sleepers are left")
         self.assert_hosts_clean()
 
+    @promise(LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
     def test_deleted_job_leaves_no_process(self):
         job, _ = self.started(*SLEEPERS)
         job.delete()
         self.assert_all_gone()
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_launcher_leaves_only_the_job(self):
         job, _ = self.started(*sh("setsid sleep 1000 & sleep 1000 & exec yes"))
         for pid in self.running(DLAUNCH):
@@ -182,12 +191,14 @@ class Ends(GridEngineCase):
         self.assertEqual(self.bed.head.run([*job.enter, "echo", "on"]).stdout, "on\n")
         self.assertFalse(job.is_over())
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_qrsh_leaves_no_process(self):
         self.started(*SLEEPERS)
         for pid in self.running(str(self.engine.dir / "bin")):
             os.kill(pid, signal.SIGKILL)
         self.assert_all_gone()
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_child_of_a_shepherd_does_not_fail_the_job(self):
         """The shepherd's child is the parent of the agent. It is not needed any more."""
         end = self.dir / "end"
@@ -209,9 +220,11 @@ class Ends(GridEngineCase):
         os.kill(agents[which], signal.SIGKILL)
         self.assert_all_gone()
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_worker_leaves_no_process(self):
         self.kill_agent(1)
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_guardian_leaves_no_process(self):
         self.kill_agent(0)
 

@@ -5,6 +5,7 @@ import pathlib
 import re
 
 from hosts_case import PATIENCE
+from promises import ENDS, LOSES_NOTHING, PREEMPTION, SIGNAL, promise
 from support import DLAUNCH, main, wait_until
 from test_gridengine import GridEngineCase
 from test_slurm_preemption import PYTHON, RANK
@@ -36,6 +37,7 @@ class Requeue(GridEngineCase):
     def wait_said(self, text):
         self.assertTrue(wait_until(lambda: re.search(text, self.text()), PATIENCE), f"no {text} in {self.text()}")
 
+    @promise(ENDS, LOSES_NOTHING, mode=PREEMPTION)
     def test_suspended_job_is_requeued_and_continues(self):
         number = self.submit()
         self.engine.tell("qmod", "-sj", number)
@@ -52,6 +54,7 @@ class Requeue(GridEngineCase):
         self.assertEqual((first["attempt"], first["cause"], first["exit_code"]), (0, "preempted", 99))
         self.assertEqual((second["attempt"], second["cause"], second["exit_code"]), (1, "success", 0))
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_deleted_job_saves_its_state_and_stays_deleted(self):
         number = self.submit()
         self.engine.tell("qdel", number)

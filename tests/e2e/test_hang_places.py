@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
+from promises import ENDS, FAKE_HOSTS, HANG, promise
 from support import Case, TIMEOUT, cause, main
 
 PYTHON = "/usr/bin/python3"
@@ -84,10 +85,12 @@ class HangTests:
             with self.subTest(loop=loop):
                 yield
 
+    @promise(ENDS, mode=HANG)
     def test_each_hang_ends_the_job(self):
         for _ in self.looped():
             self.assert_hangs(self.begun(WAITS, hanging))
 
+    @promise(ENDS, mode=HANG)
     def test_each_hang_in_a_collective_call_ends_the_job(self):
         if NO_MEETINGS:
             self.skipTest(f"{PYTHON}: {NO_MEETINGS.splitlines()[-1]}: scripts/install-packages torch mpi")
@@ -154,6 +157,7 @@ class OneHostForAnOrdinaryUser(HangTests, Case):
 
 
 class FourFakeHostsForAnOrdinaryUser(OneHostForAnOrdinaryUser):
+    place = FAKE_HOSTS
     where = ("--fake-hosts", "4x1")
     ranks = 4
 

@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
+from promises import DEADLINE, ENDS, FAILURE, FAKE_HOSTS, HANG, LOSES_NOTHING, MPI, NAMES_FIRST, READER, RESTARTS, promise
 from support import Case, TIMEOUT, cause, main, sh, wait_until
 
 PYTHON = "/usr/bin/python3"
@@ -88,6 +89,7 @@ class Hangs(Case):
         self.assertNotIn(b"no rank has written", rest)
         self.assertEqual(job.returncode, 143)
 
+    @promise(ENDS, mode=HANG)
     def test_on_hang_end_ends_the_job(self):
         result = self.stuck("--hang-after", 2, "--on-hang", "end", "--report", f"{self.dir}/record", "--output-filename", f"{self.dir}/logs")
         self.assert_exit(result, 124)
@@ -101,6 +103,7 @@ class Hangs(Case):
         self.assertIn("== rank 1 (", path.read_text())
         self.assertIn("in_lock", path.read_text())
 
+    @promise(ENDS, mode=HANG, place=FAKE_HOSTS)
     def test_thousand_sleeping_ranks_are_one_group(self):
         """All agents share this machine, so an expensive sample would time out and never detect the hang."""
         result = self.run_dlaunch("--fake-hosts", "64x16", "--oversubscribe", "--hang-after", 5, "--on-hang", "end", "--timeout", 90,
@@ -116,6 +119,7 @@ class Hangs(Case):
         self.assertRegex(picture, r"(?m)^  \d+ ranks: \S+ \(fake\[1-64\]\) +blocked, ")
         self.assertNotIn("no time", picture)
 
+    @promise(ENDS, mode=(HANG, RESTARTS))
     def test_on_hang_restart_restarts_the_job(self):
         script = STUCK.replace("import os,", "import os, sys,").replace('in_lock() if', 'os.environ["DLAUNCH_ROUND"] == "1" and sys.exit()\nin_lock() if')
         result = self.run_dlaunch("-n", 3, "--hang-after", 2, "--on-hang", "restart", "--restarts", 1, PYTHON, "-c", script)
@@ -154,6 +158,7 @@ class Hangs(Case):
         self.assertEqual(job.returncode, 143, err)
         self.assertNotIn(HUNG.encode(), err)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_paused_reader_is_not_a_hang(self):
         with self.start("-n", 2, "--hang-after", 2, "--on-hang", "end", *sh("yes | head -c 3000000; exec true"), stdout=-1, stderr=subprocess.PIPE) as job:
             time.sleep(6)
@@ -168,6 +173,7 @@ class Hangs(Case):
         self.assert_exit(result, 124)
         self.assertNotIn(b"no rank has written", result.stderr)
 
+    @promise(ENDS, mode=DEADLINE)
     def test_timeout_prints_stacks_first(self):
         for _ in range(5):  # the stack report has 2 s, which is too short on a very busy machine
             result = self.stuck("--timeout", 3)
@@ -187,6 +193,7 @@ class Hangs(Case):
         self.assertRegex(cause(result.stderr), r"rank 1 \(.*\) killed by signal 11 \(SIGSEGV\)")
         return result.stderr.decode()
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_crash_prints_stacks_of_the_others(self):
         for _ in range(5):  # the stack report has 2 s, which is too short on a very busy machine
             text = self.crash()
@@ -247,6 +254,7 @@ class MpiHangs(Case):
         subprocess.run([f"mpicc.{kind}", "-O1", "-o", self.dir / kind, self.dir / "program.c"], check=True, timeout=TIMEOUT)
         return str(self.dir / kind)
 
+    @promise(ENDS, mode=(HANG, MPI))
     def test_missing_message_is_a_hang(self):
         for kind in ("openmpi", "mpich"):
             with self.subTest(kind):
@@ -288,6 +296,7 @@ class StacksCommand(Case):
 
 
 class SeveralHosts(HostsCase):
+    @promise(ENDS, mode=HANG)
     def test_ranks_of_all_hosts_are_in_one_report(self):
         result = self.run_dlaunch("-H", "node1:2,node2:1", "--hang-after", 3, "--on-hang", "end", PYTHON, "-c", STUCK)
         self.assert_exit(result, 124)
@@ -297,4 +306,5 @@ class SeveralHosts(HostsCase):
         self.assertIn("rank 1 differs from all other ranks: only this rank is in in_lock (<string>:7)", text)
 
 
-main(side_by_side=3)
+if __name__ == "__main__":
+    main(side_by_side=3)

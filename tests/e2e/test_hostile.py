@@ -9,6 +9,7 @@ import time
 
 import support
 from hosts_case import HostsCase
+from promises import ATTACK, COMMAND, ENDS, FLUX, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, SILENCE, SLURM, promise
 from side_by_side import takes_long
 from support import Case, SANITIZED, TIMEOUT, program
 
@@ -87,6 +88,8 @@ LAUNCHERS = [
 
 
 class Peers(Case):
+    place = COMMAND
+
     def setUp(self):
         super().setUp()
         self.target = self.dir / "started-by-a-stranger"
@@ -151,22 +154,26 @@ class Silence(Peers):
         self.assertIn("evil", said)
         self.assertLess(seconds, 40)
 
+    @promise(ENDS, NAMES_FIRST, mode=(ATTACK, SILENCE))
     def test_silence(self):
         played = [(act, self.agent) for act in SILENT] + [("silent_to_finish", self.agent_at_the_end)]
         self.side_by_side(len(played) + len(SILENT_LAUNCHERS), played + [(act, self.play) for act in SILENT_LAUNCHERS])
 
 
 class Agents(Peers):
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK)
     def test_mpi_request_without_mpi_is_rejected(self):
         for act in WITHOUT_MPI:
             with self.subTest(act):
                 self.assert_lost(act, "does not serve MPI on this host", "--mpi", "none")
 
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK)
     def test_spawn_on_the_launcher_host_is_rejected(self):
         """The launcher's machine is not one of the job's hosts."""
         said, _ = self.assert_lost("spawn_on_the_launcher_host", "unknown type 254")
         self.assertIn('unknown host "localhost"', said)
 
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK)
     def test_too_large_spawns_are_rejected(self):
         for act, why in {"spawn_of_4e9": "invalid number of processes", "spawn_of_long_words": "131072 bytes or more"}.items():
             with self.subTest(act):
@@ -176,11 +183,13 @@ class Agents(Peers):
         code, said, _, _ = self.job("invalid_times")
         self.assertNotEqual(code, 70, said)
 
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK)
     def test_false_facts_about_the_host_are_rejected(self):
         for act, why in QUERIED.items():
             with self.subTest(act):
                 self.assert_lost(act, why, hosts="queried")
 
+    @promise(ENDS, LOSES_NOTHING, NAMES_FIRST, mode=ATTACK)
     @takes_long
     def test_output_above_the_credit_is_rejected(self):
         """The reader is stopped for longer than it takes to send the maximum that the launcher may buffer."""
@@ -191,6 +200,7 @@ class Agents(Peers):
                     self.assert_lost(act, why, stdout=reader.stdin)
                     reader.stdin.close()
 
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK)
     def test_agent_that_does_not_read_events_is_dropped(self):
         self.assert_lost("events", "the agent stopped reading", host="deaf", hosts="deaf")
 
@@ -205,6 +215,7 @@ class Agents(Peers):
 
 
 def act_test(act, why):
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK)
     def test(self):
         self.assert_lost(act, why)
     return test
@@ -236,6 +247,7 @@ class Nodes(HostsCase):
         self.assertNotIn("\x1b", said)
         self.assertLess(len(said), MEBI / 4)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=ATTACK, place=FLUX)
     @takes_long
     def test_each_action_ends_the_job(self):
         acts = ACTS | dict.fromkeys(SILENT, "stopped sending heartbeats") | {"silent_at_once": "waiting for the agent"}
@@ -292,17 +304,20 @@ class Impersonation(Case):
         self.assertRegex(said, r"two agents with the name beta: an agent connected from [0-9a-f.:]+ \(alpha connected from there too\), and " + other)
         self.assertIn("check these hosts: a process there uses the key of the job's agents", said)
 
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK, place=SLURM)
     def test_second_agent_with_a_name_ends_the_job(self):
         """gamma is missing when the name is used again, after the node's own agent or before."""
         other = r"another agent from [0-9a-f.:]+ \(alpha connected from there too\)"
         self.assert_both_named("alpha:0 beta:0.1 beta:1 gamma:2", other)
 
+    @promise(ENDS, NAMES_FIRST, mode=ATTACK, place=SLURM)
     def test_agent_that_comes_after_the_port_is_closed_ends_the_job(self):
         """The other agent is the last to connect, so no port is open for the node's own agent."""
         self.assert_both_named("alpha:0 gamma:0 beta:0.5 beta:2", r"the host's own agent reports: cannot connect to [0-9a-f.:\[\]]+: Connection refused")
 
 
 class Launchers(Peers):
+    @promise(ENDS, LEAVES_NOTHING, mode=ATTACK)
     def test_agent_ends_with_its_ranks(self):
         listed = subprocess.run([program("hostile_launcher")], capture_output=True, check=False).stdout.decode().split()
         self.assertEqual(sorted(LAUNCHERS + SILENT_LAUNCHERS), sorted(listed), "every act is played")

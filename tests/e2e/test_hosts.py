@@ -9,6 +9,8 @@ import time
 import support
 from hosts_case import AGENTS, HostsCase, interrupt, lines
 import processes  # of the testbed, by hosts_case's path
+from promises import (COMMAND, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, RUN,
+                      SIGNAL, SILENCE, START, STDIN, promise)
 from support import kill_together, oldest_first, program, wait_until
 
 TRAIN = pathlib.Path(__file__).resolve().parents[2] / "examples" / "train.py"
@@ -53,6 +55,7 @@ class Ranks(HostsCase):
         result = self.run_dlaunch("-H", "node1,node2", "--rankfile", "ranks", "sleep", "1000")
         self.assert_told(result, 126, "rank 1 (host node2", "slot=9999", 'unknown core "9999"')
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_complete_and_labelled(self):
         script = 'i=0; while [ $i -lt 20000 ]; do echo "line $i of $DLAUNCH_RANK"; i=$((i + 1)); done; printf "no end $DLAUNCH_RANK"'
         result = self.run_dlaunch("--label", "-H", "node1:2,node2:2", "sh", "-c", script)
@@ -67,6 +70,7 @@ class Ranks(HostsCase):
             self.assertIn(rank, label)
             self.assertEqual(texts, [f"line {i} of {rank}" for i in range(20000)] + [f"no end {rank}"])
 
+    @promise(LOSES_NOTHING, mode=FILES)
     def test_output_files_are_local(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "--output-filename", "logs", "--merge-stderr-to-stdout",
                                   "sh", "-c", 'echo "out $DLAUNCH_RANK"; echo "err $DLAUNCH_RANK" >&2')
@@ -74,12 +78,14 @@ class Ranks(HostsCase):
         texts = sorted(path.read_text() for path in (self.dir / "logs").rglob("*") if path.is_file())
         self.assertEqual(texts, [f"out {rank}\nerr {rank}\n" for rank in range(4)])
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_stdin_is_sent_to_rank_0(self):
         data = os.urandom(300_000).hex().encode()
         result = self.run_dlaunch("-H", "node1,node2", "sh", "-c", '[ "$DLAUNCH_RANK" != 0 ] || cat', input=data)
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, data)
 
+    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
     def test_first_failed_rank_ends_the_job(self):
         result = self.run_dlaunch("-H", "node1:2,node2:2", "sh", "-c", '[ "$DLAUNCH_RANK" != 3 ] || exit 7; exec sleep 1000')
         self.assert_told(result, 7, "rank 3 (host node2")
@@ -91,6 +97,7 @@ class Training(HostsCase):
     def agents_seen(self):
         return [self.host(number).sh(f"find {AGENTS} -type f -printf '%p %i %T@\n'") for number in range(1, 5)]
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_training_runs_on_hosts_with_empty_homes(self):
         (self.dir / "hosts").write_text("node[1-4] slots=4\n")
         (self.dir / "train.py").write_bytes(TRAIN.read_bytes())
@@ -114,6 +121,7 @@ class Exec(HostsCase):
         out = self.assert_succeeds("--exec", "ssh -o BatchMode=yes {host}", "-H", "node1,node2", "uname", "-n")
         self.assertEqual(sorted(lines(out)), ["node1", "node2"])
 
+    @promise(ONLY_SSHD, mode=RUN, place=COMMAND)
     def test_exec_works_without_network(self):
         first = " ".join(self.host(1).command([])).replace(str(self.host(1).pid), "$(cat {host}.pid)", 1)
         for host in self.bed.hosts.values():
@@ -123,6 +131,7 @@ class Exec(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2"])
 
+    @promise(NAMES_FIRST, mode=START, place=COMMAND)
     def test_missing_exec_command_is_reported(self):
         result = self.run_dlaunch("--exec", "no-such-command {host}", "-H", "node1,node2", "true")
         self.assert_told(result, 125, "node", "no-such-command", "not found")
@@ -137,24 +146,29 @@ class Unreachable(HostsCase):
         self.assertLess(time.monotonic() - start, within)
         self.assert_told(result, code, *parts)
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_unknown_host_name_is_reported(self):
         self.refused("nowhere", "resolve", hosts="node1,nowhere,node3")
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_closed_port_is_reported(self):
         self.host(2).kill_sshd()
         self.refused("node2", "refused")
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_rejected_key_is_reported(self):
         config = self.bed.dir / "none"
         config.write_text("")
         self.host(2).sh(f"mount --bind {config} {self.bed.dir}/authorized_keys")
         self.refused("node2", "Permission denied")
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_changed_host_key_is_reported(self):
         self.bed.head.sh("cd /root/.ssh && ssh-keygen -q -t ed25519 -N '' -f other && sed -i '/^node2 /d' known_hosts && "
                          "echo \"node2 $(cut -d' ' -f1,2 other.pub)\" >>known_hosts")
         self.refused("node2", "ost key verification failed")
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_unknown_host_key_is_reported(self):
         self.bed.head.sh("sed -i '/^node2 /d' /root/.ssh/known_hosts")
         self.refused("node2", "ost key verification failed")
@@ -166,6 +180,7 @@ class Unreachable(HostsCase):
             self.assert_exit(result, 0)
         self.assertEqual(self.bed.head.run(["ssh-keygen", "-F", "node2"]).returncode, 0)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(START, SIGNAL))
     def test_interrupt_ends_a_pending_connection(self):
         # The connection is still pending when the other hosts are connected.
         self.bed.head.sh("echo ' ConnectTimeout 60' >>/root/.ssh/config")
@@ -180,6 +195,7 @@ class Unreachable(HostsCase):
         self.assert_exit(result, 130)
         self.assertEqual(self.bed.head.find("ssh "), [])
 
+    @promise(ENDS, NAMES_FIRST, mode=(START, SILENCE))
     def test_silent_and_powered_off_hosts_are_reported(self):
         """In parallel, because each takes the 10 s of a connection, or the kernel's 3 s."""
         self.bed.head.drop_outgoing(self.host(2))
@@ -203,6 +219,7 @@ class NotStarted(HostsCase):
     count = 4
     hosts = "node1:2,node2:2,node3:2,node4:2"
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_directory_on_one_host_is_reported(self):
         empty = self.bed.dir / "empty"
         empty.mkdir()
@@ -212,6 +229,7 @@ class NotStarted(HostsCase):
         result = self.run_dlaunch("-H", self.hosts, "sleep", "1000", cwd=here)
         self.assert_told(result, 127, "node3", str(here))
 
+    @promise(NAMES_FIRST, mode=START)
     def test_missing_program_on_one_host_is_reported(self):
         program = self.bed.dir / "program"
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
@@ -223,6 +241,7 @@ class NotStarted(HostsCase):
 
 
 class Lost(HostsCase):
+    @promise(ENDS, NAMES_FIRST, mode=KILL)
     def test_killed_sshd_ends_the_job(self):
         job = self.sleepers(["node1", "node2"])
         self.host(2).kill_sshd()
@@ -232,6 +251,7 @@ class Lost(HostsCase):
         lost_after = float(re.search(r"a host was lost after ([\d.]+) s: node2", result.stderr.decode()).group(1))
         self.assertLess(lost_after, 12)  # a silent host is lost after 15 s
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
     def test_killed_agent_ends_the_job(self):
         """Kills either process of the agent, and both."""
         for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
@@ -243,6 +263,7 @@ class Lost(HostsCase):
                 self.assert_told(result, 125, "node2")
                 self.assert_hosts_clean(within=5)
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_killed_launcher_leaves_no_process(self):
         job = self.sleepers(["node1", "node2"], ranks=2)
         job.kill()
@@ -250,6 +271,7 @@ class Lost(HostsCase):
         self.assert_hosts_clean(within=10)
         self.assertEqual(self.bed.head.strangers(), {})
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_ranks_that_ignore_signals_end_with_a_killed_launcher(self):
         job = self.start("-H", "node1,node2", "sh", "-c", "trap '' TERM INT HUP PIPE; echo up; while :; do sleep 1; done",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -258,6 +280,7 @@ class Lost(HostsCase):
         self.finish(job)
         self.assert_hosts_clean(within=10)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SIGNAL)
     def test_interrupt_ends_the_job(self):
         job = self.sleepers(["node1", "node2"], ranks=2)
         interrupt(job)

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import support
+from promises import COMMAND, LEAVES_NOTHING, NAMES_FIRST, ONLY_SSHD, RUN, START, promise
 from hosts_case import AGENTS, HostsCase, lines
 
 SHELLS = ("bash", "dash", "zsh", "fish", "tcsh")
@@ -12,6 +13,7 @@ RC_FILES = {"bash": ".bashrc", "zsh": ".zshenv", "fish": ".config/fish/config.fi
 
 
 class Homes(HostsCase):
+    @promise(ONLY_SSHD, mode=RUN)
     def test_agent_is_uploaded_once(self):
         self.assert_succeeds("-H", "node1,node2", "true")
         for number in (1, 2):
@@ -34,6 +36,7 @@ class Homes(HostsCase):
         if os.path.exists("/proc/sys/kernel/arch"):
             self.bind(number, "/proc/sys/kernel/arch", "riscv64\n")
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_damaged_agent_is_uploaded_again(self):
         self.run_dlaunch("-H", "node1", "true")
         agent, = self.agents(1)
@@ -59,28 +62,33 @@ class Homes(HostsCase):
         result = self.run_dlaunch("-H", "node1", "sleep", "1000")
         self.assert_told(result, 125, "node1", "/run/planted/dlaunch belongs to user 4321", "--agent-path")
 
+    @promise(NAMES_FIRST, mode=START)
     def test_read_only_home_is_reported(self):
         self.host(2).sh("mount -o remount,ro /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "read-only", os.path.dirname(AGENTS))
 
+    @promise(NAMES_FIRST, mode=START)
     def test_full_home_is_reported(self):
         self.host(2).sh("mount -o remount,size=64k /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "full", AGENTS)
         self.assertEqual(self.agents(2), [])
 
+    @promise(NAMES_FIRST, mode=START)
     def test_noexec_home_is_reported(self):
         self.host(2).sh("mount -o remount,noexec /root")
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "noexec", AGENTS)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_foreign_machine_type_is_reported(self):
         self.fake_other_machine(2)
         result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "riscv64", "x86_64", "--agent-path")
         self.assertEqual(self.agents(2), [])
 
+    @promise(NAMES_FIRST, mode=START)
     def test_foreign_machine_type_with_shared_home_is_reported(self):
         self.assert_succeeds("-H", "node2", "true")
         self.fake_other_machine(2)
@@ -101,6 +109,7 @@ class Homes(HostsCase):
         result = self.run_dlaunch(*options, "/run/dlaunch-agent", "sleep", "1000")
         self.assert_told(result, 125, "node2", "agent not found or not executable: /run/dlaunch-agent")
 
+    @promise(LEAVES_NOTHING, mode=RUN)
     def test_agents_unused_for_a_month_are_removed(self):
         self.host(1).sh(f"mkdir -p {AGENTS}/old {AGENTS}/used; echo a >{AGENTS}/old/dlaunch-agent; echo b >{AGENTS}/used/dlaunch-agent;"
                         f" echo half >{AGENTS}/old/new.1; touch -d '40 days ago' {AGENTS}/old/*; touch -d '20 days ago' {AGENTS}/used/*;"
@@ -109,6 +118,7 @@ class Homes(HostsCase):
         self.assertEqual(self.host(1).sh(f"cd {AGENTS}; ls -d old used empty 2>/dev/null; ls old 2>/dev/null; true").split(), ["old", "used"])
         self.assertEqual(len(self.agents(1)), 2)
 
+    @promise(ONLY_SSHD, mode=RUN, place=COMMAND)
     def test_many_jobs_share_one_empty_home(self):
         """Without ssh, because 50 logins would test sshd, not the home."""
         home = self.bed.dir / "home"
@@ -130,6 +140,7 @@ class Homes(HostsCase):
 class OneHome(HostsCase):
     count = 8
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_first_starts_in_parallel_share_one_upload(self):
         home = self.bed.dir / "home"
         home.mkdir()
@@ -149,9 +160,11 @@ class Shells(HostsCase):
         print("login shells:", *self.there, end=" ", flush=True)
         return self.assert_succeeds("-H", ",".join(self.shells), "sh", "-c", 'echo "$(uname -n) is $DLAUNCH_RANK"')
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_every_login_shell_starts_the_agent(self):
         self.assertEqual(sorted(lines(self.run_on_all())), [f"node{rank + 1} is {rank}" for rank in range(self.count)])
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_rc_files_that_print_have_no_effect(self):
         """Each rc file prints 100 kB to stdout and to stderr."""
         noise = ("sh -c 'head -c 100000 /dev/zero | tr \"\\0\" x; echo; echo dlaunch: hello; "

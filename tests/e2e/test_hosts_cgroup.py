@@ -9,6 +9,7 @@ import uuid
 
 import support
 from left_case import LIVES, LeftCase, environment
+from promises import COMMAND, ENDS, HERE, KILL, LEAVES_NOTHING, ONLY_SSHD, ORPHANS, RUN, SILENCE, SSH, promise
 from side_by_side import takes_long
 from support import kill_together, oldest_first, program, wait_until
 
@@ -64,6 +65,7 @@ class ControlGroups(LeftCase):
     def id_of(self, host, part="sleep 1000"):
         return {environment(pid).get(b"DLAUNCH_JOB_ID", b"").decode() for pid in host.find(part)}.difference({""}).pop()
 
+    @promise(LEAVES_NOTHING, mode=RUN, place=(HERE, SSH))
     def test_ranks_have_one_cgroup_per_host(self):
         show = ["sh", "-c", "echo $DLAUNCH_JOB_ID $(sed -n s/^0:://p /proc/self/cgroup)"]
         for where, hosts in ((("-n", 2), [self.bed.head]), (("-H", "node1:2,node2:2"), list(self.bed.hosts.values()))):
@@ -87,6 +89,7 @@ class ControlGroups(LeftCase):
         outer, inner = re.findall(r"dlaunch-(\w+)-", group.decode())
         self.assertEqual(self.groups(self.bed.head, outer) + self.groups(self.bed.head, inner), [])
 
+    @promise(ENDS, LEAVES_NOTHING, mode=ORPHANS, place=HERE)
     def test_cgroup_kill_stops_a_fork_loop(self):
         """The processes fork, exit and restart each other, so that one scan of /proc after another misses some."""
         result = self.run_dlaunch("-n", 1, "--grace", 0.3, program("hydra"))
@@ -94,6 +97,7 @@ class ControlGroups(LeftCase):
         self.assertEqual((result.stdout, result.stderr), (b"up\n", b""))
         self.assertEqual(self.bed.head.find("/hydra"), [])
 
+    @promise(LEAVES_NOTHING, mode=(ORPHANS, KILL))
     def test_guardian_kills_a_fork_loop_by_cgroup(self):
         job = self.job("-H", "node1", "sh", "-c", f"{program('hydra')}; sleep 1000", ranks=1)
         guardian, worker = oldest_first(self.host(1).find("dlaunch-agent"))
@@ -102,6 +106,7 @@ class ControlGroups(LeftCase):
         self.assertTrue(wait_until(lambda: not self.host(1).find(""), 8), self.host(1).strangers())
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{guardian}"), 8))
 
+    @promise(LEAVES_NOTHING, mode=(ORPHANS, KILL))
     def test_processes_without_environment_end_after_a_killed_agent(self):
         job = self.job("-H", "node1,node2", *CLEARED)
         job_id = self.id_of(self.host(2))
@@ -112,6 +117,7 @@ class ControlGroups(LeftCase):
         self.assertEqual(self.host(2).find("sleep"), [])
         self.assertEqual(self.groups(self.host(2), job_id), [])
 
+    @promise(LEAVES_NOTHING, mode=(ORPHANS, KILL), place=HERE)
     def test_local_processes_end_after_a_killed_agent(self):
         job = self.job("-n", 1, *CLEARED, ranks=1)
         job_id = self.id_of(self.bed.head)
@@ -121,6 +127,7 @@ class ControlGroups(LeftCase):
         self.assertEqual(self.bed.head.find("sleep"), [])
         self.assertEqual(self.groups(self.bed.head, job_id), [])
 
+    @promise(LEAVES_NOTHING, mode=(ORPHANS, SILENCE))
     @takes_long
     def test_command_for_an_unreachable_host_ends_all_processes(self):
         """The command in the last lines of stderr ends the processes without environment, too."""
@@ -132,6 +139,7 @@ class ControlGroups(LeftCase):
         self.assert_exit(result, 125)
         self.assert_ended_by_the_command(result, 2)
 
+    @promise(LEAVES_NOTHING, mode=(ORPHANS, KILL), place=COMMAND)
     def test_agents_of_an_ordinary_user(self):
         """Each login has its own control group. If the user owns the group, the job gets a group. If not, processes
         with the job's id are still found."""
@@ -159,11 +167,13 @@ class ControlGroups(LeftCase):
         script.chmod(0o755)
         return script
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_missing_cgroup_is_silent(self):
         self.host(1).sh(f"mount -o remount,bind,ro {self.mount['node1']}")
         group = self.assert_succeeds("-H", "node1", "sed", "-n", "s/^0:://p", "/proc/self/cgroup")
         self.assertEqual(group.decode().strip(), self.group_of(self.host(1)) or "/")
 
+    @promise(LEAVES_NOTHING, mode=KILL, place=HERE)
     def test_empty_cgroup_is_removed_by_a_later_job(self):
         """If launcher and agents are killed at once, no process is left to remove the directory."""
         tree = self.tree()

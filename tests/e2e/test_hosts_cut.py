@@ -9,6 +9,7 @@ import time
 
 import support
 from hosts_case import HostsCase
+from promises import ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, SILENCE, promise
 from side_by_side import takes_long
 from support import oldest_first, wait_until
 
@@ -58,6 +59,7 @@ class Cut(HostsCase):
             "nobody reads": (self.start("-H", "node15,node16", *printer(5_000_000), **PIPES), 10_000_000),
         }
 
+    @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, mode=SILENCE)
     def test_silent_host_ends_its_job_and_slow_hosts_do_not(self):
         jobs = {cut: self.sleepers([f"node{cut - 1}", f"node{cut}"], *LEASE, ranks=2) for cut in self.cuts()}
         sound = [self.sleepers([f"node{first}", f"node{first + 1}"]) for first in (9, 13, 21)]

@@ -7,6 +7,7 @@ import signal
 import support
 from hosts_case import lines
 from left_case import LIVES, PIPES, LeftCase, environment
+from promises import COMMAND, ENDS, HERE, KILL, LEAVES_NOTHING, NAMES_FIRST, ORPHANS, SILENCE, SSH, promise
 from support import kill_together, oldest_first, wait_until
 
 
@@ -16,6 +17,7 @@ class KilledAgents(LeftCase):
     def shared_memory(self, number):
         return set(self.host(number).sh("ls /dev/shm").split())
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS), place=(SSH, COMMAND))
     def test_killed_agent_leaves_no_process(self):
         """Another job of the same user on the host is not touched."""
         other = self.job("-H", "node2", *LIVES, ranks=1)
@@ -36,6 +38,7 @@ class KilledAgents(LeftCase):
         other.terminate()
         self.finish(other)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(SILENCE, ORPHANS))
     def test_stopped_agent_is_ended_with_its_processes(self):
         """A stopped guardian and worker could continue at any time, and start a rank."""
         other = self.job("-H", "node2", *LIVES, ranks=1)
@@ -54,6 +57,7 @@ class KilledAgents(LeftCase):
         other.terminate()
         self.finish(other)
 
+    @promise(LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_killed_agents_of_several_hosts_leave_no_process(self):
         job = self.job("-H", "node1,node2,node3", *LIVES, ranks=3)
         for number in (1, 2, 3):
@@ -61,6 +65,7 @@ class KilledAgents(LeftCase):
         self.assert_swept(job, "node[1-3]")
         self.assertEqual([self.job_ids(number) for number in (1, 2, 3)], [set()] * 3)
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_agent_with_a_job_inside_a_rank_leaves_no_process(self):
         """The inner launcher is a process of the outer job and ends its own ranks."""
         inner = f"{support.DLAUNCH} -n 1 --grace 1 sh -c '{LIVES[2]}'; true"
@@ -69,6 +74,7 @@ class KilledAgents(LeftCase):
         self.assert_swept(job, "node2")
         self.assert_hosts_clean(within=10)
 
+    @promise(LEAVES_NOTHING, NAMES_FIRST, mode=(SILENCE, ORPHANS))
     def test_unreachable_host_is_named_with_a_cleanup_command(self):
         job = self.job("-H", "node1,node2", *LIVES)
         self.host(2).link_down()
@@ -79,6 +85,7 @@ class KilledAgents(LeftCase):
         self.assertIn("may still run on node2", said[-2])
         self.assert_ended_by_the_command(result, 2)
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS), place=HERE)
     def test_killed_local_agent_leaves_no_process(self):
         job = self.start("-n", 1, "--grace", 1, *LIVES, **PIPES)
         with job:

@@ -3,6 +3,7 @@ import subprocess
 
 import support
 from hosts_case import HostsCase, interrupt, lines
+from promises import ENDS, NAMES_FIRST, START, promise
 from support import wait_until
 
 
@@ -50,6 +51,7 @@ class Waiting(HostsCase):
         self.host(2).start_sshd()
         self.assert_exit(self.finish(job)[0], 0)
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_wait_hosts_ends_after_its_time(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("--wait-hosts", "2", "-H", "node1,node2", "true")
@@ -96,6 +98,7 @@ class Throttled(HostsCase):
 class Together(HostsCase):
     count = 4
 
+    @promise(NAMES_FIRST, mode=START)
     def test_failed_hosts_are_listed_together(self):
         """node1 already has its agent and is not listed: after the first failure, the other hosts have little time to
         answer."""

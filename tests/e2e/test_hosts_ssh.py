@@ -7,6 +7,7 @@ import time
 
 import support
 from hosts_case import HostsCase, interrupt, lines, own_lines
+from promises import ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, SIGNAL, SILENCE, START, STDIN, promise
 from support import wait_until
 
 CONFIG = "/root/.ssh/config"
@@ -80,6 +81,7 @@ class Ssh(HostsCase):
 
 
 class Bytes(Ssh):
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_input_and_output_of_2_mb_are_fast(self):
         """A wait must not end only because of a heartbeat."""
         data = os.urandom(1_000_000).hex().encode()
@@ -110,6 +112,7 @@ class Names(Ssh):
         self.know("[fd77::2]:2200")
         self.assertEqual(self.names_of(*self.hostfile("[fd77::2] port=2200 slots=1", "node1 slots=1")), ["node1", "node2"])
 
+    @promise(ENDS, mode=START)
     def test_dead_address_is_skipped(self):
         self.name("10.77.9.9", "two")
         self.name(self.host(3).address, "two")
@@ -159,19 +162,23 @@ class JumpHosts(Ssh):
         self.assertEqual(sorted(map(len, lines(out))), [300000, 300000])
         self.assertEqual(self.came_from(3), [self.host(1).address])
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_closed_jump_host_is_reported(self):
         self.host(1).kill_sshd()
         self.refused("node2", "cannot connect through the jump host", "connect to host node1 port 22: Connection refused",
                      where=self.hostfile("node2 slots=1 jump=node1", "node3 slots=1"))
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_closed_host_after_the_jump_is_reported(self):
         self.host(2).kill_sshd()
         self.refused("node2", "cannot connect through the jump host", "Connection refused", where=self.hostfile("node2 slots=1 jump=node1"))
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_failed_proxy_command_is_reported(self):
         self.configure("Host node2\n ProxyCommand echo it went wrong >&2; exit 1")
         self.refused("node2", "it went wrong")
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=START)
     def test_hanging_proxy_command_is_killed(self):
         self.configure("Host node2\n ConnectTimeout 2\n ProxyCommand sh -c 'trap \"\" TERM; sleep 1000'")
         self.refused("node2", "timed out")
@@ -202,6 +209,7 @@ class Keys(Ssh):
         self.on_head(f"sed -i /Identit/d {CONFIG}")
         self.refused("node", "log in", "Too many authentication failures")
 
+    @promise(ENDS, mode=(START, SILENCE))
     def test_silent_agent_does_not_block_the_login(self):
         self.env["SSH_AUTH_SOCK"] = "/root/agent"
         self.on_head(f"sed -i /IdentitiesOnly/d {CONFIG}")
@@ -283,11 +291,13 @@ class HostKeys(Ssh):
 class Phases(Ssh):
     """The message of each connection phase, and its duration."""
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_closed_port_is_reported(self):
         self.host(2).kill_sshd()
         result = self.refused("node2", "cannot connect to port 22: Connection refused")
         self.assertTrue(own_lines(result.stderr))
 
+    @promise(ENDS, NAMES_FIRST, mode=(START, SILENCE))
     def test_silent_hosts_time_out(self):
         """A silent port, a silent sshd, and a listener with a full queue: in parallel, because each takes its timeout.
         """
@@ -322,15 +332,18 @@ class Phases(Ssh):
         self.assert_exit(result, 0)
         self.assertEqual(lines(result.stdout), ["node2"] * len(names))
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_server_that_is_not_sshd_times_out(self):
         self.listen(2, "c=l.accept()[0]; c.sendall(b'HTTP/1.1 400 Bad Request\\r\\n\\r\\n' * 100); l.accept()")
         self.configure("Host *\n ConnectTimeout 2")
         self.refused("node2", "ssh handshake failed on port 22: timed out", where=("-H", "node2"))
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_sshd_without_sessions_is_reported(self):
         self.sshd(2, "-o MaxSessions=0")
         self.refused("node2", "cannot start a shell on the host", where=self.hostfile("node2 port=2200 slots=1"))
 
+    @promise(ENDS, mode=(START, SIGNAL))
     def test_interrupt_ends_pending_connections(self):
         """During a name lookup, a connection attempt, and a handshake."""
         self.configure("Host *\n ConnectTimeout 60")  # two hosts are still pending when the third is connected

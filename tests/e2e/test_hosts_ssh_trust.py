@@ -4,6 +4,7 @@ import subprocess
 
 import support
 from hosts_case import HostsCase, interrupt, lines
+from promises import ENDS, LEAVES_NOTHING, SIGNAL, START, promise
 from support import wait_until
 
 CONFIG = "/root/.ssh/config"
@@ -131,11 +132,13 @@ class AskedOfSsh(Trust):
         self.assert_exit(self.run_dlaunch("-H", names[0], "true"), 0)
         self.assertEqual(self.bed.head.run(["test", "-e", "/root/asked"]).returncode, 1)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=START)
     def test_match_exec_command_without_end_times_out(self):
         self.configure('ConnectTimeout 2\nMatch exec "sleep 1000"\nHost *')
         self.refused("ssh -G node1", "timed out after 2 s")
         self.assertTrue(wait_until(lambda: not self.bed.head.find("sleep 1000"), 10))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(START, SIGNAL))
     def test_interrupt_ends_the_match_exec_command(self):
         self.configure('Match exec "sleep 1000"\nHost *')
         job = self.start("-H", "node1", "true", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

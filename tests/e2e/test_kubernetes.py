@@ -9,6 +9,8 @@ import unittest
 import support
 import yaml
 from hosts_case import HostsCase, lines
+from promises import (ENDS, FAILURE, KILL, KUBERNETES, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD,
+                      PREEMPTION, RUN, SIGNAL, promise)
 from support import wait_until
 from test_same_line import KEY, SameLineCase
 from test_slurm_preemption import RANK
@@ -56,6 +58,8 @@ class Manifests(unittest.TestCase):
 
 class MpiJob(HostsCase):
     """API version v2beta1."""
+
+    place = KUBERNETES
 
     def setUp(self):
         super().setUp()
@@ -130,6 +134,8 @@ class MpiJob(HostsCase):
 class MpiJobV1(HostsCase):
     """API version v1: pods have no sshd and no DNS names."""
 
+    place = KUBERNETES
+
     def setUp(self):
         super().setUp()
         for number in (1, 2):
@@ -141,21 +147,25 @@ class MpiJobV1(HostsCase):
         pods.write_text(f"train-worker-0 {self.host(1).pid}\ntrain-worker-1 {self.host(2).pid}\n")
         self.env |= {"OMPI_MCA_plm_rsh_agent": str(kubexec), "OMPI_MCA_orte_default_hostfile": str(hostfile), "PODS": str(pods)}
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_pods_are_reached_by_kubectl_exec_with_stdin(self):
         result = self.run_dlaunch("-v", "sh", "-c", "echo $RANK_ID $(uname -n)")
         self.assert_exit(result, 0)
         self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2", "3 node2"])
         self.assertIn("MPIJob: 2 nodes × 2, by kubectl", result.stderr.decode())
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_complete(self):
         result = self.run_dlaunch("-N", "1", "sh", "-c", "yes 123456789012345 | head -n 1048576")
         self.assert_exit(result, 0)
         self.assertEqual(len(result.stdout), 2 * 16 * 1048576)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=FAILURE)
     def test_first_failed_rank_is_named_and_no_process_is_left(self):
         result = self.run_dlaunch("sh", "-c", "[ $RANK_ID = 3 ] && exit 7; sleep 1000")
         self.assert_told(result, 7, "rank 3 (host train-worker-1")
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
     def test_killed_launcher_or_kubectl_leaves_no_process(self):
         for victim in ("launcher", "kubectl"):
             job = self.start("sleep", "1000", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -183,6 +193,7 @@ class MpiJobV1(HostsCase):
 class RequeuedPod(support.Case):
     """Tests examples/requeue/job.yaml."""
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL), place=KUBERNETES)
     def test_job_command_saves_on_sigterm_and_exits_with_an_ignored_code(self):
         job = yaml.safe_load((ROOT / "examples" / "requeue" / "job.yaml").read_text(encoding="utf-8"))
         pod, rules = job["spec"]["template"]["spec"], job["spec"]["podFailurePolicy"]["rules"]
@@ -206,6 +217,7 @@ class RequeuedPod(support.Case):
 class SamePods(SameLineCase):
     """Pods that all run the documented command line, with the variables that Kubernetes sets."""
 
+    place = KUBERNETES
     count = 2
 
     def run_pods(self, container, names, variables):

@@ -8,6 +8,7 @@ import time
 from unittest import mock
 
 import support
+from promises import ENDS, RUN, promise
 from hosts_case import HostsCase
 
 # Prints the variables and the arguments of a rank as a line of JSON.
@@ -224,6 +225,7 @@ class Horovodrun(LauncherLines, support.Case):
                         "HOROVOD_CROSS_RANK": "0", "HOROVOD_CROSS_SIZE": "1", "HOROVOD_CONTROLLER": "gloo", "HOROVOD_FUSION_THRESHOLD": str(32 << 20)}
             self.assertEqual({name: env.get(name) for name in expected}, expected)
 
+    @promise(ENDS, mode=RUN)
     def test_rendezvous_server_ends_with_the_ranks(self):
         result, took = self.timed(lambda: self.by_link("horovodrun", "-np", 2, *support.sh("sleep 0.2; exit $HOROVOD_RANK")))
         self.assert_exit(result, 1)

@@ -4,18 +4,22 @@ import signal
 import subprocess
 
 from hosts_case import HostsCase, lines
+from promises import ENDS, KILL, LEAVES_NOTHING, LOSES_NOTHING, LSF, NAMES_FIRST, ONLY_SSHD, ORPHANS, RUN, START, promise
 from support import TIMEOUT, main, sh, wait_until
 
 import lsf  # of the testbed, by hosts_case's path
 
 
 class ByBlaunch(HostsCase):
+    place = LSF
+
     def setUp(self):
         super().setUp()
         self.env |= lsf.Lsf(self.bed, {"head": 1, "node1": 2, "node2": 1}).environment()
         for host in self.bed.hosts.values():
             host.kill_sshd()
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_ranks_run_where_the_job_has_slots(self):
         for _ in ("the agent is sent", "it is there"):
             done = self.run_dlaunch("--label", *sh("echo $(hostname) $LSB_JOBID"))
@@ -56,15 +60,18 @@ class ByBlaunch(HostsCase):
         done = self.run_dlaunch("--transport", "lsf", "true", env={"LSB_MCPU_HOSTS": ""})
         self.assert_told(done, 2, "--transport lsf", "not in an LSF job")
 
+    @promise(NAMES_FIRST, mode=START)
     def test_error_of_blaunch_is_reported(self):
         done = self.run_dlaunch("true", env={"LSB_MCPU_HOSTS": "head 1 node9 1"})
         self.assert_told(done, 125, "node9", "Host is not allocated for this job")
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_complete(self):
         done = self.run_dlaunch("-n", "4", *sh("yes 1234567 | head -c 8388608"))
         self.assert_exit(done, 0)
         self.assertEqual(done.stdout.count(b"1234567\n"), 4 << 20)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_launcher_or_blaunch_leaves_no_process(self):
         for victim in ("dlaunch", "blaunch"):
             with self.subTest(victim):

@@ -9,6 +9,7 @@ from unittest import mock
 
 import support
 from hosts_case import HostsCase
+from promises import ENDS, READER, promise
 from support import Case, TELL_PID, sh, until_ended
 
 OPEN_MPI = shutil.which("mpirun.openmpi")
@@ -113,6 +114,7 @@ class Options(CalledByName, Case):
         self.assertEqual((self.dir / "pid").read_text(), f"{job.pid}\n")
         self.assertRegex(self.assert_succeeds("-n", 1, "--report-pid", "-", "true"), rb"^\d+\n$")
 
+    @promise(ENDS, mode=READER)
     def test_report_pid_to_a_pipe_without_a_reader_fails_after_10_s(self):
         os.mkfifo(self.dir / "pipe")
         result = self.run_dlaunch("-n", 1, "--report-pid", "pipe", "true")

@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed
 import namespaces  # noqa: E402
 import testbed  # noqa: E402
 import support  # noqa: E402
+from promises import COMMAND, ENDS, NAMES_FIRST, SILENCE, START, promise  # noqa: E402
 from support import Case  # noqa: E402
 
 WHY_NOT = testbed.why_not()
@@ -43,6 +44,7 @@ class SilentNameServer(Case):
         mute.set_inheritable(True)
         mute.detach()
 
+    @promise(ENDS, NAMES_FIRST, mode=(START, SILENCE), place=COMMAND)
     def test_every_name_lookup_ends(self):
         """All jobs run in parallel, because each takes the whole limit."""
         (self.dir / "list").write_text("localhost\n" + "\n".join(NAMES) + "\n")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+from promises import ATTACK, ENDS, FILES, LOSES_NOTHING, QUERY, SILENCE, promise
 from support import Case, TIMEOUT, main, wait_until
 
 SLEEP = [sys.executable, "-c", "import os, time; print(os.environ['DLAUNCH_JOB_ID'], flush=True); time.sleep(1000)"]
@@ -44,6 +45,7 @@ class StacksSocket(Case):
         job.send_signal(signal.SIGTERM)
         job.wait(TIMEOUT)
 
+    @promise(ENDS, mode=(ATTACK, QUERY))
     def test_owner_gets_stacks_during_a_flood_of_another_user(self):
         if os.geteuid() != 0:
             self.skipTest("requires root to start the processes of another user")
@@ -60,6 +62,7 @@ class StacksSocket(Case):
                 self.assertIn(b"stacks of 1 rank", result.stdout)
         self.end(job)
 
+    @promise(ENDS, mode=(SILENCE, QUERY))
     def test_stopped_launcher_with_a_full_backlog_is_reported_in_time(self):
         job, name = self.job()
         job.send_signal(signal.SIGSTOP)
@@ -102,12 +105,14 @@ class SharedFiles(Case):
         self.assert_exit(result, 0)
         self.assertEqual(written.read_bytes(), b"other\n")
 
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_log_directory_of_another_job_is_refused(self):
         for suffix in ("", ":nocopy"):
             with self.subTest(suffix):
                 logs = self.dir / f"logs{suffix[1:]}"
                 self.assert_refused(logs / "1/rank.0/stdout", logs, "--output-filename", f"{logs}{suffix}")
 
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_file_of_another_job_is_refused(self):
         for suffix in ("", ":nocopy"):
             with self.subTest(suffix):
@@ -115,9 +120,11 @@ class SharedFiles(Case):
                 self.assert_refused(self.dir / f"0{name}", self.dir / f"0{name}", "--merge-stderr-to-stdout",
                                     "--output-filename", f"{self.dir}/{{rank}}{name}{suffix}")
 
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_stdout_file_of_another_job_is_refused(self):
         self.assert_refused(self.dir / "all.out", self.dir / "all.out", "--stdout-file", self.dir / "all.out")
 
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_directory_of_a_running_job_is_not_renamed(self):
         logs = self.dir / "logs"
         with self.writer("--output-filename", logs) as job:
@@ -133,6 +140,7 @@ class SharedFiles(Case):
                                   "-n", 2, "sh", "-c", "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT))")
         self.assert_exit(result, 0)
 
+    @promise(LOSES_NOTHING, mode=FILES)
     def test_appended_file_is_shared(self):
         shared = self.dir / "log"
         line = ("--as", "srun", "--open-mode=append", "-o", shared, "-n", 1)
@@ -143,4 +151,5 @@ class SharedFiles(Case):
         self.assertEqual(sorted(shared.read_text().split()), ["one", "other", "two"])
 
 
-main(side_by_side=2)
+if __name__ == "__main__":
+    main(side_by_side=2)

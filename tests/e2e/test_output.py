@@ -11,6 +11,7 @@ import sys
 import time
 
 import support
+from promises import BAD_DISK, ENDS, FAILURE, FILES, LEAVES_NOTHING, LOSES_NOTHING, READER, RUN, promise
 from support import Case, SANITIZED, program, screen, sh, until_there, wait_until
 
 ESCAPE = b"\x1b["
@@ -29,9 +30,11 @@ class Lines(Case):
             self.assertEqual(number, seen[rank])
         self.assertEqual(seen, [MANY] * 8)
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_lines_are_complete(self):
         self.check_lines()
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_labelled_lines_are_complete(self):
         self.check_lines("--label", prefix=rb"\[[0-7]\] ")
 
@@ -77,6 +80,7 @@ class Lines(Case):
         for name, text in (("out", result.stdout), ("err", result.stderr)):
             self.assertEqual(sorted(text.decode().splitlines()), [f"{name} {n}" for n in range(4)])
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_merged_stderr_keeps_the_order(self):
         script = "i=0; while [ $i -lt 500 ]; do echo o$i; echo e$i >&2; i=$((i+1)); done"
         out = self.assert_succeeds("-n", 2, "--merge-stderr-to-stdout", "--label", *sh(script))
@@ -100,20 +104,24 @@ class Bytes(Case):
         path.write_bytes(os.urandom(size))
         return path
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_of_a_single_rank_is_byte_exact(self):
         blob = self.blob((2 if SANITIZED else 20) << 20)
         self.assertEqual(self.assert_succeeds("-n", 1, "cat", blob), blob.read_bytes())
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_of_a_single_shown_rank_is_byte_exact(self):
         (self.dir / "odd").write_bytes(b"\r\r\n\0no newline\xff\n\n\x1b[31m\rend")
         out = self.assert_succeeds("-n", 4, "--ranks", "2", "cat", "odd")
         self.assertEqual(out, (self.dir / "odd").read_bytes())
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_raw_output_is_byte_exact(self):
         blob = self.blob(3 << 20)
         out = self.assert_succeeds("-n", 3, "--raw", *sh(f'[ $RANK_ID = 1 ] && exec cat {blob}; exit 0'))
         self.assertEqual(out, blob.read_bytes())
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_long_lines_are_not_mixed(self):
         """Lines of 1 MiB from several ranks are not mixed, and each has its label."""
         write = 'import sys; sys.stdout.write((sys.argv[1] * (1 << 20) + "\\n") * 3)'
@@ -125,6 +133,7 @@ class Bytes(Case):
                 expected = [(prefix % n if prefix else b"") + b"%d" % n * (1 << 20) for n in range(3) for _ in range(3)]
                 self.assertTrue(sorted(lines) == sorted(expected), f"{[(len(l), l[:9], l[-3:]) for l in lines]}")
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_arbitrary_bytes_are_unchanged(self):
         odd = b"\0nul\0\n\xff\xfe\xc3\n\n  \xe2\x82\n\x1b[31mred\nlast"
         (self.dir / "odd").write_bytes(odd)
@@ -142,6 +151,7 @@ class Bytes(Case):
             mine = re.findall(rb"\[%d\] (\d+%%[\r\n])" % rank, out)
             self.assertEqual(mine, [b"10%\r", b"20%\r", b"30%\n"])
 
+    @promise(LOSES_NOTHING, mode=FAILURE)
     def test_last_output_of_a_failed_rank_is_not_lost(self):
         for _ in range(10):
             result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *sh("seq 5000; printf end; exit 3"))
@@ -154,6 +164,7 @@ class PartialLines(Case):
             for i in $(seq 20); do printf '1 half '; sleep 0.15; echo more end; done""")
     WHOLE = [b"0 half more end"] + [b"1 half more end"] * 20
 
+    @promise(LOSES_NOTHING, mode=(RUN, FILES))
     def test_pause_within_a_line_does_not_cut_it(self):
         """In pipes and files, whatever their form. On a terminal, a partial line is shown."""
         srun = ["--as", "srun", "--overcommit", "-n2", *sh(self.SLOW)]
@@ -182,6 +193,7 @@ class PartialLines(Case):
         self.assertEqual(code, 0)
         self.assertIn(b"0 half \r\n", shown)
 
+    @promise(LOSES_NOTHING, mode=(RUN, FILES))
     def test_lines_are_whole_under_load(self):
         """256 ranks fill one file and one pipe. Blocks of their libraries end within lines, and most ranks wait."""
         ranks, lines = (32, 500) if SANITIZED else (256, 3000)
@@ -239,6 +251,7 @@ class Prompts(Case):
 
 
 class Jsonl(Case):
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_jsonl_contains_the_bytes_of_each_rank(self):
         content = {}
         for rank in range(3):
@@ -280,6 +293,7 @@ class Colour(Case):
 
 
 class BadStdout(Case):
+    @promise(ENDS, LOSES_NOTHING, mode=BAD_DISK)
     def test_full_disk_is_reported_once(self):
         for options in ([], ["--label"], ["--raw"], ["--format", "jsonl"]):
             with self.subTest(options=options), open("/dev/full", "wb") as full:
@@ -288,6 +302,7 @@ class BadStdout(Case):
                 self.assertEqual(result.stderr.count(b"No space left on device"), 1, result.stderr)
                 self.assertIn(b"cannot write stdout", result.stderr)
 
+    @promise(LOSES_NOTHING, mode=BAD_DISK)
     def test_on_output_error_continue_survives_a_full_disk(self):
         with open("/dev/full", "wb") as full:
             job = self.start("-n", 2, "--on-output-error", "continue",
@@ -301,6 +316,7 @@ class BadStdout(Case):
         self.assertNotEqual(job.returncode, 0)  # the output is not complete
         self.assertEqual(said.count(b"No space left on device"), 1, said)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=READER)
     def test_closed_reader_ends_the_job_silently(self):
         for ranks in (1, 4):
             with self.subTest(ranks=ranks), self.start("-n", ranks, "yes", stdin=subprocess.DEVNULL,

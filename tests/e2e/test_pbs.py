@@ -5,12 +5,14 @@ import signal
 import subprocess
 
 from hosts_case import HostsCase, lines
+from promises import ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, PBS, RUN, SIGNAL, START, promise
 from support import DLAUNCH, TIMEOUT, main, of_process, sh, wait_until
 
 import pbs  # of the testbed, by hosts_case's path
 
 
 class PbsCase(HostsCase):
+    place = PBS
     programs = ("pbs_tmrsh",)
 
     def setUp(self):
@@ -37,6 +39,7 @@ class PbsCase(HostsCase):
 
 
 class ByPbsTmrsh(PbsCase):
+    @promise(ONLY_SSHD, mode=RUN)
     def test_ranks_run_where_the_job_has_slots(self):
         for _ in ("the agent is sent", "it is there"):
             done = self.run_dlaunch("--label", *sh("echo $(hostname) $PBS_JOBID; cat"), input=b"")
@@ -45,6 +48,7 @@ class ByPbsTmrsh(PbsCase):
             self.assertEqual(sorted(lines(done.stdout)),
                              ["[0] head 12.server", "[1] node1 12.server", "[2] node1 12.server", "[3] node2 12.server"])
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_hosts_with_a_shared_home_start(self):
         """All hosts write the agent to the shared home at the same time."""
         for host in self.bed.hosts.values():
@@ -63,12 +67,14 @@ class ByPbsTmrsh(PbsCase):
         self.assert_told(self.run_dlaunch("--transport", "pbs", "true", env={"PBS_NODEFILE": ""}), 2, "--transport pbs", "not in a PBS job")
         self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "program \"aprun\": not found")
 
+    @promise(NAMES_FIRST, mode=START)
     def test_error_of_pbs_is_reported(self):
         (self.dir / "nodes").write_text("head\nnode1\n")
         program = self.pbs.dir / "pbs_tmrsh"
         program.write_text(program.read_text().replace('open(os.environ["PBS_NODEFILE"])', f'open("{self.dir}/nodes")'))
         self.assert_told(self.run_dlaunch("true"), 125, "node2", 'host "node2" is not a node in job <12.server>')
 
+    @promise(NAMES_FIRST, mode=START)
     def test_node_without_the_shared_directory_is_reported(self):
         self.bed["node2"].sh(f"mount -t tmpfs none '{self.pbs.shared}'")
         done = self.run_dlaunch("true")
@@ -80,16 +86,19 @@ class ByPbsTmrsh(PbsCase):
         self.assert_told(self.run_dlaunch("true"), 125, "other users can write to")
         self.pbs.shared.chmod(0o700)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_node_that_cannot_connect_is_reported(self):
         self.bed["node2"].sh(f"ip rule add ipproto tcp to {self.bed.head.address} unreachable")
         self.assert_told(self.run_dlaunch("true"), 125, "node2", "cannot connect to")
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_complete(self):
         done = self.run_dlaunch("-n", "4", *sh("yes 1234567 | head -c 16777216"))
         self.assert_exit(done, 0)
         self.assertEqual(len(done.stdout), 64 << 20)
         self.assertEqual(done.stdout.count(b"1234567\n"), len(done.stdout) // 8)
 
+    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
     def test_first_failure_is_named(self):
         self.assert_told(self.run_dlaunch(*sh("[ $RANK_ID != 3 ] || exit 7; exec sleep 1000")), 7, "rank 3", "node2")
 
@@ -108,12 +117,14 @@ class ByPbsTmrsh(PbsCase):
         agents = {word for text in seen for word in re.findall(rb"dlaunch/([0-9a-f]{64})/dlaunch-agent", text)}
         self.assertEqual(words, agents)
 
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_launcher_leaves_no_process(self):
         job = self.start_sleepers()
         os.kill(job.pid, signal.SIGKILL)
         job.communicate(timeout=TIMEOUT)
         self.assert_hosts_clean()
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_later_start_removes_files_of_a_killed_start(self):
         program = self.pbs.dir / "pbs_tmrsh"
         real = program.read_text()
@@ -134,6 +145,7 @@ class ByPbsTmrsh(PbsCase):
         self.assert_exit(self.run_dlaunch("true"), 0)
         self.assertFalse(left.exists())
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_pbs_tmrsh_ends_no_task(self):
         """As with the real pbs_tmrsh: the task is a child of MoM."""
         job = self.start_sleepers()
@@ -146,6 +158,7 @@ class ByPbsTmrsh(PbsCase):
         self.assertEqual(job.returncode, 143)
         self.assert_hosts_clean()
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_host_of_a_killed_agent_is_named(self):
         job = self.start_sleepers()
         carrier, = [pid for pid, line in self.bed["node2"].strangers().items() if " --dial " in line and "nsenter" not in line]
@@ -156,6 +169,7 @@ class ByPbsTmrsh(PbsCase):
         self.assertNotIn(b"may still run", err)
         self.assert_hosts_clean()
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
     def test_qdel_of_the_tasks_leaves_no_process(self):
         job = self.start_sleepers()
         self.pbs.qdel()
@@ -168,6 +182,7 @@ class ByPbsdsh(PbsCase):
     """Torque does not have pbs_tmrsh."""
     programs = ("pbsdsh",)
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_ranks_run_where_the_job_has_slots(self):
         done = self.run_dlaunch("--label", "-v", "hostname")
         self.assert_exit(done, 0)

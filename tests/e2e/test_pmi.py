@@ -3,6 +3,7 @@ test_pmi2.py tests PMI-2."""
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import PYTHON, client
+from promises import ATTACK, ENDS, MPI, NAMES_FIRST, promise
 from support import Case
 
 EXCHANGE = """
@@ -83,6 +84,7 @@ class Hostile(Case):
         "init twice": ("init()", "sent init twice"),
     }
 
+    @promise(NAMES_FIRST, mode=(ATTACK, MPI))
     def test_violations_close_the_connection(self):
         good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
         for name, (breach, told) in self.BREACHES.items():
@@ -96,11 +98,13 @@ class Hostile(Case):
                 self.assertIn("rank 0 ", result.stderr.decode())
                 self.assertIn(told, result.stderr.decode())
 
+    @promise(NAMES_FIRST, mode=(ATTACK, MPI))
     def test_request_before_init_is_reported(self):
         result = self.run_dlaunch("-n", 1, *client("assert ask('cmd=get_maxes') == ''"))
         self.assert_exit(result, 0)
         self.assertIn("rank 0 sent a request before init", result.stderr.decode())
 
+    @promise(ENDS, NAMES_FIRST, mode=(ATTACK, MPI))
     def test_client_that_does_not_read_is_ended(self):
         flood = """
 init()
@@ -113,6 +117,7 @@ os._exit(3)
         self.assert_exit(result, 3)
         self.assertIn("rank 0 does not read PMI answers", result.stderr.decode())
 
+    @promise(NAMES_FIRST, mode=(ATTACK, MPI))
     def test_client_that_stores_without_end_reaches_the_limit(self):
         result = self.run_dlaunch("-n", 1, *client("""
 name = init()
@@ -125,6 +130,7 @@ finalize()
         self.assertLess(int(result.stdout), 9000)
         self.assertIn("rank 0 exceeded the limit of MPI's key-value space", result.stderr.decode())
 
+    @promise(NAMES_FIRST, mode=MPI)
     def test_rank_ended_after_an_abort_is_not_the_cause(self):
         aborts = client("init()\nbarrier()\nask('cmd=abort exitcode=7')\ntime.sleep(60)")
         leaves = client("import signal\nsignal.signal(signal.SIGTERM, lambda *_: os._exit(0))\ninit()\nbarrier()\ntime.sleep(60)")
@@ -132,6 +138,7 @@ finalize()
         self.assert_exit(result, 7)
         self.assertIn("stopped the other rank", result.stderr.decode())
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_closed_connection_releases_ranks_in_a_barrier(self):
         result = self.run_dlaunch("-n", 2, "--on-failure", "continue", *client("""
 init()
@@ -165,6 +172,7 @@ print("all there")
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"all there\nall there\n")
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_dead_rank_releases_ranks_in_a_barrier(self):
         result = self.run_dlaunch("--on-failure", "continue", "-H", "node1:2,node2:1", *client("""
 init()

@@ -6,6 +6,7 @@ import re
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import client, frame_client as own, one_line
+from promises import ATTACK, ENDS, MPI, NAMES_FIRST, ORPHANS, SPAWN, promise
 from support import Case, program
 
 CLIENT = program("pmi2_client")
@@ -33,6 +34,7 @@ class SlurmsClient(Case):
         result = self.run_dlaunch("--mpi", "none", "-n", 2, CLIENT)
         self.assertNotEqual(result.returncode, 0)
 
+    @promise(NAMES_FIRST, mode=MPI)
     def test_abort_and_missing_finalize_are_failures(self):
         result = self.run_dlaunch("-n", 3, CLIENT, "abort", 1)
         self.assert_exit(result, 1)
@@ -67,6 +69,7 @@ class Hostile(Case):
         "spawn without patience": ("pmi.sendall(frame('cmd=spawn;ncmds=1;preputcount=0;subcmd=x;maxprocs=0;argc=0;') + frame('cmd=job-getid;'))", "sent a request before the answer to its last request"),
     }
 
+    @promise(NAMES_FIRST, mode=(ATTACK, MPI))
     def test_violations_close_the_connection(self):
         good = own("init()\nopen('go').read()\nfinalize()\nprint('well')")
         for name, (breach, told) in self.BREACHES.items():
@@ -82,6 +85,7 @@ class Hostile(Case):
     def test_incomplete_frame_after_finalize_is_ignored(self):
         self.assert_succeeds("-n", 2, *own("init(); finalize()\nif rank: pmi.sendall(b'999   cmd=')"))
 
+    @promise(ENDS, mode=MPI)
     def test_dead_rank_releases_a_wait_for_a_node_attribute(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *own("""
 init()
@@ -92,6 +96,7 @@ os._exit(4)
         self.assertIn(result.returncode, (4, 5))
         self.assertIn('no rank can put the attribute any more: "a"', result.stderr.decode())
 
+    @promise(ENDS, mode=(ATTACK, MPI, ORPHANS))
     def test_child_that_sends_after_its_rank_does_not_block_the_job(self):
         result = self.run_dlaunch("-n", 1, *own("""
 init()
@@ -195,6 +200,7 @@ finalize()
             self.assertIn("rank 0 cannot spawn: ", result.stderr.decode())
             self.assertIn(told, result.stderr.decode())
 
+    @promise(ENDS, NAMES_FIRST, mode=SPAWN)
     def test_failed_spawned_rank_ends_the_job(self):
         stuck = "ask('cmd=kvs-fence;')\ntime.sleep(60)"
         result = self.run_dlaunch("-n", 2, *parent((2, ["sh", "-c", "[ $PMI_RANK = 0 ] || exit 7; sleep 60"], []), then=stuck))
@@ -250,6 +256,7 @@ finalize()
         self.assertEqual(sorted(lines(result.stdout)), ["1 cmd=info-getnodeattr-response;found=TRUE;value=here;rc=0;",
                                                         "2 cmd=info-getnodeattr-response;found=FALSE;rc=0;"])
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_dead_rank_releases_ranks_in_a_fence(self):
         result = self.run_dlaunch("--on-failure", "continue", "-H", "node1:2,node2:1", *own("""
 init()

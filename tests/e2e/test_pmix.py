@@ -14,6 +14,7 @@ import mpi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
+from promises import ATTACK, DEADLINE, ENDS, KILL, LEAVES_NOTHING, MPI, NAMES_FIRST, promise
 from support import left_since, open_files, program, until_there, wait_until
 
 REDUCE = """
@@ -119,6 +120,7 @@ class Environment(OpenMpiCase):
 
 
 class End(mpi_case.Endings, OpenMpiCase):
+    @promise(ENDS, NAMES_FIRST, mode=(KILL, MPI))
     def test_killed_server_is_reported(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
@@ -131,6 +133,7 @@ class End(mpi_case.Endings, OpenMpiCase):
         self.assertEqual(job.returncode, 125)
         self.assertRegex(err.decode(), r"PMIx is not available: dlaunch-pmix killed by signal 9")
 
+    @promise(LEAVES_NOTHING, mode=(KILL, MPI))
     def test_killed_launcher_leaves_no_files(self):
         job = self.start("-n", 2, "sh", "-c", '"$0"; sleep 1000', openmpi("mpi_hello"), stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
@@ -161,6 +164,7 @@ class Missing(OpenMpiCase):
         self.assertIn("PMIx is not available: dlaunch-pmix exited with code 127: " + words, result.stderr.decode())
         self.assertIn("install libpmix", result.stderr.decode())
 
+    @promise(ENDS, mode=(MPI, DEADLINE))
     def test_end_of_a_rank_does_not_wait_for_a_hanging_server(self):
         self.assert_exit(self.run_dlaunch("-n", 1, openmpi("mpi_leave")), 99)
         begun = time.monotonic()
@@ -196,6 +200,7 @@ def ports_of_pmix(job):
 
 
 class Strangers(OpenMpiCase):
+    @promise(ENDS, mode=(ATTACK, MPI))
     def test_hostile_bytes_at_the_port_are_ignored(self):
         """The bytes reach no rank, and the job succeeds."""
         job = self.start("-n", 2, "sh", "-c", '[ $PMIX_RANK = 1 ] || echo $PMIX_SERVER_URI41; ' + until_there("go") + '; exec "$0" 3',

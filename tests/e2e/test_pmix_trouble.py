@@ -8,6 +8,7 @@ import mpi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import PYTHON, OpenMpi, OpenMpiCase, openmpi
+from promises import ATTACK, ENDS, KILL, MPI, NAMES_FIRST, START, promise
 from support import program
 
 CLIENT = program("pmix_client")
@@ -56,6 +57,7 @@ class Clients(OpenMpiCase):
         script = HOSTILE.replace("{saying}", saying).replace("{then}", then)
         return self.run_dlaunch("--timeout", 20, *options, "-n", 3, PYTHON, "-c", script, CLIENT, "fence", 64)
 
+    @promise(ENDS, mode=(ATTACK, MPI))
     def test_invalid_greeting_does_not_block_the_job(self):
         for saying in ("server.sendall(greeting[:-10])", "server.sendall(greeting[:8] + struct.pack('=Q', 1 << 40) + greeting[16:])",
                        "server.sendall(name + noise(5000))", "server.sendall(greeting[:16] + name + noise(5000))",
@@ -65,6 +67,7 @@ class Clients(OpenMpiCase):
                 self.assert_exit(result, 0)
                 self.assertEqual(sorted(lines(result.stdout)), [f"rank {rank}: fence: SUCCESS" for rank in range(3)])
 
+    @promise(ENDS, NAMES_FIRST, mode=(ATTACK, MPI))
     def test_junk_after_a_greeting_ends_the_job_only_with_a_reason(self):
         """libpmix decides what the junk means. The job continues or ends soon with a reason."""
         for saying in ("noise(5000)", "frame(0, b'x' * 100, 2**32 - 1)", "frame(1, bytes(1 << 20))",
@@ -76,6 +79,7 @@ class Clients(OpenMpiCase):
                 if result.returncode:
                     self.assertRegex(support.cause(result.stderr), r"^dlaunch: (rank \d .* (exited|killed)|a host was lost .* no PMIx)")
 
+    @promise(ENDS, mode=(ATTACK, MPI))
     def test_huge_length_allocates_no_memory(self):
         # The allocation would happen within this second. No event shows that libpmix has read the length.
         result = self.hostile("server.sendall(greeting); server.recv(4); server.sendall(frame(0, b'', 3 << 30)); time.sleep(1);"
@@ -83,6 +87,7 @@ class Clients(OpenMpiCase):
         self.assertNotEqual(result.returncode, 124, result)
         self.assertLess(int(re.search(rb"MiB (\d+)", result.stdout)[1]), 300, result)
 
+    @promise(ENDS, NAMES_FIRST, mode=MPI)
     def test_rank_that_exits_in_a_fence_fails_the_job(self):
         for code, said in ((0, "exited with code 0 after MPI_Init and without MPI_Finalize"), (3, "exited with code 3")):
             with self.subTest(code):
@@ -90,6 +95,7 @@ class Clients(OpenMpiCase):
                 self.assert_exit(result, code or 1)
                 self.assertRegex(support.cause(result.stderr), rf"^dlaunch: rank 1 \(host \S+, pid \d+\) {said}")
 
+    @promise(ENDS, mode=MPI)
     def test_rank_that_exits_in_a_fence_releases_the_others(self):
         result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-n", 3, CLIENT, "early", 1, 3)
         self.assert_exit(result, 3)
@@ -100,6 +106,7 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
     count = 2
     shares_files = True
 
+    @promise(NAMES_FIRST, mode=MPI)
     def test_fence_above_the_size_limit_fails(self):
         result = self.run_dlaunch("--timeout", 20, "-H", "node1,node2", CLIENT, "fence", 4096)
         self.assert_exit(result, 0)
@@ -108,11 +115,13 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         self.assertRegex(result.stderr.decode(), r"node\d: the ranks of this host put 9\d{6} bytes into an MPI fence; the limit of a host is 8 MiB")
         self.assertRegex(result.stdout.decode(), r"rank \d: fence: NO-MEM")
 
+    @promise(ENDS, mode=MPI)
     def test_rank_that_exits_in_a_fence_releases_other_hosts(self):
         result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-H", "node1,node2:2", CLIENT, "early", 1, 3)
         self.assert_exit(result, 3)
         self.assertEqual(len(re.findall(rb"^rank [02]: fence: ", result.stdout, re.M)), 2, result)
 
+    @promise(ENDS, NAMES_FIRST, mode=(KILL, MPI))
     def test_killed_server_on_a_host_ends_the_job(self):
         job = self.staying()
         server, = self.host(2).find("dlaunch-pmix")
@@ -122,6 +131,7 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         self.assertRegex(support.cause(result.stderr), r"^dlaunch: a host was lost .*node2: PMIx is not available: dlaunch-pmix killed by signal 9")
         self.assertLess(seconds, 10)
 
+    @promise(NAMES_FIRST, mode=(START, MPI))
     def test_host_without_libpmix_is_reported(self):
         self.host(2).sh(f"mount -t tmpfs none {LIBRARY}")
         result = self.run_dlaunch("-H", "node1,node2", openmpi("mpi_hello"))

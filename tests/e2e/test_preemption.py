@@ -6,6 +6,7 @@ import signal
 import time
 
 from hosts_case import HostsCase, lines
+from promises import ENDS, FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, PREEMPTION, RESTARTS, SIGNAL, promise
 from support import Case, SANITIZED, TIMEOUT, cause, main, sh
 
 # Prints "up"; on SIGUSR2, saves for a while, prints "saved" and succeeds.
@@ -27,6 +28,7 @@ class PreemptedCase:
 
 
 class OnOneHost(PreemptedCase, Case):
+    @promise(ENDS, mode=PREEMPTION)
     def test_saved_ranks_request_a_requeue(self):
         for by in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM):
             with self.subTest(by.name):
@@ -40,6 +42,7 @@ class OnOneHost(PreemptedCase, Case):
     def test_preempted_code_sets_the_exit_code(self):
         self.assertEqual(self.preempt(1, "-n", 1, "--preempted-code", 99, *sh(SAVES))[0], 99)
 
+    @promise(ENDS, NAMES_FIRST, mode=PREEMPTION)
     def test_rank_without_handler_runs_until_the_deadline(self):
         script = f'[ $DLAUNCH_RANK = 1 ] || {{ {SAVES}; }}; {DEAF}'
         code, out, err = self.preempt(3, "-n", 3, "--preempt-grace", 2, "--report", "r.json", *sh(script))
@@ -81,6 +84,7 @@ class OnOneHost(PreemptedCase, Case):
         code, out, err = self.preempt(1, "-n", 1, *sh(f"(trap 'echo saved; kill $!; exit 0' USR2; ({worker}) & echo up; while :; do sleep 0.05; done); exit $?"))
         self.assertEqual((code, out), (75, ["saved"]), err)
 
+    @promise(NAMES_FIRST, mode=(PREEMPTION, FAILURE))
     def test_rank_that_fails_during_the_save_ends_no_other_rank(self):
         fails = 'trap "> failed; exit 7" USR2; echo up; while :; do sleep 0.05; done'
         script = f'[ $DLAUNCH_RANK = 0 ] || {{ {fails}; }}; {SAVES.replace("sleep 0.2", "until [ -e failed ]; do sleep 0.02; done; sleep 0.5")}'
@@ -89,6 +93,7 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual(out, ["saved 0"])
         self.assertIn("rank 1", cause(err.encode()))
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_second_sigterm_shortens_the_time_and_kills_nothing(self):
         def later(job):
             self.assertIn(b"preempted", job.stderr.readline())
@@ -101,6 +106,7 @@ class OnOneHost(PreemptedCase, Case):
         self.assertEqual((code, out), (75, ["ended"]), err)
         self.assertGreaterEqual(time.monotonic() - start, 5)
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_second_interrupt_of_a_user_kills_the_ranks(self):
         def interrupt(job):
             self.assertIn(b"preempted", job.stderr.readline())
@@ -110,6 +116,7 @@ class OnOneHost(PreemptedCase, Case):
         code, _, err = self.preempt(1, "-n", 1, "--grace", 1000, *sh('trap "echo told" INT; trap : USR2; echo up; while :; do sleep 0.05; done'), then=interrupt)
         self.assertEqual(code, 130, err)
 
+    @promise(ENDS, mode=(PREEMPTION, RESTARTS))
     def test_preemption_starts_no_round_and_ends_the_delay(self):
         code, out, err = self.preempt(2, "-n", 2, "--restarts", 5, *sh(SAVES.replace("exit 0", "exit 3")))
         self.assertEqual(code, 3, err)
@@ -134,6 +141,7 @@ class OnOneHost(PreemptedCase, Case):
                                   *sh("echo $DLAUNCH_ATTEMPT; exit $DLAUNCH_ATTEMPT"), env=variables)
         self.assert_exit(result, code)
 
+    @promise(LOSES_NOTHING, mode=(PREEMPTION, FILES))
     def test_later_attempt_overwrites_nothing(self):
         for number in (0, 1, 2):
             self.attempt({"DLAUNCH_ATTEMPT": str(number)}, code=number)
@@ -156,6 +164,7 @@ class OnOneHost(PreemptedCase, Case):
         for files in (["--stdout-file", "out"], ["--stderr-file", "err.{rank}"]):
             self.assertEqual(self.run_dlaunch("-n", 1, *files, *sh("exit $DLAUNCH_ATTEMPT")).returncode, 1)
 
+    @promise(LOSES_NOTHING, mode=(PREEMPTION, FILES))
     def test_attempts_are_counted_with_files_and_reports(self):
         self.env |= {"SGE_ROOT": "/sge", "JOB_ID": "5"}
         for files, kept in ((["--stdout-file", "{host}.{rank}"], "*.0*"), (["--output-filename", "logs/{attempt}/{rank}"], "logs/*/0"),
@@ -207,11 +216,13 @@ class OnOneHost(PreemptedCase, Case):
 
 
 class OverHosts(PreemptedCase, HostsCase):
+    @promise(ENDS, mode=PREEMPTION)
     def test_ranks_on_all_hosts_save(self):
         code, out, err = self.preempt(4, *sh(SAVES), options=("-H", "node1:2,node2:2"))
         self.assertEqual(code, 75, err)
         self.assertEqual(sorted(out), [f"saved {rank}" for rank in range(4)])
 
+    @promise(ENDS, mode=PREEMPTION)
     def test_sigterm_to_an_agent_preempts_the_job(self):
         """The agent gets SIGTERM, as at the end of a container. It notifies the launcher, and its ranks save like all
         others."""
@@ -229,6 +240,7 @@ class OverHosts(PreemptedCase, HostsCase):
         for pid in self.host(number).find("dlaunch-agent"):
             os.kill(pid, signal_number)
 
+    @promise(ENDS, mode=PREEMPTION)
     def test_agent_reports_each_sigterm(self):
         """The second SIGTERM means that the deadline has passed."""
         script = 'trap "" USR2; trap "sleep 1; echo ended; exit 0" TERM; echo up; while :; do sleep 0.05; done'

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from promises import ENDS, HANG, LOSES_NOTHING, RUN, promise
 from support import CLEAR, Case, TIMEOUT, main, of_process, sh, without_notes
 
 PATTERN = r"step (\d+)"
@@ -103,6 +104,7 @@ class Progress(Case):
         self.assertEqual(code, 0, shown)
         self.assertTrue(shown.endswith(CLEAR), shown)
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_endless_line_uses_no_memory(self):
         script = "head -c 30000000 /dev/zero | tr '\\0' x; printf '\\nstep 5\\n'; touch done; while ! [ -e go ]; do sleep 0.02; done"
         peak = {}
@@ -139,6 +141,7 @@ class Progress(Case):
         self.assertIn(b"no rank's progress has changed for 4.0 s: ", seen)
         self.assertRegex(seen.decode(), r"blocked, .*, progress 1\n")
 
+    @promise(ENDS, mode=HANG)
     def test_silence_after_progress_is_a_hang(self):
         script = "import threading\nprint('step 1', flush=True)\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
         result, record = self.run_recorded("-n", 2, "--hang-after", 2, "--on-hang", "end", "python3", "-c", script)
@@ -201,4 +204,5 @@ class StacksOn(Case):
             self.assertIn(b"QUIT", result.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()

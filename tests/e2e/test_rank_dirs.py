@@ -6,6 +6,7 @@ import sys
 
 import support
 from hosts_case import HostsCase, lines
+from promises import ENDS, FILES, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, SIGNAL, STAGING, START, promise
 from support import Case, sh, wait_until
 
 MARKER = ".dlaunch-rank-dir"
@@ -62,6 +63,7 @@ class OneHost(Case):
         job.terminate()
         job.communicate(timeout=support.TIMEOUT)
 
+    @promise(LOSES_NOTHING, mode=(STAGING, FILES))
     def test_logs_in_rank_directories(self):
         for word in ("first", "second"):
             result = self.run_in_dirs("--output-filename", "device{rank}/train.log{rank}", "--merge-stderr-to-stdout",
@@ -201,6 +203,7 @@ class OtherUser(Case):
 class SeveralHosts(HostsCase):
     """Each host has its own /root."""
 
+    @promise(ONLY_SSHD, mode=STAGING)
     def test_staged_files_reach_other_hosts(self):
         (self.dir / "go.sh").write_text('#!/bin/sh\necho "$RANK_ID $(uname -n) $(pwd) $(wc -c < data)"; echo kept > result\n')
         (self.dir / "go.sh").chmod(0o755)
@@ -223,6 +226,7 @@ class SeveralHosts(HostsCase):
         result = self.run_dlaunch("check", "-H", "node1", "--rank-dir", "{rank}", "nosuchprogram")
         self.assert_exit(result, 1)
 
+    @promise(NAMES_FIRST, mode=(STAGING, START))
     def test_host_without_a_usable_directory_is_reported(self):
         self.host(2).sh("mkdir -p /root/run/1; touch /root/run/1/theirs")
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root", "--rank-dir", "run/{rank}", "touch", "/root/started")
@@ -231,6 +235,7 @@ class SeveralHosts(HostsCase):
         result = self.run_dlaunch("-H", "node1,node2", "-wdir", "/root/nowhere", "--rank-dir", "{rank}", "true")
         self.assert_told(result, 125, "directory /root/nowhere: No such file or directory")
 
+    @promise(ENDS, mode=(STAGING, SIGNAL))
     def test_sigterm_ends_the_transfer_of_files(self):
         with open(self.dir / "large", "wb") as large:
             large.truncate(200 << 20)

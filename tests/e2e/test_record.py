@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 import support
+from promises import BAD_DISK, FAILURE, NAMES_FIRST, promise
 from support import Case, program, sh, until_there, wait_until
 
 
@@ -42,6 +43,7 @@ class Record(Case):
             self.assertLessEqual(moment(rank["start"]), moment(rank["end"]))
             self.assertFalse(rank["ended_by_us"] or rank["needed_kill"])
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_report_of_a_failed_job(self):
         record = self.run_recorded(3, "-n", 3, *sh(
             f': >up.$RANK_ID; [ "$RANK_ID" != 1 ] || {{ {until_there("up.0")}; {until_there("up.2")}; exit 3; }}; exec sleep 1000'))
@@ -53,6 +55,7 @@ class Record(Case):
         self.assertEqual(record["ranks"][0]["status"]["name"], "SIGTERM")
         self.assertEqual(record["ranks"][0]["shell_code"], 143)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_report_of_a_rank_killed_by_a_signal(self):
         record = self.run_recorded(139, "-n", 1, program("die_by"), 11)
         self.assertEqual(record["first_failure"]["status"] | {"core": False},
@@ -147,6 +150,7 @@ class Record(Case):
         self.assert_succeeds("--report", "logs/job.json", "--output-filename", "logs", "-n", 1, "true")
         self.assertEqual(json.loads((self.dir / "logs/job.json").read_text())["cause"], "success")
 
+    @promise(NAMES_FIRST, mode=(BAD_DISK, FAILURE))
     def test_failed_job_keeps_its_code_without_a_report(self):
         result = self.run_dlaunch("--report", "/dev/full", "-n", 1, *sh("exit 3"))
         self.assert_exit(result, 3)

@@ -9,6 +9,8 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines, own_lines
+from promises import (DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ORPHANS,
+                      RESTARTS, SIGNAL, SILENCE, promise)
 from side_by_side import takes_long
 from support import Case, SANITIZED, TIMEOUT, cause, main, program, sh, wait_until
 
@@ -22,6 +24,7 @@ ONCE_BOTH_SAID = '> "up.$DLAUNCH_RANK"; [ "$DLAUNCH_RANK" = 0 ] || until [ -e up
 
 
 class Rounds(Case):
+    @promise(NAMES_FIRST, mode=RESTARTS)
     def test_ranks_start_again_with_the_same_numbers(self):
         result = self.run_dlaunch("-n", 3, "--restarts", 2, "--env-for", "torchrun", *sh(
             'echo "$DLAUNCH_ROUND $RANK $LOCAL_RANK $TORCHELASTIC_RESTART_COUNT/$TORCHELASTIC_MAX_RESTARTS $MASTER_PORT $PPID"; ' + ONCE))
@@ -37,6 +40,7 @@ class Rounds(Case):
         self.assertEqual(len(told), 1, told)
         self.assertRegex(told[0], r"^dlaunch: rank 1 \(host .*, pid \d+\) exited with code 3 after .* s; restart 1 of 2$")
 
+    @promise(NAMES_FIRST, mode=RESTARTS)
     def test_last_round_decides_the_exit_code(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 1, *sh("exit $((DLAUNCH_ROUND * 10 + 1))"))
         self.assert_exit(result, 11)
@@ -50,6 +54,7 @@ class Rounds(Case):
         result = self.run_dlaunch("-n", 1, "--restarts", 1, "-x", "DLAUNCH_ROUND=mine", *sh('echo "$DLAUNCH_ROUND"'))
         self.assertEqual(result.stdout, b"mine\n", result.stderr)
 
+    @promise(LEAVES_NOTHING, mode=(RESTARTS, ORPHANS))
     def test_ranks_of_two_rounds_never_overlap(self):
         """Each rank holds a lock until the rank and its daemons have ended."""
         result = self.run_dlaunch("-n", 4, "--restarts", 3, "--grace", 1, *sh(
@@ -69,12 +74,14 @@ class Rounds(Case):
             times.append((stamps[-4] - stamps[-5]) / 1e9)
         self.assertLess(min(times), limit, times)
 
+    @promise(ENDS, mode=RESTARTS)
     def test_three_equal_failures_end_the_job(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 9, *sh('echo "$DLAUNCH_ROUND"; [ "$DLAUNCH_RANK" = 1 ] && exit 4; exec sleep 1000'))
         self.assert_exit(result, 4)
         self.assertEqual(sorted(set(lines(result.stdout))), ["0", "1", "2"])
         self.assertEqual(lines(result.stderr)[-1], "dlaunch: no restart: the job failed in the same way 3 times")
 
+    @promise(ENDS, NAMES_FIRST, mode=RESTARTS)
     def test_equal_failures_of_different_ranks_end_the_job(self):
         """As with a bug that all ranks share: the messages differ only in numbers."""
         result = self.run_dlaunch("-n", 4, "--restarts", 50, *sh(
@@ -93,6 +100,7 @@ class Rounds(Case):
         self.assert_exit(result, 0)
         self.assertIn(b"; restart 4 of 50", result.stderr)
 
+    @promise(ENDS, mode=RESTARTS)
     def test_equal_error_files_end_the_job(self):
         """The error file is compared, not the output, which differs in each round."""
         script = ('[ "$DLAUNCH_RANK" = $((DLAUNCH_ROUND % 2)) ] || exec sleep 1000; set -- one two three four five; '
@@ -112,6 +120,7 @@ class Rounds(Case):
             self.assert_exit(result, code)
             self.assertNotIn(b"; restart", result.stderr)
 
+    @promise(ENDS, mode=(RESTARTS, SIGNAL))
     def test_signal_of_the_user_ends_the_job(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.start("-n", 2, "--restarts", 5, *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
@@ -121,6 +130,7 @@ class Rounds(Case):
             self.assertEqual(job.returncode, 128 + number, err)
             self.assertNotIn(b"; restart", err)
 
+    @promise(ENDS, mode=(RESTARTS, SIGNAL))
     def test_signal_ends_the_delay_before_a_round(self):
         with self.start("-n", 2, "--restarts", 50, *sh('exit $((DLAUNCH_ROUND % 2 + 3))'), stdout=-1, stderr=-1) as job:
             said = b""
@@ -133,6 +143,7 @@ class Rounds(Case):
         self.assertLess(time.monotonic() - start, 3)
         self.assertRegex(err, rb"interrupted by SIGINT after (?:\d+ min|\d\d|[3-9]).*: no rank was running\n.*2 ranks were not started again for restart \d\n")
 
+    @promise(ENDS, mode=(RESTARTS, SIGNAL))
     def test_signals_at_any_time_end_the_job(self):
         """The rounds take some milliseconds, so that signals arrive between two rounds, too."""
         for after in range(0, 60, 4):
@@ -144,6 +155,7 @@ class Rounds(Case):
             self.assertIn(job.returncode, (143, 3, 4), err)
             self.assertNotEqual(job.returncode, -signal.SIGTERM)
 
+    @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_agent_killed_at_any_time_is_reported(self):
         """Also between two rounds, when the agent has no running rank."""
         for after in range(0, 60, 4):
@@ -163,6 +175,7 @@ class Rounds(Case):
         guardian, = pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
         return [int(guardian), *map(int, pathlib.Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split())]
 
+    @promise(ENDS, mode=(RESTARTS, DEADLINE))
     def test_timeout_covers_all_rounds(self):
         start = time.monotonic()
         result = self.run_dlaunch("-n", 2, "--restarts", 50, "--timeout", 2, *sh('[ "$DLAUNCH_ROUND" = 2 ] || exit $((DLAUNCH_ROUND + 3)); exec sleep 1000'))
@@ -194,6 +207,7 @@ class Files(Case):
     def files(self):
         return {str(path.relative_to(self.dir)): path.read_text() for path in self.dir.rglob("*") if path.is_file() and path.parent != self.dir}
 
+    @promise(LOSES_NOTHING, mode=(RESTARTS, FILES))
     def test_files_of_the_first_round_have_the_usual_paths(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--output-filename", f"{self.dir}/logs", *sh('echo "$DLAUNCH_ROUND"; ' + ONCE_BOTH_SAID))
         self.assert_exit(result, 0)
@@ -202,6 +216,7 @@ class Files(Case):
             self.assertEqual(files[f"logs/1/rank.{rank}/stdout"], "0\n")
             self.assertEqual(files[f"logs/1/round.1/rank.{rank}/stdout"], "1\n")
 
+    @promise(LOSES_NOTHING, mode=(RESTARTS, FILES))
     def test_templates_with_and_without_round(self):
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--stdout-file", f"{self.dir}/a/{{round}}/{{rank}}",
                                   "--stderr-file", f"{self.dir}/b/{{rank}}.err", *sh('echo "$DLAUNCH_ROUND"; echo "$DLAUNCH_ROUND" >&2; ' + ONCE_BOTH_SAID))
@@ -249,6 +264,7 @@ class OverHosts(Agents):
             agents.setdefault(host, set()).add(agent)
         self.assertEqual({host: len(pids) for host, pids in agents.items()}, {"node1": 1, "node2": 1})
 
+    @promise(NAMES_FIRST, mode=(RESTARTS, FAILURE))
     def test_killed_rank_on_another_host_restarts_the_job(self):
         with self.start("-H", "node1,node2", "--restarts", 2, *sh(
                 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'), stdout=-1, stderr=-1) as job:
@@ -264,6 +280,7 @@ class OverHosts(Agents):
         told, = own_lines(err)
         self.assertRegex(told, r"^dlaunch: rank 1 \(host node2, pid \d+\) killed by signal 9 \(SIGKILL\) after .*; restart 1 of 2$")
 
+    @promise(ENDS, mode=(RESTARTS, KILL))
     def test_lost_host_without_spare_ends_the_job(self):
         with self.start("-H", "node1,node2", "--restarts", 2, *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             for _ in range(2):
@@ -293,12 +310,14 @@ class Spares(Agents):
         self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(err))
         return err
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_spare_takes_the_ranks_of_a_killed_agent(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.kill_agents(2)
             err = self.assert_spare_continues(job)
         self.assertNotIn(b"may still run", err)
 
+    @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_spare_of_the_hostfile_is_used(self):
         (self.dir / "hosts").write_text("node3 slots=2 spare\nnode1 slots=2\nnode2 slots=2\n")
         with self.started(hosts=("--hostfile", "hosts")) as job:
@@ -307,6 +326,7 @@ class Spares(Agents):
         out = self.assert_succeeds("--hostfile", "hosts", *sh("echo $DLAUNCH_HOST")).decode()
         self.assertEqual(sorted(out.split()), ["node1", "node1", "node2", "node2"])
 
+    @promise(NAMES_FIRST, mode=(RESTARTS, FAILURE))
     def test_host_with_two_own_failures_is_replaced(self):
         script = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" -lt 2 ] || exit 0; '
         script += '[ "$DLAUNCH_RANK" != "$DLAUNCH_ROUND" ] && exec sleep 1000; kill -BUS $$'
@@ -317,6 +337,7 @@ class Spares(Agents):
         self.assertEqual(last, ["2 0 node3", "2 1 node3", "2 2 node1", "2 3 node1"], result.stderr)
         self.assertIn("dlaunch: node3 takes the ranks of node2", own_lines(result.stderr))
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(RESTARTS, SILENCE))
     @takes_long
     def test_spare_takes_the_ranks_of_a_cut_off_host(self):
         with self.started("-n", 4, "--spares", 1) as job:
@@ -329,6 +350,7 @@ class Spares(Agents):
             if line.startswith("sshd: "):
                 os.kill(pid, signal.SIGKILL)
 
+    @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_shrink_continues_with_fewer_ranks(self):
         script = 'echo "$DLAUNCH_ROUND $RANK/$WORLD_SIZE $DLAUNCH_HOST"; [ "$DLAUNCH_ROUND" = 1 ] || exec sleep 1000'
         with self.start("-H", "node1:1,node2:2,node3:2", "-n", 5, "--restarts", 2, "--shrink", "--env-for", "torch",
@@ -341,6 +363,7 @@ class Spares(Agents):
         self.assertEqual(sorted(lines(out)), ["1 0/3 node1", "1 1/3 node3", "1 2/3 node3"], err)
         self.assertIn("dlaunch: the job continues without node2, with 3 ranks on 2 hosts", own_lines(err))
 
+    @promise(ENDS, mode=(RESTARTS, KILL))
     def test_shrink_without_remaining_hosts_ends_the_job(self):
         with self.start("-H", "node2:1", "--restarts", 2, "--shrink", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             job.stdout.readline()
@@ -349,6 +372,7 @@ class Spares(Agents):
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"--shrink: no host is left", err)
 
+    @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_lost_spare_is_a_note(self):
         with self.started("-n", 4, "--spares", 1) as job:
             self.kill_agents(3)

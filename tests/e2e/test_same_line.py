@@ -12,6 +12,8 @@ import unittest
 
 from hosts_case import HostsCase, lines
 from pmi_client import client
+from promises import (ATTACK, ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, PREEMPTION,
+                      RUN, SAME_LINE, SIGNAL, SILENCE, START, promise)
 from side_by_side import takes_long
 from support import DLAUNCH, MARKER, SANITIZED, TIMEOUT, kill_together, main, of_process, settle, sh, wait_until
 
@@ -22,6 +24,7 @@ PORT = 29400
 class SameLineCase(HostsCase):
     """Node i of a job is host i + 1 of the testbed. The hosts have no sshd."""
 
+    place = SAME_LINE
     count = 3
 
     def setUp(self):
@@ -170,6 +173,7 @@ class NodeRanges(SameLineCase):
         ends = self.ends()
         self.assertEqual(([end[0] for end in ends], sorted(ends[0][1].splitlines())), ([0, 0], ["0 of 2: node1", "1 of 2: node2"]), ends)
 
+    @promise(ENDS, mode=START)
     def test_job_waits_for_the_minimum(self):
         words = ["--as", "torchrun", "--wait-hosts", 3] + self.range("2:3", 0)[2:]
         self.on(0, words, env={"DLAUNCH_KEY": KEY})
@@ -203,6 +207,7 @@ class OtherLaunchers(SameLineCase):
 
 
 class OneJob(SameLineCase):
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_nodes_start_in_any_order(self):
         for order in ((0, 1, 2), (2, 1, 0)):
             with self.subTest(order=order):
@@ -215,6 +220,7 @@ class OneJob(SameLineCase):
                 self.assertEqual(others, [(0, "", "")] * 2)
                 self.assertFalse(self.listens())
 
+    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
     def test_exit_code_is_the_same_on_every_node(self):
         self.start_all("-N", 1, *sh("[ $RANK_ID = 2 ] && exit 7; sleep 100"))
         ends = self.ends()
@@ -222,6 +228,7 @@ class OneJob(SameLineCase):
         self.assertIn("rank 2 (host node3", ends[0][2])
         self.assertEqual([end[1:] for end in ends[1:]], [("", "")] * 2)
 
+    @promise(LEAVES_NOTHING, ONLY_SSHD, mode=RUN)
     def test_nodes_connect_to_the_first_only_and_no_port_stays_open(self):
         addresses = self.bed.addresses()
         for node, other in ((2, 3), (3, 2)):
@@ -246,6 +253,7 @@ class OneJob(SameLineCase):
         self.start_all("--fake-devices", 2, *sh("echo $RANK_ID $DEVICE_ID"))
         self.assertEqual(len(self.ends()[0][1].splitlines()), 6)
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_large_output_is_complete(self):
         self.start_all("-N", 1, "head", "-c", "8388608", "/dev/zero")
         first = self.ends()[0]
@@ -275,6 +283,7 @@ class Ends(SameLineCase):
         self.assertTrue(wait_until(lambda: not self.bed.left(), 10), self.bed.left())
         return [end for node, end in enumerate(ends) if node != killed]
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
     def test_killed_node_is_named_and_all_nodes_end(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
@@ -284,6 +293,7 @@ class Ends(SameLineCase):
         self.assertIn("node2: the connection closed", first[2])
         self.assertEqual(other[0], 125)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
     def test_killed_agent_leaves_no_process(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
@@ -293,6 +303,7 @@ class Ends(SameLineCase):
         self.assertIn("node2", first[2])
         self.assertIn("dlaunch on node2 ends the remaining processes there", first[2])
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
     def test_killed_launcher_leaves_no_process(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
@@ -301,6 +312,7 @@ class Ends(SameLineCase):
             self.assertEqual((code, out), (125, ""))
             self.assertIn("lost the connection to node 0", err)
 
+    @promise(ENDS, NAMES_FIRST, mode=SIGNAL)
     def test_node_that_gets_sigterm_is_named(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
@@ -310,6 +322,7 @@ class Ends(SameLineCase):
         self.assertIn("node3 received a termination signal", ends[0][2])
         self.assertIn("interrupted by SIGTERM", ends[0][2])
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, SILENCE))
     def test_second_sigterm_to_a_node_does_not_wait_for_the_launcher(self):
         self.start_all("-N", 1, "sleep", "1000")
         self.await_sleepers()
@@ -325,6 +338,7 @@ class Ends(SameLineCase):
         self.jobs[0].send_signal(signal.SIGCONT)  # a stopped child stops nsenter, too
         self.assertEqual([end[0] for end in self.ends()], [143] * 3)
 
+    @promise(ENDS, mode=PREEMPTION)
     def test_repeated_sigterm_to_a_node_preempts_the_job(self):
         script = 'trap "sleep 3; echo saved $DLAUNCH_RANK; exit 0" USR2; sleep 1000 & while :; do wait; done'
         self.start_all("-N", 1, "--checkpoint-signal", "USR2", "--grace", 20, "sh", "-c", script)
@@ -338,6 +352,7 @@ class Ends(SameLineCase):
         self.assertEqual(sorted(ends[0][1].splitlines()), ["saved 0", "saved 1", "saved 2"], ends)
         self.assertIn("preempted by SIGTERM to an agent", ends[0][2])
 
+    @promise(ENDS, NAMES_FIRST, mode=SILENCE)
     @takes_long
     def test_cut_link_ends_both_sides(self):
         """Also a link with much output: a full link must not hide that the agent has ended. The node that is cut off
@@ -352,6 +367,7 @@ class Ends(SameLineCase):
         self.assertIn("node2: the agent stopped sending heartbeats", ends[0][2])
 
     # The check of the first answer, 30 s after the connection, delays the check of the heartbeats.
+    @promise(ENDS, NAMES_FIRST, mode=SILENCE)
     def test_node_that_is_cut_off_soon_is_lost_after_three_heartbeats(self):
         self.start_all("-N", 1, "--pause-limit", 20, *sh("exec sleep 1000"))
         self.await_sleepers()
@@ -361,6 +377,7 @@ class Ends(SameLineCase):
         self.assertTrue(told, ends)
         self.assertLess(float(told[1]), 25, ends)
 
+    @promise(ENDS, mode=(START, SIGNAL))
     def test_interrupt_ends_the_wait_for_nodes(self):
         self.node(0, "true")
         self.node(1, "true")
@@ -380,6 +397,7 @@ class Rejections(SameLineCase):
         self.on(1, node_words)
         return self.ends()
 
+    @promise(NAMES_FIRST, mode=START)
     def test_different_program_is_rejected(self):
         first, second = self.rejected([*self.line(), "--node-rank", "1", "false"])
         self.assertEqual((first[0], second[0]), (2, 2))
@@ -387,6 +405,7 @@ class Rejections(SameLineCase):
             self.assertIn('different command lines: "false" on the node, "true" on node 0', said)
             self.assertIn("node 1 (node2, 10.77.0.3)", said)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_different_build_of_dlaunch_is_rejected(self):
         """Another build has another agent."""
         other = self.dir / "dlaunch"
@@ -410,6 +429,7 @@ class Rejections(SameLineCase):
         for said in (first[2], second[2]):
             self.assertIn("different numbers of nodes: 3 on the node, 2 on node 0", said)
 
+    @promise(NAMES_FIRST, mode=START)
     def test_duplicate_node_number_is_rejected(self):
         """Both sides reject the second node. The job continues with the connected nodes, two of which are on one host.
         """
@@ -428,6 +448,7 @@ class Rejections(SameLineCase):
         self.assertIn(b"was refused: duplicate node number 1", err)
         self.assertEqual((admitted.wait(), last.wait()), (0, 0))
 
+    @promise(ENDS, NAMES_FIRST, mode=(START, ATTACK))
     def test_different_key_is_rejected(self):
         other = self.dir / "other"
         other.write_text("another key, which is long enough")
@@ -440,6 +461,7 @@ class Rejections(SameLineCase):
         self.assertIn("node 0 has a different key", second[2])
         self.assertIn("1 connection without the job's key (from 10.77.0.3)", first[2])
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_missing_node_times_out(self):
         start = time.monotonic()
         self.on(0, [*self.line("--wait-hosts", 2), "--node-rank", "0", "true"])
@@ -448,12 +470,14 @@ class Rejections(SameLineCase):
         self.assertIn("timed out waiting for node 1 at 10.77.0.2:29400", said)
         self.assertLess(time.monotonic() - start, 6)
 
+    @promise(ENDS, NAMES_FIRST, mode=START)
     def test_missing_launcher_times_out(self):
         self.on(1, [*self.line("--wait-hosts", 2), "--node-rank", "1", "true"])
         (code, _, said), = self.ends()
         self.assertEqual(code, 125)
         self.assertIn(f"node1:{PORT}", said)
 
+    @promise(ENDS, NAMES_FIRST, mode=(START, SILENCE))
     def test_dropped_packets_time_out(self):
         """Packets to node 0 are lost without an answer, as a firewall drops them."""
         self.bed.head.drop_both_ways(self.host(2))
@@ -530,6 +554,7 @@ class Strangers(SameLineCase):
         with open(f"/proc/{pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
+    @promise(ENDS, mode=ATTACK)
     def test_connections_of_strangers_cost_little_and_are_reported_once(self):
         """Idle connections, garbage, HTTP, TLS, half a hello, and a hello with a wrong proof precede the node."""
         alone = self.seconds_of_a_job()

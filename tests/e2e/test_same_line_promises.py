@@ -9,6 +9,8 @@ import subprocess
 
 from hosts_case import lines
 from mpi_case import hellos
+from promises import (BAD_DISK, DEADLINE, ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD,
+                      ORPHANS, READER, RUN, SIGNAL, SILENCE, STDIN, promise)
 from support import DLAUNCH, TIMEOUT, main, oldest_first, program, sh, wait_until
 from test_same_line import KEY, PORT, SameLineCase
 from test_torch import DDP, PYTHON, NO_TORCH
@@ -29,6 +31,7 @@ class Promises(SameLineCase):
 
 
 class Failures(Promises):
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(FAILURE, ORPHANS))
     def test_failed_rank_on_each_node_is_named(self):
         for node in range(self.count):
             with self.subTest(node=node):
@@ -38,6 +41,7 @@ class Failures(Promises):
                 self.assertIn("| last words", said)
                 self.assertIn(f"rank {node} (host node{node + 1}", said)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_killed_agent_process_on_each_node_is_named(self):
         for node in range(self.count):
             for which in ("guardian", "worker"):
@@ -52,6 +56,7 @@ class Failures(Promises):
                     self.assertIn(ended, said)
                     self.assertIn(f"node{node + 1}: lost the connection to the agent", said)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SIGNAL)
     def test_interrupt_on_each_node_ends_the_job(self):
         for node, number in ((0, signal.SIGINT), (1, signal.SIGINT), (2, signal.SIGINT), (1, signal.SIGHUP)):
             with self.subTest(node=node, signal=number.name):
@@ -64,6 +69,7 @@ class Failures(Promises):
                 if node != 0:
                     self.assertIn(f"node{node + 1} received a termination signal", said)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=DEADLINE)
     def test_timeout_names_running_ranks(self):
         self.start_all("-N", 1, "--timeout", 1, "sleep", "1000")
         self.assertIn("ranks 0-2 were still running", self.assert_codes(124)[2])
@@ -74,6 +80,7 @@ class StoppedNodes(Promises):
 
     count = 4
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SILENCE)
     def test_stopped_nodes_are_named_and_end_once_continued(self):
         """On one node dlaunch is stopped, on another node dlaunch and its agent, at the same time."""
         self.start_all("-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
@@ -100,6 +107,7 @@ class StoppedNodes(Promises):
 
 
 class Streams(Promises):
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_64_mib_from_one_node_are_complete(self):
         self.start_all("-N", 1, *sh("[ $RANK_ID != 1 ] || yes 0123456789abcdef | head -c 67108864"), order=(1, 2, 0))
         out, err = self.jobs[0].communicate(timeout=120)
@@ -107,6 +115,7 @@ class Streams(Promises):
         expected = hashlib.sha256((b"0123456789abcdef\n" * (1 + (64 << 20) // 17))[:64 << 20])
         self.assertEqual(hashlib.sha256(out).digest(), expected.digest())
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_stdin_reaches_ranks_on_all_nodes(self):
         words = ["-N", 1, "--stdin", "all", *sh("sha256sum")]
         self.in_shell('"$@"', *words, stdin=subprocess.PIPE)
@@ -116,6 +125,7 @@ class Streams(Promises):
         out, err = self.jobs[0].communicate(data, timeout=30)
         self.assertEqual(lines(out), [f"{hashlib.sha256(data).hexdigest()}  -"] * 3, err)
 
+    @promise(ENDS, mode=READER)
     def test_closed_reader_ends_the_job(self):
         self.in_shell('{ "$@"; echo code $? >&2; } | head -2', "-N", 1, "yes")
         for node in (1, 2):
@@ -124,6 +134,7 @@ class Streams(Promises):
         self.assertEqual(first, (0, "y\ny\n", "code 141\n"))
         self.assertEqual([end[0] for end in others], [141, 141])
 
+    @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=BAD_DISK)
     def test_full_disk_ends_the_job(self):
         self.in_shell('"$@" >/dev/full', "-N", 1, "yes")
         for node in (1, 2):
@@ -142,6 +153,7 @@ class Environments(Promises):
                 _, out, said = self.assert_codes(0)
                 self.assertEqual((sorted(out.splitlines()), said), ([f"{rank} fd00:77::1" for rank in range(3)], ""))
 
+    @promise(LEAVES_NOTHING, ONLY_SSHD, mode=(RUN, ORPHANS))
     def test_ordinary_user_without_home(self):
         """The ranks leave a process in another session."""
         nobody = pwd.getpwnam("nobody")

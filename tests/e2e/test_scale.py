@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 import support
+from promises import COMMAND, ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, START, promise
 from support import SANITIZED, Case, sh
 
 EVERYDAY = [1, 2, 63, 64, 65, 127, 128, 129, 130, 255, 256, 257, 1025]
@@ -21,6 +22,7 @@ def open_files(limit):
 
 
 class ManyHosts(Case):
+    place = COMMAND
     leaves = 30
 
     def names(self, count):
@@ -31,6 +33,7 @@ class ManyHosts(Case):
         (self.dir / "hosts").write_text("".join(f"{name} slots={slots}\n" for name in self.names(count)))
         return [*EXEC, "--hostfile", "hosts"]
 
+    @promise(LEAVES_NOTHING, LOSES_NOTHING, mode=RUN)
     def test_every_rank_prints(self):
         for count in COUNTS:
             with self.subTest(hosts=count):
@@ -39,6 +42,7 @@ class ManyHosts(Case):
                 self.assertEqual(sorted(result.stdout.decode().split("\n")[:-1]), sorted(self.names(count)))
                 self.assert_nothing_left()
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_is_complete(self):
         script = "i=0; while [ $i -lt 200 ]; do echo $DLAUNCH_RANK $i; i=$((i+1)); done"
         result = self.run_dlaunch(*self.on(MANY), *sh(script))
@@ -55,11 +59,13 @@ class ManyHosts(Case):
         self.assert_exit(result, 0)
         self.assertEqual(sorted(map(int, result.stdout.split())), list(range(FEW[-1] * 4)))
 
+    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
     def test_failed_rank_of_many_is_named(self):
         result = self.run_dlaunch(*self.on(MANY), *sh(f'[ "$DLAUNCH_RANK" != {MANY - 1} ] || exit 7; exec sleep 1000'))
         self.assert_exit(result, 7)
         self.assertIn(f"rank {MANY - 1} (host node{MANY - 1}", result.stderr.decode())
 
+    @promise(NAMES_FIRST, mode=START)
     def test_unreachable_host_of_many_is_named(self):
         self.on(MANY)
         exec_but_one = """sh -c '[ "$0" != node7 ] && exec "$@"' {host}"""
@@ -68,6 +74,7 @@ class ManyHosts(Case):
         self.assertRegex(result.stderr.decode(), r"(?m)^dlaunch: (cannot use a host: )?node7: ")
         self.assertFalse((self.dir / "started").exists())
 
+    @promise(NAMES_FIRST, mode=START)
     def test_unreachable_hosts_are_reported_in_few_lines(self):
         self.on(MANY)
         result = self.run_dlaunch("--exec", "echo no such cluster >&2; false", "--hostfile", "hosts", "true")
@@ -75,6 +82,7 @@ class ManyHosts(Case):
         self.assertIn(f"dlaunch: node[0-{MANY - 1}]: ", result.stderr.decode())
         self.assertLess(len(result.stderr.splitlines()), 10)
 
+    @promise(LEAVES_NOTHING, mode=KILL)
     def test_killed_launcher_leaves_no_process(self):
         job = self.start(*self.on(MANY), *sh("echo up; exec sleep 1000"), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

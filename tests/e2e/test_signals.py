@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import support
+from promises import ENDS, LEAVES_NOTHING, LOSES_NOTHING, PTY, SIGNAL, START, promise
 from support import Case, program, sh, signals_taken, wait_until
 
 
@@ -61,6 +62,7 @@ class Signals(Case):
                 self.assertEqual(self.heard(job, 2 * self.ranks), ["CONT"] * self.ranks + [name] * self.ranks)
                 job.kill()  # signal_echo does not end on these signals
 
+    @promise(ENDS, mode=SIGNAL)
     def test_exit_codes_of_ending_signals(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)):
             with self.subTest(number.name):
@@ -70,6 +72,7 @@ class Signals(Case):
                 self.assertEqual(self.rest(job, code), [])
                 self.assertIn(f"interrupted by {number.name}", support.cause(job.stderr.read()))
 
+    @promise(ENDS, mode=SIGNAL)
     def test_second_interrupt_kills_at_once(self):
         job = self.job("--grace", 60, *sh('trap "echo told" INT; trap "" TERM; echo up; while :; do sleep 0.05; done'))
         self.heard(job)
@@ -82,6 +85,7 @@ class Signals(Case):
         self.assertLess(time.monotonic() - start, 3)
         self.assertIn("3 needed KILL", job.stderr.read().decode())
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, START))
     def test_interrupt_during_the_start_ends_the_job(self):
         for run in range(30):
             job = self.job("--grace", 60, "sleep", 1000, ranks=32)
@@ -92,6 +96,7 @@ class Signals(Case):
             self.assertIn(job.wait(10), (130, -2), f"run {run}")
         self.assert_nothing_left()
 
+    @promise(ENDS, mode=(SIGNAL, START))
     def test_signal_during_a_read_before_the_job_ends_dlaunch(self):
         """The reader of a FIFO without a writer waits, like the reader of a file on a dead file server."""
         os.mkfifo(self.dir / "fifo")
@@ -103,6 +108,7 @@ class Signals(Case):
                     err = job.communicate(timeout=10)[1]
                 self.assertEqual((job.returncode, err), (-number, b""))
 
+    @promise(LOSES_NOTHING, mode=SIGNAL)
     def test_ranks_handle_signals_before_the_end(self):
         job = self.job(*sh('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done'))
         self.heard(job)
@@ -118,6 +124,7 @@ class Signals(Case):
                 job.terminate()
                 self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
+    @promise(ENDS, mode=SIGNAL)
     def test_sigterm_ends_the_job_of_a_parent_that_ignores_or_blocks_it(self):
         """SIGCHLD too: without its default action, the exit status of an agent would be lost."""
         mask = functools.partial(signal.pthread_sigmask, signal.SIG_BLOCK, set(signal.Signals))
@@ -129,6 +136,7 @@ class Signals(Case):
                 self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
                 self.assertIn("interrupted by SIGTERM", support.cause(job.stderr.read()))
 
+    @promise(ENDS, mode=SIGNAL)
     def test_sigterm_ends_a_shell_script_that_ignores_it(self):
         with subprocess.Popen([*sh(f'trap "" TERM; exec {support.DLAUNCH} -n 1 sh -c "echo up; exec sleep 1000"')], env=self.env, cwd=self.dir,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
@@ -165,12 +173,14 @@ class Signals(Case):
         job.terminate()
         self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
+    @promise(ENDS, mode=SIGNAL)
     def test_stopped_rank_can_be_ended(self):
         job, ranks = self.echo()
         os.kill(ranks[0], signal.SIGSTOP)
         job.terminate()
         self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
 
+    @promise(ENDS, mode=(SIGNAL, PTY))
     def test_terminal_interrupt_reaches_each_rank_once(self):
         with self.under_pty("-n", 2, *sh('trap "echo got-int; exit 1" INT; echo up; while :; do sleep 0.05; done')) as terminal:
             terminal.read_until(b"up\r\n", times=2)

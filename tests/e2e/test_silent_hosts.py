@@ -7,6 +7,7 @@ import signal
 import time
 import unittest
 
+from promises import DEADLINE, ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ORPHANS, RESTARTS, SIGNAL, SILENCE, promise
 from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSession, SilentCase, sleeping
 from side_by_side import takes_long
 from support import main, of_process, oldest_first, settle, sh, wait_until, written
@@ -47,6 +48,7 @@ class SilenceAndFailure(SilentCase):
         self.assertIn("dlaunch: node4 takes the ranks of node2\n", self.text(job, "err"))
         self.assertNotIn("held", self.text(job))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     @takes_long
     def test_failure_after_a_silence_with_the_default_heartbeat(self):
         job = self.started(options=("--grace", 5))
@@ -56,6 +58,7 @@ class SilenceAndFailure(SilentCase):
         self.fail_rank()
         self.assert_spare_continues(job, cut)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_failure_after_a_silence(self):
         job = self.started()
         cut = time.monotonic()
@@ -64,6 +67,7 @@ class SilenceAndFailure(SilentCase):
         self.fail_rank()
         self.assert_spare_continues(job, cut)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_failure_and_silence_at_the_same_time(self):
         job = self.started()
         cut = time.monotonic()
@@ -71,6 +75,7 @@ class SilenceAndFailure(SilentCase):
         self.fail_rank()
         self.assert_spare_continues(job, cut)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_silence_after_a_failure(self):
         """The rank of the silent host ignores SIGTERM, so that the silence begins before the end of the round."""
         job = self.started(FAILS.replace("exec sleep", '[ "$DLAUNCH_RANK" = 2 ] || trap "" TERM; exec sleep'))
@@ -81,6 +86,7 @@ class SilenceAndFailure(SilentCase):
         self.assert_spare_continues(job, cut)
 
     # The host answered after Finish, so the launcher does not lose the host, and does not connect again.
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS, ORPHANS))
     def test_silence_while_a_host_ends_daemons(self):
         """The agent has received the end of the round. The daemons ignore SIGTERM."""
         daemon = '(trap "" TERM HUP INT; setsid sleep 1000 >/dev/null 2>&1 9>&- &); '
@@ -91,6 +97,7 @@ class SilenceAndFailure(SilentCase):
         self.silence(CutOff, 2)
         self.assert_spare_continues(job, cut)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_failure_while_only_the_connection_is_silent(self):
         """A login to the host works, so the next round does not wait for the lease of the agent."""
         job = self.started()
@@ -101,6 +108,7 @@ class SilenceAndFailure(SilentCase):
         self.assert_spare_continues(job, cut)
         self.assertNotIn("may still run", self.text(job, "err"))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_failure_while_a_host_is_frozen(self):
         job = self.started()
         cut = time.monotonic()
@@ -113,6 +121,7 @@ class SilenceAndFailure(SilentCase):
         self.restore(frozen)
         self.assert_none_left(job, 2, 5)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_silence_between_two_rounds(self):
         """Three rounds fail. The host is cut off in the delay of two seconds before the next round."""
         script = LOCKED + 'if [ "$DLAUNCH_ROUND" -lt 3 ]; then [ "$DLAUNCH_RANK" != 0 ] || exit $((DLAUNCH_ROUND + 3)); ' \
@@ -123,6 +132,7 @@ class SilenceAndFailure(SilentCase):
         self.silence(CutOff, 2)
         self.assert_spare_continues(job, cut, "4 1 node4")
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_second_host_is_cut_off_between_two_rounds(self):
         script = LOCKED + '[ "$DLAUNCH_ROUND" != 0 ] || exec sleep 1000; [ "$DLAUNCH_HOST" != node4 ] || touch spare; ' \
             'until [ -e spare ]; do sleep 0.02; done'
@@ -176,18 +186,23 @@ class SilenceAndEnd(SilentCase):
         self.assert_none_left(job, number)
         self.assertNotIn("may still run", self.text(job, "err"))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, SIGNAL, DEADLINE))
     def test_end_while_a_host_is_cut_off(self):
         self.end_three_jobs(CutOff)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, SIGNAL, DEADLINE))
     def test_end_while_connections_are_silent(self):
         self.end_three_jobs(CutConnections)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, SIGNAL, DEADLINE))
     def test_end_while_sessions_are_frozen(self):
         self.end_three_jobs(FrozenSession)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, SIGNAL, DEADLINE))
     def test_end_while_hosts_are_frozen(self):
         self.end_three_jobs(FrozenHost)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, SIGNAL))
     def test_no_agent_stays_on_a_host_with_a_silent_connection(self):
         job = self.job("job", "-H", "node1:1,node2:1", *QUICK, *sleeping())
         self.wait_for(job, "up", times=2)
@@ -199,6 +214,7 @@ class SilenceAndEnd(SilentCase):
 
 
 class StoppedLauncher(SilentCase):
+    @promise(LOSES_NOTHING, mode=SILENCE)
     @takes_long
     def test_job_survives_a_launcher_that_is_stopped_for_25_s(self):
         job = self.job("job", "-H", HOSTS, *sh("echo up; sleep 30; echo on"))
@@ -209,6 +225,7 @@ class StoppedLauncher(SilentCase):
         self.ended(job, 0)
         self.assertEqual((self.text(job).count("on\n"), self.text(job, "err")), (4, ""))
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SILENCE)
     @takes_long
     def test_pause_limit_ends_ranks_after_a_suspension_without_network(self):
         """The user suspends the launcher, and then the network of a host is lost."""
@@ -254,6 +271,7 @@ class UnreadSpawn(SilentCase):
     def assert_no_rank_began(self, job):
         self.assertFalse((self.dir / "began.node2").exists(), self.told(job))
 
+    @promise(ENDS, LEAVES_NOTHING, mode=SILENCE)
     def test_continued_worker_starts_no_rank_after_the_end_of_its_link(self):
         job, worker = self.worker_with_unread_spawn()
         self.end_the_link()
@@ -263,6 +281,7 @@ class UnreadSpawn(SilentCase):
         self.assert_none_left(job, 2, 5)
         self.assert_no_rank_began(job)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SILENCE, RESTARTS))
     def test_continued_worker_starts_no_rank_after_its_lease(self):
         """The link is silent, and the spare host runs the rank."""
         job, worker = self.worker_with_unread_spawn("-n", 2, "--restarts", 1, "--spares", 1)

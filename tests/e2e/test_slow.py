@@ -12,6 +12,7 @@ import time
 
 import support
 from hosts_case import HostsCase
+from promises import CLOCK, COMMAND, DEADLINE, ENDS, HERE, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, SILENCE, promise
 from side_by_side import takes_long
 from support import TIMEOUT, Case, wait_until
 from test_hosts_cut import Cut  # measures time, too, and waits like these tests
@@ -65,6 +66,7 @@ class StallingSshd(HostsCase):
             self.assert_exit(result, 0)
         return int((self.dir / f"passed{1 << 30}").read_text())
 
+    @promise(ENDS, LOSES_NOTHING, NAMES_FIRST, mode=SILENCE)
     def test_sshd_that_stalls_after_any_byte(self):
         total = self.passed_whole()
         points = range(total - 200) if ALL else sorted({0, 1, 20, *range(45, total - 200, total // 10)})
@@ -105,6 +107,7 @@ class Clock(Case):
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
         return {"LD_PRELOAD": str(library)}
 
+    @promise(LOSES_NOTHING, mode=CLOCK, place=(HERE, COMMAND))
     def test_clock_jump_does_not_disturb_a_job(self):
         for hours in (1, -1):
             for way in ((), ("--exec", f"env X={{host}} XDG_CACHE_HOME={self.dir}/cache", "-H", "far:2")):
@@ -116,6 +119,7 @@ class Clock(Case):
                     self.assertEqual(sorted(line.split()[1] for line in result.stdout.splitlines()), [b"a", b"a", b"b", b"b"])
                     self.assertLess(time.monotonic() - start, TIMEOUT - 10)
 
+    @promise(ENDS, mode=(CLOCK, DEADLINE))
     def test_clock_jump_does_not_change_timeouts(self):
         for hours in (1, -1):
             with self.subTest(hours=hours):
@@ -129,6 +133,7 @@ class Clock(Case):
 class LostPackets(HostsCase):
     count = 2
 
+    @promise(LOSES_NOTHING, mode=SILENCE)
     def test_output_is_complete_despite_lost_packets(self):
         """Packets are lost only after the hosts are connected: an unanswered ARP request would make a host unreachable.
         """
@@ -179,6 +184,7 @@ class Suspended(HostsCase):
             self.assertEqual(job.stdout.readline(), b"up\n")
         return job
 
+    @promise(LOSES_NOTHING, mode=SILENCE)
     def test_suspended_machine_continues_the_job(self):
         """The launcher, agents and ranks are all suspended."""
         job = self.job()
@@ -188,6 +194,7 @@ class Suspended(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"on\n" * 4)
 
+    @promise(LOSES_NOTHING, mode=SILENCE)
     def test_briefly_suspended_hosts_continue(self):
         job = self.job()
         with self.stopped(self.processes_of_hosts()):
@@ -196,6 +203,7 @@ class Suspended(HostsCase):
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"on\n" * 4)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SILENCE)
     def test_hosts_suspended_for_too_long_are_lost(self):
         """The hosts are lost and named. When they continue, no process is left."""
         job = self.job()

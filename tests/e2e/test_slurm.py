@@ -11,6 +11,8 @@ import time
 
 from hosts_case import PATIENCE, HostsCase, lines, own_lines
 from mpi_case import hellos
+from promises import (DEADLINE, ENDS, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, RUN, SIGNAL,
+                      SLURM, START, promise)
 from side_by_side import takes_long
 from support import DLAUNCH, main, of_process, open_files, program, sh, wait_until
 
@@ -22,6 +24,7 @@ AS_NEWER_SLURM = ["env", "-u", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK=cpu=1
 
 
 class SlurmCase(HostsCase):
+    place = SLURM
     scheduler = "builtin"
     kill_wait = 5
     more = ()
@@ -61,6 +64,7 @@ class SlurmCase(HostsCase):
 
 
 class InAnAllocation(SlurmCase):
+    @promise(ONLY_SSHD, mode=RUN)
     def test_ranks_are_in_a_step_without_ssh(self):
         """Slurm lists each rank as a process of a step."""
         for host in self.bed.hosts.values():
@@ -349,6 +353,7 @@ class AgentsThatConnect(SlurmCase):
         places = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
         return [f"{'.'.join(str(byte) for byte in reversed(bytes.fromhex(address)))}:{int(port, 16)}" for address, port in places]
 
+    @promise(NAMES_FIRST, mode=START)
     def test_node_that_cannot_connect_gets_its_own_srun(self):
         """The node allows the ports of Slurm's programs, but not the port of the launcher."""
         self.bed.hosts["node2"].sh("ip rule add ipproto tcp dport 40001 unreachable")
@@ -360,6 +365,7 @@ class AgentsThatConnect(SlurmCase):
         self.assertIn(b"node2: started by a separate command", done.stderr)
         self.assertNotIn(b"node1: started by a separate", done.stderr)
 
+    @promise(ONLY_SSHD, mode=RUN)
     def test_missing_agent_is_sent_to_a_node(self):
         for host in self.bed.hosts.values():
             host.sh("mkdir -p /root/.cache && mount -t tmpfs none /root/.cache")
@@ -385,12 +391,14 @@ class AgentsThatConnect(SlurmCase):
             with self.subTest(unset):
                 self.assert_exit(self.in_job(["-N2"], "-N", 1, "/bin/true", by=["env", *unset]), 0)
 
+    @promise(LOSES_NOTHING, mode=RUN)
     def test_output_of_all_nodes_is_complete(self):
         size = 64 << 20
         done = self.in_job(["-N2"], "-N", 1, *sh(f"yes 0123456 | head -c {size}"))
         self.assert_exit(done, 0)
         self.assertEqual(len(done.stdout), 2 * size)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_lost_agent_is_named_and_ends_the_job(self):
         """The process that carries the agent's link is killed. Its ranks end, and the node is checked once more."""
         job = self.start_in_job(["-N2"], "-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
@@ -432,11 +440,13 @@ class DeafRanks(SlurmCase):
         self.assertNotIn(b"batch system ends", said)
         self.assertNotIn(b"may ", said)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
     def test_cancelled_job_ends_before_slurm_kills_its_agents(self):
         for words in ((), ("--transport", "slurm")):
             with self.subTest(words):
                 self.assert_cancelled(*words)
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
     def test_limit_is_known_without_a_configuration_file(self):
         """As on a cluster that sends its configuration to the nodes: scontrol reports the limit. Slurm's own programs
         find the file by its default path."""
@@ -493,6 +503,7 @@ class InAHeterogeneousJob(SlurmCase):
 
 
 class Ends(SlurmCase):
+    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_launcher_leaves_no_process(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
         self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
@@ -501,6 +512,7 @@ class Ends(SlurmCase):
         job.wait(PATIENCE)
         self.assert_hosts_clean()
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SIGNAL)
     def test_cancelled_job_ends_with_a_reason(self):
         for program in (sh("setsid sleep 1000 & yes; exec sleep 1000"), ["sleep", "1000"], ["sleep", "1000"]):
             with self.subTest(program):
@@ -522,6 +534,7 @@ class Ends(SlurmCase):
         for wrong in ("rank 0", "failed", "lost", "may still run"):
             self.assertNotIn(wrong, said)
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SIGNAL)
     def test_cancelled_step_ends_the_job_with_a_reason(self):
         """Slurm kills the step at once; no agent gets a signal before."""
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "sleep", "1000")
@@ -534,6 +547,7 @@ class Ends(SlurmCase):
         self.assertNotIn(b"rank 0", err)
         self.assert_hosts_clean()
 
+    @promise(ENDS, NAMES_FIRST, mode=SIGNAL)
     def test_cancelled_batch_script_reports_the_reason(self):
         for attempt in range(3):
             script, said = self.dir / "script", self.dir / f"said{attempt}"
@@ -546,6 +560,7 @@ class Ends(SlurmCase):
             self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
             self.assert_cancelled(number, 143, said.read_text())
 
+    @promise(LOSES_NOTHING, mode=SIGNAL)
     def test_ranks_of_a_cancelled_job_have_the_grace_period(self):
         """dlaunch may get the signal after its agents. Such a signal does not count as a second one, which would kill
         at once."""
@@ -559,6 +574,7 @@ class Ends(SlurmCase):
         self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
         self.assertEqual(said.read_text().count("saved"), 2, said.read_text())
 
+    @promise(LEAVES_NOTHING, LOSES_NOTHING, mode=SIGNAL)
     def test_output_of_a_cancelled_job_has_whole_lines_in_order(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "--label",
                                 *sh("i=0; while :; do i=$((i+1)); echo $i; [ $((i % 1000)) != 0 ] || sleep 0.01; done"))
@@ -576,6 +592,7 @@ class Ends(SlurmCase):
             self.assertEqual(of_rank, [b"%d" % number for number in range(1, len(of_rank) + 1)])
         self.assert_hosts_clean()
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
     def test_killed_srun_leaves_no_process(self):
         """Kills srun, its child (which would cancel the step), and both."""
         for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
@@ -598,6 +615,7 @@ class Ends(SlurmCase):
                 self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is not a reason
                 self.assert_hosts_clean()
 
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(DEADLINE, ORPHANS))
     @takes_long
     def test_time_limit_ends_the_job_with_a_reason(self):
         job = self.start_in_job(["-N2", "--ntasks-per-node=2", "-t", "0:01"], *sh("setsid sleep 1000 & exec sleep 1000"))

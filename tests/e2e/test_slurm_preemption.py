@@ -7,6 +7,7 @@ import shutil
 import time
 
 from hosts_case import PATIENCE
+from promises import DEADLINE, ENDS, FILES, LOSES_NOTHING, PREEMPTION, SIGNAL, promise
 from side_by_side import takes_long
 from support import DLAUNCH, main, wait_until
 from test_slurm import SlurmCase
@@ -87,6 +88,7 @@ class PreemptionCase(SlurmCase):
 
 
 class Preemption(PreemptionCase):
+    @promise(ENDS, mode=PREEMPTION)
     def test_signal_to_the_batch_shell_preempts_the_job(self):
         """Slurm sends such a signal for --signal=B:USR1@…, which it checks twice a minute."""
         place = self.dir / "job"
@@ -98,6 +100,7 @@ class Preemption(PreemptionCase):
         left = int(re.search(r"the ranks have (\d+) s to save", self.text(place))[1])
         self.assertTrue(90 < left <= 600, f"not the job's end: {left} s")
 
+    @promise(LOSES_NOTHING, mode=PREEMPTION)
     def test_output_after_the_signal_is_complete(self):
         place = self.dir / "job"
         self.env["AFTER"] = "100000"
@@ -109,6 +112,7 @@ class Preemption(PreemptionCase):
             found = re.findall(rf"(?m)^rank {rank} line (\d+)$", self.text(place))
             self.assertEqual(found, [str(number) for number in range(100000)])
 
+    @promise(ENDS, mode=PREEMPTION)
     def test_signal_to_the_steps_preempts_the_job(self):
         """Slurm sends such a signal for --signal=USR1@…: agents and ranks get it, dlaunch does not."""
         place = self.dir / "job"
@@ -128,6 +132,7 @@ class Preemption(PreemptionCase):
         self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
         self.assertNotIn("dlaunch: ", self.text(place))
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_cancelled_job_saves_its_state(self):
         """Slurm sends SIGTERM to all processes of the job, and SIGKILL after KillWait."""
         place = self.dir / "job"
@@ -137,6 +142,7 @@ class Preemption(PreemptionCase):
         self.wait_said(place, "preempted by .* after")
         self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_sigterm_as_checkpoint_signal_is_sent_once(self):
         place = self.dir / "job"
         words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
@@ -173,6 +179,7 @@ class RequeueCase(PreemptionCase):
 
 
 class Requeue(RequeueCase):
+    @promise(LOSES_NOTHING, mode=(PREEMPTION, FILES))
     def test_next_attempt_continues_with_its_own_files(self):
         number = self.submit_example()
         self.slurm.tell("scancel", "-b", "-s", "USR1", number)
@@ -186,6 +193,7 @@ class Requeue(RequeueCase):
         self.assertEqual((first["attempt"], first["cause"], first["exit_code"]), (0, "preempted", 75))
         self.assertEqual((second["attempt"], second["cause"], second["exit_code"]), (1, "success", 0))
 
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_cancelled_job_stays_cancelled(self):
         number = self.submit_example()
         self.slurm.tell("scancel", number)
@@ -205,6 +213,7 @@ class ByPriority(RequeueCase):
     more = ("PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
             "PartitionName=low Nodes=ALL PriorityTier=1 GraceTime=25", "PartitionName=high Nodes=ALL PriorityTier=10")
 
+    @promise(ENDS, mode=PREEMPTION)
     def test_preempted_job_continues_afterwards(self):
         number = self.submit_example("-p", "low")
         self.bed.head.run(["sbatch", "-p", "high", "-N2", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1"], env=self.env)
@@ -215,6 +224,7 @@ class ByPriority(RequeueCase):
 
 @takes_long
 class TimeLimits(PreemptionCase):
+    @promise(ENDS, mode=(PREEMPTION, DEADLINE))
     def test_time_limits_that_are_near_or_reached(self):
         """In parallel, because Slurm checks time limits only twice a minute."""
         places = {name: self.dir / name for name in ("shell", "steps", "over")}

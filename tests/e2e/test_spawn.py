@@ -7,6 +7,8 @@ import subprocess
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import client, one_line
+from promises import (ATTACK, COMMAND, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, SIGNAL,
+                      SPAWN, START, promise)
 from support import Case, until_ended, wait_until
 
 CHILD = """
@@ -74,6 +76,7 @@ class Spawn(Case):
         out = self.spawned("-n", 1, "--tag-output", *parent((1, inner, []))).stdout.decode()
         self.assertEqual(sorted(line.split("<")[0] for line in out.splitlines()), ["[3,0]", "[3,1]"])
 
+    @promise(LOSES_NOTHING, mode=(SPAWN, FILES))
     def test_spawned_ranks_have_output_files(self):
         result = self.run_dlaunch("-n", 1, "--output-filename", "out:nocopy", *parent((11, ["sh", "-c", "echo $PMI_RANK; echo $PMI_SIZE >&2"], [])))
         self.assert_exit(result, 0)
@@ -102,6 +105,7 @@ class Spawn(Case):
         self.assertEqual(len(record["command"]), 1)
         self.assertEqual(record["plan"]["apps"][1]["argv"], ["echo", "hi"])
 
+    @promise(LOSES_NOTHING, mode=SPAWN)
     def test_console_prints_whole_lines_after_a_spawn(self):
         """The spawned ranks pause within their lines. Before the spawn, the bytes of the first rank passed at once."""
         out = self.spawned("-n", 1, *parent((2, ["sh", "-c", "printf a; sleep 0.3; echo b"], []), before="sys.stdout.write('no newline'); sys.stdout.flush()",
@@ -116,6 +120,7 @@ class Spawn(Case):
 class Ends(Case):
     STUCK = "barrier()\ntime.sleep(60)"
 
+    @promise(ENDS, NAMES_FIRST, mode=(SPAWN, FAILURE))
     def test_first_failure_names_its_world(self):
         fails = ["sh", "-c", "[ $PMI_RANK = 0 ] || { echo why >&2; exit 7; }; sleep 60"]
         result = self.run_dlaunch("--report", "r.json", "-n", 2, *parent((2, fails, []), then=self.STUCK))
@@ -127,27 +132,32 @@ class Ends(Case):
         failure = json.loads((self.dir / "r.json").read_text())["first_failure"]
         self.assertEqual((failure["world"], failure["rank"]), (2, 1))
 
+    @promise(ENDS, NAMES_FIRST, mode=(SPAWN, START))
     def test_missing_spawned_program_fails_the_job(self):
         result = self.run_dlaunch("-n", 1, *parent((1, ["/no/such/program"], []), then=self.STUCK))
         self.assert_exit(result, 127)
         self.assertRegex(result.stderr.decode(), r'dlaunch: program "/no/such/program": not found on ')
 
+    @promise(ENDS, NAMES_FIRST, mode=SPAWN)
     def test_abort_of_a_spawned_rank_ends_the_job(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *parent((2, "init()\nif rank: ask('cmd=abort exitcode=9')\ntime.sleep(60)", []), then=self.STUCK))
         self.assert_exit(result, 9)
         self.assertRegex(result.stderr.decode(), r"dlaunch: rank 2/1 \(host \S+, pid \d+\) called MPI_Abort")
 
+    @promise(ENDS, NAMES_FIRST, mode=SPAWN)
     def test_spawned_rank_that_exits_releases_its_world(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 1,
                                   *parent((2, "init()\ntell_pid()\nif rank: os._exit(0)\nassert barrier() == ''\nos._exit(4)", []), then="until_ended(0, 1)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))
         self.assertIn(result.returncode, (1, 4))
         self.assertIn("rank 2/1 has left MPI or never entered MPI", result.stderr.decode())
 
+    @promise(LOSES_NOTHING, mode=SPAWN)
     def test_job_waits_for_spawned_ranks(self):
         result = self.run_dlaunch("-n", 1, *parent((1, ["sh", "-c", f"{until_ended(0)}; echo late"], []), before="tell_pid()"))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"late\n")
 
+    @promise(ENDS, mode=(SPAWN, SIGNAL))
     def test_signals_reach_spawned_ranks(self):
         process = self.start("-n", 1, *parent((2, ["sh", "-c", "trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done"], []), then=self.STUCK), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         out = [process.stdout.readline() for _ in range(2)]
@@ -157,6 +167,7 @@ class Ends(Case):
         self.assertEqual(process.returncode, 143)
         self.assertIn(b"stopped 3 ranks", err)
 
+    @promise(LEAVES_NOTHING, mode=(SPAWN, KILL))
     def test_killed_launcher_ends_spawned_ranks(self):
         process = self.start("-n", 1, *parent((2, ["sh", "-c", "echo $$; exec sleep 60"], []), then=self.STUCK), stdout=subprocess.PIPE)
         pids = [int(process.stdout.readline()) for _ in range(2)]
@@ -183,6 +194,7 @@ class Hostile(Case):
         "no patience": ("say('mcmd=spawn\\nnprocs=0\\nexecname=x\\nendcmd\\ncmd=get_maxes\\n')", "sent a request before the answer to its last request"),
     }
 
+    @promise(ENDS, mode=(ATTACK, SPAWN))
     def test_violations_close_the_connection(self):
         good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
         (self.dir / "go").write_text("")
@@ -207,6 +219,7 @@ class Hostile(Case):
 
 
 class Silent(Case):
+    @promise(ENDS, LEAVES_NOTHING, mode=(SPAWN, SIGNAL), place=COMMAND)
     def test_interrupt_ends_a_connection_to_a_new_host(self):
         way = self.dir / "way"
         way.write_text('#!/bin/sh\nhost=$1; shift\n[ $host = here ] || { touch met; exec sleep 1000; }\nexec "$@"\n')
@@ -248,6 +261,7 @@ class OverHosts(HostsCase):
         self.assertEqual([rank["host"] for rank in json.loads((self.dir / "job.json").read_text())["ranks"]],
                          ["node1", "node2", "node2", "node1"])
 
+    @promise(NAMES_FIRST, mode=(SPAWN, START))
     def test_unreachable_host_rejects_the_spawn(self):
         self.host(2).kill_sshd()
         result = self.run_dlaunch("-n", 1, "-H", "node1:2,node2:1", *parent((1, CHILD, [("host", "node2")])))
@@ -255,11 +269,13 @@ class OverHosts(HostsCase):
         self.assertRegex(result.stderr.decode(), r"rank 0 cannot spawn: node2: .*[Rr]efused")
         self.assertIn("spawn_result rc=-1 ", result.stderr.decode())
 
+    @promise(ENDS, NAMES_FIRST, mode=(SPAWN, FAILURE))
     def test_failure_on_a_late_host_ends_the_job(self):
         result = self.run_dlaunch("-n", 1, "-H", "node1:1,node2:1", *parent((1, ["sh", "-c", "exit 7"], []), then="time.sleep(1000)"))
         self.assert_exit(result, 7)
         self.assertRegex(support.cause(result.stderr), r"rank 2/0 \(host node2, .*\) exited with code 7")
 
+    @promise(ENDS, NAMES_FIRST, mode=SPAWN)
     def test_dead_spawned_rank_releases_its_world(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, "-N", 1, "-H", "node1:2,node2:2",
                                   *parent((2, "init()\ntell_pid()\nif rank: os._exit(5)\nassert barrier() == ''\nos._exit(5)", []), then="until_ended(0, 1)\nassert barrier() == 'cmd=barrier_out\\n'\nfinalize()"))

@@ -6,6 +6,7 @@ import shlex
 import shutil
 
 from hosts_case import PATIENCE
+from promises import FAILURE, FILES, LOSES_NOTHING, NAMES_FIRST, STDIN, promise
 from support import DLAUNCH, main, wait_until
 from test_slurm import AS_NEWER_SLURM, SlurmCase
 
@@ -98,6 +99,7 @@ class SameAsSrun(BesideSrun):
         places = ("", "--ntasks-per-node=2", "-N2 --ntasks-per-node=2", "-n2 -N3", "-c4", "-c 4 -n3", "-m block,Pack -n9", "-O -n30")
         self.assert_same(WHOLE, *(f"srun {words} sh -c '{PLACE} $SLURM_CPUS_PER_TASK'" for words in places))
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_output_and_input_of_ranks_are_the_same(self):
         (self.dir / "programs").write_text("# a comment\n0 echo zero %t %o\n1-2 echo more %t %o\n* echo 'the  rest' \"a b\" %o\n")
         self.assert_same(WHOLE, "srun -l -n12 echo x", "srun -n4 --multi-prog programs extra", "echo hi | srun -n2 cat",
@@ -106,6 +108,7 @@ class SameAsSrun(BesideSrun):
                          "FOO=1 BAR=2 srun -n1 --export=FOO,X=3 /bin/sh -c 'echo $FOO $X $BAR $SLURM_PROCID'",
                          "BAR=2 srun -n1 --export=NONE /bin/sh -c 'echo $BAR-$SLURM_PROCID'", "srun -n1 -J name sh -c 'echo $SLURM_JOB_NAME'")
 
+    @promise(LOSES_NOTHING, mode=FILES)
     def test_output_files_are_the_same(self):
         files = ("all.txt", *(f"out.1.{rank}" for rank in range(2)), *(f"err.{rank}" for rank in range(2)))
         show = "; for f in " + " ".join(files) + "; do [ -f $f ] && sed \"s/^/$f> /\" $f; done"
@@ -115,6 +118,7 @@ class SameAsSrun(BesideSrun):
                 srun, dlaunch = self.by_both(["-N2", "--exclusive"], line + show, files)
                 self.assertEqual(dlaunch, srun)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_exit_codes_are_the_same(self):
         srun, dlaunch = self.by_both(["-N2", "--exclusive"], "\n".join(
             f"srun -n2 {words} 2>/dev/null; echo code {number} $?" for number, words in enumerate(

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+from promises import LOSES_NOTHING, QUERY, promise
 from support import Case, DLAUNCH, TIMEOUT, main, wait_until
 
 PYTHON = "/usr/bin/python3"
@@ -260,6 +261,7 @@ class Stacks(Case):
             self.assert_exit(result, 0)
         self.assertIsNone(shell.poll())
 
+    @promise(LOSES_NOTHING, mode=QUERY)
     def test_sampling_a_busy_program_loses_no_output(self):
         lines = 200_000
         out = self.dir / "out"

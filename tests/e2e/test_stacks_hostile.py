@@ -7,6 +7,7 @@ import subprocess
 import time
 import unittest
 
+from promises import ATTACK, ENDS, QUERY, promise
 from support import Case, SANITIZED, TIMEOUT, main, of_process, program, wait_until
 
 GROWTH = (256 if SANITIZED else 64) << 20  # limit, in bytes
@@ -109,11 +110,13 @@ class HostileProcesses(Case):
             job.terminate()
             job.communicate(timeout=TIMEOUT)
 
+    @promise(ENDS, mode=(ATTACK, QUERY))
     def test_name_that_demangles_to_gigabytes(self):
         self.assert_reader_is_limited(program("hostile_stacks"), "name")
         text = self.report(self.ready(program("hostile_stacks"), "name"))
         self.assertIn("    f (", text)
 
+    @promise(ENDS, mode=(ATTACK, QUERY))
     def test_false_structures_of_python(self):
         """Large line tables; and many threads with long names, which a cache would keep."""
         for threads, table in ((1024, 1 << 18), (150, 0)):
@@ -122,10 +125,12 @@ class HostileProcesses(Case):
         text = self.report(self.ready(program("false_python"), "1024", str(1 << 18)))
         self.assertRegex(text, "  there was not enough (memory|time) to read the stacks of all its threads\n")
 
+    @promise(ENDS, mode=(ATTACK, QUERY))
     def test_several_false_pythons_together(self):
         script = f'for i in 1 2 3 4 5 6; do {program("false_python")} 20 0 > /dev/null & done; sleep 1; echo ready; wait'
         self.assert_reader_is_limited("sh", "-c", script)
 
+    @promise(ENDS, mode=(ATTACK, QUERY))
     @unittest.skipUnless(shutil.which("gcc") and shutil.which("objcopy"), "this test requires gcc and objcopy")
     def test_large_exception_table(self):
         made = self.with_large_table()

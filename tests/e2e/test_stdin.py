@@ -13,6 +13,7 @@ import termios
 import time
 
 import support
+from promises import ENDS, FAKE_HOSTS, HERE, LOSES_NOTHING, PTY, READER, START, STDIN, promise
 from support import Case, SANITIZED, fnv1a64, program, settle, sh, unread, until_there, wait_until
 
 BIG = (4 if SANITIZED else 100) << 20
@@ -58,6 +59,7 @@ class Bytes(Case):
                 file.write(os.urandom(1 << 20))
         return path
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_100_mb_through_cat_are_exact(self):
         path = self.random_file(BIG)
         start = time.monotonic()
@@ -66,6 +68,7 @@ class Bytes(Case):
         print(f"{BIG >> 20} MiB in {time.monotonic() - start:.2f} s", end=" ", file=sys.stderr)
         self.assertEqual(subprocess.run(["cmp", path, self.dir / "copy"], check=False).returncode, 0)
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_every_rank_gets_every_byte(self):
         """The test program computes the expected sum, because this is slow in Python."""
         path = self.random_file(4 << 20)
@@ -79,6 +82,7 @@ class Bytes(Case):
                 out = self.assert_succeeds("-n", 3, "--stdin", "all", program("stdin_sum"), **options)
                 self.assertEqual(out, expected * 3)
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_slow_rank_of_several_loses_nothing(self):
         content = os.urandom(2 << 20)
         (self.dir / "input").write_bytes(content)
@@ -93,6 +97,7 @@ class Bytes(Case):
         self.assertEqual(len(set(out.splitlines())), 1)
         self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [len(content)] * 3)
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_small_input_is_exact(self):
         data = bytes(range(256)) + b"\x04\r\n\0end"
         self.assertEqual(self.assert_succeeds("-n", 1, "cat", input=data), data)
@@ -100,9 +105,11 @@ class Bytes(Case):
 
 
 class End(Case):
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_end_of_file_is_forwarded(self):
         self.assertEqual(self.assert_succeeds("-n", 1, program("stdin_sum"), input=b""), b"0 cbf29ce484222325\n")
 
+    @promise(ENDS, mode=STDIN)
     def test_rank_that_reads_little_does_not_block_the_writer(self):
         """The rank closes its stdin and continues for a while, or exits: the rest is discarded, and the writer gets a
         closed pipe."""
@@ -111,27 +118,32 @@ class End(Case):
                 with open("/dev/zero", "rb") as endless:
                     self.assert_exit(self.run_dlaunch("-n", 2, *sh(script), stdin=endless, timeout=10), 0)
 
+    @promise(ENDS, mode=STDIN)
     def test_endless_writer_ends_with_the_job(self):
         line = f"yes | {support.DLAUNCH} -n 1 head -n 1; echo ${{PIPESTATUS[0]}} ${{PIPESTATUS[1]}}"
         out = subprocess.run(["bash", "-c", line], capture_output=True, env=self.env, timeout=10, check=False)
         self.assertEqual((out.stdout, out.stderr), (b"y\n141 0\n", b""))
 
+    @promise(LOSES_NOTHING, mode=(STDIN, START))
     def test_rank_that_never_starts_does_not_stop_the_others(self):
         result = self.run_dlaunch("--on-failure", "continue", "--stdin", "all", "-n", 1, "./no-such-program", ":", "-n", 1, "cat",
                                   input=b"all of it")
         self.assert_exit(result, 127)
         self.assertEqual(result.stdout, b"all of it")
 
+    @promise(LOSES_NOTHING, mode=STDIN)
     def test_rank_that_ends_early_does_not_stop_the_others(self):
         content = os.urandom(1 << 20)
         out = self.assert_succeeds("-n", 3, "--stdin", "all",
                                    *sh(f"[ $RANK_ID != 1 ] || exit 0; exec {program('stdin_sum')}"), input=content)
         self.assertEqual([int(line.split()[0]) for line in out.splitlines()], [len(content)] * 2)
 
+    @promise(ENDS, mode=STDIN)
     def test_rank_that_ignores_its_stdin_does_not_block_the_job(self):
         with open("/dev/zero", "rb") as endless:
             self.assert_succeeds("-n", 1, "sleep", "0.5", stdin=endless, timeout=10)
 
+    @promise(ENDS, mode=STDIN)
     def test_writer_that_never_ends_does_not_block_the_job(self):
         """The job ends with its ranks, not with its input."""
         read, write = os.pipe()
@@ -191,9 +203,11 @@ class Unreadable(Case):
                 self.assertEqual((record["cause"], record["exit_code"]), ("input_failed", 1))
                 self.assertEqual([rank for rank in receivers if (self.dir / f"ended.{rank}").exists()], [])
 
+    @promise(ENDS, LOSES_NOTHING, mode=STDIN, place=(HERE, FAKE_HOSTS))
     def test_directory_ends_the_job(self):
         self.check_fails(lambda: os.open("/", os.O_RDONLY), "Is a directory")
 
+    @promise(ENDS, LOSES_NOTHING, mode=STDIN, place=(HERE, FAKE_HOSTS))
     def test_error_after_some_bytes_ends_the_job(self):
         """The memory of a process is a file that fails after the end of a mapping."""
         page = mmap.PAGESIZE
@@ -206,6 +220,7 @@ class Unreadable(Case):
 
         self.check_fails(memory, "Input/output error")
 
+    @promise(ENDS, mode=(STDIN, PTY))
     def test_lost_terminal_ends_stdin_with_a_note(self):
         """The user ignores SIGHUP, so the job survives its terminal."""
         master, slave = pty.openpty()
@@ -264,6 +279,7 @@ class StreamFlags(Case):
                 self.check_flags([slave, slave, slave, master, master], **options)
                 self.assertEqual(termios.tcgetattr(slave), before)
 
+    @promise(LOSES_NOTHING, mode=READER)
     def test_non_blocking_streams_lose_nothing(self):
         """Some parents leave streams non-blocking: ssh, node, some shells."""
         read, write = os.pipe()

@@ -11,6 +11,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testbed"))
 import namespaces  # noqa: E402
 import support  # noqa: E402
+from promises import BAD_DISK, COMMAND, DEADLINE, ENDS, QUERY, SIGNAL, SSH, STAGING, START, promise  # noqa: E402
 from support import Case, wait_until  # noqa: E402
 
 SIZE = "16M"
@@ -50,6 +51,7 @@ class Stuck(Case):
         start = time.monotonic()
         return self.run_dlaunch(*args, **options), time.monotonic() - start
 
+    @promise(ENDS, mode=(BAD_DISK, SIGNAL), place=COMMAND)
     def test_command_of_exec_does_not_block_the_end(self):
         """The host is never reached. The signal ends the job, although the command does not end."""
         job = self.start("--exec", f"sh -c '{self.stuck}' {{host}}", "-H", "node1", "true", stderr=subprocess.PIPE)
@@ -64,6 +66,7 @@ class Stuck(Case):
             self.assertEqual(job.returncode, 143, said)
             self.assertRegex(said, rb"node1: the transport's command, pid \d+, did not end after SIGKILL")
 
+    @promise(ENDS, mode=(BAD_DISK, START), place=SSH)
     def test_proxy_command_does_not_block_the_end(self):
         home = self.dir / "home"
         (home / ".ssh").mkdir(parents=True)
@@ -79,6 +82,7 @@ class Stuck(Case):
         self.assertLess(took, 8)
         self.assertRegex(result.stderr, rb"the proxy command, pid \d+, did not end after SIGKILL")
 
+    @promise(ENDS, mode=(BAD_DISK, QUERY))
     def test_hanging_tool_does_not_block_ranktable(self):
         tools = self.dir / "bin"
         tools.mkdir()
@@ -90,6 +94,7 @@ class Stuck(Case):
         self.assertIn(b"hccn_tool: timed out", result.stderr)
         self.assertLess(took, 20)
 
+    @promise(ENDS, mode=(BAD_DISK, DEADLINE))
     def test_hanging_rank_does_not_block_the_end(self):
         """The rank is given up and named. The agent ends when the disk answers."""
         result, took = self.timed("-n", 2, "--grace", 1, "--timeout", 1, *support.sh(self.stuck))
@@ -97,13 +102,16 @@ class Stuck(Case):
         self.assertLess(took, 25)
         self.assertIn(b"did not end after SIGKILL", result.stderr)
 
+    @promise(ENDS, mode=(BAD_DISK, STAGING, DEADLINE))
     def test_new_rank_directories_do_not_block_the_end(self):
         self.assert_rank_directories_named()
 
+    @promise(ENDS, mode=(BAD_DISK, STAGING, DEADLINE))
     def test_emptied_rank_directories_do_not_block_the_end(self):
         self.make_rank_directories("touch", "old")
         self.assert_rank_directories_named()
 
+    @promise(ENDS, mode=(BAD_DISK, STAGING, DEADLINE))
     def test_staged_files_do_not_block_the_end(self):
         self.make_rank_directories("true")
         (self.dir / "staged").touch()

@@ -9,6 +9,7 @@ import termios
 import time
 
 import support
+from promises import ENDS, FAILURE, LEAVES_NOTHING, LOSES_NOTHING, PTY, SIGNAL, STDIN, promise
 from support import CLEAR, Case, program, screen, sh, until_there, wait_until
 
 STOPPED = {"T", "D"}  # D: a shell in vfork() whose child was stopped before its exec
@@ -40,21 +41,25 @@ class Pty(Case):
             terminal.type(b"\x03")
             self.assertEqual(terminal.finish()[0], 130)
 
+    @promise(LOSES_NOTHING, mode=PTY)
     def test_output_is_exact(self):
         data = b"a\nb\r\nc\td\x1b[1mbold\x1b[0m \xe2\x82\xac \xff end\n" * 2000
         (self.dir / "data").write_bytes(data)
         self.assertEqual(self.assert_succeeds("-n", 1, "--pty", "cat", "data"), data)
 
+    @promise(LOSES_NOTHING, mode=(PTY, FAILURE))
     def test_last_output_is_not_lost(self):
         for _ in range(10):
             result = self.run_dlaunch("-n", 1, "--pty", *sh("seq 2000; printf end; exit 3"))
             self.assert_exit(result, 3)
             self.assertTrue(result.stdout.endswith(b"2000\nend"), result.stdout[-50:])
 
+    @promise(LOSES_NOTHING, mode=(PTY, STDIN))
     def test_input_and_its_end_are_forwarded(self):
         out = self.assert_succeeds("-n", 1, "--pty", *sh("cat; echo over"), input=b"one\ntwo\n")
         self.assertEqual(out, b"one\ntwo\nover\n")
 
+    @promise(LOSES_NOTHING, mode=(PTY, STDIN))
     def test_typed_input_reaches_the_rank(self):
         with self.under_pty("-n", 1, "--pty", *sh('printf "name? "; read name; echo "hello $name"')) as terminal:
             terminal.read_until(b"name? ")
@@ -64,6 +69,7 @@ class Pty(Case):
 
 
 class Keys(Case):
+    @promise(ENDS, LEAVES_NOTHING, mode=(PTY, SIGNAL))
     def test_interrupt_ends_the_job(self):
         for options in [], ["--pty"]:
             with self.subTest(options=options), self.under_pty("-n", 2, *options, *sh("echo ready; exec sleep 100")) as terminal:
@@ -74,6 +80,7 @@ class Keys(Case):
                 self.assertIn(b"interrupted by SIGINT", shown)
                 self.assert_nothing_left()
 
+    @promise(ENDS, mode=(PTY, SIGNAL))
     def test_second_interrupt_kills_a_rank_that_ignores_the_first(self):
         with self.under_pty("-n", 1, "--grace", "60", *sh("trap '' INT TERM; echo ready; while :; do sleep 1; done")) as terminal:
             terminal.read_until(b"ready")
@@ -82,6 +89,7 @@ class Keys(Case):
             terminal.type(b"\x03")
             self.assertEqual(terminal.finish(10)[0], 130)
 
+    @promise(ENDS, mode=(PTY, SIGNAL))
     def test_quit_ends_the_job(self):
         with self.under_pty("-n", 1, *sh("echo ready; exec sleep 100")) as terminal:
             terminal.read_until(b"ready")
@@ -142,6 +150,7 @@ class StatusLine(Case):
         self.assertIn(b"ending: waiting for 1 rank (INT sent, KILL in ", status)
         self.assertTrue(after.startswith(b"dlaunch: interrupted by SIGINT"), after)
 
+    @promise(LOSES_NOTHING, mode=PTY)
     def test_output_is_not_mixed_with_the_status_line(self):
         """Output of a rank during the status line is on its own line and remains."""
         script = (f"trap '{until_there('told')}; echo $RANK_ID last words; {until_there('told-again')}; exit 0' TERM INT; echo ready; "
@@ -196,6 +205,7 @@ class ClosedTerminal(Case):
     def sleepers(self, command):
         return [pid for pid, line in self.processes().items() if line.startswith(command)]
 
+    @promise(LEAVES_NOTHING, mode=PTY)
     def test_hangup_ends_the_ranks(self):
         with self.under_pty("-n", 2, *sh("trap '' HUP; echo ready; exec sleep 100")) as terminal:
             terminal.read_until(b"ready", times=2)
@@ -203,6 +213,7 @@ class ClosedTerminal(Case):
             terminal.master = os.open("/dev/null", os.O_RDWR)  # under_pty closes it
             self.assertTrue(wait_until(lambda: not self.processes(), 15), self.processes())
 
+    @promise(LEAVES_NOTHING, mode=PTY)
     def test_closed_tmux_pane_ends_the_ranks(self):
         if not shutil.which("tmux"):
             self.skipTest("there is no tmux here")

@@ -9,6 +9,7 @@ import sys
 from unittest import mock
 
 import support
+from promises import COMMAND, ENDS, FAILURE, FILES, HERE, LEAVES_NOTHING, NAMES_FIRST, promise
 
 ROOT = pathlib.Path(__file__).parents[2]
 PYTHON = "/usr/bin/python3"  # Debian's Python, for which python3-torch is built
@@ -140,6 +141,7 @@ class Lines(TorchrunCase):
 
 
 class ErrorFile(TorchrunCase):
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_traceback_is_reported_and_an_old_one_is_not(self):
         write = 'test $RANK = 1 && cat > "$TORCHELASTIC_ERROR_FILE" <<E\n{"message": "ValueError: no", "extraInfo": ' \
                 '{"py_callstack": "Traceback\\\\n  in main\\\\nValueError: no"}}\nE\ntest $RANK = 0 && sleep 60; exit 3'
@@ -152,6 +154,7 @@ class ErrorFile(TorchrunCase):
         self.assertNotIn(b"ValueError", again.stderr)
         self.assertIn(b"  | plain\n", again.stderr)
 
+    @promise(LEAVES_NOTHING, NAMES_FIRST, mode=FAILURE, place=(HERE, COMMAND))
     def test_ranks_have_an_error_file_without_the_option(self):
         """The error file is in a directory of the job and removed with it. Both formats are accepted, and control
         characters are escaped."""
@@ -194,6 +197,7 @@ class ErrorFile(TorchrunCase):
             self.assert_exit(result, 2)
             self.assertIn(b"--error-file: no rank is on this machine", result.stderr)
 
+    @promise(ENDS, mode=FILES)
     def test_fifo_as_error_file_does_not_block_the_job(self):
         script = 'rm -f "$TORCHELASTIC_ERROR_FILE"; mkfifo "$TORCHELASTIC_ERROR_FILE"; echo plain >&2; exit 3'
         result = self.run_dlaunch("-n", 1, "--error-file", "{rank}.json", *support.sh(script))
@@ -234,6 +238,7 @@ class ComparedWithTorchrun(TorchrunCase):
         prefixes = [sorted(re.findall(rb"^\[r\d\]:", each.stdout, re.MULTILINE)) for each in (real, ours)]
         self.assertEqual(prefixes, [[b"[r0]:", b"[r1]:"]] * 2)
 
+    @promise(NAMES_FIRST, mode=FAILURE)
     def test_failure_and_its_error_file_are_the_same(self):
         real, ours, real_logs, our_logs = self.both("--nproc_per_node=2", *STREAMS, "rank.py", "raise")
         self.assertEqual((real.returncode, ours.returncode), (1, 1), (real.stderr, ours.stderr))
