@@ -7,6 +7,7 @@
 #include "cli/help_text.h"
 #include "cli/name_index.h"
 #include "command_line_fixture.h"
+#include "grammars/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -34,7 +35,7 @@ std::string joined(const std::string& text) {  // replaces each run of spaces an
 }
 
 std::string help_of(const Words& words) {
-  const auto page = help_page(words);
+  const auto page = help_page(words, find_typed_option);
   return page ? *page : to_text(page.error());
 }
 
