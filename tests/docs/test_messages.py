@@ -48,7 +48,7 @@ class Messages(unittest.TestCase):
     def test_options_in_messages_exist(self):
         rows = "\n".join(path.read_text() for path in SOURCES)
         known = {name.lstrip("!") for names in re.findall(r'\.names = "([^"]+)"', rows) for name in names.split()} | {"help"}
-        launchers = "\n".join(path.read_text() for path in SOURCES if path.parent.parent.name == "cli" or path.parent.name in ("place", "transport", "ssh", "dialback"))
+        launchers = "\n".join(path.read_text() for path in SOURCES if path.parent.parent.name == "grammars" or path.parent.name in ("place", "transport", "ssh", "dialback"))
         unknown = []
         for text in messages():
             path = text.split(":")[0]
