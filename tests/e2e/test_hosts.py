@@ -246,10 +246,7 @@ class Lost(HostsCase):
         job = self.sleepers(["node1", "node2"])
         self.host(2).kill_sshd()
         result, _ = self.finish(job)
-        self.assert_told(result, 125, "node2")
-        # The job ends later: a login that the killed sshd had accepted has no answer for 10 s.
-        lost_after = float(re.search(r"a host was lost after ([\d.]+) s: node2", result.stderr.decode()).group(1))
-        self.assertLess(lost_after, 12)  # a silent host is lost after 15 s
+        self.assert_told(result, 125, "node2", "the ssh connection was lost")  # it was not lost for its silence
 
     @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
     def test_killed_agent_ends_the_job(self):

@@ -10,7 +10,7 @@ import unittest
 from promises import ATTACK, ENDS, QUERY, promise
 from support import Case, SANITIZED, TIMEOUT, main, of_process, program, wait_until
 
-GROWTH = (256 if SANITIZED else 64) << 20  # limit, in bytes
+GROWTH = (512 if SANITIZED else 64) << 20  # limit, in bytes; asan keeps 256 MiB of freed memory
 LOAD = 10  # seconds of a slow machine, added to each limit
 MORE_SAMPLES = 4
 ID = "DLAUNCH_JOB_ID"
@@ -103,7 +103,7 @@ class HostileProcesses(Case):
                 result = self.run_dlaunch("stacks", "--all", job_id)
                 self.assert_exit(result, 0)
                 self.assertLess(time.monotonic() - began, 2 + LOAD)
-                self.assertTrue(b"== rank 0 (" in result.stdout or b"did not sample all of its ranks" in result.stdout)
+                self.assertRegex(result.stdout, rb"== rank 0 \(|did not sample all of its ranks")
                 self.assertFalse(b"\x1b" in result.stdout)
             self.assertLess(peak_bytes(worker) - before, GROWTH)
             self.assertIsNone(job.poll())
