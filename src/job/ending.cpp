@@ -90,10 +90,11 @@ void Job::out_of_time(Time now) {
   }
 }
 
+/// A job that waits for the stacks of a failed rank ends soon, by that failure.
 void Job::on(const OutputFailed& event, Time now) {
-  if (phase_ >= Phase::ending) return;
-  outcome_.detail = event.detail;
+  if (phase_ >= Phase::ending || at_.stacks) return;
   end_ranks(Cause::output_failed, event.exit_code, SIGTERM, now);
+  if (outcome_.cause == Cause::output_failed) outcome_.detail = event.detail;
 }
 
 void Job::on(const InputFailed& event, Time now) {

@@ -541,9 +541,12 @@ class Launcher::Impl {
 
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
-      if (parts_.options.output.abort_on_error && job_.phase() < job::Phase::ending) {
+      const bool other_cause = job_.outcome().cause != job::Cause::output_failed;
+      if (parts_.options.output.abort_on_error) {
         happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
-      } else {
+      }
+      const bool ends_job = other_cause && job_.outcome().cause == job::Cause::output_failed;
+      if (!ends_job) {  // else the summary has the reason
         output_lost_ = error;
         log().error(to_text(*error));
       }

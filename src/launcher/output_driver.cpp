@@ -24,8 +24,12 @@ OutputDriver::OutputDriver(asio::io_context& io, output::Output& output)
             output_.flush(writer, Clock::now());
             after_change();
           }),
-      files_deadline_(io, [this] { watch_files(); }) {
-  output_.streams().on_waiting([this] { waits_.update(); });
+      files_deadline_(io, [this] { watch_files(); }),
+      console_deadline_(io, [this] { watch_console(); }) {
+  output_.streams().on_waiting([this] {
+    waits_.update();
+    watch();
+  });
   waits_.update();
 }
 
@@ -63,7 +67,7 @@ void OutputDriver::after_change() {
   changing_ = false;
   waits_.update();
   deadline_.set(output_.deadline());
-  if (ranks_ended_) watch_files();
+  watch();
   if (handlers_.failed) handlers_.failed();
 }
 
@@ -76,18 +80,23 @@ void OutputDriver::wait_writer_events() {
 }
 
 void OutputDriver::ranks_ended() {
-  if (std::exchange(ranks_ended_, true)) return;
-  watch_files();
+  if (!std::exchange(ranks_ended_, true)) watch();
 }
 
 void OutputDriver::hurry(Time at) {
   if (!hurry_at_ || at < *hurry_at_) hurry_at_ = at;
-  if (ranks_ended_) watch_files();
+  watch();
 }
 
 void OutputDriver::finish_files(std::optional<int> failed) {
   output_.finish_files(failed);
   after_change();
+}
+
+void OutputDriver::watch() {
+  if (!ranks_ended_) return;  // until then ranks wait for a disk that hangs, as they do for a slow reader
+  watch_files();
+  watch_console();
 }
 
 /// Gives up the files after too long a time without a written byte.
@@ -104,6 +113,23 @@ void OutputDriver::watch_files() {
   if (hurry_at_) until = std::min(until, std::max(*hurry_at_, watch_->since) + kHurriedFilesWait);
   if (now < until) return files_deadline_.set(std::min(until, now + kFilesLook));
   output_.give_up_files(now);
+  after_change();
+}
+
+/// Gives up a stdout or stderr that is a file on a disk that hangs.
+void OutputDriver::watch_console() {
+  output::StandardStreams& streams = output_.streams();
+  if (!streams.files_wait()) {
+    console_watch_.reset();
+    return console_deadline_.set({});
+  }
+  const Time now = Clock::now();
+  const std::uint64_t progress = streams.files_progress();
+  if (!console_watch_) console_watch_ = Watch{now, now, progress};
+  if (std::exchange(console_watch_->progress, progress) != progress) console_watch_->moved = now;
+  const Time until = console_watch_->moved + output::StandardStreams::kDiskWait;
+  if (now < until) return console_deadline_.set(std::min(until, now + kFilesLook));
+  output_.give_up_console(now);
   after_change();
 }
 

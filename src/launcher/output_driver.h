@@ -44,7 +44,7 @@ class OutputDriver {
   /// Whether the console has taken all output.
   bool flushed() const { return output_.waiting().empty(); }
 
-  /// All ranks have ended: from now on, gives up stalled files.
+  /// All ranks have ended: from now on, gives up stalled files, also if they are stdout or stderr.
   void ranks_ended();
   /// The job's deadline has passed, or passes at `at`.
   void hurry(Time at = Clock::now());
@@ -55,7 +55,9 @@ class OutputDriver {
  private:
   void after_change();
   void wait_writer_events();
+  void watch();
   void watch_files();
+  void watch_console();
 
   asio::io_context& io_;
   output::Output& output_;
@@ -63,13 +65,15 @@ class OutputDriver {
   WriteWaits waits_;
   std::optional<Readiness> writer_events_;
   Deadline files_deadline_;
+  Deadline console_deadline_;
   struct Watch {
     Time since;
     Time moved;
     std::uint64_t progress;
   };
-  std::optional<Watch> watch_;  // set during the wait for files
-  std::uint64_t fed_ = 0;       // calls of feed()
+  std::optional<Watch> watch_;          // set during the wait for files
+  std::optional<Watch> console_watch_;  // set during the wait for files that are stdout or stderr
+  std::uint64_t fed_ = 0;               // calls of feed()
   std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;
   Handlers handlers_;

@@ -197,7 +197,10 @@ bool FdWriter::wait_or_give_up() {
   const int error = errno;
   if (error != EAGAIN) {
     error_ = error;
-    if (file_ >= 0 && relay_->error() != 0) error_ = relay_->error();
+    if (file_ >= 0) {
+      relay_->set_closed();
+      error_ = relay_->error();
+    }
     leave_relay();     // it has ended, and write_after_failure() may reach the file
     mid_line_ = true;  // dropped bytes: the line may end anywhere
     return false;

@@ -75,8 +75,20 @@ int FileRelay::start(int file) {
 
 int FileRelay::error() const { return progress_ ? progress_->error.load() : 0; }
 
+void FileRelay::set_closed() const {
+  int none = 0;
+  progress_->error.compare_exchange_strong(none, kKilled);
+}
+
 bool FileRelay::await(std::uint64_t given, std::chrono::milliseconds longest) const {
   if (!process_) return true;
+  const bool in_time = await_end_or(given, longest);
+  if (in_time && progress_->written < given) set_closed();
+  return in_time;
+}
+
+/// Waits until the process has written the first `given` bytes, has failed, or has ended.
+bool FileRelay::await_end_or(std::uint64_t given, std::chrono::milliseconds longest) const {
   auto moved = std::chrono::steady_clock::now();
   std::uint64_t before = progress_->written;
   while (before < given && error() == 0) {
@@ -92,10 +104,11 @@ bool FileRelay::await(std::uint64_t given, std::chrono::milliseconds longest) co
   return true;
 }
 
-bool FileRelay::finish(std::chrono::milliseconds longest) {
+bool FileRelay::finish(std::uint64_t given, std::chrono::milliseconds longest) {
   if (!process_) return true;
   process_->close_in();
-  const bool ends = await(std::numeric_limits<std::uint64_t>::max(), longest);
+  const bool ends = await_end_or(std::numeric_limits<std::uint64_t>::max(), longest);
+  if (ends && progress_->written < given) set_closed();
   if (!ends || !process_->wait(kExitWait)) process_->leave();
   process_.reset();
   return ends;

@@ -47,6 +47,7 @@ class Output::Impl {
   void check_files();
   void finish_files(std::optional<int> failed);
   void give_up_files(Time now);
+  void give_up_console(Time now);
   LastLines last_lines(int rank) const;
   std::uint64_t bytes(int rank, Stream stream) const;
   std::string path(int rank, Stream stream) const;
@@ -219,6 +220,14 @@ void Output::Impl::give_up_files(Time now) {
   if (files_finished_ && lost) report(*std::move(lost));
 }
 
+void Output::Impl::give_up_console(Time now) {
+  if (auto lost = streams.give_up_files(); !lost) report(std::move(lost).error());
+  for (const auto& screen : console_->screens()) {
+    screen->channel->drained(now);
+    check(*screen);
+  }
+}
+
 void Output::Impl::check_files() {
   for (Error& error : files->take_failures()) report(std::move(error));
 }
@@ -321,6 +330,7 @@ void Output::finish_files(std::optional<int> failed) { impl_->finish_files(faile
 bool Output::files_settled() const { return !impl_->files || impl_->files->settled(); }
 std::uint64_t Output::files_progress() const { return impl_->files ? impl_->files->progress() : 0; }
 void Output::give_up_files(Time now) { impl_->give_up_files(now); }
+void Output::give_up_console(Time now) { impl_->give_up_console(now); }
 std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadline(); }
 void Output::tick(Time now) { impl_->tick(now); }
 std::optional<Error> Output::take_error() { return std::exchange(impl_->write_error, std::nullopt); }

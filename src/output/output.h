@@ -97,6 +97,8 @@ class Output {
 
   /// The first failure of a sink (full disk, closed pipe), once. Later bytes for the sink are dropped.
   std::optional<Error> take_error();
+  /// Gives up stdout and stderr if they are files that do not accept bytes; take_error() has the reason.
+  void give_up_console(Time now);
   /// Whether the reader of stdout has closed the pipe (EPIPE). The job then ends without a message, like a filter.
   bool reader_gone() const;
 

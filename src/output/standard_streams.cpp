@@ -24,7 +24,11 @@ bool same_file(int a, int b) {
 std::string_view name_of(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
 
 tl::unexpected<Error> cannot_write(Stream stream, int error) {
-  return fail({"", "cannot write " + std::string(name_of(stream)), std::strerror(error), "", kExitOutput});
+  const std::string what = "cannot write " + std::string(name_of(stream));
+  if (error != FileRelay::kKilled) return fail({"", what, std::strerror(error), "", kExitOutput});
+  Error killed = sink_error("write " + std::string(name_of(stream)), error);
+  killed.exit_code = kExitOutput;
+  return fail(std::move(killed));
 }
 
 std::string counted(std::size_t number, std::string_view one, std::string_view several) {
@@ -107,7 +111,7 @@ void StandardStreams::relay_files() {
 Result<void> StandardStreams::await_files() {
   for (File& file : files_) {
     FdWriter& writer = this->writer(file.stream);
-    const bool in_time = file.relay.await(writer.written(), kDiskWait);
+    const bool in_time = file.relay.await(writer.written(), file.hangs ? std::chrono::seconds(0) : kDiskWait);
     if (const int error = writer.find_relay_error(); error != 0) return cannot_write(file.stream, error);
     if (!in_time) return hangs(file);
   }
@@ -116,7 +120,7 @@ Result<void> StandardStreams::await_files() {
 
 Result<void> StandardStreams::finish(File& file) {
   FdWriter& writer = this->writer(file.stream);
-  const bool ended = file.relay.finish(file.hangs ? std::chrono::seconds(0) : kDiskWait);
+  const bool ended = file.relay.finish(writer.written(), file.hangs ? std::chrono::seconds(0) : kDiskWait);
   const int error = writer.find_relay_error();
   writer.leave_relay();
   if (!ended) {
@@ -134,14 +138,59 @@ Result<void> StandardStreams::hangs(File& file) {
                "wait for process " + std::to_string(file.relay.pid()) + ", which writes the rest", kExitOutput});
 }
 
+bool StandardStreams::files_wait() {
+  return std::ranges::any_of(files_, [&](const File& file) { return writer(file.stream).pending() > 0; });
+}
+
+std::uint64_t StandardStreams::files_progress() const {
+  std::uint64_t all = 0;
+  for (const File& file : files_) all += file.relay.written();
+  return all;
+}
+
+Result<void> StandardStreams::give_up(File& file) {
+  writer(file.stream).give_up();
+  if (std::exchange(file.hangs, true)) return {};
+  return fail({"", "cannot write " + std::string(name_of(file.stream)),
+               "the disk does not respond, and the end of the output is lost",
+               "check the file system; process " + std::to_string(file.relay.pid()) + " writes the part before the end",
+               kExitOutput});
+}
+
+Result<void> StandardStreams::give_up_files() {
+  Result<void> done;
+  for (File& file : files_) {
+    if (writer(file.stream).pending() == 0) continue;
+    if (auto lost = give_up(file); !lost && done) done = std::move(lost);
+  }
+  return done;
+}
+
+/// Waits until the file accepts more bytes. Returns false if its disk hangs.
+bool StandardStreams::accepts(File& file) {
+  pollfd ready{writer(file.stream).poll_fd(), POLLOUT, 0};
+  std::uint64_t before = file.relay.written();
+  const int longest = static_cast<int>(std::chrono::milliseconds(kDiskWait).count());
+  while (poll(&ready, 1, longest) == 0) {
+    if (std::exchange(before, file.relay.written()) == before) return false;
+  }
+  return true;
+}
+
 Result<void> StandardStreams::wait_written() {
   report_dropped();
-  for (std::vector<FdWriter*> all = waiting(); !all.empty(); all = waiting()) {
-    pollfd ready{all.front()->poll_fd(), POLLOUT, 0};
-    poll(&ready, 1, -1);
-    flush(*all.front());
-  }
   Result<void> done;
+  for (std::vector<FdWriter*> all = waiting(); !all.empty(); all = waiting()) {
+    FdWriter& next = *all.front();
+    const auto file = std::ranges::find_if(files_, [&](const File& each) { return &writer(each.stream) == &next; });
+    if (file == files_.end()) {
+      pollfd ready{next.poll_fd(), POLLOUT, 0};
+      poll(&ready, 1, -1);
+    } else if (!accepts(*file)) {
+      if (auto lost = give_up(*file); !lost && done) done = std::move(lost);
+    }
+    flush(next);
+  }
   for (File& file : files_) {
     if (auto finished = finish(file); !finished && done) done = std::move(finished);
   }

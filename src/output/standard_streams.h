@@ -65,8 +65,14 @@ class StandardStreams {
   /// Waits until files have taken the bytes that were written to them. Returns an Error if a disk does not respond for
   /// kDiskWait, or the Error of a failed write that is not known yet.
   Result<void> await_files();
-  /// Waits without limit until everything is written, to files as await_files() does. Only without an event loop, and
-  /// with default signal actions.
+  /// Whether a file does not accept bytes now.
+  bool files_wait();
+  /// The number of bytes that files have accepted. It does not change while their disks hang.
+  std::uint64_t files_progress() const;
+  /// Drops the bytes that files do not accept, and later bytes for them. Returns an Error if bytes were dropped.
+  Result<void> give_up_files();
+  /// Waits until everything is written: for a reader without limit, for files as await_files() does. Only without an
+  /// event loop, and with default signal actions.
   Result<void> wait_written();
   /// The number of bytes written to both so far.
   std::uint64_t written() const { return out_.written() + (err_ ? err_->written() : 0); }
@@ -96,7 +102,9 @@ class StandardStreams {
     bool hangs = false;  ///< and this was reported
   };
   Result<void> finish(File& file);
+  Result<void> give_up(File& file);
   static Result<void> hangs(File& file);
+  bool accepts(File& file);
 
   const Fds fds_;
   std::deque<File> files_;  // the writers have pointers to the relays

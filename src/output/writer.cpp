@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "output/file_relay.h"
 #include "sys/held_directory.h"
 
 namespace dlaunch::output {
@@ -34,6 +35,12 @@ std::string hint_for(int error) {
 }  // namespace
 
 Error sink_error(const std::string& what, int error) {
+  if (error == FileRelay::kKilled) {
+    return {.where = "",
+            .what = "cannot " + what,
+            .why = "the process that writes it was killed",
+            .hint = "check dmesg: the kernel kills processes if memory is used up"};
+  }
   return {.where = "", .what = "cannot " + what, .why = sys::why_not_opened(error), .hint = hint_for(error)};
 }
 

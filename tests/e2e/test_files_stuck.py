@@ -1,5 +1,6 @@
 """Tests log files that cannot be written: a FIFO with a stopped reader, a frozen file system, a full file system.
 --timeout, signals and the end of the job are still prompt, and lost output is reported once, with the path."""
+import contextlib
 import os
 import pathlib
 import re
@@ -10,7 +11,8 @@ import threading
 import time
 
 import support
-from promises import BAD_DISK, DEADLINE, ENDS, FILES, LEAVES_NOTHING, LOSES_NOTHING, READER, SIGNAL, START, promise
+from promises import (BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
+                      START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -215,6 +217,50 @@ class Frozen(Stuck):
         self.assertTrue(os.path.exists(f"/proc/{int(said[1])}"))
         self.thaw()
         self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, mode=(BAD_DISK, FAILURE, SIGNAL))
+    def test_stdout_on_a_disk_that_hangs_does_not_delay_the_end(self):
+        """More output waits than the pipe to the writing process takes. The limits allow for a busy machine."""
+        for end, code in (("exit 0", 1), ("exit 7", 7), ("sleep 1000", 130)):
+            with self.subTest(end), contextlib.ExitStack() as thawed:
+                thawed.callback(self.thaw)  # the next job opens a file there
+                for name in ("up", "frozen"):
+                    (self.dir / name).unlink(missing_ok=True)
+                job = self.to_disk("-n", 1, *sh(f": > up; {until_there('frozen')}; head -c 1400000 /dev/zero; {end}"))
+                self.assertTrue(wait_until(lambda: (self.dir / "up").exists()))
+                self.freeze()
+                (self.dir / "frozen").touch()
+                if code == 130:
+                    time.sleep(2)
+                    job.send_signal(signal.SIGINT)
+                took, result = self.seconds(job)
+                self.assertLess(took, 25)
+                self.assert_exit(result, code)
+                self.assertIn(b"dlaunch: cannot write stdout: the disk does not respond, and the end of the output is lost\n",
+                              result.stderr)
+                self.thaw()
+                self.assert_nothing_left()
+
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, KILL))
+    def test_killed_process_that_writes_stdout_is_reported(self):
+        for end in ("exit 0", f"{until_there('killed')}; echo more"):
+            with self.subTest(end), contextlib.ExitStack() as thawed:
+                thawed.callback(self.thaw)
+                for name in ("up", "frozen", "killed"):
+                    (self.dir / name).unlink(missing_ok=True)
+                job = self.to_disk("-n", 1, *sh(f"echo first; : > up; {until_there('frozen')}; head -c 500000 /dev/zero; {end}"))
+                self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "out").stat().st_size > 0))
+                self.freeze()
+                (self.dir / "frozen").touch()
+                children = b" ".join(path.read_bytes() for path in pathlib.Path(f"/proc/{job.pid}/task").glob("*/children")).split()
+                writer, = (int(pid) for pid in children if support.of_process(int(pid), "comm") == b"dlaunch-files\n")
+                time.sleep(1)
+                os.kill(writer, signal.SIGKILL)
+                self.thaw()  # a write to a frozen disk ends before its process
+                (self.dir / "killed").touch()
+                _, result = self.seconds(job)
+                self.assert_exit(result, 1)
+                self.assertIn(b"cannot write stdout: the process that writes it was killed\n", result.stderr)
 
     @promise(LOSES_NOTHING, mode=BAD_DISK)
     def test_stdout_on_a_disk_that_hangs_for_a_time_is_whole(self):

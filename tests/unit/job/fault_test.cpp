@@ -44,6 +44,15 @@ TEST(Fault, WaitsAtMostTwoSecondsForStacks) {
   }
 }
 
+TEST(Fault, FailedOutputDuringTheWaitForStacksIsNotTheCause) {
+  Pair pair;
+  EXPECT_THAT(pair.ends(1, kFault, 10), ElementsAre(kAsks));
+  EXPECT_THAT(pair.job.handle(OutputFailed{"cannot write stdout: No space left on device", 1}, at(11)), IsEmpty());
+  EXPECT_EQ(pair.job.deadline(), at(12));
+  EXPECT_EQ(pair.job.outcome().cause, Cause::rank_failed);
+  EXPECT_EQ(pair.job.outcome().detail, "");
+}
+
 /// Rank 1 gets SIGSEGV because rank 0 of another host ended; then that host reports the TERM that ended rank 0.
 TEST(Fault, SignalFromOutsideThatEndedTheFirstRankIsTheCause) {
   Job job({}, {0, 1}, {"node1", "node2"}, at(0));

@@ -40,7 +40,7 @@ TEST_F(Relay, WritesAllBytesInOrder) {
   for (int i = 0; i < 2000; ++i) text += std::to_string(i) + '\n';
   ASSERT_EQ(sys::write_all(pipe, text), true);
   EXPECT_TRUE(relay.await(text.size(), 10s));
-  EXPECT_TRUE(relay.finish(10s));
+  EXPECT_TRUE(relay.finish(text.size(), 10s));
   EXPECT_EQ(relay.error(), 0);
   std::string got(text.size() + 1, '\0');
   got.resize(static_cast<std::size_t>(::pread(file.get(), got.data(), got.size(), 0)));
@@ -52,8 +52,31 @@ TEST_F(Relay, ReportsTheErrorOfAWrite) {
   ASSERT_EQ(::write(pipe, "x", 1), 1);
   EXPECT_TRUE(relay.await(1, 10s));
   EXPECT_EQ(relay.error(), ENOSPC);
-  EXPECT_TRUE(relay.finish(10s));
+  EXPECT_TRUE(relay.finish(1, 10s));
   EXPECT_EQ(relay.error(), ENOSPC);
+}
+
+TEST_F(Relay, ReportsAKilledProcessWithUnwrittenBytes) {
+  sys::Pipe full = sys::make_pipe();  // nobody reads
+  const int pipe = start(full.write);
+  const std::string much(65536, 'x');  // all that the pipe takes
+  ASSERT_EQ(::write(pipe, much.data(), much.size()), 65536);
+  ASSERT_TRUE(relay.await(65536, 10s));
+  ASSERT_EQ(::write(pipe, "y", 1), 1);
+  EXPECT_FALSE(relay.await(65537, 50ms));
+  ::kill(relay.pid(), SIGKILL);
+  EXPECT_TRUE(relay.finish(65537, 10s));
+  EXPECT_EQ(relay.error(), FileRelay::kKilled);
+}
+
+TEST_F(Relay, AKilledProcessThatWroteAllBytesIsNoError) {
+  const sys::Fd file(::memfd_create("file", MFD_CLOEXEC));
+  const int pipe = start(file);
+  ASSERT_EQ(::write(pipe, "x", 1), 1);
+  ASSERT_TRUE(relay.await(1, 10s));
+  ::kill(relay.pid(), SIGKILL);
+  EXPECT_TRUE(relay.finish(1, 10s));
+  EXPECT_EQ(relay.error(), 0);
 }
 
 TEST_F(Relay, DoesNotWaitForAFileThatDoesNotRespond) {
@@ -65,7 +88,7 @@ TEST_F(Relay, DoesNotWaitForAFileThatDoesNotRespond) {
   ASSERT_EQ(::write(pipe, "y", 1), 1);
   EXPECT_FALSE(relay.await(65537, 50ms));
   const int pid = relay.pid();
-  EXPECT_FALSE(relay.finish(50ms));
+  EXPECT_FALSE(relay.finish(65537, 50ms));
   EXPECT_EQ(::kill(pid, 0), 0);  // it goes on
   std::string got;
   char some[4096];
