@@ -206,11 +206,19 @@ error message or of a variable, is not listed. A test with several modes counts 
 """
 
 
+def impossible():
+    """The shared tests that a place cannot have."""
+    rows = importlib.import_module("manager_case").ROWS
+    lines = [f"- **{at.title}**: `{test[5:]}`: {why}" for at in PLACES if at in rows for test, why in rows[at].impossible.items()]
+    filled = [textwrap.fill(line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) for line in lines]
+    return "`manager_case.py` asks the same promises at each place, except:\n\n" + "\n".join(filled) + "\n"
+
+
 def page(rows):
     meanings = "\n".join(f"- **{word.title}**: {word.meaning}" for word in PLACES)
     modes = "\n".join(f"- **{word.title}**: {word.meaning}" for word in MODES)
     of = {each: [row for row in rows if row.promise is each] for each in PROMISES}
-    return "\n".join([HEAD + overview(rows), f"The places:\n\n{meanings}\n", f"The modes:\n\n{modes}\n",
+    return "\n".join([HEAD + overview(rows), impossible(), f"The places:\n\n{meanings}\n", f"The modes:\n\n{modes}\n",
                       *(section(each, of[each]) for each in PROMISES)])
 
 

@@ -236,7 +236,7 @@ class Frozen(Stuck):
                 took, result = self.seconds(job)
                 self.assertLess(took, 25)
                 self.assert_exit(result, code)
-                self.assertIn(b"dlaunch: cannot write stdout: the disk does not respond, and the end of the output is lost\n",
+                self.assertIn(b"cannot write stdout: the disk does not respond, and the end of the output is lost\n",
                               result.stderr)
                 self.thaw()
                 self.assert_nothing_left()

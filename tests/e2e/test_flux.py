@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 
-from hosts_case import HostsCase, lines
-from promises import (ENDS, FAILURE, FLUX, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, QUERY,
-                      RUN, SIGNAL, START, promise)
-from support import TIMEOUT, Case, main, of_process, sh, wait_until
+from hosts_case import HostsCase
+from manager_case import ROWS, ManagerCase
+from promises import ENDS, FLUX, KILL, LEAVES_NOTHING, QUERY, SIGNAL, START, promise
+from support import TIMEOUT, Case, main, of_process, wait_until
 
 import flux  # of the testbed, by hosts_case's path
 
@@ -31,7 +31,7 @@ class Query(Case):
                 self.assertTrue(wait_until(lambda pid=flux_pid: not of_process(pid, "cmdline"), TIMEOUT), "the flux that was asked is left")
 
 
-class ByFluxExec(HostsCase):
+class FluxCase(HostsCase):
     place = FLUX
 
     def setUp(self):
@@ -41,24 +41,17 @@ class ByFluxExec(HostsCase):
         for host in self.bed.hosts.values():
             host.kill_sshd()
 
-    def start_sleepers(self):
-        job = self.start(*sh("setsid sleep 1000 & exec sleep 1000"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE)
-        self.addCleanup(job.stdout.close)
-        self.addCleanup(job.stderr.close)
-        self.assertTrue(wait_until(lambda: sum(len(host.find("sleep 1000")) for host in self.bed.hosts.values()) >= 8, TIMEOUT))
-        return job
 
-    @promise(ONLY_SSHD, mode=RUN)
-    def test_ranks_run_where_the_instance_has_cores(self):
-        for _ in ("the agent is sent", "it is there"):
-            done = self.run_dlaunch("--label", *sh("echo $(hostname) $FLUX_URI"))
-            self.assert_exit(done, 0)
-            self.assertEqual(done.stderr, b"")
-            self.assertEqual(sorted(lines(done.stdout)),
-                             [f"[{rank}] {name} local:///run/flux/local-{broker}" for rank, (name, broker) in
-                              enumerate((("head", 0), ("head", 0), ("node1", 1), ("node1", 1), ("node2", 2), ("node2", 2)))])
+class Promises(ManagerCase, FluxCase):
+    row = ROWS[FLUX]
 
+    def break_command(self):
+        program = self.flux.dir / "flux"
+        program.write_text(program.read_text().replace("rank >= len(NAMES)", "rank == 2"))
+        return ("rank 2: No route to host",)
+
+
+class Instance(FluxCase):
     def test_port_in_use_is_skipped(self):
         head = self.bed.addresses()["head"]
         listen = f"import socket, sys; s = socket.create_server(('{head}', 40001)); print(); sys.stdin.read()"
@@ -67,17 +60,6 @@ class ByFluxExec(HostsCase):
             done = self.run_dlaunch("-v", "--port", "40001-40002", "-N", "1", "hostname")
         self.assert_exit(done, 0)
         self.assertIn(f"agents of node[1-2] connect to {head}:40002", done.stderr.decode())
-
-    def test_transport_is_reported(self):
-        for words in (["--dry-run", "true"], ["hosts"]):
-            self.assertIn("Flux: 3 nodes × 2, by flux", self.run_dlaunch(*words).stdout.decode())
-        self.assertIn("Flux: 3 nodes × 2, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout.decode())
-        done = self.run_dlaunch("-v", "--transport", "flux", "true")
-        self.assert_exit(done, 0)
-        self.assertRegex(done.stderr, rb"agents of node\[1-2\] connect to ")
-
-    def test_transport_flux_outside_flux_is_rejected(self):
-        self.assert_told(self.run_dlaunch("--transport", "flux", "true", env={"FLUX_URI": ""}), 2, "--transport flux", "not in a Flux instance")
 
     @promise(ENDS, mode=(START, QUERY))
     def test_instance_that_does_not_answer_is_an_error(self):
@@ -104,51 +86,6 @@ class ByFluxExec(HostsCase):
     def test_task_of_flux_run_is_rejected_as_a_copy(self):
         done = self.run_dlaunch("true", env={"FLUX_TASK_RANK": "1", "FLUX_JOB_SIZE": "4"})
         self.assert_told(done, 2, "flux run started 4 copies")
-
-    @promise(NAMES_FIRST, mode=START)
-    def test_error_of_flux_is_reported(self):
-        program = self.flux.dir / "flux"
-        program.write_text(program.read_text().replace("rank >= len(NAMES)", "rank == 2"))
-        self.assert_told(self.run_dlaunch("true"), 125, "rank 2: No route to host")
-
-    @promise(LOSES_NOTHING, mode=RUN)
-    def test_output_is_complete(self):
-        done = self.run_dlaunch("-n", "6", "-N", "2", *sh("yes 1234567 | head -c 12582912"))
-        self.assert_exit(done, 0)
-        self.assertEqual(done.stdout.count(b"1234567\n") * 8, 6 * 12582912)
-        self.assertEqual(len(done.stdout), 6 * 12582912)
-
-    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
-    def test_first_failure_is_named(self):
-        self.assert_told(self.run_dlaunch(*sh("[ $RANK_ID != 5 ] || exit 7; exec sleep 1000")), 7, "rank 5", "node2")
-
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
-    def test_killed_flux_exec_ends_the_job_and_leaves_no_process(self):
-        job = self.start_sleepers()
-        for pid in self.bed.head.find("flux exec"):
-            os.kill(pid, signal.SIGKILL)
-        _, err = job.communicate(timeout=TIMEOUT)
-        self.assertEqual(job.returncode, 125, err)
-        self.assertRegex(err, rb"node[12[]")
-        self.assert_hosts_clean()
-
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
-    def test_host_of_a_killed_agent_is_named(self):
-        job = self.start_sleepers()
-        carrier, = [pid for pid, line in self.bed["node2"].strangers().items() if " --dial " in line]
-        os.kill(carrier, signal.SIGKILL)
-        _, err = job.communicate(timeout=TIMEOUT)
-        self.assertEqual(job.returncode, 125)
-        self.assertIn(b"node2", err)
-        self.assertNotIn(b"may still run", err)
-        self.assert_hosts_clean()
-
-    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
-    def test_killed_launcher_leaves_no_process(self):
-        job = self.start_sleepers()
-        os.kill(job.pid, signal.SIGKILL)
-        job.communicate(timeout=TIMEOUT)
-        self.assert_hosts_clean()
 
 
 if __name__ == "__main__":

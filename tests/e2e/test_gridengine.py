@@ -6,7 +6,8 @@ import signal
 import subprocess
 
 from hosts_case import PATIENCE, HostsCase, lines
-from promises import KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, READER, RUN, SGE, SIGNAL, START, STDIN, promise
+from manager_case import MIB, ROWS, SLEEPERS, ManagerCase
+from promises import KILL, LEAVES_NOTHING, LOSES_NOTHING, ONLY_SSHD, ORPHANS, READER, RUN, SGE, promise
 from side_by_side import takes_long
 from support import DLAUNCH, Case, main, sh, wait_until
 
@@ -14,9 +15,6 @@ import gridengine  # of the testbed, by hosts_case's path
 import testbed
 
 WHY_NOT = testbed.why_not() or gridengine.why_not()
-MIB = 1 << 20
-TIMES = int(os.environ.get("GRIDENGINE_TIMES", "3"))
-SLEEPERS = sh("setsid sleep 1000 & exec sleep 1000")
 
 
 class GridEngineCase(HostsCase):
@@ -69,7 +67,6 @@ class JobCase(GridEngineCase):
         if WHY_NOT:
             return
         cls.job = cls.engine.submit(4)
-        cls.loose = cls.engine.submit(4, "loose")
         cls.first = cls.engine.submit(2, "first")
 
 
@@ -97,17 +94,6 @@ class InAJob(JobCase):
         self.assert_exit(done, 0)
         self.assertEqual([(host["slots"], host["slots_from"]) for host in json.loads(done.stdout)["hosts"]], [(2, "PE_HOSTFILE")] * 2)
 
-    def test_transport_is_reported(self):
-        told = f"Grid Engine job {self.job.number}: 2 nodes × 2, by ".encode()
-        self.assertIn(told + b"qrsh", self.in_job(self.job, "hosts").stdout)
-        self.assertIn(told + b"qrsh", self.in_job(self.job, "--dry-run", "true").stdout)
-        self.assertIn(told + b"qrsh", self.in_job(self.job, "-v", "true").stderr)
-        self.assertIn(told + b"ssh", self.in_job(self.job, "--dry-run", "--transport", "ssh", "true").stdout)
-        self.assertIn(told + b"--exec", self.in_job(self.job, "--dry-run", "--exec", "x {host}", "true").stdout)
-
-    def test_transport_sge_outside_a_job_is_rejected(self):
-        self.assert_told(self.run_dlaunch("--transport", "sge", "true"), 2, "--transport sge", "not in a job of a parallel environment")
-
     def test_unreadable_host_file_is_an_error(self):
         done = self.in_job(self.job, "true", by=["env", "PE_HOSTFILE=/no/such"])
         self.assert_told(done, 2, "PE_HOSTFILE", "/no/such")
@@ -118,98 +104,101 @@ class InAJob(JobCase):
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), ["node1", "node2"])
 
-    @promise(NAMES_FIRST, mode=START)
-    def test_error_of_qrsh_is_reported(self):
-        done = self.in_job(self.loose, "true")
-        self.assert_told(done, 125, "executing task of job", "didn't accept task")
-        self.assertIn(b"control_slaves", done.stderr)
-
-
-@takes_long
-class Streams(JobCase):
-    def other(self):
-        """The second host of the job."""
-        first = self.bed.head.run([*self.job.enter, "hostname"]).stdout.strip()
-        return next(host for name, host in self.bed.hosts.items() if name != first)
-
-    @promise(LOSES_NOTHING, mode=RUN)
-    def test_output_is_whole_with_the_agent_sent_and_kept(self):
-        """qrsh can lose output that a task writes right before its end."""
-        self.other().sh("rm -rf /root/.cache/dlaunch")
-        for _ in range(TIMES):
-            done = self.in_job(self.job, "-N", "1", *sh(f"yes 1234567 | head -c {64 * MIB}"))
-            self.assert_exit(done, 0)
-            self.assertEqual((len(done.stdout), done.stderr), (2 * 64 * MIB, b""))
-            self.assertEqual(done.stdout.count(b"1234567\n"), 2 * 8 * MIB)
-
     @promise(LOSES_NOTHING, mode=READER)
     def test_output_is_complete_for_a_slow_reader(self):
         done = self.in_job(self.job, "-N", "1", *sh(f"yes 1234567 | head -c {8 * MIB}"),
                            by=["sh", "-c", '"$@" | (sleep 1; wc -c)', "sh"])
         self.assertEqual(done.stdout.strip(), str(2 * 8 * MIB).encode())
 
-    @promise(LOSES_NOTHING, mode=STDIN)
-    def test_stdin_is_complete(self):
-        done = self.in_job(self.job, "--stdin", "3", "sh", "-c", "[ $RANK_ID != 3 ] || wc -c", input=b"x" * 8 * MIB)
-        self.assert_exit(done, 0)
-        self.assertEqual(done.stdout.strip(), str(8 * MIB).encode())
 
-
-class Ends(GridEngineCase):
-    """Each test has its own job; all jobs are submitted at once."""
+class OwnJobs(GridEngineCase):
+    """Each test has its own job of Grid Engine; all jobs are submitted at once."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         if WHY_NOT:
             return
-        cls.jobs = [cls.engine.submit(4) for name in dir(cls) if name.startswith("test_")]
+        cls.jobs = [cls.engine.submit(4) for name in dir(cls) if name.startswith("test_") and callable(getattr(cls, name))]
 
-    def started(self, *words, count=8):
-        """A job of Grid Engine and a running dlaunch job in it, after `count` processes sleep."""
-        job = self.jobs.pop()
-        started = self.start_in_job(job, *words)
-        self.assertTrue(wait_until(lambda: len(self.running("sleep ")) == count, PATIENCE), self.running(""))
-        return job, started
+    def setUp(self):
+        super().setUp()
+        self.job = self.jobs.pop()
 
-    def assert_all_gone(self):
+    def assert_gone(self):
         self.assertTrue(wait_until(lambda: not self.running("sleep "), PATIENCE), "sleepers are left")
         self.assert_hosts_clean()
 
-    @promise(LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
-    def test_deleted_job_leaves_no_process(self):
-        job, _ = self.started(*SLEEPERS)
-        job.delete()
-        self.assert_all_gone()
+
+@takes_long
+class Promises(ManagerCase, OwnJobs):
+    row = ROWS[SGE]
+
+    def enter(self):
+        return self.job.enter
+
+    def hosts(self):
+        first = self.bed.head.run([*self.job.enter, "hostname"]).stdout.strip()
+        other, = {"node1", "node2"} - {first}
+        return first, first, other, other
+
+    def told(self):
+        return f"Grid Engine job {self.job.number}: 2 nodes × 2"
+
+    def launchers_of(self, job):
+        return self.running(DLAUNCH)
+
+    def without_sshd(self):
+        super().without_sshd()
+        self.addCleanup(lambda: [host.start_sshd() for host in self.bed.hosts.values()])
+
+    def break_command(self):
+        self.job = self.engine.submit(4, "loose")
+        return "executing task of job", "didn't accept task"
+
+    def commands(self):
+        return self.running(str(self.engine.dir / "bin"))
+
+    def cancel(self, job):
+        self.job.delete()
+
+    def before_output(self):
+        self.bed[self.hosts()[-1]].sh("rm -rf /root/.cache/dlaunch")
 
     @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
-    def test_killed_launcher_leaves_only_the_job(self):
-        job, _ = self.started(*sh("setsid sleep 1000 & sleep 1000 & exec yes"))
-        for pid in self.running(DLAUNCH):
-            os.kill(pid, signal.SIGKILL)
-        self.assert_all_gone()
-        self.assertEqual(self.bed.head.run([*job.enter, "echo", "on"]).stdout, "on\n")
-        self.assertFalse(job.is_over())
+    def test_killed_command_leaves_no_process(self):
+        """Grid Engine may end the whole job before dlaunch does."""
+        self.start_sleepers()
+        self.signal_all(self.commands(), signal.SIGKILL)
+        self.assert_gone()
 
-    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
-    def test_killed_qrsh_leaves_no_process(self):
-        self.started(*SLEEPERS)
-        for pid in self.running(str(self.engine.dir / "bin")):
-            os.kill(pid, signal.SIGKILL)
-        self.assert_all_gone()
+    def assert_others_end(self, job):
+        """The job of Grid Engine continues."""
+        super().assert_others_end(job)
+        self.assert_gone()
+        self.assertEqual(self.bed.head.run([*self.job.enter, "echo", "on"]).stdout, "on\n")
+        self.assertFalse(self.job.is_over())
+
+
+class Ends(OwnJobs):
+    def started(self, *words, count=8):
+        """A running dlaunch job, after `count` processes sleep."""
+        started = self.start_in_job(self.job, *words)
+        self.assertTrue(wait_until(lambda: len(self.running("sleep ")) == count, PATIENCE), self.running(""))
+        return started
 
     @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_child_of_a_shepherd_does_not_fail_the_job(self):
         """The shepherd's child is the parent of the agent. It is not needed any more."""
         end = self.dir / "end"
-        _, started = self.started(*sh(f"sleep 1000 & setsid sleep 1000 & until [ -e {end} ]; do /bin/sleep 0.1; done"))
+        started = self.started(*sh(f"sleep 1000 & setsid sleep 1000 & until [ -e {end} ]; do /bin/sleep 0.1; done"))
         starter = self.running(f"{self.engine.dir}/utilbin")
         self.assertEqual(len(starter), 1)
         os.kill(starter[0], signal.SIGKILL)
         end.touch()
         _, said = started.communicate(timeout=PATIENCE)
         self.assertEqual(started.returncode, 0, said)
-        self.assert_all_gone()
+        self.assert_gone()
 
     def kill_agent(self, which):
         """Kills a process of node2's agent; the worker is the child of the guardian. Grid Engine or dlaunch may end the
@@ -218,7 +207,7 @@ class Ends(GridEngineCase):
         agents = sorted(self.running("/root/.cache/dlaunch"))
         self.assertEqual(len(agents), 2)
         os.kill(agents[which], signal.SIGKILL)
-        self.assert_all_gone()
+        self.assert_gone()
 
     @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
     def test_killed_worker_leaves_no_process(self):
@@ -229,14 +218,13 @@ class Ends(GridEngineCase):
         self.kill_agent(0)
 
     def test_ranks_are_in_the_accounting(self):
-        job = self.jobs.pop()
-        self.assert_exit(self.in_job(job, *sh("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done")), 0)
-        job.delete()
+        self.assert_exit(self.in_job(self.job, *sh("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done")), 0)
+        self.job.delete()
         accounts = self.engine.dir / "default/common/accounting"
 
         def hosts():
             rows = [row.split(":") for row in accounts.read_text().splitlines() if not row.startswith("#")] if accounts.exists() else []
-            return {row[1] for row in rows if row[5] == job.number}
+            return {row[1] for row in rows if row[5] == self.job.number}
 
         self.assertTrue(wait_until(lambda: hosts() == {"node1", "node2"}, PATIENCE), hosts())
 

@@ -9,8 +9,8 @@ import unittest
 import support
 import yaml
 from hosts_case import HostsCase, lines
-from promises import (ENDS, FAILURE, KILL, KUBERNETES, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD,
-                      PREEMPTION, RUN, SIGNAL, promise)
+from manager_case import ROWS, ManagerCase
+from promises import ENDS, KUBERNETES, PREEMPTION, SIGNAL, promise
 from support import wait_until
 from test_same_line import KEY, SameLineCase
 from test_slurm_preemption import RANK
@@ -131,7 +131,7 @@ class MpiJob(HostsCase):
         self.assertEqual(result.stdout, b"head\n")
 
 
-class MpiJobV1(HostsCase):
+class MpiJobV1Case(HostsCase):
     """API version v1: pods have no sshd and no DNS names."""
 
     place = KUBERNETES
@@ -147,39 +147,17 @@ class MpiJobV1(HostsCase):
         pods.write_text(f"train-worker-0 {self.host(1).pid}\ntrain-worker-1 {self.host(2).pid}\n")
         self.env |= {"OMPI_MCA_plm_rsh_agent": str(kubexec), "OMPI_MCA_orte_default_hostfile": str(hostfile), "PODS": str(pods)}
 
-    @promise(ONLY_SSHD, mode=RUN)
-    def test_pods_are_reached_by_kubectl_exec_with_stdin(self):
-        result = self.run_dlaunch("-v", "sh", "-c", "echo $RANK_ID $(uname -n)")
-        self.assert_exit(result, 0)
-        self.assertEqual(sorted(lines(result.stdout)), ["0 node1", "1 node1", "2 node2", "3 node2"])
-        self.assertIn("MPIJob: 2 nodes × 2, by kubectl", result.stderr.decode())
 
-    @promise(LOSES_NOTHING, mode=RUN)
-    def test_output_is_complete(self):
-        result = self.run_dlaunch("-N", "1", "sh", "-c", "yes 123456789012345 | head -n 1048576")
-        self.assert_exit(result, 0)
-        self.assertEqual(len(result.stdout), 2 * 16 * 1048576)
+class Promises(ManagerCase, MpiJobV1Case):
+    row = ROWS[KUBERNETES]
 
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=FAILURE)
-    def test_first_failed_rank_is_named_and_no_process_is_left(self):
-        result = self.run_dlaunch("sh", "-c", "[ $RANK_ID = 3 ] && exit 7; sleep 1000")
-        self.assert_told(result, 7, "rank 3 (host train-worker-1")
+    def break_command(self):
+        self.env["DLAUNCH_WAIT_HOSTS"] = "1"  # the default of an MPIJob is 300 s
+        (self.dir / "pods").write_text(f"train-worker-0 {self.host(1).pid}\n")
+        return "train-worker-1", 'Error from server (NotFound): pods "train-worker-1" not found'
 
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=KILL)
-    def test_killed_launcher_or_kubectl_leaves_no_process(self):
-        for victim in ("launcher", "kubectl"):
-            job = self.start("sleep", "1000", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            self.assertTrue(wait_until(lambda: all(len(self.host(number).find("sleep 1000")) == 2 for number in (1, 2))))
-            if victim == "launcher":
-                job.kill()
-                job.wait()
-                job.stderr.close()
-            else:
-                subprocess.run(["kill", "-9", *map(str, self.bed.head.find("exec -i train-worker-1"))], check=True)
-                result, _ = self.finish(job)
-                self.assert_told(result, 125, "train-worker-1")
-            self.assert_hosts_clean()
 
+class MpiJobV1(MpiJobV1Case):
     def test_mpirun_does_not_use_the_script_without_stdin(self):
         result = self.run_dlaunch("--personality", "mpirun", "--allow-run-as-root", "uname", "-n")
         self.assert_exit(result, 0)

@@ -5,8 +5,9 @@ import signal
 import subprocess
 
 from hosts_case import HostsCase, lines
-from promises import ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, PBS, RUN, SIGNAL, START, promise
-from support import DLAUNCH, TIMEOUT, main, of_process, sh, wait_until
+from manager_case import ROWS, ManagerCase
+from promises import ENDS, KILL, LEAVES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, PBS, RUN, START, promise
+from support import TIMEOUT, main, of_process, sh, wait_until
 
 import pbs  # of the testbed, by hosts_case's path
 
@@ -29,6 +30,33 @@ class PbsCase(HostsCase):
         self.assertEqual(self.pbs.output.read_bytes(), b"", "something was written to the job's output")
         super().tearDown()
 
+
+class Promises(ManagerCase, PbsCase):
+    """As with the real pbs_tmrsh, a task is a child of MoM and outlives its pbs_tmrsh."""
+
+    row = ROWS[PBS]
+
+    def break_command(self):
+        (self.dir / "nodes").write_text("head\nnode1\n")
+        program = self.pbs.dir / "pbs_tmrsh"
+        program.write_text(program.read_text().replace('open(os.environ["PBS_NODEFILE"])', f'open("{self.dir}/nodes")'))
+        return "node2", 'host "node2" is not a node in job <12.server>'
+
+    def cancel(self, job):
+        self.pbs.qdel()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(KILL, ORPHANS))
+    def test_killed_command_leaves_no_process(self):
+        job = self.start_sleepers()
+        self.signal_all(self.commands(), signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not self.commands(), TIMEOUT))
+        self.assertIsNone(job.poll())
+        job.terminate()
+        self.end_there(job, 143)
+        self.assert_gone()
+
+
+class ByPbsTmrsh(PbsCase):
     def start_sleepers(self, *options):
         job = self.start(*options, *sh("setsid sleep 1000 & exec sleep 1000"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE)
@@ -37,16 +65,8 @@ class PbsCase(HostsCase):
         self.assertTrue(wait_until(lambda: sum(len(host.find("sleep 1000")) for host in self.bed.hosts.values()) >= 6, TIMEOUT))
         return job
 
-
-class ByPbsTmrsh(PbsCase):
-    @promise(ONLY_SSHD, mode=RUN)
-    def test_ranks_run_where_the_job_has_slots(self):
-        for _ in ("the agent is sent", "it is there"):
-            done = self.run_dlaunch("--label", *sh("echo $(hostname) $PBS_JOBID; cat"), input=b"")
-            self.assert_exit(done, 0)
-            self.assertEqual(done.stderr, b"")
-            self.assertEqual(sorted(lines(done.stdout)),
-                             ["[0] head 12.server", "[1] node1 12.server", "[2] node1 12.server", "[3] node2 12.server"])
+    def test_transport_pals_without_aprun_is_rejected(self):
+        self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "program \"aprun\": not found")
 
     @promise(ONLY_SSHD, mode=RUN)
     def test_hosts_with_a_shared_home_start(self):
@@ -54,25 +74,6 @@ class ByPbsTmrsh(PbsCase):
         for host in self.bed.hosts.values():
             host.sh(f"mkdir -p /root/.cache && mount --bind '{self.pbs.shared}' /root/.cache")
         self.assert_exit(self.run_dlaunch("true"), 0)
-
-    def test_transport_is_reported(self):
-        self.assertIn(b"PBS job 12.server: 3 nodes of 4 slots, by pbs_tmrsh", self.run_dlaunch("--dry-run", "true").stdout)
-        self.assertIn(b"PBS job 12.server: 3 nodes of 4 slots, by pbs_tmrsh", self.run_dlaunch("hosts").stdout)
-        self.assertIn(b"PBS job 12.server: 3 nodes of 4 slots, by ssh", self.run_dlaunch("--dry-run", "--transport", "ssh", "true").stdout)
-        done = self.run_dlaunch("-v", "--transport", "pbs", "true")
-        self.assert_exit(done, 0)
-        self.assertRegex(done.stderr, rb"agents of node\[1-2\] connect to ")
-
-    def test_transport_pbs_outside_a_job_is_rejected(self):
-        self.assert_told(self.run_dlaunch("--transport", "pbs", "true", env={"PBS_NODEFILE": ""}), 2, "--transport pbs", "not in a PBS job")
-        self.assert_told(self.run_dlaunch("--transport", "pals", "true"), 2, "--transport pals", "program \"aprun\": not found")
-
-    @promise(NAMES_FIRST, mode=START)
-    def test_error_of_pbs_is_reported(self):
-        (self.dir / "nodes").write_text("head\nnode1\n")
-        program = self.pbs.dir / "pbs_tmrsh"
-        program.write_text(program.read_text().replace('open(os.environ["PBS_NODEFILE"])', f'open("{self.dir}/nodes")'))
-        self.assert_told(self.run_dlaunch("true"), 125, "node2", 'host "node2" is not a node in job <12.server>')
 
     @promise(NAMES_FIRST, mode=START)
     def test_node_without_the_shared_directory_is_reported(self):
@@ -91,17 +92,6 @@ class ByPbsTmrsh(PbsCase):
         self.bed["node2"].sh(f"ip rule add ipproto tcp to {self.bed.head.address} unreachable")
         self.assert_told(self.run_dlaunch("true"), 125, "node2", "cannot connect to")
 
-    @promise(LOSES_NOTHING, mode=RUN)
-    def test_output_is_complete(self):
-        done = self.run_dlaunch("-n", "4", *sh("yes 1234567 | head -c 16777216"))
-        self.assert_exit(done, 0)
-        self.assertEqual(len(done.stdout), 64 << 20)
-        self.assertEqual(done.stdout.count(b"1234567\n"), len(done.stdout) // 8)
-
-    @promise(ENDS, NAMES_FIRST, mode=FAILURE)
-    def test_first_failure_is_named(self):
-        self.assert_told(self.run_dlaunch(*sh("[ $RANK_ID != 3 ] || exit 7; exec sleep 1000")), 7, "rank 3", "node2")
-
     def test_key_is_not_in_arguments_environment_or_logs(self):
         """The key has 64 hexadecimal digits, as the hash in the path of the agent."""
         job = self.start_sleepers("-vv")
@@ -116,13 +106,6 @@ class ByPbsTmrsh(PbsCase):
         words = {word for text in seen for word in re.findall(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", text)}
         agents = {word for text in seen for word in re.findall(rb"dlaunch/([0-9a-f]{64})/dlaunch-agent", text)}
         self.assertEqual(words, agents)
-
-    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
-    def test_killed_launcher_leaves_no_process(self):
-        job = self.start_sleepers()
-        os.kill(job.pid, signal.SIGKILL)
-        job.communicate(timeout=TIMEOUT)
-        self.assert_hosts_clean()
 
     @promise(LEAVES_NOTHING, mode=KILL)
     def test_later_start_removes_files_of_a_killed_start(self):
@@ -144,38 +127,6 @@ class ByPbsTmrsh(PbsCase):
         os.utime(left, (hour_ago, hour_ago))
         self.assert_exit(self.run_dlaunch("true"), 0)
         self.assertFalse(left.exists())
-
-    @promise(ENDS, LEAVES_NOTHING, mode=(KILL, ORPHANS))
-    def test_killed_pbs_tmrsh_ends_no_task(self):
-        """As with the real pbs_tmrsh: the task is a child of MoM."""
-        job = self.start_sleepers()
-        for pid in self.bed.head.find("pbs_tmrsh"):
-            os.kill(pid, signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: not self.bed.head.find("pbs_tmrsh"), TIMEOUT))
-        self.assertIsNone(job.poll())
-        job.terminate()
-        job.communicate(timeout=TIMEOUT)
-        self.assertEqual(job.returncode, 143)
-        self.assert_hosts_clean()
-
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
-    def test_host_of_a_killed_agent_is_named(self):
-        job = self.start_sleepers()
-        carrier, = [pid for pid, line in self.bed["node2"].strangers().items() if " --dial " in line and "nsenter" not in line]
-        os.kill(carrier, signal.SIGKILL)
-        _, err = job.communicate(timeout=TIMEOUT)
-        self.assertEqual(job.returncode, 125)
-        self.assertIn(b"node2", err)
-        self.assertNotIn(b"may still run", err)
-        self.assert_hosts_clean()
-
-    @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
-    def test_qdel_of_the_tasks_leaves_no_process(self):
-        job = self.start_sleepers()
-        self.pbs.qdel()
-        _, err = job.communicate(timeout=TIMEOUT)
-        self.assertNotEqual(job.returncode, 0)
-        self.assert_hosts_clean()
 
 
 class ByPbsdsh(PbsCase):

@@ -1,27 +1,19 @@
 """Tests PMI-1 with the test clients of pmi_client.py: answers, several hosts, and clients that violate the protocol.
 test_pmi2.py tests PMI-2."""
+import pmi_case
 import support
 from hosts_case import HostsCase, lines
 from pmi_client import PYTHON, client
 from promises import ATTACK, ENDS, MPI, NAMES_FIRST, promise
 from support import Case
 
-EXCHANGE = """
-name = init()
-for n in range(200):
-    assert ask(f"cmd=put kvsname={name} key=k-{rank}-{n} value={rank * 1000 + n}=[/]") == "cmd=put_result rc=0 msg=success\\n"
-missing = ask(f"cmd=get kvsname={name} key=k-{(rank + 1) % size}-x")
-assert missing.startswith("cmd=get_result rc=-1 msg=key_") and missing.endswith("value=unknown\\n"), missing
-assert barrier() == "cmd=barrier_out\\n"
-for other in range(size):
-    for n in range(200):
-        got = ask(f"cmd=get kvsname={name} key=k-{other}-{n}")
-        assert got == f"cmd=get_result rc=0 msg=success value={other * 1000 + n}=[/]\\n", got
-for round in range(20):
-    assert barrier() == "cmd=barrier_out\\n"
-print(rank, ask(f"cmd=get kvsname={name} key=PMI_process_mapping").split("value=")[1].strip())
-finalize()
-"""
+
+class Promises(pmi_case.OneHost, Case):
+    dialect = pmi_case.PMI1
+
+
+class PromisesOverHosts(pmi_case.SeveralHosts, HostsCase):
+    dialect = pmi_case.PMI1
 
 
 class Answers(Case):
@@ -33,10 +25,6 @@ finalize()
 """)).decode().splitlines()
         self.assertEqual(out[:2], ["cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024", "cmd=appnum appnum=1"])
         self.assertRegex(out[2], r"^cmd=universe_size size=\d+$")
-
-    def test_ranks_exchange_keys(self):
-        self.assertEqual(sorted(lines(self.assert_succeeds("-n", 4, *client(EXCHANGE)))),
-                         [f"{rank} (vector,(0,1,4))" for rank in range(4)])
 
     def test_invalid_requests_get_an_error(self):
         out = self.assert_succeeds("-n", 1, *client("""
@@ -72,31 +60,6 @@ finalize()
 class Hostile(Case):
     """A client that violates the protocol ends only itself: the connection is closed, the rank is named, other ranks
     continue."""
-
-    BREACHES = {
-        "unknown command": ("say('cmd=make_me_root now=1\\n')", "a command that PMI-1 does not have: \"cmd=make_me_root now=1\""),
-        "no pair": ("say('cmd=get key\\n')", "a word that is not KEY=VALUE"),
-        "no command": ("say('key=get\\n')", "without a command at its start"),
-        "empty line": ("say('\\n')", "an empty PMI line"),
-        "bytes": ("say(bytes(range(11, 256)) + b'\\n')", "sent a PMI line"),
-        "a line without end": ("say('cmd=put key=a value=' + 'v' * 20000)", "a PMI line of more than 16384 bytes"),
-        "no patience": ("say('cmd=lookup_name service=x\\ncmd=get_maxes\\n')", "sent a request before the answer to its last request"),
-        "init twice": ("init()", "sent init twice"),
-    }
-
-    @promise(NAMES_FIRST, mode=(ATTACK, MPI))
-    def test_violations_close_the_connection(self):
-        good = client("init()\nopen('go').read()\nfinalize()\nprint('well')")
-        for name, (breach, told) in self.BREACHES.items():
-            with self.subTest(name):
-                (self.dir / "go").write_text("")
-                bad = client(f"init()\ntry:\n    {breach}\n    assert file.readline() == ''\nexcept (OSError, AssertionError, IndexError): pass\nos._exit(3)")
-                result = self.run_dlaunch("--on-failure", "continue", "-n", 1, *bad, ":", "-n", 2, *good)
-                self.assert_exit(result, 3)
-                self.assertEqual(result.stdout, b"well\nwell\n")
-                self.assertIn("dlaunch: note: ", result.stderr.decode())
-                self.assertIn("rank 0 ", result.stderr.decode())
-                self.assertIn(told, result.stderr.decode())
 
     @promise(NAMES_FIRST, mode=(ATTACK, MPI))
     def test_request_before_init_is_reported(self):
@@ -154,11 +117,6 @@ os._exit(4)
 class OverHosts(HostsCase):
     count = 2
 
-    def test_ranks_exchange_keys(self):
-        result = self.run_dlaunch("-H", "localhost:2,node1:2,node2:1", *client(EXCHANGE))
-        self.assert_exit(result, 0)
-        self.assertEqual(sorted(lines(result.stdout)), [f"{rank} (vector,(0,2,2),(2,1,1))" for rank in range(5)])
-
     def test_large_exchanges_are_split(self):
         result = self.run_dlaunch("-H", "node1:1,node2:1", *client("""
 name = init()
@@ -171,17 +129,6 @@ print("all there")
 """))
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"all there\nall there\n")
-
-    @promise(ENDS, NAMES_FIRST, mode=MPI)
-    def test_dead_rank_releases_ranks_in_a_barrier(self):
-        result = self.run_dlaunch("--on-failure", "continue", "-H", "node1:2,node2:1", *client("""
-init()
-if rank == 2: os._exit(5)
-assert barrier() == ""
-os._exit(4)
-"""))
-        self.assert_exit(result, 5)
-        self.assertIn("rank 2 has left MPI or never entered MPI", result.stderr.decode())
 
 
 if __name__ == "__main__":

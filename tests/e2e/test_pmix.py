@@ -11,6 +11,7 @@ import time
 from unittest import mock
 
 import mpi_case
+import pmi_case
 import support
 from hosts_case import HostsCase, lines
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, left_behind, openmpi
@@ -45,6 +46,15 @@ def descendants(pid):
         found += children
         parents = {child for child, _ in children}
     return found
+
+
+class Promises(pmi_case.OneHost, OpenMpiCase):
+    dialect = pmi_case.PMIX
+    test_violations_close_the_connection = None
+
+
+class PromisesOverHosts(OpenMpi, pmi_case.SeveralHosts, HostsCase):
+    dialect = pmi_case.PMIX
 
 
 class World(mpi_case.OneHost, OpenMpiCase):

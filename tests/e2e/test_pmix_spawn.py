@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import support
-from promises import ENDS, FAILURE, NAMES_FIRST, SPAWN, START, promise
+from promises import ENDS, FAILURE, SPAWN, promise
 from hosts_case import HostsCase
 from openmpi_case import MPI4PY, PYTHON, OpenMpi, OpenMpiCase, openmpi
 
@@ -64,12 +64,6 @@ class Spawn(OpenMpiCase):
         self.assert_exit(result, 3)  # the program's own code
         self.assertIn(b"no spawn: MPI_ERR_SPAWN", result.stdout)
         self.assertIn('rank 0 cannot spawn: unknown host "nowhere"', result.stderr.decode())
-
-    @promise(ENDS, NAMES_FIRST, mode=(SPAWN, START))
-    def test_missing_spawned_program_fails_the_job(self):
-        result = self.run_dlaunch("-n", 1, openmpi("mpi_spawn"), 1, "command=/no/such")
-        self.assert_exit(result, 127)
-        self.assertIn('program "/no/such": not found on ', result.stderr.decode())
 
     @promise(ENDS, mode=(SPAWN, FAILURE))
     def test_failed_spawned_rank_fails_the_job(self):

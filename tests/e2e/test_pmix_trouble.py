@@ -87,20 +87,6 @@ class Clients(OpenMpiCase):
         self.assertNotEqual(result.returncode, 124, result)
         self.assertLess(int(re.search(rb"MiB (\d+)", result.stdout)[1]), 300, result)
 
-    @promise(ENDS, NAMES_FIRST, mode=MPI)
-    def test_rank_that_exits_in_a_fence_fails_the_job(self):
-        for code, said in ((0, "exited with code 0 after MPI_Init and without MPI_Finalize"), (3, "exited with code 3")):
-            with self.subTest(code):
-                result = self.run_dlaunch("--timeout", 20, "-n", 3, CLIENT, "early", 1, code)
-                self.assert_exit(result, code or 1)
-                self.assertRegex(support.cause(result.stderr), rf"^dlaunch: rank 1 \(host \S+, pid \d+\) {said}")
-
-    @promise(ENDS, mode=MPI)
-    def test_rank_that_exits_in_a_fence_releases_the_others(self):
-        result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-n", 3, CLIENT, "early", 1, 3)
-        self.assert_exit(result, 3)
-        self.assertEqual(len(re.findall(rb"^rank [02]: fence: ", result.stdout, re.M)), 2, result)
-
 
 class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
     count = 2
@@ -114,12 +100,6 @@ class Hosts(OpenMpi, mpi_case.EndedFromOutside, HostsCase):
         self.assert_exit(result, 1)
         self.assertRegex(result.stderr.decode(), r"node\d: the ranks of this host put 9\d{6} bytes into an MPI fence; the limit of a host is 8 MiB")
         self.assertRegex(result.stdout.decode(), r"rank \d: fence: NO-MEM")
-
-    @promise(ENDS, mode=MPI)
-    def test_rank_that_exits_in_a_fence_releases_other_hosts(self):
-        result = self.run_dlaunch("--timeout", 20, "--on-failure", "continue", "-H", "node1,node2:2", CLIENT, "early", 1, 3)
-        self.assert_exit(result, 3)
-        self.assertEqual(len(re.findall(rb"^rank [02]: fence: ", result.stdout, re.M)), 2, result)
 
     @promise(ENDS, NAMES_FIRST, mode=(KILL, MPI))
     def test_killed_server_on_a_host_ends_the_job(self):

@@ -8,15 +8,16 @@ import signal
 import subprocess
 
 from hosts_case import lines
+from manager_case import ROWS, ManagerCase
 from mpi_case import hellos
 from promises import (BAD_DISK, DEADLINE, ENDS, FAILURE, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD,
-                      ORPHANS, READER, RUN, SIGNAL, SILENCE, STDIN, promise)
+                      ORPHANS, READER, RUN, SAME_LINE, SIGNAL, SILENCE, STDIN, promise)
 from support import DLAUNCH, TIMEOUT, main, oldest_first, program, sh, wait_until
 from test_same_line import KEY, PORT, SameLineCase
 from test_torch import DDP, PYTHON, NO_TORCH
 
 
-class Promises(SameLineCase):
+class NodesCase(SameLineCase):
     def in_shell(self, script, *words, **options):
         """Starts node 0 by a shell script, in which "$@" is the command line of dlaunch."""
         return self.node(0, *words, before=["sh", "-c", script, "sh", DLAUNCH], **options)
@@ -30,19 +31,46 @@ class Promises(SameLineCase):
         return ends[0]
 
 
-class Failures(Promises):
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(FAILURE, ORPHANS))
-    def test_failed_rank_on_each_node_is_named(self):
-        for node in range(self.count):
-            with self.subTest(node=node):
-                self.start_all("-N", 1, *sh(f"[ $RANK_ID != {node} ] || {{ echo last words >&2; kill -SEGV $$; }}; setsid sleep 1000 & wait"),
-                               order=[(node + i) % self.count for i in range(self.count)])
-                _, out, said = self.assert_codes(139)
-                self.assertIn("| last words", said)
-                self.assertIn(f"rank {node} (host node{node + 1}", said)
+class Promises(ManagerCase, NodesCase):
+    row = ROWS[SAME_LINE]
+
+    def start_there(self, *words, stdin=subprocess.DEVNULL):
+        for node in range(self.count - 1, 0, -1):
+            self.node(node, "-N", 1, *words)
+        return self.node(0, "-N", 1, *words, stdin=stdin)
+
+    def run_there(self, *words, input=None):
+        job = self.start_there(*words, stdin=subprocess.DEVNULL if input is None else subprocess.PIPE)
+        out, err = job.communicate(input, timeout=self.patience)
+        self.assert_same_end(job.returncode)
+        return subprocess.CompletedProcess(job.args, job.returncode, out, err)
+
+    def end_there(self, job, code=None):
+        done = super().end_there(job, code)
+        self.assert_same_end(done.returncode)
+        return done
+
+    def others(self):
+        """(exit code, stdout, stderr) of the nodes after the first."""
+        for node in range(1, self.count):
+            out, err = self.jobs[node].communicate(timeout=self.patience)
+            yield self.jobs[node].returncode, out, err
+
+    def assert_same_end(self, code):
+        """All nodes exit with the same code, and only the first node prints a reason."""
+        self.assertEqual(list(self.others()), [(code, b"", b"")] * (self.count - 1))
+
+    def assert_others_end(self, job):
+        super().assert_others_end(job)
+        for code, out, err in self.others():
+            self.assertEqual((code, out), (125, b""), err)
+            self.assertIn(b"lost the connection to node 0", err)
+
+    def launchers_of(self, job):
+        return self.launchers(0)
 
     @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
-    def test_killed_agent_process_on_each_node_is_named(self):
+    def test_host_of_a_killed_agent_is_named(self):
         for node in range(self.count):
             for which in ("guardian", "worker"):
                 with self.subTest(node=node, which=which):
@@ -55,6 +83,18 @@ class Failures(Promises):
                              f"dlaunch on node{node + 1} ends the remaining processes there")
                     self.assertIn(ended, said)
                     self.assertIn(f"node{node + 1}: lost the connection to the agent", said)
+
+
+class Failures(NodesCase):
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(FAILURE, ORPHANS))
+    def test_failed_rank_on_each_node_is_named(self):
+        for node in range(self.count):
+            with self.subTest(node=node):
+                self.start_all("-N", 1, *sh(f"[ $RANK_ID != {node} ] || {{ echo last words >&2; kill -SEGV $$; }}; setsid sleep 1000 & wait"),
+                               order=[(node + i) % self.count for i in range(self.count)])
+                _, out, said = self.assert_codes(139)
+                self.assertIn("| last words", said)
+                self.assertIn(f"rank {node} (host node{node + 1}", said)
 
     @promise(ENDS, LEAVES_NOTHING, mode=SIGNAL)
     def test_interrupt_on_each_node_ends_the_job(self):
@@ -75,7 +115,7 @@ class Failures(Promises):
         self.assertIn("ranks 0-2 were still running", self.assert_codes(124)[2])
 
 
-class StoppedNodes(Promises):
+class StoppedNodes(NodesCase):
     """Stopped nodes that are not continued: only three missed heartbeats (15 s) reveal them."""
 
     count = 4
@@ -106,7 +146,7 @@ class StoppedNodes(Promises):
         self.assert_hosts_clean()
 
 
-class Streams(Promises):
+class Streams(NodesCase):
     @promise(LOSES_NOTHING, mode=RUN)
     def test_64_mib_from_one_node_are_complete(self):
         self.start_all("-N", 1, *sh("[ $RANK_ID != 1 ] || yes 0123456789abcdef | head -c 67108864"), order=(1, 2, 0))
@@ -142,7 +182,7 @@ class Streams(Promises):
         self.assertIn("cannot write stdout: No space left on device", self.assert_codes(1)[2])
 
 
-class Environments(Promises):
+class Environments(NodesCase):
     def test_ipv6_addresses_work(self):
         for number in (1, 2, 3):
             self.host(number).sh(f"ip addr add fd00:77::{number}/64 dev eth0 nodad")
@@ -166,7 +206,7 @@ class Environments(Promises):
         self.assertEqual(sorted(self.assert_codes(0)[1].splitlines()), [f"{rank} nobody" for rank in range(3)])
 
 
-class Programs(Promises):
+class Programs(NodesCase):
     def test_mpi_programs_are_one_world(self):
         for library in ("mpich", "openmpi"):
             with self.subTest(library):

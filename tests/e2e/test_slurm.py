@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from hosts_case import PATIENCE, HostsCase, lines, own_lines
+from manager_case import ROWS, ManagerCase
 from mpi_case import hellos
 from promises import (DEADLINE, ENDS, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, RUN, SIGNAL,
                       SLURM, START, promise)
@@ -61,6 +62,69 @@ class SlurmCase(HostsCase):
 
     def launchers(self):
         return [pid for pid, line in self.bed.head.strangers().items() if line.startswith(DLAUNCH)]
+
+    def assert_reason(self, number, code, said):
+        """The message is the same whether ranks, agents or dlaunch get Slurm's SIGTERM first, and no rank is named as
+        the cause."""
+        self.assertEqual(code, 143, said)
+        self.assertRegex(said, rf"(?m)^dlaunch:   Slurm job {number} was cancelled or reached its time limit")
+        self.assertIn("interrupted by SIGTERM after", said)
+        self.assertIn("stopped 4 ranks", said)
+        for wrong in ("rank 0", "failed", "lost", "may still run"):
+            self.assertNotIn(wrong, said)
+
+
+class Promises(ManagerCase, SlurmCase):
+    row = ROWS[SLURM]
+
+    def enter(self):
+        return ["salloc", "-Q", "-N2", "--ntasks-per-node=2"]
+
+    def launchers_of(self, job):
+        return self.launchers()
+
+    def break_command(self):
+        srun = self.dir / "bin" / "srun"
+        srun.parent.mkdir()
+        srun.write_text("#!/bin/sh\necho 'srun: error: Unable to create step for job 1: Requested nodes are busy' >&2\nexit 1\n")
+        srun.chmod(0o755)
+        self.env["PATH"] = f"{srun.parent}:{self.env['PATH']}"
+        return ("srun: error: Unable to create step for job 1: Requested nodes are busy",)
+
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(SIGNAL, ORPHANS))
+    def test_cancelled_job_leaves_no_process(self):
+        for program in (sh("setsid sleep 1000 & yes; exec sleep 1000"), ["sleep", "1000"], ["sleep", "1000"]):
+            with self.subTest(program):
+                job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *program)
+                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
+                number, = self.slurm.jobs()
+                self.slurm.tell("scancel", number)
+                _, err = job.communicate(timeout=PATIENCE)
+                self.assert_hosts_clean()
+                self.assert_reason(number, job.returncode, err.decode())
+
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
+    def test_killed_command_leaves_no_process(self):
+        """Kills srun, its child (which would cancel the step), and both."""
+        for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
+            with self.subTest(killed):
+                job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
+                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
+                sruns = sorted(pid for pid, line in self.bed.head.strangers().items() if line.startswith("srun "))
+                self.assertEqual(len(sruns), 2)
+                for pid in sruns[killed]:
+                    os.kill(pid, signal.SIGKILL)
+                if killed == slice(1, 2):  # the job does not depend on the child
+                    os.kill(self.launchers()[0], signal.SIGTERM)
+                _, err = job.communicate(timeout=PATIENCE)
+                # Slurm kills the processes of the step one by one, and killed a rank before its agent.
+                if b"(SIGKILL)" in err:
+                    self.assertIn(b"dlaunch did not send it", err)
+                    self.assertEqual(job.returncode, 137, err)
+                else:
+                    self.assertEqual(job.returncode, 143 if killed == slice(1, 2) else 125, err)
+                self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is not a reason
+                self.assert_hosts_clean()
 
 
 class InAnAllocation(SlurmCase):
@@ -125,18 +189,13 @@ class InAnAllocation(SlurmCase):
         self.assertEqual(sorted(lines(done.stdout)), ["node1"] * 4 + ["node2"] * 4)
         self.assert_exit(self.in_job(["-N2", "--ntasks-per-node=1", "-c4"], "-N", "5", "hostname"), 2)
 
-    def test_transport_is_reported(self):
-        """In the plan, the list of hosts, -v and the report."""
+    def test_report_and_list_of_hosts_name_the_job(self):
         report, options = self.dir / "report.json", ["-N2", "--ntasks-per-node=3"]
         done = self.in_job(options, "-v", "--report", report, "true")
         self.assert_exit(done, 0)
         self.assertIn("dlaunch: Slurm job 1: 2 nodes × 3, by srun\n", done.stderr.decode())
         self.assertIn("Slurm job 1: 2 nodes × 3, by srun", json.loads(report.read_text())["plan"]["notes"])
-        for words, way in ((["hosts"], "by srun"), (["hosts", "--format", "json"], "by srun"), (["--dry-run", "true"], "by srun"),
-                           (["--dry-run", "--transport", "ssh", "true"], "by ssh"),
-                           (["--dry-run", "--exec", "x {host}", "true"], "by --exec")):
-            with self.subTest(words):
-                self.assertRegex(self.in_job(options, *words).stdout.decode(), rf"Slurm job \d+: 2 nodes × 3, {way}")
+        self.assertRegex(self.in_job(options, "hosts", "--format", "json").stdout.decode(), r"Slurm job \d+: 2 nodes × 3, by srun")
 
     def test_options_that_override_slurm_are_reported(self):
         (self.dir / "hosts").write_text("localhost slots=2\n")
@@ -391,26 +450,6 @@ class AgentsThatConnect(SlurmCase):
             with self.subTest(unset):
                 self.assert_exit(self.in_job(["-N2"], "-N", 1, "/bin/true", by=["env", *unset]), 0)
 
-    @promise(LOSES_NOTHING, mode=RUN)
-    def test_output_of_all_nodes_is_complete(self):
-        size = 64 << 20
-        done = self.in_job(["-N2"], "-N", 1, *sh(f"yes 0123456 | head -c {size}"))
-        self.assert_exit(done, 0)
-        self.assertEqual(len(done.stdout), 2 * size)
-
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
-    def test_lost_agent_is_named_and_ends_the_job(self):
-        """The process that carries the agent's link is killed. Its ranks end, and the node is checked once more."""
-        job = self.start_in_job(["-N2"], "-N", 1, *sh("setsid sleep 1000 & exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
-        carrier, = [pid for pid, line in self.bed.hosts["node2"].strangers().items() if " --dial " in line]
-        os.kill(carrier, signal.SIGKILL)
-        _, err = job.communicate(timeout=PATIENCE)
-        self.assertEqual(job.returncode, 125)
-        self.assertIn(b"node2", err)
-        self.assertNotIn(b"may still run", err)
-        self.assert_hosts_clean()
-
 
 class DeafRanks(SlurmCase):
     """Ranks and daemons that ignore TERM. dlaunch kills them before Slurm kills the agents, and confirms the end."""
@@ -503,37 +542,6 @@ class InAHeterogeneousJob(SlurmCase):
 
 
 class Ends(SlurmCase):
-    @promise(LEAVES_NOTHING, mode=(KILL, ORPHANS))
-    def test_killed_launcher_leaves_no_process(self):
-        job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
-        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
-        for pid in self.launchers():
-            os.kill(pid, signal.SIGKILL)
-        job.wait(PATIENCE)
-        self.assert_hosts_clean()
-
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SIGNAL)
-    def test_cancelled_job_ends_with_a_reason(self):
-        for program in (sh("setsid sleep 1000 & yes; exec sleep 1000"), ["sleep", "1000"], ["sleep", "1000"]):
-            with self.subTest(program):
-                job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *program)
-                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
-                number, = self.slurm.jobs()
-                self.slurm.tell("scancel", number)
-                _, err = job.communicate(timeout=PATIENCE)
-                self.assert_hosts_clean()
-                self.assert_cancelled(number, job.returncode, err.decode())
-
-    def assert_cancelled(self, number, code, said):
-        """The message is the same whether ranks, agents or dlaunch get Slurm's SIGTERM first, and no rank is named as
-        the cause."""
-        self.assertEqual(code, 143, said)
-        self.assertRegex(said, rf"(?m)^dlaunch:   Slurm job {number} was cancelled or reached its time limit")
-        self.assertIn("interrupted by SIGTERM after", said)
-        self.assertIn("stopped 4 ranks", said)
-        for wrong in ("rank 0", "failed", "lost", "may still run"):
-            self.assertNotIn(wrong, said)
-
     @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=SIGNAL)
     def test_cancelled_step_ends_the_job_with_a_reason(self):
         """Slurm kills the step at once; no agent gets a signal before."""
@@ -558,7 +566,7 @@ class Ends(SlurmCase):
             self.slurm.tell("scancel", number)
             self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE))
             self.assertTrue(wait_until(lambda: "interrupted" in said.read_text(), PATIENCE), said.read_text())
-            self.assert_cancelled(number, 143, said.read_text())
+            self.assert_reason(number, 143, said.read_text())
 
     @promise(LOSES_NOTHING, mode=SIGNAL)
     def test_ranks_of_a_cancelled_job_have_the_grace_period(self):
@@ -591,29 +599,6 @@ class Ends(SlurmCase):
             of_rank.pop()  # the end of the rank may cut its last line
             self.assertEqual(of_rank, [b"%d" % number for number in range(1, len(of_rank) + 1)])
         self.assert_hosts_clean()
-
-    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
-    def test_killed_srun_leaves_no_process(self):
-        """Kills srun, its child (which would cancel the step), and both."""
-        for killed in (slice(0, 1), slice(1, 2), slice(0, 2)):
-            with self.subTest(killed):
-                job = self.start_in_job(["-N2", "--ntasks-per-node=2"], *sh("setsid sleep 1000 & exec sleep 1000"))
-                self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
-                sruns = sorted(pid for pid, line in self.bed.head.strangers().items() if line.startswith("srun "))
-                self.assertEqual(len(sruns), 2)
-                for pid in sruns[killed]:
-                    os.kill(pid, signal.SIGKILL)
-                if killed == slice(1, 2):  # the job does not depend on the child
-                    os.kill(self.launchers()[0], signal.SIGTERM)
-                _, err = job.communicate(timeout=PATIENCE)
-                # Slurm kills the processes of the step one by one, and killed a rank before its agent.
-                if b"(SIGKILL)" in err:
-                    self.assertIn(b"dlaunch did not send it", err)
-                    self.assertEqual(job.returncode, 137, err)
-                else:
-                    self.assertEqual(job.returncode, 143 if killed == slice(1, 2) else 125, err)
-                self.assertNotIn(b"cpu binding", err)  # srun's remark on its start is not a reason
-                self.assert_hosts_clean()
 
     @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(DEADLINE, ORPHANS))
     @takes_long

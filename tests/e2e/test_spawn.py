@@ -132,12 +132,6 @@ class Ends(Case):
         failure = json.loads((self.dir / "r.json").read_text())["first_failure"]
         self.assertEqual((failure["world"], failure["rank"]), (2, 1))
 
-    @promise(ENDS, NAMES_FIRST, mode=(SPAWN, START))
-    def test_missing_spawned_program_fails_the_job(self):
-        result = self.run_dlaunch("-n", 1, *parent((1, ["/no/such/program"], []), then=self.STUCK))
-        self.assert_exit(result, 127)
-        self.assertRegex(result.stderr.decode(), r'dlaunch: program "/no/such/program": not found on ')
-
     @promise(ENDS, NAMES_FIRST, mode=SPAWN)
     def test_abort_of_a_spawned_rank_ends_the_job(self):
         result = self.run_dlaunch("--on-failure", "continue", "-n", 2, *parent((2, "init()\nif rank: ask('cmd=abort exitcode=9')\ntime.sleep(60)", []), then=self.STUCK))
