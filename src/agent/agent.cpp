@@ -14,9 +14,9 @@
 #include <optional>
 #include <utility>
 
+#include "agent/agent_tag.h"
 #include "agent/command_runner.h"
 #include "agent/host_inspector.h"
-#include "agent/identity.h"
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"
 #include "agent/reaper.h"

@@ -5,13 +5,65 @@
 #include <sys/resource.h>
 
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "agent/resolver.h"
+#include "agent/process_spawner.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
+
+// Resolves names on this host. The agent is a static program without its own name service: glibc would load plug-ins at
+// run time, and their version may not match the host. Therefore runs `getent ahosts NAME` for each name, a few in
+// parallel. Owned by the HostInspector; the loop must outlive this object.
+
+/// The addresses in the output of `getent ahosts`, without duplicates, separated by blanks.
+std::string addresses_in(std::string_view printed);
+
+class Resolver {
+ public:
+  static constexpr size_t kAtOnce = 8;
+  static constexpr std::chrono::seconds kPatience{10};  ///< for all names together
+
+  struct Answer {
+    std::vector<std::string> addresses;  ///< of each name; empty: the name does not resolve
+    std::string trouble;                 ///< why some names could not be resolved; empty: no failure
+  };
+  using Done = std::function<void(Answer answer)>;
+
+  Resolver(asio::io_context& io, const rlimit& open_files);
+  ~Resolver();
+
+  /// `done` is called once, from the loop. A new request replaces a running request.
+  void resolve(std::vector<std::string> names, Done done);
+
+ private:
+  struct Lookup;
+  void start_next();
+  void start(size_t name);
+  void read(Lookup& lookup);
+  void finish(std::string trouble);
+
+  asio::io_context& io_;
+  const rlimit open_files_;
+  ProcessSpawner spawner_;
+  std::string getent_;
+  asio::steady_timer deadline_;
+  std::vector<std::string> names_;
+  Done done_;
+  Answer answer_;
+  size_t next_ = 0;
+  std::vector<std::unique_ptr<Lookup>> lookups_;
+  const Lifetime lifetime_;
+};
 
 class HostInspector {
  public:
