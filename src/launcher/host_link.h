@@ -5,6 +5,7 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,15 +14,34 @@
 #include "base/time.h"
 #include "dlaunch/job_options.h"
 #include "launcher/bootstrap_stream.h"
-#include "launcher/error_tail.h"
 #include "launcher/host_clock.h"
 #include "launcher/waits.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
 #include "link/pings.h"
+#include "sys/fd.h"
+#include "transport/reason_lines.h"
 #include "transport/transport.h"
 
 namespace dlaunch::launcher {
+
+/// Reads the stderr of a transport's command, so that the command never blocks on the launcher, and shows each line
+/// with -v. When the host is lost, the last line becomes part of the message; a line about a termination by the batch
+/// system takes precedence. Owned by a HostLink.
+class ErrorTail {
+ public:
+  ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> on_line);
+  ~ErrorTail();
+
+  /// The reason so far (transport/reason_lines.h).
+  transport::ReasonLine last_line();
+  /// The command has done its work: lines so far are not a reason for a later failure.
+  void forget();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
 
 /// Why a host has no agent, or lost its agent.
 struct HostFailure {

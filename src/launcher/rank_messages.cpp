@@ -1,4 +1,4 @@
-#include "launcher/decode_events.h"
+#include "launcher/rank_messages.h"
 
 #include <set>
 #include <utility>

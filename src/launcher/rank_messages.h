@@ -1,11 +1,12 @@
-// Checks an agent's messages about ranks: the ranks must be on the agent's host, and the message must be in order and
-// allowed by the plan. An early or duplicate message would make the job wait forever. An MPI request without MPI would
-// let a host start programs on other hosts. The sidecar counts as the rank after the last rank. PURE. Owned by the
-// Launcher; the plan must outlive this object.
+// The agents' messages about ranks: RankOrder checks the messages, and functions convert the messages to the job's
+// events. PURE, except that descriptors are moved.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -13,12 +14,28 @@
 #include <vector>
 
 #include "base/index_cast.h"
+#include "dlaunch/exit_status.h"
+#include "dlaunch/output.h"
 #include "dlaunch/plan.h"
 #include "job/job.h"
+#include "sys/fd.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
 
+ExitStatus exit_status(const wire::Ended& ended);
+
+/// "0-3,8"; empty if the launcher did not request the CPUs.
+std::string folded_cpus(const wire::Started& started);
+
+/// The read ends that arrived with the message, by stream; nullopt if the message announces more than arrived.
+std::optional<std::array<sys::Fd, output::kStreams>> handed_over(const wire::Started& started,
+                                                                 std::deque<sys::Fd>& fds);
+
+/// Checks an agent's messages about ranks: the ranks must be on the agent's host, and the message must be in order and
+/// allowed by the plan. An early or duplicate message would make the job wait forever. An MPI request without MPI would
+/// let a host start programs on other hosts. The sidecar counts as the rank after the last rank. PURE. Owned by the
+/// Launcher; the plan must outlive this object.
 class RankOrder {
  public:
   explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size() + 1) {}
