@@ -1,11 +1,10 @@
-#include "output/writer.h"
+#include "output/channel.h"
 
 #include <cerrno>
 
 #include "sys/held_directory.h"
 
 namespace dlaunch::output {
-
 namespace {
 
 std::string hint_for(int error) {
