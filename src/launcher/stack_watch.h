@@ -20,8 +20,8 @@
 #include "job/job.h"
 #include "launcher/progress_watch.h"
 #include "launcher/rank_stacks.h"
+#include "report/record_file.h"
 #include "report/stack_groups.h"
-#include "report/stacks_file.h"
 
 namespace dlaunch::launcher {
 

@@ -1,9 +1,10 @@
-#include "report/duration.h"
+#include "report/lines.h"
 
 #include <chrono>
 #include <cstdio>
 
 namespace dlaunch::report {
+
 std::string formatted(const char* format, double number) {
   char text[32];
   std::snprintf(text, sizeof text, format, number);
