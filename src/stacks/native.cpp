@@ -11,7 +11,6 @@
 
 #include "base/fnv1a.h"
 #include "stacks/demangle.h"
-#include "stacks/switch_count.h"
 #include "stacks/thread_state.h"
 
 namespace dlaunch::stacks {
