@@ -9,7 +9,7 @@
 
 #include "base/index_cast.h"
 #include "launcher/frames.h"
-#include "pmi/limits.h"
+#include "pmi/actions.h"
 #include "pmix/environment.h"
 #include "sys/files.h"
 #include "sys/held_directory.h"

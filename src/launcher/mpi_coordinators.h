@@ -14,7 +14,6 @@
 #include "dlaunch/plan.h"
 #include "launcher/hosts.h"
 #include "pmi/fence_collector.h"
-#include "pmi/name_service.h"
 #include "pmix/collectives.h"
 #include "pmix/published_data.h"
 #include "wire/message.h"
