@@ -16,8 +16,8 @@
 #include "dialback/statement.h"
 #include "dlaunch/job_options.h"
 #include "sys/thread.h"
+#include "transport/command.h"
 #include "transport/reason_lines.h"
-#include "transport/running_commands.h"
 
 namespace dlaunch::dialback {
 

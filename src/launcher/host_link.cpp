@@ -15,7 +15,7 @@
 #include "place/line_meaning.h"
 #include "sys/clock.h"
 #include "sys/io.h"
-#include "transport/command_words.h"
+#include "transport/reason_lines.h"
 
 namespace dlaunch::launcher {
 namespace {

@@ -13,7 +13,6 @@
 #include "transport/ssh/notes.h"
 #include "transport/ssh/routes.h"
 #include "transport/ssh/runner.h"
-#include "transport/ssh/ssh_context.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport {

@@ -3,6 +3,7 @@
 // shared by the hosts' threads.
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <map>
 #include <memory>
@@ -14,10 +15,21 @@
 #include "dlaunch/host.h"
 #include "transport/ssh/config.h"
 #include "transport/ssh/notes.h"
-#include "transport/ssh/openssh.h"
 #include "transport/ssh/route.h"
 
 namespace dlaunch::transport::ssh {
+
+// Reads the configuration of a host from OpenSSH's own client (`ssh -G`). Blocks until the client answers, the limit is
+// over or `ended` is readable; runs in the host's own thread.
+
+struct OpenSshAnswer {
+  bool installed = true;
+  std::string text;     ///< the output; empty after a failure
+  std::string trouble;  ///< the reason of the failure, from ssh's stderr
+};
+
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& overrides, const SshContext& context,
+                          std::chrono::milliseconds limit, int ended);
 
 class Routes {
  public:
@@ -54,5 +66,8 @@ class Routes {
   std::map<std::string, std::shared_ptr<const RevokedKeys>> revoked_keys_;
   std::map<std::string, std::shared_ptr<AgentProxy>> agents_;
 };
+
+/// This user and machine for ssh: from the password database, not from the environment.
+SshContext read_process_context();
 
 }  // namespace dlaunch::transport::ssh

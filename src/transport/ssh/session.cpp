@@ -12,8 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "transport/ssh/authenticate.h"
-#include "transport/ssh/host_key.h"
+#include "transport/ssh/connection.h"
 #include "transport/ssh/pump.h"
 
 namespace dlaunch::transport::ssh {
