@@ -8,7 +8,7 @@
 
 #include "base/job_env_tags.h"
 #include "base/time.h"
-#include "sys/directory.h"
+#include "sys/files.h"
 
 namespace dlaunch::chaos {
 namespace {
