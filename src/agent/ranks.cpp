@@ -13,9 +13,9 @@
 
 #include "agent/reaper.h"
 #include "agent/stdin_feeder.h"
-#include "plan/task_gpus.h"
-#include "sys/caught_signals.h"
+#include "plan/visible.h"
 #include "sys/clock.h"
+#include "sys/descendants.h"
 #include "sys/fd.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
