@@ -13,7 +13,6 @@
 #include "base/job_env_tags.h"
 #include "base/text.h"
 #include "hosts/fake_hosts.h"
-#include "sys/directory.h"
 #include "sys/files.h"
 #include "sys/io.h"
 

@@ -56,7 +56,7 @@ class Ranks {
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
-  /// Signals only ranks with a handler (sys/caught_signals.h). Answers Uncaught.
+  /// Signals only ranks with a handler (sys/descendants.h). Answers Uncaught.
   void signal_where_caught(const wire::Signal& signal);
   /// The running ranks with their processes.
   std::vector<std::pair<std::uint32_t, pid_t>> running() const;

@@ -38,7 +38,6 @@
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/process_state.h"
-#include "sys/signal_senders.h"
 
 namespace dlaunch::launcher {
 namespace {

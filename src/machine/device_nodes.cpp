@@ -7,7 +7,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "sys/directory.h"
 #include "sys/files.h"
 
 namespace dlaunch::machine {

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "sys/directory.h"
 #include "sys/files.h"
 #include "sys/inherited.h"
 

@@ -12,7 +12,7 @@
 #include "stacks/proc.h"
 #include "stacks/python.h"
 #include "stacks/sample.h"
-#include "sys/directory.h"
+#include "sys/files.h"
 
 namespace dlaunch::stacks {
 namespace {
