@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/environment.h"
-#include "base/job_env_tags.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "hosts/fake_hosts.h"
 #include "sys/files.h"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/start_texts.h"
+#include "base/shared_texts.h"
 #include "plan/mpi.h"
 #include "sys/files.h"
 #include "sys/io.h"

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/index_cast.h"
-#include "base/rfc3339.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "output/channel.h"

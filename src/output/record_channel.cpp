@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/digest.h"
-#include "base/rfc3339.h"
+#include "base/duration.h"
 #include "output/json_text.h"
 #include "output/line_splitter.h"
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/duration.h"
 #include "base/printable.h"
-#include "base/rfc3339.h"
 
 namespace dlaunch::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/fnv1a.h"
+#include "base/digest.h"
 #include "stacks/demangle.h"
 #include "stacks/thread_state.h"
 

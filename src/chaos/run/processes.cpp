@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/job_env_tags.h"
+#include "base/shared_texts.h"
 #include "base/time.h"
 #include "sys/files.h"
 

@@ -1,6 +1,8 @@
-// Texts of ranks that did not start. The agent makes the texts, and the summary selects its hints by them.
+// Texts that several modules make or recognize: the reasons why a rank did not start, and the words for a lack of
+// memory. With the entries of the environment by which a sweep finds the processes of a job.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace dlaunch {
@@ -15,5 +17,14 @@ inline constexpr std::string_view kMissingInterpreter = ": missing interpreter "
 
 /// After kCannotFind and the name, before the name of a file in the working directory.
 inline constexpr std::string_view kInWorkingDirectory = "; the working directory contains it: ./";
+
+/// In the environment of every rank and sidecar. A sweep kills the processes with this entry.
+inline std::string rank_mark(const std::string& job_id) { return "DLAUNCH_JOB_ID=" + job_id; }
+
+/// In the environment of agents only, so that a sweep for ranks does not find them.
+inline std::string agent_mark(const std::string& id) { return "DLAUNCH_AGENT_OF=" + id; }
+
+/// For a process that the kernel killed for lack of memory.
+inline constexpr const char* kOutOfMemory = ", out of memory (its cgroup counted an oom_kill)";
 
 }  // namespace dlaunch
