@@ -13,7 +13,6 @@
 #include "dialback/listening_socket.h"
 #include "dialback/meet_launcher.h"
 #include "dialback/node_service.h"
-#include "dialback/nodes.h"
 #include "dlaunch/run.h"
 #include "hosts/host_name.h"
 #include "net/this_machine.h"

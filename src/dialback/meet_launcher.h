@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/time.h"
+#include "dialback/contact.h"
 #include "dialback/end_signals.h"
-#include "dialback/endpoint.h"
 #include "dialback/introduction.h"
 #include "dialback/messages.h"
 

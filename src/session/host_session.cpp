@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/lifetime.h"
-#include "dialback/manager_transport.h"
+#include "dialback/agent_group.h"
 #include "launcher/waits.h"
 #include "sys/installed.h"
 #include "transport/exec.h"
