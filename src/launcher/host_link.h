@@ -18,7 +18,6 @@
 #include "launcher/waits.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
-#include "link/pings.h"
 #include "sys/fd.h"
 #include "transport/reason_lines.h"
 #include "transport/transport.h"

@@ -3,7 +3,7 @@
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "base/try.h"
-#include "machine/visible_devices.h"
+#include "machine/device_nodes.h"
 
 namespace dlaunch::machine {
 namespace {
