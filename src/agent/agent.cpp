@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "agent/agent_tag.h"
-#include "agent/command_runner.h"
 #include "agent/host_inspector.h"
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"
