@@ -8,7 +8,6 @@
 #include "base/printable.h"
 #include "place/variables.h"
 #include "plan/mpi.h"
-#include "plan/rank_table.h"
 #include "plan/table.h"
 #include "plan/visible.h"
 
@@ -205,6 +204,10 @@ constexpr std::array<std::string_view, 57> kOuterJobNames = {
     "OMPI_FILE_LOCATION", "OMPI_APP_SIZES", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir", "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS", "HYDI_CONTROL_FD"};
 
+void add(Rank& rank, const App& app, std::string_view name, const std::string& value) {
+  set_variable(rank.env, app.chosen, std::string(name).append("=").append(value));
+}
+
 }  // namespace
 
 bool withheld_elsewhere(std::string_view name) {
@@ -355,6 +358,18 @@ bool left_by_outer_job(std::string_view name) {
   if (name.starts_with("PMIX_MCA_") || name.starts_with("PRTE_MCA_")) return false;
   return place::identifies_srun_task(name) || std::ranges::find(kOuterJobNames, name) != kOuterJobNames.end() ||
          std::ranges::any_of(kOuterJobPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+Result<Plan> with_rank_table(Plan plan, RankTable table) {
+  for (Rank& rank : plan.ranks) {
+    const App& app = plan.app_of(rank);
+    const PlannedHost& planned = plan.host_of(rank);
+    add(rank, app, "DEVICE_NUM", std::to_string(planned.ranks.size()));
+    if (planned.host.local && !table.path.empty()) add(rank, app, kRankTableVariable, table.path);
+  }
+  plan.rank_table = std::move(table);
+  if (auto error = refuse_own_names(plan)) return fail(*std::move(error));
+  return plan;
 }
 
 }  // namespace dlaunch::plan
