@@ -19,7 +19,7 @@
 #include "dlaunch/error.h"
 #include "launcher/checkpoint_signal_retry.h"
 #include "launcher/frames.h"
-#include "launcher/host_clock.h"
+#include "launcher/host_link.h"
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/progress_watch.h"

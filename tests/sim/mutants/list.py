@@ -295,7 +295,7 @@ MUTANTS = [
     mutant("later_notice_ignored", "job/preemption.cpp",
            "  if (deadline_) deadline_ = std::min(*deadline_, now + policy_.grace);\n", "",
            killed_by="grace"),
-    # launcher/host_link.h, launcher/sweeps.h, launcher/host_clock.h
+    # launcher/host_link.h, launcher/sweeps.h
     mutant("long_lease_of_shrinking_job", "launcher/launcher.cpp", "bool replaceable = parts_.options.policy.shrink;",
            "bool replaceable = false;",
            killed_by="ends"),
@@ -305,7 +305,7 @@ MUTANTS = [
     mutant("sweep_without_time_to_end", "launcher/sweeps.cpp", "const auto wait = settings_.policy.grace + kEnd;",
            "const auto wait = settings_.policy.grace;",
            killed_by="true sentences"),
-    mutant("old_clock_readings_stay", "launcher/host_clock.cpp",
+    mutant("old_clock_readings_stay", "launcher/host_link.cpp",
            "return std::max(change, -change) > aged(old, now).error_ns + clock.error_ns;",
            "return std::max(change, -change) < 0;",
            killed_by="first failure"),
