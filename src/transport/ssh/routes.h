@@ -4,20 +4,36 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "dlaunch/host.h"
 #include "transport/ssh/config.h"
-#include "transport/ssh/notes.h"
 #include "transport/ssh/route.h"
 
 namespace dlaunch::transport::ssh {
+
+/// Notes for the user from the hosts' threads; each text is passed on once. Thread-safe; shared by the threads and the
+/// transport.
+class Notes {
+ public:
+  explicit Notes(std::function<void(const std::string&)> listener);
+  void tell(const std::string& note);
+  /// Stops passing on notes.
+  void end();
+
+ private:
+  std::mutex mutex_;
+  std::function<void(const std::string&)> listener_;
+  std::set<std::string> shown_;
+};
 
 // Reads the configuration of a host from OpenSSH's own client (`ssh -G`). Blocks until the client answers, the limit is
 // over or `ended` is readable; runs in the host's own thread.
