@@ -11,7 +11,6 @@
 #include "base/try.h"
 #include "dialback/gathering.h"
 #include "dialback/listening_socket.h"
-#include "dialback/meet_launcher.h"
 #include "dialback/node_service.h"
 #include "dlaunch/run.h"
 #include "hosts/host_name.h"

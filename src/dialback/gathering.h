@@ -1,5 +1,6 @@
-// How a launcher collects its nodes. It listens until each node has connected, proved its knowledge of the job's key,
-// and stated that it was started for the same job.
+// How launcher and nodes of --same-line meet. The launcher collects its nodes: it listens until each node has
+// connected, proved its knowledge of the job's key, and stated that it was started for the same job. A node repeats its
+// attempt to connect until the launcher admits the node.
 #pragma once
 
 #include <map>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "dialback/contact.h"
 #include "dialback/end_signals.h"
+#include "dialback/introduction.h"
 #include "dialback/messages.h"
 #include "dialback/pending_connections.h"
 #include "dialback/pump.h"
@@ -89,5 +92,10 @@ class Nodes : public transport::Transport {
   std::vector<std::shared_ptr<NodeConnection>> connections_;  // by node, from 1
   PumpThread pump_;
 };
+
+/// Connects a node to its launcher (introduction.h). Tries until the deadline. A launcher with another key or another
+/// job ends the attempts at once.
+Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
+                                         EndSignals& signals, const Messages& messages);
 
 }  // namespace dlaunch::dialback
