@@ -14,9 +14,8 @@
 #include <optional>
 #include <utility>
 
-#include "agent/command_runner.h"
+#include "agent/agent_tag.h"
 #include "agent/host_inspector.h"
-#include "agent/identity.h"
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"
 #include "agent/reaper.h"

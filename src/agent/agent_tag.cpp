@@ -9,8 +9,11 @@
 #include <ctime>
 #include <string_view>
 
-#include "agent/identity.h"
-#include "sys/directory.h"
+#include "base/environment.h"
+#include "base/shared_texts.h"
+#include "base/text.h"
+#include "hosts/fake_hosts.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
@@ -58,6 +61,9 @@ bool is_of_this_user(int pid) {
   return ::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
 }
 
+/// This host's name if it is a fake host of --fake-hosts; else empty.
+std::string fake_host() { return variable(own_environment(), hosts::kFakeHostVariable).value_or(""); }
+
 }  // namespace
 
 AgentTag::AgentTag() : file_(::memfd_create(kName, MFD_CLOEXEC)) {}
@@ -79,6 +85,27 @@ std::vector<sys::Process> AgentTag::older_agents() const {
     if (written < written_) found.push_back(std::move(process));
   }
   return found;
+}
+
+std::string host_identity() {
+  const auto boot = sys::read_file("/proc/sys/kernel/random/boot_id");
+  if (!boot) return {};
+  std::string identity(trim(*boot));
+  for (const char* const name : {"/proc/self/ns/net", "/proc/self/ns/uts", "/proc/self/ns/pid"}) {
+    char target[PATH_MAX];
+    const ssize_t size = ::readlink(name, target, sizeof target);
+    if (size > 0) identity.append(" ").append(target, static_cast<size_t>(size));
+  }
+  if (const std::string fake = fake_host(); !fake.empty()) identity.append(" ").append(fake);
+  return identity;
+}
+
+std::vector<std::string> marks_of_ranks(const std::string& job_id) {
+  std::vector<std::string> marks = {rank_mark(job_id)};
+  if (const std::string fake = fake_host(); !fake.empty()) {
+    marks.push_back(std::string(hosts::kFakeHostVariable) + '=' + fake);
+  }
+  return marks;
 }
 
 }  // namespace dlaunch::agent

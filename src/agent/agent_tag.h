@@ -1,6 +1,5 @@
-// The tag by which another agent of the same user finds this agent: an unnamed file with the job's id and the host's
-// identity, open in guardian and worker. Created by `main` before the fork. A kernel without memfd_create(2) has no
-// tags; then no agent is found.
+// Identifies hosts, agents and ranks. Another agent of the same user finds this agent by its tag. This host is
+// identified independently of its name: each container and each fake host is a host.
 #pragma once
 
 #include <string>
@@ -10,6 +9,16 @@
 #include "sys/fd.h"
 
 namespace dlaunch::agent {
+
+// Identifies this host independently of its name (each container and each fake host is a host), and gives the
+// environment entries that mark the job's ranks.
+
+/// From the running kernel and the namespaces, so that a container counts as a separate host, and each fake host of
+/// --fake-hosts, too. Empty if /proc does not have the data.
+std::string host_identity();
+
+/// The environment entries by which the job's ranks on this host are recognized.
+std::vector<std::string> marks_of_ranks(const std::string& job_id);
 
 class AgentTag {
  public:

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/job_env_tags.h"
+#include "base/shared_texts.h"
 #include "base/time.h"
 #include "base/try.h"
 #include "dialback/contact.h"

@@ -10,7 +10,9 @@
 #include "plan/environment.h"
 #include "plan/mpi.h"
 #include "sys/fd.h"
+#include "sys/files.h"
 #include "sys/io.h"
+#include "wire/limits.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -20,6 +22,9 @@ constexpr mode_t kEnvironmentMode = 0600;
 bool is_pmi1(const std::string& entry) {
   return std::ranges::find(plan::kPmi1Variables, variable_name(entry)) != std::end(plan::kPmi1Variables);
 }
+
+constexpr const char* kErrorFileVariable = "TORCHELASTIC_ERROR_FILE=";
+constexpr const char* kErrorDirectory = "errors";
 
 }  // namespace
 
@@ -67,6 +72,21 @@ std::vector<std::string> node_variables() {
   auto variables = own_environment();
   std::erase_if(variables, [](const std::string& entry) { return !plan::tells_of_node(variable_name(entry)); });
   return variables;
+}
+
+std::string ErrorFiles::add_to(std::vector<std::string>& own, const std::vector<std::string>& shared,
+                               std::uint32_t rank) {
+  if (!offered_ || has_name_of(own, kErrorFileVariable) || has_name_of(shared, kErrorFileVariable)) return {};
+  const auto directory = files_.make(kErrorDirectory);
+  if (!directory) return {};  // a rank can fail without an error file
+  std::string path = *directory + "/rank." + std::to_string(rank) + ".json";
+  own.push_back(kErrorFileVariable + path);
+  return path;
+}
+
+std::string ErrorFiles::text_of(const std::string& path) {
+  if (path.empty()) return {};
+  return sys::read_regular_file(path, wire::kMostErrorText).value_or("");
 }
 
 }  // namespace dlaunch::agent

@@ -1,20 +1,31 @@
 #include "agent/host_inspector.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <asio/buffer.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "agent/environment.h"
 #include "agent/program.h"
+#include "base/environment.h"
 #include "base/text.h"
+#include "dlaunch/exit_status.h"
+#include "link/timer.h"
 #include "machine/local.h"
 #include "sys/clock.h"
 #include "sys/interfaces.h"
+#include "sys/io.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -95,6 +106,8 @@ void find_scripts(const wire::QueryHost& query, wire::HostInfo& facts) {
   }
 }
 
+constexpr size_t kLongestAnswer = 64u << 10;
+
 }  // namespace
 
 HostInspector::HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files)
@@ -118,6 +131,209 @@ void HostInspector::inspect(wire::QueryHost&& query) {
     facts.unresolved = std::move(answer.trouble);
     link_.send(facts);
   });
+}
+
+std::string addresses_in(std::string_view printed) {
+  std::vector<std::string> addresses;
+  std::string text;
+  for (const std::string& line : split(printed, '\n')) {
+    const std::string address = line.substr(0, line.find_first_of(" \t"));
+    if (address.empty() || std::ranges::find(addresses, address) != addresses.end()) continue;
+    text += (text.empty() ? "" : " ") + address;
+    addresses.push_back(address);
+  }
+  return text;
+}
+
+struct Resolver::Lookup {
+  Lookup(asio::io_context& io, size_t its_name, sys::Fd fd) : name(its_name), pipe(io, fd.release()) {}
+
+  size_t name;
+  asio::posix::stream_descriptor pipe;
+  std::array<char, 4096> buffer{};
+  std::string text;
+  const Lifetime lifetime;
+};
+
+Resolver::Resolver(asio::io_context& io, const rlimit& open_files) : io_(io), open_files_(open_files), deadline_(io) {}
+Resolver::~Resolver() = default;
+
+void Resolver::resolve(std::vector<std::string> names, Done done) {
+  lookups_.clear();
+  names_ = std::move(names);
+  done_ = std::move(done);
+  next_ = 0;
+  answer_ = {};
+  answer_.addresses.resize(names_.size());
+  const auto getent = find_program("getent", own_environment(), "/");
+  if (!getent) return finish("program \"getent\": not found");
+  getent_ = *getent;
+  deadline_.expires_after(kPatience);
+  deadline_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (link::is_due(error, deadline_) && done_)
+      finish("timed out after " + std::to_string(kPatience.count()) + " s waiting for getent");
+  }));
+  start_next();
+}
+
+void Resolver::start_next() {
+  while (lookups_.size() < kAtOnce && next_ < names_.size() && done_) start(next_++);
+  if (lookups_.empty() && done_) finish({});
+}
+
+void Resolver::start(size_t name) {
+  const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  sys::Pipe pipe = sys::make_pipe();
+  if (!null || !pipe.read || names_[name].starts_with('-'))
+    return;  // getent would take such a name for an option; valid names do not start with "-"
+  std::string words[] = {"getent", "ahosts", names_[name]};
+  char* const argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  Launch launch;
+  launch.path = getent_.c_str();
+  launch.argv = argv;
+  launch.envp = environ;
+  launch.wdir = "/";
+  launch.in = launch.err = null.get();
+  launch.out = pipe.write.get();
+  launch.open_files = open_files_;
+  if (const auto child = spawner_.spawn(launch); child.pid < 0) {
+    return finish(std::string("cannot run getent: ") + std::strerror(child.error));
+  }
+  lookups_.push_back(std::make_unique<Lookup>(io_, name, std::move(pipe.read)));
+  read(*lookups_.back());
+}
+
+void Resolver::read(Lookup& lookup) {
+  const auto took = [this, &lookup](asio::error_code error, size_t size) {
+    if (error == asio::error::operation_aborted) return;
+    lookup.text.append(lookup.buffer.data(), size);
+    if (!error && lookup.text.size() < kLongestAnswer) return read(lookup);
+    answer_.addresses[lookup.name] = addresses_in(lookup.text);
+    std::erase_if(lookups_, [&](const auto& each) { return each.get() == &lookup; });
+    start_next();
+  };
+  lookup.pipe.async_read_some(asio::buffer(lookup.buffer), lookup.lifetime.guard(took));
+}
+
+/// A getent that still waits for a name server ends by itself, or with the job.
+void Resolver::finish(std::string trouble) {
+  deadline_.cancel();
+  lookups_.clear();
+  answer_.trouble = std::move(trouble);
+  asio::post(io_,
+             lifetime_.guard([done = std::exchange(done_, {}), answer = std::exchange(answer_, {})] { done(answer); }));
+}
+
+struct CommandRunner::Run {
+  Run(asio::io_context& io, size_t its_command, pid_t its_pid, sys::Fd fd)
+      : command(its_command), pid(its_pid), pipe(io, fd.release()) {}
+
+  size_t command;
+  pid_t pid;
+  asio::posix::stream_descriptor pipe;
+  std::array<char, 4096> buffer{};
+  bool silent = false;  // the pipe has ended
+  std::optional<int> wait_status;
+  const Lifetime lifetime;
+};
+
+CommandRunner::CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files)
+    : io_(io), link_(link), open_files_(open_files), deadline_(io) {}
+CommandRunner::~CommandRunner() = default;
+
+void CommandRunner::ask(wire::RunCommands&& request) {
+  stop();
+  request_ = std::move(request);
+  results_ = {};
+  results_.printed.resize(request_.commands.size());
+  results_.codes.resize(request_.commands.size(), static_cast<std::uint32_t>(kExitTimeout));
+  next_ = 0;
+  requested_ = true;
+  deadline_.expires_after(std::chrono::milliseconds(request_.patience_ms));
+  deadline_.async_wait(lifetime_.guard([this](asio::error_code error) {
+    if (link::is_due(error, deadline_) && requested_) send_results();
+  }));
+  start_next();
+}
+
+void CommandRunner::stop() {
+  requested_ = false;
+  deadline_.cancel();
+  for (const auto& run : runs_) {
+    if (run->wait_status) continue;
+    if (::kill(-run->pid, SIGKILL) != 0) ::kill(run->pid, SIGKILL);  // if the child does not lead its group yet
+  }
+  runs_.clear();
+}
+
+void CommandRunner::start_next() {
+  while (requested_ && runs_.size() < kAtOnce && next_ < request_.commands.size()) start(next_++);
+  if (requested_ && runs_.empty()) send_results();
+}
+
+void CommandRunner::start(size_t index) {
+  std::vector<std::string> words = split(request_.commands[index], '\n');
+  const auto program = find_program(words.front(), {"PATH=" + request_.path}, "/");
+  if (!program) {
+    results_.codes[index] = static_cast<std::uint32_t>(kExitNotFound);
+    results_.printed[index] = program.error().what;
+    return;
+  }
+  const sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  sys::Pipe pipe = sys::make_pipe();
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  Launch launch;
+  launch.path = program->c_str();
+  launch.argv = argv.data();
+  launch.envp = environ;
+  launch.wdir = "/";
+  launch.in = null.get();
+  launch.out = launch.err = pipe.write.get();
+  launch.open_files = open_files_;
+  const auto child = null && pipe.read ? spawner_.spawn(launch) : ProcessSpawner::Child{};
+  if (child.pid < 0) {
+    results_.codes[index] = static_cast<std::uint32_t>(kExitNotExecutable);
+    return;
+  }
+  runs_.push_back(std::make_unique<Run>(io_, index, child.pid, std::move(pipe.read)));
+  read(*runs_.back());
+}
+
+void CommandRunner::read(Run& run) {
+  const auto took = [this, &run](asio::error_code error, size_t size) {
+    if (error == asio::error::operation_aborted) return;
+    std::string& text = results_.printed[run.command];
+    const size_t kept = std::min({size, kLongestAnswer - text.size(), kMostPrinted - printed_});
+    text.append(run.buffer.data(), kept);
+    printed_ += kept;
+    if (!error) return read(run);
+    run.silent = true;
+    settle(run);
+  };
+  run.pipe.async_read_some(asio::buffer(run.buffer), run.lifetime.guard(took));
+}
+
+bool CommandRunner::reaped(pid_t pid, int wait_status) {
+  const auto found = std::ranges::find(runs_, pid, [](const auto& run) { return run->pid; });
+  if (found == runs_.end()) return false;
+  (*found)->wait_status = wait_status;
+  settle(**found);
+  return true;
+}
+
+void CommandRunner::settle(Run& run) {
+  if (!run.silent || !run.wait_status) return;
+  results_.codes[run.command] = static_cast<std::uint32_t>(ExitStatus::from_wait(*run.wait_status).shell_code());
+  std::erase_if(runs_, [&](const auto& each) { return each.get() == &run; });
+  start_next();
+}
+
+/// Sends the answer; commands that still run keep the code of a timeout.
+void CommandRunner::send_results() {
+  stop();
+  link_.send(std::exchange(results_, {}));
 }
 
 }  // namespace dlaunch::agent

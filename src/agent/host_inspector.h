@@ -1,17 +1,110 @@
-// Answers QueryHost with HostInfo: this host's CPUs and devices, and whether the job's programs and files exist. Owned
-// by the Agent; link and loop must outlive this object.
+// Answers the launcher's questions about this host. HostInspector answers QueryHost with HostInfo: CPUs and devices,
+// and whether the job's programs and files exist. CommandRunner answers RunCommands with CommandResults. Both are owned
+// by the Agent; link and loop must outlive these objects.
 #pragma once
 
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "agent/resolver.h"
+#include "agent/process_spawner.h"
+#include "base/lifetime.h"
 #include "link/link.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
+
+/// Answers RunCommands with CommandResults: runs short programs on this host, a few in parallel, and collects their
+/// output. Owned by the Agent, including the reaping of children; link and loop must outlive this object.
+class CommandRunner {
+ public:
+  static constexpr size_t kAtOnce = 16;
+  static constexpr size_t kLongestAnswer = 1u << 20;  ///< kept bytes of one command's output
+  static constexpr size_t kMostPrinted = 3u << 20;    ///< kept bytes of all commands together; the rest is dropped
+
+  CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files);
+  ~CommandRunner();
+
+  /// Ends running commands of an earlier request.
+  void ask(wire::RunCommands&& request);
+  /// Whether the child belongs to this object.
+  bool reaped(pid_t pid, int wait_status);
+  /// The agent is leaving: starts no more children.
+  void stop();
+
+ private:
+  struct Run;
+  void start_next();
+  void start(size_t index);
+  void read(Run& run);
+  void settle(Run& run);
+  void send_results();
+
+  asio::io_context& io_;
+  link::Link& link_;
+  const rlimit open_files_;
+  ProcessSpawner spawner_;
+  asio::steady_timer deadline_;
+  wire::RunCommands request_;
+  wire::CommandResults results_;
+  size_t next_ = 0;
+  size_t printed_ = 0;  // bytes that all commands printed
+  bool requested_ = false;
+  std::vector<std::unique_ptr<Run>> runs_;
+  const Lifetime lifetime_;
+};
+
+/// The addresses in the output of `getent ahosts`, without duplicates, separated by blanks.
+std::string addresses_in(std::string_view printed);
+
+/// Resolves names on this host. The agent is a static program without its own name service: glibc would load plug-ins
+/// at run time, and their version may not match the host. Therefore runs `getent ahosts NAME` for each name, a few in
+/// parallel. Owned by the HostInspector; the loop must outlive this object.
+class Resolver {
+ public:
+  static constexpr size_t kAtOnce = 8;
+  static constexpr std::chrono::seconds kPatience{10};  ///< for all names together
+
+  struct Answer {
+    std::vector<std::string> addresses;  ///< of each name; empty: the name does not resolve
+    std::string trouble;                 ///< why some names could not be resolved; empty: no failure
+  };
+  using Done = std::function<void(Answer answer)>;
+
+  Resolver(asio::io_context& io, const rlimit& open_files);
+  ~Resolver();
+
+  /// `done` is called once, from the loop. A new request replaces a running request.
+  void resolve(std::vector<std::string> names, Done done);
+
+ private:
+  struct Lookup;
+  void start_next();
+  void start(size_t name);
+  void read(Lookup& lookup);
+  void finish(std::string trouble);
+
+  asio::io_context& io_;
+  const rlimit open_files_;
+  ProcessSpawner spawner_;
+  std::string getent_;
+  asio::steady_timer deadline_;
+  std::vector<std::string> names_;
+  Done done_;
+  Answer answer_;
+  size_t next_ = 0;
+  std::vector<std::unique_ptr<Lookup>> lookups_;
+  const Lifetime lifetime_;
+};
 
 class HostInspector {
  public:

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -14,13 +15,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "agent/find_world.h"
 #include "agent/job_directory.h"
 #include "agent/process_spawner.h"
 #include "base/lifetime.h"
@@ -33,6 +34,16 @@
 #include "wire/message.h"
 
 namespace dlaunch::agent {
+
+// Finds the world of a rank among the worlds known to this host. PURE.
+
+/// `worlds` have `first` and `size`, and are sorted by `first`. Null for the sidecar.
+template <class Worlds>
+auto* find_world(Worlds& worlds, std::uint32_t rank) {
+  const auto later = std::ranges::upper_bound(worlds, rank, {}, [](const auto& world) { return world.first; });
+  auto* world = later == worlds.begin() ? nullptr : std::addressof(*std::prev(later));
+  return world && rank - world->first < world->size ? world : nullptr;
+}
 
 class PmixService {
  public:

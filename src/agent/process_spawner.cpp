@@ -8,10 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
+#include "base/text.h"
 #include "plan/mpi.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
@@ -114,6 +117,22 @@ ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
 std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure* slot) {
   if (slot->error == 0) return std::nullopt;
   return *slot;
+}
+
+RankOomScore::RankOomScore() {
+  constexpr const char* kPath = "/proc/self/oom_score_adj";
+  constexpr long kMin = -1000;
+  constexpr long kMax = 1000;
+  const auto own = parse_int(trim(sys::read_file(kPath).value_or("")), kMin, kMax);
+  if (!own || *own == kMax) return;
+  file_.reset(::open(kPath, O_WRONLY | O_CLOEXEC));
+  own_ = std::to_string(*own);
+  raised_ = std::to_string(std::min(*own + kRankOomScore, kMax));
+}
+
+void RankOomScore::write(const std::string& value) const {
+  if (file_) [[maybe_unused]]
+    const ssize_t wrote = ::pwrite(file_.get(), value.data(), value.size(), 0);
 }
 
 }  // namespace dlaunch::agent

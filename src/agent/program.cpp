@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/environment.h"
-#include "base/start_texts.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "sys/files.h"
 

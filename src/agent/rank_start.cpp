@@ -1,9 +1,19 @@
 #include "agent/rank_start.h"
 
-#include <cerrno>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
 
-#include "base/start_texts.h"
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "base/shared_texts.h"
 #include "plan/mpi.h"
+#include "sys/files.h"
+#include "sys/io.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -41,6 +51,76 @@ std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
   return {};
 }
 
+using wire::StreamMode;
+
+sys::Fd duplicate(const sys::Fd& fd) { return sys::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
+
+sys::Fd open_null(int flags) { return sys::Fd(::open("/dev/null", flags | O_CLOEXEC)); }
+
+/// Opens a pseudo-terminal that passes bytes unchanged: no echo of stdin, and "\n" stays "\n".
+bool open_terminal(Stdio& stdio, wire::WindowSize size) {
+  stdio.out.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  char name[128];
+  if (!stdio.out || ::grantpt(stdio.out.get()) != 0 || ::unlockpt(stdio.out.get()) != 0 ||
+      ::ptsname_r(stdio.out.get(), name, sizeof name) != 0) {
+    return false;
+  }
+  stdio.child_out.reset(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  termios settings{};
+  if (!stdio.child_out || ::tcgetattr(stdio.child_out.get(), &settings) != 0) return false;
+  settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+  settings.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  if (::tcsetattr(stdio.child_out.get(), TCSANOW, &settings) != 0) return false;
+  if (size.rows > 0) resize_terminal(stdio.out.get(), size);
+  stdio.terminal = true;
+  return true;
+}
+
+/// An empty file keeps the time of its last change, from which the launcher concludes that the rank wrote.
+sys::Fd open_file(const std::string& path) {
+  sys::Fd file = sys::create_file(path, O_APPEND);
+  struct stat facts{};
+  const bool old = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
+  if (old && ::ftruncate(file.get(), 0) != 0) {
+    const int error = errno;
+    file.reset();
+    errno = error;
+  }
+  return file;
+}
+
+bool open_output(StreamMode mode, const std::string& path, sys::Fd& child, sys::Fd& ours) {
+  if (mode == StreamMode::null) {
+    child = open_null(O_WRONLY);
+  } else if (mode == StreamMode::file) {
+    child = open_file(path);
+    if (child) ::fcntl(child.get(), F_SETFL, O_APPEND);  // the rank's writes block, as on any file
+  } else {
+    sys::Pipe pipe = sys::make_pipe();
+    child = std::move(pipe.write);
+    ours = std::move(pipe.read);
+  }
+  return static_cast<bool>(child);
+}
+
+bool open_input(StreamMode mode, Stdio& stdio) {
+  if (mode == StreamMode::null) {
+    stdio.child_in = open_null(O_RDONLY);
+  } else if (stdio.terminal) {
+    stdio.child_in = duplicate(stdio.child_out);
+    stdio.in = duplicate(stdio.out);
+  } else {
+    sys::Pipe pipe = sys::make_pipe();
+    stdio.child_in = std::move(pipe.read);
+    stdio.in = std::move(pipe.write);
+  }
+  return static_cast<bool>(stdio.child_in);
+}
+
+tl::unexpected<Refusal> failure(const std::string& what) {
+  return tl::unexpected<Refusal>({errno, errno == EMFILE ? what + " (ulimit -n is too low on this host)" : what});
+}
+
 }  // namespace
 
 tl::expected<std::string, Refusal> path_of(const LocalApp& app, const wire::Spawn& spawn) {
@@ -69,6 +149,26 @@ void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
             .affinity = affinity,
             .open_files = open_files,
             .wait = wait};
+}
+
+tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSize size) {
+  Stdio stdio;
+  const bool out = spawn.out == StreamMode::pty ? open_terminal(stdio, size)
+                                                : open_output(spawn.out, spawn.out_path, stdio.child_out, stdio.out);
+  if (!out) return failure("cannot open its stdout " + spawn.out_path);
+  if (spawn.err == StreamMode::joined || spawn.err == StreamMode::pty) {
+    stdio.child_err = duplicate(stdio.child_out);
+  } else if (!open_output(spawn.err, spawn.err_path, stdio.child_err, stdio.err)) {
+    return failure("cannot open its stderr " + spawn.err_path);
+  }
+  if (!stdio.child_err) return failure("cannot open its stderr");
+  if (!open_input(spawn.in, stdio)) return failure("cannot open its stdin");
+  return stdio;
+}
+
+void resize_terminal(int fd, wire::WindowSize size) {
+  const winsize window{size.rows, size.columns, 0, 0};
+  ::ioctl(fd, TIOCSWINSZ, &window);
 }
 
 }  // namespace dlaunch::agent

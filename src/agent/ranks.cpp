@@ -10,19 +10,17 @@
 #include <csignal>
 #include <cstring>
 #include <set>
-#include <utility>
 
-#include "agent/environment.h"
-#include "agent/rank_process.h"
 #include "agent/reaper.h"
-#include "plan/task_gpus.h"
-#include "sys/caught_signals.h"
+#include "agent/stdin_feeder.h"
+#include "plan/visible.h"
 #include "sys/clock.h"
+#include "sys/descendants.h"
+#include "sys/fd.h"
 #include "sys/inherited.h"
 #include "sys/io.h"
 
 namespace dlaunch::agent {
-
 namespace {
 
 constexpr size_t kLongestReason = 64u << 10;  // why a rank did not start, including its program's name
@@ -34,6 +32,20 @@ std::string one_line(const Error& error) {
 }
 
 }  // namespace
+
+// A rank of this host, with its streams. Owned by Ranks.
+
+/// A rank, from its spawn to the end of the job. Passive.
+struct RankProcess {
+  pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
+  RankProgram program;
+  const SpawnFailure* failure = nullptr;
+  std::array<std::unique_ptr<link::PipeReader>, 2> readers;
+  std::array<std::uint32_t, 2> credit{};  // of its output streams
+  std::unique_ptr<StdinFeeder> in;
+  sys::Fd terminal;        // kept to set its size
+  bool signalled = false;  // with HUP, INT, QUIT or TERM
+};
 
 Ranks::Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
              const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start)

@@ -18,15 +18,12 @@
 
 #include "agent/binding.h"
 #include "agent/environment.h"
-#include "agent/error_files.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/mpi_service.h"
-#include "agent/oom.h"
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
-#include "agent/stdio.h"
 #include "base/lifetime.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"
@@ -59,7 +56,7 @@ class Ranks {
   void granted(const wire::Credit& credit);
   void resize(const wire::WindowSize& size);
   void signal(int signal);
-  /// Signals only ranks with a handler (sys/caught_signals.h). Answers Uncaught.
+  /// Signals only ranks with a handler (sys/descendants.h). Answers Uncaught.
   void signal_where_caught(const wire::Signal& signal);
   /// The running ranks with their processes.
   std::vector<std::pair<std::uint32_t, pid_t>> running() const;

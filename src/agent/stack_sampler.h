@@ -10,18 +10,32 @@
 #include <asio/steady_timer.hpp>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/lifetime.h"
+#include "base/time.h"
 #include "link/link.h"
+#include "stacks/sample.h"
 #include "stacks/sampler.h"
 #include "sys/thread.h"
 #include "wire/message.h"
+#include "wire/stacks.h"
 
 namespace dlaunch::agent {
+
+struct RankTree {
+  std::uint32_t rank = 0;
+  stacks::Tree tree;
+};
+
+/// Builds the one message with the samples of a host's ranks: ranks with the same stack share its text. Data over the
+/// message's size limit is dropped, with a remark. PURE.
+wire::Stacks stacks_answer(const wire::SampleStacks& question, std::int64_t time_ns,
+                           const std::vector<RankTree>& ranks);
 
 class StackSampler {
  public:
@@ -55,5 +69,13 @@ class StackSampler {
   std::optional<asio::posix::stream_descriptor> done_;  // readable after the thread has ended its sample
   const Lifetime lifetime_;
 };
+
+// Divides the time of a stack sample among the ranks of a host, so that a slow rank does not hide the others. PURE.
+
+/// Samples the ranks in order until `end`. Each rank may use an equal part of the time that is left. Then ranks that
+/// ran out of time are sampled again if time is left. The result has fewer ranks if the time ended before. `take`
+/// samples one process until its deadline.
+std::vector<RankTree> sample_in_shares(const StackSampler::RankPids& ranks, Time end, const std::function<Time()>& now,
+                                       const std::function<stacks::Tree(pid_t pid, Time deadline)>& take);
 
 }  // namespace dlaunch::agent

@@ -14,24 +14,119 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
-#include "agent/archive_extractor.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
 #include "link/timer.h"
 #include "sys/descendants.h"
+#include "sys/held_directory.h"
 #include "sys/io.h"
+#include "wire/archive.h"
 #include "wire/codec.h"
 
 namespace dlaunch::agent {
 namespace {
 
+using Kind = wire::ArchiveItem::Kind;
+
+constexpr mode_t kOurs = 0700;  // the directory must be writable while it is filled, whatever its permissions
+
+tl::unexpected<Error> failed(const std::string& path, int error) {
+  return fail({.where = "", .what = "cannot write " + path, .why = sys::why_not_opened(error), .hint = ""});
+}
+
+std::string last_name(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+
+/// Extracts an archive (wire/archive.h), as its bytes arrive, into several directories at once, without following
+/// links. Owned by the process of agent/workdir_setup.h.
+class ArchiveExtractor {
+ public:
+  struct Target {
+    std::string path;  ///< for messages
+    sys::HeldDirectory directory;
+  };
+  ArchiveExtractor(std::vector<Target> targets, AtPath at);
+
+  Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
+  /// Whether the whole archive has arrived.
+  bool complete() const { return reader_.complete(); }
+
+ private:
+  Result<void> begin(const wire::ArchiveItem& item);
+  Result<void> content(std::string_view bytes);
+  Result<void> end();
+  Result<void> begin_in(const Target& target);
+  std::string path_in(const Target& target) const { return target.path + '/' + item_.name; }
+
+  const std::vector<Target> targets_;
+  const AtPath at_;
+  wire::ArchiveItem item_;
+  std::vector<sys::Fd> files_;  // one per directory, while the item is a file
+  std::string target_;          // while the item is a link
+  wire::ArchiveReader reader_;
+};
+
+ArchiveExtractor::ArchiveExtractor(std::vector<Target> targets, AtPath at)
+    : targets_(std::move(targets)),
+      at_(std::move(at)),
+      reader_({[this](const wire::ArchiveItem& item) { return begin(item); },
+               [this](std::string_view bytes) { return content(bytes); }, [this] { return end(); }}) {}
+
+Result<void> ArchiveExtractor::begin(const wire::ArchiveItem& item) {
+  item_ = item;
+  for (const Target& target : targets_) {
+    at_(target.path);
+    TRY(begin_in(target));
+  }
+  return {};
+}
+
+Result<void> ArchiveExtractor::begin_in(const Target& target) {
+  if (item_.kind == Kind::link) return {};
+  const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
+  if (!parent) return failed(path_in(target), errno);
+  if (item_.kind == Kind::file) {
+    files_.push_back(parent.open_file(last_name(item_.name), O_WRONLY | O_CREAT | O_EXCL, item_.permissions));
+    if (!files_.back()) return failed(path_in(target), errno);
+  } else if (!parent.make_below(last_name(item_.name), item_.permissions | kOurs)) {
+    return failed(path_in(target), errno);  // the directory may exist already, for the launcher's log files
+  }
+  return {};
+}
+
+Result<void> ArchiveExtractor::content(std::string_view bytes) {
+  if (item_.kind == Kind::link) target_ += bytes;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    at_(targets_[i].path);
+    if (!sys::write_all(files_[i].get(), bytes)) return failed(path_in(targets_[i]), errno);
+  }
+  return {};
+}
+
+Result<void> ArchiveExtractor::end() {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    at_(targets_[i].path);
+    if (::close(files_[i].release()) != 0) return failed(path_in(targets_[i]), errno);  // NFS reports a full disk here
+  }
+  files_.clear();
+  const std::string text = std::exchange(target_, {});
+  if (item_.kind != Kind::link) return {};
+  for (const Target& target : targets_) {
+    at_(target.path);
+    const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
+    const int error = parent ? parent.make_link(last_name(item_.name), text) : errno;
+    if (error != 0) return failed(path_in(target), error);
+  }
+  return {};
+}
+
 constexpr size_t kMostQueued = 64;      // frames: all file frames except the last are large
 constexpr size_t kLongest = 16u << 10;  // a report of the process
 
-std::string one_line(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
+std::string failure_line(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
 
 /// The first byte of each packet that the process sends.
 enum class Report : char {
@@ -57,7 +152,8 @@ class Reporter {
     return fds[0] && fds[1] && sys::send_some(fd_, {&first, 1}, fds) == 1;
   }
   void failed(const Error& error) const {
-    sys::write_all(fd_, (static_cast<char>(Report::failed) + one_line(error) + '\n' + error.hint).substr(0, kLongest));
+    sys::write_all(fd_,
+                   (static_cast<char>(Report::failed) + failure_line(error) + '\n' + error.hint).substr(0, kLongest));
   }
 
  private:

@@ -10,7 +10,7 @@
 #include "chaos/results.h"
 #include "chaos/run/chaos_job.h"
 #include "chaos/run/interface.h"
-#include "chaos/run/link_proxy.h"
+#include "chaos/run/links.h"
 #include "cli/chaos_arguments.h"
 #include "grammars/command_line.h"
 #include "grammars/parse.h"

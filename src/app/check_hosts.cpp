@@ -16,7 +16,6 @@
 #include "plan/environment.h"
 #include "report/preflight.h"
 #include "session/host_session.h"
-#include "session/query_hosts.h"
 
 namespace dlaunch::app {
 namespace {

@@ -6,7 +6,7 @@
 #include "place/place.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
-#include "session/query_hosts.h"
+#include "session/host_session.h"
 
 namespace dlaunch::app {
 namespace {

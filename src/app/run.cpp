@@ -39,7 +39,6 @@
 #include "report/log.h"
 #include "report/record_file.h"
 #include "session/host_session.h"
-#include "session/query_hosts.h"
 #include "session/staged_files.h"
 #include "sys/inherited.h"
 #include "sys/installed.h"

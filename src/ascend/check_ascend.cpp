@@ -13,7 +13,6 @@
 #include "plan/environment.h"
 #include "report/net_check.h"
 #include "session/host_session.h"
-#include "session/query_hosts.h"
 
 namespace dlaunch::ascend {
 namespace {

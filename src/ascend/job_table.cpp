@@ -12,7 +12,7 @@
 #include "base/try.h"
 #include "net/name_resolver.h"
 #include "net/this_machine.h"
-#include "plan/rank_table.h"
+#include "plan/environment.h"
 
 namespace dlaunch::ascend {
 namespace {

@@ -1,8 +1,11 @@
-// Durations as people write them: 90, 0.5, 90s, 5m, 1h30m, 2d, 200ms, 00:05:00. PURE.
+// Durations as people write them (90, 0.5, 90s, 5m, 1h30m, 2d, 200ms, 00:05:00), and points in time in the form of RFC
+// 3339. PURE.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace dlaunch {
@@ -17,5 +20,11 @@ inline constexpr const char* kDurationFormats = "90, 0.5, 90s, 5m, 1h30m or 00:0
 /// The last number may have decimals, except in HH:MM:SS. Rounds up to a millisecond. Returns nullopt for any other
 /// text, for a negative duration, and for more than kMaxDuration.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+/// In UTC with microseconds: "2025-01-31T23:59:59.000123Z".
+std::string rfc3339(std::int64_t realtime_ns);
+
+/// Parses the output of rfc3339(). Returns nullopt for any other text.
+std::optional<std::int64_t> parse_rfc3339(const std::string& text);
 
 }  // namespace dlaunch

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/out_of_memory.h"
+#include "base/shared_texts.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch {

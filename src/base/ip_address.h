@@ -1,9 +1,11 @@
-// Parsers of written internet addresses. Pure.
+// Written internet addresses, and the AddressFamily of ssh_config(5). PURE.
 #pragma once
 
 #include <string_view>
 
 namespace dlaunch {
+
+enum class AddressFamily { any, inet, inet6 };
 
 /// "::1", "fd00::5", "fe80::1%eth0"; without brackets.
 bool is_ipv6(std::string_view text);

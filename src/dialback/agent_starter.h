@@ -18,7 +18,7 @@
 #include "dlaunch/host.h"
 #include "dlaunch/job_options.h"
 #include "sys/fd.h"
-#include "transport/running_commands.h"
+#include "transport/command.h"
 #include "transport/transport.h"
 
 namespace dlaunch::dialback {

@@ -1,18 +1,25 @@
-// How a launcher collects its nodes. It listens until each node has connected, proved its knowledge of the job's key,
-// and stated that it was started for the same job.
+// How launcher and nodes of --same-line meet. The launcher collects its nodes: it listens until each node has
+// connected, proved its knowledge of the job's key, and stated that it was started for the same job. A node repeats its
+// attempt to connect until the launcher admits the node.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
+#include "dialback/contact.h"
 #include "dialback/end_signals.h"
+#include "dialback/introduction.h"
 #include "dialback/messages.h"
 #include "dialback/pending_connections.h"
+#include "dialback/pump.h"
 #include "dialback/sealed_socket.h"
 #include "dialback/statement.h"
+#include "sys/thread.h"
+#include "transport/transport.h"
 
 namespace dlaunch::dialback {
 
@@ -64,5 +71,31 @@ class Gathering {
   int next_unnumbered_ = settings_.self.nodes;
   std::optional<Error> mismatch_;  // a node was started for another job
 };
+
+/// The transport for the nodes of a gathering: their connections already exist, and open() is called once per node.
+/// Owned by app/same_line.cpp; must outlive the session, because the nodes receive the job's result last.
+class Nodes : public transport::Transport {
+ public:
+  /// Throws std::system_error if the thread cannot be created.
+  explicit Nodes(std::vector<JoinedNode> joined);
+  /// Closes the connections; nodes without a result treat the launcher as lost.
+  ~Nodes() override;
+
+  /// For a host with a node in its Reach. A second call for a node fails: the node does not connect again.
+  Result<transport::Connection> open(const plan::Host& host) override;
+  bool reconnects(const plan::Host&) const override { return false; }
+  void close() override {}
+  /// Sends the job's exit code to all connected nodes. Waits, for a bounded time, until they have received it.
+  void end(int exit_code);
+
+ private:
+  std::vector<std::shared_ptr<NodeConnection>> connections_;  // by node, from 1
+  PumpThread pump_;
+};
+
+/// Connects a node to its launcher (introduction.h). Tries until the deadline. A launcher with another key or another
+/// job ends the attempts at once.
+Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& key, const Statement& self, Time deadline,
+                                         EndSignals& signals, const Messages& messages);
 
 }  // namespace dlaunch::dialback

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/printable.h"
-#include "dialback/handshake_random.h"
+#include "sys/randomness.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -88,6 +89,14 @@ AttemptResult<LauncherConnection> introduce(sys::Fd connected, const std::string
   if (!welcome) return tl::unexpected(std::move(welcome).error());
   socket->begin_heartbeats(welcome->heartbeat);
   return LauncherConnection{*std::move(socket), address, std::move(welcome->job_id)};
+}
+
+HandshakeRandom random_for_handshake() {
+  HandshakeRandom random;
+  const std::string bytes = sys::random_bytes(random.nonce.size() + Secret::kSize);
+  std::memcpy(random.nonce.data(), bytes.data(), random.nonce.size());
+  std::memcpy(random.seed.data(), bytes.data() + random.nonce.size(), Secret::kSize);
+  return random;
 }
 
 }  // namespace dlaunch::dialback

@@ -5,10 +5,14 @@
 #include <string>
 
 #include "base/time.h"
+#include "dialback/handshake.h"
 #include "dialback/sealed_socket.h"
 #include "dialback/statement.h"
 
 namespace dlaunch::dialback {
+
+/// Random bytes for a handshake, from the kernel.
+HandshakeRandom random_for_handshake();
 
 /// A launcher that has admitted this node.
 struct LauncherConnection {

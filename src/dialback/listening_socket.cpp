@@ -14,7 +14,6 @@
 #include "base/ip_address.h"
 #include "base/try.h"
 #include "net/connect.h"
-#include "net/own_address.h"
 #include "net/this_machine.h"
 #include "sys/interfaces.h"
 #include "sys/lookup.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialback/endpoint.h"
+#include "dialback/contact.h"
 #include "dlaunch/error.h"
 #include "net/this_machine.h"
 #include "sys/fd.h"

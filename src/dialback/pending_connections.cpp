@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "dialback/handshake_random.h"
+#include "dialback/introduction.h"
 #include "net/this_machine.h"
 
 namespace dlaunch::dialback {

@@ -233,6 +233,25 @@ class LineParser {
   std::set<std::string> variables_;
 };
 
+Result<void> set_slots(const HostWord& word, std::string_view item, HostEntry& entry) {
+  if (!word.has_count) {
+    entry.slots = 1;
+    return {};
+  }
+  if (word.count == "*" || word.count == "auto" || word.count == "-1") {
+    entry.slots_automatic = true;
+    return {};
+  }
+  if (const auto slots = parse_int(word.count, 0, kMostSlots)) {
+    entry.slots = static_cast<int>(*slots);
+    return {};
+  }
+  return fail({.where = "",
+               .what = "invalid number of slots \"" + std::string(item) + '"',
+               .why = "expected node1:8, or node1:* for one slot per CPU",
+               .hint = "set a port with port= in a hostfile"});
+}
+
 }  // namespace
 
 Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::string& name) {
@@ -257,6 +276,36 @@ Result<std::vector<HostEntry>> parse_hostfile(string_view text, const std::strin
                  .what = "missing host",
                  .why = text.empty() ? "the file is empty" : "the file has no host",
                  .hint = kExampleLine});
+  }
+  return entries;
+}
+
+Result<std::vector<HostEntry>> parse_host_list(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) {
+    return fail({.where = "", .what = "invalid host list: unexpected NUL byte", .why = "", .hint = ""});
+  }
+  std::vector<HostEntry> entries;
+  for (const std::string& part : split_outside_brackets(text, ',')) {
+    const std::string_view item = trim(part);
+    if (item.empty()) {
+      return fail({.where = "",
+                   .what = trim(text).empty() ? "missing host" : "missing host before or after a comma",
+                   .why = "",
+                   .hint = "write hosts with commas: node1:8,node2:8"});
+    }
+    const auto word = TRY(parse_host_word(item));
+    HostEntry entry;
+    entry.from = "-H";
+    entry.reach.user = word.user;
+    TRY(set_slots(word, item, entry));
+    if (entries.size() + word.names.size() > kMostHosts) {
+      return fail(
+          {.where = "", .what = "too many hosts: the limit is " + std::to_string(kMostHosts), .why = "", .hint = ""});
+    }
+    for (const std::string& name : word.names) {
+      entries.push_back(entry);
+      entries.back().name = name;
+    }
   }
   return entries;
 }

@@ -6,7 +6,7 @@
 
 #include "base/index_cast.h"
 #include "output/file_layout.h"
-#include "plan/rank_table.h"
+#include "plan/environment.h"
 #include "pmi/mapping.h"
 
 namespace dlaunch::launcher {

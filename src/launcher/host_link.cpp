@@ -1,7 +1,12 @@
 #include "launcher/host_link.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -9,7 +14,8 @@
 #include "link/lease.h"
 #include "link/timer.h"
 #include "place/line_meaning.h"
-#include "transport/command_words.h"
+#include "sys/clock.h"
+#include "sys/io.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -18,6 +24,12 @@ using Retry = transport::Disconnect::Retry;
 
 constexpr std::chrono::milliseconds kLastLineWait{100};
 constexpr size_t kMostAnswers = 12u << 20;  // bytes of answers that an agent has not read
+
+constexpr size_t kReadSize = 4096;
+
+constexpr std::int64_t kLastTime = std::int64_t{1} << 62;  // in the year 2116; sums with other times do not overflow
+
+std::int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
 }  // namespace
 
@@ -272,6 +284,94 @@ void HostLink::close() {
   if (link_) link_->close();
   bootstrap_.reset();
   errors_.reset();
+}
+
+class ErrorTail::Impl : public std::enable_shared_from_this<ErrorTail::Impl> {
+ public:
+  Impl(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> on_line)
+      : fd_(io), on_line_(std::move(on_line)) {
+    sys::set_nonblocking(fd.get());
+    fd_.assign(fd.release());
+  }
+
+  void wait() {
+    fd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](asio::error_code error) {
+      if (!error && self->fd_.is_open() && self->read()) self->wait();
+    });
+  }
+
+  /// Returns false at the end of the file.
+  bool read() {
+    std::array<char, kReadSize> buffer;
+    for (;;) {
+      const ssize_t got = ::read(fd_.native_handle(), buffer.data(), buffer.size());
+      if (got == 0) return false;
+      if (got < 0) return true;
+      lines_.take({buffer.data(), static_cast<size_t>(got)}, sys::wall_ns(), on_line_);
+    }
+  }
+
+  transport::ReasonLine last_line() {
+    if (fd_.is_open()) read();
+    return lines_.last();
+  }
+
+  void forget() {
+    if (fd_.is_open()) read();
+    lines_.forget();
+  }
+
+  void close() {
+    asio::error_code ignored;
+    fd_.close(ignored);
+    on_line_ = {};
+  }
+
+ private:
+  asio::posix::stream_descriptor fd_;
+  std::function<void(const std::string&)> on_line_;
+  transport::ReasonLines lines_;
+};
+
+ErrorTail::ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string&)> on_line)
+    : impl_(std::make_shared<Impl>(io, std::move(fd), std::move(on_line))) {
+  impl_->wait();
+}
+ErrorTail::~ErrorTail() { impl_->close(); }
+transport::ReasonLine ErrorTail::last_line() { return impl_->last_line(); }
+void ErrorTail::forget() { impl_->forget(); }
+
+void ClockReadings::answered(std::int64_t host_ns, Time now) {
+  const auto asked = std::exchange(asked_, std::nullopt);
+  if (!asked) return;
+  const Duration half = (now - *asked) / 2;
+  const std::int64_t here = nanoseconds((*asked + half).time_since_epoch());
+  const job::HostClock clock{std::clamp<std::int64_t>(host_ns, 0, kLastTime) - here, nanoseconds(half)};
+  std::erase_if(readings_, [&](const Reading& old) {
+    const std::int64_t change = old.clock.offset_ns - clock.offset_ns;
+    return std::max(change, -change) > aged(old, now).error_ns + clock.error_ns;
+  });
+  if (readings_.size() == kKept) readings_.pop_front();
+  readings_.push_back({now, clock});
+}
+
+job::HostClock ClockReadings::at(Time now) const {
+  if (readings_.empty()) return {0, std::numeric_limits<std::int64_t>::max()};
+  const auto error = [&](const Reading& reading) { return aged(reading, now).error_ns; };
+  return aged(*std::ranges::min_element(readings_, {}, error), now);
+}
+
+job::HostClock ClockReadings::aged(const Reading& reading, Time now) {
+  return {reading.clock.offset_ns, reading.clock.error_ns + nanoseconds(now - reading.time) / kDrift};
+}
+
+job::HostClock own_clock() {
+  ClockReadings readings;
+  readings.asked(Clock::now());
+  const std::int64_t time = sys::wall_ns();
+  const Time now = Clock::now();
+  readings.answered(time, now);
+  return readings.at(now);
 }
 
 }  // namespace dlaunch::launcher

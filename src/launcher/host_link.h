@@ -4,7 +4,10 @@
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,16 +15,63 @@
 #include "base/lifetime.h"
 #include "base/time.h"
 #include "dlaunch/job_options.h"
+#include "job/events.h"
 #include "launcher/bootstrap_stream.h"
-#include "launcher/error_tail.h"
-#include "launcher/host_clock.h"
 #include "launcher/waits.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
-#include "link/pings.h"
+#include "sys/fd.h"
+#include "transport/reason_lines.h"
 #include "transport/transport.h"
 
 namespace dlaunch::launcher {
+
+/// ClockReadings: the offset of a host's clock, from questions to its agent. PURE: time is a parameter. Owned by
+/// HostLink. Clocks drift and may be set, so old readings lose their value.
+class ClockReadings {
+ public:
+  static constexpr size_t kKept = 8;
+  static constexpr std::int64_t kDrift = 10'000;  ///< two clocks differ by one second more after this many seconds
+
+  /// A message that the agent answers at once with its time was sent.
+  void asked(Time now) { asked_ = now; }
+  bool awaits_answer() const { return asked_.has_value(); }
+  /// The answer to asked(): CLOCK_REALTIME of the host in nanoseconds, any value. Ignored without a question.
+  void answered(std::int64_t host_ns, Time now);
+  /// The most accurate reading. Before the first reading, the error is unlimited.
+  job::HostClock at(Time now) const;
+
+ private:
+  struct Reading {
+    Time time;
+    job::HostClock clock;
+  };
+  static job::HostClock aged(const Reading& reading, Time now);
+
+  std::optional<Time> asked_;
+  std::deque<Reading> readings_;  // oldest first; all agree within their errors
+};
+
+/// The clock of this machine.
+job::HostClock own_clock();
+
+/// Reads the stderr of a transport's command, so that the command never blocks on the launcher, and shows each line
+/// with -v. When the host is lost, the last line becomes part of the message; a line about a termination by the batch
+/// system takes precedence. Owned by a HostLink.
+class ErrorTail {
+ public:
+  ErrorTail(asio::io_context& io, sys::Fd fd, std::function<void(const std::string& line)> on_line);
+  ~ErrorTail();
+
+  /// The reason so far (transport/reason_lines.h).
+  transport::ReasonLine last_line();
+  /// The command has done its work: lines so far are not a reason for a later failure.
+  void forget();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
 
 /// Why a host has no agent, or lost its agent.
 struct HostFailure {

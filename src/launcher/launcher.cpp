@@ -18,14 +18,13 @@
 #include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "launcher/checkpoint_signal_retry.h"
-#include "launcher/decode_events.h"
 #include "launcher/frames.h"
-#include "launcher/host_clock.h"
+#include "launcher/host_link.h"
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/progress_watch.h"
 #include "launcher/rank_dir_staging.h"
-#include "launcher/rank_order.h"
+#include "launcher/rank_messages.h"
 #include "launcher/rank_streams.h"
 #include "launcher/sidecar_process.h"
 #include "launcher/stack_watch.h"
@@ -39,7 +38,6 @@
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/process_state.h"
-#include "sys/signal_senders.h"
 
 namespace dlaunch::launcher {
 namespace {

@@ -4,9 +4,12 @@
 
 #include <spdlog/fwd.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +18,26 @@
 #include "dlaunch/output.h"
 #include "dlaunch/plan.h"
 #include "job/rank_progress.h"
-#include "launcher/progress_lines.h"
 
 namespace dlaunch::launcher {
+
+/// Splits one stream of a rank into lines to search for progress numbers. A passive value. Owned by ProgressWatch, one
+/// for each stream.
+class ProgressLines {
+ public:
+  static constexpr std::size_t kLongest = 4096;  ///< dlaunch searches only the first bytes of a line
+  using Read = std::function<std::optional<std::int64_t>(std::string_view line)>;
+
+  /// Returns the progress in the last of these lines with a number. Lines end at a newline or a carriage return.
+  std::optional<std::int64_t> feed(std::string_view bytes, const Read& read);
+  /// The stream has ended: searches the unfinished line.
+  std::optional<std::int64_t> end(const Read& read);
+
+ private:
+  static constexpr std::size_t kKept = kLongest + 1;  // one byte more than the limit marks a longer line
+
+  std::string begun_;  // the unfinished line
+};
 
 class ProgressWatch {
  public:

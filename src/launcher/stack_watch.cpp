@@ -9,7 +9,7 @@
 #include "launcher/frames.h"
 #include "launcher/rank_stacks.h"
 #include "output/file_layout.h"
-#include "report/duration.h"
+#include "report/lines.h"
 #include "sys/clock.h"
 
 namespace dlaunch::launcher {

@@ -19,9 +19,9 @@
 #include "job/hangs.h"
 #include "job/job.h"
 #include "launcher/progress_watch.h"
-#include "launcher/stack_sampling.h"
+#include "launcher/rank_stacks.h"
+#include "report/record_file.h"
 #include "report/stack_groups.h"
-#include "report/stacks_file.h"
 
 namespace dlaunch::launcher {
 

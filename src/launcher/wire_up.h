@@ -1,6 +1,5 @@
-// Serves all requests of MPI programs to the launcher: data exchange between ranks (pmi_coordinator.h,
-// pmix_coordinator.h), and more ranks (spawner.h, spare_hosts.h). Owned by the Launcher; all constructor arguments must
-// outlive this object.
+// Serves all requests of MPI programs to the launcher: data exchange between ranks (mpi_coordinators.h), and more ranks
+// (spawner.h). Owned by the Launcher; all constructor arguments must outlive this object.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -11,9 +10,7 @@
 
 #include "launcher/host_link.h"
 #include "launcher/hosts.h"
-#include "launcher/pmi_coordinator.h"
-#include "launcher/pmix_coordinator.h"
-#include "launcher/spare_hosts.h"
+#include "launcher/mpi_coordinators.h"
 #include "launcher/spawner.h"
 
 namespace dlaunch::launcher {

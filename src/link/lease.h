@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "link/pings.h"
+#include "link/heartbeat.h"
 
 namespace dlaunch::link {
 

@@ -5,9 +5,9 @@
 #include <climits>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "base/text.h"
-#include "sys/directory.h"
 #include "sys/files.h"
 
 namespace dlaunch::machine {
@@ -100,6 +100,31 @@ Addresses addresses(const std::string& root, DeviceKind kind) {
   return {};
 }
 
+bool is_uuid(std::string_view entry) { return entry.starts_with("GPU-") || entry.starts_with("MIG-"); }
+
+VisibleDevices by_uuid(const std::vector<std::string>& entries) {
+  VisibleDevices visible;
+  std::set<std::string_view> seen;
+  for (const std::string& entry : entries) {
+    if (!is_uuid(trim(entry)) || !seen.insert(trim(entry)).second) break;
+    visible.devices.push_back(static_cast<int>(visible.devices.size()));
+    visible.uuids.emplace_back(trim(entry));
+  }
+  return visible;
+}
+
+/// The numbers of one entry; empty for a malformed entry.
+std::vector<int> numbers(std::string_view entry, bool ranges) {
+  const size_t dash = ranges ? entry.find('-', 1) : std::string_view::npos;
+  const auto first = parse_int(trim(entry.substr(0, dash)), 0, INT_MAX);
+  const auto last = dash == std::string_view::npos ? first : parse_int(trim(entry.substr(dash + 1)), 0, INT_MAX);
+  constexpr long kMostDevices = 4096;
+  if (!first || !last || *last < *first || *last - *first > kMostDevices) return {};
+  std::vector<int> list;
+  for (long n = *first; n <= *last; ++n) list.push_back(static_cast<int>(n));
+  return list;
+}
+
 }  // namespace
 
 std::vector<std::optional<int>> device_nodes(const std::string& root, DeviceKind kind,
@@ -114,6 +139,22 @@ std::vector<std::optional<int>> device_nodes(const std::string& root, DeviceKind
     if (number && *number <= INT_MAX) node = static_cast<int>(*number);
   }
   return nodes;
+}
+
+VisibleDevices narrow(const std::vector<int>& present, std::string_view list, bool ranges) {
+  const std::vector<std::string> entries = split(list, ',');
+  if (is_uuid(trim(entries.front()))) return by_uuid(entries);
+  VisibleDevices visible;
+  for (const std::string& entry : entries) {
+    const std::vector<int> named = numbers(trim(entry), ranges);
+    if (named.empty()) return visible;
+    for (const int number : named) {
+      if (std::ranges::find(present, number) == present.end()) return visible;
+      if (std::ranges::find(visible.devices, number) != visible.devices.end()) return visible;
+      visible.devices.push_back(number);
+    }
+  }
+  return visible;
 }
 
 }  // namespace dlaunch::machine

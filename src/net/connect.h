@@ -1,11 +1,11 @@
-// Connects to a host name by TCP (sys/tcp.h). Runs in the host's own thread; each wait ends at the deadline or if `ended`
-// is readable.
+// Connects to a host name by TCP (sys/tcp.h). Runs in the host's own thread; each wait ends at the deadline or if
+// `ended` is readable.
 #pragma once
 
 #include <chrono>
 #include <string>
 
-#include "base/address_family.h"
+#include "base/ip_address.h"
 #include "dlaunch/error.h"
 #include "net/disconnect.h"
 #include "sys/fd.h"

@@ -1,4 +1,5 @@
-// Decides if a name in a host list means this machine. No other module resolves names for this purpose.
+// Decides if a name in a host list means this machine, and chooses the address of this machine for other hosts. No
+// other module resolves names for this purpose.
 //
 // Known without a resolver: localhost, 127.x.x.x, ::1, the full host name and the addresses of this machine. A name
 // that starts with the host name and a dot may be the full name: it is resolved, and means this machine if one of its
@@ -13,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "dlaunch/error.h"
 
 namespace dlaunch::net {
 
@@ -31,5 +34,20 @@ OwnNames own_names(const std::vector<std::string>& environment);
 
 /// The address in the form of inet_ntop, without zone.
 std::optional<std::string> numeric_address(const sockaddr* address);
+
+// Chooses the address of this machine for ranks on other hosts. In this order:
+//
+// 1. The name or address of this machine in the host list: the user chose the network. Not used if the name does not
+//    resolve here or means the machine only to itself (localhost, 127.0.1.1).
+// 2. The local address for packets to the first other host whose name resolves here: replies can reach this address.
+
+/// The local address that the kernel would use to send to another address.
+using SourceTowards = std::function<std::optional<std::string>(const std::string& address)>;
+
+Result<std::string> address_for_others(const std::string& own_name, const std::vector<std::string>& others,
+                                       const Resolve& resolve, const SourceTowards& source_towards);
+
+/// Asks the kernel's routing table; sends no packets.
+std::optional<std::string> source_towards(const std::string& address);
 
 }  // namespace dlaunch::net

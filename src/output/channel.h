@@ -1,18 +1,36 @@
-// A Channel merges several output streams into one sink (terminal, pipe or file). Passive: Output owns the channels and
-// calls feed(), expire() and drained().
+// A Channel merges several output streams into one sink (terminal, pipe or file), a Writer. Passive: Output owns the
+// channels and calls feed(), expire() and drained().
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/time.h"
-#include "output/writer.h"
+#include "dlaunch/error.h"
 
 namespace dlaunch::output {
+
+/// Writer: the sink of a channel's bytes (console, disk process or FIFO). write() never waits: it queues bytes that the
+/// sink does not accept. Its owner checks pending() before more writes. Owned by StandardStreams or RankFiles; must
+/// outlive its channel.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  virtual void write(std::span<const std::string_view> parts) = 0;  ///< at most kMaxWritten parts
+  void write(std::string_view bytes) { write({&bytes, 1}); }
+  virtual std::size_t pending() const = 0;
+
+  static constexpr std::size_t kMaxWritten = 4;
+};
+
+/// The Error of a file or stream that cannot be written: "cannot WHAT: strerror", with a hint.
+Error sink_error(const std::string& what, int error);
 
 /// Whether a partial line of an idle stream is shown. On a terminal a person may have to answer a prompt. In a pipe or
 /// a file, the next line of another stream would cut the line, so a partial line waits for its end.

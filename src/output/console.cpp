@@ -3,8 +3,7 @@
 #include <unistd.h>
 
 #include "output/file_layout.h"
-#include "output/jsonl_channel.h"
-#include "output/line_channel.h"
+#include "output/record_channel.h"
 
 namespace dlaunch::output {
 namespace {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "output/disk_process.h"
 #include "sys/held_directory.h"
 #include "sys/io.h"
 

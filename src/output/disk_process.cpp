@@ -1,24 +1,31 @@
-#include "output/disk_process.h"
+#include "output/disk.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "output/file_lock.h"
-#include "output/kept_directories.h"
-#include "output/last_lines.h"
+#include "base/text.h"
+#include "output/line_splitter.h"
 #include "output/own_files.h"
+#include "sys/descendants.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 #include "sys/held_directory.h"
@@ -26,6 +33,84 @@
 
 namespace dlaunch::output {
 namespace {
+
+/// Whether the entry is a directory and not a link. If not, errno is ENOTDIR, or 0 if the entry does not exist.
+bool is_directory(const sys::HeldDirectory& parent, const std::string& name) {
+  const auto facts = parent.facts_of(name);
+  errno = facts ? ENOTDIR : errno == ENOENT ? 0 : errno;
+  return facts && S_ISDIR(facts->st_mode);
+}
+
+// Keeps the log directories of earlier jobs (--keep-logs): renames PATH to PATH.1, PATH.1 to PATH.2, and so on.
+
+/// Returns the failed step, with errno set, or an empty text. Removes the oldest directory if `keep` of them exist.
+std::string keep_directories(const std::string& path, std::uint32_t keep) {
+  const auto number = [](const std::string& name, std::uint32_t n) {
+    return n == 0 ? name : name + '.' + std::to_string(n);
+  };
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  if (!place) return errno == ENOENT ? "" : "keep " + path;
+  const auto numbered = [&](std::uint32_t n) { return number(place.name, n); };
+  const auto shown = [&](std::uint32_t n) { return number(path, n); };
+  if (!is_directory(place.directory, place.name)) return errno == 0 ? "" : "keep " + path;
+  std::uint32_t last = 1;
+  while (last < keep && is_directory(place.directory, numbered(last))) ++last;
+  if (is_directory(place.directory, numbered(last))) {
+    errno = place.directory.remove_tree(numbered(last));
+    if (errno != 0) return "remove " + shown(last);
+  } else if (errno != 0) {
+    return "keep " + path + " as " + shown(last);
+  }
+  for (; last > 0; --last) {
+    errno = place.directory.rename(numbered(last - 1), numbered(last));
+    if (errno != 0) return "rename " + shown(last - 1) + " to " + shown(last);
+  }
+  return "";
+}
+
+constexpr std::size_t kLocksSize = 1u << 20;
+
+/// The process with a lock on the file, from a line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF".
+int locker_of(const struct stat& file) {
+  std::array<char, 64> id{};
+  std::snprintf(id.data(), id.size(), " %02x:%02x:%llu ", major(file.st_dev), minor(file.st_dev),
+                static_cast<unsigned long long>(file.st_ino));
+  for (const std::string& line : split(sys::read_file("/proc/locks", kLocksSize).value_or(""), '\n')) {
+    const std::size_t end = line.find(id.data());
+    if (end == std::string::npos || line.find("FLOCK") == std::string::npos) continue;
+    const std::size_t start = line.rfind(' ', end - 1) + 1;
+    int pid = 0;
+    std::from_chars(line.data() + start, line.data() + end, pid);
+    if (pid > 0) return pid;
+  }
+  return 0;
+}
+
+/// Anyone who may read a file can lock it; only locks of this user and of root are obeyed.
+bool is_obeyed(int pid) {
+  struct stat process{};
+  if (::stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return true;
+  return process.st_uid == 0 || process.st_uid == ::geteuid();
+}
+
+// Locks of flock(2) on the files and the log directory of a job, so that a second job does not truncate them.
+
+struct LockHolder {
+  int pid = 0;  ///< of the other launcher; 0: unknown, because it runs on another host or in another pid namespace
+};
+
+/// Locks the open file until its descriptor is closed. Returns the holder if another job has the lock. A file system
+/// without locks, and a lock of an earlier round of this job, are not an obstacle.
+std::optional<LockHolder> lock_file(int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  struct stat file{};
+  const int locker = ::fstat(fd, &file) == 0 ? locker_of(file) : 0;
+  if (locker != 0 && !is_obeyed(locker)) return std::nullopt;
+  const auto process = locker == 0 ? std::nullopt : sys::find_process(locker);
+  const int launcher = process ? process->parent : 0;
+  if (launcher == ::getppid() && locker != ::getpid()) return std::nullopt;
+  return LockHolder{launcher};
+}
 
 using Kind = DiskCommand::Kind;
 

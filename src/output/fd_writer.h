@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "output/channel.h"
 #include "output/file_relay.h"
-#include "output/writer.h"
 
 namespace dlaunch::output {
 

@@ -7,13 +7,13 @@
 #include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "output/channel.h"
 #include "output/console.h"
 #include "output/file_layout.h"
 #include "output/label.h"
-#include "output/last_lines.h"
+#include "output/line_splitter.h"
 #include "output/rank_files.h"
 #include "output/record_channel.h"
-#include "output/writer.h"
 
 namespace dlaunch::output {
 namespace {

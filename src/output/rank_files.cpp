@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/index_cast.h"
-#include "base/rfc3339.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "output/channel.h"
 #include "output/file_layout.h"
 #include "output/json_text.h"
-#include "output/line_channel.h"
-#include "output/writer.h"
+#include "output/record_channel.h"
 #include "sys/held_directory.h"
 
 namespace dlaunch::output {

@@ -1,19 +1,111 @@
 #include "plan/environment.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/index_cast.h"
 #include "base/printable.h"
 #include "place/variables.h"
-#include "plan/inheritance.h"
+#include "plan/mpi.h"
 #include "plan/table.h"
-#include "plan/task_gpus.h"
+#include "plan/visible.h"
 
 namespace dlaunch::plan {
 namespace {
+
+// Variables about this machine, this terminal, this login.
+constexpr std::array<std::string_view, 28> kWithheld = {
+    "HOSTNAME", "HOST",   "PWD",      "OLDPWD",          "SHLVL",     "_",        "DISPLAY", "WAYLAND_DISPLAY",
+    "STY",      "WINDOW", "WINDOWID", "TERM_SESSION_ID", "LS_COLORS", "MAIL",     "HOME",    "USER",
+    "LOGNAME",  "SHELL",  "TMPDIR",   "XAUTHORITY",      "HOSTTYPE",  "MACHTYPE", "OSTYPE",  "PPID",
+    "UID",      "EUID",   "TTY",      "GPG_TTY"};
+constexpr std::array<std::string_view, 7> kWithheldPrefixes = {"SSH_",    "XDG_", "DBUS_", "TMUX",
+                                                               "VSCODE_", "PMI",  "OMPI_"};  // PMI: PMIX_ too
+
+bool is_rank_variable(std::string_view name) { return std::ranges::find(kRankVariables, name) != kRankVariables.end(); }
+
+bool wants(const Request& request, Framework framework) {
+  return std::ranges::find(request.frameworks, framework) != request.frameworks.end();
+}
+
+/// Whether dlaunch sets the variable, or an outer MPI job did.
+bool is_reserved(const Request& request, std::string_view name) {
+  if (is_rank_variable(name) || name == kRoundVariable || name == kAttemptVariable) return true;
+  if (name == "PWD" && !request.rank_dir.empty()) return true;
+  if (request.rank_table && std::ranges::find(kRankTableVariables, name) != kRankTableVariables.end()) return true;
+  if (request.mpi != Mpi::none && left_by_outer_mpi(name)) return true;
+  return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
+}
+
+/// Whether scripts of users set the variable too: RANK_ID, RANK_SIZE, DEVICE_ID. In a rank of an outer job of dlaunch,
+/// the value is the value of this rank. With --env-for mindspore or mindspore-dynamic, only dlaunch sets these
+/// variables.
+bool is_shared_name(const Request& request, std::string_view name) {
+  if (!is_rank_variable(name) || name.starts_with("DLAUNCH_") || request.rank_table) return false;
+  return !wants(request, Framework::mindspore) && !wants(request, Framework::mindspore_dynamic) &&
+         !variable(request.environment, "DLAUNCH_RANK");
+}
+
+struct LauncherNames {
+  Framework framework;
+  std::string_view prefix;
+};
+constexpr LauncherNames kNamesOfLaunchers[] = {{Framework::slurm, "SLURM"},
+                                               {Framework::openmpi, "OMPI_"},
+                                               {Framework::openmpi, "PRTE_"},
+                                               {Framework::openmpi, "PMIX_"},
+                                               {Framework::mpich, "PMI_"},
+                                               {Framework::mpich, "MPI_LOCAL"},
+                                               {Framework::torchrun, "TORCHELASTIC_"},
+                                               {Framework::deepspeed, "TORCHELASTIC_"},
+                                               {Framework::horovod, "HOROVOD_"},
+                                               {Framework::mindspore, "MS_"},
+                                               {Framework::mindspore_dynamic, "MS_"}};
+
+/// Whether dlaunch replaces the launcher that sets such variables: other values are leftovers of an outer job.
+bool is_set_by_launcher(const Request& request, std::string_view name) {
+  if (!left_by_outer_job(name) || name == place::kTasksPerNode) return false;
+  if (name == "TORCHELASTIC_ERROR_FILE") return true;  // a file of one process of the outer job
+  return std::ranges::any_of(kNamesOfLaunchers, [&](const LauncherNames& row) {
+    return name.starts_with(row.prefix) && wants(request, row.framework);
+  });
+}
+
+/// Whether a rank without --env-all does not inherit the variable. Patterns of -x do not match these names.
+bool is_no_heritage(const Request& request, std::string_view name) {
+  if (is_reserved(request, name)) return true;
+  if (name == place::kTasksPerNode && wants(request, Framework::slurm)) return false;
+  return (!request.frameworks.empty() || request.rank_table) && left_by_outer_job(name);
+}
+
+/// Whether ranks on this machine get the variable. srun passes on its own variables also with --export=NONE.
+bool is_inherited(const Request& request, std::string_view name) {
+  const bool of_srun = name.starts_with("SLURM") || name.starts_with("SPANK_");
+  if (request.no_environment && !(of_srun && wants(request, Framework::slurm))) return false;
+  if (!request.whole_environment) return !is_no_heritage(request, name);
+  return (is_shared_name(request, name) || !is_reserved(request, name)) && !is_set_by_launcher(request, name);
+}
+
+/// --env-all: whether the value stays although --env-for sets the variable. Launchers of PyTorch, Horovod and MindSpore
+/// replace the value.
+bool is_kept(const Request& request, std::string_view name) {
+  constexpr Framework kReplace[] = {Framework::torchrun, Framework::deepspeed, Framework::horovod,
+                                    Framework::mindspore_dynamic};
+  return request.whole_environment && left_by_outer_job(name) && !withheld_elsewhere(name) &&
+         std::ranges::none_of(kReplace, [&](Framework framework) { return wants(request, framework); });
+}
+
+/// Whether the variable is not sent to other hosts. `by_manager`: a batch system starts the agents.
+bool stays_here(const Request& request, std::string_view name, bool by_manager) {
+  if (by_manager && name.starts_with("SLURM")) {
+    const bool passed = name == place::kTasksPerNode && wants(request, Framework::slurm);
+    return tells_of_node(name) || (left_by_outer_job(name) && !passed);
+  }
+  if (by_manager && tells_of_node(name)) return true;
+  if (by_manager && request.whole_environment) return place::describes_job_of_other_system(name);
+  return withheld_elsewhere(name);
+}
 
 /// Variables in the order of their first setting. Not copyable: the index refers to the names of the entries.
 class Variables {
@@ -88,7 +180,44 @@ std::optional<Error> refuse_own_names(const Host& host, const Rank& rank) {
   return std::nullopt;
 }
 
+constexpr std::array<std::string_view, 11> kOuterJobPrefixes = {
+    "TORCHELASTIC_",   "PMI_",         "PMIX_",      "PRTE_",           "OMPI_COMM_",
+    "OMPI_MCA_orte_",  "OMPI_MCA_ess", "OMPI_WORLD", "MV2_COMM_WORLD_", "HOROVOD_GLOO_RENDEZVOUS_",
+    "JAX_COORDINATOR_"};
+
+constexpr std::array<std::string_view, 57> kOuterJobNames = {
+    // torchrun, deepspeed
+    "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "NODE_RANK",
+    "MASTER_ADDR", "MASTER_PORT", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE",
+    // JAX, TensorFlow
+    "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_LOCAL_DEVICE_IDS", "TF_CONFIG", "CM_CHIEF_IP", "CM_CHIEF_PORT",
+    "CM_CHIEF_DEVICE", "CM_WORKER_SIZE", "CM_WORKER_IP",
+    // MindSpore: msrun, rank table scripts
+    "DEVICE_NUM", "MS_ROLE", "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_WORKER_NUM", "MS_SERVER_NUM", "MS_NODE_ID",
+    "MS_WORKER_IP", "MSRUN_CPU_LIST",
+    // horovodrun
+    "HOROVOD_HOSTNAME", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE",
+    "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE", "HOROVOD_CONTROLLER", "HOROVOD_CPU_OPERATIONS", "HOROVOD_GLOO_IFACE",
+    "HOROVOD_ELASTIC",
+    // mpirun, Hydra
+    "OMPI_UNIVERSE_SIZE", "OMPI_COMMAND", "OMPI_ARGV", "OMPI_NUM_APP_CTX", "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS",
+    "OMPI_FILE_LOCATION", "OMPI_APP_SIZES", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir", "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS", "HYDI_CONTROL_FD"};
+
+void add(Rank& rank, const App& app, std::string_view name, const std::string& value) {
+  set_variable(rank.env, app.chosen, std::string(name).append("=").append(value));
+}
+
 }  // namespace
+
+bool withheld_elsewhere(std::string_view name) {
+  const bool setting = name.starts_with("OMPI_MCA_") || name.starts_with("PMIX_MCA_");  // library settings by the user
+  if (setting && !left_by_outer_job(name)) return false;
+  return place::describes_job(name) || std::ranges::find(kWithheld, name) != kWithheld.end() ||
+         std::ranges::any_of(kWithheldPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool tells_of_node(std::string_view name) { return place::describes_node(name) || names_task_gpus(name); }
 
 AppEnvironment app_environment(const Request& request, const AppRequest& app, const std::string& wdir,
                                bool by_manager) {
@@ -223,6 +352,24 @@ std::vector<std::string> rank_environment(const Plan& plan, const Rank& rank) {
   std::vector<std::string> environment = program_environment(plan.app_of(rank), plan.host_of(rank));
   environment.insert(environment.end(), rank.env.begin(), rank.env.end());
   return environment;
+}
+
+bool left_by_outer_job(std::string_view name) {
+  if (name.starts_with("PMIX_MCA_") || name.starts_with("PRTE_MCA_")) return false;
+  return place::identifies_srun_task(name) || std::ranges::find(kOuterJobNames, name) != kOuterJobNames.end() ||
+         std::ranges::any_of(kOuterJobPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+Result<Plan> with_rank_table(Plan plan, RankTable table) {
+  for (Rank& rank : plan.ranks) {
+    const App& app = plan.app_of(rank);
+    const PlannedHost& planned = plan.host_of(rank);
+    add(rank, app, "DEVICE_NUM", std::to_string(planned.ranks.size()));
+    if (planned.host.local && !table.path.empty()) add(rank, app, kRankTableVariable, table.path);
+  }
+  plan.rank_table = std::move(table);
+  if (auto error = refuse_own_names(plan)) return fail(*std::move(error));
+  return plan;
 }
 
 }  // namespace dlaunch::plan

@@ -7,7 +7,7 @@
 // job (withheld_elsewhere). The agent's login sets HOME, USER and similar variables there. A host's own variables
 // (env.NAME= in a hostfile) replace the launcher's variables. -x always wins.
 //
-// With --env-for or a rank table, ranks do not get the variables of an outer job's launcher (plan/outer_job.h). If
+// With --env-for or a rank table, ranks do not get the variables of an outer job's launcher (left_by_outer_job()). If
 // --visible hides devices, ranks do not get the launcher's device lists (plan/visible.h). -x NAME keeps such a
 // variable; a pattern does not.
 //
@@ -79,5 +79,21 @@ void set_attempt(Plan& plan, std::optional<int> attempt);
 
 /// An Error if a host's own variable (env.NAME=) has the name of a variable with a value per rank; else nullopt.
 std::optional<Error> refuse_own_names(const Plan& plan);
+
+/// Whether the launcher of an outer job (mpirun, srun, torchrun, horovodrun, msrun, …) uses this variable to identify a
+/// process. A rank with such a variable would join the outer job. User settings with a launcher's prefix are not
+/// included: HOROVOD_CYCLE_TIME, OMPI_MCA_btl, SLURM_JOB_ID.
+bool left_by_outer_job(std::string_view name);
+
+inline constexpr std::string_view kRankTableVariable = "RANK_TABLE_FILE";
+
+/// With a rank table, ranks do not get these variables from the launcher but from dlaunch, unless -x sets them.
+/// (MindSpore prefers the last one to RANK_TABLE_FILE.)
+inline constexpr std::array<std::string_view, 3> kRankTableVariables = {kRankTableVariable, "DEVICE_NUM",
+                                                                        "MINDSPORE_HCCL_CONFIG_PATH"};
+
+/// Sets DEVICE_NUM of each rank, the number of ranks on its host. Sets RANK_TABLE_FILE if the path of the table is
+/// known; on other hosts the agent sets it.
+Result<Plan> with_rank_table(Plan plan, RankTable table);
 
 }  // namespace dlaunch::plan

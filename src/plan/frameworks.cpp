@@ -5,8 +5,8 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/digest.h"
 #include "base/environment.h"
-#include "base/fnv1a.h"
 #include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/text.h"

@@ -12,7 +12,6 @@
 #include "base/try.h"
 #include "plan/environment.h"
 #include "plan/mpi.h"
-#include "plan/outer_job.h"
 
 namespace dlaunch::plan {
 namespace {

@@ -1,13 +1,16 @@
 #include "plan/visible.h"
 
 #include <algorithm>
+#include <climits>
+#include <iterator>
+#include <map>
 #include <set>
 #include <span>
-#include <string>
-#include <vector>
 
+#include "base/environment.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "place/variables.h"
 #include "plan/table.h"
 
 namespace dlaunch::plan {
@@ -94,6 +97,11 @@ void note_hidden(Plan& plan, const PlannedHost& planned) {
                        "; unset the variable that lists the visible devices, or set --visible host");
 }
 
+std::optional<long> task_number(std::string_view name) {
+  if (!name.starts_with(kGpusOfNode)) return std::nullopt;
+  return parse_int(name.substr(kGpusOfNode.size()), 0, INT_MAX);
+}
+
 }  // namespace
 
 std::optional<Error> refuse_visible(const Plan& plan) {
@@ -122,6 +130,21 @@ void show_devices(Plan& plan) {
     show(plan, planned);
     note_hidden(plan, planned);
   }
+}
+
+bool names_task_gpus(std::string_view name) { return task_number(name).has_value(); }
+
+bool has_task_gpus(const std::vector<std::string>& environment) { return task_gpus(environment, 0).has_value(); }
+
+std::optional<std::string> task_gpus(const std::vector<std::string>& node_variables, std::uint32_t task) {
+  if (!filled_variable(node_variables, place::kLsfJob)) return std::nullopt;
+  std::map<long, std::string_view> lists;
+  for (const std::string& entry : node_variables) {
+    const std::string_view name = variable_name(entry);
+    if (const auto number = task_number(name)) lists.emplace(*number, std::string_view(entry).substr(name.size()));
+  }
+  if (task >= lists.size()) return std::nullopt;
+  return std::string(kGpusOfNode).append(std::next(lists.begin(), task)->second);
 }
 
 }  // namespace dlaunch::plan

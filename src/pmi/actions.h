@@ -1,8 +1,10 @@
-// The actions that a PmiServer requests. Values. PURE.
+// The actions that a PmiServer requests, and the limits of keys and values in PMI-1 and PMI-2. Values. PURE.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -59,5 +61,15 @@ struct AskSpawn {
 
 using Action = std::variant<Send, CloseConnection, PrintWarning, Gather, AskName, AskSpawn, Abort>;
 using Actions = std::vector<Action>;
+
+// The limits of Hydra. Clients compute with them: vallen_max must be even, also after the reduction to the length of a
+// line.
+inline constexpr size_t kMaxName = 256;
+inline constexpr size_t kMaxKey = 64;
+inline constexpr size_t kMaxValue = 1024;
+
+inline constexpr std::string_view kMapping = "PMI_process_mapping";
+inline constexpr std::string_view kDead =
+    "PMI_dead_processes";  ///< for programs that continue without a dead rank, which dlaunch does not support
 
 }  // namespace dlaunch::pmi

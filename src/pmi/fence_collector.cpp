@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "dlaunch/worlds.h"
-#include "pmi/key_value_store.h"
 
 namespace dlaunch::pmi {
 namespace {
@@ -85,6 +84,69 @@ std::vector<FenceCollector::Shared> FenceCollector::take_result() {
   bytes_ = came_ = 0;
   missing_.reset();
   return all;
+}
+
+NameService::Answer NameService::ask(NameOp op, const std::string& service, const std::string& port) {
+  switch (op) {
+    case NameOp::publish:
+      return {publish(service, port), {}};
+    case NameOp::lookup: {
+      const auto found = ports_.find(service);
+      if (found == ports_.end()) return {};
+      return {true, found->second};
+    }
+    case NameOp::unpublish: {
+      const auto found = ports_.find(service);
+      if (found == ports_.end()) return {};
+      bytes_ -= service.size() + found->second.size();
+      ports_.erase(found);
+      return {true, {}};
+    }
+  }
+  return {};
+}
+
+bool NameService::publish(const std::string& service, const std::string& port) {
+  const size_t bytes = bytes_ + service.size() + port.size();
+  if (ports_.size() >= kMost || bytes > kMostBytes || !ports_.emplace(service, port).second) return false;
+  bytes_ = bytes;
+  return true;
+}
+
+bool KeyValueStore::put(std::string key, std::string value) {
+  const size_t size = size_of_pair(key, value);
+  if (unsent_bytes_ + size > kMaxUnsent || !store(key, value)) return false;
+  unsent_bytes_ += size;
+  unsent_.push_back(std::move(key));
+  unsent_.push_back(std::move(value));
+  return true;
+}
+
+bool KeyValueStore::take(const std::vector<std::string>& pairs) {
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    if (!store(pairs[i], pairs[i + 1])) return false;
+  }
+  return true;
+}
+
+const std::string* KeyValueStore::find(const std::string& key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> KeyValueStore::take_unsent() {
+  unsent_bytes_ = 0;
+  return std::exchange(unsent_, {});
+}
+
+bool KeyValueStore::store(std::string key, std::string value) {
+  const auto known = values_.find(key);
+  const size_t before = known == values_.end() ? 0 : size_of_pair(key, known->second);
+  const size_t after = bytes_ - before + size_of_pair(key, value);
+  if (after > kMaxSpace) return false;
+  bytes_ = after;
+  values_.insert_or_assign(std::move(key), std::move(value));
+  return true;
 }
 
 }  // namespace dlaunch::pmi

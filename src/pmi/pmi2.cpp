@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmi/limits.h"
+#include "pmi/actions.h"
 #include "pmi/server.h"
 
 namespace dlaunch::pmi {

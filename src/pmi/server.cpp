@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "dlaunch/worlds.h"
+#include "pmi/actions.h"
 #include "pmi/fence_collector.h"
-#include "pmi/limits.h"
 
 namespace dlaunch::pmi {
 

@@ -22,8 +22,7 @@
 #include <vector>
 
 #include "pmi/actions.h"
-#include "pmi/frame.h"
-#include "pmi/key_value_store.h"
+#include "pmi/fence_collector.h"
 #include "pmi/line.h"
 #include "pmi/spawn.h"
 

@@ -1,5 +1,5 @@
-// Requests of ranks for more ranks: in PMI-1 as blocks of lines, one per program (spawn1.cpp), in PMI-2 as one frame
-// (spawn2.cpp). Meaning and limits are the same (spawn.cpp). PURE.
+// Requests of ranks for more ranks: in PMI-1 as blocks of lines, one per program, in PMI-2 as one frame.
+// Meaning and limits are the same. PURE.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "pmix/members.h"
-#include "pmix/status.h"
 
 namespace dlaunch::pmix {
 

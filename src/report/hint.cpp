@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/start_texts.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "report/rank_groups.h"
 #include "report/summary.h"

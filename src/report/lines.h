@@ -1,4 +1,4 @@
-// Collects lines for stderr. PURE.
+// Texts of reports: lines for stderr, readable numbers and durations. PURE.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/time.h"
 
 namespace dlaunch::report {
 
@@ -27,5 +28,13 @@ class Lines {
  private:
   std::string text_;
 };
+
+// Readable numbers and durations. PURE.
+
+/// Formats a double with a printf(3) format; at most 31 characters.
+std::string formatted(const char* format, double number);
+
+/// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".
+std::string duration_text(Duration duration);
 
 }  // namespace dlaunch::report

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "report/duration.h"
 #include "report/lines.h"
 
 namespace dlaunch::report {

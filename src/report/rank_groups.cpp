@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/start_texts.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 
 namespace dlaunch::report {

@@ -9,6 +9,11 @@
 #include "sys/io.h"
 
 namespace dlaunch::report {
+namespace {
+
+constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
+
+}  // namespace
 
 std::string kept_record(const std::string& path, int attempt) { return path + ".attempt." + std::to_string(attempt); }
 
@@ -98,6 +103,20 @@ Result<void> RecordFile::write(const std::string& text) {
     return fail(std::move(error));
   }
   return await_writer(*writer, path_, kExitOutput);
+}
+
+StacksFiles::~StacksFiles() {
+  for (sys::HelperProcess& writer : writers_) writer.wait(kWait);
+}
+
+std::string StacksFiles::write(const std::string& text) {
+  if (base_.empty() || written_ == kMost) return {};
+  std::string path = base_ + std::to_string(++written_);
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {kStacksMode, false})); });
+  if (!writer) return {};
+  writers_.push_back(*std::move(writer));
+  return path;
 }
 
 }  // namespace dlaunch::report

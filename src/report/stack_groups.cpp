@@ -9,7 +9,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "report/duration.h"
+#include "report/lines.h"
 
 namespace dlaunch::report {
 namespace {

@@ -7,11 +7,15 @@
 
 #include <asio/io_context.hpp>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
+#include "dlaunch/host.h"
+#include "dlaunch/hostfile.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/listener.h"
+#include "dlaunch/plan.h"
 #include "launcher/host_query.h"
 #include "launcher/hosts.h"
 #include "net/name_resolver.h"
@@ -79,5 +83,15 @@ class HostSession {
   asio::io_context io_{1};
   launcher::Hosts hosts_;
 };
+
+/// Connects to every host of the allocation, once for the whole job, and queries CPUs and devices of hosts without
+/// configured slots. Returns the exit code of a failure; all unreachable hosts are reported together.
+std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const hosts::HostRequest& asked);
+
+/// Keeps the open hosts of the plan, with the plan's numbers, and drops the others.
+void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan);
+
+/// The Error for a signal before the start of the job.
+Error interrupted_error(int signal);
 
 }  // namespace dlaunch::session

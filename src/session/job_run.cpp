@@ -20,7 +20,7 @@
 #include "session/error_files.h"
 #include "session/rendezvous.h"
 #include "sys/clock.h"
-#include "sys/signal_senders.h"
+#include "sys/process_state.h"
 #include "transport/remote_command.h"
 
 namespace dlaunch::session {

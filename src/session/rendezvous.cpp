@@ -1,7 +1,7 @@
 #include "session/rendezvous.h"
 
 #include "base/try.h"
-#include "net/own_address.h"
+#include "net/this_machine.h"
 #include "plan/frameworks.h"
 
 namespace dlaunch::session {

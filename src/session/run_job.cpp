@@ -10,7 +10,6 @@
 #include "session/error_files.h"
 #include "session/host_session.h"
 #include "session/job_run.h"
-#include "session/query_hosts.h"
 #include "session/rendezvous.h"
 #include "session/staged_files.h"
 #include "sys/randomness.h"

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "stacks/budget.h"
 #include "stacks/memory.h"
 #include "stacks/proc.h"
 #include "sys/fd.h"

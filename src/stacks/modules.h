@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "stacks/budget.h"
 #include "stacks/call_frame.h"
-#include "stacks/frame_entries.h"
 #include "stacks/function_names.h"
 #include "stacks/memory.h"
 #include "stacks/proc.h"

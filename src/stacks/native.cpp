@@ -9,9 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/fnv1a.h"
+#include "base/digest.h"
 #include "stacks/demangle.h"
-#include "stacks/switch_count.h"
 #include "stacks/thread_state.h"
 
 namespace dlaunch::stacks {

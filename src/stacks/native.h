@@ -11,7 +11,7 @@
 
 #include "stacks/modules.h"
 #include "stacks/sample.h"
-#include "stacks/switch_count.h"
+#include "stacks/thread_state.h"
 
 namespace dlaunch::stacks {
 

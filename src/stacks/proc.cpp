@@ -1,10 +1,13 @@
 #include "stacks/proc.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "sys/files.h"
 
 namespace dlaunch::stacks {
 namespace {
@@ -102,6 +105,46 @@ std::string command_of(string_view cmdline, string_view name) {
   std::ranges::replace(words, '\0', ' ');
   if (words.empty()) return escaped(name);
   return escaped(words) + (cmdline.size() > kLongestCommand ? "…" : "");
+}
+
+std::string read_proc(pid_t pid, const std::string& file, std::size_t limit) {
+  return sys::read_file("/proc/" + std::to_string(pid) + '/' + file, limit).value_or("");
+}
+
+std::int64_t cpu_of(const Stat& stat) {
+  static const auto kTicksPerSecond = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return static_cast<std::int64_t>(stat.ticks * 1000 / kTicksPerSecond);
+}
+
+std::int64_t cpu_of(pid_t pid) {
+  const auto stat = parse_stat(read_proc(pid, "stat"));
+  return stat ? cpu_of(*stat) : 0;
+}
+
+std::optional<std::int64_t> io_of(pid_t pid) {
+  const std::string text = read_proc(pid, "io");
+  const auto read = number_of(text, "rchar");
+  const auto written = number_of(text, "wchar");
+  if (!read || !written) return std::nullopt;
+  return *read + *written;
+}
+
+std::string why_denied(pid_t pid) {
+  const auto status = sys::read_file("/proc/" + std::to_string(pid) + "/status").value_or("");
+  const auto uid = number_of(status, "Uid");
+  if (uid && *uid != static_cast<std::int64_t>(::geteuid())) {
+    return "the process belongs to user " + std::to_string(*uid) + ": run this command as that user or as root";
+  }
+  const auto yama = sys::read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
+  if (yama.starts_with('1')) {
+    return "this machine allows only ancestors to trace a process: run sysctl kernel.yama.ptrace_scope=0 as root, or "
+           "start "
+           "the program with dlaunch";
+  }
+  if (!yama.starts_with('0')) {
+    return "this machine allows only root to trace a process: run sysctl kernel.yama.ptrace_scope=1 as root";
+  }
+  return "the process is not dumpable, or has more capabilities than dlaunch: run this command as root";
 }
 
 }  // namespace dlaunch::stacks

@@ -1,4 +1,5 @@
-// Parsers of Linux' /proc files of a process. Pure: the text of a file in, values out.
+// Linux' /proc files of a process: parsers (pure: the text of a file in, values out), the kernel's counters, and the
+// reason why a process cannot be read.
 #pragma once
 
 #include <sys/types.h>
@@ -37,5 +38,19 @@ std::optional<std::int64_t> number_of(std::string_view text, std::string_view na
 
 /// /proc/PID/cmdline for a person: the beginning, with blanks between the words. Without arguments, the process' name.
 std::string command_of(std::string_view cmdline, std::string_view name);
+
+/// A file of /proc/PID; empty: unreadable.
+std::string read_proc(pid_t pid, const std::string& file, std::size_t limit = 64u << 10);
+
+/// CPU time with that of reaped children, in milliseconds.
+std::int64_t cpu_of(const Stat& stat);
+/// 0: the process does not exist.
+std::int64_t cpu_of(pid_t pid);
+
+/// rchar + wchar; nullopt: unknown.
+std::optional<std::int64_t> io_of(pid_t pid);
+
+/// The reason why a process cannot be read, and the next step. For a process whose memory this process may not read.
+std::string why_denied(pid_t pid);
 
 }  // namespace dlaunch::stacks

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "stacks/budget.h"
 #include "stacks/elf.h"
 #include "stacks/memory.h"
 #include "stacks/sample.h"

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,5 +57,9 @@ struct Tree {
   std::int64_t io_bytes = -1;  ///< of all readable processes; -1: none
   bool timed_out = false;      ///< the deadline came before an important process: the shown one may be another
 };
+
+/// The memory of a sample, in bytes.
+std::size_t bytes_of(const std::vector<Frame>& frames);
+std::size_t bytes_of(const Sample& sample);
 
 }  // namespace dlaunch::stacks

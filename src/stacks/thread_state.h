@@ -1,5 +1,6 @@
 // The registers and the stack of a thread of another process, at one moment. A blocked thread is not touched if its
-// system call suffices; a running thread is stopped for some microseconds.
+// system call suffices; a running thread is stopped for some microseconds. Counters of the kernel prove that a thread
+// has not run between two moments.
 #pragma once
 
 #include <sys/types.h>
@@ -43,5 +44,20 @@ std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer);
 /// delivered. A system call that the stop has interrupted is repeated, unless a signal handler runs. nullopt: not
 /// permitted, or too slow.
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline);
+
+/// The counters of a thread that waits in a system call without a CPU. The kernel counts each loss of the CPU before it
+/// shows the thread as waiting. So equal values prove that the thread did not run in between: its stack is the same.
+struct SwitchCount {
+  std::string counts;  ///< counts of context switches
+  std::string call;    ///< /proc/PID/task/TID/syscall
+
+  bool operator==(const SwitchCount&) const = default;
+};
+
+/// nullopt: the thread runs or waits for a CPU, or the kernel does not report it.
+std::optional<SwitchCount> switch_count_of(pid_t pid, pid_t tid);
+
+/// The number of waits of a running thread so far; nullopt: the thread waits, or the kernel does not report it.
+std::optional<std::int64_t> waits_of_running(pid_t pid, pid_t tid);
 
 }  // namespace dlaunch::stacks

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "stacks/memory.h"
 
@@ -54,6 +55,27 @@ class UnwindTable {
   std::uint64_t header_ = 0;  // base address of its entries
   std::uint64_t table_ = 0;
   std::uint32_t count_ = 0;
+};
+
+/// Finds the entry of .eh_frame for a function without the linker's search table, as in programs linked with -static.
+/// Pure over ReadMemory.
+class FrameEntries {
+ public:
+  FrameEntries() = default;
+  /// `address` and `size` of the section in memory. Unreadable entries, and all entries after malformed ones, are left
+  /// out. Empty if the budget is used up.
+  FrameEntries(const ReadMemory& read, std::uint64_t address, std::uint64_t size, Budget& budget);
+
+  /// The address of the entry for `pc`.
+  std::optional<std::uint64_t> entry_of(std::uint64_t pc) const;
+
+ private:
+  struct Function {
+    std::uint64_t start;
+    std::uint64_t size;
+    std::uint64_t entry;
+  };
+  std::vector<Function> functions_;  // ordered by address
 };
 
 }  // namespace dlaunch::stacks

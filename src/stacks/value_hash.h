@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "base/fnv1a.h"
+#include "base/digest.h"
 #include "stacks/memory.h"
 #include "stacks/python_layout.h"
 

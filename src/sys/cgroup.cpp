@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "sys/directory.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 #include "sys/io.h"

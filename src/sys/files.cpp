@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
+#include <string_view>
 
 #include "sys/held_directory.h"
 
@@ -54,6 +56,34 @@ Fd create_file(const std::string& path, int more_flags) {
   const HeldPlace place = HeldPlace::make(path, kDirectoryMode);
   if (!place) return {};
   return open_file_at(place, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | more_flags, kFileMode);
+}
+
+int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {
+  return for_each_entry(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC)), visit);
+}
+
+int for_each_entry(Fd directory, const std::function<bool(const dirent&)>& visit) {
+  if (!directory) return errno;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(directory.get()), ::closedir);
+  if (!entries) return errno;
+  directory.release();  // closedir closes it
+  errno = 0;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && !visit(*entry)) return 0;
+    errno = 0;
+  }
+  return errno;
+}
+
+std::vector<std::string> entries_of(const std::string& path) {
+  std::vector<std::string> names;
+  for_each_entry(path, [&](const dirent& entry) {
+    if (entry.d_name[0] != '.') names.emplace_back(entry.d_name);
+    return true;
+  });
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace dlaunch::sys

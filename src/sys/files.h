@@ -1,10 +1,14 @@
-// Reads a whole file (of /proc or /sys, or the start of another file), and creates the file of a rank with its
-// directories. Without streams, which would double the size of the agent.
+// Reads a whole file (of /proc or /sys, or the start of another file) and the entries of a directory, and creates the
+// file of a rank with its directories. Without streams and <filesystem>, which would double the size of the agent.
 #pragma once
 
+#include <dirent.h>
+
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sys/fd.h"
 
@@ -22,5 +26,15 @@ std::optional<std::string> read_regular_file(const std::string& path, std::size_
 /// Opens a file for writing without blocking. Creates missing files and directories. Returns an empty Fd with errno set
 /// on failure: ENXIO for a FIFO without a reader; for links in the path see held_directory.h.
 Fd create_file(const std::string& path, int more_flags = 0);
+
+// The entries of a directory, by readdir. <filesystem> would make the agent larger.
+
+/// Calls visit(entry) for each entry except "." and ".." until it returns false. Returns 0 or an errno.
+int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit);
+/// Like the function above, for an open directory; an empty Fd: errno of the failed open.
+int for_each_entry(Fd directory, const std::function<bool(const dirent&)>& visit);
+
+/// The names in ascending order, without names that start with a dot; empty if the directory cannot be read.
+std::vector<std::string> entries_of(const std::string& path);
 
 }  // namespace dlaunch::sys

@@ -1,23 +1,220 @@
 #include "sys/held_directory.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
 
-#include "sys/directory.h"
-#include "sys/path_walk.h"
+#include "sys/files.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::sys {
 namespace {
 
+// Resolves a path name by name, so that each symbolic link can be examined.
+
+constexpr int kDirectoryFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+constexpr int kMostLinks = 40;  // in one path, as in the kernel
+
+Fd open_root() { return Fd(::open("/", kDirectoryFlags)); }
+
+Fd open_start(const std::string& path, const Fd& start) {
+  if (path.empty()) errno = ENOENT;
+  if (path.empty()) return {};
+  if (path.front() == '/') return open_root();
+  return start ? Fd(::fcntl(start.get(), F_DUPFD_CLOEXEC, 0)) : Fd(::open(".", kDirectoryFlags));
+}
+
+/// Removes the first name from `rest`.
+std::string take_name(std::string& rest) {
+  const size_t begin = std::min(rest.find_first_not_of('/'), rest.size());
+  const size_t end = std::min(rest.find('/', begin), rest.size());
+  std::string name = rest.substr(begin, end - begin);
+  rest.erase(0, end);
+  return name;
+}
+
+Fd open_or_make(const Fd& at, const std::string& name, std::optional<mode_t> missing) {
+  Fd next(::openat(at.get(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
+  if (next || errno != ENOENT || !missing) return next;
+  if (::mkdirat(at.get(), name.c_str(), *missing) != 0 && errno != EEXIST) return {};
+  next.reset(::openat(at.get(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
+  return next;
+}
+
+/// The owner of "/" is root, also in a user namespace that has no root. A link in a directory that only the link's
+/// owner can write to is as good as the directory itself: the owner can replace both.
+bool is_trusted(const struct stat& link, const struct stat& directory) {
+  struct stat root{};
+  const bool by_root = link.st_uid == 0 || (::stat("/", &root) == 0 && link.st_uid == root.st_uid);
+  const bool for_all = (directory.st_mode & S_IWOTH) != 0 && (directory.st_mode & S_ISVTX) == 0;
+  const bool by_sole_writer = link.st_uid == directory.st_uid && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return (by_root || by_sole_writer || link.st_uid == ::geteuid()) && !for_all;
+}
+
+/// A link of /proc leads to its object, whatever its text.
+bool is_in_proc(const Fd& directory) {
+  struct statfs facts{};
+  return ::fstatfs(directory.get(), &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
+}
+
+/// The target of the link `name` if the link can be trusted; nullopt with errno set.
+std::optional<std::string> trusted_target(const Fd& directory, const std::string& name) {
+  const Fd link(::openat(directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts{};
+  struct stat above{};
+  if (!link || ::fstat(link.get(), &facts) != 0 || ::fstat(directory.get(), &above) != 0) return std::nullopt;
+  if (!S_ISLNK(facts.st_mode) || !is_trusted(facts, above)) {
+    errno = S_ISLNK(facts.st_mode) ? ELOOP : ENOTDIR;
+    return std::nullopt;
+  }
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = ::readlinkat(link.get(), "", text.data(), text.size());
+  if (size < 0) return std::nullopt;
+  return std::string(text.data(), static_cast<size_t>(size));
+}
+
+/// The directory of a path, opened with O_PATH; with `missing`, created directories have this mode. Returns an empty Fd
+/// with errno set: ELOOP for a link that is not trusted.
+Fd walk(const std::string& path, std::optional<mode_t> missing, const Fd& start = {}) {
+  Fd at = open_start(path, start);
+  int links = 0;
+  for (std::string rest = path; at && !rest.empty();) {
+    const std::string name = take_name(rest);
+    if (name.empty() || name == ".") continue;
+    Fd next = open_or_make(at, name, missing);
+    if (!next && (errno == ENOTDIR || errno == ELOOP)) {
+      if (is_in_proc(at)) {
+        next.reset(::openat(at.get(), name.c_str(), kDirectoryFlags));
+      } else {
+        const auto target = trusted_target(at, name);
+        if (!target) return {};
+        if (++links > kMostLinks) errno = ELOOP;
+        if (links > kMostLinks) return {};
+        rest.insert(0, *target + '/');
+        if (target->starts_with('/')) at = open_root();
+        continue;
+      }
+    }
+    at = std::move(next);
+  }
+  return at;
+}
+
+/// "a/b/" gives "a" and "b". The directory of a single name is ".".
+std::pair<std::string, std::string> split_last(const std::string& path) {
+  const size_t end = path.find_last_not_of('/');
+  if (end == path.npos) return {path.empty() ? "" : "/", "."};
+  const size_t slash = path.rfind('/', end);
+  if (slash == path.npos) return {".", path.substr(0, end + 1)};
+  return {path.substr(0, slash + 1), path.substr(slash + 1, end - slash)};
+}
+
 constexpr mode_t kProbeMode = 0600;
 constexpr size_t kProbeName = 8;
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
+
+/// Removes the content of a directory of any depth with few descriptors. The way back up is "..": a directory that was
+/// moved meanwhile has another parent, with another device or inode.
+class TreeRemoval {
+ public:
+  TreeRemoval(HeldDirectory top, const std::vector<std::string>& kept) : at_(std::move(top)), kept_(kept) {}
+
+  int run() {
+    if (!enter("", "")) return errno;
+    for (;;) {
+      if (!levels_.back().directories.empty()) {
+        descend();
+      } else if (levels_.size() == 1) {
+        return error_;
+      } else if (!ascend()) {
+        return errno;
+      }
+    }
+  }
+
+ private:
+  struct Level {
+    struct stat facts;
+    std::string name;
+    std::string prefix;                    // of names in kept_: empty or "a/b/"
+    std::vector<std::string> directories;  // not yet removed
+    int error = 0;                         // of an entry that stays
+  };
+
+  bool is_kept(const std::string& path) const { return std::ranges::find(kept_, path) != kept_.end(); }
+  bool holds_kept(const std::string& prefix) const {
+    return std::ranges::any_of(kept_, [&](const std::string& path) { return path.starts_with(prefix); });
+  }
+
+  /// Removes the files of at_ and notes its directories.
+  bool enter(const std::string& name, std::string prefix) {
+    const auto facts = at_.facts();
+    if (!facts) return false;
+    Level level{*facts, name, std::move(prefix), {}};
+    const int error = at_.for_each_entry([&](const dirent& entry) {
+      const std::string path = level.prefix + entry.d_name;
+      if (is_kept(path)) return true;
+      const int failed = entry.d_type == DT_DIR ? EISDIR : at_.remove_file(entry.d_name);
+      if (failed == EISDIR) {
+        level.directories.emplace_back(entry.d_name);
+      } else if (failed != 0 && failed != ENOENT) {
+        level.error = failed;
+      }
+      return true;
+    });
+    if (error != 0) level.error = error;
+    levels_.push_back(std::move(level));
+    if (levels_.size() == 1) error_ = levels_.back().error;
+    return true;
+  }
+
+  void descend() {
+    Level& level = levels_.back();
+    const std::string name = std::move(level.directories.back());
+    level.directories.pop_back();
+    HeldDirectory below = at_.open_below(name);
+    if (!below) {  // exchanged since it was listed
+      const int failed = errno == ENOENT ? 0 : at_.remove_file(name);
+      if (failed != 0 && failed != ENOENT && error_ == 0) error_ = failed;
+      return;
+    }
+    HeldDirectory above = std::exchange(at_, std::move(below));
+    if (!enter(name, level.prefix + name + '/')) at_ = std::move(above);
+  }
+
+  bool ascend() {
+    const Level left = std::move(levels_.back());
+    levels_.pop_back();
+    at_ = at_.above();
+    const auto facts = at_ ? at_.facts() : std::nullopt;
+    if (!facts) return false;
+    if (!is_same(*facts, levels_.back().facts)) {
+      errno = ESTALE;
+      return false;
+    }
+    if (holds_kept(left.prefix)) {
+      if (error_ == 0) error_ = left.error;
+      return true;
+    }
+    const int failed = at_.remove_empty(left.name);
+    if (failed != 0 && failed != ENOENT && error_ == 0) error_ = left.error != 0 ? left.error : failed;
+    return true;
+  }
+
+  HeldDirectory at_;
+  const std::vector<std::string>& kept_;
+  std::vector<Level> levels_;
+  int error_ = 0;
+};
 
 }  // namespace
 
@@ -141,6 +338,12 @@ bool is_same(const struct stat& one, const struct stat& other) {
 std::string why_not_opened(int error) {
   return error == ELOOP ? "too many symbolic links, or a symbolic link that another user may have made"
                         : std::strerror(error);
+}
+
+int HeldDirectory::remove_content(const std::vector<std::string>& kept) const {
+  HeldDirectory top = copy();
+  if (!top) return errno;
+  return TreeRemoval(std::move(top), kept).run();
 }
 
 }  // namespace dlaunch::sys

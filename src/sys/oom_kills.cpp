@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/out_of_memory.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "sys/files.h"
 

@@ -2,9 +2,34 @@
 
 #include <sys/prctl.h>
 
+#include <atomic>
+#include <cstddef>
+
 #include "sys/inherited.h"
 
 namespace dlaunch::sys {
+namespace {
+
+using Handler = void (*)(int);
+
+/// The data of the signal handler: a handler does not get an object.
+struct Seen {
+  std::atomic<Handler> next = nullptr;
+  std::atomic<int> sender = 0;
+};
+std::array<Seen, NSIG>& seen() {
+  static std::array<Seen, NSIG> all;
+  return all;
+}
+static_assert(std::atomic<Handler>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void note_sender(int signal, siginfo_t* info, void*) {
+  Seen& of_signal = seen()[static_cast<std::size_t>(signal)];
+  of_signal.sender = info->si_code == SI_USER || info->si_code == SI_QUEUE ? info->si_pid : 0;
+  if (const Handler next = of_signal.next) next(signal);
+}
+
+}  // namespace
 
 ProcessState::ProcessState() : open_files_(raise_open_files()) {
   ::prctl(PR_GET_CHILD_SUBREAPER, &subreaper_);
@@ -19,6 +44,29 @@ ProcessState::~ProcessState() {
   for (size_t i = 0; i < kJobSignals.size(); ++i) ::sigaction(kJobSignals[i], &actions_[i], nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, subreaper_);
   ::setrlimit(RLIMIT_NOFILE, &open_files_);
+}
+
+SignalSenders::SignalSenders() {
+  seen();  // a handler must not make the first call
+  for (const int signal : kJobSignals) {
+    struct sigaction action{};
+    ::sigaction(signal, nullptr, &action);
+    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) continue;
+    before_[signal] = action;
+    seen()[static_cast<std::size_t>(signal)].next = action.sa_handler;
+    action.sa_flags |= SA_SIGINFO;
+    action.sa_sigaction = note_sender;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+SignalSenders::~SignalSenders() {
+  for (const auto& [signal, action] : before_) ::sigaction(signal, &action, nullptr);
+}
+
+std::optional<int> SignalSenders::last(int signal) {
+  const int pid = seen()[static_cast<std::size_t>(signal)].sender;
+  return pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
 }  // namespace dlaunch::sys

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "transport/running_commands.h"
+#include "transport/command.h"
 #include "transport/transport.h"
 
 namespace dlaunch::transport {

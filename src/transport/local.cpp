@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/job_env_tags.h"
+#include "base/shared_texts.h"
 #include "base/time.h"
 #include "base/try.h"
 #include "sys/child.h"

@@ -39,4 +39,8 @@ void ReasonLines::forget() {
   if (!place::ends_step(last_.meaning)) last_ = {};
 }
 
+bool is_dropped_login(std::string_view words) {
+  return words.find("Connection closed by ") != words.npos || words.find("Connection reset by ") != words.npos;
+}
+
 }  // namespace dlaunch::transport

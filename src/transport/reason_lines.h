@@ -36,4 +36,7 @@ class ReasonLines {
   std::int64_t read_ns_ = 0;
 };
 
+/// True if OpenSSH's client reports that sshd closed the login without a reason: throttled (MaxStartups) or killed.
+bool is_dropped_login(std::string_view words);
+
 }  // namespace dlaunch::transport

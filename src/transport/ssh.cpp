@@ -10,10 +10,8 @@
 #include "sys/io.h"
 #include "sys/thread.h"
 #include "transport/ssh/library.h"
-#include "transport/ssh/notes.h"
 #include "transport/ssh/routes.h"
 #include "transport/ssh/runner.h"
-#include "transport/ssh/ssh_context.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport {

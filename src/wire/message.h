@@ -7,11 +7,9 @@
 #include <variant>
 
 #include "wire/control.h"
-#include "wire/pmi.h"
-#include "wire/pmix.h"
+#include "wire/mpi.h"
 #include "wire/ranks.h"
 #include "wire/stacks.h"
-#include "wire/stage.h"
 
 namespace dlaunch::wire {
 

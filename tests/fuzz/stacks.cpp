@@ -7,11 +7,10 @@
 #include <string_view>
 
 #include "allocated_bytes.h"
-#include "stacks/budget.h"
 #include "stacks/call_frame.h"
 #include "stacks/demangle.h"
 #include "stacks/elf.h"
-#include "stacks/frame_entries.h"
+#include "stacks/memory.h"
 #include "stacks/python.h"
 #include "stacks/thread_state.h"
 #include "stacks/unwind_table.h"

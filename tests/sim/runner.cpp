@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fnv1a.h"
+#include "base/digest.h"
 #include "run_case.h"
 #include "time/virtual_time.h"
 

@@ -1,6 +1,7 @@
 #include "chaos/run/chaos_job.h"
 
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,23 +19,126 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "base/try.h"
 #include "chaos/run/injector.h"
-#include "chaos/run/line_pipe.h"
 #include "chaos/run/links.h"
 #include "chaos/run/processes.h"
-#include "chaos/run/undo.h"
-#include "chaos/run/watched_record.h"
 #include "chaos/schedule.h"
 #include "dlaunch/exit_status.h"
+#include "dlaunch/record.h"
 #include "sys/child.h"
+#include "sys/fd.h"
+#include "sys/files.h"
 #include "sys/io.h"
 
 namespace dlaunch::chaos {
 namespace {
+
+/// The record of a job under dlaunch chaos. The launcher writes it when all ranks of a round have started and at the
+/// end of the job; it is read after each write. Owned by ChaosJob.
+class WatchedRecord {
+ public:
+  /// The directory must exist, not the file. Throws std::system_error if it cannot be watched.
+  explicit WatchedRecord(std::string path);
+
+  int fd() const { return watch_.get(); }
+  /// Call when fd() is readable. Returns true after a write of a valid record.
+  bool read();
+  /// The last valid record.
+  const std::optional<report::Record>& last() const { return last_; }
+
+ private:
+  const std::string path_;
+  sys::Fd watch_;
+  std::optional<report::Record> last_;
+};
+
+WatchedRecord::WatchedRecord(std::string path)
+    : path_(std::move(path)), watch_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+  const auto directory = std::filesystem::path(path_).parent_path();
+  if (!watch_ || ::inotify_add_watch(watch_.get(), directory.c_str(), IN_MOVED_TO) < 0) sys::throw_errno("inotify");
+}
+
+bool WatchedRecord::read() {
+  const std::string name = std::filesystem::path(path_).filename();
+  bool written = false;
+  alignas(inotify_event) char events[4096];
+  for (ssize_t size = 0; (size = ::read(watch_.get(), events, sizeof events)) > 0;) {
+    for (ssize_t at = 0; at < size;) {
+      const auto* const event = reinterpret_cast<const inotify_event*>(events + at);
+      if (event->len > 0 && name == event->name) written = true;
+      at += static_cast<ssize_t>(sizeof *event + event->len);
+    }
+  }
+  const auto text = written ? sys::read_file(path_) : std::nullopt;
+  auto record = text ? report::read_record(*text, path_) : fail({});
+  if (!record) return false;
+  last_ = *std::move(record);
+  return true;
+}
+
+/// Forwards the job's stdout to ours, and reports each line. Never takes more than our reader. Owned by ChaosJob.
+class LinePipe {
+ public:
+  using OnLine = std::function<void(std::string_view)>;
+
+  LinePipe(sys::Fd from, int to, OnLine on_line) : from_(std::move(from)), to_(to), on_line_(std::move(on_line)) {}
+
+  /// For poll; -1: not now.
+  int reads() const { return waiting_.empty() && !ended_ ? from_.get() : -1; }
+  int writes() const { return waiting_.empty() ? -1 : to_; }
+  void read();
+  void write();
+  /// The job's end of the pipe is closed, and every byte was forwarded.
+  bool is_over() const { return ended_ && waiting_.empty(); }
+
+ private:
+  void split(std::string_view bytes);
+
+  sys::Fd from_;
+  const int to_;
+  const OnLine on_line_;
+  std::string waiting_;
+  std::string line_;  // start of an unfinished line
+  bool ended_ = false;
+};
+
+constexpr size_t kAtOnce = 64U << 10U;
+constexpr size_t kLongestKept = 4096;  // limit of a line; further bytes are passed on without a search
+
+void LinePipe::read() {
+  char bytes[kAtOnce];
+  const ssize_t size = ::read(from_.get(), bytes, sizeof bytes);
+  if (size < 0 && errno == EINTR) return;
+  if (size <= 0) {
+    ended_ = true;
+    if (!line_.empty()) on_line_(line_);
+    return line_.clear();
+  }
+  waiting_.assign(bytes, static_cast<size_t>(size));
+  split(waiting_);
+}
+
+/// A writable pipe takes PIPE_BUF bytes without a wait. A missing reader is not an error.
+void LinePipe::write() {
+  const ssize_t size = ::write(to_, waiting_.data(), std::min<size_t>(waiting_.size(), PIPE_BUF));
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  waiting_.erase(0, size < 0 ? waiting_.size() : static_cast<size_t>(size));
+}
+
+void LinePipe::split(std::string_view bytes) {
+  for (size_t end = 0; (end = bytes.find('\n')) != bytes.npos; bytes.remove_prefix(end + 1)) {
+    line_.append(bytes.substr(0, std::min(end, kLongestKept)));
+    on_line_(line_);
+    line_.clear();
+  }
+  if (line_.size() < kLongestKept) line_.append(bytes.substr(0, kLongestKept));
+}
 
 constexpr int kDrainMs = 1000;  // for bytes that a killed launcher has left in the pipe
 constexpr int kNotFound = 127;

@@ -1,4 +1,4 @@
-// The links of a job, reported by their proxies (link_proxy.h): one word to a proxy cuts, slows, closes or heals its
+// The links of a job, reported by their proxies (run_link()): one word to a proxy cuts, slows, closes or heals its
 // link. Owned by ChaosJob.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dlaunch/error.h"
 #include "sys/fd.h"
 
 namespace dlaunch::chaos {
@@ -43,5 +44,11 @@ class Links {
   std::vector<Proxy> proxies_;
   std::map<std::string, std::string> words_;  // by host; none: "pass"
 };
+
+/// The process between a launcher and the command that connects to a host: it carries the bytes of the link, and holds,
+/// slows or closes it for dlaunch chaos. After the end of dlaunch chaos it only carries the bytes.
+/// `words`: the path of the socket of Links, the name of the host, and the command with its words. The link is on 0 and
+/// 1, one socket. Returns the exit code of the command.
+Result<int> run_link(const std::vector<std::string>& words);
 
 }  // namespace dlaunch::chaos

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/job_env_tags.h"
+#include "base/shared_texts.h"
 #include "base/time.h"
-#include "sys/directory.h"
+#include "sys/files.h"
 
 namespace dlaunch::chaos {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "pmix/bridge/description.h"
 #include "pmix/bridge/server.h"
-#include "pmix/groups.h"
+#include "pmix/members.h"
 
 namespace dlaunch::pmix {
 namespace {

@@ -4,13 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "transport/ssh/config_file.h"
 #include "transport/ssh/config_match.h"
 #include "transport/ssh/config_settings.h"
-#include "transport/ssh/config_tokens.h"
-#include "transport/ssh/config_values.h"
 #include "transport/ssh/pattern.h"
 
 namespace dlaunch::transport::ssh {
@@ -18,6 +17,92 @@ namespace {
 
 using std::string;
 using std::string_view;
+
+/// The values of tokens; the references must outlive the struct.
+struct Tokens {
+  const string& host;        ///< as the user wrote the name
+  const HostConfig& config;  ///< HostName, User, Port, ProxyJump and HostKeyAlias must be set
+  const SshContext& context;
+};
+
+std::optional<string> value_of(char letter, const Tokens& tokens) {
+  const HostConfig& config = tokens.config;
+  const SshContext& here = tokens.context;
+  switch (letter) {
+    case '%':
+      return "%";
+    case 'C':  // the hash of the jump depends on ssh's version
+      if (!config.proxy_jump.empty()) return std::nullopt;
+      return to_hex(bytes_of(sha1(here.host_name + config.host_name + std::to_string(config.port) + config.user)));
+    case 'd':
+      return here.home;
+    case 'h':
+      return config.host_name;
+    case 'i':
+      return std::to_string(here.user_id);
+    case 'j':
+      return config.proxy_jump;
+    case 'k':
+      return config.host_key_alias.empty() ? tokens.host : config.host_key_alias;
+    case 'l':
+      return here.host_name;
+    case 'L':
+      return here.host_name.substr(0, here.host_name.find('.'));
+    case 'n':
+      return tokens.host;
+    case 'p':
+      return std::to_string(config.port);
+    case 'r':
+      return config.user;
+    case 'u':
+      return here.user;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Returns nullopt for an unknown token.
+std::optional<string> expand_tokens(std::string_view text, const Tokens& tokens) {
+  string expanded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      expanded += text[i];
+      continue;
+    }
+    const auto value = ++i < text.size() ? value_of(text[i], tokens) : std::nullopt;
+    if (!value) return std::nullopt;
+    expanded += *value;
+  }
+  return expanded;
+}
+
+/// Expands a HostName; only %h and %% are valid there.
+string expand_host_name(std::string_view text, const string& host) {
+  string name;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    if (text[i] == '%' && (next == 'h' || next == '%')) {
+      name += next == 'h' ? host : "%";
+      ++i;
+    } else {
+      name += text[i];
+    }
+  }
+  return name;
+}
+
+/// Expands ${NAME}; nullopt if a variable is not set.
+std::optional<string> expand_variables(string text, const SshContext& context) {
+  for (size_t at = 0; (at = text.find("${", at)) != string::npos;) {
+    const size_t end = text.find('}', at);
+    if (end == string::npos) break;
+    const auto value = context.variable(text.substr(at + 2, end - at - 2));
+    if (!value) return std::nullopt;
+    text.replace(at, end + 1 - at, *value);
+    at += value->size();
+  }
+  return text;
+}
 
 constexpr const char* kUsualIdentities[] = {"id_rsa", "id_ecdsa", "id_ed25519"};
 constexpr string_view kUsualPlace = "~/.ssh/";

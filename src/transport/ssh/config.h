@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/address_family.h"
+#include "base/ip_address.h"
 #include "dlaunch/error.h"
 #include "dlaunch/request.h"
 #include "transport/ssh/algorithms.h"

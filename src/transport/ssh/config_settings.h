@@ -2,18 +2,32 @@
 // PURE.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/address_family.h"
+#include "base/ip_address.h"
 #include "dlaunch/error.h"
 #include "dlaunch/request.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/config_file.h"
 
 namespace dlaunch::transport::ssh {
+
+// Parses values and keywords of ssh_config(5). PURE.
+
+/// Parses "90", "1m30s" or "2H" to seconds; very long times are cut.
+std::optional<int> parse_seconds(std::string_view text);
+
+/// Parses "512", "64K" or "1G" to bytes.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// True for a keyword of OpenSSH, in lower case. Other keywords must be left to ssh: ssh refuses unknown keywords,
+/// unless IgnoreUnknown names them.
+bool is_keyword(std::string_view word);
 
 struct HostSettings {
   bool is_answer = false;  ///< from `ssh -G`: values are not quoted

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "transport/command_words.h"
+#include "transport/reason_lines.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

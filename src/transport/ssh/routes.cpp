@@ -1,9 +1,20 @@
 #include "transport/ssh/routes.h"
 
-#include <chrono>
+#include <fcntl.h>
+#include <glob.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 #include <utility>
 
+#include "base/environment.h"
+#include "base/text.h"
 #include "base/try.h"
+#include "sys/files.h"
+#include "sys/installed.h"
+#include "transport/ask_command.h"
 #include "transport/ssh/config_file.h"
 #include "transport/ssh/pattern.h"
 #include "transport/ssh/proxy.h"
@@ -17,6 +28,39 @@ constexpr int kAnswerSeconds = 10;  // equals the default limit of a connection
 
 HostOverrides overrides_of(const plan::Reach& reach, const string& home) {
   return {reach.user, reach.port, expand_home(reach.identity, home), reach.jump};
+}
+
+constexpr const char* kInEveryAnswer = "hostname ";  // part of every answer
+
+std::string question(const std::string& host, const HostOverrides& overrides) {
+  std::string line = "ssh -G";
+  if (!overrides.user.empty()) line += " -l " + shell_quote(overrides.user);
+  if (overrides.port) line += " -p " + std::to_string(*overrides.port);
+  return line + " -- " + shell_quote(host);
+}
+
+bool is_answer(const std::string& text) {
+  return text.starts_with(kInEveryAnswer) || text.find(std::string("\n") + kInEveryAnswer) != std::string::npos;
+}
+
+constexpr std::size_t kLargestFile = 64u << 20;  // bytes; known_hosts of a large site has a few MiB
+
+/// Opens the file first, like ssh: owner and mode belong to the file that is read.
+std::optional<File> read_whole(const std::string& path) {
+  const sys::Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status{};
+  if (!opened || ::fstat(opened.get(), &status) != 0) return std::nullopt;
+  auto text = sys::read_file(opened, kLargestFile);
+  if (!text) return std::nullopt;
+  return File{*std::move(text), status.st_uid, status.st_mode & 07777};
+}
+
+std::vector<std::string> files_named(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return paths;
 }
 
 }  // namespace
@@ -174,6 +218,42 @@ std::shared_ptr<AgentProxy> Routes::agent(const HostConfig& config) {
   auto& found = agents_[path];
   if (!found) found = std::make_shared<AgentProxy>(path, watchdog_);
   return found;
+}
+
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& overrides, const SshContext& context,
+                          std::chrono::milliseconds limit, int ended) {
+  if (!sys::is_in_path("ssh", context.variable("PATH").value_or("/usr/bin:/bin")))
+    return {.installed = false, .text = {}, .trouble = {}};
+  const CommandAnswer answer = ask_command(question(host, overrides), limit, ended);
+  if (is_answer(answer.text)) return {.text = answer.text, .trouble = {}};
+  return {.text = {}, .trouble = answer.trouble};
+}
+
+SshContext read_process_context() {
+  SshContext here;
+  const auto own = own_environment();
+  const passwd* user = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): in the launcher's thread alone
+  here.home = user ? user->pw_dir : variable(own, "HOME").value_or("/");
+  here.user = user ? user->pw_name : variable(own, "USER").value_or("");
+  here.user_id = ::getuid();
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) == 0) here.host_name = name.data();
+  here.read_file = read_whole;
+  here.glob = files_named;
+  here.variable = [own](const std::string& wanted) { return variable(own, wanted); };
+  return here;
+}
+
+Notes::Notes(std::function<void(const std::string&)> listener) : listener_(std::move(listener)) {}
+
+void Notes::tell(const std::string& note) {
+  const std::lock_guard lock(mutex_);
+  if (listener_ && shown_.insert(note).second) listener_(note);
+}
+
+void Notes::end() {
+  const std::lock_guard lock(mutex_);
+  listener_ = nullptr;
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -3,21 +3,49 @@
 // shared by the hosts' threads.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "dlaunch/host.h"
 #include "transport/ssh/config.h"
-#include "transport/ssh/notes.h"
-#include "transport/ssh/openssh.h"
 #include "transport/ssh/route.h"
 
 namespace dlaunch::transport::ssh {
+
+/// Notes for the user from the hosts' threads; each text is passed on once. Thread-safe; shared by the threads and the
+/// transport.
+class Notes {
+ public:
+  explicit Notes(std::function<void(const std::string&)> listener);
+  void tell(const std::string& note);
+  /// Stops passing on notes.
+  void end();
+
+ private:
+  std::mutex mutex_;
+  std::function<void(const std::string&)> listener_;
+  std::set<std::string> shown_;
+};
+
+// Reads the configuration of a host from OpenSSH's own client (`ssh -G`). Blocks until the client answers, the limit is
+// over or `ended` is readable; runs in the host's own thread.
+
+struct OpenSshAnswer {
+  bool installed = true;
+  std::string text;     ///< the output; empty after a failure
+  std::string trouble;  ///< the reason of the failure, from ssh's stderr
+};
+
+OpenSshAnswer ask_openssh(const std::string& host, const HostOverrides& overrides, const SshContext& context,
+                          std::chrono::milliseconds limit, int ended);
 
 class Routes {
  public:
@@ -54,5 +82,8 @@ class Routes {
   std::map<std::string, std::shared_ptr<const RevokedKeys>> revoked_keys_;
   std::map<std::string, std::shared_ptr<AgentProxy>> agents_;
 };
+
+/// This user and machine for ssh: from the password database, not from the environment.
+SshContext read_process_context();
 
 }  // namespace dlaunch::transport::ssh

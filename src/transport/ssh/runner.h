@@ -1,7 +1,8 @@
-// The thread of one host, from resolving the name to the last byte. Shared by the transport and the thread; both read
-// the same result.
+// The thread of one host, from resolving the name to the last byte, with its ssh connection. Shared by the transport
+// and the thread; both read the same result.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,10 +12,33 @@
 #include "transport/ssh/library.h"
 #include "transport/ssh/pump_idle_flag.h"
 #include "transport/ssh/route.h"
-#include "transport/ssh/session.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {
+
+// One ssh connection: handshake, host key, authentication, a channel with `sh`, and the bytes. Runs in the host's own
+// thread; the watchdog ends each phase at its deadline.
+
+/// The environment of a session. All references must outlive the session.
+struct SessionParts {
+  const Library& lib;
+  const Route& route;
+  Watchdog& watchdog;
+  Watchdog::Guard& guard;  ///< of the socket
+  const sys::Fd& stream;   ///< the launcher's; non-blocking
+  const sys::Fd& errors;   ///< receives the remote stderr; non-blocking
+  const sys::Fd& noise;    ///< stderr of a proxy command; non-blocking, or empty
+  PumpIdleFlag& idle;      ///< of the pump
+};
+
+/// The end of a session, and its phase.
+struct SessionEnd {
+  Disconnect end;  ///< an empty `what`: no error
+  bool shook_hands = false;
+};
+
+/// Runs a session over a connected socket and returns after its end.
+SessionEnd run_session(const SessionParts& parts, sys::Fd socket, const std::string& address);
 
 class Runner {
  public:

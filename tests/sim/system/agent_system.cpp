@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "agent/agent_tag.h"
-#include "agent/identity.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
-#include "agent/oom.h"
 #include "agent/process_spawner.h"
 #include "agent/shared_memory.h"
 #include "world/world.h"

@@ -1,5 +1,5 @@
-// The system calls and functions about processes, for the world. They are linked in place of sys/caught_signals.cpp,
-// sys/descendants.cpp, sys/oom_kills.cpp and sys/thread.cpp, and of functions of the C library.
+// The system calls and functions about processes, for the world. They are linked in place of sys/descendants.cpp,
+// sys/oom_kills.cpp and sys/thread.cpp, and of functions of the C library.
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include "sys/caught_signals.h"
 #include "sys/descendants.h"
 #include "sys/oom_kills.h"
 #include "sys/thread.h"

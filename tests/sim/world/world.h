@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fnv1a.h"
+#include "base/digest.h"
 #include "scenario.h"
 #include "sys/fd.h"
 #include "time/virtual_time.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "agent/resolver.h"
+#include "agent/host_inspector.h"
 #include "agent_process.h"
 
 namespace dlaunch::agent {

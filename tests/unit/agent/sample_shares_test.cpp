@@ -1,5 +1,5 @@
 // A slow rank uses only its part of the time of a stack sample.
-#include "agent/sample_shares.h"
+#include "agent/stack_sampler.h"
 
 #include <gmock/gmock.h>
 

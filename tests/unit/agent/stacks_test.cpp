@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "agent/stacks_answer.h"
+#include "agent/stack_sampler.h"
 #include "agent_process.h"
 
 namespace dlaunch::agent {

@@ -1,4 +1,4 @@
-#include "dialback/endpoint.h"
+#include "dialback/contact.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/host_clock.h"
+#include "launcher/host_link.h"
 
 #include <gmock/gmock.h>
 

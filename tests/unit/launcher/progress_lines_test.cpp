@@ -1,4 +1,4 @@
-#include "launcher/progress_lines.h"
+#include "launcher/progress_watch.h"
 
 #include <gmock/gmock.h>
 

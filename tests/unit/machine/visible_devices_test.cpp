@@ -1,4 +1,4 @@
-#include "machine/visible_devices.h"
+#include "machine/device_nodes.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "net/own_address.h"
+#include "net/this_machine.h"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/rfc3339.h"
+#include "base/duration.h"
 
 namespace dlaunch::output {
 namespace {

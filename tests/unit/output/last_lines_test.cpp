@@ -1,4 +1,4 @@
-#include "output/last_lines.h"
+#include "output/line_splitter.h"
 
 #include <gmock/gmock.h>
 

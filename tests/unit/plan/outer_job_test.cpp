@@ -1,4 +1,4 @@
-#include "plan/outer_job.h"
+#include "plan/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,3 @@
-#include "plan/rank_table.h"
 
 #include <gmock/gmock.h>
 

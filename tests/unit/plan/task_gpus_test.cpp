@@ -1,5 +1,5 @@
 // CUDA_VISIBLE_DEVICES1, …2, … of an LSF job: the list for each task of a node.
-#include "plan/task_gpus.h"
+#include "plan/visible.h"
 
 #include <gmock/gmock.h>
 

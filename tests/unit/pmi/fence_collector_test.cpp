@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "pmi/key_value_store.h"
-#include "pmi/name_service.h"
-
 namespace dlaunch::pmi {
 namespace {
 

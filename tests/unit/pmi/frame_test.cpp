@@ -1,4 +1,4 @@
-#include "pmi/frame.h"
+#include "pmi/line.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "pmi/frame.h"
+#include "pmi/line.h"
 
 namespace dlaunch::pmi {
 namespace {

@@ -1,4 +1,3 @@
-#include "pmix/groups.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/rfc3339.h"
+#include "base/duration.h"
 #include "dlaunch/record.h"
 
 namespace dlaunch::report {

@@ -1,5 +1,5 @@
 #include "report/summary.h"
-#include "report/duration.h"
+#include "report/lines.h"
 
 #include "report/lost_hosts.h"
 

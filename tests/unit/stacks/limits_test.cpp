@@ -11,7 +11,7 @@
 
 #include "stacks/modules.h"
 #include "stacks/python.h"
-#include "stacks/sample_bytes.h"
+#include "stacks/sample.h"
 #include "stacks/sampler.h"
 #include "stacks/text.h"
 #include "sys/files.h"

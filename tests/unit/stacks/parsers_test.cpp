@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "stacks/line_table.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
+#include "stacks/python_layout.h"
 
 namespace dlaunch::stacks {
 namespace {

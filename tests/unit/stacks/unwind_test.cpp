@@ -5,9 +5,9 @@
 
 #include "stacks/call_frame.h"
 #include "stacks/dwarf_bytes.h"
-#include "stacks/frame_entries.h"
 #include "stacks/native.h"
 #include "stacks/thread_state.h"
+#include "stacks/unwind_table.h"
 
 namespace dlaunch::stacks {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/command_words.h"
+#include "transport/reason_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,46 @@
+#include "output/channel.h"
+
+#include <cerrno>
+
+#include "output/file_relay.h"
+#include "sys/held_directory.h"
+
+namespace dlaunch::output {
+namespace {
+
+std::string hint_for(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "remove files there, or set another directory with --output-filename";
+    case EMFILE:
+      return "set a higher limit of open files: ulimit -n";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "use a directory that you may write to";
+    case ENOTDIR:
+    case EEXIST:
+      return "use another name: a file is in the place of a directory";
+    case EISDIR:
+      return "use another name: a directory is in the place of the file";
+    case EPIPE:
+      return "check the reader: it ended early";
+    default:
+      return "check the file system, or set another directory with --output-filename";
+  }
+}
+
+}  // namespace
+
+Error sink_error(const std::string& what, int error) {
+  if (error == FileRelay::kKilled) {
+    return {.where = "",
+            .what = "cannot " + what,
+            .why = "the process that writes it was killed",
+            .hint = "check dmesg: the kernel kills processes if memory is used up"};
+  }
+  return {.where = "", .what = "cannot " + what, .why = sys::why_not_opened(error), .hint = hint_for(error)};
+}
+
+}  // namespace dlaunch::output

@@ -1,0 +1,23 @@
+#include "report/lines.h"
+
+#include <chrono>
+#include <cstdio>
+
+namespace dlaunch::report {
+
+std::string formatted(const char* format, double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, number);
+  return text;
+}
+
+std::string duration_text(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  if (seconds < 0.995) return formatted("%.2f s", seconds);
+  if (seconds < 59.95) return formatted("%.1f s", seconds);
+  const long whole = std::chrono::round<std::chrono::seconds>(duration).count();
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+}  // namespace dlaunch::report
