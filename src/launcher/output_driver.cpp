@@ -99,6 +99,13 @@ void OutputDriver::watch() {
   watch_console();
 }
 
+/// The last time at which `progress` changed during the wait. Begins the wait at the first call.
+Time OutputDriver::last_moved(std::optional<Watch>& watch, std::uint64_t progress, Time now) {
+  if (!watch) watch = Watch{now, now, progress};
+  if (std::exchange(watch->progress, progress) != progress) watch->moved = now;
+  return watch->moved;
+}
+
 /// Gives up the files after too long a time without a written byte.
 void OutputDriver::watch_files() {
   if (output_.files_settled()) {
@@ -106,10 +113,7 @@ void OutputDriver::watch_files() {
     return files_deadline_.set({});
   }
   const Time now = Clock::now();
-  const std::uint64_t progress = output_.files_progress();
-  if (!watch_) watch_ = Watch{now, now, progress};
-  if (std::exchange(watch_->progress, progress) != progress) watch_->moved = now;
-  Time until = watch_->moved + kFilesWait;
+  Time until = last_moved(watch_, output_.files_progress(), now) + kFilesWait;
   if (hurry_at_) until = std::min(until, std::max(*hurry_at_, watch_->since) + kHurriedFilesWait);
   if (now < until) return files_deadline_.set(std::min(until, now + kFilesLook));
   output_.give_up_files(now);
@@ -124,10 +128,7 @@ void OutputDriver::watch_console() {
     return console_deadline_.set({});
   }
   const Time now = Clock::now();
-  const std::uint64_t progress = streams.files_progress();
-  if (!console_watch_) console_watch_ = Watch{now, now, progress};
-  if (std::exchange(console_watch_->progress, progress) != progress) console_watch_->moved = now;
-  const Time until = console_watch_->moved + output::StandardStreams::kDiskWait;
+  const Time until = last_moved(console_watch_, streams.files_progress(), now) + output::StandardStreams::kDiskWait;
   if (now < until) return console_deadline_.set(std::min(until, now + kFilesLook));
   output_.give_up_console(now);
   after_change();

@@ -71,6 +71,7 @@ class OutputDriver {
     Time moved;
     std::uint64_t progress;
   };
+  static Time last_moved(std::optional<Watch>& watch, std::uint64_t progress, Time now);
   std::optional<Watch> watch_;          // set during the wait for files
   std::optional<Watch> console_watch_;  // set during the wait for files that are stdout or stderr
   std::uint64_t fed_ = 0;               // calls of feed()
