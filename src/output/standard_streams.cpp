@@ -113,7 +113,7 @@ Result<void> StandardStreams::await_files() {
     FdWriter& writer = this->writer(file.stream);
     const bool in_time = file.relay.await(writer.written(), file.hangs ? std::chrono::seconds(0) : kDiskWait);
     if (const int error = writer.find_relay_error(); error != 0) return cannot_write(file.stream, error);
-    if (!in_time) return hangs(file);
+    if (!in_time) return hangs(file, Lost::nothing);
   }
   return {};
 }
@@ -125,17 +125,22 @@ Result<void> StandardStreams::finish(File& file) {
   writer.leave_relay();
   if (!ended) {
     writer.give_up();  // a write to the file would wait
-    return hangs(file);
+    return hangs(file, Lost::nothing);
   }
   if (error == 0) return {};
   return cannot_write(file.stream, error);
 }
 
 /// An Error the first time.
-Result<void> StandardStreams::hangs(File& file) {
+Result<void> StandardStreams::hangs(File& file, Lost lost) {
   if (std::exchange(file.hangs, true)) return {};
-  return fail({"", "cannot write " + std::string(name_of(file.stream)), "the disk does not respond",
-               "wait for process " + std::to_string(file.relay.pid()) + ", which writes the rest", kExitOutput});
+  const std::string process = "process " + std::to_string(file.relay.pid());
+  const bool all = lost == Lost::nothing;
+  return fail({"", "cannot write " + std::string(name_of(file.stream)),
+               std::string("the disk does not respond") + (all ? "" : ", and the end of the output is lost"),
+               all ? "wait for " + process + ", which writes the rest"
+                   : "check the file system; " + process + " writes the part before the end",
+               kExitOutput});
 }
 
 bool StandardStreams::files_wait() {
@@ -150,11 +155,7 @@ std::uint64_t StandardStreams::files_progress() const {
 
 Result<void> StandardStreams::give_up(File& file) {
   writer(file.stream).give_up();
-  if (std::exchange(file.hangs, true)) return {};
-  return fail({"", "cannot write " + std::string(name_of(file.stream)),
-               "the disk does not respond, and the end of the output is lost",
-               "check the file system; process " + std::to_string(file.relay.pid()) + " writes the part before the end",
-               kExitOutput});
+  return hangs(file, Lost::the_end);
 }
 
 Result<void> StandardStreams::give_up_files() {

@@ -103,7 +103,8 @@ class StandardStreams {
   };
   Result<void> finish(File& file);
   Result<void> give_up(File& file);
-  static Result<void> hangs(File& file);
+  enum class Lost { nothing, the_end };
+  static Result<void> hangs(File& file, Lost lost);
   bool accepts(File& file);
 
   const Fds fds_;
