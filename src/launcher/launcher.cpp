@@ -539,12 +539,12 @@ class Launcher::Impl {
 
   void check_output() {
     if (const auto error = parts_.output.take_error()) {
-      const bool other_cause = job_.outcome().cause != job::Cause::output_failed;
+      const bool failed_before = job_.outcome().cause == job::Cause::output_failed;
       if (parts_.options.output.abort_on_error) {
         happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
       }
-      const bool ends_job = other_cause && job_.outcome().cause == job::Cause::output_failed;
-      if (!ends_job) {  // else the summary has the reason
+      // The summary has only the error that is the cause of the end.
+      if (failed_before || job_.outcome().cause != job::Cause::output_failed) {
         output_lost_ = error;
         log().error(to_text(*error));
       }
