@@ -65,6 +65,11 @@ std::vector<std::string> grammar_names() {
 
 std::span<const Subcommand> subcommand_table() { return kSubcommands; }
 
+const Subcommand* find_subcommand(string_view name) {
+  const auto* const found = std::ranges::find(kSubcommands, name, &Subcommand::name);
+  return found == std::end(kSubcommands) ? nullptr : found;
+}
+
 std::vector<std::string> subcommand_names() {
   std::vector<std::string> names;
   for (const Subcommand& subcommand : kSubcommands) names.emplace_back(subcommand.name);

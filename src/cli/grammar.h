@@ -44,6 +44,9 @@ struct Subcommand {
 /// In the order of the help texts.
 std::span<const Subcommand> subcommand_table();
 
+/// Its row; nullptr: not a subcommand.
+const Subcommand* find_subcommand(std::string_view name);
+
 std::vector<std::string> subcommand_names();
 
 }  // namespace dlaunch::cli

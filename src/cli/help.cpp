@@ -182,8 +182,8 @@ Result<std::string> help_page(std::span<const std::string> words, const FindOpti
   if (words.empty() || words.front() == "--help" || words.front() == "-h") return list_of_topics();
   const std::string& word = words.front();
   const auto rest = words.subspan(1);
-  const auto subcommand = std::ranges::find(subcommand_table(), word, &Subcommand::name);
-  if (subcommand != subcommand_table().end() && subcommand->verb == Verb::help) return list_of_topics();
+  const Subcommand* const subcommand = find_subcommand(word);
+  if (subcommand && subcommand->verb == Verb::help) return list_of_topics();
   if (!rest.empty()) {
     return fail({.where = "help " + word,
                  .what = "unexpected word \"" + rest.front() + '"',

@@ -20,12 +20,6 @@ constexpr string_view kUnread[] = {"jsrun", "lrun", "aprun", "ibrun", "prun", "m
 
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// The row of a subcommand, or null.
-const Subcommand* find_subcommand(string_view name) {
-  const auto found = std::ranges::find(subcommand_table(), name, &Subcommand::name);
-  return found == subcommand_table().end() ? nullptr : &*found;
-}
-
 /// Whether a command of the program parses the words, and not parse_command_line().
 bool has_own_parser(Verb verb) { return verb == Verb::stacks || verb == Verb::ranktable || verb == Verb::chaos; }
 
