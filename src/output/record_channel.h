@@ -93,8 +93,8 @@ class RecordChannel : public Channel {
 //   With PartialLines::shown, it is also written after kPartialIdle without more bytes.
 // - If the last line of the sink is partial and another stream writes, a '\n' goes first. The rest of the partial line
 //   becomes a new record; a '\n' at its start is dropped.
-// - A record that is too long to hold has the sink for itself until the record or its stream ends, or the stream is
-//   idle for kBulkPatience times kPartialIdle: its rank may wait for a rank whose output is not read.
+// - A record that is too long to hold has the sink for itself until the record or its stream ends. The sink is free
+//   again if the stream is idle for kBulkPatience times kPartialIdle: its rank may wait for a rank that is not read.
 
 class LineChannel final : public RecordChannel {
  public:
