@@ -146,6 +146,10 @@ def table(head, rows):
     return "\n".join(lines) + "\n"
 
 
+def wrapped(item):
+    return textwrap.fill(item, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
 def counted(number, nothing):
     return str(number) if number else nothing
 
@@ -172,7 +176,7 @@ def section(promised, rows):
             names = [row.test for row in rows if (row.place, row.mode) == (at, mode)]
             if names:
                 line = f"- **{mode.title}**: " + ", ".join(f"`{name}`" for name in names)
-                listed.append(textwrap.fill(line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+                listed.append(wrapped(line))
         if listed:
             text.append(f"### {promised.title.capitalize()}: {at.title}\n" + "\n".join(listed) + "\n")
     return "\n".join(text)
@@ -210,8 +214,7 @@ def impossible():
     """The shared tests that a place cannot have."""
     rows = importlib.import_module("manager_case").ROWS
     lines = [f"- **{at.title}**: `{test[5:]}`: {why}" for at in PLACES if at in rows for test, why in rows[at].impossible.items()]
-    filled = [textwrap.fill(line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) for line in lines]
-    return "`manager_case.py` asks the same promises at each place, except:\n\n" + "\n".join(filled) + "\n"
+    return "`manager_case.py` asks the same promises at each place, except:\n\n" + "\n".join(map(wrapped, lines)) + "\n"
 
 
 def page(rows):

@@ -203,6 +203,22 @@ class Frozen(Stuck):
         with open(self.disk / "out", "wb") as out:
             return self.start(*args, stdin=subprocess.DEVNULL, stdout=out, stderr=out if stderr is None else stderr)
 
+    @contextlib.contextmanager
+    def stdout_that_hangs(self, before, after):
+        """A job whose stdout is a file. The disk hangs from the end of `before` on, and is thawed at the end: the next job
+        opens a file there."""
+        for name in ("up", "frozen", "killed"):
+            (self.dir / name).unlink(missing_ok=True)
+        job = self.to_disk("-n", 1, *sh(f"{before or ':'}; : > up; {until_there('frozen')}; {after}"))
+        self.assertTrue(wait_until(lambda: (self.dir / "up").exists()))
+        self.assertTrue(not before or wait_until(lambda: (self.disk / "out").stat().st_size > 0))
+        self.freeze()
+        (self.dir / "frozen").touch()
+        try:
+            yield job
+        finally:
+            self.thaw()
+
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, DEADLINE))
     def test_stdout_on_a_disk_that_hangs_does_not_delay_the_time_limit(self):
         job = self.to_disk("--timeout", 3, "-n", 2, *sh(FLOOD))
@@ -222,14 +238,7 @@ class Frozen(Stuck):
     def test_stdout_on_a_disk_that_hangs_does_not_delay_the_end(self):
         """More output waits than the pipe to the writing process takes. The limits allow for a busy machine."""
         for end, code in (("exit 0", 1), ("exit 7", 7), ("sleep 1000", 130)):
-            with self.subTest(end), contextlib.ExitStack() as thawed:
-                thawed.callback(self.thaw)  # the next job opens a file there
-                for name in ("up", "frozen"):
-                    (self.dir / name).unlink(missing_ok=True)
-                job = self.to_disk("-n", 1, *sh(f": > up; {until_there('frozen')}; head -c 1400000 /dev/zero; {end}"))
-                self.assertTrue(wait_until(lambda: (self.dir / "up").exists()))
-                self.freeze()
-                (self.dir / "frozen").touch()
+            with self.subTest(end), self.stdout_that_hangs("", f"head -c 1400000 /dev/zero; {end}") as job:
                 if code == 130:
                     time.sleep(2)
                     job.send_signal(signal.SIGINT)
@@ -244,14 +253,7 @@ class Frozen(Stuck):
     @promise(LOSES_NOTHING, mode=(BAD_DISK, KILL))
     def test_killed_process_that_writes_stdout_is_reported(self):
         for end in ("exit 0", f"{until_there('killed')}; echo more"):
-            with self.subTest(end), contextlib.ExitStack() as thawed:
-                thawed.callback(self.thaw)
-                for name in ("up", "frozen", "killed"):
-                    (self.dir / name).unlink(missing_ok=True)
-                job = self.to_disk("-n", 1, *sh(f"echo first; : > up; {until_there('frozen')}; head -c 500000 /dev/zero; {end}"))
-                self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "out").stat().st_size > 0))
-                self.freeze()
-                (self.dir / "frozen").touch()
+            with self.subTest(end), self.stdout_that_hangs("echo first", f"head -c 500000 /dev/zero; {end}") as job:
                 children = b" ".join(path.read_bytes() for path in pathlib.Path(f"/proc/{job.pid}/task").glob("*/children")).split()
                 writer, = (int(pid) for pid in children if support.of_process(int(pid), "comm") == b"dlaunch-files\n")
                 time.sleep(1)
