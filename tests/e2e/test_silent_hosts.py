@@ -13,7 +13,8 @@ from side_by_side import takes_long
 from support import main, of_process, oldest_first, settle, sh, wait_until, written
 
 QUICK = ("--heartbeat", 2, "--grace", 2)
-TIME_LIMIT = 15  # seconds
+TIME_LIMIT = 21  # seconds
+SILENCE_BEFORE = 8  # seconds before the time limit; the launcher notices a silence after 10 to 15 s
 HOSTS = "node1:1,node2:1,node3:1,node4:1"
 
 # A rank holds a lock while it lives. The rank of the next round reports a lock that is still held.
@@ -164,7 +165,7 @@ class SilenceAndEnd(SilentCase):
         silences = {}
         for number, job in jobs.items():
             if job.name == "timeout":
-                time.sleep(max(0, job.since + TIME_LIMIT - 6 - time.monotonic()))
+                time.sleep(max(0, job.since + TIME_LIMIT - SILENCE_BEFORE - time.monotonic()))
             silences[number] = self.silence(way, number)
             time.sleep(random.uniform(0, 2))
             if job.name != "timeout":

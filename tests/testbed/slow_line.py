@@ -31,10 +31,13 @@ def carry(source, target, rate, delay):
     arriving = threading.Thread(target=arrive)
     arriving.start()
     free = time.monotonic()
-    while data := os.read(source, CHUNK):
-        free = max(free, time.monotonic() - LATE) + len(data) / rate
-        time.sleep(max(0, free - time.monotonic()))
-        on_the_way.put((time.monotonic() + delay, data))
+    try:
+        while data := os.read(source, CHUNK):
+            free = max(free, time.monotonic() - LATE) + len(data) / rate
+            time.sleep(max(0, free - time.monotonic()))
+            on_the_way.put((time.monotonic() + delay, data))
+    except OSError:  # ECONNRESET: the caller was killed before it read all data
+        pass
     on_the_way.put(None)
     arriving.join()
 
