@@ -103,7 +103,7 @@ class HostileProcesses(Case):
                 result = self.run_dlaunch("stacks", "--all", job_id)
                 self.assert_exit(result, 0)
                 self.assertLess(time.monotonic() - began, 2 + LOAD)
-                self.assertRegex(result.stdout, rb"== rank 0 \(|did not sample all of its ranks")
+                self.assertRegex(result.stdout, rb"== rank 0 \(|did not sample all of its ranks|the stack sample did not end within 2 s: the host is busy")
                 self.assertFalse(b"\x1b" in result.stdout)
             self.assertLess(peak_bytes(worker) - before, GROWTH)
             self.assertIsNone(job.poll())

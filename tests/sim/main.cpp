@@ -1,4 +1,6 @@
 // simulate: runs simulated worlds. scripts/simulate builds and calls it; docs/simulation.md describes it.
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -153,6 +155,9 @@ int usage() {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  // Large buffers of a world are used again in the next one. By default malloc returns their pages to the kernel.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
   // A shell starts background commands with some signals ignored; the launcher then leaves these signals alone.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
   const std::string verb = argc > 1 ? argv[1] : "";

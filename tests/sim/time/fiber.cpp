@@ -1,9 +1,12 @@
 #include "time/fiber.h"
 
+#include <sys/mman.h>
+
 #include <asio/detail/call_stack.hpp>
 #include <asio/detail/thread_context.hpp>
 #include <asio/detail/thread_info_base.hpp>
 #include <exception>
+#include <new>
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -32,8 +35,12 @@ namespace sim {
 
 Fiber* Fiber::current() { return running; }
 
-Fiber::Fiber(std::function<void()> run)
-    : run_(std::move(run)), stack_(std::make_unique_for_overwrite<std::byte[]>(kStack)) {
+void Fiber::Unmap::operator()(std::byte* stack) const { ::munmap(stack, kStack); }
+
+Fiber::Fiber(std::function<void()> run) : run_(std::move(run)) {
+  void* const stack = ::mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack == MAP_FAILED) throw std::bad_alloc();
+  stack_.reset(static_cast<std::byte*>(stack));
   ::getcontext(&mine_);
   mine_.uc_stack.ss_sp = stack_.get();
   mine_.uc_stack.ss_size = kStack;

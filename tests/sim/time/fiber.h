@@ -35,11 +35,14 @@ class Fiber {
 
  private:
   struct Killed {};
+  struct Unmap {
+    void operator()(std::byte* stack) const;
+  };
   static void entry();
   void switch_to(ucontext_t& from, ucontext_t& to, bool to_fiber, bool last);
 
   std::function<void()> run_;
-  std::unique_ptr<std::byte[]> stack_;
+  std::unique_ptr<std::byte, Unmap> stack_;  // pages that a fiber does not touch cost no time
   ucontext_t mine_{};
   ucontext_t back_{};
   const std::function<bool()>* ready_ = nullptr;
