@@ -283,7 +283,7 @@ const std::vector<Row>& rows_of_consequences() {
        command},
       {"and the same for N other hosts", R"(  and the same for (\d+) other hosts?)", more_commands},
       {"the end of the output is missing",
-       R"(the end of the ranks' output is missing: its reader did not read in time)", output_missing},
+       R"(the end of the ranks' output is missing: stdout or stderr accepted no data in time)", output_missing},
       {"the end of the output may be missing",
        R"(the end of the ranks' output may be missing: it did not arrive in time)", output_not_arrived},
   };
