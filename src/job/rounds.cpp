@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <utility>
@@ -23,13 +24,24 @@ std::string describe_failure(const Outcome& outcome) {
   return rank.status ? rank.status->describe() : outcome.detail;
 }
 
+/// How the first failed rank ended, as one kind of status; nullptr: in another way.
+template <class Kind>
+const Kind* first_failure_as(const Outcome& outcome) {
+  if (outcome.cause != Cause::rank_failed || !outcome.first_failure) return nullptr;
+  const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
+  return rank.status ? std::get_if<Kind>(&rank.status->value()) : nullptr;
+}
+
 /// Whether the host is a more likely cause of the first failure than the program.
 bool is_hosts_own(const Outcome& outcome) {
-  if (outcome.cause != Cause::rank_failed || !outcome.first_failure) return false;
-  const RankRecord& rank = outcome.ranks[static_cast<std::size_t>(*outcome.first_failure)];
-  if (!rank.status) return false;
-  const auto* signaled = std::get_if<Signaled>(&rank.status->value());
-  return (signaled && signaled->signal == SIGBUS) || std::holds_alternative<NotStarted>(rank.status->value());
+  const auto* signaled = first_failure_as<Signaled>(outcome);
+  return (signaled && signaled->signal == SIGBUS) || first_failure_as<NotStarted>(outcome);
+}
+
+/// Whether the host had too many processes or too little memory for a rank. Both may change.
+bool may_start_later(const Outcome& outcome) {
+  const auto* not_started = first_failure_as<NotStarted>(outcome);
+  return not_started && (not_started->error == EAGAIN || not_started->error == ENOMEM);
 }
 
 }  // namespace
@@ -48,7 +60,8 @@ std::string Rounds::refusal(const Outcome& outcome, int spares) const {
   if (policy_.no_restart_codes.contains(outcome.exit_code)) {
     return "exit code " + code + " is in --no-restart-codes";
   }
-  if (number_ == 0 && std::ranges::find(kNotFixable, outcome.exit_code) != kNotFixable.end()) {
+  if (number_ == 0 && !may_start_later(outcome) &&
+      std::ranges::find(kNotFixable, outcome.exit_code) != kNotFixable.end()) {
     return "a restart cannot fix exit code " + code + " of the first start";
   }
   return {};

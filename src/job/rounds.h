@@ -4,7 +4,8 @@
 // A round is the last one if
 // - its hosts did not stay for another (Outcome::may_restart): success, a signal of the user, --timeout, output that
 //   cannot be written, or the last of N restarts;
-// - round 0 fails with 2, 126 or 127: a usage error, or a program that cannot run or is not found;
+// - round 0 fails with 2, 126 or 127: a usage error, or a program that cannot run or is not found (EAGAIN and ENOMEM of
+//   fork may change: they do not end the rounds);
 // - more hosts are lost than spare hosts exist (unless Policy::shrink), or processes of the round may be left;
 // - a rank's exit code is in Policy::no_restart_codes;
 // - kAlike consecutive rounds, each shorter than kLong, failed in the same way: the first failures had the same exit

@@ -117,7 +117,7 @@ void Restarts::job_ended(const Facts& facts) {
   std::set<int> not_forked;  // rounds
   for (const auto& each : history.not_forked()) not_forked.insert(each.round);
   if (static_cast<int>(not_forked.size()) >= job::Rounds::kAlike) return;
-  const bool usage_error = rounds == 1 && (history.met("exit2") || outcome.exit_code == 126);
+  const bool usage_error = rounds == 1 && history.met("exit2");
   if (usage_error) return;
   if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
       ended_from_outside)

@@ -116,8 +116,6 @@ std::string judge_code(const std::string& code, const Said& said) {
 }
 std::string code_is_final(const Words& words, Said& said) {
   if (said.truth.world().round() != 0) return "it is not the first start";
-  constexpr int kNotExecutable = 126;
-  if (number(words[0]) == kNotExecutable && said.truth.lacks_process(-1, 0)) return {};
   return judge_code(words[0], said);
 }
 std::string code_forbids(const Words& words, Said& said) {

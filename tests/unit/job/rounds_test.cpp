@@ -159,6 +159,14 @@ TEST(Rounds, DoesNotRestartAfterFailuresThatARestartCannotFix) {
   EXPECT_FALSE(Rounds({.no_restart_codes = {7}}, 5).ended(failed(0, 7), seconds(100)).again);
 }
 
+TEST(Rounds, RestartsIfAHostLackedProcessesOrMemory) {
+  for (const auto& [error, again] : {std::pair{EAGAIN, true}, std::pair{ENOMEM, true}, std::pair{EACCES, false}}) {
+    Outcome outcome = failed(0, 126);
+    outcome.ranks[0].status = ExitStatus(NotStarted{.error = error, .what = "fork"});
+    EXPECT_EQ(Rounds({}, 5).ended(outcome, seconds(1)).again, again) << error;
+  }
+}
+
 TEST(Rounds, DoesNotRestartWithoutCleanHosts) {
   Outcome outcome = failed(0, 1);
   outcome.may_restart = false;
