@@ -87,11 +87,11 @@ class Bytes(Ssh):
         data = os.urandom(1_000_000).hex().encode()
         for _ in range(4):
             start = time.monotonic()
-            result = self.run_dlaunch("-H", "node1,node2", "sh", "-c", '[ "$DLAUNCH_RANK" != 0 ] || cat', input=data)
+            result = self.run_dlaunch("-H", "node1,node2", "--heartbeat", 60, "sh", "-c", '[ "$DLAUNCH_RANK" != 0 ] || cat', input=data)
             self.assert_exit(result, 0)
             self.assertEqual(result.stdout, data)
             if not support.SANITIZED:
-                self.assertLess(time.monotonic() - start, 4)
+                self.assertLess(time.monotonic() - start, 20)
 
 
 class Names(Ssh):
