@@ -1,4 +1,4 @@
-#include "app/chaos_command.h"
+#include "app/commands.h"
 
 #include <spdlog/logger.h>
 

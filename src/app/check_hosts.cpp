@@ -1,4 +1,4 @@
-#include "app/check_hosts.h"
+#include "app/commands.h"
 
 #include <fnmatch.h>
 #include <spdlog/logger.h>

@@ -1,4 +1,4 @@
-#include "app/stacks_command.h"
+#include "app/commands.h"
 
 #include <poll.h>
 #include <spdlog/logger.h>
