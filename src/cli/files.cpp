@@ -106,7 +106,8 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0) {
     const int error = errno;
-    return unreadable(path, std::generic_category().message(error), error == ENOENT || error == ENOTDIR);
+    const bool no_entry = error == EACCES && ::access(path.c_str(), F_OK) != 0;
+    return unreadable(path, std::generic_category().message(error), error == ENOENT || error == ENOTDIR || no_entry);
   }
   const int wait_ms = S_ISFIFO(facts.st_mode) ? kFifoWaitMs : -1;  // a person may type at a terminal
   std::string text;

@@ -13,7 +13,7 @@ namespace dlaunch::cli {
 
 struct Unreadable {
   Error error;           ///< `what` has the path, `why` is the system's reason
-  bool missing = false;  ///< the file does not exist
+  bool missing = false;  ///< the file does not exist, or the user may not enter its directory
 };
 
 /// Returns the bytes of a file.

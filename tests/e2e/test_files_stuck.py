@@ -236,11 +236,12 @@ class Frozen(Stuck):
 
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, mode=(BAD_DISK, FAILURE, SIGNAL))
     def test_stdout_on_a_disk_that_hangs_does_not_delay_the_end(self):
-        """More output waits than the pipe to the writing process takes. The limits allow for a busy machine."""
+        """More output waits than the pipe of 1 MiB to the writing process takes, which has only the first bytes; a rank waits
+        if it writes much more. The limits allow for a busy machine."""
         for end, code in (("exit 0", 1), ("exit 7", 7), ("sleep 1000", 130)):
-            with self.subTest(end), self.stdout_that_hangs("", f"head -c 1400000 /dev/zero; {end}") as job:
+            with self.subTest(end), self.stdout_that_hangs("", f"echo; sleep 1; head -c 1100000 /dev/zero; {end}") as job:
                 if code == 130:
-                    time.sleep(2)
+                    time.sleep(3)
                     job.send_signal(signal.SIGINT)
                 took, result = self.seconds(job)
                 self.assertLess(took, 25)

@@ -76,6 +76,18 @@ class FirstWords(Case):
                 self.assertIn(f"cannot enter {where}: Permission denied",
                               self.hint_of(126, "-n", 1, *args, before=before, env={"HOME": "/nonexistent"}))
 
+    def test_home_that_the_user_may_not_enter_has_no_configuration(self):
+        """As after `sudo -u nobody`, which keeps HOME. A file that the user may see, but not read, is an error."""
+        before = self.as_another_user()
+        config = self.dir / "home" / ".config" / "dlaunch" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text("")
+        config.chmod(0o600)
+        env = {"HOME": str(self.dir / "home")}
+        self.assertIn(f"cannot read {config}: Permission denied", self.hint_of(2, "-n", 1, "true", before=before, env=env))
+        (self.dir / "home").chmod(0o700)
+        self.assert_exit(self.run_dlaunch("-n", 1, "true", before=before, env=env), 0)
+
     def test_a_directory_that_the_user_may_not_write_to(self):
         before = self.as_another_user()
         closed = self.dir / "closed"
