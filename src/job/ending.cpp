@@ -107,7 +107,7 @@ void Job::on(const InputFailed& event, Time now) {
 void Job::end_the_others(Time now) {
   if (phase_ != Phase::running || ranks_.live() == 0) return;
   const bool failed = outcome_.cause == Cause::rank_failed;
-  restart_allowed_ = false;
+  if (!failed) restart_allowed_ = false;
   end_ranks(failed ? Cause::rank_failed : Cause::timeout, failed ? outcome_.exit_code : policy_.timeout_exit_code,
             SIGTERM, now);
 }

@@ -177,9 +177,8 @@ void Job::on(const RankEnded& event, Time now) {
   if (!ranks_.ended(event)) return;
   // After the time limit the job waits only for the stacks.
   if (!at_.stacks) on(StacksTaken{}, now);
-  if (!std::exchange(one_ended_, true) && policy_.after_first && phase_ == Phase::running) {
-    at_.after_first = now + *policy_.after_first;
-  }
+  const bool waits = policy_.after_first && phase_ == Phase::running && !preemption_.notice();
+  if (!std::exchange(one_ended_, true) && waits) at_.after_first = now + *policy_.after_first;
   if (!event.status.ok()) note_failure(event.rank, now);
   finish_when_idle(now);
 }

@@ -54,6 +54,7 @@ void Job::preempt(const Preempted& notice, Time now) {
   const bool stopping = at_.stacks || out_of_time_at_;  // as soon as the stacks are printed
   if (stopping && !preemption_.notice()) return;
   if (phase_ == Phase::running && ranks_.live() == 0) return finish_when_idle(now);
+  at_.after_first.reset();  // the ranks have until the deadline to save their state
   const auto step = preemption_.notify(notice, now);
   outcome_.preempted = preemption_.notice();
   if (phase_ == Phase::starting) return end_ranks(Cause::preempted, policy_.checkpoint.exit_code, SIGTERM, now);

@@ -440,6 +440,22 @@ TEST(Job, FirstFailedRankIsTheCauseOfTheOtherEnds) {
   EXPECT_EQ(s.job.outcome().cause, Cause::rank_failed);
 }
 
+TEST(Job, EndAfterTheFirstRankAllowsARestartIfARankFailed) {
+  Policy policy;
+  policy.abort_on_failure = false;
+  policy.after_first = std::chrono::seconds(5);
+  for (const int code : {0, 7}) {
+    Script s(2, policy);
+    s.job.allow_restart();
+    s.start();
+    s.end(1, ExitStatus(Exited{code}), 3);
+    s.tick(8);
+    s.end(0, kTermed, 8.1);
+    s.say(HostClean{0, {}}, 8.2);
+    EXPECT_EQ(s.job.outcome().may_restart, code != 0);
+  }
+}
+
 TEST(Job, LostHostLosesItsRanksAndEndsTheOthers) {
   Script s(2, {}, true);
   s.start(2);

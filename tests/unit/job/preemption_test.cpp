@@ -165,6 +165,20 @@ TEST_F(PreemptedJob, IsRequeuedAfterAllRanksExitWithZero) {
   EXPECT_EQ(outcome.ended_at, at(14));
 }
 
+TEST(Job, WaitAfterFirstDoesNotShortenAPreemption) {
+  Policy policy = saving();
+  policy.after_first = seconds(1);
+  for (const double first_end : {9.5, 11.0}) {  // before and after the notice
+    Job job(policy, {0, 1}, {"node1", "node2"}, at(0));
+    for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
+    const auto end = [&] { job.handle(RankEnded{0, ExitStatus(Exited{0}), 1}, at(first_end)); };
+    if (first_end < 10) end();
+    job.handle(UserSignal{SIGUSR1, 42}, at(10));
+    if (first_end > 10) end();
+    EXPECT_EQ(job.deadline(), at(35)) << first_end;
+  }
+}
+
 TEST_F(PreemptedJob, SignalToAnAgentStartsThePreemption) {
   start();
   EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 1}, at(10)),
