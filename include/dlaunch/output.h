@@ -23,7 +23,7 @@ struct FileSettings {
   std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it contains '{'
   bool copy = true;           ///< the output is also shown on the console; false with :nocopy
   bool job_directory = true;  ///< DIR/1/rank.N; false with :nojobid (DIR/rank.N)
-  std::string job = "1";      ///< {job} in a template
+  std::string job = {};       ///< {job} in a template; run() sets the job ID
 
   // --stdout-file and --stderr-file: one template per stream; with :copy, the stream is also shown.
   bool by_stream = false;  ///< `target` is the template of stdout, `err_target` of stderr; empty: no file

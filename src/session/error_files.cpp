@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kDiskWait{5};
 
 Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
   if (name.empty()) return {};
-  const output::FileSettings files{.by_stream = true, .err_target = name};
+  const output::FileSettings files{.job = plan.job_id, .by_stream = true, .err_target = name};
   const auto facts = launcher::rank_facts(plan);
   auto apart = output::check_one_rank_a_file(files, facts, output::Sharing::never);
   if (!apart) {

@@ -46,9 +46,10 @@ class ConsoleWrites {
   launcher::WriteWaits waits_;
 };
 
-JobOptions settled(JobOptions options) {
+JobOptions settled(JobOptions options, const std::string& job_id) {
   if (options.dial_in) options.hosts_at_once = std::numeric_limits<int>::max();  // one command starts all agents
   if (options.pmix_program.empty()) options.pmix_program = sys::installed_program("dlaunch-pmix");
+  if (options.output.files) options.output.files->job = job_id;
   return options;
 }
 
@@ -87,7 +88,7 @@ class HostSession::Mailbox {
 
 HostSession::HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
                          Listener& listener, transport::Transport* elsewhere)
-    : options_(settled(std::move(options))),
+    : options_(settled(std::move(options), job_id)),
       streams_(streams),
       log_(log),
       listener_(listener),

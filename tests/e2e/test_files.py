@@ -54,6 +54,19 @@ class Layout(Case):
         self.assert_succeeds("-n", 2, "--output-filename", "logs/{rank}.{stream}:nocopy", *sh("echo $RANK_ID"))
         self.assertEqual(self.tree(), {"0.stdout": b"0\n", "0.stderr": b"", "1.stdout": b"1\n", "1.stderr": b""})
 
+    def test_job_in_a_template_is_the_job_id(self):
+        for options in (["--output-filename", "logs/{rank}.{job}"], ["--stdout-file", "logs/{rank}.{job}"],
+                        ["--fake-hosts", "2x1", "--output-filename", "logs/{rank}.{job}:nocopy"]):
+            with self.subTest(options=options):
+                shutil.rmtree(self.dir / "logs", ignore_errors=True)
+                for _ in range(2):
+                    self.assert_succeeds("-n", 2, *options, *sh("echo $DLAUNCH_JOB_ID"))
+                tree = self.tree()
+                self.assertEqual(len(tree), 4)
+                for name, content in tree.items():
+                    self.assertEqual(name.partition(".")[2], content.decode().strip())
+        self.assert_succeeds("-n", 1, "--error-file", "{rank}.{job}", *sh('test "${TORCHELASTIC_ERROR_FILE##*.}" = $DLAUNCH_JOB_ID'))
+
     def test_template_with_one_file_for_two_ranks_is_rejected(self):
         result = self.run_dlaunch("-n", 2, "--output-filename", "logs/{host}.log", *sh(": > ran"))
         self.assert_exit(result, 2)
