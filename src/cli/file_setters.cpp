@@ -10,17 +10,7 @@ namespace {
 using std::string_view;
 using Context = const ProcessContext&;
 
-// Suffixes of the names in --stdout-file and --stderr-file.
-constexpr string_view kCopy = ":copy";
-constexpr string_view kAppend = ":append";
-constexpr string_view kLocal = ":local=";
-
-/// Removes `mark` from the end of `value`. Returns false if `value` does not end with `mark`.
-bool take_mark(string_view& value, string_view mark) {
-  if (!value.ends_with(mark)) return false;
-  value.remove_suffix(mark.size());
-  return true;
-}
+constexpr string_view kLocal = "local=";
 
 }  // namespace
 
@@ -37,14 +27,23 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   std::string& target = out ? o.output.files->target : o.output.files->err_target;
   bool& copy = out ? o.output.files->copy : o.output.files->copy_err;
   bool& append = out ? o.output.files->append : o.output.files->append_err;
-  copy = take_mark(value, kCopy);
-  append = take_mark(value, kAppend);
-  copy = copy || take_mark(value, kCopy);  // in either order
   auto& local = out ? o.output.files->local : o.output.files->local_err;
+  copy = append = false;
   local.reset();
-  if (const size_t at = value.rfind(kLocal); at != value.npos) {
-    local = TRY(rank_list(value.substr(at + kLocal.size())));
-    value = value.substr(0, at);
+  for (size_t colon = value.rfind(':'); colon != value.npos; colon = value.rfind(':')) {
+    const string_view suffix = value.substr(colon + 1);
+    const bool of_name = !suffix.starts_with(kLocal) && !looks_like_directive(suffix);
+    if (of_name) break;
+    if (suffix.starts_with(kLocal)) {
+      local = TRY(rank_list(suffix.substr(kLocal.size())));
+    } else if (suffix == "copy") {
+      copy = true;
+    } else if (suffix == "append") {
+      append = true;
+    } else {
+      return bad_value(suffix, "suffix", "append, copy or local=LIST after ':'", "remove the ':' from the file name");
+    }
+    value = value.substr(0, colon);
   }
   TRY(put(target, absolute_path(value, here.cwd)));
   return passed(output::check_file_template(target));

@@ -316,9 +316,9 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "keep the output of each rank in DIR/1/rank.N/stdout and stderr",
      .set_job = set_files,
-     .more = "Append :nocopy to print nothing on the console, and :nojobid to omit the directory 1. A value with a '{' "
-             "is a template of the file's name: DIR/{host}/{rank}.log. Fields: {rank} {local_rank} {host} {device} "
-             "{stream} {job} {round} {attempt}."},
+     .more = "Append :nocopy to print nothing on the console, and :nojobid to omit the directory 1: "
+             "DIR:nocopy:nojobid does both. A value with a '{' is a template of the file's name: "
+             "DIR/{host}/{rank}.log. Fields: {rank} {local_rank} {host} {device} {stream} {job} {round} {attempt}."},
     {.names = "keep-logs", .takes = Arity::value, .value_name = "N", .section = Section::output, .preference = true,
      .standard = "0",
      .help = "keep the log directories of the last N jobs as DIR.1, DIR.2, ...",
@@ -330,7 +330,7 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "write each rank's stdout to a file instead of the console: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
-     .more = "Append suffixes in this order: :local=LIST (only for ranks with these local numbers), :append (keep the "
+     .more = "Append suffixes: :local=LIST (only for ranks with these local numbers), :append (keep the "
              "old content of the file), :copy (print stdout on the console too). The fields are those of "
              "--output-filename. If several ranks have the same file name, they write whole lines to the file. The "
              "option does not change stderr."},

@@ -118,7 +118,7 @@ Result<void> check_keep_logs(const ResolvedOptions& effective) {
 
 bool only_in_file(const ResolvedOptions& effective, string_view option) {
   const ParsedOption* given = effective.find(option);
-  return given && !given->value.ends_with(":copy");
+  return given && (given->value + ':').find(":copy:") == string_view::npos;
 }
 
 Result<void> check_ranks(const ResolvedOptions& effective, string_view option) {

@@ -112,12 +112,19 @@ Result<std::set<int>> exit_codes(std::string_view text) {
   return bad_value(text, "list of exit codes", "codes from 0 to 255, such as 93,100-110");
 }
 
+bool looks_like_directive(std::string_view words) {
+  return std::ranges::all_of(words, [](unsigned char c) { return std::isalpha(c) != 0 || c == ','; });
+}
+
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {
   output::FileSettings settings;
   // Directives follow a ':' after the last '/' and outside of {…}: "a:b/" and "{time:…}" are names.
-  const size_t colon = text.rfind(':');
-  if (colon != std::string_view::npos && text.find_first_of("/}", colon) == std::string_view::npos) {
-    TRY(apply_directives(text.substr(colon + 1), settings));
+  for (bool first = true;; first = false) {
+    const size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos || text.find_first_of("/}", colon) != std::string_view::npos) break;
+    const std::string_view words = text.substr(colon + 1);
+    if (!first && !looks_like_directive(words)) break;
+    TRY(apply_directives(words, settings));
     text = text.substr(0, colon);
   }
   auto path = TRY(absolute_path(text, cwd));

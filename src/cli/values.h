@@ -41,7 +41,10 @@ Result<int> checkpoint_signal(std::string_view text);
 /// Parses USR1, USR2 or QUIT. dlaunch uses all other signals for something else.
 Result<int> stacks_signal(std::string_view text);
 Result<std::set<int>> exit_codes(std::string_view text);
-/// Parses DIR[:nocopy,nojobid]. The result's DIR is absolute.
+/// Whether the text after a ':' of a file name is meant as directives: "nocopy,nojobid", and also typing errors.
+bool looks_like_directive(std::string_view words);
+
+/// Parses DIR[:nocopy,nojobid] and DIR[:nocopy:nojobid]. The result's DIR is absolute.
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);
 Result<std::string> absolute_path(std::string_view path, const std::string& cwd);
 /// Parses VAR, VAR=VALUE or PREFIX_*. Errors never contain the value.

@@ -129,7 +129,8 @@ class HorovodrunJob {
     // horovodrun's directory names have the digits of the highest rank, dlaunch's those of the number of ranks.
     const bool by_template = ranks_ == 10;
     job_.add(*files, "output-filename",
-             by_template ? literal(files->value) + "/rank.{rank}/{stream}" : files->value + ":nojobid");
+             by_template ? literal(files->value) + "/rank.{rank}/{stream}"
+                         : files->value + (files->value.find(':') == std::string::npos ? ":nojobid" : "/:nojobid"));
     return {};
   }
 

@@ -117,6 +117,16 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--output-filename=/l:NoJobId"}, files("/l", true, false)},
         TextLine{{"--output-filename", "/l:nojobid,nocopy"}, files("/l", false, false)},
         TextLine{{"--output-filename", "/l:nocopy,nojobid"}, files("/l", false, false)},
+        TextLine{{"--output-filename", "/l:nocopy:nojobid"}, files("/l", false, false)},
+        TextLine{{"--output-filename", "/l:nojobid:nocopy"}, files("/l", false, false)},
+        TextLine{{"--output-filename", "/l:12:30:nocopy"}, files("/l:12:30", false, true)},
+        TextLine{{"--stdout-file", "{rank}:append:local=0"},
+                 [](const Options& o) {
+                   const auto& files = *o.output.files;
+                   return files.target == "/cwd/{rank}" && files.append && files.local == std::set<int>{0};
+                 }},
+        TextLine{{"--ranks", "0", "--stdout-file", "o:copy:append", "--stderr-file", "e"},
+                 [](const Options& o) { return o.output.files->copy && o.output.files->append; }},
         TextLine{{"--output-filename", "a:b/"}, files("/cwd/a:b/", true, true)},
         TextLine{{"--output-filename", "l/{host}:{rank}.log"}, files("/cwd/l/{host}:{rank}.log", true, true)},
         TextLine{{"--output-filename", "l/{rank}:nocopy"}, files("/cwd/l/{rank}", false, true)},

@@ -43,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-np", "2", "--gloo", "--network-interface", "eth1", "--network-interfaces=eth0,eth1", "x"},
                  "-n 2 -x NCCL_SOCKET_IFNAME=eth1,eth0 -x HOROVOD_GLOO_IFACE=eth1 x"},
         SameLine{{"-np", "4", "--output-filename", "d", "x"}, "--output-filename d:nojobid -n 4 x"},
+        SameLine{{"-np", "4", "--output-filename", "d:e", "x"}, "--output-filename d:e/:nojobid -n 4 x"},
         SameLine{{"-np", "10", "--output-filename", "d{", "x"}, "--output-filename 'd{{/rank.{rank}/{stream}' -n 10 x"},
         SameLine{{"-np", "2", "-prefix-timestamp", "x"}, "--label='{time}[{rank}]<{stream}>:' -n 2 x"},
         SameLine{
