@@ -91,7 +91,7 @@ Result<const OptionSpec*> preference(std::string_view name, const FindOption& fi
     return fail({.where = "",
                  .what = "not supported: key \"" + std::string(name) + '"',
                  .why = "the config file cannot set this option",
-                 .hint = ""});
+                 .hint = "write " + dashed(name) + " on the command line"});
   }
   std::string hint;
   if (found.spec) {

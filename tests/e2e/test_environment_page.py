@@ -53,6 +53,17 @@ class EnvironmentPage(Case):
         for framework in framework_variables():
             self.assertIn(framework, refused)
 
+    def test_example_of_the_configuration_file_loads(self):
+        example = [line.strip() for line in section("Configuration file").splitlines() if line.startswith("    ")]
+        (self.dir / "config.toml").write_text("\n".join(example))
+        shown = self.assert_succeeds("--config", "config.toml", "--show-config").decode().splitlines()
+        values = dict(line.split(" = ") for line in example)
+        self.assertGreater(len(values), 2)
+        for name, value in values.items():
+            line = next(line for line in shown if line.split()[:1] == [name])
+            self.assertIn(value.strip('"').strip(), line)
+            self.assertIn("config", line)
+
 
 if __name__ == "__main__":
     support.main()

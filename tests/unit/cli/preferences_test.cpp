@@ -105,8 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadConfig{"\ngrac = 1", "2: ", "use grace"}, BadConfig{"x", "1: ", "invalid line: expected name = value"},
         BadConfig{"[output]", "1: ", "tables"}, BadConfig{"dry-run = true", "1: ", "not supported: key "},
-        BadConfig{"n = 4", "1: ", "not supported: key "}, BadConfig{"v = 1", "1: ", "use verbose"},
-        BadConfig{"grace = ", "1: ", "invalid value: expected"},
+        BadConfig{"n = 4", "1: ", "not supported: key "}, BadConfig{"n = 4", "1: ", "write -n on the command line"},
+        BadConfig{"output-filename = 'd'", "1: ", "write --output-filename on the command line"},
+        BadConfig{"v = 1", "1: ", "use verbose"}, BadConfig{"grace = ", "1: ", "invalid value: expected"},
         BadConfig{"grace = 1 2", "1: ", "invalid value: expected"},
         BadConfig{"label = \"x", "1: ", "missing closing quote"},
         BadConfig{"label = \"x\" y", "1: ", "after the value"}, BadConfig{"label = \"\\q\"", "1: ", "escape"},
