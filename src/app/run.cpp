@@ -34,6 +34,7 @@
 #include "grammars/command_line.h"
 #include "grammars/parse.h"
 #include "launcher/open_files.h"
+#include "plan/environment.h"
 #include "report/log.h"
 #include "report/record_file.h"
 #include "session/host_session.h"
@@ -78,13 +79,16 @@ cli::ProcessContext read_process_context() {
   return context;
 }
 
-Result<int> show_env(StandardStreams& streams, spdlog::logger& log, const plan::Plan& plan, int rank) {
-  const auto& host = plan.host_of(plan.rank(rank)).host;
+Result<int> show_env(const cli::Options& options, StandardStreams& streams, spdlog::logger& log,
+                     const plan::Plan& plan) {
+  const plan::Rank& rank = plan.rank(*options.show_env);
+  const auto& host = plan.host_of(rank).host;
   if (plan.rank_table && (!host.local || plan.rank_table->path.empty())) {
     log.warn("the rank also gets RANK_TABLE_FILE, the path of the rank table on its host");
   }
+  if (options.format == cli::Format::json) return streams.print(plan::rank_environment_json(plan, rank));
   std::string text;
-  for (const std::string& entry : plan::rank_environment(plan, plan.rank(rank))) text += entry + '\n';
+  for (const std::string& entry : plan::rank_environment(plan, rank)) text += entry + '\n';
   return streams.print(text);
 }
 
@@ -109,7 +113,7 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
                         std::optional<session::HostSession>& session, const Begin& begin, ConsoleListener& listener,
                         StandardStreams& streams, spdlog::logger& log) {
   auto job = TRY(plan_job(options, allocation, session ? session->waiter() : sys::wait_readable));
-  if (options.show_env) return show_env(streams, log, job.plan, *options.show_env);
+  if (options.show_env) return show_env(options, streams, log, job.plan);
   if (options.dry_run) {
     return streams.print(options.format == cli::Format::json ? plan::to_json(job.plan) : plan::to_table(job.plan));
   }

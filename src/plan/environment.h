@@ -71,6 +71,9 @@ void set_variable(std::vector<std::string>& environment, const std::vector<std::
 /// of the device among the rank's visible devices, as MindSpore requires.
 void add_rank_environments(Plan& plan, bool rank_table);
 
+/// --show-env --format json: rank_environment() as an object, {"NAME": "value"}. Ends in a newline.
+std::string rank_environment_json(const Plan& plan, const Rank& rank);
+
 /// Sets kRoundVariable to the number of the round if the job has restarts. Keeps values of -x.
 void set_round(Plan& plan, int round);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -112,6 +113,15 @@ std::string to_json(const Allocation& allocation) {
   for (const Host& host : allocation.hosts) hosts.push_back(host_json(host, nullptr));
   const Json whole = {{"hosts", std::move(hosts)}, {"notes", both(allocation.notes, allocation.remarks)}};
   return printable_json(whole.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
+}
+
+std::string rank_environment_json(const Plan& plan, const Rank& rank) {
+  Json variables = Json::object();
+  for (const std::string& entry : rank_environment(plan, rank)) {
+    const std::string name(variable_name(entry));
+    variables[name] = entry.substr(std::min(name.size() + 1, entry.size()));
+  }
+  return printable_json(variables.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 }  // namespace dlaunch::plan

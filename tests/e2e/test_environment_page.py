@@ -1,4 +1,5 @@
 """Compares docs/environment.md with the variables that --show-env prints."""
+import json
 import pathlib
 import re
 
@@ -52,6 +53,15 @@ class EnvironmentPage(Case):
         refused = self.run_dlaunch("-n", 1, "--env-for", "?", "true").stderr.decode()
         for framework in framework_variables():
             self.assertIn(framework, refused)
+
+    def test_json_has_the_variables_and_their_values(self):
+        line = ("-n", 2, "-x", "QUOTED=a\"b=c", "--env-for", "torch", "--show-env", 1)
+        shown = dict(text.split("=", 1) for text in self.assert_succeeds(*line, "true").decode().splitlines())
+        named = json.loads(self.assert_succeeds(*line, "--format", "json", "true"))
+        self.assertEqual(named["QUOTED"], "a\"b=c")
+        self.assertEqual(named.keys(), shown.keys())
+        changing = {"DLAUNCH_JOB_ID", "MASTER_PORT", "TORCHELASTIC_RUN_ID"}
+        self.assertEqual({name for name in named if named[name] != shown[name]} - changing, set())
 
     def test_example_of_the_configuration_file_loads(self):
         example = [line.strip() for line in section("Configuration file").splitlines() if line.startswith("    ")]
