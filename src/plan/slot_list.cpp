@@ -177,7 +177,7 @@ Result<std::vector<std::uint32_t>> cpus_of_slots(const Topology& whole, const st
       return fail({.where = {},
                    .what = "cannot bind the rank to slot=" + std::string(slots),
                    .why = *std::move(why),
-                   .hint = "check the line of the rankfile"});
+                   .hint = "check --cpu-list, or the line of the rankfile"});
     }
   }
   return std::vector<std::uint32_t>(lookup.found.begin(), lookup.found.end());

@@ -39,6 +39,11 @@ std::string refusal(std::string_view slots, const std::set<std::uint32_t>& allow
   return found ? "" : found.error().what + ": " + found.error().why;
 }
 
+TEST(SlotList, HintNamesBothSourcesOfAList) {
+  EXPECT_THAT(cpus_of_slots(two_sockets(), all(), "99").error().hint,
+              AllOf(HasSubstr("--cpu-list"), HasSubstr("rankfile")));
+}
+
 TEST(SlotList, ReadsEachForm) {
   EXPECT_THAT(*parse_slot_list("0-2,5"), ElementsAre(SlotRange{Of::host, 0, 0, 2}, SlotRange{Of::host, 0, 5, 5}));
   EXPECT_THAT(*parse_slot_list("1:0,2"), ElementsAre(SlotRange{Of::socket, 1, 0, 0}, SlotRange{Of::socket, 1, 2, 2}));
