@@ -87,9 +87,10 @@ Result<Chosen> parse_command(const CommandSpec& command, const std::string& path
     return refuse(below_dlaunch(path), "unexpected word \"" + group.program.front() + '"', "run " + path + " --help");
   }
   if (command.operands && group.program.empty()) {
-    const std::string_view usage = command.usage;
-    return refuse(below_dlaunch(path), "missing " + std::string(usage.substr(0, usage.find_first_of(".] "))),
-                  "run " + path + ' ' + std::string(usage));
+    const std::string usage(command.usage);
+    const size_t begin = usage.starts_with('[') ? 1 : 0;
+    return refuse(below_dlaunch(path), "missing " + usage.substr(begin, usage.find_first_of(".] ") - begin),
+                  "run " + path + ' ' + usage);
   }
   if (command.operands) *command.operands = std::move(group.program);
   return Chosen{&command, path};

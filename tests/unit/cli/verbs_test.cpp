@@ -80,6 +80,12 @@ TEST(Verbs, HelpPrintsThePageOfASubcommand) {
   }
 }
 
+TEST(Verbs, MissingOperandHasTheNameOfTheUsage) {
+  const auto parsed = parse_stacks(Words{"--all"});
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().what, "missing JOB|PID");
+}
+
 TEST(Verbs, HelpAfterTheFirstWordIsAProgram) {
   for (const Words& args : {Words{"--", "help"}, Words{"-n", "4", "help"}}) {
     EXPECT_THAT(programs(CommandLineFixture{}.options(args)), ElementsAre(Words{"help"}));
