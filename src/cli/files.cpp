@@ -18,7 +18,8 @@ namespace dlaunch::cli {
 namespace {
 
 constexpr size_t kMaxFileBytes = 16u << 20;
-constexpr int kFifoWaitMs = 30'000;  // without data
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it in front of UTF-8
+constexpr int kFifoWaitMs = 30'000;                          // without data
 
 tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, bool missing = false) {
   Error error{.where = "", .what = "cannot read " + path, .why = std::move(why), .hint = ""};
@@ -119,7 +120,7 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
     const ssize_t size = got < 0 ? -1 : ::read(file.get(), chunk, sizeof chunk);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (size < 0) return unreadable(path, std::generic_category().message(errno));
-    if (size == 0) return text;
+    if (size == 0) return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
     text.append(chunk, static_cast<size_t>(size));
     if (text.size() > kMaxFileBytes) return unreadable(path, "the file is larger than 16 MiB");
   }

@@ -19,7 +19,7 @@ struct Unreadable {
 /// Returns the bytes of a file.
 using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
 
-/// Reads a file of at most 16 MiB.
+/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
 /// As read_whole_file(), for callers without a special case for missing files.
 Result<std::string> read_text(const std::string& path);

@@ -1,4 +1,8 @@
 // The words of each program on the command line: boundaries, options, and unchanged arguments.
+#include <unistd.h>
+
+#include <fstream>
+
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {
@@ -178,6 +182,17 @@ TEST(ReadWholeFile, DistinguishesMissingFromUnreadable) {
   EXPECT_FALSE(directory.error().missing);
   EXPECT_THAT(to_text(directory.error().error), HasSubstr("cannot read /: "));
   EXPECT_THAT(read_whole_file("/dev/null").value(), IsEmpty());
+}
+
+TEST(ReadWholeFile, RemovesTheByteOrderMark) {
+  const std::string path = testing::TempDir() + "byte_order_mark." + std::to_string(::getpid());
+  for (const char* mark : {"\xEF\xBB\xBF", ""}) {
+    std::ofstream(path) << mark << "A=1\n";
+    EXPECT_EQ(read_whole_file(path).value(), "A=1\n");
+  }
+  std::ofstream(path, std::ios::trunc) << "\xEF\xBB";
+  EXPECT_EQ(read_whole_file(path).value(), "\xEF\xBB");
+  ::unlink(path.c_str());
 }
 
 }  // namespace
