@@ -16,9 +16,9 @@ namespace dlaunch::place {
 namespace {
 
 constexpr const char* kNodes = "SLURM_JOB_NUM_NODES";
-constexpr std::array<std::string_view, 6> kOfSlurm = {"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE",
-                                                      "SLURM_JOB_GPUS",     "SLURM_STEP_GPUS",
-                                                      "SLURM_GPUS",         "SLURM_GPUS_PER_TASK"};
+constexpr std::array<std::string_view, 7> kOfSlurm = {
+    "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET", "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",    "SLURM_GPUS",          "SLURM_GPUS_PER_TASK"};
 
 /// In a heterogeneous job, the number of a group follows the name of the variable.
 bool is_named(std::string_view name, std::string_view wanted) {

@@ -109,8 +109,8 @@ Group::Slots Group::slots_of_job(const Counts& cpus) const {
 }
 
 bool Group::has_gpus() const {
-  return any({"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS",
-              "SLURM_GPUS_PER_TASK"}) ||
+  return any({"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
+              "SLURM_GPUS", "SLURM_GPUS_PER_TASK"}) ||
          tres_per_task_has_gpus(filled("SLURM_TRES_PER_TASK").value_or(""));
 }
 

@@ -79,6 +79,8 @@ TEST(ResourceManager, SlotsOfASlurmNodeFollowItsOptions) {
   EXPECT_THAT(of({"SLURM_TASKS_PER_NODE=1(x2)", "SLURM_NTASKS=2", "SLURM_TRES_PER_TASK=cpu=4"}),
               ElementsAre("a:1", "b:1"))
       << "--ntasks-per-node=1 -c4 in Slurm 24.11";
+  EXPECT_THAT(of({"SLURM_TASKS_PER_NODE=1(x2)", "SLURM_JOB_CPUS_PER_NODE=16(x2)", "SLURM_GPUS_PER_SOCKET=4"}),
+              ElementsAre("a", "b"));
   EXPECT_THAT(of({"SLURM_TASKS_PER_NODE=7,1", "SLURM_NTASKS=8", "SLURM_GPUS_PER_TASK=1"}), ElementsAre("a:7", "b:1"));
   EXPECT_THAT(of({"SLURM_TASKS_PER_NODE=32(x2)", "SLURM_NTASKS=64"}), ElementsAre("a:32", "b:32"));
 }

@@ -35,6 +35,7 @@ TEST(JobDevices, DetectsGpusWithoutARequest) {
 TEST(JobDevices, DetectsDevicesInTheVariablesOfEachManager) {
   EXPECT_TRUE(kSlurm.says_devices({"SLURM_GPUS_PER_NODE_HET_GROUP_1=4"}));
   EXPECT_TRUE(kSlurm.says_devices({"SLURM_TRES_PER_TASK=gres/gpu=1"}));
+  EXPECT_TRUE(kSlurm.says_devices({"SLURM_GPUS_PER_SOCKET=4"}));
   EXPECT_FALSE(kSlurm.says_devices({"CUDA_VISIBLE_DEVICES=0", "SLURM_GPUS_ON_NODE="}));
   EXPECT_TRUE(kLsf.says_devices({"CUDA_VISIBLE_DEVICES=0"}));
   EXPECT_FALSE(kFlux.says_devices);
