@@ -1,6 +1,7 @@
 #include "grammars/srun/srun.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -36,6 +37,29 @@ Result<long> seconds_of(const ParsedOption& given) {
   if (days) return *day * kDay + part(0) * kHour + part(1) * kMinute + part(2);
   if (parts.size() == 3) return part(0) * kHour + part(1) * kMinute + part(2);
   return part(0) * kMinute + part(1);
+}
+
+/// Splits --export at commas outside quotes. srun removes only quotes around a whole word.
+std::vector<std::string> exported_words(string_view text) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (const char c : text) {
+    if (c == ',' && quote == 0) {
+      words.emplace_back();
+      continue;
+    }
+    words.back() += c;
+    if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+  }
+  for (std::string& word : words) {
+    const bool quoted = word.size() > 1 && (word.front() == '\'' || word.front() == '"') && word.front() == word.back();
+    if (quoted) word = word.substr(1, word.size() - 2);
+  }
+  return words;
 }
 
 class SrunJob {
@@ -90,16 +114,16 @@ class SrunJob {
     if (const ParsedOption* name = line_.find("job-name")) job_.add_variable(*name, "SLURM_JOB_NAME", name->value);
     const ParsedOption* given = line_.find("export");
     if (!given) return {};
-    const auto words = split(given->value, ',');
-    const auto has = [&](string_view word) { return std::ranges::find(words, word) != words.end(); };
-    const bool all = has("ALL");
-    const bool none = has("NONE") || has("NIL");
+    const auto words = exported_words(given->value);
+    const auto has = [&](string_view word) { return std::ranges::find(words, word, lower_case) != words.end(); };
+    const bool all = has("all");
+    const bool none = has("none") || has("nil");
     if (none && words.size() > 1) {
       return refuse_option(*given, "NONE conflicts with other words", "", "remove NONE or the variables");  // no values
     }
     if (!all) job_.add(*given, "no-env");
     for (const std::string& word : words) {
-      if (word == "ALL" || none || word.empty()) continue;
+      if (lower_case(word) == "all" || none || word.empty()) continue;
       const bool is_set = variable(environment(), word.substr(0, word.find('='))).has_value();
       if (!is_set && word.find('=') == std::string::npos) continue;
       const bool passed = all || word.starts_with("SLURM") || word.starts_with("SPANK_");
@@ -158,6 +182,12 @@ class SrunJob {
 };
 
 }  // namespace
+
+std::string lower_case(string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
 
 Result<void> make_srun_job(LauncherJob& job) { return SrunJob(job).make(); }
 

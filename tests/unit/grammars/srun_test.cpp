@@ -93,6 +93,10 @@ INSTANTIATE_TEST_SUITE_P(
                     SameLine{{"-n1", "--wait=60", "x"}, "--include node1 --wait-after-first 60 -n 1 x"},
                     SameLine{{"-n1", "-K", "--export=ALL,USER=v,B=w", "x"},
                              "--include node1 --on-failure abort -n 1 -x B=w x"},
+                    SameLine{{"-n1", "--export=all,B=w", "x"}, "--include node1 -n 1 -x B=w x"},
+                    SameLine{{"-n1", "--export=None", "x"}, "--include node1 --no-env -n 1 x"},
+                    SameLine{{"-n1", "--export=ALL,B=\"u,v\",'C=a,b',D=2", "x"},
+                             "--include node1 -n 1 -x 'B=\"u,v\"' -x C=a,b -x D=2 x"},
                     SameLine{{"-n1", "--export=USER,B=w", "x"}, "--include node1 --no-env -n 1 -x USER -x B=w x"},
                     SameLine{{"-n3", "--multi-prog", "p", "z"},
                              "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
@@ -210,6 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--open-mode=b", "x"}, "expected append or truncate"},
         RefusedLine{{"-o", "a.%n", "x"}, "unknown field \"%n\""}, RefusedLine{{"--multi-prog", "q"}, "cannot read"},
         RefusedLine{{"--export=NONE,A", "x"}, "NONE conflicts with"},
+        RefusedLine{{"--export=none,A=1", "x"}, "NONE conflicts with"},
         RefusedLine{{"--het-group=1", "x"}, "requires a heterogeneous job"}));
 
 TEST(Srun, PageListsTheOptions) { expect_table_in("migrate/srun.md", srun_launcher()); }
