@@ -30,13 +30,21 @@ std::string variable_for(const LauncherSpec& launcher, const OptionSpec& row) {
   return name;
 }
 
-/// Reads variables as srun does: a flag is on if the variable is empty, "yes" or a number other than 0.
-std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher,
+/// Reads variables as srun does: a flag is on if the variable is empty, "yes" or a number other than 0. In a
+/// heterogeneous job, the variable of the group overrides the plain one: SLURM_NTASKS_HET_GROUP_1.
+std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher, const std::vector<ParsedOption>& typed,
                                                   const std::vector<std::string>& environment) {
   std::vector<ParsedOption> given;
+  std::string group = "0";
+  for (const ParsedOption& option : typed) {
+    if (option.spec->name() == "het-group") group = option.value;
+  }
   for (const LauncherOption& option : launcher.options) {
-    for (const std::string& name : split(option.variables, ' ')) {
-      const auto text = name.empty() ? std::nullopt : variable(environment, name);
+    for (std::string name : split(option.variables, ' ')) {
+      if (name.empty()) continue;
+      const std::string of_group = name + "_HET_GROUP_" + group;
+      if (variable(environment, of_group)) name = of_group;
+      const auto text = variable(environment, name);
       if (!text) continue;
       const bool flag = option.row.takes == Arity::nothing;
       const bool on = text->empty() || *text == "yes" || parse_int(*text, 1, 1'000'000);
@@ -56,8 +64,9 @@ std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher,
 
 /// Reads options from variables. A flag's variable is a number; 0 means off.
 Result<std::vector<ParsedOption>> given_by_variables(const LauncherSpec& launcher,
+                                                     const std::vector<ParsedOption>& typed,
                                                      const std::vector<std::string>& environment) {
-  if (launcher.getopt) return given_by_srun_variables(launcher, environment);
+  if (launcher.getopt) return given_by_srun_variables(launcher, typed, environment);
   std::vector<ParsedOption> given;
   if (launcher.variables.empty()) return given;
   for (const LauncherOption& option : launcher.options) {
@@ -191,7 +200,7 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
   std::span<const std::string> rest(plain);
   auto group = TRY(parser.parse(rest));
   line.show = group.show;
-  line.options = TRY(given_by_variables(launcher, environment));
+  line.options = TRY(given_by_variables(launcher, group.options, environment));
   for (ParsedOption& given : group.options) {
     given.spelled = as_typed(launcher, given.spec->name());
     line.options.push_back(std::move(given));

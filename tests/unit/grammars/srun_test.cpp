@@ -119,6 +119,23 @@ TEST(Srun, ReadsItsVariables) {
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
 }
 
+TEST(Srun, ReadsVariablesOfTheGroupInAHeterogeneousJob) {
+  LauncherFixture srun("srun", kUsual);
+  srun.environment = {"SLURM_HET_SIZE=2",
+                      "SLURM_JOB_ID=19",
+                      "SLURM_JOB_NODELIST_HET_GROUP_0=n[1-2]",
+                      "SLURM_JOB_NODELIST_HET_GROUP_1=n3",
+                      "SLURM_TASKS_PER_NODE_HET_GROUP_0=2(x2)",
+                      "SLURM_TASKS_PER_NODE_HET_GROUP_1=3",
+                      "SLURM_NTASKS=9",
+                      "SLURM_NTASKS_HET_GROUP_0=4",
+                      "SLURM_NTASKS_HET_GROUP_1=3",
+                      "SLURM_DISTRIBUTION_HET_GROUP_0=cyclic"};
+  EXPECT_EQ(srun.same({"x"}), "--include n1@n2 --map-by node -n 4 x");
+  EXPECT_EQ(srun.same({"--het-group=1", "x"}), "--include n3 -n 3 x");
+  EXPECT_EQ(srun.same({"-n2", "x"}), "--include n1@n2 --map-by node -n 2 x");
+}
+
 TEST(Srun, ReadsResourcesOfATask) {
   const auto srun = in_slurm();
   EXPECT_EQ(srun.same({"-n2", "-N1", "--tres-per-task=gres/gpu:a100=1", "x"}), "--include node1 --visible rank -n 2 x");
