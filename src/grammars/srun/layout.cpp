@@ -64,6 +64,12 @@ class SrunLayout {
 
   /// The order of ranks on nodes. The levels for sockets and cores are only checked.
   Result<void> read_distribution() {
+    constexpr const char* kHostFile = "SLURM_HOSTFILE";  // overrides any -m
+    if (filled_variable(environment(), kHostFile) && !line_.find("nodelist") && !line_.find("nodefile")) {
+      ParsedOption file = job_.itself();
+      file.spelled = kHostFile;
+      return not_arbitrary(file);
+    }
     const ParsedOption* given = line_.find("distribution");
     if (!given) return {};
     const auto parts = split(given->value, ',');
@@ -78,8 +84,7 @@ class SrunLayout {
       if (!number) return refuse_value(*given, "distribution", "plane=N");
       plane_ = static_cast<int>(*number);
     } else if (first == "arbitrary") {
-      return refuse_option(*given, "not supported: arbitrary", "",
-                           "use dlaunch -H LIST --map-by seq, or --rankfile FILE, to place each rank");
+      return not_arbitrary(*given);
     } else if (first == "pack" || first == "Pack" || first == "nopack" || first == "NoPack") {
       words.push_back(first);
     } else if (first == "cyclic") {
@@ -96,6 +101,11 @@ class SrunLayout {
       if (i > 2 || std::ranges::find(kKnown, levels[i]) == std::end(kKnown)) return unknown_distribution(*given);
     }
     return {};
+  }
+
+  static tl::unexpected<Error> not_arbitrary(const ParsedOption& given) {
+    return refuse_option(given, "not supported: arbitrary distribution", "",
+                         "use dlaunch -H LIST --map-by seq, or --rankfile FILE, to place each rank");
   }
 
   static tl::unexpected<Error> unknown_distribution(const ParsedOption& given) {

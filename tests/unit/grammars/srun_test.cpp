@@ -180,6 +180,12 @@ TEST(Srun, IgnoresCpuMaskOfInteractiveShell) {
   EXPECT_THAT(srun.options({"-n1", "x"}).notes, ElementsAre(HasSubstr("SLURM_CPU_BIND")));
 }
 
+TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
+  const auto srun = in_slurm({"SLURM_HOSTFILE=hosts/a"});
+  EXPECT_THAT(srun.error({"-n2", "-m", "block", "x"}), HasSubstr("SLURM_HOSTFILE: not supported: arbitrary"));
+  EXPECT_EQ(srun.same({"-n1", "-w", "node2", "x"}), "--include node2 -n 1 x");
+}
+
 TEST(Srun, PrintsOneNoteForAllocationOptions) {
   EXPECT_THAT(in_slurm().options({"-p", "q", "-A", "a", "--mem=4", "x"}).notes,
               ElementsAre(AllOf(HasSubstr("--mem"), HasSubstr("changes nothing")),
