@@ -1,6 +1,7 @@
 #include "grammars/mpirun/personality.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/environment.h"
 #include "grammars/launchers.h"
@@ -46,8 +47,11 @@ std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessCon
   defaults = {given("env-for", "mpich", hydra, Source::personality),
               given("env-all", "true", hydra, Source::personality),
               given("oversubscribe", "true", hydra, Source::personality)};
-  if (const auto file = filled_variable(context.environment, "HYDRA_HOST_FILE")) {
-    defaults.push_back(given("default-hostfile", *file, "HYDRA_HOST_FILE", Source::convention));
+  constexpr std::pair<const char*, string_view> kVariables[] = {
+      {"I_MPI_HYDRA_HOST_FILE", "default-hostfile"}, {"HYDRA_HOST_FILE", "default-hostfile"}, {"I_MPI_PERHOST", "N"}};
+  for (const auto& [name, option] : kVariables) {
+    const auto value = filled_variable(context.environment, name);
+    if (value) defaults.push_back(given(option, *value, name, Source::convention));
   }
   return defaults;
 }

@@ -587,6 +587,10 @@ TEST(Personality, SetsHydraDefaults) {
   fixture.environment = {"HYDRA_HOST_FILE=/h"};
   fixture.files["/h"] = "a:2\nb\n";
   EXPECT_EQ(fixture.options({"prog"}).hosts.default_hostfile.size(), 2U);
+  fixture.environment = {"I_MPI_HYDRA_HOST_FILE=/h", "I_MPI_PERHOST=2"};
+  EXPECT_EQ(fixture.options({"prog"}).hosts.default_hostfile.size(), 2U);
+  EXPECT_EQ(fixture.options({"prog"}).request.ranks_per_host, 2);
+  EXPECT_EQ(fixture.options({"-ppn", "1", "prog"}).request.ranks_per_host, 1);
   fixture.program_name = "dlaunch";
   EXPECT_THAT(fixture.options({"prog"}).hosts.default_hostfile, IsEmpty());
 }
