@@ -92,13 +92,14 @@ const LauncherOption& option_of(const LauncherSpec& launcher, const ParsedOption
   return *std::ranges::find(launcher.options, given.spec, [](const LauncherOption& known) { return &known.row; });
 }
 
-/// Rejects unsupported options, and adds a note for each ignored option.
+/// Rejects unsupported options, and adds a note for each ignored option. A site may set variables of srun for all
+/// jobs, so an unsupported option from such a variable is a note, too.
 Result<void> check_support(const LauncherSpec& launcher, LauncherLine& line) {
   for (const ParsedOption& given : line.options) {
     const LauncherOption& option = option_of(launcher, given);
     if (line.find(given.spec->name()) != &given) continue;
     if (option.support == Support::translated || option.support == Support::allocation) continue;
-    if (option.support == Support::refused) {
+    if (option.support == Support::refused && (!launcher.getopt || given.spelled.starts_with('-'))) {
       return fail({.where = given.spelled, .what = "not supported", .why = std::string(given.spec->help), .hint = ""});
     }
     line.notes.push_back(given.spelled + " changes nothing here: " + std::string(given.spec->help));

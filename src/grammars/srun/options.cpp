@@ -60,20 +60,21 @@ constexpr LauncherOption kSrunOptions[] = {
         "nothing", Support::translated, "SLURM_TRES_PER_TASK"),
     of("tres-bind", "HOW", "gres/gpu:HOW: `--gpu-bind HOW`; other resources change "
         "nothing", Support::translated, "SLURM_TRES_BIND"),
-    of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused"),
+    of("ntasks-per-gpu", "N", "1: `--visible rank`; larger numbers are refused", Support::translated,
+        "SLURM_NTASKS_PER_GPU"),
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
     of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
-        "contains stderr; a number N: `--ranks N`; none: /dev/null", Support::translated, "SLURM_STDOUTMODE"),
-    of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated, "SLURM_STDERRMODE"),
+        "contains stderr; a number N: `--ranks N`; none: /dev/null", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
+    of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated, "SRUN_ERROR SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a number: `--stdin`; a file name: each rank opens the "
-        "file", Support::translated, "SLURM_STDINMODE"),
+        "file", Support::translated, "SRUN_INPUT SLURM_STDINMODE"),
     of("open-mode", "MODE", "append adds `:append` to the file names; truncate replaces the "
         "files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
     of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal, but dlaunch prints only rank 0, and "
         "only rank 0 reads stdin", Support::translated, {}, "1"),
-    of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_REMOTE_CWD SLURM_WORKING_DIR", nullptr, "wdir={}"),
+    of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_WORKING_DIR SLURM_REMOTE_CWD", nullptr, "wdir={}"),
     of("export", "ALL,A=B,...", "ALL (the default): `--env-all`, and `-x A=B` for each variable that the environment does "
         "not contain; without ALL: `--no-env`, and `-x` for each name; NONE: `--no-env`", Support::translated,
         "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
@@ -83,7 +84,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
     of("mpi", "TYPE", "`--mpi`; TYPE is pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
     of("multi-prog", "", "the program is a FILE that lists ranks and their programs; a shell starts each rank's "
-        "program"),
+        "program", Support::translated, "SLURM_SRUN_MULTI"),
     of("het-group", "N", "`--include` with the nodes of group N; several groups are refused"),
     of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),
@@ -164,11 +165,12 @@ constexpr LauncherOption kSrunOptions[] = {
     of("no-container-entrypoint", "", kContainer, Support::refused),
     of("container-writable", "", kContainer, Support::refused),
     of("container-readonly", "", kContainer, Support::refused),
-    of("prolog", "PROGRAM", kScript, Support::refused), of("epilog", "PROGRAM", kScript, Support::refused),
-    of("task-prolog", "PROGRAM", kScript, Support::refused),
-    of("task-epilog", "PROGRAM", kScript, Support::refused), of("wait-for-children", "", kScript, Support::refused),
+    of("prolog", "PROGRAM", kScript, Support::refused, "SLURM_PROLOG"),
+    of("epilog", "PROGRAM", kScript, Support::refused, "SLURM_EPILOG"),
+    of("task-prolog", "PROGRAM", kScript, Support::refused, "SLURM_TASK_PROLOG"),
+    of("task-epilog", "PROGRAM", kScript, Support::refused, "SLURM_TASK_EPILOG"), of("wait-for-children", "", kScript, Support::refused),
     of("bcast", "[=PATH]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
-        "files", Support::refused, {}, ""),
+        "files", Support::refused, "SLURM_BCAST", ""),
     of("bcast-exclude", "LIST", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "
         "files", Support::refused),
     of("send-libs", "[=BOOL]", "use dlaunch's `--rank-dir 'DIR{rank}' --stage FILE` to copy "

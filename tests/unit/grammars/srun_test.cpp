@@ -119,6 +119,26 @@ TEST(Srun, ReadsItsVariables) {
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
 }
 
+TEST(Srun, ReadsVariablesOfLessUsualOptions) {
+  const auto srun =
+      in_slurm({"SLURM_NTASKS=1", "SRUN_OUTPUT=a", "SRUN_ERROR=b", "SRUN_INPUT=none", "SLURM_STDOUTMODE=c",
+                "SLURM_REMOTE_CWD=/usr", "SLURM_WORKING_DIR=/tmp", "SLURM_NTASKS_PER_GPU=1"});
+  EXPECT_EQ(srun.same({"x"}),
+            "--include node1 --visible rank --stdout-file a --stderr-file b --stdin none --wdir /tmp -n 1 x");
+  EXPECT_EQ(in_slurm({"SLURM_SRUN_MULTI=1"}).same({"-n3", "p"}), in_slurm().same({"-n3", "--multi-prog", "p"}));
+  EXPECT_THAT(in_slurm({"SLURM_NTASKS_PER_GPU=2"}).error({"-n1", "x"}), HasSubstr("SLURM_NTASKS_PER_GPU: not supp"));
+}
+
+TEST(Srun, PrintsNotesForPrologsOfASite) {
+  const Words variables = {"SLURM_PROLOG=a", "SLURM_EPILOG=a", "SLURM_TASK_PROLOG=a", "SLURM_TASK_EPILOG=a",
+                           "SLURM_BCAST=a"};
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('='));
+    EXPECT_THAT(in_slurm({variable}).options({"-n1", "x"}).notes, ElementsAre(HasSubstr(name + " changes nothing")));
+  }
+  EXPECT_THAT(in_slurm().error({"--task-prolog=a", "x"}), HasSubstr("--task-prolog: not supported"));
+}
+
 TEST(Srun, ReadsVariablesOfTheGroupInAHeterogeneousJob) {
   LauncherFixture srun("srun", kUsual);
   srun.environment = {"SLURM_HET_SIZE=2",
