@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/text.h"
 #include "base/try.h"
 #include "hosts/device_filter.h"
 #include "hosts/named.h"
@@ -96,11 +97,20 @@ void set_reach(plan::Allocation& allocation, const HostRequest& request) {
   }
 }
 
-void limit_slots(plan::Allocation& allocation, int most) {
-  for (plan::Host& host : allocation.hosts) {
-    host.max_slots = std::min(most, host.max_slots.value_or(most));
+Result<void> limit_slots(plan::Allocation& allocation, const std::vector<int>& most) {
+  const size_t hosts = allocation.hosts.size();
+  if (most.size() != hosts) {
+    return fail({.where = "--max-slots",
+                 .what = count(most.size(), "number") + " for " + count(hosts, "host"),
+                 .why = "",
+                 .hint = "set one number for all hosts, or one number for each host"});
+  }
+  for (size_t i = 0; i < hosts; ++i) {
+    plan::Host& host = allocation.hosts[i];
+    host.max_slots = std::min(most[i], host.max_slots.value_or(most[i]));
     host.slots = std::min(host.slots, *host.max_slots);
   }
+  return {};
 }
 
 }  // namespace
@@ -156,7 +166,9 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const pla
   set_reach(*allocation, request);
   TRY(use_only(*allocation, request.devices));
   TRY(filter(*allocation, request, environment, resolve));
-  if (request.max_slots) limit_slots(*allocation, *request.max_slots);
+  std::vector<int> most = request.max_slots_of;
+  if (request.max_slots) most.assign(allocation->hosts.size(), *request.max_slots);
+  if (!most.empty()) TRY(limit_slots(*allocation, most));
   return allocation;
 }
 

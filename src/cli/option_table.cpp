@@ -136,10 +136,9 @@ constexpr OptionSpec kOptions[] = {
      .standard = "910",
      .help = "check Ascend devices by the rules of this product: 910, a2, a3, 950",
      .set_job = set_product},
-    {.names = "max-slots", .takes = Arity::value, .value_name = "N", .section = Section::hosts, .preference = true,
-     .help = "start at most N ranks per host",
-     .set_job = [](Options& o, string_view v, Context) {
-       return put(o.hosts.max_slots, whole_number(v, 1, kMaxRanks)); }},
+    {.names = "max-slots", .takes = Arity::value, .value_name = "N[,N...]", .section = Section::hosts, .preference = true,
+     .help = "start at most N ranks per host; several numbers: one for each host",
+     .set_job = set_max_slots},
     {.names = "devices", .takes = Arity::value, .value_name = "LIST", .section = Section::devices,
      .common = true,
      .help = "use only these devices of each host: \"[4,8)\", 4-7 or 0,2",

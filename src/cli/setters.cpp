@@ -212,6 +212,17 @@ Result<void> set_stage(Options& o, string_view value, Context here) {
   return {};
 }
 
+Result<void> set_max_slots(Options& o, string_view value, Context) {
+  std::vector<int> most;
+  for (const std::string& text : split(value, ',')) {
+    const int number = TRY(whole_number(text, 1, kMaxRanks));
+    most.push_back(number);
+  }
+  o.hosts.max_slots = most.size() == 1 ? std::optional(most.front()) : std::nullopt;
+  o.hosts.max_slots_of = most.size() == 1 ? std::vector<int>() : std::move(most);
+  return {};
+}
+
 Result<void> set_map_by(Options& o, string_view value, Context) {
   const MapBySpelling spelled = split_map_by(value);
   TRY(map_modifiers(o, spelled.modifiers));

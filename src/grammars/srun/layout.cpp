@@ -273,6 +273,43 @@ class SrunLayout {
                  .hint = "add --overcommit to let ranks share CPUs"});
   }
 
+  /// The number of ranks on each node. srun gives each node one rank in turn, and leaves out nodes whose CPUs are used;
+  /// with pack, it gives each node one rank, and then fills the nodes one after the other. If all CPUs are used, the
+  /// nodes share the remaining ranks.
+  std::vector<int> counts_of_nodes() const {
+    std::vector<int> counts(nodes_.size(), 0);
+    const bool fills = packed_ && !cyclic_;
+    bool full = fills;  // in the first turn, with pack
+    for (int left = ranks_, turn = 0; left > 0; ++turn) {
+      bool given = false;
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        const int room = std::max(most_ranks_on(nodes_[i]) - counts[i], full ? 1 : 0);
+        const int more = std::min({left, room, fills && turn > 0 ? room : 1});
+        counts[i] += more;
+        left -= more;
+        given = given || more > 0;
+      }
+      full = !given;
+    }
+    return counts;
+  }
+
+  /// Limits the ranks of each node if srun does not distribute them evenly.
+  void limit_nodes() {
+    if (!cpus_known()) return;
+    std::string limits;
+    bool even = true;
+    const auto nodes = static_cast<int>(nodes_.size());
+    const auto counts = counts_of_nodes();
+    for (int i = 0; i < nodes; ++i) {
+      const int number = counts[static_cast<size_t>(i)];
+      if (number == 0) return;
+      even = even && number == ranks_ / nodes + (i < ranks_ % nodes ? 1 : 0);
+      limits += (i == 0 ? "" : ",") + std::to_string(number);
+    }
+    if (!even) job_.add(job_.itself(), "max-slots", std::move(limits));
+  }
+
   Result<void> add_options() {
     const ParsedOption ranks = line_.find("ntasks") ? *line_.find("ntasks") : job_.itself();
     if (nodes_.size() < all_) {
@@ -284,7 +321,9 @@ class SrunLayout {
     if (nodes_.size() == 1) return {};
     const ParsedOption* given = line_.find("distribution");
     if (plane_ > 1) return job_.add(*given, "N", std::to_string(plane_)), Result<void>();
-    job_.add(given ? *given : job_.itself(), "map-by", packed_ ? "slot" : cyclic_ ? "node" : "block");
+    limit_nodes();
+    const bool in_order = packed_ && !cpus_known();
+    job_.add(given ? *given : job_.itself(), "map-by", cyclic_ ? "node" : in_order ? "slot" : "block");
     return {};
   }
 

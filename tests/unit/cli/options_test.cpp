@@ -92,6 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--map-by", "ppr:3:node"}, [](const Options& o) { return o.request.ranks_per_host == 3; }},
         TextLine{{"--map-by", "seq"}, [](const Options& o) { return o.request.in_sequence; }},
         TextLine{{"--max-slots", "4"}, [](const Options& o) { return o.hosts.max_slots == 4; }},
+        TextLine{{"--max-slots", "4,2"}, [](const Options& o) { return o.hosts.max_slots_of == std::vector{4, 2}; }},
         TextLine{{"--include", "a:0@b"}, [](const Options& o) { return o.hosts.include == "a:0@b"; }},
         TextLine{{"--exclude", "a"}, [](const Options& o) { return o.hosts.exclude == "a"; }},
         TextLine{{"--ignore-resource-manager"}, [](const Options& o) { return o.hosts.ignore_resource_manager; }},

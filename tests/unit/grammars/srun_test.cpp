@@ -47,7 +47,12 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-w", "hosts/a", "-N2", "x"}, "--include node1@node3 --map-by block -n 2 x"},
         SameLine{{"-x", "node[1,3]", "-N1", "-n3", "x"}, "--include node2 -n 3 x"},
         SameLine{{"-m", "cyclic", "-n5", "x"}, "--map-by node -n 5 x"},
-        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"}, "--map-by slot -n 5 x"},
+        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"}, "--max-slots 3,1,1 --map-by block -n 5 x"},
+        SameLine{{"-m", "block,pack", "-n6", "x"}, "--max-slots 4,1,1 --map-by block -n 6 x"},
+        SameLine{{"-m", "block:block:cyclic,pack", "-N2", "-n4", "x"},
+                 "--max-slots 3,1 --include node1@node2 --map-by block -n 4 x"},
+        SameLine{{"-m", "cyclic,pack", "-n6", "x"}, "--map-by node -n 6 x"},
+        SameLine{{"-m", "pack", "-O", "-n15", "x"}, "--map-by block -n 15 x"},
         SameLine{{"-m", "plane=2", "-n5", "x"}, "-N 2 -n 5 x"}, SameLine{{"-O", "-n13", "x"}, "--map-by block -n 13 x"},
         SameLine{{"-c2", "x"},
                  "--bind-to hwthread:if-supported --cores-per-rank 2 --map-by block -n 6 -x SLURM_CPUS_PER_TASK=2 x"}));
@@ -198,6 +203,18 @@ TEST(Srun, IgnoresCpuMaskOfInteractiveShell) {
   const auto srun = in_slurm({"SLURM_CPU_BIND=quiet,mask_cpu:0x1"});
   EXPECT_EQ(srun.same({"-n1", "x"}), "--include node1 -n 1 x");
   EXPECT_THAT(srun.options({"-n1", "x"}).notes, ElementsAre(HasSubstr("SLURM_CPU_BIND")));
+}
+
+/// Nodes with 8 and 4 CPUs.
+TEST(Srun, LeavesOutNodesWhoseCpusAreUsed) {
+  const auto srun = in_slurm({"SLURM_JOB_NODELIST=n[1-2]", "SLURM_JOB_NUM_NODES=2", "SLURM_TASKS_PER_NODE=2(x2)",
+                              "SLURM_JOB_CPUS_PER_NODE=8,4"});
+  EXPECT_EQ(srun.same({"-n8", "x"}), "--map-by block -n 8 x");
+  EXPECT_EQ(srun.same({"-n10", "x"}), "--max-slots 6,4 --map-by block -n 10 x");
+  EXPECT_EQ(srun.same({"-n10", "-m", "cyclic", "x"}), "--max-slots 6,4 --map-by node -n 10 x");
+  EXPECT_EQ(srun.same({"-n12", "x"}), "--max-slots 8,4 --map-by block -n 12 x");
+  EXPECT_EQ(srun.same({"-n14", "-O", "x"}), "--max-slots 9,5 --map-by block -n 14 x");
+  EXPECT_THAT(srun.same({"-n6", "-c2", "x"}), HasSubstr("--max-slots 4,2 "));
 }
 
 TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
