@@ -61,10 +61,11 @@ class SrunBinding {
   /// A Slurm CPU is a hardware thread, or a core with nomultithread, compute_bound or --threads-per-core=1.
   Result<void> read_cpus() {
     if (const ParsedOption* hint = line_.find("hint")) {
-      if (hint->value == "nomultithread" || hint->value == "compute_bound") {
+      const std::string how = lower_case(hint->value);
+      if (how == "nomultithread" || how == "compute_bound") {
         cores_ = true;
-        if (hint->value == "compute_bound") unit_ = "core";
-      } else if (hint->value != "multithread") {
+        if (how == "compute_bound") unit_ = "core";
+      } else if (how != "multithread") {
         return refuse_value(*hint, "hint", "nomultithread, multithread or compute_bound");
       }
     }
@@ -82,13 +83,16 @@ class SrunBinding {
   Result<void> read_cpu_bind() {
     const ParsedOption* given = line_.find("cpu-bind");
     if (!given) return {};
-    string_view how = given->value;
-    while (how.starts_with("verbose") || how.starts_with("quiet") || how.starts_with("v,") || how.starts_with("q,")) {
-      if (how.front() == 'v') job_.add(*given, "report-bindings");
-      const size_t comma = how.find(',');
-      if (comma == how.npos) return {};
-      how.remove_prefix(comma + 1);
+    std::string rest;
+    bool verbose = false;
+    for (const std::string& word : split(lower_case(given->value), ',')) {  // verbose and quiet are valid at any place
+      const bool told = word == "v" || word == "verbose";
+      verbose = verbose || told;
+      if (!told && word != "q" && word != "quiet") rest += (rest.empty() ? "" : ",") + word;
     }
+    if (verbose) job_.add(*given, "report-bindings");
+    if (rest.empty()) return {};
+    const string_view how = rest;
     constexpr std::pair<string_view, string_view> kUnits[] = {
         {"none", "none"},       {"no", "none"},    {"rank", "hwthread"}, {"threads", "hwthread"},
         {"thread", "hwthread"}, {"cores", "core"}, {"core", "core"},     {"sockets", "socket"},

@@ -72,7 +72,7 @@ class SrunLayout {
     }
     const ParsedOption* given = line_.find("distribution");
     if (!given) return {};
-    const auto parts = split(given->value, ',');
+    const auto parts = split(lower_case(given->value), ',');
     const auto levels = split(parts.front(), ':');
     std::vector<std::string> words(parts.begin() + 1, parts.end());
     const std::string& first = levels.front();
@@ -85,7 +85,7 @@ class SrunLayout {
       plane_ = static_cast<int>(*number);
     } else if (first == "arbitrary") {
       return not_arbitrary(*given);
-    } else if (first == "pack" || first == "Pack" || first == "nopack" || first == "NoPack") {
+    } else if (first == "pack" || first == "nopack") {
       words.push_back(first);
     } else if (first == "cyclic") {
       cyclic_ = true;
@@ -93,8 +93,8 @@ class SrunLayout {
       return unknown_distribution(*given);
     }
     for (const std::string& word : words) {
-      if (word != "Pack" && word != "pack" && word != "NoPack" && word != "nopack") return unknown_distribution(*given);
-      packed_ = word.front() == 'P' || word.front() == 'p';
+      if (word != "pack" && word != "nopack") return unknown_distribution(*given);
+      packed_ = word == "pack";
     }
     for (size_t i = 1; i < levels.size(); ++i) {
       constexpr string_view kKnown[] = {"*", "block", "cyclic", "fcyclic"};
@@ -223,11 +223,14 @@ class SrunLayout {
       std::ranges::replace(text, '\n', ',');
     }
     for (const std::string& part : hosts::split_outside_brackets(text, ',')) {
-      if (trim(part).empty()) continue;
-      const auto expanded = hosts::expand_names(trim(part));
+      string_view name = trim(part);
+      const size_t star = name.find('*');  // "n2*2" is n2,n2
+      if (star != name.npos && parse_int(name.substr(star + 1), 1, kMaxRanks)) name = name.substr(0, star);
+      if (name.empty()) continue;
+      const auto expanded = hosts::expand_names(name);
       if (!expanded) return refuse_value(*given, "node list", "node[1-3],node5, or a file name with a slash");
-      for (const std::string& name : *expanded) {
-        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+      for (const std::string& each : *expanded) {
+        if (std::ranges::find(names, each) == names.end()) names.push_back(each);
       }
     }
     return names;

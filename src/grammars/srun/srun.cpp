@@ -16,17 +16,21 @@ namespace {
 
 using std::string_view;
 
-/// Parses srun's -t: "M", "M:S", "H:M:S", "D-H", "D-H:M" or "D-H:M:S". 0 is unlimited.
+/// Parses srun's -t: "M", "M:S", "H:M:S", "D-", "D-H", "D-H:M" or "D-H:M:S". 0 is unlimited.
 Result<long> seconds_of(const ParsedOption& given) {
   constexpr long kMost = 1'000'000'000;
   constexpr long kMinute = 60;
   constexpr long kHour = 3600;
   constexpr long kDay = 86400;
+  for (const char* unlimited : {"unlimited", "infinite", "-1"}) {
+    if (lower_case(given.value) == unlimited) return 0;
+  }
   const size_t dash = given.value.find('-');
   const bool days = dash != std::string::npos;
   const auto invalid = [&] { return refuse_value(given, "time", "minutes, H:M:S or D-H:M:S"); };
   std::vector<long> parts;
   for (const std::string& part : split(string_view(given.value).substr(days ? dash + 1 : 0), ':')) {
+    if (days && dash + 1 == given.value.size()) break;  // "1-"
     const auto number = parse_int(part, 0, kMost);
     if (!number) return invalid();
     parts.push_back(*number);
@@ -135,8 +139,8 @@ class SrunJob {
 
   Result<void> add_ending() {
     if (const ParsedOption* kill = line_.find("kill-on-bad-exit")) {
-      const int on = TRY(number_of(*kill, 0, 1));
-      if (on == 1) job_.add(*kill, "on-failure", "abort");
+      const int on = TRY(number_of(*kill, 0, kMaxRanks));
+      if (on > 0) job_.add(*kill, "on-failure", "abort");
     }
     if (const ParsedOption* limit = line_.find("time")) {
       const long seconds = TRY(seconds_of(*limit));

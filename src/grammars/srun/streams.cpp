@@ -55,7 +55,7 @@ struct RankFields {
   string_view node;
 };
 
-/// Expands a pattern of -o, -e or -i. A width pads only numbers of the job, not of the rank.
+/// Expands a pattern of -o, -e or -i. A width pads numbers of the job, and with -i also the rank.
 Result<std::string> expand_pattern(const ParsedOption& given, const ProcessContext& context, RankFields fields,
                                    std::string (*plain)(string_view)) {
   string_view rest = given.value;
@@ -70,7 +70,10 @@ Result<std::string> expand_pattern(const ParsedOption& given, const ProcessConte
     const long width = parse_int(rest.substr(1, end - 1), 0, kMostWidth).value_or(0);
     const char field = rest[end];
     rest.remove_prefix(end + 1);
-    if (field == 't' && (width == 0 || fields.task.starts_with('$'))) {
+    if (field == 't' && width > 0 && fields.task.starts_with('$')) {
+      text += "$(printf %0" + std::to_string(width) + "d " + std::string(fields.task) + ")";
+    } else if (field == 't') {
+      if (width > 0) return refuse_option(given, "not supported: a width with %t", "", "use %t");
       text += fields.task;
     } else if (field == 'N') {
       text += fields.node;
@@ -111,11 +114,12 @@ class SrunStreams {
     return expand_pattern(given, job_.context(), {"{rank}", "{host}"}, literal);
   }
 
-  /// --open-mode: "a", "append", "t" or "truncate".
+  /// --open-mode: "a", "append", "t" or "truncate", without case.
   Result<void> read_mode() {
     const ParsedOption* mode = line_.find("open-mode");
-    append_ = mode && (mode->value == "a" || mode->value == "append");
-    if (!mode || append_ || mode->value == "t" || mode->value == "truncate") return {};
+    const std::string how = mode ? lower_case(mode->value) : "truncate";
+    append_ = how == "a" || how == "append";
+    if (append_ || how == "t" || how == "truncate") return {};
     return refuse_value(*mode, "mode", "append or truncate");
   }
 
