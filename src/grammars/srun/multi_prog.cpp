@@ -14,59 +14,64 @@ namespace {
 
 using std::string_view;
 
-/// Splits a line into words at blanks outside single quotes.
-std::vector<std::string> words_of(string_view text) {
-  std::vector<std::string> words;
-  bool quoted = false;
+/// Quotes the words of a line for a shell; each word begins with a blank. Single quotes enclose text, and a backslash
+/// quotes the next character. Elsewhere, %t becomes the rank, and %o the index of the rank among the ranks of the line.
+std::string shell_words(string_view line) {
+  std::string words;
+  std::string plain;
   bool begun = false;
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted = !quoted;
-      if (!std::exchange(begun, true)) words.emplace_back();
-    } else if (!quoted && (c == ' ' || c == '\t')) {
+  const auto end_plain = [&] {
+    if (!plain.empty()) words += shell_quote(std::exchange(plain, {}));
+  };
+  while (!line.empty()) {
+    const char c = line.front();
+    line.remove_prefix(1);
+    if (c == ' ' || c == '\t') {
+      end_plain();
       begun = false;
+      continue;
+    }
+    if (!std::exchange(begun, true)) words += ' ';
+    if (c == '\'') {
+      const size_t size = std::min(line.find('\''), line.size());
+      plain += line.substr(0, size);
+      if (size == 0) words += "''";  // an empty word
+      line.remove_prefix(std::min(size + 1, line.size()));
+    } else if (c == '\\' && !line.empty()) {
+      plain += line.front();
+      line.remove_prefix(1);
+    } else if (c == '%' && (line.starts_with('t') || line.starts_with('o'))) {
+      end_plain();
+      words += line.front() == 't' ? "\"$SLURM_PROCID\"" : "\"$o\"";
+      line.remove_prefix(1);
     } else {
-      if (!std::exchange(begun, true)) words.emplace_back();
-      words.back() += c;
+      plain += c;
     }
   }
+  end_plain();
   return words;
-}
-
-/// Quotes a word for the shell. %t becomes the rank, %o the index of the rank among the ranks of the line.
-std::string shell_word(string_view word) {
-  std::string text;
-  while (!word.empty()) {
-    const size_t percent = std::min(word.find('%'), word.size());
-    if (percent > 0) text += shell_quote(word.substr(0, percent));
-    word.remove_prefix(percent);
-    if (word.empty()) break;
-    const bool task = word.starts_with("%t");
-    const bool offset = word.starts_with("%o");
-    text += task ? "\"$SLURM_PROCID\"" : offset ? "\"$o\"" : shell_quote("%");
-    word.remove_prefix(task || offset ? 2 : 1);
-  }
-  return text.empty() ? "''" : text;
 }
 
 /// The branch of the shell's `case` for one line of the file.
 Result<std::string> branch_of(const TextLine& line, std::set<int>& taken) {
-  const auto words = words_of(line.text);
+  const string_view text = trim(line.text);
+  const string_view list = text.substr(0, text.find_first_of(" \t"));
+  const std::string command = shell_words(text.substr(list.size()));
   const auto refused = [&](std::string what, std::string hint) {
     return fail({.where = line.where, .what = std::move(what), .why = "", .hint = std::move(hint)});
   };
-  if (words.size() < 2) return refused("missing program", "write RANKS PROGRAM ARGUMENTS");
+  if (command.empty()) return refused("missing program", "write RANKS PROGRAM ARGUMENTS");
+  if (list == "*") return "*) o=$SLURM_PROCID; exec" + command + " \"$@\";;\n";
   std::string branches;
-  std::string command;
-  for (size_t i = 1; i < words.size(); ++i) command += " " + shell_word(words[i]);
-  if (words.front() == "*") return "*) o=$SLURM_PROCID; exec" + command + " \"$@\";;\n";
-  const auto ranks = parse_int_list(words.front(), kMaxRanks);
-  if (!ranks) return refused("invalid rank list \"" + words.front() + "\": expected 0-3,5 or *", "");
-  int offset = 0;
-  for (const int rank : *ranks) {
-    if (!taken.insert(rank).second) continue;  // the first line with this rank wins
-    branches += std::to_string(rank) + ") o=" + std::to_string(offset) + "; exec" + command + " \"$@\";;\n";
-    ++offset;
+  int offset = -1;
+  for (const std::string& part : split(list, ',')) {  // %o counts in the order of the list
+    const auto ranks = parse_int_list(part, kMaxRanks);
+    if (!ranks) return refused("invalid rank list \"" + std::string(list) + "\": expected 0-3,5 or *", "");
+    for (const int rank : *ranks) {
+      ++offset;
+      if (!taken.insert(rank).second) continue;  // the first line with this rank wins
+      branches += std::to_string(rank) + ") o=" + std::to_string(offset) + "; exec" + command + " \"$@\";;\n";
+    }
   }
   return branches;
 }

@@ -141,6 +141,16 @@ TEST(Srun, ReadsItsVariables) {
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
 }
 
+TEST(Srun, ReadsQuotesAndOrderOfMultiProg) {
+  auto srun = in_slurm();
+  srun.files["/cwd/q"] = "2,0-1 w %o\n0 late\n3 a '%t' a\\ b '' \\%t\n* z\n";
+  EXPECT_THAT(srun.same({"-n5", "--multi-prog", "q"}), HasSubstr(R"(2) o=0; exec w "$o" "$@";;
+0) o=1; exec w "$o" "$@";;
+1) o=2; exec w "$o" "$@";;
+3) o=0; exec a %t '\''a b'\'' '\'''\'' %t "$@";;
+*) o=$SLURM_PROCID; exec z "$@";;)"));
+}
+
 TEST(Srun, ReadsVariablesOfLessUsualOptions) {
   const auto srun =
       in_slurm({"SLURM_NTASKS=1", "SRUN_OUTPUT=a", "SRUN_ERROR=b", "SRUN_INPUT=none", "SLURM_STDOUTMODE=c",
