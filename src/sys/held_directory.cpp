@@ -159,6 +159,7 @@ class TreeRemoval {
   bool enter(const std::string& name, std::string prefix) {
     const auto facts = at_.facts();
     if (!facts) return false;
+    if (!levels_.empty() && (facts->st_mode & S_IRWXU) != S_IRWXU) at_.set_mode(facts->st_mode | S_IRWXU);
     Level level{*facts, name, std::move(prefix), {}};
     const int error = at_.for_each_entry([&](const dirent& entry) {
       const std::string path = level.prefix + entry.d_name;
@@ -267,6 +268,15 @@ HeldDirectory HeldDirectory::open_parent_below(std::string_view path) const {
     path.remove_prefix(slash + 1);
   }
   return at;
+}
+
+int HeldDirectory::set_mode(mode_t mode) const {
+  const auto before = facts();
+  if (!before) return errno;
+  if (before->st_uid != ::geteuid()) return EPERM;
+  constexpr mode_t kAll = 07777;
+  const std::string self = "/proc/self/fd/" + std::to_string(fd());  // fchmod() rejects a descriptor of O_PATH
+  return result_of(::chmod(self.c_str(), mode & kAll));
 }
 
 Fd HeldDirectory::open_file(const std::string& name, int flags, mode_t mode) const {

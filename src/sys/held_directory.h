@@ -50,6 +50,8 @@ class HeldDirectory {
   HeldDirectory make_below(const std::string& name, mode_t mode) const;
   /// Opens the directory of a relative path without "." and "..", from the directory before its last name.
   HeldDirectory open_parent_below(std::string_view path) const;
+  /// EPERM if the directory belongs to another user.
+  int set_mode(mode_t mode) const;
   /// Adds O_NOFOLLOW and O_CLOEXEC to the flags.
   Fd open_file(const std::string& name, int flags, mode_t mode = 0) const;
   int make_link(const std::string& name, const std::string& target) const;
@@ -61,7 +63,8 @@ class HeldDirectory {
   int remove_tree(const std::string& name) const;
   /// A directory with its content if `is_expected` accepts the open directory; else EPERM.
   int remove_directory(const std::string& name, const std::function<bool(const struct stat&)>& is_expected) const;
-  /// Removes the content, except for `kept`: paths relative to this directory.
+  /// Removes the content, except for `kept`: paths relative to this directory. A directory below that belongs to this
+  /// user is first made readable and writable for the user.
   int remove_content(const std::vector<std::string>& kept = {}) const;
 
  private:

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace dlaunch::sys {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 constexpr uid_t kOther = 65534;
@@ -46,6 +48,16 @@ class HeldDirectoryTest : public testing::Test {
   void file(const std::string& name) const {
     fs::create_directories(fs::path(top_ + name).parent_path());
     std::ofstream(top_ + name) << "bytes";
+  }
+  /// Root may remove all files: another user becomes the owner of the directories, and does the work.
+  int as_owner(const std::vector<std::string>& directories, const std::function<int()>& work) const {
+    if (::geteuid() != 0) return work();
+    for (const std::string& name : directories) EXPECT_EQ(::chown((top_ + name).c_str(), kOther, kOther), 0);
+    ::chmod(top_.c_str(), 0777);
+    EXPECT_EQ(::seteuid(kOther), 0);
+    const int result = work();
+    EXPECT_EQ(::seteuid(0), 0);
+    return result;
   }
 
   std::string top_;
@@ -190,20 +202,29 @@ TEST_F(HeldDirectoryTest, RemovesADeepTreeWithFewDescriptors) {
 TEST_F(HeldDirectoryTest, ReportsAnEntryThatStays) {
   file("/a/b/file");
   file("/a/c/file");
-  ::chmod((top_ + "/a/b").c_str(), 0500);
+  ::chmod((top_ + "/a").c_str(), 0500);
   const HeldDirectory held = open("");
-  const bool is_root = ::geteuid() == 0;
-  if (is_root) {  // root may remove all files
-    for (const char* name : {"/a", "/a/b", "/a/c"}) ASSERT_EQ(::chown((top_ + name).c_str(), kOther, kOther), 0);
-    ::chmod(top_.c_str(), 0777);
-    ASSERT_EQ(::seteuid(kOther), 0);
+  EXPECT_EQ(as_owner({"/a", "/a/b", "/a/c"}, [&] { return held.remove_tree("a"); }), EACCES);
+  EXPECT_THAT(in("/a"), UnorderedElementsAre("b", "c"));
+  ::chmod((top_ + "/a").c_str(), 0700);
+}
+
+TEST_F(HeldDirectoryTest, RemovesOwnDirectoriesWithoutPermissions) {
+  for (const char* name : {"/a/read-only/file", "/a/closed/below/file"}) file(name);
+  for (const auto& [name, mode] : {std::pair{"/a/read-only", 0555}, {"/a/closed/below", 0}, {"/a/closed", 0}}) {
+    ASSERT_EQ(::chmod((top_ + name).c_str(), static_cast<mode_t>(mode)), 0);
   }
-  EXPECT_EQ(held.remove_tree("a"), EACCES);
-  if (is_root) {
-    ASSERT_EQ(::seteuid(0), 0);
-  }
-  EXPECT_THAT(in("/a"), UnorderedElementsAre("b"));
-  ::chmod((top_ + "/a/b").c_str(), 0700);
+  const HeldDirectory held = open("/a");
+  EXPECT_EQ(as_owner({"/a/closed/below", "/a/closed", "/a/read-only", "/a"}, [&] { return held.remove_content(); }), 0);
+  EXPECT_THAT(in("/a"), IsEmpty());
+}
+
+TEST_F(HeldDirectoryTest, ChangesNoDirectoryOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory to another user";
+  file("/a/file");
+  ASSERT_EQ(::chown((top_ + "/a").c_str(), kOther, kOther), 0);
+  EXPECT_EQ(open("/a").set_mode(0777), EPERM);
+  EXPECT_EQ(open("/a").facts()->st_mode & 0777u, 0755u);
 }
 
 TEST_F(HeldDirectoryTest, ReportsTheOwnerOfNewFiles) {
