@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -53,19 +55,30 @@ class ArchiveExtractor {
   Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
   /// Whether the whole archive has arrived.
   bool complete() const { return reader_.complete(); }
+  /// Gives the new directories the modes of the archive, after the last file.
+  Result<void> set_modes() const;
 
  private:
   Result<void> begin(const wire::ArchiveItem& item);
   Result<void> content(std::string_view bytes);
   Result<void> end();
   Result<void> begin_in(const Target& target);
+  Result<void> make_directory(const Target& target, const sys::HeldDirectory& parent);
   std::string path_in(const Target& target) const { return target.path + '/' + item_.name; }
+
+  struct Made {
+    const Target& target;
+    std::string name;
+    mode_t mode;
+    struct stat facts;
+  };
 
   const std::vector<Target> targets_;
   const AtPath at_;
   wire::ArchiveItem item_;
   std::vector<sys::Fd> files_;  // one per directory, while the item is a file
   std::string target_;          // while the item is a link
+  std::vector<Made> made_;
   wire::ArchiveReader reader_;
 };
 
@@ -91,8 +104,36 @@ Result<void> ArchiveExtractor::begin_in(const Target& target) {
   if (item_.kind == Kind::file) {
     files_.push_back(parent.open_file(last_name(item_.name), O_WRONLY | O_CREAT | O_EXCL, item_.permissions));
     if (!files_.back()) return failed(path_in(target), errno);
-  } else if (!parent.make_below(last_name(item_.name), item_.permissions | kOurs)) {
-    return failed(path_in(target), errno);  // the directory may exist already, for the launcher's log files
+    ::fchmod(files_.back().get(), item_.permissions);  // adds what the umask removed; some file systems have no modes
+    return {};
+  }
+  return make_directory(target, parent);
+}
+
+/// The directory may exist already, for the launcher's log files: then it keeps its mode. Another user may have moved a
+/// directory of this user here: its mode must not change either, so only an empty directory is new.
+Result<void> ArchiveExtractor::make_directory(const Target& target, const sys::HeldDirectory& parent) {
+  const std::string name = last_name(item_.name);
+  const bool is_new = ::mkdirat(parent.fd(), name.c_str(), item_.permissions | kOurs) == 0;
+  if (!is_new && errno != EEXIST) return failed(path_in(target), errno);
+  const sys::HeldDirectory made = parent.open_below(name);
+  const auto facts = made ? made.facts() : std::nullopt;
+  if (!facts) return failed(path_in(target), errno);
+  bool is_empty = true;
+  const int error = made.for_each_entry([&](const dirent&) { return is_empty = false; });
+  if (is_new && is_empty && error == 0) made_.push_back({target, item_.name, item_.permissions, *facts});
+  return {};
+}
+
+Result<void> ArchiveExtractor::set_modes() const {
+  for (const Made& made : std::views::reverse(made_)) {  // a directory before its parent
+    at_(made.target.path);
+    const sys::HeldDirectory parent = made.target.directory.open_parent_below(made.name);
+    const sys::HeldDirectory directory = parent ? parent.open_below(last_name(made.name)) : sys::HeldDirectory();
+    const auto facts = directory ? directory.facts() : std::nullopt;
+    const int error = facts ? ESTALE : errno;
+    if (!facts || !sys::is_same(*facts, made.facts)) return failed(made.target.path + '/' + made.name, error);
+    directory.set_mode(made.mode | (facts->st_mode & S_ISGID));  // some file systems have no modes
   }
   return {};
 }
@@ -170,7 +211,8 @@ class Work {
     if (const auto* asked = std::get_if<wire::Prepare>(&message)) return prepare(*asked);
     if (const auto* stage = std::get_if<wire::Stage>(&message); stage && extractor_) {
       TRY(extractor_->feed(stage->bytes));
-      if (!stage->eof || extractor_->complete()) return stage->eof;
+      if (!stage->eof) return false;
+      if (extractor_->complete()) return extractor_->set_modes().map([] { return true; });
     }
     return fail({.where = "", .what = "cannot write the files of --stage", .why = "incomplete archive", .hint = ""});
   }

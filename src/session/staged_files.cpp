@@ -109,7 +109,7 @@ class Packer {
                     "put the data on a shared file system, or copy the data to the hosts first");
     }
     if (name.size() > wire::kMaxStagedName) return failed(path, ENAMETOOLONG);
-    wire::append_item({kind, mode & 0777u, size, name}, archive_);
+    wire::append_item({kind, mode & 01777u, size, name}, archive_);
     return {};
   }
 

@@ -11,7 +11,7 @@ constexpr size_t kPermissionsAt = 1;
 constexpr size_t kSizeAt = 5;
 constexpr size_t kNameSizeAt = 13;
 constexpr size_t kHeadSize = 17;  // the name follows
-constexpr std::uint32_t kPermissionBits = 0777;
+constexpr std::uint32_t kPermissionBits = 01777;
 
 void append_number(std::uint64_t value, size_t size, std::string& out) {
   for (size_t i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);

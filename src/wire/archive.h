@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kMaxStagedName = 4096;
 struct ArchiveItem {
   enum class Kind : std::uint8_t { file = 0, directory = 1, link = 2 };
   Kind kind = Kind::file;
-  std::uint32_t permissions = 0;  ///< the nine permission bits
+  std::uint32_t permissions = 0;  ///< the nine permission bits and the sticky bit
   /// size of the content: the bytes of a file or the target of a link; 0 for a directory
   std::uint64_t size = 0;
   std::string name;  ///< relative, without "." and ".."; an earlier item is its directory

@@ -180,6 +180,39 @@ TEST_F(Prepare, WritesStagedFilesIntoEachDirectory) {
   EXPECT_THAT(agent.ranks[0].refused->what, HasSubstr("./go (from " + base + "/d0)"));
 }
 
+TEST_F(Prepare, KeepsPermissionsWhateverTheUmask) {
+  fs::create_directory(base + "/d0");
+  fs::create_directory(base + "/d0/logs");  // of the launcher
+  ASSERT_EQ(::chmod((base + "/d0/logs").c_str(), 0711), 0);
+  write("d0/logs/0", "just begun");
+  std::string archive;
+  for (const auto& [name, mode] :
+       {std::pair{"read-only", 0555u}, {"read-only/closed", 0u}, {"shared", 01777u}, {"logs", 0777u}}) {
+    wire::append_item({Kind::directory, mode, 0, name}, archive);
+  }
+  wire::append_item({Kind::file, 0755, 0, "read-only/run"}, archive);
+  AgentOptions options;
+  options.before_exec = [] { ::umask(0077); };
+  AgentProcess agent(std::move(options));
+  wire::Prepare what = asked(1);
+  what.staged = true;
+  what.kept = {base + "/d0/logs/0"};
+  agent.send(what);
+  agent.send(wire::Stage{archive, true});
+  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
+  EXPECT_EQ(agent.prepared.front(), wire::Prepared{});
+  for (const auto& [name, mode] : {std::pair{"read-only", 0555u},
+                                   {"read-only/closed", 0u},
+                                   {"shared", 01777u},
+                                   {"logs", 0711u},
+                                   {"read-only/run", 0755u}}) {
+    struct stat info{};
+    ASSERT_EQ(::stat((base + "/d0/" + name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_mode & 07777u, mode) << name;
+  }
+  ::chmod((base + "/d0/read-only").c_str(), 0755);
+}
+
 TEST_F(Prepare, ReportsAFailedWrite) {
   std::string archive;
   wire::append_item({Kind::file, 0644, 1, "missing/x"}, archive);
