@@ -145,7 +145,7 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
     if (!ok) ok.error().exit_code = kExitRefused;
     TRY(std::move(ok));
   }
-  TRY(launcher::check_least_open_files());
+  TRY(launcher::check_least_limits());
   const std::uint64_t seed = seed_of(asked);
   const auto outcome = TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()},
                                                 [&](const std::string& text) { log.error(message(kPrefix, text)); }));

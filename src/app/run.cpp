@@ -145,7 +145,7 @@ bool connects(const cli::Options& options) { return starts_ranks(options) || opt
 /// `nodes` is the transport to nodes with the same command line; null: the options choose the transport.
 Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log,
                         transport::Transport* nodes = nullptr) {
-  if (connects(options)) TRY(launcher::check_least_open_files());
+  if (connects(options)) TRY(launcher::check_least_limits());
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
   auto remarks = TRY(ascend::follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
@@ -208,7 +208,7 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
   if (!options.same_line.asked) return run_options(std::move(options), streams, log);
-  if (connects(options)) TRY(launcher::check_least_open_files());
+  if (connects(options)) TRY(launcher::check_least_limits());
   return run_same_line(std::move(options), key, log, [&](cli::Options job, transport::Transport* nodes) {
     return run_options(std::move(job), streams, log, nodes);
   });

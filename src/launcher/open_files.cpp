@@ -1,5 +1,7 @@
 #include "launcher/open_files.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <string>
 
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
 constexpr std::uint64_t kBeingReached = 128;  // descriptors of connections only while they are being opened
+constexpr rlim_t kLeastFile = 4U << 10U;       // shared memory of dlaunch's processes
 constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr and stdin
 constexpr std::uint64_t kByCommand = 3;       // the link, the command's stderr, the command's pidfd
 constexpr std::uint64_t kBySsh = 6;  // the link, the thread's end of the link, two of the socket, two of stderr
@@ -64,7 +67,14 @@ std::optional<Error> too_few_open_files(const plan::Plan& plan, std::uint64_t ne
   return too_few(std::to_string(plan.ranks.size()) + " ranks" + on_hosts + " require", need, allowed);
 }
 
-Result<void> check_least_open_files() {
+Result<void> check_least_limits() {
+  rlimit size{};
+  if (::getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < kLeastFile) {
+    return fail(
+        {"ulimit -f", "too small files",
+         "dlaunch requires " + std::to_string(kLeastFile) + " bytes, the limit is " + std::to_string(size.rlim_cur),
+         "set a higher limit with ulimit -f, or LimitFSIZE= of the service"});
+  }
   const std::uint64_t allowed = sys::most_open_files();
   if (allowed >= kOfOurOwn) return {};
   return fail(too_few("dlaunch requires", kOfOurOwn, allowed));

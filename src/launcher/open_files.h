@@ -1,5 +1,5 @@
 // Computes the maximum number of descriptors of a job, so that a job over the limit is rejected before the start. PURE,
-// except for check_open_files() and check_least_open_files().
+// except for check_open_files() and check_least_limits().
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ Result<void> check_open_files(const plan::Plan& plan, const std::vector<int>& ra
 /// Like the overload above, for the ranks of the plan.
 Result<void> check_open_files(const plan::Plan& plan, const JobOptions& options);
 
-/// An Error if the hard limit is too low for a job without ranks. Call before the first connection: without descriptors
-/// dlaunch cannot even look up a host name or read the reason of a failure.
-Result<void> check_least_open_files();
+/// An Error if the limit of open files or of the size of a file is too low for a job without ranks. Call before the
+/// first connection: without descriptors dlaunch cannot even look up a host name or read the reason of a failure.
+Result<void> check_least_limits();
 
 }  // namespace dlaunch::launcher

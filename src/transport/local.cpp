@@ -19,6 +19,7 @@
 #include "base/try.h"
 #include "sys/child.h"
 #include "sys/descendants.h"
+#include "sys/inherited.h"
 #include "sys/installed.h"
 #include "sys/io.h"
 #include "sys/oom_kills.h"
@@ -57,9 +58,14 @@ sys::Fd installed_agent() {
 Result<sys::Fd> agent_in_memory() {
   sys::Fd file(::memfd_create(kAgent, MFD_CLOEXEC | kMemfdExec));
   if (!file && errno == EINVAL) file.reset(::memfd_create(kAgent, MFD_CLOEXEC));
+  const sys::KeptDisposition kept(SIGXFSZ);
+  ::signal(SIGXFSZ, SIG_IGN);  // a write over the limit then fails with EFBIG
   if (!file || !sys::write_all(file.get(), agent_image().bytes)) {
-    return fail({"", "cannot unpack the agent into memory", std::strerror(errno),
-                 "check the free memory and the memory limit", kExitHostLost});
+    const int error = errno;
+    return fail({"", "cannot unpack the agent into memory", std::strerror(error),
+                 error == EFBIG ? "set a higher limit of the size of files: ulimit -f"
+                                : "check the free memory and the memory limit",
+                 kExitHostLost});
   }
   return file;
 }

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import resource
+import shutil
+import signal
 import subprocess
 import unittest
 
@@ -16,9 +18,9 @@ CPUS = sorted(os.sched_getaffinity(0))
 NOBODY = 65534
 
 
-def limited(open_files, user):
-    """A preexec_fn: sets the limit of open files and the user."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
+def limited(limit, user, what=resource.RLIMIT_NOFILE):
+    """A preexec_fn: sets a limit, of open files by default, and the user."""
+    resource.setrlimit(what, (limit, limit))
     if user != os.geteuid():
         os.setgroups([])
         os.setgid(user)
@@ -315,6 +317,27 @@ class OpenFiles(Case):
                         self.assertEqual(result.stderr.decode(),
                                          f"dlaunch: ulimit -n: too few open files: dlaunch requires 64, the hard limit is {limit}\n"
                                          "dlaunch:   set ulimit -Hn 64 (as root), or LimitNOFILE= of the service\n")
+
+    def test_too_small_files_are_rejected_before_the_start(self):
+        """A write over the limit would end dlaunch by SIGXFSZ."""
+        for user in (os.geteuid(), NOBODY) if os.geteuid() == 0 else (os.geteuid(),):
+            with self.subTest(user=user):
+                result = self.run_dlaunch("-n", 1, "true", cwd="/", env={"HOME": "/"},
+                                          preexec_fn=functools.partial(limited, 0, user, resource.RLIMIT_FSIZE))
+                self.assert_exit(result, 2)
+                self.assertEqual(result.stderr.decode(), "dlaunch: ulimit -f: too small files: dlaunch requires 4096 bytes, the limit is 0\n"
+                                                         "dlaunch:   set a higher limit with ulimit -f, or LimitFSIZE= of the service\n")
+
+    def test_agent_that_exceeds_the_limit_of_file_sizes_is_reported(self):
+        """Without an agent next to it, dlaunch writes the agent into memory. A rank does not inherit an ignored SIGXFSZ."""
+        alone = shutil.copy(support.DLAUNCH, self.dir / "alone")
+        result = subprocess.run([alone, "-n", "1", "true"], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=support.TIMEOUT, preexec_fn=functools.partial(limited, 1 << 16, os.geteuid(), resource.RLIMIT_FSIZE))
+        self.assertEqual(result.returncode, 125, result.stderr)
+        self.assertIn("cannot unpack the agent into memory: File too large\n", result.stderr)
+        self.assertIn("set a higher limit of the size of files: ulimit -f\n", result.stderr)
+        out = self.assert_succeeds("-n", 1, "grep", "SigIgn", "/proc/self/status")
+        self.assertEqual(int(out.split()[1], 16) >> (signal.SIGXFSZ - 1) & 1, 0)
 
     def test_soft_file_limit_is_raised_for_dlaunch_only(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
