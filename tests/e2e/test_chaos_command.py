@@ -3,6 +3,7 @@ rejected."""
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import xml.etree.ElementTree
@@ -21,9 +22,9 @@ class Chaos(Case):
     place = FAKE_HOSTS
     leaves = 30  # an agent whose link is stopped waits for three heartbeats
 
-    def chaos(self, faults, *words, options=()):
+    def chaos(self, faults, *words, options=(), env=None):
         given = [word for fault in faults for word in ("--fault", fault)]
-        return self.run_dlaunch("chaos", *given, *options, "--", *words, timeout=2 * TIMEOUT)
+        return self.run_dlaunch("chaos", *given, *options, "--", *words, timeout=2 * TIMEOUT, env=env)
 
     def wait_told(self, job, part):
         """Reads the job's stderr up to a line that contains `part`."""
@@ -136,6 +137,14 @@ class Chaos(Case):
         self.assert_exit(result, 3)
         self.assertIn(b"check failed: every planned fault was injected: kill:rank=0@3600s: the job ended before", result.stderr)
         self.assertEqual(xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().get("failures"), "1")
+
+    def test_stacks_stay_at_the_printed_path(self):
+        result = self.chaos(["signal:STOP:rank=0@.1s"], "-n", 2, "--timeout", 1, *WAITS, env={"TMPDIR": str(self.dir)})
+        path = re.search(r"all threads: (/\S+)", result.stderr.decode())
+        self.assertTrue(path, result.stderr)
+        stacks = pathlib.Path(path.group(1))
+        self.assertEqual(stacks.stat().st_mode & 0o777, 0o600)
+        self.assertEqual([file.name for file in stacks.parent.iterdir()], ["record.stacks.1"])
 
     def test_broken_expectation_fails(self):
         result = self.chaos(["kill:rank=1@line:/up 1/"], "-n", 2, *WAITS, options=["--expect", "code=0"])

@@ -42,6 +42,19 @@ constexpr struct stat kNothing{};
 constexpr const char* kCut = "cut";
 constexpr const char* kSlow = "slow";
 
+/// The launcher has told the paths of the files with all threads: without --report, they stay in the directory.
+bool keeps_stacks(const sys::HeldPlace& place, const std::function<bool(const struct stat&)>& is_own) {
+  const sys::HeldDirectory held = place.directory.open_below(place.name);
+  const auto facts = held ? held.facts() : std::nullopt;
+  std::vector<std::string> stacks;
+  if (!facts || !is_own(*facts)) return false;
+  held.for_each_entry([&](const dirent& entry) {
+    if (std::string_view(entry.d_name).starts_with("record.stacks.")) stacks.emplace_back(entry.d_name);
+    return true;
+  });
+  return !stacks.empty() && held.remove_content(stacks) == 0;
+}
+
 /// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each, and removes the
 /// directory.
 void undo_at_the_end(int in, const std::string& directory, const struct stat& made, const std::string& handle) {
@@ -71,6 +84,7 @@ void undo_at_the_end(int in, const std::string& directory, const struct stat& ma
   const auto is_own = [&](const struct stat& its) { return sys::is_same(its, made); };
   for (int tries = 0; place && tries < kTries; ++tries) {  // a launcher may write its record there meanwhile
     if (tries > 0) std::this_thread::sleep_for(kPause);
+    if (keeps_stacks(place, is_own)) return;
     const int error = place.directory.remove_directory(place.name, is_own);
     if (error == 0 || error == ENOENT || error == EPERM) return;
   }
