@@ -90,6 +90,13 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
     const std::string why = chaos::why_not_to_interface(fault);
     if (!why.empty()) return refuse(fault, "not supported", why, "start the job with --fake-hosts 2x4, and cut:HOST@…");
   }
+  const auto& files = job.output.files;
+  constexpr auto kOut = output::Stream::out;
+  if (!fault.when.line.empty() && files && files->keeps(kOut) && !files->copies(kOut) && !files->local) {
+    return refuse(fault, "not supported",
+                  "the job's stdout goes only to files, and dlaunch chaos reads the shown lines",
+                  "show the stdout also: --output-filename without :nocopy, or --stdout-file with :copy");
+  }
   const auto ranks = kind == TargetKind::rank && !fault.target.any ? ranks_of(job) : std::nullopt;
   if (ranks && fault.target.rank >= *ranks) {
     return refuse(fault, "unknown rank", "the job has " + count(static_cast<size_t>(*ranks), "rank"),

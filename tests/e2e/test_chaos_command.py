@@ -138,6 +138,11 @@ class Chaos(Case):
         self.assertIn(b"check failed: every planned fault was injected: kill:rank=0@3600s: the job ended before", result.stderr)
         self.assertEqual(xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().get("failures"), "1")
 
+    def test_fault_at_a_hidden_line_fails(self):
+        result = self.chaos(["kill:rank=0@line:/up 1/"], "-n", 2, "--ranks", 0, *sh("echo up $RANK_ID"))
+        self.assert_exit(result, 3)
+        self.assertIn(b"kill:rank=0@line:/up 1/: the job ended before such a line on its stdout", result.stderr)
+
     def test_stacks_stay_at_the_printed_path(self):
         result = self.chaos(["signal:STOP:rank=0@.1s"], "-n", 2, "--timeout", 1, *WAITS, env={"TMPDIR": str(self.dir)})
         path = re.search(r"all threads: (/\S+)", result.stderr.decode())
@@ -161,6 +166,8 @@ class Chaos(Case):
                            (["--fault", "kill:rank=1@round=1:1s", "--", "-n", "2", *started], b"the job's last round is 0"),
                            (["--fault", "kill:rank=1@1s", "--report", "missing/x", "--", "-n", "2", *started], b"missing/x"),
                            (["--fault", "full:output@1MiB", "--", "--fake-hosts", "2x1", *started], b"the job does not write output files"),
+                           (["--fault", "kill:rank=0@line:/x/", "--", "--output-filename", "logs:nocopy", *started], b"stdout goes only to files"),
+                           (["--fault", "kill:rank=0@line:/x/", "--", "--stdout-file", "logs", *started], b"stdout goes only to files"),
                            (["--fault", "kill:rank=any@1s", "--", *started], b"add --seed N"),
                            (["--fault", "crash:rank=0@1s", "--", *started], b"invalid fault"),
                            (["--expect", "code=0", "--", *started], b"missing --fault"),

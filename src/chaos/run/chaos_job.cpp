@@ -366,7 +366,10 @@ class ChaosJob {
       injection.why_not = "no file of the job reached that size";
     }
     if (injection.fired) injection.why_not.clear();
-    if (!injection.fired && injection.why_not.empty()) injection.why_not = "the job ended before this moment";
+    if (!injection.fired && injection.why_not.empty()) {
+      injection.why_not = injection.fault.when.line.empty() ? "the job ended before this moment"
+                                                            : "the job ended before such a line on its stdout";
+    }
   }
 
   const ChaosSetup& setup_;
