@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kOfOurOwn = 64;       // loop, console, libraries
 constexpr std::uint64_t kBeingReached = 128;  // descriptors of connections only while they are being opened
-constexpr rlim_t kLeastFile = 4U << 10U;       // shared memory of dlaunch's processes
+constexpr rlim_t kLeastFile = 4U << 10U;      // shared memory of dlaunch's processes
 constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, stderr and stdin
 constexpr std::uint64_t kByCommand = 3;       // the link, the command's stderr, the command's pidfd
 constexpr std::uint64_t kBySsh = 6;  // the link, the thread's end of the link, two of the socket, two of stderr
