@@ -22,8 +22,8 @@ NOT_GUARDED = {  # file: reason
 MANAGER_VARIABLE = re.compile(r'"(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)')
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
-    "lines of src and include": 76_480,
-    "lines of src/app": 1_860,
+    "lines of src and include": 76_560,
+    "lines of src/app": 1_870,
     "source files that connect by TCP": 1,
     "definitions of is_loopback": 1,
     "files outside place that name a variable or a name of a manager": 6,
