@@ -276,21 +276,18 @@ class SrunLayout {
                  .hint = "add --overcommit to let ranks share CPUs"});
   }
 
-  /// The number of ranks on each node. srun gives each node one rank in turn, and leaves out nodes whose CPUs are used;
-  /// with pack, it gives each node one rank, and then fills the nodes one after the other. If all CPUs are used, the
-  /// nodes share the remaining ranks.
+  /// The number of ranks on each node. srun gives each node one rank in turn, and leaves out nodes whose CPUs are used.
+  /// If all CPUs are used, the nodes share the remaining ranks.
   std::vector<int> counts_of_nodes() const {
     std::vector<int> counts(nodes_.size(), 0);
-    const bool fills = packed_ && !cyclic_;
-    bool full = fills;  // in the first turn, with pack
-    for (int left = ranks_, turn = 0; left > 0; ++turn) {
+    bool full = false;
+    for (int left = ranks_; left > 0;) {
       bool given = false;
-      for (size_t i = 0; i < nodes_.size(); ++i) {
-        const int room = std::max(most_ranks_on(nodes_[i]) - counts[i], full ? 1 : 0);
-        const int more = std::min({left, room, fills && turn > 0 ? room : 1});
-        counts[i] += more;
-        left -= more;
-        given = given || more > 0;
+      for (size_t i = 0; i < nodes_.size() && left > 0; ++i) {
+        if (!full && counts[i] >= most_ranks_on(nodes_[i])) continue;
+        ++counts[i];
+        --left;
+        given = true;
       }
       full = !given;
     }
@@ -299,7 +296,7 @@ class SrunLayout {
 
   /// Limits the ranks of each node if srun does not distribute them evenly.
   void limit_nodes() {
-    if (!cpus_known()) return;
+    if (!cpus_known() || (packed_ && !cyclic_)) return;
     std::string limits;
     bool even = true;
     const auto nodes = static_cast<int>(nodes_.size());
@@ -325,8 +322,7 @@ class SrunLayout {
     const ParsedOption* given = line_.find("distribution");
     if (plane_ > 1) return job_.add(*given, "N", std::to_string(plane_)), Result<void>();
     limit_nodes();
-    const bool in_order = packed_ && !cpus_known();
-    job_.add(given ? *given : job_.itself(), "map-by", cyclic_ ? "node" : in_order ? "slot" : "block");
+    job_.add(given ? *given : job_.itself(), "map-by", cyclic_ ? "node" : packed_ ? "slot" : "block");
     return {};
   }
 
