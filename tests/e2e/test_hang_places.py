@@ -16,8 +16,6 @@ PYTHON = "/usr/bin/python3"
 LOOPS = int(os.environ.get("HANG_LOOPS", 1))
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 WINDOW = 3
-# Ranks that compute leave most of the processors to other tests; dlaunch needs 1 % of a CPU to see that they run.
-NICE = ["sh", "-c", "echo 5 2>&- >/proc/self/autogroup; exec nice -n 5 \"$@\"", "sh"]
 FIRST = 'os.environ["DLAUNCH_RANK"] == "0"'
 
 NO_MEETINGS = subprocess.run([PYTHON, "-c", "import torch.distributed, mpi4py"], capture_output=True, text=True, check=False).stderr
@@ -73,8 +71,8 @@ class HangTests:
 
     def begin(self, name, script, *options):
         report = self.dir / f"{name}.json"
-        job = self.start(*self.where, "--hang-after", WINDOW, "--on-hang", "end", "--report", report, *options, *NICE, PYTHON,
-                         "-c", script, before=self.before, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        job = self.start(*self.where, "--hang-after", WINDOW, "--on-hang", "end", "--report", report, *options, PYTHON, "-c", script,
+                         before=self.before, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                          bufsize=0)  # unbuffered, so that communicate() returns the output after readline()
         self.addCleanup(job.stderr.close)
         return job, report
