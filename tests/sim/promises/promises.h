@@ -1,6 +1,9 @@
 // The promises; see promise.h. Each is described in its source.
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "promises/promise.h"
 
 namespace sim {
@@ -124,6 +127,7 @@ class Restarts final : public Promise {
  private:
   void pause_before(int round);
   bool is_guilty(int host) const;
+  std::map<int, std::set<int>> rounds_without_fork(int before) const;
 
   World& world_;
   const History& history_;

@@ -70,14 +70,20 @@ void Restarts::began(const Process& process) {
 
 /// The host could not start ranks in kGuilty rounds, and a spare host can replace it.
 bool Restarts::is_guilty(int host) const {
-  std::set<int> rounds;
-  std::set<int> hosts;
+  const std::map<int, std::set<int>> rounds = rounds_without_fork(world_.round());
+  const auto found = rounds.find(host);
+  return found != rounds.end() && static_cast<int>(found->second.size()) >= job::Rounds::kGuilty &&
+         rounds.size() == 1 && world_.scenario().spares > 0 && history_.impaired().empty() &&
+         host < world_.scenario().hosts;
+}
+
+/// The rounds before this one in which a host could not start ranks, by host.
+std::map<int, std::set<int>> Restarts::rounds_without_fork(int before) const {
+  std::map<int, std::set<int>> rounds;
   for (const auto& each : history_.not_forked()) {
-    hosts.insert(each.host);
-    if (each.host == host && each.round < world_.round()) rounds.insert(each.round);
+    if (each.round < before) rounds[each.host].insert(each.round);
   }
-  return static_cast<int>(rounds.size()) >= job::Rounds::kGuilty && hosts.size() == 1 && world_.scenario().spares > 0 &&
-         history_.impaired().empty() && host < world_.scenario().hosts;
+  return rounds;
 }
 
 /// The second of two short rounds in a row is followed by a pause of 1 s, each further one by twice the time.
@@ -122,9 +128,13 @@ void Restarts::job_ended(const Facts& facts) {
   if (s.restarts == 0 || facts.world.round() >= s.restarts || outcome.cause == job::Cause::success ||
       ended_from_outside)
     return;
-  const int spare_hosts = s.spares;
-  const bool enough = static_cast<int>(history.impaired().size()) <= spare_hosts ||
-                      (s.shrink && static_cast<int>(history.impaired().size()) < s.hosts);
+  std::set<int> without_ranks;  // hosts that are lost, or that a spare host replaced
+  for (const auto& [host, since] : history.impaired()) without_ranks.insert(host);
+  for (const auto& [host, failed] : rounds_without_fork(rounds)) {
+    if (static_cast<int>(failed.size()) >= job::Rounds::kGuilty) without_ranks.insert(host);
+  }
+  const int count = static_cast<int>(without_ranks.size());
+  const bool enough = count <= s.spares || (s.shrink && count < s.hosts);
   const bool started = facts.world.round() > 0 || !history.failures().empty() || history.was_printed("restart");
   if (!enough || !s.stuck.empty() || history.count(FaultKind::Of::login) > 0 || !started) return;
   if (history.was_printed("no restart: the job failed in the same way")) return;  // a sentence with its own check
