@@ -68,8 +68,7 @@ struct HostRequest {
   std::vector<int> devices = {};  ///< --devices: ids to use on each host; empty: all devices
   std::string include = {};
   std::string exclude = {};
-  std::optional<int> max_slots = {};   ///< for every host
-  std::vector<int> max_slots_of = {};  ///< for each host, in the order of the hosts; empty: not given
+  std::vector<int> max_slots = {};  ///< one number for all hosts, or one for each host; empty: not given
   std::optional<int> fake_devices = {};
   bool count_cores = false;       ///< a host without a given number of slots gets one per core, also with devices
   bool one_slot_each = false;     ///< a host without a given number of slots gets one; repeated entries add up

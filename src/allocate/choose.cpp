@@ -99,7 +99,7 @@ void set_reach(plan::Allocation& allocation, const HostRequest& request) {
 
 Result<void> limit_slots(plan::Allocation& allocation, const std::vector<int>& most) {
   const size_t hosts = allocation.hosts.size();
-  if (most.size() != hosts) {
+  if (most.size() != 1 && most.size() != hosts) {
     return fail({.where = "--max-slots",
                  .what = count(most.size(), "number") + " for " + count(hosts, "host"),
                  .why = "",
@@ -107,7 +107,8 @@ Result<void> limit_slots(plan::Allocation& allocation, const std::vector<int>& m
   }
   for (size_t i = 0; i < hosts; ++i) {
     plan::Host& host = allocation.hosts[i];
-    host.max_slots = std::min(most[i], host.max_slots.value_or(most[i]));
+    const int limit = most.size() == 1 ? most.front() : most[i];
+    host.max_slots = std::min(limit, host.max_slots.value_or(limit));
     host.slots = std::min(host.slots, *host.max_slots);
   }
   return {};
@@ -166,9 +167,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const pla
   set_reach(*allocation, request);
   TRY(use_only(*allocation, request.devices));
   TRY(filter(*allocation, request, environment, resolve));
-  std::vector<int> most = request.max_slots_of;
-  if (request.max_slots) most.assign(allocation->hosts.size(), *request.max_slots);
-  if (!most.empty()) TRY(limit_slots(*allocation, most));
+  if (!request.max_slots.empty()) TRY(limit_slots(*allocation, request.max_slots));
   return allocation;
 }
 

@@ -12,6 +12,8 @@ namespace dlaunch {
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
+/// The letters A to Z in lower case.
+std::string lower_case(std::string_view text);
 
 /// Parses a whole decimal number in [min, max]. Returns nullopt for any other text.
 std::optional<long> parse_int(std::string_view text, long min, long max);

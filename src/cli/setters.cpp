@@ -218,8 +218,7 @@ Result<void> set_max_slots(Options& o, string_view value, Context) {
     const int number = TRY(whole_number(text, 1, kMaxRanks));
     most.push_back(number);
   }
-  o.hosts.max_slots = most.size() == 1 ? std::optional(most.front()) : std::nullopt;
-  o.hosts.max_slots_of = most.size() == 1 ? std::vector<int>() : std::move(most);
+  o.hosts.max_slots = std::move(most);
   return {};
 }
 

@@ -15,16 +15,9 @@ namespace {
 
 constexpr int kMostExitCode = 255;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 /// Applies the directives after "DIR:", which commas separate.
 Result<void> apply_directives(std::string_view text, output::FileSettings& settings) {
-  for (const std::string& directive : split(lower(text), ',')) {
+  for (const std::string& directive : split(lower_case(text), ',')) {
     if (directive == "nocopy") {
       settings.copy = false;
     } else if (directive == "nojobid") {

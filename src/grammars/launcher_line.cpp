@@ -66,7 +66,7 @@ std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher, 
 Result<std::vector<ParsedOption>> given_by_variables(const LauncherSpec& launcher,
                                                      const std::vector<ParsedOption>& typed,
                                                      const std::vector<std::string>& environment) {
-  if (launcher.getopt) return given_by_srun_variables(launcher, typed, environment);
+  if (launcher.site_variables) return given_by_srun_variables(launcher, typed, environment);
   std::vector<ParsedOption> given;
   if (launcher.variables.empty()) return given;
   for (const LauncherOption& option : launcher.options) {
@@ -92,14 +92,13 @@ const LauncherOption& option_of(const LauncherSpec& launcher, const ParsedOption
   return *std::ranges::find(launcher.options, given.spec, [](const LauncherOption& known) { return &known.row; });
 }
 
-/// Rejects unsupported options, and adds a note for each ignored option. A site may set variables of srun for all
-/// jobs, so an unsupported option from such a variable is a note, too.
+/// Rejects unsupported options, and adds a note for each ignored option.
 Result<void> check_support(const LauncherSpec& launcher, LauncherLine& line) {
   for (const ParsedOption& given : line.options) {
     const LauncherOption& option = option_of(launcher, given);
     if (line.find(given.spec->name()) != &given) continue;
     if (option.support == Support::translated || option.support == Support::allocation) continue;
-    if (option.support == Support::refused && (!launcher.getopt || given.spelled.starts_with('-'))) {
+    if (option.support == Support::refused && (!launcher.site_variables || given.spelled.starts_with('-'))) {
       return fail({.where = given.spelled, .what = "not supported", .why = std::string(given.spec->help), .hint = ""});
     }
     line.notes.push_back(given.spelled + " changes nothing here: " + std::string(given.spec->help));

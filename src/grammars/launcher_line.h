@@ -26,7 +26,7 @@ struct LauncherOption {
   /// describes the option in dlaunch.
   OptionSpec row;
   Support support = Support::translated;
-  std::string_view variables = {};  ///< the first set variable has the default; for LauncherSpec::getopt
+  std::string_view variables = {};  ///< the first set variable has the default; for LauncherSpec::site_variables
   const char* alone = nullptr;      ///< the value of an option without its optional value
 };
 
@@ -48,9 +48,11 @@ struct LauncherSpec {
   std::span<const LauncherOption> options;  ///< static
   std::string_view variables = {};          ///< prefix of variables with option defaults, "PET_"; may be empty
   Joint joint = Joint::either;
-  bool underscores = false;                   ///< as_typed() shows '_' between words
-  bool abbreviates = true;                    ///< a long name may be shortened
-  bool getopt = false;                        ///< words as for getopt_long(), variables as for srun
+  bool underscores = false;  ///< as_typed() shows '_' between words
+  bool abbreviates = true;   ///< a long name may be shortened
+  bool getopt = false;       ///< words as for getopt_long()
+  /// A site may set variables for all jobs, as for srun: an unsupported option from a variable is a note, not an error.
+  bool site_variables = false;
   bool dense_table = false;                   ///< options with the same help share a row of launcher_table()
   std::span<const OwnDefault> defaults = {};  ///< dlaunch options in effect if no option overrides them
   NodeOptions nodes = {};                     ///< for errors of a job with several nodes

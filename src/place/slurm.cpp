@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/environment.h"
 #include "base/most_nodes.h"
@@ -97,14 +96,9 @@ std::optional<std::int64_t> job_end(const Environment& environment) {
 std::optional<int> slurm_kill_wait(std::string_view configuration) {
   constexpr std::string_view kName = "killwait";
   constexpr long kMost = 65535;  // of slurm.conf
-  const auto lower = [](std::string_view text) {
-    std::string small(text);
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return small;
-  };
   std::optional<int> found;
   for (const std::string& line : split(configuration, '\n')) {
-    const std::string words = lower(trim(std::string_view(line).substr(0, line.find('#'))));
+    const std::string words = lower_case(trim(std::string_view(line).substr(0, line.find('#'))));
     if (words.starts_with("include")) return std::nullopt;
     const size_t sign = words.find('=');
     if (sign == std::string::npos || trim(std::string_view(words).substr(0, sign)) != kName) continue;

@@ -1,8 +1,6 @@
 #include "place/slurm_gpus.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <string_view>
 
 #include "base/environment.h"
@@ -16,9 +14,6 @@ namespace dlaunch::place {
 namespace {
 
 constexpr const char* kNodes = "SLURM_JOB_NUM_NODES";
-constexpr std::array<std::string_view, 7> kOfSlurm = {
-    "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET", "SLURM_JOB_GPUS",
-    "SLURM_STEP_GPUS",    "SLURM_GPUS",          "SLURM_GPUS_PER_TASK"};
 
 /// In a heterogeneous job, the number of a group follows the name of the variable.
 bool is_named(std::string_view name, std::string_view wanted) {
@@ -34,19 +29,16 @@ bool is_gpus_per_task(std::string_view entry) {
          tres_per_task_has_gpus(entry.substr(name.size() + 1));
 }
 
-/// Whether one of these has a value.
-bool any_filled(const std::vector<std::string>& environment, std::span<const std::string_view> wanted) {
-  return std::ranges::any_of(environment, [&](const std::string& entry) {
-    const std::string_view name = variable_name(entry);
-    return entry.size() > name.size() + 1 &&
-           std::ranges::any_of(wanted, [&](std::string_view each) { return is_named(name, each); });
-  });
+/// Whether this is one of kGpuVariables, with a value.
+bool shows_gpus(std::string_view entry) {
+  const std::string_view name = variable_name(entry);
+  return entry.size() > name.size() + 1 &&
+         std::ranges::any_of(kGpuVariables, [&](std::string_view each) { return is_named(name, each); });
 }
-
 }  // namespace
 
 bool slurm_says_gpus(const Environment& environment) {
-  return any_filled(environment, kOfSlurm) || std::ranges::any_of(environment, is_gpus_per_task);
+  return std::ranges::any_of(environment, shows_gpus) || std::ranges::any_of(environment, is_gpus_per_task);
 }
 
 bool gpus_may_differ(const std::vector<std::string>& environment) {

@@ -2,9 +2,17 @@
 // Pure.
 #pragma once
 
+#include <array>
+
 #include "place/manager_row.h"
 
 namespace dlaunch::place {
+
+/// Each of these shows GPUs; the number of a group of a heterogeneous job may follow the name. SLURM_TRES_PER_TASK
+/// shows GPUs, too, if it names them.
+inline constexpr std::array<const char*, 7> kGpuVariables = {
+    "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET", "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",    "SLURM_GPUS",          "SLURM_GPUS_PER_TASK"};
 
 /// Whether the variables of the job show GPUs.
 bool slurm_says_gpus(const Environment& environment);

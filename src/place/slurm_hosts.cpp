@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "hosts/host_name.h"
 #include "place/manager_list.h"
+#include "place/slurm_gpus.h"
 #include "place/slurm_tres.h"
 
 namespace dlaunch::place {
@@ -109,8 +110,7 @@ Group::Slots Group::slots_of_job(const Counts& cpus) const {
 }
 
 bool Group::has_gpus() const {
-  return any({"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
-              "SLURM_GPUS", "SLURM_GPUS_PER_TASK"}) ||
+  return std::ranges::any_of(kGpuVariables, [&](const char* name) { return filled(name).has_value(); }) ||
          tres_per_task_has_gpus(filled("SLURM_TRES_PER_TASK").value_or(""));
 }
 

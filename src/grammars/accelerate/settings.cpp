@@ -106,10 +106,10 @@ constexpr ScriptSetting kScriptSettings[] = {
      "sdpa"},
 };
 
-std::string in_case(string_view text, int (*change)(int)) {
-  std::string made;
-  for (const char c : text) made += static_cast<char>(change(static_cast<unsigned char>(c)));
-  return made;
+std::string upper_case(string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper;
 }
 
 class ScriptSettings {
@@ -122,13 +122,13 @@ class ScriptSettings {
     add_flag("ipex", "ACCELERATE_USE_IPEX", "true");
     add_flag("use-xpu", "ACCELERATE_USE_XPU", "true");
     add_flag("enable-cpu-affinity", "ACCELERATE_CPU_AFFINITY", "1");
-    const std::string precision = in_case(line_.value("mixed-precision", "no"), std::tolower);
+    const std::string precision = lower_case(line_.value("mixed-precision", "no"));
     set("mixed-precision", "ACCELERATE_MIXED_PRECISION", precision);
     if (precision == "fp8") add_fp8();
     if (plugins_.deepspeed) {
       add_deepspeed();
     } else {
-      set("dynamo-backend", "ACCELERATE_DYNAMO_BACKEND", in_case(line_.value("dynamo-backend", "no"), std::toupper));
+      set("dynamo-backend", "ACCELERATE_DYNAMO_BACKEND", upper_case(line_.value("dynamo-backend", "no")));
       add_rows(Plugin::dynamo);
     }
     if (plugins_.fsdp) add_plugin(Plugin::fsdp, "use-fsdp", "ACCELERATE_USE_FSDP");
@@ -160,7 +160,7 @@ class ScriptSettings {
       const ParsedOption* given = line_.find(row.option);
       const bool flag = given && given->spec->takes == Arity::nothing;
       const std::string value = flag ? "True" : given ? given->value : std::string(row.standard);
-      if (given || !value.empty()) set(row.option, row.variable, row.lower ? in_case(value, std::tolower) : value);
+      if (given || !value.empty()) set(row.option, row.variable, row.lower ? lower_case(value) : value);
     }
   }
 
@@ -171,7 +171,7 @@ class ScriptSettings {
     each.resize(3, "False");
     size_t at = 0;
     for (const string_view name : {"FPROP", "DGRAD", "WGRAD"}) {
-      const std::string value = in_case(trim(each[at++]), std::tolower);
+      const std::string value = lower_case(trim(each[at++]));
       const bool on =
           value == "true" || value == "1" || value == "yes" || value == "y" || value == "t" || value == "on";
       set("fp8-override-linear-precision", "ACCELERATE_FP8_OVERRIDE_" + std::string(name), on ? "True" : "False");
@@ -181,7 +181,7 @@ class ScriptSettings {
   void add_deepspeed() {
     const auto path = filled_variable(job_.context().environment, "PYTHONPATH");
     job_.add_variable(job_.itself(), "PYTHONPATH", (path ? *path + ":" : "") + job_.context().cwd);
-    set("config-file", "ACCELERATE_CONFIG_DS_FIELDS", in_case(plugins_.deepspeed_fields, std::tolower));
+    set("config-file", "ACCELERATE_CONFIG_DS_FIELDS", lower_case(plugins_.deepspeed_fields));
     add_plugin(Plugin::deepspeed, "use-deepspeed", "ACCELERATE_USE_DEEPSPEED");
   }
 

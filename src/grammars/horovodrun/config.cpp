@@ -1,6 +1,5 @@
 // Translates horovodrun's YAML configuration file to options. Options of the command line override these options.
 #include <algorithm>
-#include <cctype>
 
 #include "base/text.h"
 #include "base/try.h"
@@ -98,8 +97,7 @@ class HorovodConfig {
   }
 
   Result<void> take_controller(const YamlSetting& setting) {
-    std::string name = setting.value;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string name = lower_case(setting.value);
     if (name != "gloo" && name != "mpi") {
       return invalid(setting, "gloo or mpi");
     }

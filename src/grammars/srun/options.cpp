@@ -195,6 +195,7 @@ constexpr OwnDefault kSrunDefaults[] = {
 constexpr LauncherSpec kSrun{.name = "srun",
                              .options = kSrunOptions,
                              .getopt = true,
+                             .site_variables = true,
                              .dense_table = true,
                              .defaults = kSrunDefaults,
                              .replace = replace_srun_tres,

@@ -1,7 +1,6 @@
 #include "grammars/srun/srun.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/environment.h"
 #include "base/text.h"
@@ -186,12 +185,6 @@ class SrunJob {
 };
 
 }  // namespace
-
-std::string lower_case(string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 Result<void> make_srun_job(LauncherJob& job) { return SrunJob(job).make(); }
 

@@ -20,9 +20,6 @@ Result<void> make_srun_job(LauncherJob& job);
 /// SLURM_TRES_PER_TASK and SLURM_TRES_BIND for these options of salloc and sbatch. LauncherSpec::replace.
 Result<void> replace_srun_tres(LauncherLine& line);
 
-/// srun compares most words without case.
-std::string lower_case(std::string_view text);
-
 /// Adds the number of ranks, their nodes and their order, by srun's rules for a step.
 Result<void> add_srun_layout(LauncherJob& job);
 
