@@ -65,7 +65,7 @@ int FileRelay::start(int file) {
   progress_ = sys::SharedObject<Progress>::make();
   if (!progress_) return -1;
   auto process = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { run(ends.in, file, *progress_); },
-                                           sys::HelperProcess::Standard::kept);
+                                           sys::HelperProcess::Inherited::kept);
   if (!process) return -1;
   process_.emplace(*std::move(process));
   pid_ = process_->pid();

@@ -25,6 +25,10 @@ constexpr unsigned kMode = 0600;  // the record has command lines and paths
 constexpr char kReplaced = 'r';
 constexpr char kDirect = 'd';
 
+sys::HelperProcess::Inherited wanted_by(const std::string& path) {
+  return named_descriptor(path) ? sys::HelperProcess::Inherited::kept : sys::HelperProcess::Inherited::closed;
+}
+
 Error no_answer(const std::string& path, int exit_code = kExitOutput) {
   return {"", "cannot write " + path, "timed out after 10 s", "use a path on a disk that responds", exit_code};
 }
@@ -59,8 +63,8 @@ Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, i
 }  // namespace
 
 Result<void> write_in_time(const std::string& path, const std::string& text) {
-  auto writer =
-      sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { write_and_tell(path, text, {}, ends.out); });
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path, text, {}, ends.out); }, wanted_by(path));
   if (!writer) return fail(cannot_start(path, errno));
   return await_writer(*writer, path, kExitRefused);
 }
@@ -68,12 +72,14 @@ Result<void> write_in_time(const std::string& path, const std::string& text) {
 RecordFile::RecordFile(std::string path) : path_(std::move(path)) {}
 
 Result<void> RecordFile::prepare(int attempt) {
-  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
-    const auto can = check_can_write(path_);
-    if (can && attempt > 0) keep_record(path_, attempt - 1);
-    sys::write_all(ends.out, can ? std::string(1, is_replaced(path_) ? kReplaced : kDirect)
-                                 : can.error().why + '\n' + can.error().hint);
-  });
+  auto helper = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) {
+        const auto can = check_can_write(path_);
+        if (can && attempt > 0) keep_record(path_, attempt - 1);
+        sys::write_all(ends.out, can ? std::string(1, is_replaced(path_) ? kReplaced : kDirect)
+                                     : can.error().why + '\n' + can.error().hint);
+      },
+      wanted_by(path_));
   if (!helper) return fail(cannot_start(path_, errno));
   const auto answer = helper->read_all(kRecordWait);
   if (!answer) return fail(no_answer(path_, kExitRefused));
@@ -94,9 +100,8 @@ void RecordFile::write_early(const std::string& text) {
 Result<void> RecordFile::write(const std::string& text) {
   if (early_ && !early_->wait(kRecordWait))
     return fail(no_answer(path_));  // otherwise it would replace the later record
-  const auto standard = replaced_ ? sys::HelperProcess::Standard::nowhere : sys::HelperProcess::Standard::kept;
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, true}, ends.out); }, standard);
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, true}, ends.out); }, wanted_by(path_));
   if (!writer) {
     Error error = cannot_start(path_, errno);
     error.exit_code = kExitOutput;

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <optional>
 #include <random>
 #include <utility>
 
+#include "base/text.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
 #include "sys/io.h"
@@ -47,6 +49,15 @@ bool is_special(const sys::HeldPlace& place) {
   return facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode);
 }
 
+/// The file of an inherited descriptor, at the descriptor's own position; empty for other paths, and for pipes and
+/// terminals, which may be in non-blocking mode.
+sys::Fd inherited_file(const std::string& path) {
+  const auto descriptor = named_descriptor(path);
+  struct stat facts{};
+  if (!descriptor || ::fstat(*descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+  return sys::Fd(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
+}
+
 /// A file system without support for the sync (EINVAL) is not an error.
 void sync_directory(const sys::HeldDirectory& directory) {
   const sys::Fd fd = directory.open_file(".", O_RDONLY | O_DIRECTORY);
@@ -54,6 +65,17 @@ void sync_directory(const sys::HeldDirectory& directory) {
 }
 
 }  // namespace
+
+std::optional<int> named_descriptor(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    const auto number =
+        path.starts_with(directory) ? parse_int(path.substr(directory.size()), 0, INT_MAX) : std::nullopt;
+    if (number) return static_cast<int>(*number);
+  }
+  return std::nullopt;
+}
 
 Result<void> check_can_write(const std::string& path) {
   struct stat facts{};
@@ -66,15 +88,15 @@ Result<void> check_can_write(const std::string& path) {
   return can ? Result<void>() : cannot_write(path, errno);
 }
 
-bool is_replaced(const std::string& path) { return !is_special(sys::HeldPlace::of(path)); }
+bool is_replaced(const std::string& path) { return !named_descriptor(path) && !is_special(sys::HeldPlace::of(path)); }
 
 Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
   if (!place) return cannot_write(path, errno);
-  const bool direct = is_special(place);
+  sys::Fd fd = inherited_file(path);
+  const bool direct = fd || is_special(place);
   std::random_device random;
   std::string written = place.name;
-  sys::Fd fd;
   for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
     if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";
     fd = direct ? sys::open_file_at(place, O_WRONLY | O_TRUNC, as.mode)

@@ -1,6 +1,7 @@
 // Writes a complete text to a file, atomically.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
 
 /// Whether a new file would replace `path` (not for a pipe, device or link).
 bool is_replaced(const std::string& path);
+
+/// The descriptor of dlaunch that the path names: /dev/stdout, or /dev/fd/63 as a shell writes ">(command)".
+std::optional<int> named_descriptor(std::string_view path);
 
 /// A check before the job: an Error if a write would probably fail now. Does not write.
 Result<void> check_can_write(const std::string& path);

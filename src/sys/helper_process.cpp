@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "sys/child.h"
 #include "sys/io.h"
@@ -49,14 +52,30 @@ void keep_only(HelperProcess::Ends ends) {
   ::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0u, 0u);
 }
 
+/// Closes all other descriptors that dlaunch opened.
+void keep_inherited(HelperProcess::Ends ends) {
+  std::error_code none;
+  std::vector<int> open;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none))
+    open.push_back(std::atoi(entry.path().filename().c_str()));
+  for (const int fd : open) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (fd != ends.in && fd != ends.out && flags >= 0 && (flags & FD_CLOEXEC) != 0) ::close(fd);
+  }
+}
+
 [[noreturn]] void run_work(const std::function<void(HelperProcess::Ends)>& work, HelperProcess::Ends ends,
-                           HelperProcess::Standard standard) {
+                           HelperProcess::Inherited inherited) {
   ignore_signals();
   ::prctl(PR_SET_NAME, "dlaunch-files");
   int code = 0;
   try {
-    if (standard == HelperProcess::Standard::nowhere) lead_nowhere();
-    keep_only(ends);
+    if (inherited == HelperProcess::Inherited::kept) {
+      keep_inherited(ends);
+    } else {
+      lead_nowhere();
+      keep_only(ends);
+    }
     work(ends);
   } catch (...) {
     code = kWorkFailed;
@@ -69,7 +88,7 @@ void keep_only(HelperProcess::Ends ends) {
 HelperProcess::HelperProcess(int pid, Fd handle, Fd in, Fd out)
     : pid_(pid), handle_(std::move(handle)), in_(std::move(in)), out_(std::move(out)) {}
 
-std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)>& work, Standard standard) {
+std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)>& work, Inherited inherited) {
   Pipe to = make_pipe();
   int sockets[2];
   if (!to.read || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return std::nullopt;
@@ -80,7 +99,7 @@ std::optional<HelperProcess> HelperProcess::start(const std::function<void(Ends)
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the parent's handlers must not run in the child
   const pid_t pid = ::fork();
-  if (pid == 0) run_work(work, {to.read.get(), theirs.get()}, standard);
+  if (pid == 0) run_work(work, {to.read.get(), theirs.get()}, inherited);
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;

@@ -20,13 +20,15 @@ class HelperProcess {
     int out = -1;
   };
 
-  enum class Standard { nowhere, kept };
+  /// The descriptors that dlaunch inherited: 0 to 2, and those without O_CLOEXEC.
+  enum class Inherited { closed, kept };
 
-  /// Forks. The child keeps open only the two descriptors of `Ends`. An unconnected socket replaces descriptors 0 to 2,
-  /// unless they are kept: then readers of our output also wait for the child. Only KILL and STOP reach the child. It
+  /// Forks. The child keeps open only the two descriptors of `Ends`, and inherited descriptors if they are kept: then
+  /// readers of our output also wait for the child. Without them an unconnected socket replaces descriptors 0 to 2,
+  /// because output to /dev/stdout must not vanish. Only KILL and STOP reach the child. It
   /// exits when `work` returns. Returns nullopt with errno set if descriptors, processes or memory run out.
   static std::optional<HelperProcess> start(const std::function<void(Ends)>& work,
-                                            Standard standard = Standard::nowhere);
+                                            Inherited inherited = Inherited::closed);
   HelperProcess(HelperProcess&&) = default;
   HelperProcess& operator=(HelperProcess&&) = delete;
   /// Kills a running child, without waiting for it.

@@ -101,6 +101,21 @@ class Record(Case):
             job.wait(support.TIMEOUT)
         self.assertEqual(self.record()["cause"], "interrupted")
 
+    def test_report_to_a_descriptor_of_the_shell(self):
+        line = ('"$0" -n 2 --report >(cat > job.json) --report-pid /dev/fd/5 echo up 5> pid; code=$?; wait $!; exit $code')
+        result = subprocess.run(["bash", "-c", line, support.DLAUNCH], cwd=self.dir, env=self.env, capture_output=True, text=True,
+                                stdin=subprocess.DEVNULL, timeout=support.TIMEOUT, check=False)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "up\n" * 2, ""))
+        self.assertEqual(len(self.record()["ranks"]), 2)
+        self.assertRegex((self.dir / "pid").read_text(), r"^\d+\n$")
+
+    def test_report_follows_the_output_in_one_file(self):
+        with open(self.dir / "all", "w") as out:
+            code = subprocess.run([support.DLAUNCH, "-n", "1", "--report", "/dev/stdout", "echo", "up"], stdout=out, cwd=self.dir,
+                                  stdin=subprocess.DEVNULL, timeout=support.TIMEOUT).returncode
+        first, rest = (self.dir / "all").read_text().split("\n", 1)
+        self.assertEqual((code, first, json.loads(rest)["cause"]), (0, "up", "success"))
+
     def test_new_report_is_readable_by_its_owner_only(self):
         record = self.dir / "mine.json"
         old = os.umask(0)
