@@ -29,7 +29,7 @@ bool is_gpus_per_task(std::string_view entry) {
          tres_per_task_has_gpus(entry.substr(name.size() + 1));
 }
 
-/// Whether this is one of kGpuVariables, with a value.
+/// Whether the entry of the environment is a variable of kGpuVariables with a value.
 bool shows_gpus(std::string_view entry) {
   const std::string_view name = variable_name(entry);
   return entry.size() > name.size() + 1 &&
