@@ -42,6 +42,13 @@ std::vector<std::string> below(const std::string& dir, const std::vector<std::st
   return found;
 }
 
+/// Paths relative to `dir` that are not removed.
+std::vector<std::string> to_keep(const std::string& dir, const std::vector<std::string>& kept) {
+  std::vector<std::string> stays = below(dir, kept);
+  stays.emplace_back(kRankDirMarker);
+  return stays;
+}
+
 /// Whether the directory contains only new files of the launcher.
 bool is_unused(const sys::HeldDirectory& directory, const std::vector<std::string>& kept) {
   bool unused = true;
@@ -64,6 +71,15 @@ bool is_unused(const sys::HeldDirectory& directory, const std::vector<std::strin
 Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   if (::flock(marker.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
+}
+
+/// Another job may use a directory or a file below, which would be removed.
+Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::string& dir,
+                                const std::vector<std::string>& kept) {
+  const std::string locked = directory.locked_below(kept);
+  if (locked.empty()) return {};
+  return refused("cannot empty " + dir + ": a running job uses " + locked,
+                 "wait for the other job, or " + std::string(kAnother));
 }
 
 /// The owner that this user's files have in the directory. A network file system may change the owner of all files.
@@ -106,6 +122,7 @@ Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, co
   }
   TRY(check_marker(marker, taken, name));
   TRY(lock(marker, dir));
+  TRY(check_unused_below(taken.directory, dir, to_keep(dir, kept)));
   taken.marker = std::move(marker);
   return taken;
 }
@@ -169,8 +186,8 @@ Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const At
 
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
                             const std::vector<std::string>& kept) {
-  std::vector<std::string> stays = below(dir, kept);
-  stays.emplace_back(kRankDirMarker);
+  const std::vector<std::string> stays = to_keep(dir, kept);
+  TRY(check_unused_below(directory, dir, stays));
   const int error = directory.remove_content(stays);
   if (error != 0) return failed("cannot empty " + dir, error);
   return {};

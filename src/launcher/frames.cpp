@@ -45,18 +45,18 @@ wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const JobO
 }
 
 /// The ranks' output files below one of these directories.
-std::vector<std::string> files_below(const std::vector<std::string>& dirs, const JobOptions& settings,
-                                     const std::vector<output::RankFacts>& facts) {
+std::vector<std::string> files_below(const std::vector<std::string>& dirs, const plan::Plan& plan,
+                                     const JobOptions& settings, const std::vector<output::RankFacts>& facts) {
   const int ranks = output::count_ranks(facts);
-  std::vector<std::string> files;
-  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
-    for (const Stream stream : {Stream::out, Stream::err}) {
-      const auto file = output::file_path(*settings.output.files, at_index(facts, rank), rank, ranks, stream);
-      std::string name = std::filesystem::path(file).lexically_normal().string();
-      const bool below = std::ranges::any_of(dirs, [&](const std::string& dir) { return name.starts_with(dir + '/'); });
-      if (below) files.push_back(std::move(name));
-    }
+  std::vector<std::string> files = error_files(plan);
+  for (int rank = 0; settings.output.files && rank < static_cast<int>(facts.size()); ++rank) {
+    for (const Stream stream : {Stream::out, Stream::err})
+      files.push_back(output::file_path(*settings.output.files, at_index(facts, rank), rank, ranks, stream));
   }
+  for (std::string& file : files) file = std::filesystem::path(file).lexically_normal().string();
+  std::erase_if(files, [&](const std::string& name) {
+    return std::ranges::none_of(dirs, [&](const std::string& dir) { return name.starts_with(dir + '/'); });
+  });
   return files;
 }
 
@@ -219,8 +219,17 @@ wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& 
     const std::string& base = plan::program_directory(plan.app_of(rank), planned);
     prepare.bases.push_back(rank.dir.starts_with(base) ? base : "/");
   }
-  if (settings.output.files) prepare.kept = files_below(prepare.dirs, settings, facts);
+  prepare.kept = files_below(prepare.dirs, plan, settings, facts);
   return prepare;
+}
+
+std::vector<std::string> error_files(const plan::Plan& plan) {
+  std::set<std::string> files;
+  for (const plan::Rank& rank : plan.ranks) {
+    const auto path = variable(rank.env, kErrorFileVariable);
+    if (path && plan.host_of(rank).host.local) files.emplace(*path);
+  }
+  return {files.begin(), files.end()};
 }
 
 std::vector<output::RankFacts> rank_facts(const plan::Plan& plan) {

@@ -54,6 +54,12 @@ std::array<bool, output::kStreams> carried_streams(const plan::Plan& plan, const
 
 /// The host of each rank, for Job.
 std::vector<int> hosts_of_ranks(const plan::Plan& plan);
+
+/// The file in which a PyTorch rank writes the reason of its failure.
+inline constexpr const char* kErrorFileVariable = "TORCHELASTIC_ERROR_FILE";
+/// The values of kErrorFileVariable of the ranks on this machine, each once.
+std::vector<std::string> error_files(const plan::Plan& plan);
+
 std::vector<std::string> host_names(const plan::Plan& plan);
 
 /// The number of initial ranks on that host, without spawned ranks.

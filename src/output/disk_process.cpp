@@ -3,16 +3,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -25,8 +21,8 @@
 #include "base/text.h"
 #include "output/line_splitter.h"
 #include "output/own_files.h"
-#include "sys/descendants.h"
 #include "sys/fd.h"
+#include "sys/file_lock.h"
 #include "sys/files.h"
 #include "sys/held_directory.h"
 #include "sys/io.h"
@@ -55,6 +51,12 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
   if (!is_directory(place.directory, place.name)) return errno == 0 ? "" : "keep " + path;
   std::uint32_t last = 1;
   while (last < keep && is_directory(place.directory, numbered(last))) ++last;
+  for (const std::uint32_t n : {std::uint32_t{0}, last}) {
+    const sys::HeldDirectory kept = place.directory.open_below(numbered(n));
+    const std::string used = !kept ? "" : n != 0 && kept.is_locked() ? "." : kept.locked_below();
+    errno = EBUSY;
+    if (!used.empty()) return "keep " + path + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
+  }
   if (is_directory(place.directory, numbered(last))) {
     errno = place.directory.remove_tree(numbered(last));
     if (errno != 0) return "remove " + shown(last);
@@ -66,50 +68,6 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
     if (errno != 0) return "rename " + shown(last - 1) + " to " + shown(last);
   }
   return "";
-}
-
-constexpr std::size_t kLocksSize = 1u << 20;
-
-/// The process with a lock on the file, from a line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF".
-int locker_of(const struct stat& file) {
-  std::array<char, 64> id{};
-  std::snprintf(id.data(), id.size(), " %02x:%02x:%llu ", major(file.st_dev), minor(file.st_dev),
-                static_cast<unsigned long long>(file.st_ino));
-  for (const std::string& line : split(sys::read_file("/proc/locks", kLocksSize).value_or(""), '\n')) {
-    const std::size_t end = line.find(id.data());
-    if (end == std::string::npos || line.find("FLOCK") == std::string::npos) continue;
-    const std::size_t start = line.rfind(' ', end - 1) + 1;
-    int pid = 0;
-    std::from_chars(line.data() + start, line.data() + end, pid);
-    if (pid > 0) return pid;
-  }
-  return 0;
-}
-
-/// Anyone who may read a file can lock it; only locks of this user and of root are obeyed.
-bool is_obeyed(int pid) {
-  struct stat process{};
-  if (::stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return true;
-  return process.st_uid == 0 || process.st_uid == ::geteuid();
-}
-
-// Locks of flock(2) on the files and the log directory of a job, so that a second job does not truncate them.
-
-struct LockHolder {
-  int pid = 0;  ///< of the other launcher; 0: unknown, because it runs on another host or in another pid namespace
-};
-
-/// Locks the open file until its descriptor is closed. Returns the holder if another job has the lock. A file system
-/// without locks, and a lock of an earlier round of this job, are not an obstacle.
-std::optional<LockHolder> lock_file(int fd) {
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
-  struct stat file{};
-  const int locker = ::fstat(fd, &file) == 0 ? locker_of(file) : 0;
-  if (locker != 0 && !is_obeyed(locker)) return std::nullopt;
-  const auto process = locker == 0 ? std::nullopt : sys::find_process(locker);
-  const int launcher = process ? process->parent : 0;
-  if (launcher == ::getppid() && locker != ::getpid()) return std::nullopt;
-  return LockHolder{launcher};
 }
 
 using Kind = DiskCommand::Kind;
@@ -255,14 +213,14 @@ class DiskProcess {
         create ? sys::HeldDirectory::make(path, kDirectoryMode) : sys::HeldDirectory::open(path);
     sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
     if (!fd) return;
-    if (const auto holder = lock_file(fd.get())) {
+    if (const auto holder = sys::lock_file(fd.get())) {
       refused_ = true;
       return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
     }
     directory_ = std::move(fd);
   }
 
-  void report_lock(WriterEvent event, LockHolder holder, const std::string& path) const {
+  void report_lock(WriterEvent event, sys::LockHolder holder, const std::string& path) const {
     event.kind = WriterEvent::Kind::locked;
     event.size = static_cast<std::uint64_t>(holder.pid);
     send(event, path);
@@ -289,7 +247,7 @@ class DiskProcess {
       return send(event);
     }
     if (S_ISREG(facts.st_mode) && kind != Kind::create_append) {
-      if (const auto holder = lock_file(fd.get())) return report_lock(event, *holder, path);
+      if (const auto holder = sys::lock_file(fd.get())) return report_lock(event, *holder, path);
     }
     if (S_ISREG(facts.st_mode) && facts.st_size > 0 && kind != Kind::create_append) {
       event.size = static_cast<std::uint64_t>(facts.st_size);

@@ -1,5 +1,9 @@
 #include "session/error_files.h"
 
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -11,6 +15,7 @@
 #include "output/file_layout.h"
 #include "plan/environment.h"
 #include "report/torch_error.h"
+#include "sys/file_lock.h"
 #include "sys/files.h"
 #include "sys/held_directory.h"
 #include "sys/helper_process.h"
@@ -19,9 +24,43 @@
 namespace dlaunch::session {
 namespace {
 
-constexpr const char* kVariable = "TORCHELASTIC_ERROR_FILE";
+using launcher::kErrorFileVariable;
 constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::chrono::seconds kDiskWait{5};
+
+/// Creates, locks and empties a file. Returns an errno; EWOULDBLOCK: another job has the lock.
+int take(const std::string& path, std::vector<sys::Fd>& files) {
+  sys::Fd file = sys::create_file(path);
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0) return errno;
+  if (!S_ISREG(facts.st_mode)) return 0;
+  if (sys::lock_file(file.get())) return EWOULDBLOCK;
+  if (::ftruncate(file.get(), 0) != 0) return errno;
+  files.push_back(std::move(file));
+  return 0;
+}
+
+void remove_if_empty(const sys::Fd& file, const std::string& path) {
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0 || facts.st_size != 0) return;
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  const auto named = place ? place.directory.facts_of(place.name) : std::nullopt;
+  if (named && sys::is_same(facts, *named)) place.directory.remove_file(place.name);
+}
+
+/// The work of the process that holds the locks. Sends one byte per path, its errno, and stops after the first failure.
+void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) {
+  std::vector<sys::Fd> files;
+  for (const std::string& path : paths) {
+    const auto error = static_cast<char>(take(path, files));
+    sys::write_all(ends.out, {&error, 1});
+    if (error != 0) break;
+  }
+  ::shutdown(ends.out, SHUT_RDWR);
+  char none = 0;
+  while (::read(ends.in, &none, 1) < 0 && errno == EINTR) continue;
+  for (size_t i = 0; i < files.size(); ++i) remove_if_empty(files[i], paths[i]);
+}
 
 }  // namespace
 
@@ -38,7 +77,7 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
     if (!plan.host_of(rank).host.local) continue;
     const int ranks = static_cast<int>(plan.ranks.size());
     plan::set_variable(rank.env, plan.app_of(rank).chosen,
-                       std::string(kVariable) + "=" +
+                       std::string(kErrorFileVariable) + "=" +
                            output::file_path(files, at_index(facts, rank.rank), rank.rank, ranks, output::Stream::err));
   }
   return {};
@@ -54,24 +93,14 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
        .hint = "remove the option: with --restarts or --env-for torchrun, each rank gets an error file on its host"});
 }
 
-Result<void> clear_error_files(const plan::Plan& plan) {
-  std::vector<std::string> paths;
-  for (const plan::Rank& rank : plan.ranks) {
-    if (const auto path = variable(rank.env, kVariable)) paths.emplace_back(*path);
-  }
-  if (paths.empty()) return {};
-  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {  // one byte per path: its errno
-    for (const std::string& path : paths) {
-      const sys::HeldPlace place = sys::create_file(path) ? sys::HeldPlace::of(path) : sys::HeldPlace();
-      const auto error = static_cast<char>(place ? place.directory.remove_file(place.name) : errno);
-      sys::write_all(ends.out, {&error, 1});
-      if (error != 0) return;
-    }
-  });
+Result<std::unique_ptr<ErrorFiles>> ErrorFiles::lock(const plan::Plan& plan) {
+  const std::vector<std::string> paths = launcher::error_files(plan);
+  if (paths.empty()) return nullptr;
+  auto holder = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(paths, ends); });
   std::string answers;
-  int error = helper ? 0 : errno;
-  if (helper) {
-    if (auto all = helper->read_all(kDiskWait, &answers)) {
+  int error = holder ? 0 : errno;
+  if (holder) {
+    if (auto all = holder->read_all(kDiskWait, &answers)) {
       answers = *std::move(all);
     } else {
       error = errno;
@@ -79,21 +108,28 @@ Result<void> clear_error_files(const plan::Plan& plan) {
   }
   const std::size_t done = answers.find_first_not_of('\0');
   if (done != std::string::npos) error = static_cast<unsigned char>(answers[done]);
-  if (error == 0 && answers.size() == paths.size()) return {};
+  if (error == 0 && answers.size() == paths.size()) {
+    return std::unique_ptr<ErrorFiles>(new ErrorFiles(*std::move(holder)));
+  }
   return fail({.where = "",
                .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
-               .why = sys::why_not_opened(error),
+               .why = error == EWOULDBLOCK ? "another job writes there" : sys::why_not_opened(error),
                .hint = "set another path with --error-file",
                .exit_code = kExitRefused});
 }
 
+ErrorFiles::~ErrorFiles() {
+  holder_.close_in();
+  holder_.wait(kDiskWait);
+}
+
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent) {
-  const auto path = variable(plan.rank(rank).env, kVariable);
+  const auto path = variable(plan.rank(rank).env, kErrorFileVariable);
   if (!path) {
     const auto text = sent.find(rank);
     auto words = report::torch_error_lines(text == sent.end() ? "" : text->second);
     if (words.empty()) return std::nullopt;
-    return ErrorFile{kVariable, std::move(words)};
+    return ErrorFile{kErrorFileVariable, std::move(words)};
   }
   const auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
     if (const auto text = sys::read_regular_file(std::string(*path), kMostBytes)) sys::write_all(ends.out, *text);

@@ -1,16 +1,18 @@
 // --error-file: sets TORCHELASTIC_ERROR_FILE, the file in which a rank writes the reason of its failure, and reads this
 // file for the failure summary. Only for ranks on this machine; on other hosts, and if the option is missing, agents
-// create the files (wire::WroteError). The files stay after the job; clear_error_files() removes an earlier job's
-// files.
+// create the files (wire::WroteError). Files with content stay after the job.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
+#include "sys/helper_process.h"
 
 namespace dlaunch::session {
 
@@ -21,8 +23,22 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 /// Rejects the option if no rank is on this machine, because the option would have no effect.
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);
 
-/// Creates the files' directories, and removes an earlier job's files.
-Result<void> clear_error_files(const plan::Plan& plan);
+/// The error files of a round. A process locks them, so that another job does not remove them.
+class ErrorFiles {
+ public:
+  /// Creates the files, empties an earlier job's files, and locks all. Null without error files. Returns an Error
+  /// (kExitRefused) if another job has a lock, or if a file cannot be created.
+  static Result<std::unique_ptr<ErrorFiles>> lock(const plan::Plan& plan);
+  /// Removes empty files.
+  ~ErrorFiles();
+  ErrorFiles(const ErrorFiles&) = delete;
+  ErrorFiles& operator=(const ErrorFiles&) = delete;
+
+ private:
+  explicit ErrorFiles(sys::HelperProcess holder) : holder_(std::move(holder)) {}
+
+  sys::HelperProcess holder_;
+};
 
 struct ErrorFile {
   std::string path;                ///< or the variable's name, for a file of the agent

@@ -123,7 +123,8 @@ Result<void> JobRun::open() {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
   auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
-  TRY(clear_error_files(plan_));
+  error_files_.reset();  // of the round before
+  error_files_ = TRY(ErrorFiles::lock(plan_));
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
   if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record

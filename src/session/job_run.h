@@ -22,6 +22,7 @@
 #include "report/record.h"
 #include "report/record_file.h"
 #include "report/summary.h"
+#include "session/error_files.h"
 #include "session/host_session.h"
 #include "sys/inherited.h"
 
@@ -82,6 +83,7 @@ class JobRun final : public Listener {
   link::Signals signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;
+  std::unique_ptr<ErrorFiles> error_files_;
 };
 
 }  // namespace dlaunch::session

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "sys/file_lock.h"
 #include "sys/files.h"
 #include "sys/randomness.h"
 
@@ -122,15 +123,21 @@ constexpr size_t kProbeName = 8;
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
 
-/// Removes the content of a directory of any depth with few descriptors. The way back up is "..": a directory that was
-/// moved meanwhile has another parent, with another device or inode.
-class TreeRemoval {
+/// Visits the content of a directory of any depth with few descriptors, to remove it or to look for locks. The way back
+/// up is "..": a directory that was moved meanwhile has another parent, with another device or inode.
+class TreeWalk {
  public:
-  TreeRemoval(HeldDirectory top, const std::vector<std::string>& kept) : at_(std::move(top)), kept_(kept) {}
+  enum class Task { remove, find_lock };
+
+  TreeWalk(Task task, HeldDirectory top, const std::vector<std::string>& kept)
+      : removes_(task == Task::remove), at_(std::move(top)), kept_(kept) {}
+
+  /// The path of a locked file or directory, relative to the top; empty: none.
+  const std::string& locked() const { return locked_; }
 
   int run() {
     if (!enter("", "")) return errno;
-    for (;;) {
+    while (locked_.empty()) {
       if (!levels_.back().directories.empty()) {
         descend();
       } else if (levels_.size() == 1) {
@@ -139,6 +146,7 @@ class TreeRemoval {
         return errno;
       }
     }
+    return 0;
   }
 
  private:
@@ -155,27 +163,37 @@ class TreeRemoval {
     return std::ranges::any_of(kept_, [&](const std::string& path) { return path.starts_with(prefix); });
   }
 
-  /// Removes the files of at_ and notes its directories.
+  /// Removes or examines the files of at_ and notes its directories.
   bool enter(const std::string& name, std::string prefix) {
     const auto facts = at_.facts();
     if (!facts) return false;
-    if (!levels_.empty() && (facts->st_mode & S_IRWXU) != S_IRWXU) at_.set_mode(facts->st_mode | S_IRWXU);
+    if (removes_ && !levels_.empty() && (facts->st_mode & S_IRWXU) != S_IRWXU) at_.set_mode(facts->st_mode | S_IRWXU);
     Level level{*facts, name, std::move(prefix), {}};
     const int error = at_.for_each_entry([&](const dirent& entry) {
       const std::string path = level.prefix + entry.d_name;
       if (is_kept(path)) return true;
-      const int failed = entry.d_type == DT_DIR ? EISDIR : at_.remove_file(entry.d_name);
+      const int failed = entry.d_type == DT_DIR ? EISDIR : take_file(entry, path);
       if (failed == EISDIR) {
         level.directories.emplace_back(entry.d_name);
       } else if (failed != 0 && failed != ENOENT) {
         level.error = failed;
       }
-      return true;
+      return locked_.empty();
     });
     if (error != 0) level.error = error;
     levels_.push_back(std::move(level));
     if (levels_.size() == 1) error_ = levels_.back().error;
     return true;
+  }
+
+  /// EISDIR: the entry is a directory.
+  int take_file(const dirent& entry, const std::string& path) {
+    if (removes_) return at_.remove_file(entry.d_name);
+    const auto facts = entry.d_type == DT_REG ? std::nullopt : at_.facts_of(entry.d_name);
+    if (facts && S_ISDIR(facts->st_mode)) return EISDIR;
+    const bool file = entry.d_type == DT_REG || (facts && S_ISREG(facts->st_mode));
+    if (file && sys::is_locked(at_.open_file(entry.d_name, O_RDONLY | O_NONBLOCK))) locked_ = path;
+    return 0;
   }
 
   void descend() {
@@ -184,12 +202,14 @@ class TreeRemoval {
     level.directories.pop_back();
     HeldDirectory below = at_.open_below(name);
     if (!below) {  // exchanged since it was listed
-      const int failed = errno == ENOENT ? 0 : at_.remove_file(name);
+      const int failed = errno == ENOENT || !removes_ ? 0 : at_.remove_file(name);
       if (failed != 0 && failed != ENOENT && error_ == 0) error_ = failed;
       return;
     }
+    std::string prefix = level.prefix + name + '/';
+    if (!removes_ && !holds_kept(prefix) && below.is_locked()) locked_ = level.prefix + name;
     HeldDirectory above = std::exchange(at_, std::move(below));
-    if (!enter(name, level.prefix + name + '/')) at_ = std::move(above);
+    if (!enter(name, std::move(prefix))) at_ = std::move(above);
   }
 
   bool ascend() {
@@ -202,7 +222,7 @@ class TreeRemoval {
       errno = ESTALE;
       return false;
     }
-    if (holds_kept(left.prefix)) {
+    if (!removes_ || holds_kept(left.prefix)) {
       if (error_ == 0) error_ = left.error;
       return true;
     }
@@ -211,9 +231,11 @@ class TreeRemoval {
     return true;
   }
 
+  const bool removes_;
   HeldDirectory at_;
   const std::vector<std::string>& kept_;
   std::vector<Level> levels_;
+  std::string locked_;
   int error_ = 0;
 };
 
@@ -353,7 +375,15 @@ std::string why_not_opened(int error) {
 int HeldDirectory::remove_content(const std::vector<std::string>& kept) const {
   HeldDirectory top = copy();
   if (!top) return errno;
-  return TreeRemoval(std::move(top), kept).run();
+  return TreeWalk(TreeWalk::Task::remove, std::move(top), kept).run();
+}
+
+bool HeldDirectory::is_locked() const { return sys::is_locked(open_file(".", O_RDONLY | O_DIRECTORY)); }
+
+std::string HeldDirectory::locked_below(const std::vector<std::string>& kept) const {
+  TreeWalk walk(TreeWalk::Task::find_lock, copy(), kept);
+  walk.run();
+  return walk.locked();
 }
 
 }  // namespace dlaunch::sys

@@ -67,6 +67,12 @@ class HeldDirectory {
   /// user is first made readable and writable for the user.
   int remove_content(const std::vector<std::string>& kept = {}) const;
 
+  /// As is_locked() of file_lock.h.
+  bool is_locked() const;
+  /// The relative path of a file or directory below with such a lock, except for `kept` and its directories; empty:
+  /// none.
+  std::string locked_below(const std::vector<std::string>& kept = {}) const;
+
  private:
   Fd fd_;
 };

@@ -135,6 +135,52 @@ class SharedFiles(Case):
         self.assert_exit(self.run_dlaunch("--keep-logs", 2, "--output-filename", logs, "-n", 1, "true"), 0)
         self.assertEqual((self.dir / "logs.1/1/rank.0/stdout").read_bytes(), b"one\ntwo\n")
 
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_error_file_of_another_job_is_refused(self):
+        option = ("--error-file", f"{self.dir}/error.{{rank}}")
+        error = self.dir / "error.0"
+        with self.start(*option, "-n", 1, "sh", "-c", "echo one > $TORCHELASTIC_ERROR_FILE; read wait",
+                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+            self.assertTrue(wait_until(lambda: error.exists() and error.read_bytes() == b"one\n"))
+            result = self.run_dlaunch(*option, "-n", 1, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(f"cannot create {error}: another job writes there", result.stderr.decode())
+            job.communicate(b"\n", timeout=TIMEOUT)
+        self.assertEqual(error.read_bytes(), b"one\n")
+        self.assert_exit(self.run_dlaunch(*option, "-n", 1, "true"), 0)
+        self.assertFalse(error.exists())
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_directory_above_the_files_of_a_running_job_is_not_emptied(self):
+        outer = ("--rank-dir", self.dir / "outer", "-n", 1, "true")
+        self.assert_exit(self.run_dlaunch(*outer), 0)
+        inner = self.dir / "outer/inner"
+        for option, used in ((("--rank-dir", inner), "inner/.dlaunch-rank-dir"), (("--output-filename", f"{inner}:nojobid"), "inner"),
+                             (("--stdout-file", inner), "inner"), (("--error-file", inner), "inner")):
+            with self.subTest(option):
+                with self.writer(*option) as job:
+                    self.assertTrue(wait_until((self.dir / "outer" / used).exists))
+                    result = self.run_dlaunch(*outer)
+                    self.assert_exit(result, 125)
+                    self.assertIn(f"cannot empty {self.dir}/outer: a running job uses {used}", result.stderr.decode())
+                    _, err = job.communicate(b"\n", timeout=TIMEOUT)
+                    self.assertEqual((job.returncode, err), (0, b""))
+                self.assert_exit(self.run_dlaunch(*outer), 0)
+                self.assertFalse(inner.exists())
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_log_directory_above_a_running_job_is_not_renamed(self):
+        log = ("--keep-logs", 1, "--output-filename", self.dir / "logs", "-n", 1, "true")
+        self.assert_exit(self.run_dlaunch(*log), 0)
+        with self.writer("--rank-dir", self.dir / "logs/work") as job:
+            self.assertTrue(wait_until((self.dir / "logs/work/.dlaunch-rank-dir").exists))
+            result = self.run_dlaunch(*log)
+            self.assert_exit(result, 2)
+            self.assertIn(f"while a job uses {self.dir}/logs/work/.dlaunch-rank-dir", result.stderr.decode())
+            self.assertFalse((self.dir / "logs.1").exists())
+            job.communicate(b"\n", timeout=TIMEOUT)
+        self.assert_exit(self.run_dlaunch(*log), 0)
+
     def test_rounds_of_one_job_share_a_directory(self):
         result = self.run_dlaunch("--restarts", 2, "--env-for", "torchrun", "--output-filename", self.dir / "logs",
                                   "-n", 2, "sh", "-c", "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT))")

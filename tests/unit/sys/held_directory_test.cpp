@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -181,6 +182,21 @@ TEST_F(HeldDirectoryTest, KeepsNamedFiles) {
   EXPECT_EQ(open("/a").remove_content({"log", "logs/out"}), 0);
   EXPECT_THAT(in("/a"), UnorderedElementsAre("log", "logs"));
   EXPECT_THAT(in("/a/logs"), UnorderedElementsAre("out"));
+}
+
+TEST_F(HeldDirectoryTest, FindsLocksBelowExceptForKeptNames) {
+  for (const char* name : {"/a/file", "/a/logs/out", "/a/logs/old"}) file(name);
+  EXPECT_EQ(open("/a").locked_below(), "");
+  for (const char* name : {"logs/old", "logs"}) {
+    const Fd locked(::open((top_ + "/a/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::flock(locked.get(), LOCK_EX), 0);
+    EXPECT_EQ(open("/a").locked_below(), name);
+  }
+  const Fd locked(::open((top_ + "/a/logs").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(locked.get(), LOCK_EX), 0);
+  EXPECT_TRUE(open("/a/logs").is_locked());
+  EXPECT_EQ(open("/a").locked_below({"logs/out"}), "");
+  EXPECT_THAT(in("/a/logs"), UnorderedElementsAre("out", "old"));
 }
 
 TEST_F(HeldDirectoryTest, RemovesADeepTreeWithFewDescriptors) {

@@ -1,0 +1,65 @@
+#include "sys/file_lock.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string>
+
+#include "base/text.h"
+#include "sys/descendants.h"
+#include "sys/files.h"
+
+namespace dlaunch::sys {
+namespace {
+
+constexpr std::size_t kLocksSize = 1u << 20;
+
+/// The process with a lock on the file, from a line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF".
+int locker_of(int fd) {
+  struct stat file{};
+  if (::fstat(fd, &file) != 0) return 0;
+  std::array<char, 64> id{};
+  std::snprintf(id.data(), id.size(), " %02x:%02x:%llu ", major(file.st_dev), minor(file.st_dev),
+                static_cast<unsigned long long>(file.st_ino));
+  for (const std::string& line : split(read_file("/proc/locks", kLocksSize).value_or(""), '\n')) {
+    const std::size_t end = line.find(id.data());
+    if (end == std::string::npos || line.find("FLOCK") == std::string::npos) continue;
+    const std::size_t start = line.rfind(' ', end - 1) + 1;
+    int pid = 0;
+    std::from_chars(line.data() + start, line.data() + end, pid);
+    if (pid > 0) return pid;
+  }
+  return 0;
+}
+
+/// Anyone who may read a file can lock it; only locks of this user and of root are obeyed.
+bool is_obeyed(int pid) {
+  struct stat process{};
+  if (pid == 0 || ::stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return true;
+  return process.st_uid == 0 || process.st_uid == ::geteuid();
+}
+
+}  // namespace
+
+std::optional<LockHolder> lock_file(int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  const int locker = locker_of(fd);
+  if (!is_obeyed(locker)) return std::nullopt;
+  const auto process = locker == 0 ? std::nullopt : find_process(locker);
+  const int launcher = process ? process->parent : 0;
+  if (launcher == ::getppid() && locker != ::getpid()) return std::nullopt;
+  return LockHolder{launcher};
+}
+
+bool is_locked(const Fd& file) {
+  return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+         is_obeyed(locker_of(file.get()));
+}
+
+}  // namespace dlaunch::sys

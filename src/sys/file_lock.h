@@ -1,0 +1,23 @@
+// Locks of flock(2) on the files and directories of a job, so that a second job does not truncate or remove them. A
+// lock ends with its descriptor.
+#pragma once
+
+#include <optional>
+
+#include "sys/fd.h"
+
+namespace dlaunch::sys {
+
+struct LockHolder {
+  int pid = 0;  ///< of the other launcher; 0: unknown, because it runs on another host or in another pid namespace
+};
+
+/// Locks the open file in a process that the launcher started. Returns the holder if another job has the lock. A file
+/// system without locks, a lock of an earlier round of this job, and a lock of a user who only reads are not an
+/// obstacle.
+std::optional<LockHolder> lock_file(int fd);
+
+/// Whether this user or root locked the file by another descriptor.
+bool is_locked(const Fd& file);
+
+}  // namespace dlaunch::sys
