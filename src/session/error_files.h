@@ -23,7 +23,7 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 /// Rejects the option if no rank is on this machine, because the option would have no effect.
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);
 
-/// The error files of a round. A process locks them, so that another job does not remove them.
+/// The error files of a round. A helper process locks the files against removal by another job.
 class ErrorFiles {
  public:
   /// Creates the files, empties an earlier job's files, and locks all. Null without error files. Returns an Error
