@@ -239,7 +239,7 @@ void add_preemption(const Summary& s, const RankGroups& groups, Lines& lines) {
   if (!groups.stopped.empty()) {
     how = ranks_text(s.plan.worlds, groups.stopped) + " did not exit" + used + killed_text(groups);
   } else if (s.outcome.idle) {
-    how = "no rank had started";
+    how = "no rank was running";
   } else if (all_succeeded(s.outcome)) {
     how = "all ranks exited with 0" + used;
   }

@@ -127,7 +127,7 @@ class OnOneHost(PreemptedCase, Case):
             job.send_signal(signal.SIGUSR1)
             _, err = job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 75, err)
-        self.assertIn(b"no rank had started", err)
+        self.assertIn(b"no rank was running", err)
 
     def test_repeated_equal_failures_are_not_requeued(self):
         failing = ("-n", 2, "--restarts", 9, *sh("[ $DLAUNCH_RANK = 0 ] || exit 3; exec sleep 1000"))

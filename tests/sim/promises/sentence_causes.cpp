@@ -294,7 +294,7 @@ std::string preempted(const Words& words, Said& said) {
   });
   if (!known && !said.truth.managed()) return "no such signal came at this time";
   const auto ranks = said.truth.ranks();
-  if (words[2].starts_with("no rank had started")) return ranks.empty() ? "" : "a rank had started";
+  if (words[2].starts_with("no rank was running")) return ranks.empty() ? "" : "a rank was running";
   if (!words[2].starts_with("all ranks exited with 0")) return {};
   const bool all =
       std::ranges::all_of(ranks, [](const auto& each) { return !each.second->alive && each.second->wait_status == 0; });
@@ -417,7 +417,7 @@ const std::vector<Row>& rows_of_causes() {
        not_our_kill},
       {"preempted by S",
        R"(preempted by (\w+)(?: from pid \d+| to an agent)? after ([^:]+))"
-       R"((?:: (all ranks exited with 0 within .*|no rank had started|ranks? [\d,/-]+ )"
+       R"((?:: (all ranks exited with 0 within .*|no rank was running|ranks? [\d,/-]+ )"
        R"(did not exit within .*?(?: \(\d+ needed KILL\))?))?)",
        preempted},
       {"preempted by S: the ranks have X",
