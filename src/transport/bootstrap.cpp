@@ -28,6 +28,7 @@ namespace {
 /// - Links are resolved first, so the checked path is the executed path.
 /// - The home itself is trusted, as sshd does for authorized_keys. Paths outside the home are checked up to the root.
 /// - Without HOME, the script uses the home of the password database.
+/// - If the home does not exist or is "/", as in a container with a random uid, the script also tries $TMPDIR.
 ///
 /// Damage (a full disk, a power failure) remains possible:
 /// - SHA-256 checks the received bytes before the agent is kept on the disk.
@@ -126,12 +127,14 @@ else
   [ -n "$u" ] || u=$(eval "echo ~$(id -un 2>/dev/null)" 2>/dev/null)
   case $u in /*) ;; *) u= ;; esac
   [ -z "$u" ] || { real "$u" && home=$r; }
-  for b in "$XDG_CACHE_HOME" "${u:+$u/.cache}"; do
+  b=
+  [ "${home:-/}" != / ] || b=${TMPDIR:-/tmp}/dlaunch-$(id -u)
+  for b in "$XDG_CACHE_HOME" "${u:+$u/.cache}" "$b"; do
     case $b in /*) ;; *) continue ;; esac
     if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi
     all="$all${all:+; }$why"
   done
-  [ -n "$ready" ] || die "cannot store the agent: ${all:-HOME is not an absolute path, and the user does not have a home directory}; set --agent-path to use an installed agent"
+  [ -n "$ready" ] || die "cannot store the agent: ${all:-HOME and TMPDIR are not absolute paths}; set --agent-path to use an installed agent"
 fi
 say ready "$m"
 exec "$a" "$@"

@@ -34,6 +34,19 @@ class FakeHosts(Case):
         empty = self.run_dlaunch("--fake-hosts", "1x1", *sh('echo "[$HOME]"'), before=("env", "-u", "XDG_CACHE_HOME", "HOME="))
         self.assertEqual((empty.returncode, empty.stdout), (0, b"[]\n"), empty.stderr)
 
+    def test_user_without_a_home_directory_runs_fake_hosts(self):
+        """Containers of some clusters have a random uid, and HOME is /."""
+        user = ("setpriv", "--reuid", 23457, "--regid", 23457, "--clear-groups") if os.geteuid() == 0 else ()
+        own = self.dir / "temporary"
+        own.mkdir()
+        if user:
+            os.chown(own, 23457, 23457)
+            self.dir.chmod(0o711)
+        for home in ("HOME=/", "HOME=/nonexistent/home"):
+            result = self.run_dlaunch("--fake-hosts", "1x2", "echo", "up", before=(*user, "env", "-u", "XDG_CACHE_HOME", f"TMPDIR={own}", home))
+            self.assertEqual((result.returncode, result.stdout), (0, b"up\n" * 2), result.stderr)
+            self.assertEqual([path.name for path in own.iterdir() if path.name != f"dlaunch-{23457 if user else os.geteuid()}"], [])
+
     def test_queries_without_a_start_accept_fake_hosts(self):
         self.assertRegex(self.assert_succeeds("hosts", "--fake-hosts", "2x4"), rb"fake1 +4 .*\n *fake2 +4 ")
         plan = json.loads(self.assert_succeeds("--dry-run", "--format", "json", "--fake-hosts", "2x8", "--fake-devices", "2", "-n", "devices", "true"))

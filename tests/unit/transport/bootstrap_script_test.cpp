@@ -232,7 +232,7 @@ TEST_P(BootstrapScript, FollowsLinkIntoOwnDirectory) {
   expect_found(login());
 }
 
-TEST_P(BootstrapScript, RequiresCacheDirectoryWithoutHome) {
+TEST_P(BootstrapScript, UsesTheTemporaryDirectoryWithoutHome) {
   const fs::path programs = homes_.path / "bin";
   fs::create_directory(programs);
   std::ofstream(programs / "id") << "#!/bin/sh\necho nosuchuser\n";
@@ -240,8 +240,11 @@ TEST_P(BootstrapScript, RequiresCacheDirectoryWithoutHome) {
   Login homeless = login();
   homeless.home.clear();
   homeless.path = programs.string() + ":" + std::getenv("PATH");
-  EXPECT_THAT(refused(homeless),
-              HasSubstr("HOME is not an absolute path, and the user does not have a home directory"));
+  EXPECT_THAT(refused(homeless), HasSubstr("HOME and TMPDIR are not absolute paths"));
+  homeless.temporary = homes_.path / "temporary";
+  expect_sent(homeless);
+  expect_found(homeless);
+  EXPECT_TRUE(fs::exists(directory_in(homeless.temporary + "/dlaunch-nosuchuser") / "dlaunch-agent"));
   homeless.cache = homes_.path / "cache";
   expect_sent(homeless);
   expect_found(homeless);

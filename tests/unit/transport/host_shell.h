@@ -39,6 +39,7 @@ struct Login {
   std::string home;                              ///< empty: HOME is not set
   std::string cache;                             ///< empty: XDG_CACHE_HOME is not set
   std::string path;                              ///< empty: PATH of the test
+  std::string temporary = {};                    ///< empty: TMPDIR is not an absolute path
   mode_t mask = 022;
 };
 
@@ -58,6 +59,7 @@ class HostShell {
       ::dup2(out.write.get(), 1);
       login.home.empty() ? ::unsetenv("HOME") : ::setenv("HOME", login.home.c_str(), 1);
       login.cache.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", login.cache.c_str(), 1);
+      ::setenv("TMPDIR", login.temporary.empty() ? "." : login.temporary.c_str(), 1);
       if (!login.path.empty()) ::setenv("PATH", login.path.c_str(), 1);
       ::umask(login.mask);
       ::execv(login.shell[0].c_str(), argv.data());
