@@ -47,7 +47,11 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-w", "hosts/a", "-N2", "x"}, "--include node1@node3 --map-by block -n 2 x"},
         SameLine{{"-x", "node[1,3]", "-N1", "-n3", "x"}, "--include node2 -n 3 x"},
         SameLine{{"-m", "cyclic", "-n5", "x"}, "--map-by node -n 5 x"},
-        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"}, "--map-by slot -n 5 x"},
+        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"},
+                 "--max-slots 4,1 --include node1@node2 --map-by block -n 5 x"},
+        SameLine{{"-m", "block,pack", "-N3", "-n6", "x"}, "--max-slots 4,1,1 --map-by block -n 6 x"},
+        SameLine{{"-m", "pack", "-w", "node3", "-n3", "x"}, "--include node3 -n 3 x"},
+        SameLine{{"-m", "pack", "-O", "-n15", "x"}, "--map-by block -n 15 x"},
         SameLine{{"-m", "cyclic,pack", "-n6", "x"}, "--map-by node -n 6 x"},
         SameLine{{"-m", "CYCLIC", "-n5", "x"}, "--map-by node -n 5 x"},
         SameLine{{"-w", "node3*2", "-n1", "x"}, "--include node3 -n 1 x"},
@@ -238,6 +242,8 @@ TEST(Srun, LeavesOutNodesWhoseCpusAreUsed) {
   EXPECT_EQ(srun.same({"-n12", "x"}), "--max-slots 8,4 --map-by block -n 12 x");
   EXPECT_EQ(srun.same({"-n14", "-O", "x"}), "--max-slots 9,5 --map-by block -n 14 x");
   EXPECT_THAT(srun.same({"-n6", "-c2", "x"}), HasSubstr("--max-slots 4,2 "));
+  EXPECT_THAT(srun.same({"-n5", "-c2", "-m", "pack", "x"}), HasSubstr("--max-slots 4,1 "));
+  EXPECT_EQ(srun.same({"-n8", "-m", "pack", "x"}), "--include n1 -n 8 x");
 }
 
 TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
