@@ -49,8 +49,14 @@ class SrunLayout {
  private:
   const std::vector<std::string>& environment() const { return job_.context().environment; }
 
+  /// -n, or its variable. A typed -N and any --ntasks-per-node override the variable.
+  const ParsedOption* ranks_given() const {
+    const bool overridden = line_.typed("nodes") && line_.find("ntasks-per-node") && !line_.typed("ntasks");
+    return overridden ? nullptr : line_.find("ntasks");
+  }
+
   Result<void> read_numbers() {
-    if (const ParsedOption* given = line_.find("ntasks")) ranks_ = TRY(number_of(*given, 1, kMaxRanks));
+    if (const ParsedOption* given = ranks_given()) ranks_ = TRY(number_of(*given, 1, kMaxRanks));
     if (const ParsedOption* given = line_.find("ntasks-per-node")) each_ = TRY(number_of(*given, 1, kMaxRanks));
     if (const ParsedOption* given = line_.find("cpus-per-task")) cpus_each_ = TRY(number_of(*given, 1, kMaxRanks));
     const ParsedOption* nodes = line_.find("nodes");
@@ -119,7 +125,7 @@ class SrunLayout {
       if (const ParsedOption* given = line_.find(name)) return no_nodes(*given);
     }
     if (least_nodes_ > 1) return no_nodes(*line_.find("nodes"));
-    const ParsedOption* given = line_.find("ntasks") ? line_.find("ntasks") : line_.find("ntasks-per-node");
+    const ParsedOption* given = ranks_given() ? ranks_given() : line_.find("ntasks-per-node");
     job_.add(given ? *given : job_.itself(), "n", std::to_string(ranks_ > 0 ? ranks_ : std::max(each_, 1)));
     return {};
   }
@@ -271,7 +277,7 @@ class SrunLayout {
   Result<void> check_cpus() {
     const bool may_share = line_.find("overcommit") || filled_variable(environment(), "DLAUNCH_OVERSUBSCRIBE");
     if (may_share || !cpus_known() || most_ranks() >= ranks_) return {};
-    const ParsedOption* given = line_.find("ntasks") ? line_.find("ntasks") : line_.find("cpus-per-task");
+    const ParsedOption* given = ranks_given() ? ranks_given() : line_.find("cpus-per-task");
     std::string what = "not enough CPUs for " + count(ranks_, "rank") + " of " + count(std::max(cpus_each_, 1), "CPU") +
                        " on " + count(nodes_.size(), "node");
     return fail({.where = given ? given->spelled : "srun",
@@ -329,7 +335,7 @@ class SrunLayout {
   }
 
   Result<void> add_options() {
-    const ParsedOption ranks = line_.find("ntasks") ? *line_.find("ntasks") : job_.itself();
+    const ParsedOption ranks = ranks_given() ? *ranks_given() : job_.itself();
     if (nodes_.size() < all_) {
       std::string names;
       for (const SrunNode& node : nodes_) names += (names.empty() ? "" : "@") + node.name;

@@ -36,7 +36,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("nodes N", "MIN[-MAX]", "`--include` with the first MAX nodes of the job", Support::translated,
         "SLURM_JOB_NUM_NODES SLURM_NNODES"),
     of("ntasks-per-node tasks-per-node", "N", "starts N ranks per node, unless `-n` sets the number of all "
-        "ranks", Support::translated, "SLURM_NTASKS_PER_NODE"),
+        "ranks, or `SLURM_NTASKS` without a typed `-N`", Support::translated, "SLURM_NTASKS_PER_NODE"),
     of("cpus-per-task c", "N", "`--cores-per-rank N --bind-to hwthread:if-supported` and `-x SLURM_CPUS_PER_TASK=N`; "
         "without `-n`, dlaunch starts as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),

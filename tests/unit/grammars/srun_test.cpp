@@ -141,6 +141,18 @@ TEST(Srun, ReadsItsVariables) {
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
 }
 
+/// srun since 23.02.5, for #SBATCH -N3 -n6 --ntasks-per-node=2.
+TEST(Srun, TypedNodesAndRanksPerNodeOverrideNtasksOfTheJob) {
+  const auto srun = in_slurm({"SLURM_NTASKS=6", "SLURM_NNODES=3"});
+  const auto per_node = in_slurm({"SLURM_NTASKS=6", "SLURM_NNODES=3", "SLURM_NTASKS_PER_NODE=2"});
+  EXPECT_EQ(per_node.same({"-N1", "x"}), "--include node1 -n 2 x");
+  EXPECT_EQ(per_node.same({"-N1", "-n3", "x"}), "--include node1 -n 3 x");
+  EXPECT_EQ(per_node.same({"x"}), "--map-by block -n 6 x");
+  EXPECT_EQ(srun.same({"-N2", "--ntasks-per-node=4", "x"}), "--include node1@node2 --map-by block -n 8 x");
+  EXPECT_THAT(srun.options({"-N2", "--ntasks-per-node=2", "x"}).notes, IsEmpty());
+  EXPECT_EQ(srun.same({"--ntasks-per-node=3", "x"}), "--map-by block -n 6 x");
+}
+
 TEST(Srun, ReadsQuotesAndOrderOfMultiProg) {
   auto srun = in_slurm();
   srun.files["/cwd/q"] = "2,0-1 w %o\n0 late\n3 a '%t' a\\ b '' \\%t\n* z\n";
