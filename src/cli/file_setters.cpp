@@ -32,8 +32,11 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   local.reset();
   for (size_t colon = value.rfind(':'); colon != value.npos; colon = value.rfind(':')) {
     const string_view suffix = value.substr(colon + 1);
-    const bool of_name = !suffix.starts_with(kLocal) && !looks_like_directive(suffix);
-    if (of_name) break;
+    const bool ends_name = suffix.empty() && value.find(':') < colon;  // "a:copy:" is the name "a:copy"
+    if (ends_name) value.remove_suffix(1);
+    const bool of_name =
+        suffix.find('/') != suffix.npos || !(suffix.starts_with(kLocal) || looks_like_directive(suffix));
+    if (ends_name || of_name) break;
     if (suffix.starts_with(kLocal)) {
       local = TRY(rank_list(suffix.substr(kLocal.size())));
     } else if (suffix == "copy") {

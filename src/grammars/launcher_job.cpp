@@ -169,4 +169,9 @@ std::string literal(string_view text) {
   return made;
 }
 
+std::string without_suffixes(std::string name) {
+  const size_t colon = name.rfind(':');
+  return colon == name.npos || name.find('/', colon) != name.npos ? name : name + ':';
+}
+
 }  // namespace dlaunch::cli

@@ -81,5 +81,7 @@ Result<int> number_of(const ParsedOption& given, int min, int max);
 
 /// Doubles the braces, as a template requires.
 std::string literal(std::string_view text);
+/// A template of --stdout-file without suffixes: a ':' is part of the name.
+std::string without_suffixes(std::string name);
 
 }  // namespace dlaunch::cli

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "cli/name_index.h"
 #include "cli/values.h"
+#include "grammars/launcher_job.h"
 #include "grammars/mpirun/hydra.h"
 #include "grammars/mpirun/lists.h"
 #include "grammars/mpirun/mca.h"
@@ -70,7 +71,7 @@ Result<std::string> template_of(string_view pattern, bool with_time) {
 
 Result<void> pattern(string_view option, bool with_time, const ParsedOption& given, Translated& made) {
   auto text = TRY(template_of(given.value, with_time));
-  made.here.push_back(own_option(given, option, std::move(text)));
+  made.here.push_back(own_option(given, option, with_time ? std::move(text) : without_suffixes(std::move(text))));
   return {};
 }
 

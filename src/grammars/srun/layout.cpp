@@ -42,14 +42,21 @@ class SrunLayout {
     TRY(choose_nodes());
     TRY(count_ranks());
     TRY(check_cpus());
+    drop_unused();
     return add_options();
   }
 
  private:
   const std::vector<std::string>& environment() const { return job_.context().environment; }
 
+  /// -n, or its variable. A typed -N and any --ntasks-per-node override the variable.
+  const ParsedOption* ranks_given() const {
+    const bool overridden = line_.typed("nodes") && line_.find("ntasks-per-node") && !line_.typed("ntasks");
+    return overridden ? nullptr : line_.find("ntasks");
+  }
+
   Result<void> read_numbers() {
-    if (const ParsedOption* given = line_.find("ntasks")) ranks_ = TRY(number_of(*given, 1, kMaxRanks));
+    if (const ParsedOption* given = ranks_given()) ranks_ = TRY(number_of(*given, 1, kMaxRanks));
     if (const ParsedOption* given = line_.find("ntasks-per-node")) each_ = TRY(number_of(*given, 1, kMaxRanks));
     if (const ParsedOption* given = line_.find("cpus-per-task")) cpus_each_ = TRY(number_of(*given, 1, kMaxRanks));
     const ParsedOption* nodes = line_.find("nodes");
@@ -118,7 +125,7 @@ class SrunLayout {
       if (const ParsedOption* given = line_.find(name)) return no_nodes(*given);
     }
     if (least_nodes_ > 1) return no_nodes(*line_.find("nodes"));
-    const ParsedOption* given = line_.find("ntasks") ? line_.find("ntasks") : line_.find("ntasks-per-node");
+    const ParsedOption* given = ranks_given() ? ranks_given() : line_.find("ntasks-per-node");
     job_.add(given ? *given : job_.itself(), "n", std::to_string(ranks_ > 0 ? ranks_ : std::max(each_, 1)));
     return {};
   }
@@ -153,10 +160,10 @@ class SrunLayout {
   Result<void> choose_nodes() {
     TRY(drop_excluded());
     TRY(drop_before());
-    const auto wanted = TRY(named("nodelist", "nodefile"));
+    wanted_ = TRY(named("nodelist", "nodefile"));
     size_t most = most_nodes_ > 0 ? static_cast<size_t>(most_nodes_) : nodes_.size();
     if (ranks_ > 0) most = std::min(most, static_cast<size_t>(ranks_));
-    most = std::max(most, wanted.size());
+    most = std::max(most, wanted_.size());
     const size_t least = std::min(static_cast<size_t>(line_.typed("nodes") ? least_nodes_ : 1), most);
     if (least > nodes_.size()) {
       return refuse_option(*line_.find("nodes"), "not enough nodes", std::to_string(nodes_.size()) + " available",
@@ -165,10 +172,10 @@ class SrunLayout {
     std::vector<bool> taken(nodes_.size(), false);
     size_t count = 0;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      taken[i] = std::ranges::find(wanted, nodes_[i].name) != wanted.end();
+      taken[i] = is_wanted(nodes_[i]);
       if (taken[i]) ++count;
     }
-    if (count < wanted.size()) return not_in_job(wanted);
+    if (count < wanted_.size()) return not_in_job();
     std::vector<SrunNode> chosen;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (!taken[i] && count < most) taken[i] = true, ++count;
@@ -178,9 +185,12 @@ class SrunLayout {
     return {};
   }
 
-  tl::unexpected<Error> not_in_job(const std::vector<std::string>& wanted) const {
+  /// Whether -w or -F names the node.
+  bool is_wanted(const SrunNode& node) const { return std::ranges::find(wanted_, node.name) != wanted_.end(); }
+
+  tl::unexpected<Error> not_in_job() const {
     const ParsedOption& given = line_.find("nodelist") ? *line_.find("nodelist") : *line_.find("nodefile");
-    const auto missing = std::ranges::find_if(wanted, [&](const std::string& name) {
+    const auto missing = std::ranges::find_if(wanted_, [&](const std::string& name) {
       return std::ranges::find(nodes_, name, &SrunNode::name) == nodes_.end();
     });
     return refuse_option(given, "unknown node \"" + *missing + "\"", "",
@@ -267,7 +277,7 @@ class SrunLayout {
   Result<void> check_cpus() {
     const bool may_share = line_.find("overcommit") || filled_variable(environment(), "DLAUNCH_OVERSUBSCRIBE");
     if (may_share || !cpus_known() || most_ranks() >= ranks_) return {};
-    const ParsedOption* given = line_.find("ntasks") ? line_.find("ntasks") : line_.find("cpus-per-task");
+    const ParsedOption* given = ranks_given() ? ranks_given() : line_.find("cpus-per-task");
     std::string what = "not enough CPUs for " + count(ranks_, "rank") + " of " + count(std::max(cpus_each_, 1), "CPU") +
                        " on " + count(nodes_.size(), "node");
     return fail({.where = given ? given->spelled : "srun",
@@ -276,18 +286,32 @@ class SrunLayout {
                  .hint = "add --overcommit to let ranks share CPUs"});
   }
 
-  /// The number of ranks on each node. srun gives each node one rank in turn, and leaves out nodes whose CPUs are used.
-  /// If all CPUs are used, the nodes share the remaining ranks.
+  /// Whether srun fills the nodes one after the other.
+  bool fills() const { return packed_ && !cyclic_ && plane_ == 0 && cpus_known(); }
+
+  /// With pack, srun uses as few nodes as possible, and all nodes of -w. A typed -N overrides this.
+  void drop_unused() {
+    if (!fills() || line_.typed("nodes")) return;
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      if (is_wanted(nodes_[i]) || most_ranks() - most_ranks_on(nodes_[i]) < ranks_) continue;
+      nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  /// The number of ranks on each node. srun gives each node one rank in turn, and leaves out nodes whose CPUs are used;
+  /// with pack, it gives each node one rank, and then fills the nodes one after the other. If all CPUs are used, the
+  /// nodes share the remaining ranks.
   std::vector<int> counts_of_nodes() const {
     std::vector<int> counts(nodes_.size(), 0);
     bool full = false;
-    for (int left = ranks_; left > 0;) {
+    for (int left = ranks_, turn = 0; left > 0; ++turn) {
       bool given = false;
       for (size_t i = 0; i < nodes_.size() && left > 0; ++i) {
-        if (!full && counts[i] >= most_ranks_on(nodes_[i])) continue;
-        ++counts[i];
-        --left;
-        given = true;
+        const int room = full ? 1 : most_ranks_on(nodes_[i]) - counts[i];
+        const int more = std::min({left, std::max(room, 0), fills() && turn > 0 ? left : 1});
+        counts[i] += more;
+        left -= more;
+        given = given || more > 0;
       }
       full = !given;
     }
@@ -296,7 +320,7 @@ class SrunLayout {
 
   /// Limits the ranks of each node if srun does not distribute them evenly.
   void limit_nodes() {
-    if (!cpus_known() || (packed_ && !cyclic_)) return;
+    if (!cpus_known()) return;
     std::string limits;
     bool even = true;
     const auto nodes = static_cast<int>(nodes_.size());
@@ -311,7 +335,7 @@ class SrunLayout {
   }
 
   Result<void> add_options() {
-    const ParsedOption ranks = line_.find("ntasks") ? *line_.find("ntasks") : job_.itself();
+    const ParsedOption ranks = ranks_given() ? *ranks_given() : job_.itself();
     if (nodes_.size() < all_) {
       std::string names;
       for (const SrunNode& node : nodes_) names += (names.empty() ? "" : "@") + node.name;
@@ -322,13 +346,14 @@ class SrunLayout {
     const ParsedOption* given = line_.find("distribution");
     if (plane_ > 1) return job_.add(*given, "N", std::to_string(plane_)), Result<void>();
     limit_nodes();
-    job_.add(given ? *given : job_.itself(), "map-by", cyclic_ ? "node" : packed_ ? "slot" : "block");
+    job_.add(given ? *given : job_.itself(), "map-by", cyclic_ ? "node" : packed_ && !fills() ? "slot" : "block");
     return {};
   }
 
   LauncherJob& job_;
   const LauncherLine& line_;
   std::vector<SrunNode> nodes_;
+  std::vector<std::string> wanted_;
   size_t all_ = 0;
   int ranks_ = 0;
   int each_ = 0;

@@ -36,14 +36,14 @@ constexpr LauncherOption kSrunOptions[] = {
     of("nodes N", "MIN[-MAX]", "`--include` with the first MAX nodes of the job", Support::translated,
         "SLURM_JOB_NUM_NODES SLURM_NNODES"),
     of("ntasks-per-node tasks-per-node", "N", "starts N ranks per node, unless `-n` sets the number of all "
-        "ranks", Support::translated, "SLURM_NTASKS_PER_NODE"),
+        "ranks, or `SLURM_NTASKS` without a typed `-N`", Support::translated, "SLURM_NTASKS_PER_NODE"),
     of("cpus-per-task c", "N", "`--cores-per-rank N --bind-to hwthread:if-supported` and `-x SLURM_CPUS_PER_TASK=N`; "
         "without `-n`, dlaunch starts as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),
     of("relative r", "N", kChosen),
-    of("distribution m", "HOW", "block is `--map-by block`, cyclic is `--map-by node`, pack is `--map-by slot`, "
-        "plane=N is `-N N`; on nodes with different numbers of CPUs, `--max-slots N,N,...` limits the ranks of each "
-        "node; a second level after ':' changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
+    of("distribution m", "HOW", "block is `--map-by block`, cyclic is `--map-by node`, plane=N is `-N N`; pack fills as "
+        "few nodes as possible; for pack, and on nodes with different numbers of CPUs, `--max-slots N,N,...` limits the "
+        "ranks of each node; a second level after ':' changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
     of("overcommit O", "", "allows more ranks than CPUs; without this option, dlaunch rejects more ranks than CPUs if "
         "the number of CPUs is known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "

@@ -125,6 +125,7 @@ class SrunStreams {
 
   /// Adds the option with the file name, and :append with --open-mode=append.
   void add_file(const ParsedOption& given, string_view option, std::string file) {
+    file = without_suffixes(std::move(file));
     if (append_ && file != "/dev/null") file += ":append";
     job_.add(given, option, std::move(file));
   }

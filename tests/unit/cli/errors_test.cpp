@@ -95,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"--output-filename", "d:nocpy:nojobid", "p"}, {"invalid directive \"nocpy\"", "nocopy or nojobid"}},
         Refusal{{"--output-filename", "d::nojobid", "p"}, {"invalid directive \"\""}},
         Refusal{{"--stdout-file", "{rank}:apend", "p"}, {"--stdout-file: invalid suffix \"apend\"", "append, copy or"}},
+        Refusal{{"--stdout-file", "{rank}:", "p"}, {"--stdout-file: invalid suffix \"\""}},
         Refusal{{"--stderr-file", "{rank}:nocopy", "p"}, {"--stderr-file: invalid suffix \"nocopy\""}},
         Refusal{{"--stdout-file", "{rank}:apend:local=0", "p"}, {"invalid suffix \"apend\""}},
         Refusal{{"--output-filename", ":nocopy", "p"}, {"missing path"}},

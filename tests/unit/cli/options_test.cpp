@@ -126,6 +126,12 @@ INSTANTIATE_TEST_SUITE_P(
                    const auto& files = *o.output.files;
                    return files.target == "/cwd/{rank}" && files.append && files.local == std::set<int>{0};
                  }},
+        TextLine{{"--stdout-file", "a:b:copy::append", "--stderr-file", "b:local=0/o"},
+                 [](const Options& o) {
+                   const auto& files = *o.output.files;
+                   return files.target == "/cwd/a:b:copy" && !files.copy && files.append &&
+                          files.err_target == "/cwd/b:local=0/o";
+                 }},
         TextLine{{"--ranks", "0", "--stdout-file", "o:copy:append", "--stderr-file", "e"},
                  [](const Options& o) { return o.output.files->copy && o.output.files->append; }},
         TextLine{{"--output-filename", "a:b/"}, files("/cwd/a:b/", true, true)},

@@ -173,9 +173,10 @@ INSTANTIATE_TEST_SUITE_P(
                    const auto& f = o.output.files;
                    return f && f->by_stream && !f->copy && f->target == "/cwd/o/{host}.{rank}" && f->err_target.empty();
                  }},
-        TextLine{{"-outfile-pattern", "o.%r", "-errfile-pattern", "e.%r"},
+        TextLine{{"-outfile-pattern", "o.%r", "-errfile-pattern", "e.%r:copy"},
                  [](const Options& o) {
-                   return o.output.files->target == "/cwd/o.{rank}" && o.output.files->err_target == "/cwd/e.{rank}";
+                   const auto& f = *o.output.files;
+                   return f.target == "/cwd/o.{rank}" && f.err_target == "/cwd/e.{rank}:copy" && !f.copy_err;
                  }},
         TextLine{{"-output-from", "2"}, [](const Options& o) { return o.output.console_ranks == std::set<int>{2}; }},
         TextLine{{"-hosts", "a,b"}, [](const Options& o) { return o.hosts.list.size() == 2; }},

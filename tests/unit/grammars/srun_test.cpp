@@ -47,7 +47,11 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-w", "hosts/a", "-N2", "x"}, "--include node1@node3 --map-by block -n 2 x"},
         SameLine{{"-x", "node[1,3]", "-N1", "-n3", "x"}, "--include node2 -n 3 x"},
         SameLine{{"-m", "cyclic", "-n5", "x"}, "--map-by node -n 5 x"},
-        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"}, "--map-by slot -n 5 x"},
+        SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"},
+                 "--max-slots 4,1 --include node1@node2 --map-by block -n 5 x"},
+        SameLine{{"-m", "block,pack", "-N3", "-n6", "x"}, "--max-slots 4,1,1 --map-by block -n 6 x"},
+        SameLine{{"-m", "pack", "-w", "node3", "-n3", "x"}, "--include node3 -n 3 x"},
+        SameLine{{"-m", "pack", "-O", "-n15", "x"}, "--map-by block -n 15 x"},
         SameLine{{"-m", "cyclic,pack", "-n6", "x"}, "--map-by node -n 6 x"},
         SameLine{{"-m", "CYCLIC", "-n5", "x"}, "--map-by node -n 5 x"},
         SameLine{{"-w", "node3*2", "-n1", "x"}, "--include node3 -n 1 x"},
@@ -92,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "--include node1 --stdout-file a:append --stderr-file b:append -n 1 x"},
         SameLine{{"-n1", "-o", "a", "--open-mode=t", "x"},
                  "--include node1 --stdout-file a --merge-stderr-to-stdout -n 1 x"},
+        SameLine{{"-n1", "-o", "%x:copy", "-e", "b:local=0", "x"},
+                 "--include node1 --stdout-file job:copy: --stderr-file b:local=0: -n 1 x"},
+        SameLine{{"-n1", "-o", "a:", "-e", "a:b/c", "--open-mode=a", "x"},
+                 "--include node1 --stdout-file a:::append --stderr-file a:b/c:append -n 1 x"},
         SameLine{{"-un1", "x"}, "--include node1 --raw -n 1 x"},
         SameLine{{"-lun1", "x"}, "--include node1 --label='{rank}: ' -n 1 x"},
         SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
@@ -135,6 +143,18 @@ TEST(Srun, ReadsItsVariables) {
                               "SLURM_DISTRIBUTION=cyclic", "SLURM_OVERCOMMIT=0"});
   EXPECT_EQ(srun.same({"x"}), "--label='{rank}: ' --map-by node --on-failure abort -n 4 x");
   EXPECT_EQ(srun.same({"-K0", "-n", "6", "x"}), "--label='{rank}: ' --map-by node -n 6 x");
+}
+
+/// srun since 23.02.5, for #SBATCH -N3 -n6 --ntasks-per-node=2.
+TEST(Srun, TypedNodesAndRanksPerNodeOverrideNtasksOfTheJob) {
+  const auto srun = in_slurm({"SLURM_NTASKS=6", "SLURM_NNODES=3"});
+  const auto per_node = in_slurm({"SLURM_NTASKS=6", "SLURM_NNODES=3", "SLURM_NTASKS_PER_NODE=2"});
+  EXPECT_EQ(per_node.same({"-N1", "x"}), "--include node1 -n 2 x");
+  EXPECT_EQ(per_node.same({"-N1", "-n3", "x"}), "--include node1 -n 3 x");
+  EXPECT_EQ(per_node.same({"x"}), "--map-by block -n 6 x");
+  EXPECT_EQ(srun.same({"-N2", "--ntasks-per-node=4", "x"}), "--include node1@node2 --map-by block -n 8 x");
+  EXPECT_THAT(srun.options({"-N2", "--ntasks-per-node=2", "x"}).notes, IsEmpty());
+  EXPECT_EQ(srun.same({"--ntasks-per-node=3", "x"}), "--map-by block -n 6 x");
 }
 
 TEST(Srun, ReadsQuotesAndOrderOfMultiProg) {
@@ -238,6 +258,8 @@ TEST(Srun, LeavesOutNodesWhoseCpusAreUsed) {
   EXPECT_EQ(srun.same({"-n12", "x"}), "--max-slots 8,4 --map-by block -n 12 x");
   EXPECT_EQ(srun.same({"-n14", "-O", "x"}), "--max-slots 9,5 --map-by block -n 14 x");
   EXPECT_THAT(srun.same({"-n6", "-c2", "x"}), HasSubstr("--max-slots 4,2 "));
+  EXPECT_THAT(srun.same({"-n5", "-c2", "-m", "pack", "x"}), HasSubstr("--max-slots 4,1 "));
+  EXPECT_EQ(srun.same({"-n8", "-m", "pack", "x"}), "--include n1 -n 8 x");
 }
 
 TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
