@@ -13,6 +13,11 @@ DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *DOCS]
 INTERNAL = {"CONTRIBUTING.md", "design.md", "wire.md", "testing.md", "simulation.md", "performance.md", "glossary.md"}
 SOURCE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:h|cpp|py))`")
+FOLDERS = ["scripts", "examples", "docs", "src", "include", "tests", "bench", "cmake", ".ci"]
+# A path from the top folder of the project, in a span or a block: scripts/test, examples/ci/*.py, tests/unit/MODULE/
+IN_TREE = re.compile(rf"(?<![\w./~$-])((?:{'|'.join(map(re.escape, FOLDERS))})/[\w./*-]*[\w*/])")
+FILE_NAME = re.compile(r"`([\w-]+\.(?:h|cpp|py|sh|md|sbatch|yaml))`")
+OTHER_FILES = {"hccl_tools.py", "merge_hccl.py", "kubexec.sh"}  # of MindSpore and of the MPI operator
 COLUMNS = 120
 # Options of other programs that the pages show: cmake, examples/train.py and ddp.py, pkg-config, kubectl, gdb, sbatch and
 # systemd-run; and an option that does not exist, in an example of an error.
@@ -26,6 +31,12 @@ OTHER_VARIABLES = {"GTEST_SKIP", "HANG_LOOPS", "DLAUNCH_SLOW", "PBS_O_WORKDIR", 
 
 def is_there(path):
     return any((root / path).exists() for root in (ROOT, ROOT / "include", ROOT / "src", ROOT / "src/transport", ROOT / "src/cli"))
+
+
+def is_in_tree(path):
+    """A word in capitals stands for any name. A program of the build has the name of its source, or of a folder of tests."""
+    pattern = re.sub(r"\b[A-Z]{4,}\b", "*", path.rstrip("/"))
+    return any(any(ROOT.glob(name)) for name in (pattern, pattern + ".cpp", pattern.removesuffix("_tests")))
 
 
 def named(page):
@@ -76,6 +87,25 @@ class Docs(unittest.TestCase):
         found = [(named(page), path) for page in PAGES for path in SOURCE.findall(page.read_text())]
         self.assertGreater(len(found), 50)
         self.assertEqual([f"{page}: {path}" for page, path in found if not is_there(path)], [])
+
+    def test_named_files_of_the_project_exist(self):
+        found = [(f"{named(page)}:{number}", path) for page in PAGES for number, text in code(page.read_text())
+                 for path in IN_TREE.findall(text)]
+        self.assertGreater(len(found), 150)
+        self.assertEqual([f"{where}: {path}" for where, path in found if not is_in_tree(path)], [])
+
+    def test_named_files_without_a_folder_exist(self):
+        names = OTHER_FILES.union(path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*"))
+        found = [(named(page), name) for page in PAGES for name in FILE_NAME.findall(page.read_text())]
+        self.assertGreater(len(found), 15)
+        self.assertEqual([f"{page}: {name}" for page, name in found if name not in names], [])
+
+    def test_a_path_of_the_project_is_recognized(self):
+        text = "run `scripts/test`, `python3 examples/ci/*.py` and `tests/unit/MODULE/`, not build/release/bench/x or ~/src/x.c"
+        self.assertEqual([path for _, line in code(text + "\n\n    build/release/bench/x ~/src/x.c") for path in IN_TREE.findall(line)],
+                         ["scripts/test", "examples/ci/*.py", "tests/unit/MODULE/"])
+        self.assertTrue(is_in_tree("tests/unit/MODULE/") and is_in_tree("tests/unit/link_tests") and is_in_tree("bench/floor_ssh"))
+        self.assertFalse(is_in_tree("scripts/no-such-script"))
 
     def test_prose_is_wrapped(self):
         long = [f"{named(page)}:{number}" for page in PAGES for number, line in prose(page.read_text()) if len(line) > COLUMNS]

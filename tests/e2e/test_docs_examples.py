@@ -1,8 +1,8 @@
 """Every `console` block of README.md and docs is true: its commands run here, and print what the page shows.
 
 A block has lines of "$ COMMAND" (continued after a backslash by "> " lines), each followed by its output. The blocks of a page
-run in one directory, which has the programs of examples/. "$ cat FILE" makes the file from the output that follows, if the
-file does not exist. The output matches if its lines do, in any order: ranks print in any order. Numbers that differ between
+run in one directory, which has examples/ and copies of its programs. "$ cat FILE" makes the file from the output that
+follows, if the file does not exist. The output matches if its lines do, in any order: ranks print in any order. Numbers that differ between
 runs are not compared: pids, times, job ids, sizes. A line "…" stands for any lines.
 """
 import os
@@ -19,7 +19,10 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LIMIT = 60
 VARIES = [
-    (re.compile(r"\bpid \d+"), "pid N"),
+    (re.compile(r"\bpid \d+(, \d+)*"), "pid N"),
+    (re.compile(r"\b\d+\.\d+ % CPU\b"), "N % CPU"),
+    (re.compile(r"\bprogress \d+, median of all ranks \d+"), "progress N, median of all ranks N"),
+    (re.compile(r"\bseed \d+"), "seed N"),
     (re.compile(r"\b\d+\.\d+ s\b|\b\d+ ms\b"), "N s"),
     (re.compile(r"\b\d+(\.\d+)? [KMGT]iB\b"), "N GiB"),
     (re.compile(r"\b\d\d\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?"), "TIME"),
@@ -90,6 +93,7 @@ class Examples(Case):
         super().setUp()
         for path in (ROOT / "examples").glob("*.py"):
             shutil.copy(path, self.dir)
+        shutil.copytree(ROOT / "examples", self.dir / "examples")
 
     def shell(self, command):
         path = f"{pathlib.Path(support.DLAUNCH).parent}:{os.environ['PATH']}"

@@ -6,10 +6,18 @@ import re
 import support
 from support import Case
 
-PAGE = (pathlib.Path(__file__).parents[2] / "docs/environment.md").read_text()
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE = (ROOT / "docs/environment.md").read_text()
 NAME = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 DEVICES = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}
+# Values of settings of accelerate, in the form of a variable.
+VALUES = {"FULL_SHARD", "LOCAL_MACHINE", "MEGATRON_LM", "NO_SHARD"}
 SAME_AS = {"torchrun": "torch"}  # the row "all variables of `torch`"
+
+
+def literals(folder, pattern):
+    return {name for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".h")
+            for name in re.findall(pattern, path.read_text())}
 
 
 def section(title):
@@ -48,6 +56,21 @@ class EnvironmentPage(Case):
         for framework, named in framework_variables().items():
             with self.subTest(framework):
                 self.assertEqual(self.variables("--env-for", framework) - plain - DEVICES, named)
+
+    def test_page_lists_the_variables_of_batch_systems(self):
+        named = set(re.findall(r"`([A-Z][A-Z0-9_]+\*?)`", PAGE))
+        read = literals("src/place", r'"([A-Z][A-Z0-9_]{3,})"')
+        self.assertGreater(len(read), 130)
+        self.assertEqual(sorted(name for name in read if not {name, name + "*"} & named), [])
+
+    def test_page_lists_the_variables_of_launchers(self):
+        named = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", PAGE))
+        starts = tuple(set(re.findall(r"`([A-Z][A-Z0-9_]+_)\*`", PAGE)) - {"SLURM_"})
+        read = literals("src/grammars", r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+)=?"')
+        read |= {name for names in literals("src/grammars/srun", r'"((?:S(?:LURM|RUN)_[A-Z_]+ ?)+)"') for name in names.split()}
+        self.assertGreater(len(read), 150)
+        missing = {name for name in read if name not in named and not name.startswith(("DLAUNCH_", "MULTI_", *starts))}
+        self.assertEqual(sorted(missing - VALUES), [])
 
     def test_page_lists_every_framework(self):
         refused = self.run_dlaunch("-n", 1, "--env-for", "?", "true").stderr.decode()
