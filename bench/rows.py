@@ -134,12 +134,12 @@ def stream_rows(launchers, programs, ranks=4, size=64 * MIB):
     common = {"moved": ranks * lines * LINE, "rounds": 7, "checked": check}
     yield Row(key="plain-null", title=f"{work}, to /dev/null", contestants=contestants(), goal=Goal("Hydra", 1.5, True),
               **common)
-    yield Row(key="plain-pipe", title="the same, into a pipe's reader", contestants=contestants(),
+    yield Row(key="plain-pipe", title="the same, to a pipe", contestants=contestants(),
               goal=Goal("Hydra", 1.5, True), reader=[], exact=True, **common)
     yield Row(key="label-null", title="the same, each line labelled, to /dev/null", goal=Goal("Hydra", 4, True),
               contestants=contestants(floor=False, own=["--label"], hydra=["-prepend-rank"], mpirun=["--tag-output"]),
               **common)
-    yield Row(key="label-pipe", title="the same, each line labelled, into a pipe's reader",
+    yield Row(key="label-pipe", title="the same, each line labelled, to a pipe",
               goal=Goal("Hydra", 4, True), reader=[],
               contestants=contestants(floor=False, own=["--label"], hydra=["-prepend-rank"], mpirun=["--tag-output"]),
               **common)

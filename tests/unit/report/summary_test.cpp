@@ -319,7 +319,7 @@ TEST(FailureSummary, OutputWithoutAnEndMayBeMissing) {
   job.fail_first(0, Exited{7});
   job.outcome.unended = true;
   EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: the end of the ranks' output may be missing: it did not arrive in time\n"));
+              EndsWith("dlaunch: the end of the ranks' output may be missing: agents did not send it in time\n"));
 }
 
 TEST(FailureSummary, TimeoutNamesRunningRanks) {
