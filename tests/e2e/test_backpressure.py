@@ -203,7 +203,7 @@ class SleepingReader(ReaderCase):
     def all_unread(self, jobs):
         """Waits until all jobs wait for their readers and write no more."""
         self.assertTrue(wait_until(lambda: all(unread(job.stdout or job.stderr) > 0 for job in jobs.values())))
-        self.assertTrue(settle(lambda: written(self.processes()), every=0.1))
+        self.assertTrue(settle(lambda: written(self.processes()), timeout=60, every=0.1), "a busy machine fills the pipes slowly")
 
     def assert_end(self, jobs, code, within):
         within *= 3 if SANITIZED else 1
