@@ -74,6 +74,27 @@ void Grace::later_notice(const Facts& facts) {
   }
 }
 
+/// After the notice of a preemption, dlaunch ends no rank before the deadline.
+void Grace::before_deadline(const Facts& facts) {
+  const Scenario& s = world_.scenario();
+  const auto& history = facts.history;
+  if (!s.preempt || notices_.empty() || history.launcher_was_stopped() || !history.impaired().empty() ||
+      history.managed() || !told_agents_.empty())
+    return;
+  const Ns notice = notices_.front().second;
+  const auto ending = asked_.find(world_.round());
+  if (ending != asked_.end() && ending->second <= notice) return;  // the job was ending
+  Ns deadline = notice + std::chrono::nanoseconds(dlaunch::Checkpoint{}.usual_grace).count();
+  if (notices_.size() > 1) deadline = std::min(deadline, notices_[1].second);
+  if (!signals_.empty()) deadline = std::min(deadline, signals_.front());
+  if (s.timeout > 0) deadline = std::min(deadline, s.timeout);
+  for (const auto& [pid, process] : world_.processes().all()) {
+    const bool ran = process.kind == Process::Kind::rank && process.round == world_.round() && process.began < notice;
+    if (ran && process.asked && *process.asked > notice && *process.asked < deadline - 100 * kMs)
+      broke("grace: a rank is ended before the deadline of a preemption");
+  }
+}
+
 /// Ranks that still run for a time after the first end of a rank get a signal.
 void Grace::after_first(const Facts& facts) {
   const Ns wait = world_.scenario().after_first;
@@ -145,6 +166,7 @@ void Grace::settled(const Facts& facts) {
   second_grace(facts);
   signal_to_host(facts);
   later_notice(facts);
+  before_deadline(facts);
   after_first(facts);
   time_limit(facts);
   second_signal(facts);

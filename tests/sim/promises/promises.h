@@ -82,6 +82,7 @@ class Grace final : public Promise {
   void second_grace(const Facts& facts);
   void signal_to_host(const Facts& facts);
   void later_notice(const Facts& facts);
+  void before_deadline(const Facts& facts);
   void after_first(const Facts& facts);
 
   struct Killed {
