@@ -1,7 +1,6 @@
 // Callbacks through which run() (run.h) reports the output and the progress of a job.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "dlaunch/error.h"

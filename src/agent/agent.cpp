@@ -10,11 +10,9 @@
 #include <cerrno>
 #include <csignal>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 
-#include "agent/agent_tag.h"
 #include "agent/host_inspector.h"
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
 
 #include "base/environment.h"
 #include "plan/environment.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <climits>
 #include <cstring>
 #include <string_view>
 #include <thread>

@@ -4,11 +4,9 @@
 // link, loop and files must outlive this object.
 #pragma once
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <algorithm>
-#include <array>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>

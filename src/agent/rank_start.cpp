@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <optional>
 
 #include "base/shared_texts.h"
 #include "plan/mpi.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <csignal>
 #include <set>
-#include <utility>
 
 namespace dlaunch::agent {
 namespace {

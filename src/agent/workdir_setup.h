@@ -14,7 +14,6 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"

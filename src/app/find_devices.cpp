@@ -6,7 +6,6 @@
 #include "place/place.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
-#include "session/host_session.h"
 
 namespace dlaunch::app {
 namespace {

@@ -41,7 +41,6 @@
 #include "session/staged_files.h"
 #include "sys/inherited.h"
 #include "sys/installed.h"
-#include "sys/io.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::app {

@@ -12,7 +12,6 @@
 #include "base/index_cast.h"
 #include "plan/environment.h"
 #include "report/net_check.h"
-#include "session/host_session.h"
 
 namespace dlaunch::ascend {
 namespace {

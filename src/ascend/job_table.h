@@ -2,7 +2,6 @@
 // rules, and makes the table after the plan.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

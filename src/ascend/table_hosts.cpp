@@ -8,7 +8,6 @@
 #include "net/name_resolver.h"
 #include "report/log.h"
 #include "report/lost_hosts.h"
-#include "session/host_session.h"
 
 namespace dlaunch::ascend {
 namespace {

@@ -5,7 +5,6 @@
 #include <csignal>
 
 #include "base/text.h"
-#include "dlaunch/error.h"
 
 namespace dlaunch::chaos {
 namespace {

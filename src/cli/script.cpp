@@ -1,7 +1,6 @@
 #include "cli/script.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include "base/text.h"

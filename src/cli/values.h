@@ -3,7 +3,6 @@
 
 #include <array>
 #include <chrono>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

@@ -4,7 +4,6 @@
 // thread. While the command runs, the thread also watches the reasons reported by the manager.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>

@@ -7,7 +7,6 @@
 #include "dialback/starter_by_files.h"
 #include "dialback/starter_by_stdin.h"
 #include "sys/io.h"
-#include "transport/command.h"
 
 namespace dlaunch::dialback {
 

@@ -3,7 +3,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "dlaunch/error.h"
 #include "dlaunch/exit_status.h"
 #include "sys/io.h"
 

@@ -9,12 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "base/ip_address.h"
 #include "base/try.h"
 #include "net/connect.h"
-#include "net/this_machine.h"
 #include "sys/interfaces.h"
 #include "sys/lookup.h"
 

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "base/try.h"
 #include "sys/fd.h"
 #include "sys/files.h"
 #include "sys/io.h"

@@ -1,7 +1,5 @@
 #include "grammars/launchers.h"
 
-#include <algorithm>
-
 #include "grammars/accelerate/accelerate.h"
 #include "grammars/deepspeed/deepspeed.h"
 #include "grammars/horovodrun/horovodrun.h"

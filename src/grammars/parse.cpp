@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
-#include <span>
 
 #include "base/environment.h"
 #include "base/try.h"

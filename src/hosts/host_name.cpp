@@ -1,7 +1,6 @@
 #include "hosts/host_name.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error_forms.h"
 #include "base/ip_address.h"

@@ -1,8 +1,6 @@
 #include "job/job.h"
 
-#include <algorithm>
 #include <csignal>
-#include <utility>
 
 #include "dlaunch/error.h"
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <variant>
 
-#include "base/index_cast.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::job {

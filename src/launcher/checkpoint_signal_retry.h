@@ -2,7 +2,6 @@
 // Retries until the ranks catch the signal or the time to save their state is over. PURE. Owned by the Launcher.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "job/job.h"

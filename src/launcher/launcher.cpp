@@ -9,18 +9,15 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/index_cast.h"
 #include "base/lifetime.h"
-#include "dlaunch/error.h"
 #include "launcher/checkpoint_signal_retry.h"
 #include "launcher/frames.h"
 #include "launcher/host_link.h"
-#include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/progress_watch.h"
 #include "launcher/rank_dir_staging.h"
@@ -34,7 +31,6 @@
 #include "launcher/waits.h"
 #include "launcher/wire_up.h"
 #include "link/lease.h"
-#include "sys/clock.h"
 #include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/process_state.h"

@@ -1,8 +1,5 @@
 #include "launcher/rank_messages.h"
 
-#include <set>
-#include <utility>
-
 #include "base/text.h"
 
 namespace dlaunch::launcher {

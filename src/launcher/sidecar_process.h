@@ -2,9 +2,7 @@
 // Launcher; the plan must outlive this object.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "dlaunch/exit_status.h"
 #include "dlaunch/plan.h"

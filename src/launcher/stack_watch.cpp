@@ -7,7 +7,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "launcher/frames.h"
-#include "launcher/rank_stacks.h"
 #include "output/file_layout.h"
 #include "report/lines.h"
 #include "sys/clock.h"

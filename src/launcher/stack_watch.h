@@ -10,7 +10,6 @@
 #include <functional>
 #include <list>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "base/lifetime.h"

@@ -1,7 +1,6 @@
 #include "launcher/waits.h"
 
 #include <sys/epoll.h>
-#include <utility>
 
 #include "sys/fd.h"
 #include "sys/io.h"

@@ -5,7 +5,6 @@
 #include <asio/post.hpp>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "sys/io.h"

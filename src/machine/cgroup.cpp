@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <initializer_list>
 #include <vector>
 
 #include "base/text.h"

@@ -1,6 +1,5 @@
 #include "machine/local.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>

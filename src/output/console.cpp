@@ -1,7 +1,5 @@
 #include "output/console.h"
 
-#include <unistd.h>
-
 #include "output/file_layout.h"
 #include "output/record_channel.h"
 

@@ -1,16 +1,12 @@
 #include "output/rank_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "base/duration.h"
 #include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "output/channel.h"
 #include "output/file_layout.h"
 #include "output/json_text.h"
 #include "output/record_channel.h"

@@ -1,6 +1,5 @@
 #include "output/record_channel.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 

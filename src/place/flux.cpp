@@ -1,6 +1,5 @@
 #include "place/flux.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

@@ -1,7 +1,6 @@
 // Flux: an instance around this process. Its resource set R (RFC 20) has the hosts. Pure.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -7,7 +7,6 @@
 // - LSB_HOSTS: the same host names in the variable. LSF does not set this variable in large jobs.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,10 +1,8 @@
 #include "place/slurm.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/environment.h"
-#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "hosts/host_name.h"

@@ -1,7 +1,6 @@
 #include "place/slurm_hosts.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/environment.h"
 #include "base/text.h"

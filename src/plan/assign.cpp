@@ -11,7 +11,6 @@
 #include "base/try.h"
 #include "plan/overload.h"
 #include "plan/placement.h"
-#include "plan/table.h"
 
 namespace dlaunch::plan {
 

@@ -8,7 +8,6 @@
 #include "base/printable.h"
 #include "place/variables.h"
 #include "plan/mpi.h"
-#include "plan/table.h"
 #include "plan/visible.h"
 
 namespace dlaunch::plan {

@@ -13,7 +13,6 @@
 #include "place/variables.h"
 #include "plan/environment.h"
 #include "plan/framework_table.h"
-#include "plan/table.h"
 
 namespace dlaunch::plan {
 namespace {

@@ -1,9 +1,7 @@
 #include "plan/mpi.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <vector>
 
 #include "base/index_cast.h"
 #include "plan/environment.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "base/printable.h"

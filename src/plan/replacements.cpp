@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/environment.h"
-#include "base/index_cast.h"
 #include "base/text.h"
 
 namespace dlaunch::plan {

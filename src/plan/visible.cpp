@@ -11,7 +11,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "place/variables.h"
-#include "plan/table.h"
 
 namespace dlaunch::plan {
 namespace {

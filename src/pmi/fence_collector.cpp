@@ -1,7 +1,6 @@
 #include "pmi/fence_collector.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "dlaunch/worlds.h"

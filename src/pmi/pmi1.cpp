@@ -1,6 +1,5 @@
 // PMI-1: the commands of PmiServer as lines. server.cpp has the common part of both versions.
 #include <algorithm>
-#include <utility>
 
 #include "pmi/actions.h"
 #include "pmi/server.h"

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "dlaunch/worlds.h"
-#include "pmi/actions.h"
-#include "pmi/fence_collector.h"
 
 namespace dlaunch::pmi {
 

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "pmi/line.h"
 
 namespace dlaunch::pmi {
 namespace {

@@ -1,7 +1,5 @@
 #include "pmix/collectives.h"
 
-#include <algorithm>
-
 namespace dlaunch::pmix {
 namespace {
 

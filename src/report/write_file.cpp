@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <climits>
-#include <optional>
 #include <random>
 #include <utility>
 

@@ -10,7 +10,6 @@
 
 #include "base/environment.h"
 #include "base/index_cast.h"
-#include "base/try.h"
 #include "launcher/frames.h"
 #include "output/file_layout.h"
 #include "plan/environment.h"
@@ -93,7 +92,7 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
        .hint = "remove the option: with --restarts or --env-for torchrun, each rank gets an error file on its host"});
 }
 
-Result<std::unique_ptr<ErrorFiles>> ErrorFiles::lock(const plan::Plan& plan) {
+Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Plan& plan) {
   const std::vector<std::string> paths = launcher::error_files(plan);
   if (paths.empty()) return nullptr;
   auto holder = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(paths, ends); });
@@ -109,7 +108,7 @@ Result<std::unique_ptr<ErrorFiles>> ErrorFiles::lock(const plan::Plan& plan) {
   const std::size_t done = answers.find_first_not_of('\0');
   if (done != std::string::npos) error = static_cast<unsigned char>(answers[done]);
   if (error == 0 && answers.size() == paths.size()) {
-    return std::unique_ptr<ErrorFiles>(new ErrorFiles(*std::move(holder)));
+    return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(*std::move(holder)));
   }
   return fail({.where = "",
                .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
@@ -118,7 +117,7 @@ Result<std::unique_ptr<ErrorFiles>> ErrorFiles::lock(const plan::Plan& plan) {
                .exit_code = kExitRefused});
 }
 
-ErrorFiles::~ErrorFiles() {
+LockedErrorFiles::~LockedErrorFiles() {
   holder_.close_in();
   holder_.wait(kDiskWait);
 }

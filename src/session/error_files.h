@@ -24,18 +24,18 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan);
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);
 
 /// The error files of a round. A helper process locks the files against removal by another job.
-class ErrorFiles {
+class LockedErrorFiles {
  public:
   /// Creates the files, empties an earlier job's files, and locks all. Null without error files. Returns an Error
   /// (kExitRefused) if another job has a lock, or if a file cannot be created.
-  static Result<std::unique_ptr<ErrorFiles>> lock(const plan::Plan& plan);
+  static Result<std::unique_ptr<LockedErrorFiles>> lock(const plan::Plan& plan);
   /// Removes empty files.
-  ~ErrorFiles();
-  ErrorFiles(const ErrorFiles&) = delete;
-  ErrorFiles& operator=(const ErrorFiles&) = delete;
+  ~LockedErrorFiles();
+  LockedErrorFiles(const LockedErrorFiles&) = delete;
+  LockedErrorFiles& operator=(const LockedErrorFiles&) = delete;
 
  private:
-  explicit ErrorFiles(sys::HelperProcess holder) : holder_(std::move(holder)) {}
+  explicit LockedErrorFiles(sys::HelperProcess holder) : holder_(std::move(holder)) {}
 
   sys::HelperProcess holder_;
 };

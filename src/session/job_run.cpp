@@ -124,7 +124,7 @@ Result<void> JobRun::open() {
   }
   auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   error_files_.reset();  // of the round before
-  error_files_ = TRY(ErrorFiles::lock(plan_));
+  error_files_ = TRY(LockedErrorFiles::lock(plan_));
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
   if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record

@@ -83,7 +83,7 @@ class JobRun final : public Listener {
   link::Signals signals_;
   report::RecordFile record_;
   std::unique_ptr<output::Output> output_;
-  std::unique_ptr<ErrorFiles> error_files_;
+  std::unique_ptr<LockedErrorFiles> error_files_;
 };
 
 }  // namespace dlaunch::session

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
-#include <utility>
 
 namespace dlaunch::stacks {
 namespace {

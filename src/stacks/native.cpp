@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/digest.h"
 #include "stacks/demangle.h"
-#include "stacks/thread_state.h"
 
 namespace dlaunch::stacks {
 namespace {

@@ -11,7 +11,6 @@
 #include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
-#include "stacks/sample.h"
 #include "sys/files.h"
 
 namespace dlaunch::stacks {

@@ -1,6 +1,5 @@
 #include "sys/descendants.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -11,7 +11,6 @@
 #include <charconv>
 #include <cstddef>
 #include <fstream>
-#include <optional>
 
 namespace dlaunch::sys {
 

@@ -18,7 +18,6 @@
 #include "base/time.h"
 #include "base/try.h"
 #include "sys/child.h"
-#include "sys/descendants.h"
 #include "sys/inherited.h"
 #include "sys/installed.h"
 #include "sys/io.h"

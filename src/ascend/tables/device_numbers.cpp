@@ -1,6 +1,5 @@
 #include "ascend/tables/device_numbers.h"
 
-#include <algorithm>
 #include <numeric>
 #include <set>
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "ascend/tables/rules.h"
 #include "base/text.h"

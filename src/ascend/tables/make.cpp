@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ascend/tables/rules.h"
 #include "base/try.h"
 
 namespace dlaunch::ranktable {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
-#include "ascend/tables/rules.h"
 #include "base/try.h"
 
 namespace dlaunch::ranktable {

@@ -1,6 +1,5 @@
 #include "ascend/tables/rules.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

@@ -1,8 +1,6 @@
 #include "ascend/tables/server_rules.h"
 
-#include <algorithm>
 #include <map>
-#include <set>
 
 #include "ascend/tables/fields.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 #include "grammars/accelerate/accelerate.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/environment.h"
 #include "base/most_nodes.h"

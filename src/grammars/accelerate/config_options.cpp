@@ -1,7 +1,6 @@
 #include "grammars/accelerate/config_options.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/environment.h"
 #include "base/text.h"

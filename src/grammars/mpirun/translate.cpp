@@ -1,9 +1,6 @@
 #include "grammars/mpirun/translate.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string>
-#include <string_view>
 
 #include "grammars/mpirun/hydra.h"
 

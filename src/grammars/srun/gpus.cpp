@@ -1,8 +1,6 @@
 #include <optional>
 
-#include "base/environment.h"
 #include "base/text.h"
-#include "base/try.h"
 #include "grammars/launcher_job.h"
 #include "grammars/srun/srun.h"
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/environment.h"
 #include "link/link.h"

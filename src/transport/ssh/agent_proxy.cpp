@@ -4,9 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -14,7 +12,6 @@
 
 #include "sys/io.h"
 #include "sys/thread.h"
-#include "transport/ssh/agent_protocol.h"
 #include "transport/ssh/encoding.h"
 
 namespace dlaunch::transport::ssh {

@@ -1,8 +1,6 @@
 #include "transport/ssh/config_match.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "base/try.h"

@@ -1,7 +1,6 @@
 #include "transport/ssh/identity.h"
 
 #include <utility>
-#include <vector>
 
 #include "base/digest.h"
 #include "base/text.h"

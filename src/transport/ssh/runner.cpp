@@ -1,6 +1,5 @@
 #include "transport/ssh/runner.h"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

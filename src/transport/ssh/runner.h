@@ -2,7 +2,6 @@
 // and the thread; both read the same result.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
