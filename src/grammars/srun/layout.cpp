@@ -32,18 +32,22 @@ Result<int> node_count(const ParsedOption& given, string_view text) {
 
 class SrunLayout {
  public:
-  explicit SrunLayout(LauncherJob& job) : job_(job), line_(job.line()) {}
+  SrunLayout(LauncherJob& job, int least) : job_(job), line_(job.line()), least_ranks_(least) {}
 
-  Result<void> add() {
+  Result<int> add() {
     TRY(read_numbers());
     TRY(read_distribution());
-    if (!place::slurm_job(environment())) return without_job();
-    TRY(read_nodes());
-    TRY(choose_nodes());
-    TRY(count_ranks());
-    TRY(check_cpus());
-    drop_unused();
-    return add_options();
+    if (place::slurm_job(environment())) {
+      TRY(read_nodes());
+      TRY(choose_nodes());
+      TRY(count_ranks());
+      TRY(check_cpus());
+      drop_unused();
+      TRY(add_options());
+    } else {
+      TRY(without_job());
+    }
+    return ranks_;
   }
 
  private:
@@ -126,7 +130,8 @@ class SrunLayout {
     }
     if (least_nodes_ > 1) return no_nodes(*line_.find("nodes"));
     const ParsedOption* given = ranks_given() ? ranks_given() : line_.find("ntasks-per-node");
-    job_.add(given ? *given : job_.itself(), "n", std::to_string(ranks_ > 0 ? ranks_ : std::max(each_, 1)));
+    if (ranks_ == 0) ranks_ = each_ > 0 ? each_ : std::max(least_ranks_, 1);
+    job_.add(given ? *given : job_.itself(), "n", std::to_string(ranks_));
     return {};
   }
 
@@ -262,7 +267,7 @@ class SrunLayout {
     if (ranks_ == 0 && each_ > 0) ranks_ = each_ * nodes;
     if (ranks_ == 0 && line_.typed("cpus-per-task") && cpus_known())
       ranks_ = static_cast<int>(std::max(most_ranks(), 1L));
-    if (ranks_ == 0) ranks_ = nodes;
+    if (ranks_ == 0) ranks_ = std::max(nodes, least_ranks_);
     if (each_ * nodes != ranks_ && line_.typed("ntasks-per-node")) {
       job_.note(line_.find("ntasks-per-node")->spelled + " changes nothing, as in srun: " + count(ranks_, "rank") +
                 " on " + count(nodes, "node"));
@@ -352,6 +357,7 @@ class SrunLayout {
 
   LauncherJob& job_;
   const LauncherLine& line_;
+  const int least_ranks_;
   std::vector<SrunNode> nodes_;
   std::vector<std::string> wanted_;
   size_t all_ = 0;
@@ -367,6 +373,6 @@ class SrunLayout {
 
 }  // namespace
 
-Result<void> add_srun_layout(LauncherJob& job) { return SrunLayout(job).add(); }
+Result<int> add_srun_layout(LauncherJob& job, int least) { return SrunLayout(job, least).add(); }
 
 }  // namespace dlaunch::cli

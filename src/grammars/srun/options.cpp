@@ -87,7 +87,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
     of("mpi", "TYPE", "`--mpi`; TYPE is pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
     of("multi-prog", "", "the program is a FILE that lists ranks and their programs; a shell starts each rank's "
-        "program", Support::translated, "SLURM_SRUN_MULTI"),
+        "program; without `-n`, at least the ranks of the file", Support::translated, "SLURM_SRUN_MULTI"),
     of("het-group", "N", "`--include` with the nodes of group N; several groups are refused"),
     of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),

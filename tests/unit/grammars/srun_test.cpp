@@ -128,8 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
                  "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
                  "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
-                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: missing "
-                 "program for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
+                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac' sh z"}));
 
 TEST(Srun, ShellSelectsSeveralDevicesPerRank) {
   EXPECT_THAT(in_slurm().same({"-n2", "-N1", "--gpus-per-task=2", "--gpu-bind=per_task:2", "x", "y"}),
@@ -159,12 +158,32 @@ TEST(Srun, TypedNodesAndRanksPerNodeOverrideNtasksOfTheJob) {
 
 TEST(Srun, ReadsQuotesAndOrderOfMultiProg) {
   auto srun = in_slurm();
-  srun.files["/cwd/q"] = "2,0-1 w %o\n0 late\n3 a '%t' a\\ b '' \\%t\n* z\n";
+  srun.files["/cwd/q"] = "2,0-1 w %o\n3 a '%t' \\\na\\ b '' \\%t\n* z\n";
   EXPECT_THAT(srun.same({"-n5", "--multi-prog", "q"}), HasSubstr(R"(2) o=0; exec w "$o" "$@";;
 0) o=1; exec w "$o" "$@";;
 1) o=2; exec w "$o" "$@";;
 3) o=0; exec a %t '\''a b'\'' '\'''\'' %t "$@";;
 *) o=$SLURM_PROCID; exec z "$@";;)"));
+}
+
+TEST(Srun, StartsARankForEachLineOfMultiProg) {
+  auto srun = in_slurm();
+  srun.files["/cwd/q"] = "0 a\n1-4 b\n";
+  EXPECT_THAT(srun.same({"--multi-prog", "q"}), HasSubstr("--map-by block -n 5 sh -c"));
+  EXPECT_THAT(srun.error({"-N2", "-n2", "--multi-prog", "q"}),
+              AllOf(HasSubstr("q:2: unknown rank \"4\": the job has 2 ranks"), HasSubstr("set -n 5")));
+  EXPECT_THAT(srun.error({"-n6", "--multi-prog", "q"}), HasSubstr("q: missing program of rank 5"));
+  LauncherFixture outside("srun", kUsual);
+  outside.files = srun.files;
+  EXPECT_THAT(outside.same({"--multi-prog", "q"}), testing::StartsWith("-n 5 sh -c"));
+  srun.files["/cwd/q"] = "0 a\n";
+  EXPECT_THAT(srun.error({"--multi-prog", "q"}), HasSubstr("missing program of rank 1")) << "one rank per node";
+  srun.files["/cwd/q"] = "0-1 a\n1 b\n";
+  EXPECT_THAT(srun.error({"-n2", "--multi-prog", "q"}), HasSubstr("q:2: duplicate rank \"1\""));
+  srun.files["/cwd/q"] = "* a\n1 b\n";
+  EXPECT_THAT(srun.error({"-n2", "--multi-prog", "q"}), HasSubstr("put the line before the line with *"));
+  srun.files["/cwd/q"] = "# a \\\nb\n0-1 a \\";
+  EXPECT_THAT(srun.same({"-n2", "--multi-prog", "q"}), HasSubstr("0) o=0; exec a \"$@\""));
 }
 
 TEST(Srun, ReadsVariablesOfLessUsualOptions) {
