@@ -199,7 +199,9 @@ struct Resolved {
 };
 
 Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
-  auto preferences = TRY(read_preferences(last_config(first), context, {find_known_option, read_mca_variables}));
+  auto variables = TRY(read_mca_variables(context.environment));
+  std::ranges::move(launcher_variables(grammar, context), std::back_inserter(variables));
+  auto preferences = TRY(read_preferences(last_config(first), context, {find_known_option, std::move(variables)}));
   Resolved resolved{.options = {}, .preferences = std::move(preferences)};
   const auto add_line = [&](bool defaults) {  // a launcher's line may have its own defaults
     for (const ParsedOption& given : first.options) {

@@ -10,8 +10,11 @@
 
 namespace dlaunch::cli {
 
-/// The grammar's defaults and variables as options. All other sources override these options.
-std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context);
+/// The grammar's defaults as options. All other sources override these options.
+std::vector<ParsedOption> personality_defaults(Grammar grammar);
+
+/// The options for MPIEXEC_TIMEOUT and, in Hydra's grammar, for variables of MPICH and Intel MPI.
+std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context);
 
 /// Applies the grammar's defaults that do not have an option, unless given options override them.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);

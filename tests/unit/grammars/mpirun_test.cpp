@@ -618,6 +618,9 @@ TEST(Personality, ReadsTimeoutVariableUnderEveryName) {
     EXPECT_EQ(fixture.options({"--timeout", "0", "prog"}).policy.timeout, std::nullopt);
     fixture.environment.emplace_back("DLAUNCH_TIMEOUT=3");
     EXPECT_EQ(fixture.options({"prog"}).policy.timeout, std::chrono::seconds(3));
+    fixture.environment.pop_back();
+    fixture.files["/c"] = "timeout = 1\n";
+    EXPECT_EQ(fixture.options({"--config", "/c", "prog"}).policy.timeout, std::chrono::seconds(7));
     fixture.environment = {"MPIEXEC_TIMEOUT=soon"};
     EXPECT_THAT(fixture.error({"prog"}), HasSubstr("MPIEXEC_TIMEOUT"));
   }
