@@ -50,7 +50,8 @@ std::vector<ParsedOption> personality_defaults(Grammar grammar) {
   return defaults;
 }
 
-std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context) {
+std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context,
+                                             std::vector<std::string>& notes) {
   constexpr std::pair<const char*, string_view> kVariables[] = {
       {"MPIEXEC_TIMEOUT", "timeout"},  // of Open MPI's mpiexec too
       {"I_MPI_HYDRA_HOST_FILE", "default-hostfile"},
@@ -59,8 +60,12 @@ std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessConte
   std::vector<ParsedOption> options;
   for (const auto& [name, option] : kVariables) {
     const auto value = filled_variable(context.environment, name);
-    const bool is_read = value && (option == "timeout" || grammar == Grammar::hydra);
-    if (is_read) options.push_back(given(option, *value, name, Source::mca_variable));
+    if (!value || (option != "timeout" && grammar != Grammar::hydra)) continue;
+    if (option == "N" && (*value == "all" || *value == "allcores")) {
+      notes.push_back(std::string(name) + " changes nothing here: dlaunch supports only a number; use -ppn N");
+      continue;
+    }
+    options.push_back(given(option, *value, name, Source::mca_variable));
   }
   return options;
 }

@@ -2,6 +2,7 @@
 // torchrun's for torchrun. docs/migrate/mpirun.md and torchrun.md list the defaults. PURE.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/grammar.h"
@@ -14,7 +15,8 @@ namespace dlaunch::cli {
 std::vector<ParsedOption> personality_defaults(Grammar grammar);
 
 /// The options for MPIEXEC_TIMEOUT and, in Hydra's grammar, for variables of MPICH and Intel MPI.
-std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context);
+std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context,
+                                             std::vector<std::string>& notes);
 
 /// Applies the grammar's defaults that do not have an option, unless given options override them.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);
