@@ -592,6 +592,7 @@ TEST(Personality, SetsHydraDefaults) {
   EXPECT_EQ(fixture.options({"prog"}).hosts.default_hostfile.size(), 2U);
   EXPECT_EQ(fixture.options({"prog"}).request.ranks_per_host, 2);
   EXPECT_EQ(fixture.options({"-ppn", "1", "prog"}).request.ranks_per_host, 1);
+  EXPECT_THAT(fixture.options({"prog"}).remarks, ElementsAre(HasSubstr(" --default-hostfile /h -N 2 prog")));
   for (const char* all : {"all", "allcores"}) {
     fixture.environment = {std::string("I_MPI_PERHOST=") + all};
     EXPECT_THAT(fixture.options({"prog"}).notes, ElementsAre(HasSubstr("I_MPI_PERHOST changes nothing here")));
