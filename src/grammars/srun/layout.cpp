@@ -193,11 +193,16 @@ class SrunLayout {
   /// Whether -w or -F names the node.
   bool is_wanted(const SrunNode& node) const { return std::ranges::find(wanted_, node.name) != wanted_.end(); }
 
-  tl::unexpected<Error> not_in_job() const {
+  Result<void> not_in_job() {
     const ParsedOption& given = line_.find("nodelist") ? *line_.find("nodelist") : *line_.find("nodefile");
     const auto missing = std::ranges::find_if(wanted_, [&](const std::string& name) {
       return std::ranges::find(nodes_, name, &SrunNode::name) == nodes_.end();
     });
+    const auto excluded = TRY(named("exclude", ""));
+    if (std::ranges::find(excluded, *missing) != excluded.end()) {
+      return refuse_conflict(given, line_.find("exclude")->spelled, "both name " + *missing,
+                             "remove the node from one of them");
+    }
     return refuse_option(given, "unknown node \"" + *missing + "\"", "",
                          "run squeue -j $SLURM_JOB_ID -o %N for the nodes of the job");
   }
@@ -273,7 +278,13 @@ class SrunLayout {
                 " on " + count(nodes, "node"));
     }
     if (plane_ == 1) cyclic_ = true;
-    if (plane_ < 2 || (plane_ * (nodes - 1) < ranks_ && ranks_ <= plane_ * nodes)) return {};
+    if (plane_ < 2) return {};
+    const int planes = (ranks_ + plane_ - 1) / plane_;
+    if (planes == nodes) return {};
+    if (planes < nodes) {
+      return refuse_option(*line_.find("distribution"), "not supported: more nodes than planes", "",
+                           "set -N " + std::to_string(planes));
+    }
     return refuse_option(*line_.find("distribution"), "not supported: more planes than nodes", "",
                          "use dlaunch's --rankfile FILE to place each rank");
   }
