@@ -219,7 +219,9 @@ TEST(Srun, ReadsVariablesOfTheGroupInAHeterogeneousJob) {
                       "SLURM_NTASKS_HET_GROUP_1=3",
                       "SLURM_DISTRIBUTION_HET_GROUP_0=cyclic"};
   EXPECT_EQ(srun.same({"x"}), "--include n1@n2 --map-by node -n 4 x");
-  EXPECT_EQ(srun.same({"--het-group=1", "x"}), "--include n3 -n 3 x");
+  for (const char* group : {"1", "01", "[1]"}) {
+    EXPECT_EQ(srun.same({"--het-group", group, "x"}), "--include n3 -n 3 x") << group;
+  }
   EXPECT_EQ(srun.same({"-n2", "x"}), "--include n1@n2 --map-by node -n 2 x");
 }
 
