@@ -178,7 +178,7 @@ class SrunJob {
     }
     if (line_.find("multi-prog")) argv = TRY(programs_.command(line_.program, ranks_));
     TRY(add_srun_gpus(job_, argv));
-    TRY(add_srun_streams(job_, argv));
+    TRY(add_srun_streams(job_, argv, ranks_));
     return job_.set_program(std::move(argv));
   }
 

@@ -38,7 +38,7 @@ const ParsedOption* srun_gpus_per_task(const LauncherLine& line);
 Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv);
 
 /// -o, -e, -i, -l and --pty. For a file of -i, inserts a shell in front of the program `argv`.
-Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv);
+Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv, int ranks);
 
 /// The file of --multi-prog.
 struct SrunPrograms {
