@@ -137,9 +137,9 @@ std::optional<std::string> nearest_preference(std::string_view name, bool of_var
 /// The sources of an option, the weakest first.
 enum class Source {
   personality,  ///< a default of the launcher in --as or argv[0]
-  convention,   ///< NO_COLOR, MPIEXEC_TIMEOUT
+  convention,   ///< NO_COLOR, a Kubernetes MPIJob
   config_file,
-  mca_variable,  ///< OMPI_MCA_*
+  mca_variable,  ///< OMPI_MCA_* and other variables of MPI launchers
   variable,
   command_line
 };

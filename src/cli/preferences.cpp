@@ -100,7 +100,7 @@ Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext&
   return ConfigPath{};
 }
 
-/// The option for a variable of other programs.
+/// The option for a convention of other programs.
 ParsedOption by_convention(std::string_view option, std::string_view value, const char* variable) {
   return {.spec = find_option(option).spec,
           .value = std::string(value),
@@ -132,16 +132,12 @@ Result<Preferences> read_preferences(const ParsedOption* config, const ProcessCo
   if (filled_variable(context.environment, "NO_COLOR")) {  // https://no-color.org: any value except an empty value
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
   }
-  if (const auto limit = filled_variable(context.environment, "MPIEXEC_TIMEOUT")) {  // Open MPI's mpiexec reads it too
-    preferences.given.push_back(by_convention("timeout", *limit, "MPIEXEC_TIMEOUT"));
-  }
   if (place::mpi_job(context.environment)) {  // pods of workers start after the launcher's pod, with new host keys
     preferences.given.push_back(by_convention("wait-hosts", "300", "MPIJob"));
     preferences.given.push_back(by_convention("host-key", "accept-new", "MPIJob"));
   }
   TRY(read_config(config, context, foreign.find, preferences));
-  auto variables = TRY(foreign.read_variables(context.environment));
-  std::ranges::move(variables, std::back_inserter(preferences.given));
+  std::ranges::copy(foreign.variables, std::back_inserter(preferences.given));
   for (const std::string& line : context.environment) {
     if (!line.starts_with(kPrefix)) continue;
     const size_t equals = line.find('=');

@@ -1,6 +1,6 @@
 // The user's defaults, the weakest first:
 // - the config file: --config FILE, else DLAUNCH_CONFIG, else dlaunch/config.toml below $XDG_CONFIG_HOME or ~/.config;
-// - variables of another launcher, OMPI_MCA_*;
+// - variables of MPI launchers, such as OMPI_MCA_*;
 // - DLAUNCH_<OPTION> variables. An empty variable counts as unset.
 #pragma once
 
@@ -21,8 +21,8 @@ struct Preferences {
 
 /// Other launchers in the preferences.
 struct ForeignPreferences {
-  FindOption find;  ///< also finds options of other launchers: an Error or a note names them
-  Result<std::vector<ParsedOption>> (*read_variables)(const std::vector<std::string>& environment);
+  FindOption find;                      ///< also finds options of other launchers: an Error or a note names them
+  std::vector<ParsedOption> variables;  ///< the options of their variables, the weakest first
 };
 
 /// `config` is --config as given, or null. A file in --config or DLAUNCH_CONFIG must exist; the default file may be

@@ -60,8 +60,8 @@ std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& ar
     if (given.spec->takes == Arity::maybe_value && !given.value.empty()) text += "=" + shell_quote(given.value);
   };
   for (const std::optional<ParsedOption>& row : resolved.rows()) {
-    const bool of_line =
-        row && (row->source == Source::command_line || (row->source == Source::personality && as.empty()));
+    const bool of_line = row && (row->source == Source::command_line || row->source == Source::mca_variable ||
+                                 (row->source == Source::personality && as.empty()));
     if (of_line && (row->spec->takes != Arity::nothing || row->value == "true")) add(*row);
   }
   for (const Group& group : arguments.groups) {

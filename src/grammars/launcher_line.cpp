@@ -30,6 +30,16 @@ std::string variable_for(const LauncherSpec& launcher, const OptionSpec& row) {
   return name;
 }
 
+/// Writes the number of --het-group without zeros in front and without srun's brackets: "[01]" is "1".
+void normalize_group(std::vector<ParsedOption>& typed) {
+  for (ParsedOption& option : typed) {
+    if (option.spec->name() != "het-group") continue;
+    string_view text = option.value;
+    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+    if (const auto number = parse_int(text, 0, 1'000'000)) option.value = std::to_string(*number);
+  }
+}
+
 /// Reads variables as srun does: a flag is on if the variable is empty, "yes" or a number other than 0. In a
 /// heterogeneous job, the variable of the group overrides the plain one: SLURM_NTASKS_HET_GROUP_1.
 std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher, const std::vector<ParsedOption>& typed,
@@ -200,6 +210,7 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
   std::span<const std::string> rest(plain);
   auto group = TRY(parser.parse(rest));
   line.show = group.show;
+  normalize_group(group.options);
   line.options = TRY(given_by_variables(launcher, group.options, environment));
   for (ParsedOption& given : group.options) {
     given.spelled = as_typed(launcher, given.spec->name());

@@ -197,14 +197,18 @@ struct Resolved {
 };
 
 Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessContext& context) {
-  auto preferences = TRY(read_preferences(last_config(first), context, {find_known_option, read_mca_variables}));
+  auto variables = TRY(read_mca_variables(context.environment));
+  std::vector<std::string> notes;
+  std::ranges::move(launcher_variables(grammar, context, notes), std::back_inserter(variables));
+  auto preferences = TRY(read_preferences(last_config(first), context, {find_known_option, std::move(variables)}));
+  std::ranges::move(notes, std::back_inserter(preferences.notes));
   Resolved resolved{.options = {}, .preferences = std::move(preferences)};
   const auto add_line = [&](bool defaults) {  // a launcher's line may have its own defaults
     for (const ParsedOption& given : first.options) {
       if (!given.spec->per_program() && (given.source == Source::personality) == defaults) resolved.options.add(given);
     }
   };
-  for (const ParsedOption& given : personality_defaults(grammar, context)) resolved.options.add(given);
+  for (const ParsedOption& given : personality_defaults(grammar)) resolved.options.add(given);
   add_line(true);
   for (const ParsedOption& given : resolved.preferences.given) resolved.options.add(given);
   add_line(false);

@@ -96,24 +96,28 @@ class SameAsSrun(BesideSrun):
                 self.assertGreater(len(devices), 1, srun)
 
     def test_default_number_of_ranks_is_the_same(self):
-        places = ("", "--ntasks-per-node=2", "-N2 --ntasks-per-node=2", "-n2 -N3", "-c4", "-c 4 -n3", "-m block,Pack -n9", "-O -n30")
+        places = ("", "--ntasks-per-node=2", "-N2 --ntasks-per-node=2", "-n2 -N3", "-c4", "-c 4 -n3", "-m block,Pack -n9", "-m pack -c2 -n7",
+                  "-m block,pack -N3 -n9", "-O -n30")
         self.assert_same(WHOLE, *(f"srun {words} sh -c '{PLACE} $SLURM_CPUS_PER_TASK'" for words in places))
 
     @promise(LOSES_NOTHING, mode=STDIN)
     def test_output_and_input_of_ranks_are_the_same(self):
         (self.dir / "programs").write_text("# a comment\n0 echo zero %t %o\n1-2 echo more %t %o\n* echo 'the  rest' \"a b\" %o\n")
-        self.assert_same(WHOLE, "srun -l -n12 echo x", "srun -n4 --multi-prog programs extra", "echo hi | srun -n2 cat",
-                         "srun -n2 -i none cat", "srun -n2 -D /usr pwd", "srun -n2 -o 1 sh -c 'echo $SLURM_PROCID'",
+        (self.dir / "four").write_text("0-2 echo \\\nfew %o\n3 echo last\n")
+        self.assert_same(WHOLE, "srun -l -n12 echo x", "srun -n4 --multi-prog programs extra", "srun --multi-prog four",
+                         "srun -n2 --multi-prog four", "srun -n5 --multi-prog four", "srun -n2 -o - echo x", "srun -n2 -o All.txt echo x",
+                         "echo hi | srun -n2 cat", "srun -n2 -i none cat", "srun -n2 -D /usr pwd", "srun -n2 -o 1 sh -c 'echo $SLURM_PROCID'",
                          "FOO=1 srun -n1 --export=ALL,FOO=3,Y=4 sh -c 'echo $FOO $Y'",
                          "FOO=1 BAR=2 srun -n1 --export=FOO,X=3 /bin/sh -c 'echo $FOO $X $BAR $SLURM_PROCID'",
                          "BAR=2 srun -n1 --export=NONE /bin/sh -c 'echo $BAR-$SLURM_PROCID'", "srun -n1 -J name sh -c 'echo $SLURM_JOB_NAME'")
 
     @promise(LOSES_NOTHING, mode=FILES)
     def test_output_files_are_the_same(self):
-        files = ("all.txt", *(f"out.1.{rank}" for rank in range(2)), *(f"err.{rank}" for rank in range(2)))
+        files = ("5", "a%t", *(f"out.1.{rank}" for rank in range(2)), *(f"err.{rank}" for rank in range(2)))
         show = "; for f in " + " ".join(files) + "; do [ -f $f ] && sed \"s/^/$f> /\" $f; done"
         program = "sh -c 'echo $SLURM_PROCID; echo e$SLURM_PROCID >&2'"
-        for line in (f"srun -n2 -o out.1.%t -e err.%t {program}", f"srun -n2 -o none {program}"):
+        for line in (f"srun -n2 -o out.1.%t -e err.%t {program}", f"srun -n2 -o None {program}", f"srun -n2 -o 5 {program}",
+                     f"srun -n1 -o 'a\\%t' {program}"):
             with self.subTest(line):
                 srun, dlaunch = self.by_both(["-N2", "--exclusive"], line + show, files)
                 self.assertEqual(dlaunch, srun)

@@ -35,7 +35,7 @@ bool means_devices(const ResolvedOptions& effective) {
 
 }  // namespace
 
-std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context) {
+std::vector<ParsedOption> personality_defaults(Grammar grammar) {
   std::vector<ParsedOption> defaults;
   if (const LauncherSpec* launcher = launcher_of(grammar)) return defaults_of(*launcher);
   if (grammar == Grammar::open_mpi) {
@@ -47,13 +47,27 @@ std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessCon
   defaults = {given("env-for", "mpich", hydra, Source::personality),
               given("env-all", "true", hydra, Source::personality),
               given("oversubscribe", "true", hydra, Source::personality)};
+  return defaults;
+}
+
+std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context,
+                                             std::vector<std::string>& notes) {
   constexpr std::pair<const char*, string_view> kVariables[] = {
-      {"I_MPI_HYDRA_HOST_FILE", "default-hostfile"}, {"HYDRA_HOST_FILE", "default-hostfile"}, {"I_MPI_PERHOST", "N"}};
+      {"MPIEXEC_TIMEOUT", "timeout"},  // of Open MPI's mpiexec too
+      {"I_MPI_HYDRA_HOST_FILE", "default-hostfile"},
+      {"HYDRA_HOST_FILE", "default-hostfile"},
+      {"I_MPI_PERHOST", "N"}};
+  std::vector<ParsedOption> options;
   for (const auto& [name, option] : kVariables) {
     const auto value = filled_variable(context.environment, name);
-    if (value) defaults.push_back(given(option, *value, name, Source::convention));
+    if (!value || (option != "timeout" && grammar != Grammar::hydra)) continue;
+    if (option == "N" && (*value == "all" || *value == "allcores")) {
+      notes.push_back(std::string(name) + " changes nothing here: dlaunch supports only a number; use -ppn N");
+      continue;
+    }
+    options.push_back(given(option, *value, name, Source::mca_variable));
   }
-  return defaults;
+  return options;
 }
 
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options) {

@@ -2,6 +2,7 @@
 // torchrun's for torchrun. docs/migrate/mpirun.md and torchrun.md list the defaults. PURE.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/grammar.h"
@@ -10,8 +11,12 @@
 
 namespace dlaunch::cli {
 
-/// The grammar's defaults and variables as options. All other sources override these options.
-std::vector<ParsedOption> personality_defaults(Grammar grammar, const ProcessContext& context);
+/// The grammar's defaults as options. All other sources override these options.
+std::vector<ParsedOption> personality_defaults(Grammar grammar);
+
+/// The options for MPIEXEC_TIMEOUT and, in Hydra's grammar, for variables of MPICH and Intel MPI.
+std::vector<ParsedOption> launcher_variables(Grammar grammar, const ProcessContext& context,
+                                             std::vector<std::string>& notes);
 
 /// Applies the grammar's defaults that do not have an option, unless given options override them.
 void settle_personality(Grammar grammar, const ResolvedOptions& effective, Options& options);

@@ -32,18 +32,22 @@ Result<int> node_count(const ParsedOption& given, string_view text) {
 
 class SrunLayout {
  public:
-  explicit SrunLayout(LauncherJob& job) : job_(job), line_(job.line()) {}
+  SrunLayout(LauncherJob& job, int least) : job_(job), line_(job.line()), least_ranks_(least) {}
 
-  Result<void> add() {
+  Result<int> add() {
     TRY(read_numbers());
     TRY(read_distribution());
-    if (!place::slurm_job(environment())) return without_job();
-    TRY(read_nodes());
-    TRY(choose_nodes());
-    TRY(count_ranks());
-    TRY(check_cpus());
-    drop_unused();
-    return add_options();
+    if (place::slurm_job(environment())) {
+      TRY(read_nodes());
+      TRY(choose_nodes());
+      TRY(count_ranks());
+      TRY(check_cpus());
+      drop_unused();
+      TRY(add_options());
+    } else {
+      TRY(without_job());
+    }
+    return ranks_;
   }
 
  private:
@@ -126,7 +130,8 @@ class SrunLayout {
     }
     if (least_nodes_ > 1) return no_nodes(*line_.find("nodes"));
     const ParsedOption* given = ranks_given() ? ranks_given() : line_.find("ntasks-per-node");
-    job_.add(given ? *given : job_.itself(), "n", std::to_string(ranks_ > 0 ? ranks_ : std::max(each_, 1)));
+    if (ranks_ == 0) ranks_ = each_ > 0 ? each_ : std::max(least_ranks_, 1);
+    job_.add(given ? *given : job_.itself(), "n", std::to_string(ranks_));
     return {};
   }
 
@@ -188,11 +193,16 @@ class SrunLayout {
   /// Whether -w or -F names the node.
   bool is_wanted(const SrunNode& node) const { return std::ranges::find(wanted_, node.name) != wanted_.end(); }
 
-  tl::unexpected<Error> not_in_job() const {
+  Result<void> not_in_job() {
     const ParsedOption& given = line_.find("nodelist") ? *line_.find("nodelist") : *line_.find("nodefile");
     const auto missing = std::ranges::find_if(wanted_, [&](const std::string& name) {
       return std::ranges::find(nodes_, name, &SrunNode::name) == nodes_.end();
     });
+    const auto excluded = TRY(named("exclude", ""));
+    if (std::ranges::find(excluded, *missing) != excluded.end()) {
+      return refuse_conflict(given, line_.find("exclude")->spelled, "both name " + *missing,
+                             "remove the node from one of them");
+    }
     return refuse_option(given, "unknown node \"" + *missing + "\"", "",
                          "run squeue -j $SLURM_JOB_ID -o %N for the nodes of the job");
   }
@@ -262,13 +272,19 @@ class SrunLayout {
     if (ranks_ == 0 && each_ > 0) ranks_ = each_ * nodes;
     if (ranks_ == 0 && line_.typed("cpus-per-task") && cpus_known())
       ranks_ = static_cast<int>(std::max(most_ranks(), 1L));
-    if (ranks_ == 0) ranks_ = nodes;
+    if (ranks_ == 0) ranks_ = std::max(nodes, least_ranks_);
     if (each_ * nodes != ranks_ && line_.typed("ntasks-per-node")) {
       job_.note(line_.find("ntasks-per-node")->spelled + " changes nothing, as in srun: " + count(ranks_, "rank") +
                 " on " + count(nodes, "node"));
     }
     if (plane_ == 1) cyclic_ = true;
-    if (plane_ < 2 || (plane_ * (nodes - 1) < ranks_ && ranks_ <= plane_ * nodes)) return {};
+    if (plane_ < 2) return {};
+    const int planes = (ranks_ + plane_ - 1) / plane_;
+    if (planes == nodes) return {};
+    if (planes < nodes) {
+      return refuse_option(*line_.find("distribution"), "not supported: more nodes than planes", "",
+                           "set -N " + std::to_string(planes));
+    }
     return refuse_option(*line_.find("distribution"), "not supported: more planes than nodes", "",
                          "use dlaunch's --rankfile FILE to place each rank");
   }
@@ -352,6 +368,7 @@ class SrunLayout {
 
   LauncherJob& job_;
   const LauncherLine& line_;
+  const int least_ranks_;
   std::vector<SrunNode> nodes_;
   std::vector<std::string> wanted_;
   size_t all_ = 0;
@@ -367,6 +384,6 @@ class SrunLayout {
 
 }  // namespace
 
-Result<void> add_srun_layout(LauncherJob& job) { return SrunLayout(job).add(); }
+Result<int> add_srun_layout(LauncherJob& job, int least) { return SrunLayout(job, least).add(); }
 
 }  // namespace dlaunch::cli

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -52,48 +51,74 @@ std::string shell_words(string_view line) {
   return words;
 }
 
-/// The branch of the shell's `case` for one line of the file.
-Result<std::string> branch_of(const TextLine& line, std::set<int>& taken) {
-  const string_view text = trim(line.text);
+/// Adds the branches of the shell's `case` for one line of the file.
+Result<void> add_line(SrunPrograms& programs, string_view text, const std::string& where) {
+  if (text.empty() || text.starts_with('#')) return {};
   const string_view list = text.substr(0, text.find_first_of(" \t"));
   const std::string command = shell_words(text.substr(list.size()));
   const auto refused = [&](std::string what, std::string hint) {
-    return fail({.where = line.where, .what = std::move(what), .why = "", .hint = std::move(hint)});
+    return fail({.where = where, .what = std::move(what), .why = "", .hint = std::move(hint)});
   };
   if (command.empty()) return refused("missing program", "write RANKS PROGRAM ARGUMENTS");
-  if (list == "*") return "*) o=$SLURM_PROCID; exec" + command + " \"$@\";;\n";
-  std::string branches;
-  int offset = -1;
+  if (list == "*") {
+    programs.others = true;
+    return programs.branches += "*) o=$SLURM_PROCID; exec" + command + " \"$@\";;\n", Result<void>();
+  }
+  if (programs.others) return refused("invalid position", "put the line before the line with *");
+  int offset = 0;
   for (const std::string& part : split(list, ',')) {  // %o counts in the order of the list
-    const auto ranks = parse_int_list(part, kMaxRanks);
+    const auto ranks = parse_int_list(part, kMaxRanks - 1);
     if (!ranks) return refused("invalid rank list \"" + std::string(list) + "\": expected 0-3,5 or *", "");
     for (const int rank : *ranks) {
-      ++offset;
-      if (!taken.insert(rank).second) continue;  // the first line with this rank wins
-      branches += std::to_string(rank) + ") o=" + std::to_string(offset) + "; exec" + command + " \"$@\";;\n";
+      if (!programs.ranks.emplace(rank, where).second) {
+        return refused("duplicate rank \"" + std::to_string(rank) + '"', "give each rank one line");
+      }
+      programs.branches +=
+          std::to_string(rank) + ") o=" + std::to_string(offset++) + "; exec" + command + " \"$@\";;\n";
     }
   }
-  return branches;
+  return {};
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> srun_multi_prog(LauncherJob& job, const std::vector<std::string>& words) {
-  const auto path = TRY(absolute_path(words.front(), job.context().cwd));
-  auto text = job.context().read_file(path);
+Result<SrunPrograms> read_srun_programs(const ProcessContext& context, const std::string& file) {
+  const auto path = TRY(absolute_path(file, context.cwd));
+  const auto text = context.read_file(path);
   if (!text) return fail(text.error().error);
-  TRY(check_text(*text, words.front()));
-  std::set<int> taken;
-  std::string branches;
-  for (const TextLine& line : lines_of(*text, words.front())) {
-    if (trim(line.text).empty() || trim(line.text).starts_with('#')) continue;
-    const auto branch = TRY(branch_of(line, taken));
-    branches += branch;
+  TRY(check_text(*text, file));
+  SrunPrograms programs;
+  std::string joined;
+  std::string where;
+  const auto lines = lines_of(*text, file);
+  for (const TextLine& line : lines) {
+    if (joined.empty()) where = line.where;
+    joined += line.text;
+    const bool continues = joined.ends_with('\\');
+    if (continues) joined.pop_back();
+    if (continues && &line != &lines.back()) continue;
+    TRY(add_line(programs, trim(joined), where));
+    joined.clear();
   }
-  std::vector<std::string> argv = {
-      "sh", "-c",
-      "case $SLURM_PROCID in\n" + branches + "esac\necho \"srun: missing program for rank $SLURM_PROCID\" >&2\nexit 1",
-      "sh"};
+  return programs;
+}
+
+Result<std::vector<std::string>> SrunPrograms::command(const std::vector<std::string>& words, int ranks_of_job) const {
+  if (!ranks.empty() && ranks.rbegin()->first >= ranks_of_job) {
+    const auto& [rank, where] = *ranks.rbegin();
+    return fail({.where = where,
+                 .what = "unknown rank \"" + std::to_string(rank) + '"',
+                 .why = "the job has " + count(ranks_of_job, "rank"),
+                 .hint = "set -n " + std::to_string(rank + 1)});
+  }
+  for (int rank = 0; !others && rank < ranks_of_job; ++rank) {
+    if (ranks.contains(rank)) continue;
+    return fail({.where = words.front(),
+                 .what = "missing program of rank " + std::to_string(rank),
+                 .why = "",
+                 .hint = "add a line for the rank, or a last line with *"});
+  }
+  std::vector<std::string> argv = {"sh", "-c", "case $SLURM_PROCID in\n" + branches + "esac", "sh"};
   argv.insert(argv.end(), words.begin() + 1, words.end());
   return argv;
 }

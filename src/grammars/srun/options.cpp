@@ -41,9 +41,9 @@ constexpr LauncherOption kSrunOptions[] = {
         "without `-n`, dlaunch starts as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),
     of("relative r", "N", kChosen),
-    of("distribution m", "HOW", "block is `--map-by block`, cyclic is `--map-by node`, plane=N is `-N N`; pack fills as "
-        "few nodes as possible; for pack, and on nodes with different numbers of CPUs, `--max-slots N,N,...` limits the "
-        "ranks of each node; a second level after ':' changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
+    of("distribution m", "HOW", "block is `--map-by block`, cyclic is `--map-by node`, plane=N is `-N N`; pack fills "
+        "as few nodes as possible; for pack, and on nodes with different numbers of CPUs, `--max-slots N,N,...` limits "
+        "the ranks of each node; a second level after ':' changes nothing", Support::translated, "SLURM_DISTRIBUTION"),
     of("overcommit O", "", "allows more ranks than CPUs; without this option, dlaunch rejects more ranks than CPUs if "
         "the number of CPUs is known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "
@@ -66,11 +66,11 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
     of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
-        "contains stderr; a number N: `--ranks N`; none: /dev/null", Support::translated,
-        "SRUN_OUTPUT SLURM_STDOUTMODE"),
+        "contains stderr; a rank N: `--ranks N`; none: /dev/null; names that begin with - or all: the "
+        "console", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated,
         "SRUN_ERROR SLURM_STDERRMODE"),
-    of("input i", "PATTERN", "all, none or a number: `--stdin`; a file name: each rank opens the "
+    of("input i", "PATTERN", "all, none or a rank: `--stdin`; a file name: each rank opens the "
         "file", Support::translated, "SRUN_INPUT SLURM_STDINMODE"),
     of("open-mode", "MODE", "append adds `:append` to the file names; truncate replaces the "
         "files", Support::translated, "SLURM_OPEN_MODE"),
@@ -87,7 +87,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
     of("mpi", "TYPE", "`--mpi`; TYPE is pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
     of("multi-prog", "", "the program is a FILE that lists ranks and their programs; a shell starts each rank's "
-        "program", Support::translated, "SLURM_SRUN_MULTI"),
+        "program; without `-n`, at least the ranks of the file", Support::translated, "SLURM_SRUN_MULTI"),
     of("het-group", "N", "`--include` with the nodes of group N; several groups are refused"),
     of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),

@@ -72,7 +72,9 @@ class SrunJob {
   Result<void> make() {
     TRY(check_job());
     TRY(check_allocation_options());
-    TRY(add_srun_layout(job_));
+    const bool several = line_.find("multi-prog") && !line_.program.empty();
+    if (several) programs_ = TRY(read_srun_programs(job_.context(), line_.program.front()));
+    ranks_ = TRY(add_srun_layout(job_, programs_.ranks.empty() ? 0 : programs_.ranks.rbegin()->first + 1));
     TRY(add_srun_binding(job_));
     TRY(add_environment());
     TRY(add_ending());
@@ -174,14 +176,16 @@ class SrunJob {
                    .why = "",
                    .hint = "start one srun per program, or use dlaunch A : B with -H for each program"});
     }
-    if (line_.find("multi-prog")) argv = TRY(srun_multi_prog(job_, argv));
+    if (line_.find("multi-prog")) argv = TRY(programs_.command(line_.program, ranks_));
     TRY(add_srun_gpus(job_, argv));
-    TRY(add_srun_streams(job_, argv));
+    TRY(add_srun_streams(job_, argv, ranks_));
     return job_.set_program(std::move(argv));
   }
 
   LauncherJob& job_;
   const LauncherLine& line_;
+  SrunPrograms programs_;
+  int ranks_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // docs/migrate/srun.md is the page for users. PURE, except for files named by options.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,9 @@ Result<void> make_srun_job(LauncherJob& job);
 /// SLURM_TRES_PER_TASK and SLURM_TRES_BIND for these options of salloc and sbatch. LauncherSpec::replace.
 Result<void> replace_srun_tres(LauncherLine& line);
 
-/// Adds the number of ranks, their nodes and their order, by srun's rules for a step.
-Result<void> add_srun_layout(LauncherJob& job);
+/// Adds the number of ranks, their nodes and their order, by srun's rules for a step. If no option sets the number, at
+/// least `least` ranks. Returns the number.
+Result<int> add_srun_layout(LauncherJob& job, int least);
 
 /// Adds the options for CPUs and devices of ranks.
 Result<void> add_srun_binding(LauncherJob& job);
@@ -36,9 +38,18 @@ const ParsedOption* srun_gpus_per_task(const LauncherLine& line);
 Result<void> add_srun_gpus(LauncherJob& job, std::vector<std::string>& argv);
 
 /// -o, -e, -i, -l and --pty. For a file of -i, inserts a shell in front of the program `argv`.
-Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv);
+Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv, int ranks);
 
-/// --multi-prog: returns a shell command that chooses the program by SLURM_PROCID.
-Result<std::vector<std::string>> srun_multi_prog(LauncherJob& job, const std::vector<std::string>& words);
+/// The file of --multi-prog.
+struct SrunPrograms {
+  std::string branches;              ///< of the `case` of a shell
+  std::map<int, std::string> ranks;  ///< "FILE:LINE" of each rank with a line
+  bool others = false;               ///< a line has all other ranks
+
+  /// Returns a shell command that chooses the program by SLURM_PROCID. `words` are the file and further arguments.
+  Result<std::vector<std::string>> command(const std::vector<std::string>& words, int ranks_of_job) const;
+};
+
+Result<SrunPrograms> read_srun_programs(const ProcessContext& context, const std::string& file);
 
 }  // namespace dlaunch::cli

@@ -60,9 +60,13 @@ Result<std::string> expand_pattern(const ParsedOption& given, const ProcessConte
                                    std::string (*plain)(string_view)) {
   string_view rest = given.value;
   std::string text;
-  const bool as_it_is = rest.find("\\\\") != rest.npos;
+  if (rest.find('\\') != rest.npos) {  // srun then expands no field
+    std::string name(rest);
+    std::erase(name, '\\');
+    return plain(name);
+  }
   while (!rest.empty()) {
-    const size_t percent = as_it_is ? rest.size() : std::min(rest.find('%'), rest.size());
+    const size_t percent = std::min(rest.find('%'), rest.size());
     text += plain(rest.substr(0, percent));
     rest.remove_prefix(percent);
     if (rest.empty()) break;
@@ -89,10 +93,12 @@ Result<std::string> expand_pattern(const ParsedOption& given, const ProcessConte
 
 class SrunStreams {
  public:
-  SrunStreams(LauncherJob& job, std::vector<std::string>& argv) : job_(job), line_(job.line()), argv_(argv) {}
+  SrunStreams(LauncherJob& job, std::vector<std::string>& argv, int ranks)
+      : job_(job), line_(job.line()), argv_(argv), ranks_(ranks) {}
 
   Result<void> add() {
     TRY(read_mode());
+    note_names_of_console();
     const ParsedOption* pty = line_.find("pty");
     if (pty) {
       job_.add(*pty, "pty");
@@ -106,11 +112,26 @@ class SrunStreams {
   }
 
  private:
-  static bool is_all(const ParsedOption* given) { return !given || given->value == "all" || given->value.empty(); }
-  static bool is_number(const ParsedOption& given) { return parse_int(given.value, 0, kMaxRanks).has_value(); }
+  /// srun compares only the start of the name: "-" and "All.txt" mean the console.
+  static bool is_all(const ParsedOption* given) {
+    return !given || given->value.empty() || given->value.starts_with('-') ||
+           lower_case(given->value).starts_with("all");
+  }
+  static bool is_none(const ParsedOption& given) { return lower_case(given.value) == "none"; }
+  /// Larger numbers are file names.
+  bool is_rank(const ParsedOption& given) const { return parse_int(given.value, 0, ranks_ - 1).has_value(); }
+
+  void note_names_of_console() {
+    for (const char* name : {"output", "error", "input"}) {
+      const ParsedOption* given = line_.find(name);
+      const bool plain = !given || given->value.size() < 2 || lower_case(given->value) == "all";
+      if (plain || !is_all(given)) continue;
+      job_.note(given->spelled + " has no effect, as in srun: the name begins with - or all");
+    }
+  }
 
   Result<std::string> file_of(const ParsedOption& given) const {
-    if (given.value == "none") return std::string("/dev/null");
+    if (is_none(given)) return std::string("/dev/null");
     return expand_pattern(given, job_.context(), {"{rank}", "{host}"}, literal);
   }
 
@@ -134,7 +155,7 @@ class SrunStreams {
     const ParsedOption* out = line_.find("output");
     const ParsedOption* err = line_.find("error");
     for (const ParsedOption* given : {out, err}) {
-      if (is_all(given) || !is_number(*given)) continue;
+      if (is_all(given) || !is_rank(*given)) continue;
       if (given == err || !is_all(err)) {
         return refuse_option(*given, "not supported: one stream of one rank", "",
                              "use dlaunch's --ranks N to print both streams of rank N");
@@ -160,7 +181,8 @@ class SrunStreams {
       if (pty) job_.add(*pty, "stdin", "0");
       return {};
     }
-    if (given->value == "none" || is_number(*given)) return job_.add(*given, "stdin", given->value), Result<void>();
+    if (is_none(*given)) return job_.add(*given, "stdin", "none"), Result<void>();
+    if (is_rank(*given)) return job_.add(*given, "stdin", given->value), Result<void>();
     const auto quoted = [](string_view text) { return text.empty() ? std::string() : shell_quote(text); };
     const auto file = TRY(expand_pattern(*given, job_.context(), {"$SLURM_PROCID", "$(hostname -s)"}, quoted));
     std::vector<std::string> reader = {"sh", "-c", "exec \"$@\" <" + file, "sh"};
@@ -171,11 +193,14 @@ class SrunStreams {
   LauncherJob& job_;
   const LauncherLine& line_;
   std::vector<std::string>& argv_;
+  const int ranks_;
   bool append_ = false;
 };
 
 }  // namespace
 
-Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv) { return SrunStreams(job, argv).add(); }
+Result<void> add_srun_streams(LauncherJob& job, std::vector<std::string>& argv, int ranks) {
+  return SrunStreams(job, argv, ranks).add();
+}
 
 }  // namespace dlaunch::cli

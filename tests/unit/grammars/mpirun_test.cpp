@@ -592,6 +592,11 @@ TEST(Personality, SetsHydraDefaults) {
   EXPECT_EQ(fixture.options({"prog"}).hosts.default_hostfile.size(), 2U);
   EXPECT_EQ(fixture.options({"prog"}).request.ranks_per_host, 2);
   EXPECT_EQ(fixture.options({"-ppn", "1", "prog"}).request.ranks_per_host, 1);
+  EXPECT_THAT(fixture.options({"prog"}).remarks, ElementsAre(HasSubstr(" --default-hostfile /h -N 2 prog")));
+  for (const char* all : {"all", "allcores"}) {
+    fixture.environment = {std::string("I_MPI_PERHOST=") + all};
+    EXPECT_THAT(fixture.options({"prog"}).notes, ElementsAre(HasSubstr("I_MPI_PERHOST changes nothing here")));
+  }
   fixture.program_name = "dlaunch";
   EXPECT_THAT(fixture.options({"prog"}).hosts.default_hostfile, IsEmpty());
 }
@@ -618,6 +623,9 @@ TEST(Personality, ReadsTimeoutVariableUnderEveryName) {
     EXPECT_EQ(fixture.options({"--timeout", "0", "prog"}).policy.timeout, std::nullopt);
     fixture.environment.emplace_back("DLAUNCH_TIMEOUT=3");
     EXPECT_EQ(fixture.options({"prog"}).policy.timeout, std::chrono::seconds(3));
+    fixture.environment.pop_back();
+    fixture.files["/c"] = "timeout = 1\n";
+    EXPECT_EQ(fixture.options({"--config", "/c", "prog"}).policy.timeout, std::chrono::seconds(7));
     fixture.environment = {"MPIEXEC_TIMEOUT=soon"};
     EXPECT_THAT(fixture.error({"prog"}), HasSubstr("MPIEXEC_TIMEOUT"));
   }

@@ -103,6 +103,12 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-un1", "x"}, "--include node1 --raw -n 1 x"},
         SameLine{{"-lun1", "x"}, "--include node1 --label='{rank}: ' -n 1 x"},
         SameLine{{"-n3", "-o", "2", "x"}, "--ranks 2 --map-by block -n 3 x"},
+        SameLine{{"-n2", "-N1", "-o", "2", "-e", "NONE", "-i", "5", "x"},
+                 "--include node1 --stdout-file 2 --stderr-file /dev/null --stdin none -n 2 "
+                 "sh -c 'exec \"$@\" <5' sh x"},
+        SameLine{{"-n1", "-o", "-", "-e", "ALL", "-i", "None", "x"}, "--include node1 --stdin none -n 1 x"},
+        SameLine{{"-n1", "-o", "a\\%t", "-e", "b\\\\%t", "x"},
+                 "--include node1 --stdout-file a%t --stderr-file b%t -n 1 x"},
         SameLine{{"-n1", "-i", "in.%2t", "x", "y"},
                  "--include node1 --stdin none -n 1 sh -c 'exec \"$@\" <in.$(printf %02d $SLURM_PROCID)' sh x y"},
         SameLine{{"-n1", "-i", "in.%t", "x"},
@@ -128,8 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "--map-by block -n 3 sh -c 'case $SLURM_PROCID in\n1) o=0; exec a '\\''x y'\\'' "
                  "\"$SLURM_PROCID\" \"$@\";;\n2) o=1; "
                  "exec a '\\''x y'\\'' \"$SLURM_PROCID\" \"$@\";;\n0) o=0; exec b "
-                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac\necho \"srun: missing "
-                 "program for rank $SLURM_PROCID\" >&2\nexit 1' sh z"}));
+                 "'\\''\"'\\''\"$o\"'\\''\"'\\'' 5% \"$@\";;\nesac' sh z"}));
 
 TEST(Srun, ShellSelectsSeveralDevicesPerRank) {
   EXPECT_THAT(in_slurm().same({"-n2", "-N1", "--gpus-per-task=2", "--gpu-bind=per_task:2", "x", "y"}),
@@ -159,12 +164,32 @@ TEST(Srun, TypedNodesAndRanksPerNodeOverrideNtasksOfTheJob) {
 
 TEST(Srun, ReadsQuotesAndOrderOfMultiProg) {
   auto srun = in_slurm();
-  srun.files["/cwd/q"] = "2,0-1 w %o\n0 late\n3 a '%t' a\\ b '' \\%t\n* z\n";
+  srun.files["/cwd/q"] = "2,0-1 w %o\n3 a '%t' \\\na\\ b '' \\%t\n* z\n";
   EXPECT_THAT(srun.same({"-n5", "--multi-prog", "q"}), HasSubstr(R"(2) o=0; exec w "$o" "$@";;
 0) o=1; exec w "$o" "$@";;
 1) o=2; exec w "$o" "$@";;
 3) o=0; exec a %t '\''a b'\'' '\'''\'' %t "$@";;
 *) o=$SLURM_PROCID; exec z "$@";;)"));
+}
+
+TEST(Srun, StartsARankForEachLineOfMultiProg) {
+  auto srun = in_slurm();
+  srun.files["/cwd/q"] = "0 a\n1-4 b\n";
+  EXPECT_THAT(srun.same({"--multi-prog", "q"}), HasSubstr("--map-by block -n 5 sh -c"));
+  EXPECT_THAT(srun.error({"-N2", "-n2", "--multi-prog", "q"}),
+              AllOf(HasSubstr("q:2: unknown rank \"4\": the job has 2 ranks"), HasSubstr("set -n 5")));
+  EXPECT_THAT(srun.error({"-n6", "--multi-prog", "q"}), HasSubstr("q: missing program of rank 5"));
+  LauncherFixture outside("srun", kUsual);
+  outside.files = srun.files;
+  EXPECT_THAT(outside.same({"--multi-prog", "q"}), testing::StartsWith("-n 5 sh -c"));
+  srun.files["/cwd/q"] = "0 a\n";
+  EXPECT_THAT(srun.error({"--multi-prog", "q"}), HasSubstr("missing program of rank 1")) << "one rank per node";
+  srun.files["/cwd/q"] = "0-1 a\n1 b\n";
+  EXPECT_THAT(srun.error({"-n2", "--multi-prog", "q"}), HasSubstr("q:2: duplicate rank \"1\""));
+  srun.files["/cwd/q"] = "* a\n1 b\n";
+  EXPECT_THAT(srun.error({"-n2", "--multi-prog", "q"}), HasSubstr("put the line before the line with *"));
+  srun.files["/cwd/q"] = "# a \\\nb\n0-1 a \\";
+  EXPECT_THAT(srun.same({"-n2", "--multi-prog", "q"}), HasSubstr("0) o=0; exec a \"$@\""));
 }
 
 TEST(Srun, ReadsVariablesOfLessUsualOptions) {
@@ -200,7 +225,9 @@ TEST(Srun, ReadsVariablesOfTheGroupInAHeterogeneousJob) {
                       "SLURM_NTASKS_HET_GROUP_1=3",
                       "SLURM_DISTRIBUTION_HET_GROUP_0=cyclic"};
   EXPECT_EQ(srun.same({"x"}), "--include n1@n2 --map-by node -n 4 x");
-  EXPECT_EQ(srun.same({"--het-group=1", "x"}), "--include n3 -n 3 x");
+  for (const char* group : {"1", "01", "[1]"}) {
+    EXPECT_EQ(srun.same({"--het-group", group, "x"}), "--include n3 -n 3 x") << group;
+  }
   EXPECT_EQ(srun.same({"-n2", "x"}), "--include n1@n2 --map-by node -n 2 x");
 }
 
@@ -268,6 +295,11 @@ TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
   EXPECT_EQ(srun.same({"-n1", "-w", "node2", "x"}), "--include node2 -n 1 x");
 }
 
+TEST(Srun, PrintsANoteForFileNamesThatMeanTheConsole) {
+  EXPECT_THAT(in_slurm().options({"-n1", "-o", "all.txt", "-e", "-", "x"}).notes,
+              ElementsAre(HasSubstr("--output has no effect")));
+}
+
 TEST(Srun, PrintsOneNoteForAllocationOptions) {
   EXPECT_THAT(in_slurm().options({"-p", "q", "-A", "a", "--mem=4", "x"}).notes,
               ElementsAre(AllOf(HasSubstr("--mem"), HasSubstr("changes nothing")),
@@ -298,6 +330,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"-n1", "x", ":", "-n1", "y"}, "not supported: several programs"},
         RefusedLine{{"-N4", "x"}, "not enough nodes: 3 available"},
         RefusedLine{{"-w", "node9", "x"}, "unknown node \"node9\""},
+        RefusedLine{{"-w", "node1", "-x", "node1", "x"}, "--nodelist conflicts with --exclude: both name node1"},
+        RefusedLine{{"-m", "plane=2", "-n4", "x"}, "more nodes than planes"},
+        RefusedLine{{"-m", "plane=2", "-n7", "x"}, "more planes than nodes"},
         RefusedLine{{"-r1", "-w", "node2", "x"}, "--relative conflicts with --nodelist"},
         RefusedLine{{"-m", "arbitrary", "x"}, "--rankfile"}, RefusedLine{{"-m", "plane=1x", "x"}, "expected plane=N"},
         RefusedLine{{"-m", "plane=1", "-m", "round", "x"}, "block, cyclic"},
