@@ -140,10 +140,21 @@ TEST(FirstWords, SuggestsTheMostSimilarOption) {
 TEST(FirstWords, SuggestsFieldsForVariablesAndPercentSigns) {
   for (const Words& words : {Words{"--label", "[%r]", "p"}, Words{"--label=[$RANK_ID]", "p"},
                              Words{"--label=${RANK}", "p"}, Words{"--output-filename", "log-%r", "p"},
-                             Words{"--output-filename", "log-$RANK_ID", "p"}, Words{"--stdout-file", "log.%r", "p"}}) {
+                             Words{"--output-filename", "log-$RANK_ID", "p"}, Words{"--stdout-file", "log.%r", "p"},
+                             Words{"--error-file", "e-%r", "p"}, Words{"--error-file", "e-$RANK_ID", "p"}}) {
     EXPECT_THAT(CommandLineFixture{}.error(words), HasSubstr("use {rank}")) << words[1];
   }
   EXPECT_EQ(CommandLineFixture{}.options({"--label", "[100%]{rank}", "p"}).output.label, "[100%]{rank}");
+}
+
+TEST(FirstWords, RejectsFieldsInPathsThatAllRanksShare) {
+  for (const std::string field : {"%r", "$RANK_ID", "${RANK}"}) {
+    EXPECT_THAT(CommandLineFixture{}.error({"--wdir", "/tmp/" + field, "p"}), HasSubstr("use --rank-dir 'DIR{rank}'"));
+    EXPECT_THAT(CommandLineFixture{}.error({"p", ":", "-wd", "/tmp/" + field, "p"}), HasSubstr("use --rank-dir"));
+    EXPECT_THAT(CommandLineFixture{}.error({"--report", "r-" + field + ".json", "p"}), HasSubstr("use one file"));
+    EXPECT_THAT(CommandLineFixture{}.error({"--report-pid", "p-" + field, "p"}), HasSubstr("use one file"));
+  }
+  EXPECT_EQ(app(CommandLineFixture{}.options({"--wdir", "/a%b", "p"})).wdir, "/a%b");
 }
 
 TEST(FirstWords, AcceptsEscapesOfOtherLaunchers) {

@@ -161,6 +161,7 @@ INSTANTIATE_TEST_SUITE_P(All, BadAppFile,
                                          BadFile{"-n 2", {"apps:1", "missing program after -n"}},
                                          BadFile{"--timeout 3 b", {"apps:1", "--timeout", "whole job"}},
                                          BadFile{"--wdirr /x b", {"apps:1: unknown option \"--wdirr\"", "use --wdir"}},
+                                         BadFile{"--wdir /x/%r b", {"apps:1: --wdir: unknown field \"%r\""}},
                                          BadFile{"''", {"apps:1: missing program"}},
                                          BadFile{std::string("a\0b", 3), {"apps", "NUL"}},
                                          BadFile{"# nothing\n", {"apps: missing program"}}));
