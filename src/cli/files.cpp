@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kMaxFileBytes = 16u << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it in front of UTF-8
-constexpr int kFifoWaitMs = 30'000;                          // without data
 
 tl::unexpected<Unreadable> unreadable(const std::string& path, std::string why, bool missing = false) {
   Error error{.where = "", .what = "cannot read " + path, .why = std::move(why), .hint = ""};
@@ -102,7 +101,7 @@ class WordSplitter {
 
 }  // namespace
 
-tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
+tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, std::chrono::seconds fifo_wait) {
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0) {
@@ -110,13 +109,17 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path) {
     const bool no_entry = error == EACCES && ::access(path.c_str(), F_OK) != 0;
     return unreadable(path, std::generic_category().message(error), error == ENOENT || error == ENOTDIR || no_entry);
   }
-  const int wait_ms = S_ISFIFO(facts.st_mode) ? kFifoWaitMs : -1;  // a person may type at a terminal
+  const auto fifo_ms = std::chrono::milliseconds(fifo_wait).count();
+  const int wait_ms = S_ISFIFO(facts.st_mode) ? static_cast<int>(fifo_ms) : -1;  // a person may type at a terminal
   std::string text;
   char chunk[16384];
   for (;;) {
     pollfd ready{file.get(), POLLIN, 0};  // a FIFO without a writer is not at its end: read(2) would return 0
     const int got = ::poll(&ready, 1, wait_ms);
-    if (got == 0) return unreadable(path, "timed out after 30 s: nothing writes to the FIFO");
+    if (got == 0) {
+      const std::string limit = std::to_string(fifo_wait.count());
+      return unreadable(path, "timed out after " + limit + " s: nothing writes to the FIFO");
+    }
     const ssize_t size = got < 0 ? -1 : ::read(file.get(), chunk, sizeof chunk);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (size < 0) return unreadable(path, std::generic_category().message(errno));

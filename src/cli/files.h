@@ -1,6 +1,7 @@
 // Reads the files that a command line names. All other code of this module is pure.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,8 +20,10 @@ struct Unreadable {
 /// Returns the bytes of a file.
 using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
 
-/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8.
-tl::expected<std::string, Unreadable> read_whole_file(const std::string& path);
+/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8. A FIFO may be without new data for
+/// `fifo_wait`.
+tl::expected<std::string, Unreadable> read_whole_file(const std::string& path,
+                                                      std::chrono::seconds fifo_wait = std::chrono::seconds(30));
 /// As read_whole_file(), for callers without a special case for missing files.
 Result<std::string> read_text(const std::string& path);
 

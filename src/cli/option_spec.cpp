@@ -11,10 +11,22 @@ namespace {
 using std::string_view;
 
 constexpr size_t kLongestSlip = 40;  // a longer word is not a typing error
+constexpr size_t kShortestStart = 3;
+constexpr int kMostFullNames = 3;
 
 std::optional<std::string> nearest_slip(string_view name, const std::vector<std::string>& known) {
   if (name.size() < 2 || name.size() > kLongestSlip) return std::nullopt;  // all single letters are similar
   return nearest(name, known);
+}
+
+/// "use --hang-after" for "hang": the names that begin with `start`. Empty if there is none, or too many.
+std::string full_names(string_view start, const std::vector<std::string>& known) {
+  std::string text;
+  int count = 0;
+  for (const std::string& word : known) {
+    if (word.starts_with(start)) text += (++count == 1 ? "use " : " or ") + dashed(word);
+  }
+  return start.size() < kShortestStart || count > kMostFullNames ? "" : text;
 }
 
 }  // namespace
@@ -60,6 +72,7 @@ std::string did_you_mean(string_view name) {
     if (word.size() > 3) known.emplace_back(word);
   };
   for (const OptionSpec& row : familiar_table()) each_name(row.names, add_long);
+  if (const std::string full = full_names(name, known); !full.empty()) return full;
   const auto near = nearest_slip(name, known);
   return near ? "use " + dashed(*near) : "";
 }

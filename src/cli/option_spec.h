@@ -17,9 +17,10 @@ namespace dlaunch::cli {
 
 /// The environment and the directory of the launcher. Parsing reads no other state of the process.
 struct ProcessContext {
-  std::vector<std::string> environment;       ///< NAME=VALUE
-  std::string cwd;                            ///< absolute; empty if the directory was removed
-  ReadFile read_file = read_whole_file;       ///< reads the files named by options
+  std::vector<std::string> environment;  ///< NAME=VALUE
+  std::string cwd;                       ///< absolute; empty if the directory was removed
+  /// Reads the files named by options.
+  ReadFile read_file = [](const std::string& path) { return read_whole_file(path); };
   std::string random_name = "00000000";       ///< unpredictable; part of the names of this run's directories
   std::string start_time = "00000000000000";  ///< local, YYYYmmddHHMMSS
   std::function<bool(const std::string& program)> in_path = {};  ///< empty: assume that every program exists

@@ -213,12 +213,29 @@ Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   return {};
 }
 
-/// Rejects "%r" and "$RANK_ID" in a template.
+/// An option whose value may contain "%r" or "$RANK_ID" by mistake, and the remedy if the value is not a template.
+struct TemplateRow {
+  string_view name;
+  string_view hint = {};
+};
+
+/// Rejects "%r" and "$RANK_ID" in templates, and in paths that all ranks share.
 Result<void> check_template(const ParsedOption& given) {
-  constexpr string_view kTemplates[] = {"label", "output-filename", "stdout-file", "stderr-file", "rank-dir"};
-  if (std::ranges::find(kTemplates, given.spec->name()) == std::end(kTemplates)) return {};
+  constexpr TemplateRow kTemplates[] = {{"label"},
+                                        {"output-filename"},
+                                        {"stdout-file"},
+                                        {"stderr-file"},
+                                        {"error-file"},
+                                        {"rank-dir"},
+                                        {"wdir", "use --rank-dir 'DIR{rank}' for a directory per rank"},
+                                        {"report", "use one file: the record contains all ranks"},
+                                        {"report-pid", "use one file: it contains the pid of dlaunch"}};
+  const auto* const row = std::ranges::find(kTemplates, given.spec->name(), &TemplateRow::name);
+  if (row == std::end(kTemplates)) return {};
   auto checked = check_template_fields(given.value);
-  if (!checked) checked.error().where = given.spelled;
+  if (checked) return {};
+  checked.error().where = given.spelled;
+  if (!row->hint.empty()) checked.error().hint = row->hint;
   return checked;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/try.h"
 #include "cli/files.h"
+#include "grammars/launchers.h"
 #include "grammars/typed_options.h"
 
 namespace dlaunch::cli {
@@ -22,6 +23,7 @@ Error unknown_option(const std::string& spelled, std::string_view name) {
             .why = std::string(refused->why),
             .hint = std::string(refused->hint)};
   }
+  if (auto error = option_of_launchers(spelled, name)) return *std::move(error);
   std::string hint = attached_number(name);
   if (hint.empty()) hint = did_you_mean(name);
   if (hint.empty()) hint = "run dlaunch --help for the options; -- ends the options";

@@ -44,6 +44,16 @@ Result<void> apply_program_options(const Group& group, const ProcessContext& con
   return {};
 }
 
+Result<void> check_templates(const std::vector<Group>& groups) {
+  for (const Group& group : groups) {
+    auto checked = check_typed_templates(group.options);
+    if (checked) continue;
+    checked.error().where = in_line(group, checked.error().where);
+    return checked;
+  }
+  return {};
+}
+
 Result<void> refuse_job_options(const Group& group) {
   for (const ParsedOption& given : group.options) {
     if (given.spec->per_program() || given.spec->also_later) continue;
@@ -156,6 +166,7 @@ class Programs {
     if (!text) return fail(text.error().error);
     auto groups = parse_app_file(*text, app_file_->value);
     if (!groups) return groups;
+    if (line_.grammar == Grammar::dlaunch) TRY(check_templates(*groups));
     TRY(translate_options(*groups, context_, notes));
     return groups;
   }
@@ -273,7 +284,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   const LauncherSpec* foreign = launcher_of(line.grammar);
   auto arguments = TRY(foreign ? read_foreign_line(*foreign, line.words, context, notes) : parse_arguments(line.words));
   if (arguments.show) return ShowText{text_of(*arguments.show, foreign, line.verb)};
-  if (line.grammar == Grammar::dlaunch) TRY(check_typed_templates(arguments.groups.front().options));
+  if (line.grammar == Grammar::dlaunch) TRY(check_templates(arguments.groups));
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
   auto options = TRY(job_options(line, resolved.options, context));

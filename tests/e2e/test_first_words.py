@@ -7,6 +7,62 @@ import support
 from support import DLAUNCH, Case
 
 NOBODY = 65534
+TORCH = "run dlaunch --as torchrun …"
+# The hint, and the options of other launchers that get the hint.
+OPTIONS_OF_OTHER_LAUNCHERS = {
+    # torchrun
+    "use --same-line --nodes N": "--nnodes 2, --num_machines 2, --no_ssh",
+    "use --output-filename DIR": "--tee 3, --enable_each_rank_log d",
+    "use --stdout-file FILE": "--redirects 3, -o x, --open-mode=append",
+    "use python3 -m MODULE": "-m mod, --module mod",
+    "use python3 SCRIPT": "--run-path",
+    "use --local-ranks LIST": "--local-ranks-filter 0",
+    "use --label TEMPLATE": "--log-line-prefix-template x",
+    "use --visible rank": "--virtual-local-rank",
+    "use --grace TIME": "--shutdown-timeout 5",
+    "use grep on the files": "--logs-specs x, --duplicate-stdout-filters x",
+    f"{TORCH} or dlaunch --as srun …": "-r 3",
+    f"{TORCH} or dlaunch --as accelerate …": "--role r, --monitor-interval 1",
+    f"remove the option, or {TORCH}": "--start-method spawn, --local-addr h",
+    "remove the option": "--no-python, --partition debug, --qos q, --job-name x, --kill-on-bad-exit=1",
+    # srun
+    "use -n N for N ranks": "--gpus 2, --gpus-per-task=1, --num_gpus 2",
+    "use --timeout": "--time=5, -t 5",
+    "use --wdir DIR": "--chdir /tmp, -D /tmp",
+    "use -H LIST": "-w n1",
+    "use --stderr-file FILE": "--error e",
+    "use -x NAME=VALUE": "--export=ALL",
+    "use --env-file FILE": "--export-file f",
+    "use --map-by block": "--distribution block",
+    "use --oversubscribe": "--overcommit",
+    "use --wait-after-first TIME": "--wait=5, -W 5",
+    "use --raw": "--unbuffered, -u",
+    "use --app FILE": "--multi-prog",
+    "use --dry-run": "--test-only",
+    "run dlaunch --as srun …": "--input i, --tres-per-task=cpu=1, --relative 1",
+    "run dlaunch --as srun … or dlaunch --as deepspeed …": "-e x",
+    "run dlaunch --as srun … or dlaunch --as horovodrun …": "-p x",
+    "remove the option, or run dlaunch --as srun …":
+        "--overlap, --exact, --mem 1G, --ntasks-per-socket 2, --cpus-per-gpu 2, --propagate",
+    "remove the option, or run dlaunch --as srun … or dlaunch --as deepspeed …": "--account a, --comment c",
+    # msrun
+    "use --ranks LIST": "--tail_worker_log 0",
+    "use --bind-to device": "--bind_core True",
+    "use --rank-table FILE": "--rank_table_file f",
+    "run dlaunch --as msrun …": "--join True, --cluster_time_out 9, --sim_level 1, --worker_log_name x",
+    # deepspeed, accelerate and horovodrun
+    "use --report-pid FILE": "--save_pid",
+    "use --cores-per-rank share": "--bind_cores_to_rank",
+    "run dlaunch --as deepspeed …": "--force_multi, --no_local_rank, --launcher_args x",
+    "use --devices LIST": "--gpu_ids 0",
+    "use -x OMP_NUM_THREADS=N": "--num_cpu_threads_per_process 2",
+    "run dlaunch --as accelerate …": "--multi_gpu, --mixed_precision bf16, --use_fsdp, --dynamo_backend no",
+    "run dlaunch --as accelerate … or dlaunch --as horovodrun …": "--config_file f",
+    "use --env-for horovod": "--gloo",
+    "use --wait-hosts TIME": "--start-timeout 5",
+    "use --restarts N": "--slots-per-host 2, --min-np 1, --max_restarts 3, --min_elastic_nodes 1",
+    "run dlaunch --as horovodrun …": "--autotune, --mpi-args x, --timeline-filename f",
+}
 
 
 class FirstWords(Case):
@@ -32,9 +88,15 @@ class FirstWords(Case):
         self.assertEqual(self.hint_of(2, "-n", "two", "true"), 'dlaunch: -n: invalid number "two": expected 1 to 1048576\n')
 
     def test_options_of_other_launchers_name_the_option_to_use(self):
-        for words, hint in ((["--nnodes", 2], "use --same-line --nodes N"), (["--gpus", 2], "use -n N"), (["--time=5"], "use --timeout")):
-            with self.subTest(words=words):
-                self.assertIn(hint, self.hint_of(2, *words, "true"))
+        count = 0
+        for hint, lines in OPTIONS_OF_OTHER_LAUNCHERS.items():
+            for line in lines.split(", "):
+                count += 1
+                with self.subTest(line=line):
+                    text = self.hint_of(2, *line.split(), "true")
+                    self.assertIn(f"dlaunch:   {hint}", text)
+                    self.assertIn(line.split()[0].split("=")[0], text)
+        self.assertGreaterEqual(count, 60)
 
     def test_a_shell_command_as_the_program(self):
         self.assertIn("sh -c 'echo a | tr a b'", self.hint_of(127, "-n", 1, "echo a | tr a b"))

@@ -1,5 +1,8 @@
 // Words that new users type first: dlaunch accepts them, or the error has the option to use.
+#include "base/text.h"
 #include "command_line_fixture.h"
+#include "grammars/launchers.h"
+#include "grammars/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -77,6 +80,58 @@ TEST(FirstWords, NamesTheOptionToUseInstead) {
   }
 }
 
+TEST(FirstWords, EveryOptionOfALauncherIsKnownOrHasAHint) {
+  int count = 0;
+  for (const std::string& launcher : grammar_names()) {
+    const LauncherSpec* spec = launcher_of(*grammar_named(launcher));
+    for (const LauncherOption& option : spec ? spec->options : std::span<const LauncherOption>{}) {
+      for (const std::string& name : split(option.row.names, ' ')) {
+        if (find_typed_option(name.substr(name.starts_with('-') ? 1 : 0)).spec) continue;
+        const std::string error = CommandLineFixture{}.error({name.starts_with('-') ? name : dashed(name), "p"});
+        EXPECT_THAT(error, testing::AnyOf(HasSubstr(": not supported"), HasSubstr("run dlaunch --as "))) << name;
+        ++count;
+      }
+    }
+  }
+  EXPECT_GT(count, 300);
+}
+
+TEST(FirstWords, NamesTheLaunchersThatHaveTheOption) {
+  const std::pair<Words, const char*> cases[] = {
+      {{"--role", "r", "p"}, "run dlaunch --as torchrun … or dlaunch --as accelerate …"},
+      {{"--use-env", "p"}, "run dlaunch --as torch.distributed.launch …"},
+      {{"--sim_level=1", "p"}, "run dlaunch --as msrun …"},
+      {{"--tres-per-task=cpu=2", "p"}, "run dlaunch --as srun …"},
+      {{"-p", "debug", "p"}, "run dlaunch --as srun … or dlaunch --as horovodrun …"},
+      {{"-prefix-timestamp", "p"}, "run dlaunch --as horovodrun …"},
+      {{"--mem=4G", "p"}, "ranks share all resources of the job on their node"},
+      {{"--mem=4G", "p"}, "remove the option, or run dlaunch --as srun …"},
+      {{"--partition", "debug", "p"}, "the nodes come from salloc, sbatch or dlaunch's -H"},
+      {{"--partition", "debug", "p"}, "dlaunch:   remove the option\n"},
+      {{"--prolog=x", "p"}, "use a wrapper script around the program"}};
+  for (const auto& [words, hint] : cases) {
+    EXPECT_THAT(CommandLineFixture{}.error(words), HasSubstr(hint)) << words.front();
+  }
+  EXPECT_THAT(CommandLineFixture{}.error({"--prolog=x", "p"}), testing::Not(HasSubstr("--as srun")));
+}
+
+TEST(FirstWords, OptionsOfLaunchersPrecedeSimilarNames) {
+  const std::pair<const char*, const char*> cases[] = {{"--export=ALL", "use --port"},
+                                                       {"--ntasks-per-socket", "use --ntasks-per-node"},
+                                                       {"--cpus-per-gpu", "use --cpus-per-task"},
+                                                       {"--tres-per-task", "use --cpus-per-task"}};
+  for (const auto& [word, wrong] : cases) {
+    EXPECT_THAT(CommandLineFixture{}.error({word, "2", "p"}), testing::Not(HasSubstr(wrong))) << word;
+  }
+}
+
+TEST(FirstWords, SuggestsTheFullNameOfAnAbbreviation) {
+  EXPECT_THAT(CommandLineFixture{}.error({"--hang", "5", "p"}), HasSubstr("use --hang-after\n"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--dry", "p"}), HasSubstr("use --dry-run\n"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--wait-", "p"}), HasSubstr("use --wait-hosts or --wait-after-first\n"));
+  EXPECT_THAT(CommandLineFixture{}.error({"--st", "p"}), testing::Not(HasSubstr(" or --")));
+}
+
 TEST(FirstWords, SuggestsTheMostSimilarOption) {
   EXPECT_THAT(CommandLineFixture{}.error({"--nproc-per-nod", "2", "p"}), HasSubstr("use --nproc-per-node"));
   EXPECT_THAT(CommandLineFixture{}.error({"--hostfle", "h", "p"}), HasSubstr("use --hostfile"));
@@ -85,10 +140,21 @@ TEST(FirstWords, SuggestsTheMostSimilarOption) {
 TEST(FirstWords, SuggestsFieldsForVariablesAndPercentSigns) {
   for (const Words& words : {Words{"--label", "[%r]", "p"}, Words{"--label=[$RANK_ID]", "p"},
                              Words{"--label=${RANK}", "p"}, Words{"--output-filename", "log-%r", "p"},
-                             Words{"--output-filename", "log-$RANK_ID", "p"}, Words{"--stdout-file", "log.%r", "p"}}) {
+                             Words{"--output-filename", "log-$RANK_ID", "p"}, Words{"--stdout-file", "log.%r", "p"},
+                             Words{"--error-file", "e-%r", "p"}, Words{"--error-file", "e-$RANK_ID", "p"}}) {
     EXPECT_THAT(CommandLineFixture{}.error(words), HasSubstr("use {rank}")) << words[1];
   }
   EXPECT_EQ(CommandLineFixture{}.options({"--label", "[100%]{rank}", "p"}).output.label, "[100%]{rank}");
+}
+
+TEST(FirstWords, RejectsFieldsInPathsThatAllRanksShare) {
+  for (const std::string field : {"%r", "$RANK_ID", "${RANK}"}) {
+    EXPECT_THAT(CommandLineFixture{}.error({"--wdir", "/tmp/" + field, "p"}), HasSubstr("use --rank-dir 'DIR{rank}'"));
+    EXPECT_THAT(CommandLineFixture{}.error({"p", ":", "-wd", "/tmp/" + field, "p"}), HasSubstr("use --rank-dir"));
+    EXPECT_THAT(CommandLineFixture{}.error({"--report", "r-" + field + ".json", "p"}), HasSubstr("use one file"));
+    EXPECT_THAT(CommandLineFixture{}.error({"--report-pid", "p-" + field, "p"}), HasSubstr("use one file"));
+  }
+  EXPECT_EQ(app(CommandLineFixture{}.options({"--wdir", "/a%b", "p"})).wdir, "/a%b");
 }
 
 TEST(FirstWords, AcceptsEscapesOfOtherLaunchers) {

@@ -1,7 +1,10 @@
 // The words of each program on the command line: boundaries, options, and unchanged arguments.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "command_line_fixture.h"
 
@@ -161,6 +164,7 @@ INSTANTIATE_TEST_SUITE_P(All, BadAppFile,
                                          BadFile{"-n 2", {"apps:1", "missing program after -n"}},
                                          BadFile{"--timeout 3 b", {"apps:1", "--timeout", "whole job"}},
                                          BadFile{"--wdirr /x b", {"apps:1: unknown option \"--wdirr\"", "use --wdir"}},
+                                         BadFile{"--wdir /x/%r b", {"apps:1: --wdir: unknown field \"%r\""}},
                                          BadFile{"''", {"apps:1: missing program"}},
                                          BadFile{std::string("a\0b", 3), {"apps", "NUL"}},
                                          BadFile{"# nothing\n", {"apps: missing program"}}));
@@ -182,6 +186,31 @@ TEST(ReadWholeFile, DistinguishesMissingFromUnreadable) {
   EXPECT_FALSE(directory.error().missing);
   EXPECT_THAT(to_text(directory.error().error), HasSubstr("cannot read /: "));
   EXPECT_THAT(read_whole_file("/dev/null").value(), IsEmpty());
+}
+
+TEST(ReadWholeFile, ReadsAFifoUntilItsWriterCloses) {
+  const std::string path = testing::TempDir() + "fifo." + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::jthread writer([&] {
+    std::ofstream fifo(path);
+    fifo << "a slots=2\n" << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    fifo << "b slots=2\n";
+  });
+  EXPECT_EQ(read_whole_file(path).value(), "a slots=2\nb slots=2\n");
+  ::unlink(path.c_str());
+}
+
+TEST(ReadWholeFile, ReportsAFifoWithoutData) {
+  const std::string path = testing::TempDir() + "silent_fifo." + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  constexpr std::chrono::seconds kWait(1);
+  const std::string expected = "cannot read " + path + ": timed out after 1 s: nothing writes to the FIFO";
+  EXPECT_THAT(to_text(read_whole_file(path, kWait).error().error), HasSubstr(expected));
+  const int silent = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // a writer without data
+  EXPECT_THAT(to_text(read_whole_file(path, kWait).error().error), HasSubstr(expected));
+  ::close(silent);
+  ::unlink(path.c_str());
 }
 
 TEST(ReadWholeFile, RemovesTheByteOrderMark) {
