@@ -1,13 +1,17 @@
 #include "app/planned_job.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ascend/job_table.h"
+#include "base/error_forms.h"
 #include "base/index_cast.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "session/error_files.h"
 #include "session/rendezvous.h"
+#include "session/staged_files.h"
 
 namespace dlaunch::app {
 namespace {
@@ -40,6 +44,16 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
     TRY(check("--show-env", *options.show_env));
   }
   if (options.stdin_target.kind == plan::StdinTarget::Kind::rank) return check("--stdin", options.stdin_target.rank);
+  return {};
+}
+
+Result<void> check_pid_file(const cli::Options& options, const plan::Plan& plan) {
+  const std::string file = std::filesystem::path(options.report_pid).lexically_normal().string();
+  for (const plan::Rank& rank : plan.ranks) {
+    if (rank.dir.empty() || !file.starts_with(rank.dir + '/')) continue;
+    return fail(conflict("--report-pid", "--rank-dir", "the start of the job removes all files in " + escaped(rank.dir),
+                         "set another file with --report-pid"));
+  }
   return {};
 }
 
@@ -94,6 +108,8 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
                             const net::NameResolver::Wait& wait) {
   auto plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
+  TRY(check_pid_file(options, plan));
+  TRY(session::check_staged_names(options, plan));
   TRY(ascend::check_ascend_rules(options, plan));
   auto held = TRY(session::arrange_rendezvous(plan, wait));
   TRY(ascend::add_table(options, plan));
