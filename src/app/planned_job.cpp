@@ -47,6 +47,18 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   return {};
 }
 
+/// Adds a note about each local rank of :local=LIST that no host has.
+void note_missing_local_ranks(const cli::Options& options, plan::Plan& plan) {
+  if (!options.output.files) return;
+  const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
+  const output::FileSettings& files = *options.output.files;
+  for (const auto& [option, local] :
+       {std::pair{"--stdout-file", &files.local}, std::pair{"--stderr-file", &files.local_err}}) {
+    if (!*local || (*local)->empty() || *(*local)->rbegin() < static_cast<int>(most->ranks.size())) continue;
+    plan.notes.push_back(std::string(option) + ": no rank has the local rank " + std::to_string(*(*local)->rbegin()));
+  }
+}
+
 Result<void> check_pid_file(const cli::Options& options, const plan::Plan& plan) {
   const std::string file = std::filesystem::path(options.report_pid).lexically_normal().string();
   for (const plan::Rank& rank : plan.ranks) {
@@ -109,6 +121,7 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   auto plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
   TRY(check_pid_file(options, plan));
+  note_missing_local_ranks(options, plan);
   TRY(session::check_staged_names(options, plan));
   TRY(ascend::check_ascend_rules(options, plan));
   auto held = TRY(session::arrange_rendezvous(plan, wait));
