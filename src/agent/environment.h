@@ -8,10 +8,11 @@
 
 #include "agent/job_directory.h"
 #include "sys/held_directory.h"
+#include "wire/archive.h"
 
 namespace dlaunch::agent {
 
-inline constexpr const char* kEnvironmentFile = "env.log";
+using wire::kEnvironmentFile;
 
 /// Writes kEnvironmentFile in the format of env(1), readable only by its owner, because the environment may contain
 /// secrets. Returns 0 or errno.

@@ -107,13 +107,42 @@ Result<void> check_marker(const sys::Fd& marker, const RankDir& taken, const std
   return {};
 }
 
+/// Until its end, an own directory that a rank has closed is open for this user.
+class Opened {
+ public:
+  explicit Opened(const sys::HeldDirectory& directory) : directory_(directory.copy()) {
+    constexpr mode_t kReads = S_IRUSR | S_IXUSR;
+    const auto facts = directory.facts();
+    if (facts && (facts->st_mode & kReads) != kReads && directory.set_mode(facts->st_mode | kReads) == 0) {
+      mode_ = facts->st_mode;
+    }
+  }
+  ~Opened() {
+    if (mode_) directory_.set_mode(*mode_);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+ private:
+  const sys::HeldDirectory directory_;
+  std::optional<mode_t> mode_;  // to restore
+};
+
+/// A rank can have made the marker read-only.
+sys::Fd open_marker(const sys::HeldDirectory& directory) {
+  sys::Fd marker = directory.open_file(kRankDirMarker, kMarkerFlags);
+  if (marker || errno != EACCES) return marker;
+  return directory.open_file(kRankDirMarker, O_RDONLY | O_NONBLOCK);
+}
+
 /// Checks an existing directory, and locks its marker; without a marker the directory must be unused.
 Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, const std::vector<std::string>& kept) {
   TRY(check_directory(directory, dir));
   RankDir taken{std::move(directory), {}};
+  const Opened opened(taken.directory);
   const std::string name = dir + '/' + kRankDirMarker;
-  sys::Fd marker = taken.directory.open_file(kRankDirMarker, kMarkerFlags);
-  if (!marker && errno != ENOENT) return failed("cannot open " + name, errno);
+  sys::Fd marker = open_marker(taken.directory);
+  if (!marker && errno != ENOENT) return failed("cannot open " + name, errno, kAnother);
   if (!marker) {
     if (is_unused(taken.directory, below(dir, kept))) return taken;
     return refused(dir + " is not empty, and --rank-dir did not create it",
@@ -187,9 +216,10 @@ Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::stri
                             const std::vector<std::string>& kept) {
   const std::vector<std::string> stays = to_keep(dir, kept);
   TRY(check_unused_below(directory, dir, stays));
-  const int error = directory.remove_content(stays);
-  if (error != 0) return failed("cannot empty " + dir, error);
-  return {};
+  std::string left;
+  const int error = directory.remove_content(stays, &left);
+  if (error == 0) return {};
+  return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
 }
 
 }  // namespace dlaunch::agent

@@ -12,11 +12,12 @@
 #include "dlaunch/error.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
+#include "wire/archive.h"
 #include "wire/message.h"
 
 namespace dlaunch::agent {
 
-inline constexpr const char* kRankDirMarker = ".dlaunch-rank-dir";
+using wire::kRankDirMarker;
 
 struct RankDir {
   sys::HeldDirectory directory;

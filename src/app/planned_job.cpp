@@ -1,13 +1,17 @@
 #include "app/planned_job.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ascend/job_table.h"
+#include "base/error_forms.h"
 #include "base/index_cast.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "session/error_files.h"
 #include "session/rendezvous.h"
+#include "session/staged_files.h"
 
 namespace dlaunch::app {
 namespace {
@@ -40,6 +44,28 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
     TRY(check("--show-env", *options.show_env));
   }
   if (options.stdin_target.kind == plan::StdinTarget::Kind::rank) return check("--stdin", options.stdin_target.rank);
+  return {};
+}
+
+/// Adds a note about each local rank of :local=LIST that no host has.
+void note_missing_local_ranks(const cli::Options& options, plan::Plan& plan) {
+  if (!options.output.files) return;
+  const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
+  const output::FileSettings& files = *options.output.files;
+  for (const auto& [option, local] :
+       {std::pair{"--stdout-file", &files.local}, std::pair{"--stderr-file", &files.local_err}}) {
+    if (!*local || (*local)->empty() || *(*local)->rbegin() < static_cast<int>(most->ranks.size())) continue;
+    plan.notes.push_back(std::string(option) + ": no rank has the local rank " + std::to_string(*(*local)->rbegin()));
+  }
+}
+
+Result<void> check_pid_file(const cli::Options& options, const plan::Plan& plan) {
+  const std::string file = std::filesystem::path(options.report_pid).lexically_normal().string();
+  for (const plan::Rank& rank : plan.ranks) {
+    if (rank.dir.empty() || !file.starts_with(rank.dir + '/')) continue;
+    return fail(conflict("--report-pid", "--rank-dir", "the start of the job removes all files in " + escaped(rank.dir),
+                         "set another file with --report-pid"));
+  }
   return {};
 }
 
@@ -94,6 +120,9 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
                             const net::NameResolver::Wait& wait) {
   auto plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
+  TRY(check_pid_file(options, plan));
+  note_missing_local_ranks(options, plan);
+  TRY(session::check_staged_names(options, plan));
   TRY(ascend::check_ascend_rules(options, plan));
   auto held = TRY(session::arrange_rendezvous(plan, wait));
   TRY(ascend::add_table(options, plan));

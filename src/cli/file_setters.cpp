@@ -12,12 +12,18 @@ using Context = const ProcessContext&;
 
 constexpr string_view kLocal = "local=";
 
+Result<void> check_file(const std::string& target) {
+  if (target.ends_with('/')) return missing_value("file name after the last '/'", "a name such as 'logs/{rank}.log'");
+  return passed(output::check_file_template(target));
+}
+
 }  // namespace
 
 Result<void> set_files(Options& o, string_view value, Context here) {
   auto files = TRY(file_settings(value, here.cwd));
   o.output.files = std::move(files);
-  return passed(output::check_file_template(o.output.files->target));
+  const std::string& target = o.output.files->target;
+  return output::is_template(target) ? check_file(target) : Result<void>();
 }
 
 Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Context here) {
@@ -37,6 +43,12 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
     const bool of_name =
         suffix.find('/') != suffix.npos || !(suffix.starts_with(kLocal) || looks_like_directive(suffix));
     if (ends_name || of_name) break;
+    if (suffix.starts_with(kLocal) && local) {
+      return fail({.where = "",
+                   .what = "duplicate suffix \"local\"",
+                   .why = "",
+                   .hint = "write all local ranks in one list, such as :local=0,1"});
+    }
     if (suffix.starts_with(kLocal)) {
       local = TRY(rank_list(suffix.substr(kLocal.size())));
     } else if (suffix == "copy") {
@@ -49,12 +61,12 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
     value = value.substr(0, colon);
   }
   TRY(put(target, absolute_path(value, here.cwd)));
-  return passed(output::check_file_template(target));
+  return check_file(target);
 }
 
 Result<void> set_error_file(Options& o, string_view value, Context here) {
   TRY(put(o.error_file, absolute_path(value, here.cwd)));
-  return passed(output::check_file_template(o.error_file));
+  return check_file(o.error_file);
 }
 
 }  // namespace dlaunch::cli

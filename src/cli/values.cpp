@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMostExitCode = 255;
 
-/// Applies the directives after "DIR:", which commas separate.
-Result<void> apply_directives(std::string_view text, output::FileSettings& settings) {
+/// Applies the directives after "NAME:", which commas separate.
+Result<void> apply_directives(std::string_view text, std::string_view name, output::FileSettings& settings) {
   for (const std::string& directive : split(lower_case(text), ',')) {
     if (directive == "nocopy") {
       settings.copy = false;
@@ -24,7 +24,8 @@ Result<void> apply_directives(std::string_view text, output::FileSettings& setti
       settings.job_directory = false;
     } else {
       return bad_value(directive, "directive", "nocopy or nojobid after the last ':'",
-                       "add '/' to the end of a directory name with a ':'");
+                       output::is_template(name) ? "remove the ':' from the file name"
+                                                 : "add '/' to the end of a directory name with a ':'");
     }
   }
   return {};
@@ -117,8 +118,8 @@ Result<output::FileSettings> file_settings(std::string_view text, const std::str
     if (colon == std::string_view::npos || text.find_first_of("/}", colon) != std::string_view::npos) break;
     const std::string_view words = text.substr(colon + 1);
     if (!first && !looks_like_directive(words)) break;
-    TRY(apply_directives(words, settings));
     text = text.substr(0, colon);
+    TRY(apply_directives(words, text, settings));
   }
   auto path = TRY(absolute_path(text, cwd));
   settings.target = std::move(path);

@@ -12,9 +12,13 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/try.h"
+#include "launcher/frames.h"
+#include "output/file_layout.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
 #include "wire/archive.h"
@@ -159,6 +163,28 @@ class Packer {
   std::map<std::string, std::string> from_;  // by name in the archive
 };
 
+/// The log files of ranks within the rank directories, relative to these directories.
+std::set<std::string> logs_in_rank_dirs(const JobOptions& options, const plan::Plan& plan) {
+  std::set<std::string> names;
+  if (!options.output.files) return names;
+  output::FileSettings files = *options.output.files;
+  files.job = plan.job_id;
+  std::set<std::string> dirs;
+  for (const plan::Rank& rank : plan.ranks) dirs.insert(rank.dir);
+  const auto facts = launcher::rank_facts(plan);
+  const int ranks = output::count_ranks(facts);
+  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
+    for (const auto stream : {output::Stream::out, output::Stream::err}) {
+      const auto file = output::file_path(files, at_index(facts, rank), rank, ranks, stream);
+      const std::string path = fs::path(file).lexically_normal().string();
+      for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+        if (dirs.contains(path.substr(0, slash))) names.insert(path.substr(slash + 1));
+      }
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const std::string>> read_staged(const std::vector<std::string>& patterns) {
@@ -171,6 +197,26 @@ Result<std::shared_ptr<const std::string>> read_staged(const std::vector<std::st
     }
   }
   return std::make_shared<const std::string>(packer.take());
+}
+
+Result<void> check_staged_names(const JobOptions& options, const plan::Plan& plan) {
+  if (!options.staged) return {};
+  std::set<std::string> written = logs_in_rank_dirs(options, plan);
+  written.emplace(wire::kRankDirMarker);
+  if (options.save_env) written.emplace(wire::kEnvironmentFile);
+  std::set<std::string> above;
+  for (const std::string& name : written) {
+    for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      above.insert(name.substr(0, slash));
+    }
+  }
+  const auto check = [&](const wire::ArchiveItem& item) -> Result<void> {
+    if (!written.contains(item.name) && (item.kind == Kind::directory || !above.contains(item.name))) return {};
+    return failed(item.name, "dlaunch writes a file with this name into each rank directory",
+                  "give the file another name, or remove the file from --stage");
+  };
+  const auto nothing = [](const auto&...) { return Result<void>(); };
+  return wire::ArchiveReader({check, nothing, nothing}).feed(*options.staged);
 }
 
 }  // namespace dlaunch::session

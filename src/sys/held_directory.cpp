@@ -141,34 +141,49 @@ class TreeWalk {
       if (!levels_.back().directories.empty()) {
         descend();
       } else if (levels_.size() == 1) {
-        return error_;
+        return stays_.error;
       } else if (!ascend()) {
-        return errno;
+        return stays_.error;
       }
     }
     return 0;
   }
+  /// The first entry that stays, relative to the directory.
+  const std::string& stays() const { return stays_.path; }
 
  private:
+  struct Entry {
+    int error = 0;
+    std::string path;
+  };
   struct Level {
     struct stat facts;
     std::string name;
     std::string prefix;                    // of names in kept_: empty or "a/b/"
     std::vector<std::string> directories;  // not yet removed
-    int error = 0;                         // of an entry that stays
+    Entry stays;
   };
 
+  static void note(Entry& stays, Entry entry) {
+    if (stays.error == 0) stays = std::move(entry);
+  }
+  /// An entry of the directory is the reason, if known.
+  void note_stays(const Level& left, int error) {
+    note(stays_, left.stays.error != 0 ? left.stays : Entry{error, path_of(left)});
+  }
   bool is_kept(const std::string& path) const { return std::ranges::find(kept_, path) != kept_.end(); }
   bool holds_kept(const std::string& prefix) const {
     return std::ranges::any_of(kept_, [&](const std::string& path) { return path.starts_with(prefix); });
   }
 
+  static std::string path_of(const Level& level) { return level.prefix.substr(0, level.prefix.rfind('/')); }
+
   /// Removes or examines the files of at_ and notes its directories.
   bool enter(const std::string& name, std::string prefix) {
     const auto facts = at_.facts();
     if (!facts) return false;
-    if (removes_ && !levels_.empty() && (facts->st_mode & S_IRWXU) != S_IRWXU) at_.set_mode(facts->st_mode | S_IRWXU);
-    Level level{*facts, name, std::move(prefix), {}};
+    if (removes_ && (facts->st_mode & S_IRWXU) != S_IRWXU) at_.set_mode(facts->st_mode | S_IRWXU);
+    Level level{*facts, name, std::move(prefix), {}, {}};
     const int error = at_.for_each_entry([&](const dirent& entry) {
       const std::string path = level.prefix + entry.d_name;
       if (is_kept(path)) return true;
@@ -176,13 +191,13 @@ class TreeWalk {
       if (failed == EISDIR) {
         level.directories.emplace_back(entry.d_name);
       } else if (failed != 0 && failed != ENOENT) {
-        level.error = failed;
+        note(level.stays, {failed, path});
       }
       return locked_.empty();
     });
-    if (error != 0) level.error = error;
+    if (error != 0) level.stays = {error, path_of(level)};
     levels_.push_back(std::move(level));
-    if (levels_.size() == 1) error_ = levels_.back().error;
+    if (levels_.size() == 1) stays_ = levels_.back().stays;
     return true;
   }
 
@@ -203,7 +218,7 @@ class TreeWalk {
     HeldDirectory below = at_.open_below(name);
     if (!below) {  // exchanged since it was listed
       const int failed = errno == ENOENT || !removes_ ? 0 : at_.remove_file(name);
-      if (failed != 0 && failed != ENOENT && error_ == 0) error_ = failed;
+      if (failed != 0 && failed != ENOENT) note(stays_, {failed, level.prefix + name});
       return;
     }
     std::string prefix = level.prefix + name + '/';
@@ -217,17 +232,16 @@ class TreeWalk {
     levels_.pop_back();
     at_ = at_.above();
     const auto facts = at_ ? at_.facts() : std::nullopt;
-    if (!facts) return false;
-    if (!is_same(*facts, levels_.back().facts)) {
-      errno = ESTALE;
+    if (!facts || !is_same(*facts, levels_.back().facts)) {
+      note_stays(left, facts ? ESTALE : errno);
       return false;
     }
     if (!removes_ || holds_kept(left.prefix)) {
-      if (error_ == 0) error_ = left.error;
+      note(stays_, left.stays);
       return true;
     }
     const int failed = at_.remove_empty(left.name);
-    if (failed != 0 && failed != ENOENT && error_ == 0) error_ = left.error != 0 ? left.error : failed;
+    if (failed != 0 && failed != ENOENT) note_stays(left, failed);
     return true;
   }
 
@@ -236,7 +250,7 @@ class TreeWalk {
   const std::vector<std::string>& kept_;
   std::vector<Level> levels_;
   std::string locked_;
-  int error_ = 0;
+  Entry stays_;
 };
 
 }  // namespace
@@ -372,10 +386,13 @@ std::string why_not_opened(int error) {
                         : std::strerror(error);
 }
 
-int HeldDirectory::remove_content(const std::vector<std::string>& kept) const {
+int HeldDirectory::remove_content(const std::vector<std::string>& kept, std::string* stays) const {
   HeldDirectory top = copy();
   if (!top) return errno;
-  return TreeWalk(TreeWalk::Task::remove, std::move(top), kept).run();
+  TreeWalk walk(TreeWalk::Task::remove, std::move(top), kept);
+  const int error = walk.run();
+  if (stays) *stays = walk.stays();
+  return error;
 }
 
 bool HeldDirectory::is_locked() const { return sys::is_locked(open_file(".", O_RDONLY | O_DIRECTORY)); }

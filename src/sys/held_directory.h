@@ -63,9 +63,10 @@ class HeldDirectory {
   int remove_tree(const std::string& name) const;
   /// A directory with its content if `is_expected` accepts the open directory; else EPERM.
   int remove_directory(const std::string& name, const std::function<bool(const struct stat&)>& is_expected) const;
-  /// Removes the content, except for `kept`: paths relative to this directory. A directory below that belongs to this
-  /// user is first made readable and writable for the user.
-  int remove_content(const std::vector<std::string>& kept = {}) const;
+  /// Removes the content, except for `kept`: paths relative to this directory. This directory and each directory below
+  /// become readable and writable for this user if they belong to the user. After an error, `stays` is the first entry
+  /// that could not be removed, also relative; empty: this directory.
+  int remove_content(const std::vector<std::string>& kept = {}, std::string* stays = nullptr) const;
 
   /// As is_locked() of file_lock.h.
   bool is_locked() const;

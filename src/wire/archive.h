@@ -11,6 +11,10 @@
 
 namespace dlaunch::wire {
 
+/// Names of files that the agent writes into a rank directory.
+inline constexpr const char* kRankDirMarker = ".dlaunch-rank-dir";
+inline constexpr const char* kEnvironmentFile = "env.log";
+
 /// limit for an archive, in bytes: programs and settings, not data
 inline constexpr std::uint64_t kMaxStaged = 256u << 20;
 inline constexpr std::uint32_t kMaxStagedName = 4096;

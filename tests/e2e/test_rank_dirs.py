@@ -125,6 +125,35 @@ class OneHost(Case):
             self.assertIn(said, result.stderr.decode())
 
 
+class OneHostForAnOrdinaryUser(Case):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("requires root to become another user")
+        self.dir.chmod(0o755)
+        os.chown(self.dir, 65534, 65534)
+
+    def run_one(self, *command):
+        nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        return self.run_dlaunch("-n", 1, "--rank-dir", "d{rank}", *command, before=nobody)
+
+    def test_directory_without_permissions_is_emptied(self):
+        for modes in ("chmod 500 .", "chmod 300 .", "chmod 0 .", "chmod -R a-w ."):
+            with self.subTest(modes):
+                self.assert_exit(self.run_one(*sh(f"touch old; {modes}")), 0)
+                self.assert_exit(self.run_one("touch", "new"), 0)
+                self.assertEqual(sorted(os.listdir(self.dir / "d0")), [MARKER, "new"])
+
+    def test_entry_that_cannot_be_removed_is_named(self):
+        self.assert_exit(self.run_one("true"), 0)
+        (self.dir / "d0" / "closed").mkdir(mode=0o700)
+        (self.dir / "d0" / "closed" / "file").touch()
+        result = self.run_one("true")
+        self.assert_exit(result, 125)
+        self.assertIn(f"cannot remove {self.dir}/d0/closed: Permission denied", result.stderr.decode())
+        self.assertIn("set another directory with --rank-dir", result.stderr.decode())
+
+
 # Exchanges a directory and a link to a private directory as fast as possible, as another user if root runs the test.
 EXCHANGE = """
 import ctypes, os, sys, time

@@ -216,23 +216,37 @@ TEST_F(HeldDirectoryTest, RemovesADeepTreeWithFewDescriptors) {
 }
 
 TEST_F(HeldDirectoryTest, ReportsAnEntryThatStays) {
-  file("/a/b/file");
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory to another user";
+  file("/a/b/closed/file");
   file("/a/c/file");
-  ::chmod((top_ + "/a").c_str(), 0500);
+  for (const auto& [name, mode] : {std::pair{"/a/b/closed", 0700}, {"/a/c", 0755}}) {  // directories of root
+    ASSERT_EQ(::chmod((top_ + name).c_str(), static_cast<mode_t>(mode)), 0);
+  }
   const HeldDirectory held = open("");
-  EXPECT_EQ(as_owner({"/a", "/a/b", "/a/c"}, [&] { return held.remove_tree("a"); }), EACCES);
+  std::string stays;
+  EXPECT_EQ(as_owner({"/a", "/a/b"}, [&] { return held.open_below("a").remove_content({}, &stays); }), EACCES);
+  EXPECT_TRUE(stays == "b/closed" || stays == "c/file") << stays;
   EXPECT_THAT(in("/a"), UnorderedElementsAre("b", "c"));
-  ::chmod((top_ + "/a").c_str(), 0700);
+  fs::remove_all(top_ + "/a/c");
+  EXPECT_EQ(as_owner({"/a", "/a/b"}, [&] { return held.open_below("a").remove_content({}, &stays); }), EACCES);
+  EXPECT_EQ(stays, "b/closed");
+  EXPECT_EQ(as_owner({"/a", "/a/b"}, [&] { return held.open_below("a").remove_content({"b/x"}, &stays); }), EACCES);
+  EXPECT_EQ(stays, "b/closed");
+  EXPECT_EQ(as_owner({"/a", "/a/b"}, [&] { return held.remove_tree("a"); }), EACCES);
 }
 
 TEST_F(HeldDirectoryTest, RemovesOwnDirectoriesWithoutPermissions) {
-  for (const char* name : {"/a/read-only/file", "/a/closed/below/file"}) file(name);
-  for (const auto& [name, mode] : {std::pair{"/a/read-only", 0555}, {"/a/closed/below", 0}, {"/a/closed", 0}}) {
-    ASSERT_EQ(::chmod((top_ + name).c_str(), static_cast<mode_t>(mode)), 0);
+  for (const int own : {0555, 0300, 0}) {
+    for (const char* name : {"/a/read-only/file", "/a/closed/below/file"}) file(name);
+    for (const auto& [name, mode] :
+         {std::pair{"/a/read-only", 0555}, {"/a/closed/below", 0}, {"/a/closed", 0}, {"/a", own}}) {
+      ASSERT_EQ(::chmod((top_ + name).c_str(), static_cast<mode_t>(mode)), 0);
+    }
+    const HeldDirectory held = open("/a");
+    EXPECT_EQ(as_owner({"/a/closed/below", "/a/closed", "/a/read-only", "/a"}, [&] { return held.remove_content(); }),
+              0);
+    EXPECT_THAT(in("/a"), IsEmpty());
   }
-  const HeldDirectory held = open("/a");
-  EXPECT_EQ(as_owner({"/a/closed/below", "/a/closed", "/a/read-only", "/a"}, [&] { return held.remove_content(); }), 0);
-  EXPECT_THAT(in("/a"), IsEmpty());
 }
 
 TEST_F(HeldDirectoryTest, ChangesNoDirectoryOfAnotherUser) {
