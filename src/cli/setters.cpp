@@ -158,9 +158,14 @@ Result<void> set_hostfile(Options& o, string_view value, Context here) {
   return put(o.hosts.hostfile, hosts::parse_hostfile(text, std::string(value)));
 }
 
+/// A file that is not used may be missing or wrong: another option or the batch system lists the hosts.
 Result<void> set_default_hostfile(Options& o, string_view value, Context here) {
-  const auto text = TRY(text_of(value, here));
-  return put(o.hosts.default_hostfile, hosts::parse_hostfile(text, std::string(value)));
+  const bool by_manager = o.manager && !o.hosts.ignore_resource_manager;
+  const bool used = o.hosts.list.empty() && o.hosts.hostfile.empty() && !by_manager;
+  const auto text = text_of(value, here);
+  if (!text) return used ? tl::unexpected(text.error()) : Result<void>();
+  auto entries = hosts::parse_hostfile(*text, std::string(value));
+  return entries || used ? put(o.hosts.default_hostfile, std::move(entries)) : Result<void>();
 }
 
 Result<void> set_rankfile(Options& o, string_view value, Context here) {

@@ -228,11 +228,16 @@ Result<Resolved> resolve(Grammar grammar, const Group& first, const ProcessConte
 }
 
 /// Returns all options except the options of programs.
-Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved, const ProcessContext& context) {
+Result<Options> job_options(const CommandLine& line, const ResolvedOptions& resolved, const ProcessContext& context,
+                            const std::vector<std::string>& unset) {
   Options options;
   options.verb = line.verb;
   options.request.environment = context.environment;
+  std::erase_if(options.request.environment, [&](const std::string& entry) {
+    return std::ranges::find(unset, variable_name(entry)) != unset.end();
+  });
   options.manager = place::find_manager(options.request.environment);
+  options.hosts.ignore_resource_manager = resolved.find("ignore-resource-manager") != nullptr;  // for other setters
   options.request.cwd = context.cwd;
   TRY(resolved.apply(options, context));
   settle_oversubscribe(resolved, options);
@@ -287,11 +292,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   if (line.grammar == Grammar::dlaunch) TRY(check_templates(arguments.groups));
   TRY(translate_options(arguments.groups, context, notes));
   auto resolved = TRY(resolve(line.grammar, arguments.groups.front(), context));
-  auto options = TRY(job_options(line, resolved.options, context));
-  std::erase_if(options.request.environment, [&](const std::string& entry) {
-    return std::ranges::find(arguments.unset, variable_name(entry)) != arguments.unset.end();
-  });
-  if (!arguments.unset.empty()) options.manager = place::find_manager(options.request.environment);
+  auto options = TRY(job_options(line, resolved.options, context, arguments.unset));
   if (foreign) options.same_line.named = foreign->nodes;
   const bool own = line.grammar == Grammar::dlaunch && !resolved.options.find("app");
   if (own && std::ranges::none_of(arguments.groups, &Group::after_dashes)) options.subcommands = subcommand_names();

@@ -220,6 +220,20 @@ TEST(Preferences, NoColorAppliesUnlessColorIsSet) {
   EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::automatic);
 }
 
+TEST(Preferences, UnusedDefaultHostfileMayBeMissing) {
+  CommandLineFixture fixture;
+  fixture.files["/hosts"] = "a\n";
+  fixture.files["/wrong"] = "a slots=x\n";
+  for (const char* file : {"/none", "/wrong"}) {
+    EXPECT_EQ(fixture.options({"--default-hostfile", file, "-H", "a", "p"}).hosts.list.size(), 1U);
+    EXPECT_EQ(fixture.options({"--default-hostfile", file, "--hostfile", "/hosts", "p"}).hosts.hostfile.size(), 1U);
+    EXPECT_THAT(fixture.error({"--default-hostfile", file, "p"}), HasSubstr(file));
+  }
+  fixture.environment = {"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n1"};
+  EXPECT_THAT(fixture.options({"--default-hostfile", "/none", "p"}).hosts.default_hostfile, testing::IsEmpty());
+  EXPECT_THAT(fixture.error({"--default-hostfile", "/none", "--ignore-resource-manager", "p"}), HasSubstr("/none"));
+}
+
 TEST(Preferences, CommandLineOverridesConflictingPreferences) {
   CommandLineFixture fixture = with_config("label = true\nmap-by = \"socket\"\n");
   EXPECT_EQ(fixture.options({"--raw", "p"}).output.label, std::nullopt);
