@@ -220,6 +220,20 @@ TEST(Preferences, NoColorAppliesUnlessColorIsSet) {
   EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::automatic);
 }
 
+TEST(Preferences, VariablesOfLaunchersOverrideTheFile) {
+  CommandLineFixture fixture = with_config("timeout = 1\ncolor = \"always\"\ndefault-hostfile = \"/file\"\n");
+  fixture.files["/file"] = "a\n";
+  fixture.files["/variable"] = "a\nb\n";
+  fixture.environment.insert(fixture.environment.end(),
+                             {"MPIEXEC_TIMEOUT=9", "NO_COLOR=1", "HYDRA_HOST_FILE=/variable"});
+  EXPECT_EQ(fixture.options({"p"}).policy.timeout, std::chrono::seconds(9));
+  EXPECT_EQ(fixture.options({"p"}).output.color, output::Color::always) << "as no-color.org requires";
+  EXPECT_EQ(fixture.options({"p"}).hosts.default_hostfile.size(), 1U);
+  EXPECT_EQ(fixture.options({"--as", "hydra", "p"}).hosts.default_hostfile.size(), 2U);
+  fixture.environment.emplace_back("DLAUNCH_TIMEOUT=3");
+  EXPECT_EQ(fixture.options({"p"}).policy.timeout, std::chrono::seconds(3));
+}
+
 TEST(Preferences, UnusedDefaultHostfileMayBeMissing) {
   CommandLineFixture fixture;
   fixture.files["/hosts"] = "a\n";
