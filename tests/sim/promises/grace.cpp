@@ -84,7 +84,10 @@ void Grace::before_deadline(const Facts& facts) {
   const Ns notice = notices_.front().second;
   const auto ending = asked_.find(world_.round());
   if (ending != asked_.end() && ending->second <= notice) return;  // the job was ending
-  Ns deadline = notice + std::chrono::nanoseconds(dlaunch::Checkpoint{}.usual_grace).count();
+  for (const auto& failure : history.failures()) {
+    if (failure.round == world_.round() && failure.time <= notice) return;  // the same; dlaunch printed stacks
+  }
+  Ns deadline = notice + std::chrono::nanoseconds(dlaunch::job::Checkpoint{}.usual_grace).count();
   if (notices_.size() > 1) deadline = std::min(deadline, notices_[1].second);
   if (!signals_.empty()) deadline = std::min(deadline, signals_.front());
   if (s.timeout > 0) deadline = std::min(deadline, s.timeout);
