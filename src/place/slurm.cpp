@@ -1,5 +1,8 @@
-#include "place/slurm.h"
-
+// Slurm: its row, the end of a job, and the time between TERM and KILL. Pure.
+//
+//   slurm_hosts.h  the nodes and slots of the job
+//   slurm_gpus.h   its GPUs
+//   slurm_step.h   srun's command line for agents
 #include <array>
 
 #include "base/environment.h"
@@ -7,6 +10,7 @@
 #include "base/try.h"
 #include "hosts/host_name.h"
 #include "place/manager_list.h"
+#include "place/manager_row.h"
 #include "place/node_number.h"
 #include "place/slurm_gpus.h"
 #include "place/slurm_hosts.h"
@@ -61,6 +65,13 @@ std::optional<Attempt> attempt(const Environment& environment) {
   return counted_attempt(environment, "SLURM_RESTART_COUNT");
 }
 
+/// The end of the job, in seconds since the epoch: SLURM_JOB_END_TIME.
+std::optional<std::int64_t> job_end(const Environment& environment) {
+  if (!variable(environment, "SLURM_JOB_ID")) return std::nullopt;
+  const auto end = variable(environment, "SLURM_JOB_END_TIME");
+  return end ? whole_number(*end) : std::nullopt;
+}
+
 /// Slurm after 22.05 sets the end of the job in the environment.
 std::optional<PlannedEnd> preemption(const Environment& environment) {
   if (!slurm_job(environment)) return std::nullopt;
@@ -83,14 +94,8 @@ Setting kill_wait(const Environment& environment) {
 constexpr std::array<std::string_view, 1> kPrograms = {"srun"};
 constexpr std::array<Way, 1> kWays = {{{"slurm", kPrograms}}};
 
-}  // namespace
-
-std::optional<std::int64_t> job_end(const Environment& environment) {
-  if (!variable(environment, "SLURM_JOB_ID")) return std::nullopt;
-  const auto end = variable(environment, "SLURM_JOB_END_TIME");
-  return end ? whole_number(*end) : std::nullopt;
-}
-
+/// The seconds between TERM and KILL of Slurm, from slurm.conf or the output of `scontrol show config`. nullopt: the
+/// text does not set KillWait, or includes another file.
 std::optional<int> slurm_kill_wait(std::string_view configuration) {
   constexpr std::string_view kName = "killwait";
   constexpr long kMost = 65535;  // of slurm.conf
@@ -107,6 +112,8 @@ std::optional<int> slurm_kill_wait(std::string_view configuration) {
   }
   return found;
 }
+
+}  // namespace
 
 constinit const ManagerRow kSlurm = {
     .name = kSlurmName,
