@@ -158,8 +158,12 @@ Result<std::optional<ParsedOption>> as_option(const ParsedOption& given, Setting
   if (key == std::end(kOptions)) return std::nullopt;
   if (key->option == "default-hostfile" && setting.value == "none")
     return std::nullopt;  // Open MPI: no default hostfile
-  auto value = TRY(option_value(*key, setting.value));
-  return own_option(given, key->option, std::move(value));
+  auto value = option_value(*key, setting.value);
+  if (!value) {
+    value.error().where = given.spelled;
+    return fail(std::move(value).error());
+  }
+  return own_option(given, key->option, *std::move(value));
 }
 
 /// mca_base_env_list: NAME=VALUE or NAME, separated by ';'.
@@ -175,14 +179,9 @@ std::string without_effect(const ParsedOption& given) {
 
 /// Adds the option for the setting. Returns false if the setting is not an option.
 Result<bool> add_option(const ParsedOption& given, Setting setting, Translated& made) {
-  auto option = as_option(given, setting);
-  if (!option) {
-    Error error = option.error();
-    error.where = given.spelled;
-    return fail(std::move(error));
-  }
-  if (!*option) return false;
-  made.here.push_back(**std::move(option));
+  auto option = TRY(as_option(given, setting));
+  if (!option) return false;
+  made.here.push_back(*std::move(option));
   return true;
 }
 
@@ -313,13 +312,8 @@ Result<std::vector<ParsedOption>> read_mca_variables(const std::vector<std::stri
     ParsedOption given;
     given.spelled = given.origin = std::string(setting.key);
     given.source = Source::mca_variable;
-    auto option = as_option(given, {setting.key.substr(kPrefix.size()), setting.value});
-    if (!option) {
-      Error error = option.error();
-      error.where = given.spelled;
-      return fail(std::move(error));
-    }
-    if (*option && !setting.value.empty()) made.push_back(**std::move(option));
+    auto option = TRY(as_option(given, {setting.key.substr(kPrefix.size()), setting.value}));
+    if (option && !setting.value.empty()) made.push_back(*std::move(option));
   }
   return made;
 }
