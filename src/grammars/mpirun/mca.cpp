@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
+#include "cli/setters.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {
@@ -254,11 +255,9 @@ using AddLine = Result<void> (*)(const ParsedOption&, const TextLine&, Translate
 
 Result<void> read_files(const ParsedOption& given, const ProcessContext& context, AddLine add, Translated& made) {
   for (const std::string& name : split(given.value, ',')) {
-    const auto path = TRY(absolute_path(name, context.cwd));
-    const auto text = context.read_file(path);
-    if (!text) return fail(text.error().error);
-    TRY(check_text(*text, name));
-    for (const TextLine& line : lines_of(*text, name)) {
+    const auto text = TRY(text_of_file(name, context));
+    TRY(check_text(text, name));
+    for (const TextLine& line : lines_of(text, name)) {
       ParsedOption at = given;
       at.spelled = line.where + ':';
       auto added = add(at, line, made);
