@@ -29,6 +29,8 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"socket", plan::MapBy::socket},
                                                    {"numa", plan::MapBy::numa},
                                                    {"node", plan::MapBy::node}}};
+constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
+    {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
 /// The modifiers in lower case. Open MPI accepts ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
@@ -113,17 +115,7 @@ Result<void> set_wait_after_first(Options& o, string_view value, Context) {
   return {};
 }
 
-Result<void> set_host_key(Options& o, string_view value, Context) {
-  using plan::HostKey;
-  constexpr std::array kNames = {std::pair{"strict", HostKey::strict}, std::pair{"accept-new", HostKey::accept_new},
-                                 std::pair{"off", HostKey::off}};
-  for (const auto& [name, host_key] : kNames) {
-    if (value != name) continue;
-    o.host_key = host_key;
-    return {};
-  }
-  return unknown_word(value, {"strict", "accept-new", "off"});
-}
+Result<void> set_host_key(Options& o, string_view value, Context) { return put(o.host_key, one_of(value, kHostKeys)); }
 
 Result<void> set_raw(Options& o, string_view value, Context) {
   if (value == "true") o.output.mode = output::Mode::raw;
