@@ -12,7 +12,6 @@
 #include "hosts/host_name.h"
 #include "place/manager_list.h"
 #include "place/manager_row.h"
-#include "place/node_number.h"
 #include "place/slurm_gpus.h"
 #include "place/slurm_hosts.h"
 #include "place/variables.h"
