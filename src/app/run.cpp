@@ -15,13 +15,11 @@
 #include <system_error>
 
 #include "allocate/choose.h"
-#include "app/choose_transport.h"
+#include "app/batch_system.h"
 #include "app/commands.h"
 #include "app/console_listener.h"
-#include "app/find_devices.h"
 #include "app/job_key.h"
 #include "app/planned_job.h"
-#include "app/preemption_settings.h"
 #include "app/same_line.h"
 #include "ascend/job_table.h"
 #include "ascend/ranktable_command.h"

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/printable.h"
+#include "base/time.h"
 #include "base/try.h"
 #include "cli/stacks_arguments.h"
 #include "report/log.h"
@@ -31,17 +32,12 @@ constexpr int kNotThere = 1;
 constexpr std::size_t kLongestReport = 2u << 20;  // of a process and its descendants
 constexpr std::chrono::seconds kLongestTree{10};  // for a process with all its descendants
 
-std::chrono::milliseconds left_until(std::chrono::steady_clock::time_point until) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-  return std::max(left, std::chrono::milliseconds(0));
-}
-
 /// Reads until the end of the stream; nullopt with errno set on a timeout.
 std::optional<std::string> read_answer(int fd, std::chrono::steady_clock::time_point until) {
   std::string text;
   for (;;) {
     pollfd ready{fd, POLLIN, 0};
-    const int got = ::poll(&ready, 1, static_cast<int>(left_until(until).count()));
+    const int got = ::poll(&ready, 1, milliseconds_until(until));
     if (got < 0 && errno == EINTR) continue;
     if (got == 0) errno = ETIMEDOUT;
     if (got <= 0) return std::nullopt;
@@ -60,7 +56,7 @@ sys::Fd connect_to_launcher(std::vector<sys::AskableJob> jobs, std::chrono::stea
   std::ranges::stable_partition(jobs, [](const sys::AskableJob& job) { return job.uid == ::geteuid(); });
   sys::Fd socket;
   for (const sys::AskableJob& job : jobs) {
-    socket = sys::connect_to(job, left_until(until));
+    socket = sys::connect_to(job, std::chrono::milliseconds(milliseconds_until(until)));
     if (socket || errno == ETIMEDOUT) break;
   }
   return socket;

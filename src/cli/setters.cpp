@@ -29,15 +29,9 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"socket", plan::MapBy::socket},
                                                    {"numa", plan::MapBy::numa},
                                                    {"node", plan::MapBy::node}}};
+constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
+    {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
-
-/// Reads the file that an option names.
-Result<std::string> text_of(string_view path, Context here) {
-  const auto whole = TRY(absolute_path(path, here.cwd));
-  auto text = here.read_file(whole);
-  if (!text) return fail(text.error().error);
-  return *std::move(text);
-}
 
 /// The modifiers in lower case. Open MPI accepts ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
 std::vector<std::string> modifiers_of(string_view text) {
@@ -121,17 +115,7 @@ Result<void> set_wait_after_first(Options& o, string_view value, Context) {
   return {};
 }
 
-Result<void> set_host_key(Options& o, string_view value, Context) {
-  using plan::HostKey;
-  constexpr std::array kNames = {std::pair{"strict", HostKey::strict}, std::pair{"accept-new", HostKey::accept_new},
-                                 std::pair{"off", HostKey::off}};
-  for (const auto& [name, host_key] : kNames) {
-    if (value != name) continue;
-    o.host_key = host_key;
-    return {};
-  }
-  return unknown_word(value, {"strict", "accept-new", "off"});
-}
+Result<void> set_host_key(Options& o, string_view value, Context) { return put(o.host_key, one_of(value, kHostKeys)); }
 
 Result<void> set_raw(Options& o, string_view value, Context) {
   if (value == "true") o.output.mode = output::Mode::raw;
@@ -144,17 +128,22 @@ Result<void> add_variable(AppRequest& app, string_view value, Context) {
   return {};
 }
 
-Result<void> add_env_file(AppRequest& app, string_view value, Context here) {
-  auto path = TRY(absolute_path(value, here.cwd));
-  auto text = here.read_file(path);
+Result<std::string> text_of_file(string_view path, Context here) {
+  const auto whole = TRY(absolute_path(path, here.cwd));
+  auto text = here.read_file(whole);
   if (!text) return fail(text.error().error);
-  auto settings = TRY(parse_env_file(*text, std::string(value)));
+  return *std::move(text);
+}
+
+Result<void> add_env_file(AppRequest& app, string_view value, Context here) {
+  const auto text = TRY(text_of_file(value, here));
+  auto settings = TRY(parse_env_file(text, std::string(value)));
   std::move(settings.begin(), settings.end(), std::back_inserter(app.env));
   return {};
 }
 
 Result<void> set_hostfile(Options& o, string_view value, Context here) {
-  const auto text = TRY(text_of(value, here));
+  const auto text = TRY(text_of_file(value, here));
   return put(o.hosts.hostfile, hosts::parse_hostfile(text, std::string(value)));
 }
 
@@ -162,21 +151,21 @@ Result<void> set_hostfile(Options& o, string_view value, Context here) {
 Result<void> set_default_hostfile(Options& o, string_view value, Context here) {
   const bool by_manager = o.manager && !o.hosts.ignore_resource_manager;
   const bool used = o.hosts.list.empty() && o.hosts.hostfile.empty() && !by_manager;
-  const auto text = text_of(value, here);
+  const auto text = text_of_file(value, here);
   if (!text) return used ? tl::unexpected(text.error()) : Result<void>();
   auto entries = hosts::parse_hostfile(*text, std::string(value));
   return entries || used ? put(o.hosts.default_hostfile, std::move(entries)) : Result<void>();
 }
 
 Result<void> set_rankfile(Options& o, string_view value, Context here) {
-  const auto text = TRY(text_of(value, here));
+  const auto text = TRY(text_of_file(value, here));
   return put(o.request.rank_places, hosts::parse_rankfile(text, std::string(value)));
 }
 
 Result<void> set_rank_table(Options& o, string_view value, Context here) {
   RankTableRequest table{.automatic = value == "auto", .name = std::string(value), .path = {}, .text = {}};
   if (!table.automatic) {
-    auto text = TRY(text_of(value, here));
+    auto text = TRY(text_of_file(value, here));
     table.text = std::move(text);
     TRY(put(table.path, absolute_path(value, here.cwd)));
   }

@@ -45,6 +45,8 @@ Result<void> set_error_file(Options&, std::string_view, const ProcessContext&);
 Result<void> set_host_key(Options&, std::string_view, const ProcessContext&);
 Result<void> set_raw(Options&, std::string_view, const ProcessContext&);
 Result<void> add_variable(plan::AppRequest&, std::string_view, const ProcessContext&);
+/// Reads the file that an option names.
+Result<std::string> text_of_file(std::string_view path, const ProcessContext&);
 Result<void> add_env_file(plan::AppRequest&, std::string_view, const ProcessContext&);
 Result<void> set_hostfile(Options&, std::string_view, const ProcessContext&);
 Result<void> set_default_hostfile(Options&, std::string_view, const ProcessContext&);

@@ -1,6 +1,6 @@
 // How a resource manager starts agents that connect to the launcher: from their start until each agent has connected.
-// An interface for AgentGroup (dialback/agent_group.h), with a subclass per method. Passive: the owner polls, and ends
-// the processes.
+// An interface for AgentGroup (dialback/agent_group.h), with two methods: by stdin and stdout of one command, or by files
+// on a disk that the nodes share. Passive: the owner polls, and ends the processes.
 #pragma once
 
 #include <poll.h>
@@ -17,7 +17,6 @@
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
 #include "dlaunch/job_options.h"
-#include "sys/fd.h"
 #include "transport/command.h"
 #include "transport/transport.h"
 
@@ -58,16 +57,6 @@ class AgentStarter {
   virtual void settled() {}
   virtual void close() = 0;
 };
-
-/// A running command of a manager, with non-blocking descriptors for stdin and stdout, and for stderr.
-struct StartedCommand {
-  sys::Fd stream;
-  sys::Fd errors;
-};
-
-/// Runs a /bin/sh line after `before` (transport/command.h). `processes` lists the command under the name `hosts`.
-Result<StartedCommand> start_command(const std::string& line, const std::string& before, const std::string& hosts,
-                                     transport::RunningCommands& processes);
 
 std::unique_ptr<AgentStarter> make_starter(AgentStarter::Request request, AgentStarter::OnErrors on_errors);
 

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/environment.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "cli/help.h"
 #include "cli/preferences.h"
@@ -12,19 +16,127 @@
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "grammars/arguments.h"
-#include "grammars/foreign_line.h"
+#include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
-#include "grammars/lsf_affinity.h"
 #include "grammars/mpirun/mca.h"
 #include "grammars/mpirun/personality.h"
 #include "grammars/mpirun/translate.h"
 #include "grammars/typed_options.h"
+#include "place/place.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {
 namespace {
 
 using plan::AppRequest;
+
+constexpr std::string_view kOverrides[] = {"host",       "hostfile",       "ignore-resource-manager",
+                                           "fake-hosts", "same-line",      "rank-table",
+                                           "bind-to",    "rankfile",       "map-by",
+                                           "cpu-list",   "cores-per-rank", "N",
+                                           "rank-by",    "include",        "exclude",
+                                           "nolocal",    "spares",         "restarts",
+                                           "max-slots"};
+
+/// Returns the number of ranks of all programs; `places` if a program has no number.
+size_t ranks_of(const plan::Request& request, size_t places) {
+  size_t ranks = 0;
+  for (const plan::AppRequest& app : request.apps) {
+    if (!app.ranks) return places;
+    ranks += static_cast<size_t>(*app.ranks);
+  }
+  return ranks;
+}
+
+/// In a job of LSF, places the ranks as in LSB_AFFINITY_HOSTFILE. Does nothing if options set the hosts, places or
+/// binding, or if there are more ranks than lines. `options` has the programs.
+Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
+  const bool overridden =
+      std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
+  const place::ManagerRow* const manager = options.manager.manager;
+  if (overridden || options.verb != Verb::run || !manager || !manager->rank_places) return {};
+  const auto read = [&](const std::string& path) -> Result<std::string> {
+    auto text = context.read_file(path);
+    if (!text) return fail(std::move(text.error().error));
+    return *std::move(text);
+  };
+  auto places = TRY(manager->rank_places(context.environment, read));
+  const size_t ranks = ranks_of(options.request, places.size());
+  if (places.empty()) return {};
+  if (ranks > places.size()) {
+    options.notes.emplace_back("ranks are not bound: LSB_AFFINITY_HOSTFILE has fewer lines than there are ranks");
+    return {};
+  }
+  places.resize(ranks);
+  options.request.rank_places = std::move(places);
+  options.request.bind_by_count = false;
+  return {};
+}
+
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+/// Returns the words after the launcher's subcommand.
+Result<std::span<const std::string>> after_subcommand(const LauncherSpec& launcher,
+                                                      std::span<const std::string> words) {
+  if (launcher.subcommand.empty() || (!words.empty() && asks_for_help(words.front()))) return words;
+  if (!words.empty() && words.front() == launcher.subcommand) return words.subspan(1);
+  const std::string wanted = std::string(launcher.name) + " " + std::string(launcher.subcommand);
+  return fail({.where = "",
+               .what = "not supported: " + std::string(launcher.name) + (words.empty() ? "" : " " + words.front()),
+               .why = "dlaunch replaces only " + wanted,
+               .hint = "write " + wanted + " …, or run the original launcher"});
+}
+
+/// Reads another launcher's line. dlaunch's own options before the line override the launcher's options.
+Result<Arguments> read_foreign_line(const LauncherSpec& launcher, std::span<const std::string> words,
+                                    const ProcessContext& context, std::vector<std::string>& notes) {
+  const size_t own = own_options_before(words, launcher);
+  auto arguments = TRY(parse_arguments(words.first(own)));
+  if (arguments.show) return arguments;
+  const auto rest = TRY(after_subcommand(launcher, words.subspan(own)));
+  auto foreign = TRY(read_launcher_line(launcher, rest, context.environment));
+  if (foreign.show) {
+    arguments.show = find_option(foreign.show->name()).spec;
+    return arguments;
+  }
+  std::ranges::move(foreign.notes, std::back_inserter(notes));
+  LauncherJob job(launcher, foreign, context, notes);
+  job.add_equals();
+  TRY(launcher.make(job));
+  arguments.unset = job.forgotten();
+  Group group = job.take();
+  if (!arguments.groups.empty()) std::ranges::move(arguments.groups.front().options, std::back_inserter(group.options));
+  arguments.groups = {std::move(group)};
+  return arguments;
+}
+
+/// Returns the dlaunch command for the programs and the options in effect, except the user's preferences. `as`: the
+/// value of --as in the command, for defaults that do not have an option; empty: no --as.
+std::string equivalent_line(const ResolvedOptions& resolved, const Arguments& arguments, std::string_view as) {
+  std::string text = arguments.unset.empty() ? "" : "env ";
+  for (const std::string& name : arguments.unset) text += "-u " + name + " ";
+  text += as.empty() ? "dlaunch" : "dlaunch --as " + std::string(as);
+  const auto add = [&](const ParsedOption& given) {
+    if (given.spec->section == Section::inspect || given.spec->name() == "personality") return;
+    text += " " + dashed(given.spec->name());
+    if (given.spec->takes == Arity::value) text += " " + shell_quote(given.value);
+    if (given.spec->takes == Arity::maybe_value && !given.value.empty()) text += "=" + shell_quote(given.value);
+  };
+  for (const std::optional<ParsedOption>& row : resolved.rows()) {
+    const bool of_line = row && (row->source == Source::command_line || row->source == Source::mca_variable ||
+                                 (row->source == Source::personality && as.empty()));
+    if (of_line && (row->spec->takes != Arity::nothing || row->value == "true")) add(*row);
+  }
+  for (const Group& group : arguments.groups) {
+    const bool later = &group != &arguments.groups.front();
+    if (later) text += " :";
+    for (const ParsedOption& given : group.options) {
+      if (given.spec->per_program() || (later && given.spec->also_later)) add(given);
+    }
+    for (const std::string& word : group.program) text += " " + shell_quote(word);
+  }
+  return text;
+}
 
 std::string in_line(const Group& group, const std::string& where) {
   if (group.where.empty() || where.empty()) return group.where + where;

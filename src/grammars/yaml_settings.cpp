@@ -127,9 +127,4 @@ Result<std::vector<YamlSetting>> parse_yaml_settings(string_view text, const std
   return std::move(reader.found);
 }
 
-tl::unexpected<Error> refuse_setting(const YamlSetting& setting, std::string what, std::string hint) {
-  return fail(
-      {.where = setting.where, .what = setting.key + " " + std::move(what), .why = "", .hint = std::move(hint)});
-}
-
 }  // namespace dlaunch::cli

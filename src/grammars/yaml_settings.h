@@ -21,7 +21,4 @@ struct YamlSetting {
 /// Any other YAML is an Error.
 Result<std::vector<YamlSetting>> parse_yaml_settings(std::string_view text, const std::string& path);
 
-/// The Error "FILE:3: KEY WHAT", with a hint.
-tl::unexpected<Error> refuse_setting(const YamlSetting& setting, std::string what, std::string hint);
-
 }  // namespace dlaunch::cli

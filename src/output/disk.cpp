@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/time.h"
 #include "sys/held_directory.h"
 #include "sys/io.h"
 
@@ -105,10 +106,10 @@ std::vector<Disk::Event> Disk::wait_events(std::chrono::milliseconds longest) {
   for (;;) {
     writer_.flush();
     auto all = events();
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    if (!all.empty() || ended_ || left.count() <= 0) return all;
+    const int left = milliseconds_until(until);
+    if (!all.empty() || ended_ || left == 0) return all;
     std::array<pollfd, 2> ready{pollfd{process_.out().get(), POLLIN, 0}, pollfd{process_.in().get(), POLLOUT, 0}};
-    ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, static_cast<int>(left.count()));
+    ::poll(ready.data(), writer_.pending() > 0 ? 2 : 1, left);
   }
 }
 

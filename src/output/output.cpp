@@ -36,21 +36,151 @@ class Output::Impl {
     add_sources();
   }
 
-  Result<void> open();
-  Result<void> add(const std::vector<RankFacts>& more);
-  bool ready(int rank, Stream stream) const;
-  void feed(int rank, Stream stream, std::string_view bytes, ReadTime at);
-  void end(int rank, Stream stream, Time now);
-  std::vector<FdWriter*> waiting() const;
-  void flush(FdWriter& writer, Time now);
-  void tick(Time now);
-  void check_files();
-  void finish_files(std::optional<int> failed);
-  void give_up_files(Time now);
-  void give_up_console(Time now);
-  LastLines last_lines(int rank) const;
-  std::uint64_t bytes(int rank, Stream stream) const;
-  std::string path(int rank, Stream stream) const;
+  Result<void> open() {
+    if (settings_.label) {
+      TRY(check_label_template(*settings_.label));
+    }
+    if (settings_.files) {
+      auto made = TRY(RankFiles::create(settings_, ranks_, shared));
+      files = std::move(made);
+    }
+    console_.emplace(settings_, ranks_, streams, shared);
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
+    return {};
+  }
+
+  Result<void> add(const std::vector<RankFacts>& more) {
+    const size_t before = ranks_.size();
+    ranks_.insert(ranks_.end(), more.begin(), more.end());
+    if (files) {
+      if (auto made = files->add(before); !made) {
+        ranks_.resize(before);
+        return made;
+      }
+    }
+    add_sources();
+    const bool moved = console_->add(settings_, ranks_, before, shared);
+    for (size_t rank = moved ? 0 : before; rank < ranks_.size(); ++rank) {
+      connect(static_cast<int>(rank), rank >= before);
+    }
+    return {};
+  }
+
+  bool ready(int rank, Stream stream) const {
+    const Source& s = source(rank, stream);
+    Channel* const file = s.file.file ? s.file.file->channel.get() : nullptr;
+    Channel* const console = s.console.channel;
+    const bool ready = RankFiles::ready(s.file) && (!console || console->ready(s.console.slot));
+    if (file) file->answered(s.file.slot, ready);
+    if (console) console->answered(s.console.slot, ready);
+    return ready;
+  }
+
+  void feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
+    Source& s = source(rank, stream);
+    s.bytes += bytes.size();
+    s.tail.add(bytes);
+    if (on_line_) pass_lines(rank, stream, bytes);
+    if (s.file.file) {
+      files->feed(s.file, bytes, at);
+      check_files();
+    }
+    if (s.console.channel) {
+      streams.showing();
+      s.console.screen->fed = true;
+      s.console.channel->feed(s.console.slot, bytes, at);
+      check(*s.console.screen);
+    }
+  }
+
+  void end(int rank, Stream stream, Time now) {
+    Source& s = source(rank, stream);
+    if (!s.unfinished.empty()) on_line_(rank, stream, std::exchange(s.unfinished, {}));
+    if (s.console.channel) {
+      streams.showing();
+      s.console.channel->end(s.console.slot, now);
+      check(*s.console.screen);
+    }
+    if (!s.file.file) return;
+    files->end(std::exchange(s.file, {}), now);
+    check_files();
+  }
+
+  std::vector<FdWriter*> waiting() const {
+    std::vector<FdWriter*> all = streams.waiting();
+    if (!files) return all;
+    const std::vector<FdWriter*> of_files = files->waiting();
+    all.insert(all.end(), of_files.begin(), of_files.end());
+    return all;
+  }
+
+  void flush(FdWriter& writer, Time now) {
+    if (streams.owns(writer)) {
+      streams.flush(writer);
+      for (const auto& screen : console_->screens()) {
+        if (&screen->writer != &writer) continue;
+        screen->channel->drained(now);
+        check(*screen);
+      }
+      return;
+    }
+    files->flush(writer, now);
+    check_files();
+  }
+
+  void tick(Time now) {
+    streams.showing();
+    shared.timers.run(now);
+    for (const auto& screen : console_->screens()) check(*screen);
+  }
+
+  void check_files() {
+    for (Error& error : files->take_failures()) report(std::move(error));
+  }
+
+  void finish_files(std::optional<int> failed) {
+    if (!files) return;
+    files_finished_ = true;
+    files->finish(failed);
+    if (auto lost = files->lost()) report(*std::move(lost));
+  }
+
+  void give_up_files(Time now) {
+    if (!files) return;
+    files->give_up(now);
+    auto lost = files->lost();
+    if (files_finished_ && lost) report(*std::move(lost));
+  }
+
+  void give_up_console(Time now) {
+    if (auto lost = streams.give_up_files(); !lost) report(std::move(lost).error());
+    for (const auto& screen : console_->screens()) {
+      screen->channel->drained(now);
+      check(*screen);
+    }
+  }
+
+  LastLines last_lines(int rank) const {
+    if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", path(rank, Stream::out)};
+    LastLines last{lines_of(rank, Stream::err), "stderr", path(rank, Stream::err)};
+    if (!last.lines.empty()) return last;
+    if (auto lines = lines_of(rank, Stream::out); !lines.empty()) {
+      return {std::move(lines), "stdout", path(rank, Stream::out)};
+    }
+    return last;
+  }
+
+  std::uint64_t bytes(int rank, Stream stream) const {
+    const RankFile* file = direct(rank, stream);
+    return file ? file->size : source(rank, stream).bytes;
+  }
+
+  std::string path(int rank, Stream stream) const {
+    if (!settings_.files || (stream == Stream::err && has_one_stream(rank))) return {};
+    const auto& facts = at_index(ranks_, rank);
+    if (!settings_.files->keeps(stream, facts.local_rank)) return {};
+    return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
+  }
 
   StandardStreams& streams;
   ChannelContext shared;
@@ -73,13 +203,68 @@ class Output::Impl {
   Source& source(int rank, Stream stream) { return sources_[index(rank, stream)]; }
   const Source& source(int rank, Stream stream) const { return sources_[index(rank, stream)]; }
   bool has_one_stream(int rank) const { return settings_.merge_stderr || !at_index(ranks_, rank).name.empty(); }
-  void add_sources();
-  std::vector<std::string> lines_of(int rank, Stream stream) const;
-  void check(Screen& screen);
-  void pass_lines(int rank, Stream stream, std::string_view bytes);
-  void report(Error error);
-  void connect(int rank, bool to_files = true);
-  const RankFile* direct(int rank, Stream stream) const;
+
+  void add_sources() {
+    const std::size_t wanted = ranks_.size() * kStreams;
+    while (sources_.size() < wanted) {
+      const std::size_t next = sources_.size();
+      const bool is_main =
+          has_one_stream(static_cast<int>(next / kStreams)) || next % kStreams == static_cast<std::size_t>(Stream::err);
+      sources_.emplace_back().tail = Tail(is_main ? kTailBytes : kStdoutTailBytes);
+    }
+  }
+
+  /// Empty if the stream has only white space.
+  std::vector<std::string> lines_of(int rank, Stream stream) const {
+    const Tail& tail = source(rank, stream).tail;
+    const RankFile* file = direct(rank, stream);
+    auto lines = file ? output::last_lines(file->tail, file->tail.size() == file->size, kLastLines)
+                      : output::last_lines(tail.bytes(), tail.whole(), kLastLines);
+    const bool blank = std::ranges::all_of(lines, [](const std::string& line) { return trim(line).empty(); });
+    return blank ? std::vector<std::string>() : lines;
+  }
+
+  /// A closed pipe at stdout is not a failure.
+  void check(Screen& screen) {
+    const int error = screen.new_failure();
+    if (error == 0) return;
+    if (error == EPIPE && screen.name == "stdout") {
+      reader_gone = true;
+    } else {
+      report(sink_error("write " + screen.name, error));
+    }
+  }
+
+  void pass_lines(int rank, Stream stream, std::string_view bytes) {
+    std::string& unfinished = source(rank, stream).unfinished;
+    for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+      unfinished += bytes.substr(0, end);
+      on_line_(rank, stream, std::exchange(unfinished, {}));
+      bytes.remove_prefix(end + 1);
+    }
+    unfinished += bytes;
+    if (unfinished.size() >= kMaxHeld) on_line_(rank, stream, std::exchange(unfinished, {}));
+  }
+
+  /// Keeps the first failure only.
+  void report(Error error) {
+    if (std::exchange(reported_, true)) return;
+    write_error = std::move(error);
+    write_error->exit_code = kExitOutput;
+  }
+
+  void connect(int rank, bool to_files = true) {
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      source(rank, stream).console = console_->slot(rank, stream);
+      if (files && to_files) source(rank, stream).file = files->slot(rank, stream);
+    }
+  }
+
+  /// The file of a stream if the rank writes the file itself, else null.
+  const RankFile* direct(int rank, Stream stream) const {
+    const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
+    return file && file->direct ? file : nullptr;
+  }
 
   const OutputSettings settings_;
   std::vector<RankFacts> ranks_;
@@ -89,214 +274,6 @@ class Output::Impl {
   std::vector<Source> sources_;
   bool reported_ = false;
 };
-
-Result<void> Output::Impl::open() {
-  if (settings_.label) {
-    TRY(check_label_template(*settings_.label));
-  }
-  if (settings_.files) {
-    auto made = TRY(RankFiles::create(settings_, ranks_, shared));
-    files = std::move(made);
-  }
-  console_.emplace(settings_, ranks_, streams, shared);
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
-  return {};
-}
-
-Result<void> Output::Impl::add(const std::vector<RankFacts>& more) {
-  const size_t before = ranks_.size();
-  ranks_.insert(ranks_.end(), more.begin(), more.end());
-  if (files) {
-    if (auto made = files->add(before); !made) {
-      ranks_.resize(before);
-      return made;
-    }
-  }
-  add_sources();
-  const bool moved = console_->add(settings_, ranks_, before, shared);
-  for (size_t rank = moved ? 0 : before; rank < ranks_.size(); ++rank) {
-    connect(static_cast<int>(rank), rank >= before);
-  }
-  return {};
-}
-
-void Output::Impl::connect(int rank, bool to_files) {
-  for (const Stream stream : {Stream::out, Stream::err}) {
-    source(rank, stream).console = console_->slot(rank, stream);
-    if (files && to_files) source(rank, stream).file = files->slot(rank, stream);
-  }
-}
-
-/// The file of a stream if the rank writes the file itself, else null.
-const RankFile* Output::Impl::direct(int rank, Stream stream) const {
-  const RankFile* file = files ? files->slot(rank, stream).file : nullptr;
-  return file && file->direct ? file : nullptr;
-}
-
-bool Output::Impl::ready(int rank, Stream stream) const {
-  const Source& s = source(rank, stream);
-  Channel* const file = s.file.file ? s.file.file->channel.get() : nullptr;
-  Channel* const console = s.console.channel;
-  const bool ready = RankFiles::ready(s.file) && (!console || console->ready(s.console.slot));
-  if (file) file->answered(s.file.slot, ready);
-  if (console) console->answered(s.console.slot, ready);
-  return ready;
-}
-
-void Output::Impl::feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
-  Source& s = source(rank, stream);
-  s.bytes += bytes.size();
-  s.tail.add(bytes);
-  if (on_line_) pass_lines(rank, stream, bytes);
-  if (s.file.file) {
-    files->feed(s.file, bytes, at);
-    check_files();
-  }
-  if (s.console.channel) {
-    streams.showing();
-    s.console.screen->fed = true;
-    s.console.channel->feed(s.console.slot, bytes, at);
-    check(*s.console.screen);
-  }
-}
-
-void Output::Impl::pass_lines(int rank, Stream stream, std::string_view bytes) {
-  std::string& unfinished = source(rank, stream).unfinished;
-  for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    unfinished += bytes.substr(0, end);
-    on_line_(rank, stream, std::exchange(unfinished, {}));
-    bytes.remove_prefix(end + 1);
-  }
-  unfinished += bytes;
-  if (unfinished.size() >= kMaxHeld) on_line_(rank, stream, std::exchange(unfinished, {}));
-}
-
-void Output::Impl::end(int rank, Stream stream, Time now) {
-  Source& s = source(rank, stream);
-  if (!s.unfinished.empty()) on_line_(rank, stream, std::exchange(s.unfinished, {}));
-  if (s.console.channel) {
-    streams.showing();
-    s.console.channel->end(s.console.slot, now);
-    check(*s.console.screen);
-  }
-  if (!s.file.file) return;
-  files->end(std::exchange(s.file, {}), now);
-  check_files();
-}
-
-std::vector<FdWriter*> Output::Impl::waiting() const {
-  std::vector<FdWriter*> all = streams.waiting();
-  if (!files) return all;
-  const std::vector<FdWriter*> of_files = files->waiting();
-  all.insert(all.end(), of_files.begin(), of_files.end());
-  return all;
-}
-
-void Output::Impl::flush(FdWriter& writer, Time now) {
-  if (streams.owns(writer)) {
-    streams.flush(writer);
-    for (const auto& screen : console_->screens()) {
-      if (&screen->writer != &writer) continue;
-      screen->channel->drained(now);
-      check(*screen);
-    }
-    return;
-  }
-  files->flush(writer, now);
-  check_files();
-}
-
-void Output::Impl::finish_files(std::optional<int> failed) {
-  if (!files) return;
-  files_finished_ = true;
-  files->finish(failed);
-  if (auto lost = files->lost()) report(*std::move(lost));
-}
-
-void Output::Impl::give_up_files(Time now) {
-  if (!files) return;
-  files->give_up(now);
-  auto lost = files->lost();
-  if (files_finished_ && lost) report(*std::move(lost));
-}
-
-void Output::Impl::give_up_console(Time now) {
-  if (auto lost = streams.give_up_files(); !lost) report(std::move(lost).error());
-  for (const auto& screen : console_->screens()) {
-    screen->channel->drained(now);
-    check(*screen);
-  }
-}
-
-void Output::Impl::check_files() {
-  for (Error& error : files->take_failures()) report(std::move(error));
-}
-
-void Output::Impl::tick(Time now) {
-  streams.showing();
-  shared.timers.run(now);
-  for (const auto& screen : console_->screens()) check(*screen);
-}
-
-/// A closed pipe at stdout is not a failure.
-void Output::Impl::check(Screen& screen) {
-  const int error = screen.new_failure();
-  if (error == 0) return;
-  if (error == EPIPE && screen.name == "stdout") {
-    reader_gone = true;
-  } else {
-    report(sink_error("write " + screen.name, error));
-  }
-}
-
-/// Keeps the first failure only.
-void Output::Impl::report(Error error) {
-  if (std::exchange(reported_, true)) return;
-  write_error = std::move(error);
-  write_error->exit_code = kExitOutput;
-}
-
-void Output::Impl::add_sources() {
-  const std::size_t wanted = ranks_.size() * kStreams;
-  while (sources_.size() < wanted) {
-    const std::size_t next = sources_.size();
-    const bool is_main =
-        has_one_stream(static_cast<int>(next / kStreams)) || next % kStreams == static_cast<std::size_t>(Stream::err);
-    sources_.emplace_back().tail = Tail(is_main ? kTailBytes : kStdoutTailBytes);
-  }
-}
-
-/// Empty if the stream has only white space.
-std::vector<std::string> Output::Impl::lines_of(int rank, Stream stream) const {
-  const Tail& tail = source(rank, stream).tail;
-  const RankFile* file = direct(rank, stream);
-  auto lines = file ? output::last_lines(file->tail, file->tail.size() == file->size, kLastLines)
-                    : output::last_lines(tail.bytes(), tail.whole(), kLastLines);
-  const bool blank = std::ranges::all_of(lines, [](const std::string& line) { return trim(line).empty(); });
-  return blank ? std::vector<std::string>() : lines;
-}
-
-LastLines Output::Impl::last_lines(int rank) const {
-  if (has_one_stream(rank)) return {lines_of(rank, Stream::out), "output", path(rank, Stream::out)};
-  LastLines last{lines_of(rank, Stream::err), "stderr", path(rank, Stream::err)};
-  if (!last.lines.empty()) return last;
-  if (auto lines = lines_of(rank, Stream::out); !lines.empty()) {
-    return {std::move(lines), "stdout", path(rank, Stream::out)};
-  }
-  return last;
-}
-
-std::uint64_t Output::Impl::bytes(int rank, Stream stream) const {
-  const RankFile* file = direct(rank, stream);
-  return file ? file->size : source(rank, stream).bytes;
-}
-
-std::string Output::Impl::path(int rank, Stream stream) const {
-  if (!settings_.files || (stream == Stream::err && has_one_stream(rank))) return {};
-  const auto& facts = at_index(ranks_, rank);
-  if (!settings_.files->keeps(stream, facts.local_rank)) return {};
-  return file_path(*settings_.files, facts, rank - facts.first, count_ranks(ranks_, facts.world), stream);
-}
 
 Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
                                              StandardStreams& streams, OnLine on_line) {

@@ -109,6 +109,11 @@ void RecordChannel::hold(Slot& slot, std::string_view rest, ReadTime at) {
   shared_.timers.stop(slot.timer);
 }
 
+void RecordChannel::write_block() {
+  if (!shared_.block.empty()) writer_.write(shared_.block);
+  shared_.block.clear();
+}
+
 void RecordChannel::wait_last(Slot& slot, std::string_view bytes, ReadTime at) {
   if (slot.waiting.empty()) slot.waiting_wall_ns = at.wall_ns;
   if (!std::exchange(slot.queued, true)) line_.push_back(&slot);
@@ -238,11 +243,6 @@ void LineChannel::append_record(std::string_view prefix, std::string_view record
   shared_.block += record;
 }
 
-void LineChannel::write_block() {
-  if (!shared_.block.empty()) writer_.write(shared_.block);
-  shared_.block.clear();
-}
-
 void LineChannel::keep_rest(Slot& slot, std::string_view rest, ReadTime at) {
   if (owner_ != &slot && slot.held.size() + rest.size() <= kMaxHeld) return hold(slot, rest, at);
   if (slot.held.empty()) slot.held_wall_ns = at.wall_ns;
@@ -353,11 +353,6 @@ void JsonlChannel::append_object(const Slot& slot, std::string_view record, std:
   }
   block += ended ? "}\n" : ",\"eol\":false}\n";
   if (block.size() >= kBlock) write_block();
-}
-
-void JsonlChannel::write_block() {
-  if (!shared_.block.empty()) writer_.write(shared_.block);
-  shared_.block.clear();
 }
 
 }  // namespace dlaunch::output

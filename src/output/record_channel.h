@@ -67,6 +67,7 @@ class RecordChannel : public Channel {
   Slot& slot_at(int slot) { return at_index(slots_, slot); }
   bool crowded() const { return writer_.pending() > kQueueLimit; }
   void hold(Slot& slot, std::string_view rest, ReadTime at);
+  void write_block();
 
   Writer& writer_;
   ChannelContext& shared_;
@@ -112,7 +113,6 @@ class LineChannel final : public RecordChannel {
   std::size_t pass_records(Slot& slot, std::string_view bytes);
   Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
   void append_record(std::string_view prefix, std::string_view record);
-  void write_block();
 
   void write_started(Slot& slot, std::string_view more);
   void line_ended(Slot& slot);
@@ -140,7 +140,6 @@ class JsonlChannel final : public RecordChannel {
 
   void write_held(Slot& slot, std::string_view more);
   void append_object(const Slot& slot, std::string_view record, std::int64_t wall_ns);
-  void write_block();
 
   std::vector<std::string> heads_;  // by slot number
   std::int64_t time_of_ = INT64_MIN;

@@ -2,7 +2,7 @@
 // address of the main node.
 #include "base/environment.h"
 #include "base/try.h"
-#include "place/node_number.h"
+#include "place/manager_list.h"
 
 namespace dlaunch::place {
 namespace {

@@ -1,5 +1,4 @@
-#include "place/flux.h"
-
+// Flux: an instance around this process. Its resource set R (RFC 20) has the hosts. Pure.
 #include <map>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include "base/try.h"
 #include "hosts/host_name.h"
 #include "place/manager_list.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 namespace {
@@ -56,24 +56,8 @@ std::optional<std::string> job(const Environment& environment) {
   return std::string();
 }
 
-Result<Entries> hosts_in(const ManagerAnswer& answer) {
-  if (answer.text.empty()) return wrong_list(kResources, "empty output", std::string(answer.trouble));
-  return hosts_in_r(answer.text);
-}
-
-Copies copies(const Environment& environment) { return {tasks(environment), "flux run"}; }
-
-/// `flux run` waits for cores without other jobs of the instance; `flux exec` bypasses the scheduler and forwards whole
-/// lines.
-std::optional<DialIn> dial_in(const Environment&, const std::string& program, const StepGpus&) {
-  return DialIn{.command = shell_quote(program) + " exec -r {steps} -d /", .own_name = "$(uname -n)"};
-}
-
-constexpr std::array<std::string_view, 1> kPrograms = {"flux"};
-constexpr std::array<Way, 1> kWays = {{{"flux", kPrograms}}};
-
-}  // namespace
-
+/// The hosts of R in the order of their brokers' ranks, each with its rank as Reach::step. If R lists GPUs of a host,
+/// the GPUs are its devices and set its slots; else its cores set its slots. PURE.
 Result<std::vector<hosts::HostEntry>> hosts_in_r(std::string_view text) {
   const Json r = TRY(json::parse_json(text, kResources));
   const Json* const execution = r.find("execution");
@@ -102,6 +86,24 @@ Result<std::vector<hosts::HostEntry>> hosts_in_r(std::string_view text) {
   for (auto& [rank, host] : hosts) entries.push_back(std::move(host));
   return entries;
 }
+
+Result<Entries> hosts_in(const ManagerAnswer& answer) {
+  if (answer.text.empty()) return wrong_list(kResources, "empty output", std::string(answer.trouble));
+  return hosts_in_r(answer.text);
+}
+
+Copies copies(const Environment& environment) { return {tasks(environment), "flux run"}; }
+
+/// `flux run` waits for cores without other jobs of the instance; `flux exec` bypasses the scheduler and forwards whole
+/// lines.
+std::optional<DialIn> dial_in(const Environment&, const std::string& program, const StepGpus&) {
+  return DialIn{.command = shell_quote(program) + " exec -r {steps} -d /", .own_name = "$(uname -n)"};
+}
+
+constexpr std::array<std::string_view, 1> kPrograms = {"flux"};
+constexpr std::array<Way, 1> kWays = {{{"flux", kPrograms}}};
+
+}  // namespace
 
 constinit const ManagerRow kFlux = {.name = "Flux",
                                     .job = job,

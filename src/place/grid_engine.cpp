@@ -1,5 +1,4 @@
-#include "place/grid_engine.h"
-
+// Grid Engine: PE_HOSTFILE, in a job of a parallel environment. Pure, except for `read_file`.
 #include <algorithm>
 #include <array>
 
@@ -7,6 +6,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "place/manager_list.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 namespace {
@@ -64,6 +64,24 @@ std::optional<PlannedEnd> preemption(const Environment& environment) {
   return PlannedEnd{.grace_command = "qconf -sq " + shell_quote(*queue)};
 }
 
+/// The seconds between USR2 and KILL of a job with `-notify`, from the output of `qconf -sq QUEUE`. nullopt: no limit,
+/// or no value for all hosts.
+std::optional<int> grid_engine_notify(std::string_view queue) {
+  constexpr std::string_view kName = "notify ";
+  constexpr long kMost = 65535;
+  for (const std::string& line : split(queue, '\n')) {
+    if (!line.starts_with(kName)) continue;
+    long seconds = 0;
+    for (const std::string& part : split(trim(std::string_view(line).substr(kName.size())), ':')) {
+      const auto number = parse_int(part, 0, kMost);
+      if (!number) return std::nullopt;
+      seconds = std::min(kMost, 60 * seconds + *number);
+    }
+    return static_cast<int>(seconds);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::chrono::seconds> grace_in(std::string_view queue) {
   const auto seconds = grid_engine_notify(queue);
   return seconds ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
@@ -93,22 +111,6 @@ constexpr std::array<std::string_view, 1> kPrograms = {"qrsh"};
 constexpr std::array<Way, 1> kWays = {{{"sge", kPrograms}}};
 
 }  // namespace
-
-std::optional<int> grid_engine_notify(std::string_view queue) {
-  constexpr std::string_view kName = "notify ";
-  constexpr long kMost = 65535;
-  for (const std::string& line : split(queue, '\n')) {
-    if (!line.starts_with(kName)) continue;
-    long seconds = 0;
-    for (const std::string& part : split(trim(std::string_view(line).substr(kName.size())), ':')) {
-      const auto number = parse_int(part, 0, kMost);
-      if (!number) return std::nullopt;
-      seconds = std::min(kMost, 60 * seconds + *number);
-    }
-    return static_cast<int>(seconds);
-  }
-  return std::nullopt;
-}
 
 constinit const ManagerRow kGridEngine = {.name = "Grid Engine",
                                           .job = job,

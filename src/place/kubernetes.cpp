@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "place/manager_list.h"
-#include "place/node_number.h"
 
 namespace dlaunch::place {
 namespace {

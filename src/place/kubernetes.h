@@ -7,9 +7,6 @@
 
 namespace dlaunch::place {
 
-extern const ManagerRow kMpiJob;
-extern const ManagerRow kIndexedJob;
-
 struct MpiJob {
   std::string hostfile;      ///< path of the hostfile
   std::string from;          ///< the variable with this path

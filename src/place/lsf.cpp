@@ -1,5 +1,10 @@
-#include "place/lsf.h"
-
+// Reads an LSF job from its variables and files. Pure, except for `read_file`. The hosts come from the first variable
+// of this list that is set and not empty:
+//
+// - LSB_AFFINITY_HOSTFILE: a file with one line per rank: "host cpus", and two more columns for memory binding.
+// - LSB_MCPU_HOSTS: "host slots host slots …".
+// - LSB_DJOB_HOSTFILE: a file with one host name per slot.
+// - LSB_HOSTS: the same host names in the variable. LSF does not set this variable in large jobs.
 #include <algorithm>
 #include <array>
 
@@ -8,10 +13,12 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "place/manager_list.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 namespace {
 
+constexpr const char* kLsfAffinity = "LSB_AFFINITY_HOSTFILE";
 constexpr int kMostCpu = (1 << 16) - 1;
 
 Result<std::vector<hosts::HostEntry>> hosts_with_slots(const std::string& text) {
@@ -74,8 +81,8 @@ std::string command(const Environment&, const std::string& program, const StepGp
 constexpr std::array<std::string_view, 1> kPrograms = {"blaunch"};
 constexpr std::array<Way, 1> kWays = {{{"lsf", kPrograms}}};
 
-}  // namespace
-
+/// The host and the CPUs of each rank in LSB_AFFINITY_HOSTFILE, in the order of its lines. Empty if the variable
+/// is not set, or if a line has no CPUs. Ignores memory policies; LSF applies them.
 Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::string>& environment,
                                                      const hosts::ReadText& read_file) {
   std::vector<plan::RankPlace> places;
@@ -97,6 +104,8 @@ Result<std::vector<plan::RankPlace>> lsf_rank_places(const std::vector<std::stri
   if (!all) places.clear();
   return places;
 }
+
+}  // namespace
 
 constinit const ManagerRow kLsf = {.name = "LSF",
                                    .job = job,

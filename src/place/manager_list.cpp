@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/environment.h"
+#include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "hosts/host_name.h"
@@ -112,6 +113,21 @@ Result<Entries> read_node_file(const std::string& variable, const Environment& e
   Entries entries = TRY(listed_entries(hosts, variable));
   for (size_t i = 0; i < entries.size(); ++i) entries[i].reach.step = "-n " + std::to_string(i);  // pbsdsh's number
   return entries;
+}
+
+tl::unexpected<Error> unknown_node(std::string_view name, const std::string& value, std::string why) {
+  return fail({.where = std::string(name) + '=' + value,
+               .what = "cannot find the number of this node",
+               .why = std::move(why),
+               .hint = "set --nodes, --node-rank and --rendezvous"});
+}
+
+Result<std::optional<int>> node_number(const Environment& environment, std::string_view name) {
+  const auto text = filled_variable(environment, name);
+  if (!text) return std::nullopt;
+  const auto number = parse_int(trim(*text), 0, kMostNodes);
+  if (!number) return unknown_node(name, *text, "expected a number from 0 to " + std::to_string(kMostNodes));
+  return static_cast<int>(*number);
 }
 
 }  // namespace dlaunch::place

@@ -1,4 +1,5 @@
-// Functions for all readers of a manager's variables and lists of hosts. Pure, except for `read_file`.
+// Functions for all readers of a manager's variables and lists of hosts, and for the systems that start the same
+// command line on all nodes. Pure, except for `read_file`.
 #pragma once
 
 #include <array>
@@ -55,5 +56,11 @@ Result<Entries> read_node_file(const std::string& variable, const Environment& e
 
 /// Whether one of *_VISIBLE_DEVICES has a value.
 bool lists_devices(const Environment& environment);
+
+/// The Error for a variable about this node that contradicts others or has an invalid value.
+tl::unexpected<Error> unknown_node(std::string_view name, const std::string& value, std::string why);
+
+/// The number in a variable about this node; nullopt if the variable is not set.
+Result<std::optional<int>> node_number(const Environment& environment, std::string_view name);
 
 }  // namespace dlaunch::place

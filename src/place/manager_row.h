@@ -133,6 +133,8 @@ struct ManagerRow {
   std::optional<int> (*kill_wait_in)(std::string_view text) = nullptr;  ///< in seconds; nullopt: not in the text
 };
 
+extern const ManagerRow kTorchrun, kAwsBatch, kIndexedJob, kFlux, kSlurm, kGridEngine, kPbs, kCobalt, kLsf, kMpiJob;
+
 /// In the order of detection.
 std::span<const ManagerRow* const> managers();
 

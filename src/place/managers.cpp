@@ -5,8 +5,6 @@
 
 namespace dlaunch::place {
 
-extern const ManagerRow kTorchrun, kAwsBatch, kIndexedJob, kFlux, kSlurm, kGridEngine, kPbs, kCobalt, kLsf, kMpiJob;
-
 namespace {
 
 /// Systems that start a command line on all nodes come first: they may run in a batch job. A Flux instance may also run

@@ -1,5 +1,4 @@
-#include "place/pbs.h"
-
+// PBS (OpenPBS, PBS Professional, Torque): PBS_NODEFILE has one name for each slot. Pure, except for `read_file`.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "place/manager_list.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 namespace {
@@ -100,8 +100,8 @@ constexpr std::array<std::string_view, 1> kOfPals = {"aprun"};
 constexpr std::array<std::string_view, 2> kOfPbs = {"pbs_tmrsh", "pbsdsh"};
 constexpr std::array<Way, 2> kWays = {{{"pals", kOfPals}, {"pbs", kOfPbs}}};
 
-}  // namespace
-
+/// The seconds between TERM and KILL of PBS, from the output of `qstat -Qf QUEUE`. nullopt: the queue does not set
+/// kill_delay.
 std::optional<int> pbs_kill_delay(std::string_view queue) {
   constexpr std::string_view kName = "kill_delay";
   constexpr long kMost = 65535;
@@ -113,6 +113,8 @@ std::optional<int> pbs_kill_delay(std::string_view queue) {
   }
   return std::nullopt;
 }
+
+}  // namespace
 
 constinit const ManagerRow kPbs = {.name = "PBS",
                                    .job = job,

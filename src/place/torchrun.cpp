@@ -5,7 +5,7 @@
 #include "base/most_nodes.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "place/node_number.h"
+#include "place/manager_list.h"
 
 namespace dlaunch::place {
 namespace {

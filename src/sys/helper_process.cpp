@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "sys/child.h"
 #include "sys/io.h"
 
@@ -125,9 +126,9 @@ std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds lon
   std::string all;
   const auto until = std::chrono::steady_clock::now() + longest;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    const int left = milliseconds_until(until);
     pollfd ready{out_.get(), POLLIN, 0};
-    const int count = left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
+    const int count = left > 0 ? ::poll(&ready, 1, left) : 0;
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       if (got) *got = std::move(all);
@@ -149,8 +150,7 @@ bool HelperProcess::wait(std::chrono::milliseconds longest) {
   const auto until = std::chrono::steady_clock::now() + longest;
   int got = 0;
   do {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    got = ::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    got = ::poll(&ended, 1, milliseconds_until(until));
   } while (got < 0 && errno == EINTR);
   if (got <= 0) return false;
   siginfo_t status{};

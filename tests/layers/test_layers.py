@@ -23,7 +23,7 @@ MANAGER_VARIABLE = re.compile(r'"(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOST
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
     "lines of src and include": 76_560,
-    "lines of src/app": 1_870,
+    "lines of src/app": 1_860,
     "source files that connect by TCP": 1,
     "definitions of is_loopback": 1,
     "files outside place that name a variable or a name of a manager": 6,

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/values.h"
+#include "cli/setters.h"
 #include "grammars/horovodrun/horovodrun.h"
 #include "grammars/launcher_job.h"
 #include "grammars/yaml_settings.h"
@@ -51,10 +51,8 @@ class HorovodConfig {
   HorovodConfig(LauncherJob& job, LauncherLine& line) : job_(job), line_(line) {}
 
   Result<void> read(const ParsedOption& file) {
-    const auto path = TRY(absolute_path(file.value, job_.context().cwd));
-    const auto text = job_.context().read_file(path);
-    if (!text) return fail(text.error().error);
-    const auto settings = TRY(parse_yaml_settings(*text, file.value));
+    const auto text = TRY(text_of_file(file.value, job_.context()));
+    const auto settings = TRY(parse_yaml_settings(text, file.value));
     for (const YamlSetting& setting : settings) {
       TRY(take(setting));
     }

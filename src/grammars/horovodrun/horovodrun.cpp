@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
+#include "cli/setters.h"
 #include "cli/values.h"
 #include "grammars/arguments.h"
 #include "grammars/launcher_job.h"
@@ -76,10 +77,8 @@ class HorovodrunJob {
   }
 
   Result<void> read_file(const ParsedOption& file) {
-    const auto path = TRY(absolute_path(file.value, job_.context().cwd));
-    const auto text = job_.context().read_file(path);
-    if (!text) return fail(text.error().error);
-    hosts_ = TRY(parse_slots_file(*text, file.value));
+    const auto text = TRY(text_of_file(file.value, job_.context()));
+    hosts_ = TRY(parse_slots_file(text, file.value));
     return {};
   }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/files.h"
+#include "cli/setters.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {
@@ -158,8 +159,12 @@ Result<std::optional<ParsedOption>> as_option(const ParsedOption& given, Setting
   if (key == std::end(kOptions)) return std::nullopt;
   if (key->option == "default-hostfile" && setting.value == "none")
     return std::nullopt;  // Open MPI: no default hostfile
-  auto value = TRY(option_value(*key, setting.value));
-  return own_option(given, key->option, std::move(value));
+  auto value = option_value(*key, setting.value);
+  if (!value) {
+    value.error().where = given.spelled;
+    return fail(std::move(value).error());
+  }
+  return own_option(given, key->option, *std::move(value));
 }
 
 /// mca_base_env_list: NAME=VALUE or NAME, separated by ';'.
@@ -175,14 +180,9 @@ std::string without_effect(const ParsedOption& given) {
 
 /// Adds the option for the setting. Returns false if the setting is not an option.
 Result<bool> add_option(const ParsedOption& given, Setting setting, Translated& made) {
-  auto option = as_option(given, setting);
-  if (!option) {
-    Error error = option.error();
-    error.where = given.spelled;
-    return fail(std::move(error));
-  }
-  if (!*option) return false;
-  made.here.push_back(**std::move(option));
+  auto option = TRY(as_option(given, setting));
+  if (!option) return false;
+  made.here.push_back(*std::move(option));
   return true;
 }
 
@@ -255,11 +255,9 @@ using AddLine = Result<void> (*)(const ParsedOption&, const TextLine&, Translate
 
 Result<void> read_files(const ParsedOption& given, const ProcessContext& context, AddLine add, Translated& made) {
   for (const std::string& name : split(given.value, ',')) {
-    const auto path = TRY(absolute_path(name, context.cwd));
-    const auto text = context.read_file(path);
-    if (!text) return fail(text.error().error);
-    TRY(check_text(*text, name));
-    for (const TextLine& line : lines_of(*text, name)) {
+    const auto text = TRY(text_of_file(name, context));
+    TRY(check_text(text, name));
+    for (const TextLine& line : lines_of(text, name)) {
       ParsedOption at = given;
       at.spelled = line.where + ':';
       auto added = add(at, line, made);
@@ -313,13 +311,8 @@ Result<std::vector<ParsedOption>> read_mca_variables(const std::vector<std::stri
     ParsedOption given;
     given.spelled = given.origin = std::string(setting.key);
     given.source = Source::mca_variable;
-    auto option = as_option(given, {setting.key.substr(kPrefix.size()), setting.value});
-    if (!option) {
-      Error error = option.error();
-      error.where = given.spelled;
-      return fail(std::move(error));
-    }
-    if (*option && !setting.value.empty()) made.push_back(**std::move(option));
+    auto option = TRY(as_option(given, {setting.key.substr(kPrefix.size()), setting.value}));
+    if (option && !setting.value.empty()) made.push_back(*std::move(option));
   }
   return made;
 }

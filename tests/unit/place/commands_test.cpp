@@ -1,12 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "place/flux.h"
-#include "place/grid_engine.h"
-#include "place/lsf.h"
-#include "place/pbs.h"
-#include "place/slurm.h"
-
+#include "place/manager_row.h"
 #include "transport/bootstrap.h"
 #include "transport/remote_command.h"
 

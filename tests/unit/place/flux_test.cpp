@@ -1,4 +1,4 @@
-#include "place/flux.h"
+#include "place/manager_row.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string r_with(const std::string& execution) {
 /// "name rank slots cpus devices" of each host.
 std::vector<std::string> hosts(const std::string& execution) {
   std::vector<std::string> found;
-  const auto entries = hosts_in_r(r_with(execution));
+  const auto entries = kFlux.hosts_in({r_with(execution), ""});
   if (!entries) return {"error: " + entries.error().why};
   for (const auto& entry : *entries) {
     std::string devices;
@@ -68,7 +68,7 @@ TEST(FluxResources, RejectInvalidSets) {
     EXPECT_THAT(hosts(execution), ElementsAre(HasSubstr(why))) << execution;
   }
   for (const char* text : {"", "{", "[]", R"({"execution": 1})", R"({"version": 1})"}) {
-    EXPECT_FALSE(hosts_in_r(text)) << text;
+    EXPECT_FALSE(kFlux.hosts_in({text, ""})) << text;
   }
 }
 

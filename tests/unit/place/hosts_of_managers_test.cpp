@@ -1,11 +1,8 @@
 
 #include "../hosts/entries.h"
-#include "place/flux.h"
-#include "place/grid_engine.h"
 #include "place/kubernetes.h"
-#include "place/lsf.h"
+#include "place/manager_row.h"
 #include "place/place.h"
-#include "place/slurm.h"
 #include "place/slurm_gpus.h"
 #include "place/slurm_hosts.h"
 
@@ -234,7 +231,7 @@ TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
   const auto read = [&](const std::string&) -> Result<std::string> { return text; };
   const auto places = [&] {
     std::vector<std::string> found;
-    const auto made = lsf_rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read);
+    const auto made = kLsf.rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read);
     for (const plan::RankPlace& place : made.value()) {
       found.push_back(std::to_string(place.rank) + " " + place.host + " " + place.slots);
     }
@@ -246,9 +243,9 @@ TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
   text = "";
   EXPECT_THAT(places(), ElementsAre());
   text = "a x\n";
-  EXPECT_THAT(error_of(lsf_rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read)),
+  EXPECT_THAT(error_of(kLsf.rank_places({"LSB_AFFINITY_HOSTFILE=/affinity"}, read)),
               AllOf(HasSubstr("LSB_AFFINITY_HOSTFILE: invalid line"), HasSubstr("a x")));
-  EXPECT_THAT(lsf_rank_places({"LSB_MCPU_HOSTS=a 1"}, read).value(), testing::IsEmpty());
+  EXPECT_THAT(kLsf.rank_places({"LSB_MCPU_HOSTS=a 1"}, read).value(), testing::IsEmpty());
 }
 
 TEST(ResourceManager, ReadsTheHostFileOfAKubernetesMpiJob) {

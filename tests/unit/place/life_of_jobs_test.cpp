@@ -1,9 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "place/grid_engine.h"
-#include "place/pbs.h"
+#include "place/manager_row.h"
 #include "place/place.h"
-#include "place/slurm.h"
 
 namespace dlaunch::place {
 namespace {
@@ -31,41 +29,43 @@ TEST(JobLife, TheUserMaySetTheAttempt) {
 }
 
 TEST(JobLife, ReadsTheEndOfTheJob) {
-  EXPECT_THAT(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=1795312060"}), Optional(1795312060));
-  EXPECT_FALSE(job_end({"SLURM_JOB_END_TIME=1795312060"}));
-  EXPECT_FALSE(job_end({"SLURM_JOB_ID=5", "SLURM_JOB_END_TIME=-1"}));
+  EXPECT_THAT(kSlurm.preemption({"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=a", "SLURM_JOB_END_TIME=1795312060"})->end,
+              Optional(1795312060));
+  EXPECT_FALSE(kSlurm.preemption({"SLURM_JOB_NODELIST=a", "SLURM_JOB_END_TIME=1795312060"})->end);
+  EXPECT_FALSE(kSlurm.preemption({"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=a", "SLURM_JOB_END_TIME=-1"})->end);
 }
 
 TEST(JobLife, ReadsTheTimeBeforeKillOfSlurm) {
-  EXPECT_THAT(slurm_kill_wait("KeepAliveTime           = 300 sec\nKillOnBadExit           = 0\n"
-                              "KillWait                = 30 sec\n"),
+  EXPECT_THAT(kSlurm.kill_wait_in("KeepAliveTime           = 300 sec\nKillOnBadExit           = 0\n"
+                                  "KillWait                = 30 sec\n"),
               Optional(30));
-  EXPECT_THAT(slurm_kill_wait("ClusterName=x\n killwait=5 # KillWait=7\n"), Optional(5));
-  EXPECT_THAT(slurm_kill_wait("KillWait=0\n"), Optional(0));
+  EXPECT_THAT(kSlurm.kill_wait_in("ClusterName=x\n killwait=5 # KillWait=7\n"), Optional(5));
+  EXPECT_THAT(kSlurm.kill_wait_in("KillWait=0\n"), Optional(0));
 }
 
 TEST(JobLife, DoesNotKnowTheTimeBeforeKillWithoutTheWholeConfiguration) {
   for (const char* text : {"", "#KillWait=5", "KillWait=", "KillWait=x", "KillWait=-1", "KillWait=99999999999",
                            "KillWait=5\nInclude /etc/slurm/more.conf\n"}) {
-    EXPECT_FALSE(slurm_kill_wait(text)) << text;
+    EXPECT_FALSE(kSlurm.kill_wait_in(text)) << text;
   }
 }
 
 TEST(JobLife, ReadsTheTimeBeforeKillOfPbs) {
-  EXPECT_THAT(pbs_kill_delay("Queue: workq\n    queue_type = Execution\n    kill_delay = 45\n    enabled = True\n"),
+  EXPECT_THAT(kPbs.kill_wait_in("Queue: workq\n    queue_type = Execution\n    kill_delay = 45\n    enabled = True\n"),
               Optional(45));
   for (const char* text :
        {"", "Queue: workq\n    enabled = True\n", "kill_delay = x", "kill_delay", "x_kill_delay = 5"}) {
-    EXPECT_FALSE(pbs_kill_delay(text)) << text;
+    EXPECT_FALSE(kPbs.kill_wait_in(text)) << text;
   }
 }
 
 TEST(JobLife, ReadsTheTimeBeforeKillOfGridEngine) {
-  EXPECT_THAT(grid_engine_notify("qname                 all.q\nnotify                00:01:30\n"), Optional(90));
-  EXPECT_THAT(grid_engine_notify("notify                60\n"), Optional(60));
+  EXPECT_THAT(kGridEngine.grace_in("qname                 all.q\nnotify                00:01:30\n"),
+              Optional(std::chrono::seconds(90)));
+  EXPECT_THAT(kGridEngine.grace_in("notify                60\n"), Optional(std::chrono::seconds(60)));
   for (const char* text : {"", "notify", "notify INFINITY", "notify 00:00:60,[@big=00:01:00]", "s_notify 00:00:60",
                            "notify -1", "notify ::"}) {
-    EXPECT_FALSE(grid_engine_notify(text)) << text;
+    EXPECT_FALSE(kGridEngine.grace_in(text)) << text;
   }
 }
 

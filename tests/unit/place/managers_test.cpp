@@ -3,8 +3,8 @@
 
 #include <set>
 
+#include "place/manager_row.h"
 #include "place/place.h"
-#include "place/slurm.h"
 
 namespace dlaunch::place {
 namespace {

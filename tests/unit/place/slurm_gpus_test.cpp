@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "place/flux.h"
-#include "place/lsf.h"
-#include "place/slurm.h"
+#include "place/manager_row.h"
 
 namespace dlaunch::place {
 namespace {
