@@ -105,7 +105,7 @@ class SameAsSrun(BesideSrun):
         (self.dir / "programs").write_text("# a comment\n0 echo zero %t %o\n1-2 echo more %t %o\n* echo 'the  rest' \"a b\" %o\n")
         (self.dir / "four").write_text("0-2 echo \\\nfew %o\n3 echo last\n")
         self.assert_same(WHOLE, "srun -l -n12 echo x", "srun -n4 --multi-prog programs extra", "srun --multi-prog four",
-                         "srun -n2 --multi-prog four", "srun -n5 --multi-prog four", "srun -n2 -o - echo x", "srun -n2 -o All.txt echo x",
+                         "srun -n2 --multi-prog four", "srun -n5 --multi-prog four", "srun -n2 -o - echo x",
                          "echo hi | srun -n2 cat", "srun -n2 -i none cat", "srun -n2 -D /usr pwd", "srun -n2 -o 1 sh -c 'echo $SLURM_PROCID'",
                          "FOO=1 srun -n1 --export=ALL,FOO=3,Y=4 sh -c 'echo $FOO $Y'",
                          "FOO=1 BAR=2 srun -n1 --export=FOO,X=3 /bin/sh -c 'echo $FOO $X $BAR $SLURM_PROCID'",

@@ -66,8 +66,8 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
     of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
-        "contains stderr; a rank N: `--ranks N`; none: /dev/null; names that begin with - or all: the "
-        "console", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
+        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console (srun also "
+        "prints if a longer name begins with - or all)", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated,
         "SRUN_ERROR SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a rank: `--stdin`; a file name: each rank opens the "

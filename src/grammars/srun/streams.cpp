@@ -98,7 +98,6 @@ class SrunStreams {
 
   Result<void> add() {
     TRY(read_mode());
-    note_names_of_console();
     const ParsedOption* pty = line_.find("pty");
     if (pty) {
       job_.add(*pty, "pty");
@@ -112,23 +111,13 @@ class SrunStreams {
   }
 
  private:
-  /// srun compares only the start of the name: "-" and "All.txt" mean the console.
+  /// The console. srun also means the console for longer names, such as all.log; dlaunch writes such a file.
   static bool is_all(const ParsedOption* given) {
-    return !given || given->value.empty() || given->value.starts_with('-') ||
-           lower_case(given->value).starts_with("all");
+    return !given || given->value.empty() || given->value == "-" || lower_case(given->value) == "all";
   }
   static bool is_none(const ParsedOption& given) { return lower_case(given.value) == "none"; }
   /// Larger numbers are file names.
   bool is_rank(const ParsedOption& given) const { return parse_int(given.value, 0, ranks_ - 1).has_value(); }
-
-  void note_names_of_console() {
-    for (const char* name : {"output", "error", "input"}) {
-      const ParsedOption* given = line_.find(name);
-      const bool plain = !given || given->value.size() < 2 || lower_case(given->value) == "all";
-      if (plain || !is_all(given)) continue;
-      job_.note(given->spelled + " has no effect, as in srun: the name begins with - or all");
-    }
-  }
 
   Result<std::string> file_of(const ParsedOption& given) const {
     if (is_none(given)) return std::string("/dev/null");

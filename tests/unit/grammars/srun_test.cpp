@@ -106,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-n2", "-N1", "-o", "2", "-e", "NONE", "-i", "5", "x"},
                  "--include node1 --stdout-file 2 --stderr-file /dev/null --stdin none -n 2 "
                  "sh -c 'exec \"$@\" <5' sh x"},
+        SameLine{{"-n1", "-o", "all.log", "x"}, "--include node1 --stdout-file all.log -n 1 x"},
         SameLine{{"-n1", "-o", "-", "-e", "ALL", "-i", "None", "x"}, "--include node1 --stdin none -n 1 x"},
         SameLine{{"-n1", "-o", "a\\%t", "-e", "b\\\\%t", "x"},
                  "--include node1 --stdout-file a%t --stderr-file b%t -n 1 x"},
@@ -293,11 +294,6 @@ TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
   const auto srun = in_slurm({"SLURM_HOSTFILE=hosts/a"});
   EXPECT_THAT(srun.error({"-n2", "-m", "block", "x"}), HasSubstr("SLURM_HOSTFILE: not supported: arbitrary"));
   EXPECT_EQ(srun.same({"-n1", "-w", "node2", "x"}), "--include node2 -n 1 x");
-}
-
-TEST(Srun, PrintsANoteForFileNamesThatMeanTheConsole) {
-  EXPECT_THAT(in_slurm().options({"-n1", "-o", "all.txt", "-e", "-", "x"}).notes,
-              ElementsAre(HasSubstr("--output has no effect")));
 }
 
 TEST(Srun, PrintsOneNoteForAllocationOptions) {
