@@ -140,9 +140,7 @@ class TreeWalk {
     while (locked_.empty()) {
       if (!levels_.back().directories.empty()) {
         descend();
-      } else if (levels_.size() == 1) {
-        return stays_.error;
-      } else if (!ascend()) {
+      } else if (levels_.size() == 1 || !ascend()) {
         return stays_.error;
       }
     }
