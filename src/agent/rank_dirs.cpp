@@ -1,7 +1,6 @@
 #include "agent/rank_dirs.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "base/try.h"
+#include "sys/file_lock.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -68,7 +68,7 @@ bool is_unused(const sys::HeldDirectory& directory, const std::vector<std::strin
 
 /// Allows only one job at a time in the directory; on a file system without locks there is no protection.
 Result<void> lock(const sys::Fd& marker, const std::string& dir) {
-  if (::flock(marker.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+  if (sys::try_lock(marker.get())) return {};
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
@@ -77,8 +77,8 @@ Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::
                                 const std::vector<std::string>& kept) {
   const std::string locked = directory.locked_below(kept);
   if (locked.empty()) return {};
-  return refused("cannot empty " + dir + ": a running job uses " + locked,
-                 "wait for the other job, or " + std::string(kAnother));
+  return refused("cannot empty " + dir + ": a running job or program has locked " + locked,
+                 "wait for its end, or " + std::string(kAnother));
 }
 
 /// The owner that this user's files have in the directory. A network file system may change the owner of all files.

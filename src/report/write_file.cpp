@@ -77,6 +77,10 @@ std::optional<int> named_descriptor(std::string_view path) {
 }
 
 Result<void> check_can_write(const std::string& path) {
+  if (const auto descriptor = named_descriptor(path)) {
+    const int flags = ::fcntl(*descriptor, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return cannot_write(path, EBADF);
+  }
   struct stat facts{};
   const bool there = ::stat(path.c_str(), &facts) == 0;
   if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);

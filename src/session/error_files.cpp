@@ -1,5 +1,6 @@
 #include "session/error_files.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,38 +28,51 @@ using launcher::kErrorFileVariable;
 constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::chrono::seconds kDiskWait{5};
 
-/// Creates, locks and empties a file. Returns an errno; EWOULDBLOCK: another job has the lock.
-int take(const std::string& path, std::vector<sys::Fd>& files) {
-  sys::Fd file = sys::create_file(path);
+struct LockedFile {
+  std::string path;
+  sys::Fd file;
+  bool created = false;
+};
+
+/// Creates and locks a file. Returns an errno; EWOULDBLOCK: another job has the lock.
+int lock(const std::string& path, std::vector<LockedFile>& files) {
+  LockedFile locked{path, sys::create_file(path, O_EXCL), true};
+  if (!locked.file) locked = {path, sys::create_file(path), false};
   struct stat facts{};
-  if (!file || ::fstat(file.get(), &facts) != 0) return errno;
+  if (!locked.file || ::fstat(locked.file.get(), &facts) != 0) return errno;
   if (!S_ISREG(facts.st_mode)) return 0;
-  if (sys::lock_file(file.get())) return EWOULDBLOCK;
-  if (::ftruncate(file.get(), 0) != 0) return errno;
-  files.push_back(std::move(file));
+  if (sys::lock_file(locked.file.get())) return EWOULDBLOCK;
+  files.push_back(std::move(locked));
   return 0;
 }
 
-void remove_if_empty(const sys::Fd& file, const std::string& path) {
+void remove_if_empty(const LockedFile& locked) {
   struct stat facts{};
-  if (::fstat(file.get(), &facts) != 0 || facts.st_size != 0) return;
-  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  if (::fstat(locked.file.get(), &facts) != 0 || facts.st_size != 0) return;
+  const sys::HeldPlace place = sys::HeldPlace::of(locked.path);
   const auto named = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (named && sys::is_same(facts, *named)) place.directory.remove_file(place.name);
 }
 
 /// The work of the process that holds the locks. Sends one byte per path, its errno, and stops after the first failure.
+/// Empties the files when it gets a byte. Removes empty files at the end of its input.
 void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) {
-  std::vector<sys::Fd> files;
-  for (const std::string& path : paths) {
-    const auto error = static_cast<char>(take(path, files));
+  std::vector<LockedFile> files;
+  char error = 0;
+  for (size_t i = 0; i < paths.size() && error == 0; ++i) {
+    error = static_cast<char>(lock(paths[i], files));
     sys::write_all(ends.out, {&error, 1});
-    if (error != 0) break;
   }
   ::shutdown(ends.out, SHUT_RDWR);
-  char none = 0;
-  while (::read(ends.in, &none, 1) < 0 && errno == EINTR) continue;
-  for (size_t i = 0; i < files.size(); ++i) remove_if_empty(files[i], paths[i]);
+  bool emptied = false;
+  for (char word = 0; error == 0;) {
+    const ssize_t got = ::read(ends.in, &word, 1);
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    for (const LockedFile& each : files) emptied = ::ftruncate(each.file.get(), 0) == 0 || emptied;
+  }
+  for (const LockedFile& each : files) {
+    if (emptied || each.created) remove_if_empty(each);
+  }
 }
 
 }  // namespace
@@ -110,12 +124,15 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Pla
   if (error == 0 && answers.size() == paths.size()) {
     return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(*std::move(holder)));
   }
+  if (holder) holder->wait(kDiskWait);
   return fail({.where = "",
                .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
                .why = error == EWOULDBLOCK ? "another job writes there" : sys::why_not_opened(error),
                .hint = "set another path with --error-file",
                .exit_code = kExitRefused});
 }
+
+void LockedErrorFiles::empty() const { sys::write_all(holder_.in().get(), "e"); }
 
 LockedErrorFiles::~LockedErrorFiles() {
   holder_.close_in();

@@ -26,9 +26,11 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
 /// The error files of a round. A helper process locks the files against removal by another job.
 class LockedErrorFiles {
  public:
-  /// Creates the files, empties an earlier job's files, and locks all. Null without error files. Returns an Error
-  /// (kExitRefused) if another job has a lock, or if a file cannot be created.
+  /// Creates and locks the files. Null without error files. Returns an Error (kExitRefused) if another job has a lock,
+  /// or if a file cannot be created.
   static Result<std::unique_ptr<LockedErrorFiles>> lock(const plan::Plan& plan);
+  /// Removes the content that an earlier job wrote. Does not wait.
+  void empty() const;
   /// Removes empty files.
   ~LockedErrorFiles();
   LockedErrorFiles(const LockedErrorFiles&) = delete;

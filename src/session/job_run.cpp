@@ -122,9 +122,10 @@ Result<void> JobRun::open() {
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
+  error_files_.reset();                               // of the round before
+  error_files_ = TRY(LockedErrorFiles::lock(plan_));  // before log files of an earlier job are overwritten
   auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
-  error_files_.reset();  // of the round before
-  error_files_ = TRY(LockedErrorFiles::lock(plan_));
+  if (error_files_) error_files_->empty();
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
   if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record

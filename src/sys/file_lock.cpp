@@ -8,8 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include "base/text.h"
 #include "sys/descendants.h"
@@ -21,9 +23,7 @@ namespace {
 constexpr std::size_t kLocksSize = 1u << 20;
 
 /// The process with a lock on the file, from a line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF".
-int locker_of(int fd) {
-  struct stat file{};
-  if (::fstat(fd, &file) != 0) return 0;
+int locker_of(const struct stat& file) {
   std::array<char, 64> id{};
   std::snprintf(id.data(), id.size(), " %02x:%02x:%llu ", major(file.st_dev), minor(file.st_dev),
                 static_cast<unsigned long long>(file.st_ino));
@@ -45,10 +45,25 @@ bool is_obeyed(int pid) {
   return process.st_uid == 0 || process.st_uid == ::geteuid();
 }
 
+int locker_of(int fd) {
+  struct stat file{};
+  return ::fstat(fd, &file) == 0 ? locker_of(file) : 0;
+}
+
 }  // namespace
 
+bool try_lock(int fd) {
+  constexpr int kAttempts = 5;  // another job that looks for locks has a shared lock for a moment
+  constexpr std::chrono::milliseconds kPause{10};
+  for (int attempt = 1; ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++attempt) {
+    if (attempt == kAttempts) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 std::optional<LockHolder> lock_file(int fd) {
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  if (try_lock(fd)) return std::nullopt;
   const int locker = locker_of(fd);
   if (!is_obeyed(locker)) return std::nullopt;
   const auto process = locker == 0 ? std::nullopt : find_process(locker);
@@ -60,6 +75,11 @@ std::optional<LockHolder> lock_file(int fd) {
 bool is_locked(const Fd& file) {
   return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
          is_obeyed(locker_of(file.get()));
+}
+
+bool is_locked(const struct stat& file) {
+  const int locker = locker_of(file);
+  return locker != 0 && is_obeyed(locker);
 }
 
 }  // namespace dlaunch::sys

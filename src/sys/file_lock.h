@@ -2,6 +2,8 @@
 // lock ends with its descriptor.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <optional>
 
 #include "sys/fd.h"
@@ -17,7 +19,13 @@ struct LockHolder {
 /// obstacle.
 std::optional<LockHolder> lock_file(int fd);
 
+/// Locks the open file. False: another descriptor has a lock, for longer than 40 ms. A file system without locks is not
+/// an obstacle.
+bool try_lock(int fd);
+
 /// Whether this user or root locked the file by another descriptor.
 bool is_locked(const Fd& file);
+/// The same for a file that cannot be opened. Does not know locks of other hosts and other pid namespaces.
+bool is_locked(const struct stat& file);
 
 }  // namespace dlaunch::sys

@@ -137,14 +137,19 @@ class TreeWalk {
 
   int run() {
     if (!enter("", "")) return errno;
-    while (locked_.empty()) {
+    bool in_place = true;
+    while (in_place && locked_.empty()) {
       if (!levels_.back().directories.empty()) {
         descend();
-      } else if (levels_.size() == 1 || !ascend()) {
-        return stays_.error;
+      } else if (levels_.size() == 1) {
+        break;
+      } else {
+        in_place = ascend();
       }
     }
-    return 0;
+    while (in_place && levels_.size() > 1) in_place = ascend();  // restores modes
+    if (in_place && levels_.front().closed) at_.set_mode(*levels_.front().closed);
+    return stays_.error;
   }
   /// The first entry that stays, relative to the directory.
   const std::string& stays() const { return stays_.path; }
@@ -160,6 +165,7 @@ class TreeWalk {
     std::string prefix;                    // of names in kept_: empty or "a/b/"
     std::vector<std::string> directories;  // not yet removed
     Entry stays;
+    std::optional<mode_t> closed = {};  // the mode to restore
   };
 
   static void note(Entry& stays, Entry entry) {
@@ -180,8 +186,9 @@ class TreeWalk {
   bool enter(const std::string& name, std::string prefix) {
     const auto facts = at_.facts();
     if (!facts) return false;
-    if (removes_ && (facts->st_mode & S_IRWXU) != S_IRWXU) at_.set_mode(facts->st_mode | S_IRWXU);
+    const bool closed = (facts->st_mode & S_IRWXU) != S_IRWXU && at_.set_mode(facts->st_mode | S_IRWXU) == 0;
     Level level{*facts, name, std::move(prefix), {}, {}};
+    if (closed && !removes_) level.closed = facts->st_mode;
     const int error = at_.for_each_entry([&](const dirent& entry) {
       const std::string path = level.prefix + entry.d_name;
       if (is_kept(path)) return true;
@@ -204,8 +211,10 @@ class TreeWalk {
     if (removes_) return at_.remove_file(entry.d_name);
     const auto facts = entry.d_type == DT_REG ? std::nullopt : at_.facts_of(entry.d_name);
     if (facts && S_ISDIR(facts->st_mode)) return EISDIR;
-    const bool file = entry.d_type == DT_REG || (facts && S_ISREG(facts->st_mode));
-    if (file && sys::is_locked(at_.open_file(entry.d_name, O_RDONLY | O_NONBLOCK))) locked_ = path;
+    if (entry.d_type != DT_REG && !(facts && S_ISREG(facts->st_mode))) return 0;
+    const Fd file = at_.open_file(entry.d_name, O_RDONLY | O_NONBLOCK);
+    const auto unread = file ? std::nullopt : at_.facts_of(entry.d_name);
+    if (file ? sys::is_locked(file) : unread && sys::is_locked(*unread)) locked_ = path;
     return 0;
   }
 
@@ -228,7 +237,8 @@ class TreeWalk {
   bool ascend() {
     const Level left = std::move(levels_.back());
     levels_.pop_back();
-    at_ = at_.above();
+    const HeldDirectory below = std::exchange(at_, at_.above());
+    if (left.closed) below.set_mode(*left.closed);
     const auto facts = at_ ? at_.facts() : std::nullopt;
     if (!facts || !is_same(*facts, levels_.back().facts)) {
       note_stays(left, facts ? ESTALE : errno);

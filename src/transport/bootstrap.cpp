@@ -129,6 +129,7 @@ else
   [ -z "$u" ] || { real "$u" && home=$r; }
   b=
   [ "${home:-/}" != / ] || b=${TMPDIR:-/tmp}/dlaunch-$(id -u)
+  [ ! -L "$b" ] || b=
   for b in "$XDG_CACHE_HOME" "${u:+$u/.cache}" "$b"; do
     case $b in /*) ;; *) continue ;; esac
     if kept "$b" || { placed "$b" && arrived; }; then ready=1; break; fi

@@ -162,11 +162,38 @@ class SharedFiles(Case):
                     self.assertTrue(wait_until((self.dir / "outer" / used).exists))
                     result = self.run_dlaunch(*outer)
                     self.assert_exit(result, 125)
-                    self.assertIn(f"cannot empty {self.dir}/outer: a running job uses {used}", result.stderr.decode())
+                    self.assertIn(f"cannot empty {self.dir}/outer: a running job or program has locked {used}", result.stderr.decode())
                     _, err = job.communicate(b"\n", timeout=TIMEOUT)
                     self.assertEqual((job.returncode, err), (0, b""))
                 self.assert_exit(self.run_dlaunch(*outer), 0)
                 self.assertFalse(inner.exists())
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_job_without_a_lock_of_an_error_file_changes_no_file(self):
+        self.assert_exit(self.run_dlaunch("--output-filename", "logs", "-n", 1, "echo", "old"), 0)
+        (self.dir / "error.0").write_text("old failure")
+        with self.writer("--error-file", self.dir / "error.1") as job:
+            self.assertTrue(wait_until((self.dir / "error.1").exists))
+            self.assert_exit(self.run_dlaunch("--output-filename", "logs", "--keep-logs", 1, "--error-file", "error.{rank}", "-n", 3, "true"), 2)
+            job.communicate(b"\n", timeout=TIMEOUT)
+        self.assertEqual((self.dir / "logs/1/rank.0/stdout").read_bytes(), b"old\n")
+        self.assertEqual((self.dir / "error.0").read_text(), "old failure")
+        self.assertEqual(sorted(path.name for path in self.dir.iterdir()), ["error.0", "logs"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_closed_directory_of_a_running_job_is_not_removed(self):
+        self.dir.chmod(0o777)
+        user = {"before": ("setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups")} if os.geteuid() == 0 else {}
+        outer = ("--rank-dir", self.dir / "outer", "-n", 1, "true")
+        self.assert_exit(self.run_dlaunch(*outer, **user), 0)
+        for closed in (".", ".dlaunch-rank-dir"):
+            with self.subTest(closed):
+                with self.start("--rank-dir", self.dir / "outer/inner", "-n", 1, "sh", "-c",
+                                f"echo data >file; chmod 000 {closed}; echo up; read wait; chmod 700 \"$PWD\"; cat file", stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **user) as job:
+                    self.assertEqual(job.stdout.readline(), b"up\n")
+                    self.assert_exit(self.run_dlaunch(*outer, **user), 125)
+                    self.assertEqual(job.communicate(b"\n", timeout=TIMEOUT), (b"data\n", b""))
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_log_directory_above_a_running_job_is_not_renamed(self):

@@ -109,6 +109,13 @@ class Record(Case):
         self.assertEqual(len(self.record()["ranks"]), 2)
         self.assertRegex((self.dir / "pid").read_text(), r"^\d+\n$")
 
+    def test_report_to_a_descriptor_for_reading_is_refused_before_the_job(self):
+        for name in (f"/dev/fd/{os.open('/dev/null', os.O_RDONLY)}", "/dev/fd/987"):
+            result = self.run_dlaunch("--report", name, "-n", 1, "touch", "started", pass_fds=[int(name[8:])] if name != "/dev/fd/987" else [])
+            self.assert_exit(result, 2)
+            self.assertIn(f"cannot write {name}: Bad file descriptor", result.stderr.decode())
+        self.assertFalse((self.dir / "started").exists())
+
     def test_report_follows_the_output_in_one_file(self):
         with open(self.dir / "all", "w") as out:
             code = subprocess.run([support.DLAUNCH, "-n", "1", "--report", "/dev/stdout", "echo", "up"], stdout=out, cwd=self.dir,
