@@ -1,5 +1,7 @@
 #include "grammars/launchers.h"
 
+#include <algorithm>
+
 #include "grammars/accelerate/accelerate.h"
 #include "grammars/deepspeed/deepspeed.h"
 #include "grammars/horovodrun/horovodrun.h"
