@@ -124,7 +124,7 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Pla
   if (error == 0 && answers.size() == paths.size()) {
     return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(*std::move(holder)));
   }
-  if (holder) holder->wait(kDiskWait);
+  if (holder && done != std::string::npos) holder->wait(kDiskWait);  // it removes what it created
   return fail({.where = "",
                .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
                .why = error == EWOULDBLOCK ? "another job writes there" : sys::why_not_opened(error),

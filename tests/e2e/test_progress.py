@@ -139,7 +139,7 @@ class Progress(Case):
             job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 143)
         self.assertIn(b"no rank's progress has changed for 4.0 s: ", seen)
-        self.assertRegex(seen.decode(), r"blocked, .*, progress 1\n")
+        self.assertRegex(seen.decode(), r"(blocked|running), .*, progress 1\n")  # it waits for a CPU if the machine is busy
 
     @promise(ENDS, mode=HANG)
     def test_silence_after_progress_is_a_hang(self):
