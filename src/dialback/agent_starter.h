@@ -1,6 +1,6 @@
 // How a resource manager starts agents that connect to the launcher: from their start until each agent has connected.
-// An interface for AgentGroup (dialback/agent_group.h), with two methods: by stdin and stdout of one command, or by files
-// on a disk that the nodes share. Passive: the owner polls, and ends the processes.
+// An interface for AgentGroup (dialback/agent_group.h), with two methods: by stdin and stdout of one command, or by
+// files on a disk that the nodes share. Passive: the owner polls, and ends the processes.
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,5 @@
-// Options of mpirun, Hydra and PALS with another spelling in dlaunch, one row each, and the options of Open MPI 5 with a
-// list of words. docs/migrate/mpirun.md lists them.
+// Options of mpirun, Hydra and PALS with another spelling in dlaunch, one row each, and the options of Open MPI 5 with
+// a list of words. docs/migrate/mpirun.md lists them.
 #include <algorithm>
 #include <iterator>
 #include <string>

@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-n2", "-N1", "-o", "2", "-e", "NONE", "-i", "5", "x"},
                  "--include node1 --stdout-file 2 --stderr-file /dev/null --stdin none -n 2 "
                  "sh -c 'exec \"$@\" <5' sh x"},
-        SameLine{{"-n1", "-o", "all.log", "x"}, "--include node1 --stdout-file all.log --merge-stderr-to-stdout -n 1 x"},
+        SameLine{{"-n1", "-o", "all.log", "x"},
+                 "--include node1 --stdout-file all.log --merge-stderr-to-stdout -n 1 x"},
         SameLine{{"-n1", "-o", "-", "-e", "ALL", "-i", "None", "x"}, "--include node1 --stdin none -n 1 x"},
         SameLine{{"-n1", "-o", "a\\%t", "-e", "b\\\\%t", "x"},
                  "--include node1 --stdout-file a%t --stderr-file b%t -n 1 x"},
