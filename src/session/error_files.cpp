@@ -55,7 +55,7 @@ void remove_if_empty(const LockedFile& locked) {
 }
 
 /// The work of the process that holds the locks. Sends one byte per path, its errno, and stops after the first failure.
-/// Empties the files when it gets a byte. Removes empty files at the end of its input.
+/// Empties the files when it gets a byte, and then closes its output. Removes empty files at the end of its input.
 void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) {
   std::vector<LockedFile> files;
   char error = 0;
@@ -63,12 +63,13 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
     error = static_cast<char>(lock(paths[i], files));
     sys::write_all(ends.out, {&error, 1});
   }
-  ::shutdown(ends.out, SHUT_RDWR);
   bool emptied = false;
   for (char word = 0; error == 0;) {
     const ssize_t got = ::read(ends.in, &word, 1);
-    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
     for (const LockedFile& each : files) emptied = ::ftruncate(each.file.get(), 0) == 0 || emptied;
+    ::shutdown(ends.out, SHUT_RDWR);
   }
   for (const LockedFile& each : files) {
     if (emptied || each.created) remove_if_empty(each);
@@ -113,7 +114,7 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Pla
   std::string answers;
   int error = holder ? 0 : errno;
   if (holder) {
-    if (auto all = holder->read_all(kDiskWait, &answers)) {
+    if (auto all = holder->read_all(kDiskWait, &answers, paths.size())) {
       answers = *std::move(all);
     } else {
       error = errno;
@@ -132,7 +133,14 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Pla
                .exit_code = kExitRefused});
 }
 
-void LockedErrorFiles::empty() const { sys::write_all(holder_.in().get(), "e"); }
+Result<void> LockedErrorFiles::empty() const {
+  if (sys::write_all(holder_.in().get(), "e") && holder_.read_all(kDiskWait)) return {};
+  return fail({.where = "",
+               .what = "cannot empty the error files of an earlier job",
+               .why = sys::why_not_opened(errno),
+               .hint = "set another path with --error-file",
+               .exit_code = kExitRefused});
+}
 
 LockedErrorFiles::~LockedErrorFiles() {
   holder_.close_in();

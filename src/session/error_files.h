@@ -29,8 +29,8 @@ class LockedErrorFiles {
   /// Creates and locks the files. Null without error files. Returns an Error (kExitRefused) if another job has a lock,
   /// or if a file cannot be created.
   static Result<std::unique_ptr<LockedErrorFiles>> lock(const plan::Plan& plan);
-  /// Removes the content that an earlier job wrote. Does not wait.
-  void empty() const;
+  /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files.
+  Result<void> empty() const;
   /// Removes empty files.
   ~LockedErrorFiles();
   LockedErrorFiles(const LockedErrorFiles&) = delete;

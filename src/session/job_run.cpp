@@ -125,7 +125,7 @@ Result<void> JobRun::open() {
   error_files_.reset();                               // of the round before
   error_files_ = TRY(LockedErrorFiles::lock(plan_));  // before log files of an earlier job are overwritten
   auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
-  if (error_files_) error_files_->empty();
+  if (error_files_) TRY(error_files_->empty());
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
   if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record

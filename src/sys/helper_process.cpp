@@ -122,7 +122,8 @@ HelperProcess::~HelperProcess() {
   wait(std::chrono::milliseconds(0));
 }
 
-std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds longest, std::string* got) const {
+std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds longest, std::string* got,
+                                                   std::size_t most) const {
   std::string all;
   const auto until = std::chrono::steady_clock::now() + longest;
   for (;;) {
@@ -140,6 +141,7 @@ std::optional<std::string> HelperProcess::read_all(std::chrono::milliseconds lon
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return all;
     all.append(some, static_cast<std::size_t>(size));
+    if (all.size() >= most) return all;
   }
 }
 

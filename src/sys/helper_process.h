@@ -41,9 +41,10 @@ class HelperProcess {
   const Fd& out() const { return out_; }  ///< the parent reads; end of file when the work is done
   void close_in() { in_.reset(); }
 
-  /// All bytes that the work sends until it ends. nullopt with errno set: ETIMEDOUT after `longest`; `got` then has the
-  /// bytes that arrived before.
-  std::optional<std::string> read_all(std::chrono::milliseconds longest, std::string* got = nullptr) const;
+  /// All bytes that the work sends until it ends, or the first `most`. nullopt with errno set: ETIMEDOUT after
+  /// `longest`; `got` then has the bytes that arrived before.
+  std::optional<std::string> read_all(std::chrono::milliseconds longest, std::string* got = nullptr,
+                                      std::size_t most = std::string::npos) const;
 
   /// Sends SIGKILL. It takes effect after an uninterruptible sleep.
   void kill();
