@@ -13,6 +13,7 @@
 
 #include "agent/reaper.h"
 #include "agent/stdin_feeder.h"
+#include "base/end_signals.h"
 #include "plan/visible.h"
 #include "sys/clock.h"
 #include "sys/descendants.h"
@@ -250,7 +251,7 @@ void Ranks::refuse(std::uint32_t rank, const Refusal& why) {
 }
 
 void Ranks::signal(int signal) {
-  const bool stops = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  const bool stops = is_end_signal(signal);
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
     rank.signalled = rank.signalled || stops;

@@ -3,6 +3,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/end_signals.h"
 #include "dlaunch/exit_status.h"
 #include "sys/io.h"
 
@@ -11,7 +12,7 @@ namespace dlaunch::dialback {
 EndSignals::EndSignals() {
   sigset_t awaited;
   ::sigemptyset(&awaited);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+  for (const int signal : kEndSignals) {
     struct sigaction now{};
     ::sigaction(signal, nullptr, &now);
     if (now.sa_handler != SIG_IGN) ::sigaddset(&awaited, signal);

@@ -24,7 +24,8 @@ Result<int> NodeService::run() {
     if (refusal_) return over(fail(*refusal_));
     if (const auto signal = signals_.next()) {
       // The agent passes on only TERM, INT and HUP.
-      if (agent_runs_ && agent_.tell_to_end(*signal == SIGQUIT ? SIGTERM : *signal)) continue;
+      const bool passed = *signal == SIGINT || *signal == SIGHUP;
+      if (agent_runs_ && agent_.tell_to_end(passed ? *signal : SIGTERM)) continue;
       socket.send(SealedRecord::Kind::data_end,
                   to_payload(DataEnd{false, signal_name(*signal) + " ended dlaunch on this host"}));
       socket.flush();

@@ -2,11 +2,10 @@
 
 #include <csignal>
 
+#include "base/end_signals.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::job {
-
-bool ends_a_job(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
 
 Job::Job(const Policy& policy, const std::vector<int>& host_of_rank, const std::vector<std::string>& host_names,
          Time now)
@@ -22,7 +21,7 @@ Actions Job::handle(const Event& event, Time now) {
     std::visit([&](const auto& e) { on(e, now); }, event);
   } else if (const auto* lost = std::get_if<HostLost>(&event)) {
     lose_for_next_round(*lost);
-  } else if (user && ends_a_job(user->signal)) {
+  } else if (user && is_end_signal(user->signal)) {
     outcome_.signal = user->signal;
     forbid_restart("received " + signal_name(user->signal) + " while the round was being stopped");
     stop_waiting(Cause::interrupted, kSignalBase + user->signal, now);
@@ -264,19 +263,19 @@ void Job::on(const HostSwept& event, Time now) {
 }
 
 void Job::on(const UserSignal& event, Time now) {
-  const bool again = ends_a_job(event.signal) && std::exchange(user_signalled_, true);
-  if (ends_a_job(event.signal))
+  const bool again = is_end_signal(event.signal) && std::exchange(user_signalled_, true);
+  if (is_end_signal(event.signal))
     forbid_restart("received " + signal_name(event.signal) + " while the round was being stopped");
   if (event.signal == SIGCONT && at_.others_answer) at_.others_answer = now + kOthersWait;
   if (event.signal == SIGTSTP) {
     actions_.push_back(SignalRanks{SIGSTOP});  // orphaned process groups ignore TSTP
     actions_.push_back(StopSelf{});
-  } else if (!ends_a_job(event.signal)) {
+  } else if (!is_end_signal(event.signal)) {
     actions_.push_back(SignalRanks{event.signal});
   } else if (phase_ < Phase::ending) {
     outcome_.signal = event.signal;
     // The user may not be there to send a second signal.
-    if (event.signal == SIGTERM || event.signal == SIGHUP) limit_patience();
+    if (event.signal != SIGINT && event.signal != SIGQUIT) limit_patience();
     end_ranks(Cause::interrupted, kSignalBase + event.signal, event.signal, now);
   } else if (std::exchange(signalled_at_host_, false)) {
     return;  // the sender of the host's signal also signalled the launcher

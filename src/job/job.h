@@ -43,6 +43,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/end_signals.h"
 #include "base/index_cast.h"
 #include "base/time.h"
 #include "dlaunch/outcome.h"
@@ -162,9 +163,6 @@ struct Deadlines {
   }
 };
 
-/// Whether a signal to the launcher ends the job: INT, TERM, HUP or QUIT. All others are forwarded to the ranks.
-bool ends_a_job(int signal);
-
 inline constexpr std::chrono::seconds kOthersWait{5};   ///< for the other hosts to answer if one cannot be used
 inline constexpr std::chrono::seconds kSidecarWait{5};  ///< for the sidecar to exit after the ranks
 inline constexpr std::chrono::seconds kKillWait{5};     ///< for a rank to end after KILL (uninterruptible sleep)
@@ -213,7 +211,7 @@ class Job {
   /// Whether the signal would be the user's second one to end the job. False after a signal to a host, whose sender
   /// may signal the launcher, too.
   bool is_repeated(int signal) const {
-    return phase_ >= Phase::ending && ends_a_job(signal) && !signalled_at_host_ && !preemption_.announced_by(signal);
+    return phase_ >= Phase::ending && is_end_signal(signal) && !signalled_at_host_ && !preemption_.announced_by(signal);
   }
   /// The latest time to call tick().
   std::optional<Time> deadline() const;

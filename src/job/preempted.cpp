@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/end_signals.h"
 #include "dlaunch/error.h"
 #include "job/job.h"
 
@@ -13,7 +14,7 @@ namespace dlaunch::job {
 void Job::on(const HostTermination& event, Time now) {
   const bool killed = event.signal == SIGKILL;
   if (killed && preemption_.notice()) return;
-  if (!killed && !ends_a_job(event.signal) && !preemption_.announced_by(event.signal)) return;
+  if (!killed && !is_end_signal(event.signal) && !preemption_.announced_by(event.signal)) return;
   const int signal = killed ? SIGTERM : event.signal;
   if (event.signal == SIGTERM) expect_kill(now);
   if (!killed) preemption_.add_signalled(event.host, event.signal);

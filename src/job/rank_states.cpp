@@ -1,11 +1,11 @@
 #include "job/rank_states.h"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <limits>
 #include <variant>
 
+#include "base/end_signals.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::job {
@@ -68,10 +68,7 @@ bool is_killed(const ExitStatus& status) {
 }
 
 /// Whether a signal that batch systems and terminals send ended the rank, or the program that a shell ran for it.
-bool is_stop(const ExitStatus& status) {
-  constexpr std::array kStops{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  return std::ranges::find(kStops, status.shell_code() - kSignalBase) != kStops.end();
-}
+bool is_stop(const ExitStatus& status) { return is_end_signal(status.shell_code() - kSignalBase); }
 
 /// Whether the end may follow from the end of another rank.
 bool ended_by_peer(const RankRecord& record) {

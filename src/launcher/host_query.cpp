@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/end_signals.h"
 #include "base/index_cast.h"
 #include "launcher/waits.h"
 #include "sys/clock.h"
@@ -34,9 +35,10 @@ HostQuery::HostQuery(asio::io_context& io, Hosts& hosts, Question question, Prog
       commands_(std::move(commands)),
       signals_(io),
       progress_timer_(io) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
+  for (const int signal : kEndSignals) {
     if (!sys::is_ignored(signal)) signals_.add(signal);
   }
+  if (!sys::is_ignored(SIGTSTP)) signals_.add(SIGTSTP);
 }
 
 HostQuery::~HostQuery() { hosts_.listen({}); }

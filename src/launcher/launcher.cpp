@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/end_signals.h"
 #include "base/index_cast.h"
 #include "base/lifetime.h"
 #include "launcher/checkpoint_signal_retry.h"
@@ -376,7 +377,7 @@ class Launcher::Impl {
   void on(int host, wire::Clean& clean, std::deque<sys::Fd>&) { happened(job::HostClean{host, std::move(clean.left)}); }
   void on(int host, wire::TerminationNotice& notice, std::deque<sys::Fd>&) {
     const auto signal = static_cast<int>(notice.signal);
-    if (!job::ends_a_job(signal) && signal != SIGUSR1 && signal != SIGUSR2) {
+    if (!is_end_signal(signal) && signal != SIGUSR1 && signal != SIGUSR2) {
       return host_broken(host, "protocol error: unexpected signal from the agent");
     }
     log().info("{}: the agent received {}", host_name(host), signal_name(signal));

@@ -12,8 +12,8 @@
 namespace dlaunch::sys {
 
 /// The signals handled by a job.
-inline constexpr std::array kJobSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGUSR1,
-                                           SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
+inline constexpr std::array kJobSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGXCPU,  SIGALRM,
+                                           SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
 
 class ProcessState {
  public:

@@ -28,7 +28,8 @@ namespace {
 /// - Links are resolved first, so the checked path is the executed path.
 /// - The home itself is trusted, as sshd does for authorized_keys. Paths outside the home are checked up to the root.
 /// - Without HOME, the script uses the home of the password database.
-/// - If the home does not exist or is "/", as in a container with a random uid, the script also tries $TMPDIR.
+/// - If the home is read-only, is "/" or does not exist, as in a container with a random uid, the script also tries
+///   $TMPDIR.
 ///
 /// Damage (a full disk, a power failure) remains possible:
 /// - SHA-256 checks the received bytes before the agent is kept on the disk.
@@ -128,7 +129,7 @@ else
   case $u in /*) ;; *) u= ;; esac
   [ -z "$u" ] || { real "$u" && home=$r; }
   b=
-  [ "${home:-/}" != / ] || b=${TMPDIR:-/tmp}/dlaunch-$(id -u)
+  { [ "${home:-/}" != / ] && [ -w "$home" ]; } || b=${TMPDIR:-/tmp}/dlaunch-$(id -u)
   [ ! -L "$b" ] || b=
   for b in "$XDG_CACHE_HOME" "${u:+$u/.cache}" "$b"; do
     case $b in /*) ;; *) continue ;; esac

@@ -62,10 +62,15 @@ class Homes(HostsCase):
         result = self.run_dlaunch("-H", "node1", "sleep", "1000")
         self.assert_told(result, 125, "node1", "/run/planted/dlaunch belongs to user 4321", "--agent-path")
 
-    @promise(NAMES_FIRST, mode=START)
-    def test_read_only_home_is_reported(self):
-        self.host(2).sh("mount -o remount,ro /root")
-        result = self.run_dlaunch("-H", "node1,node2", "sleep", "1000")
+    @promise(ONLY_SSHD, mode=START)
+    def test_read_only_home_is_replaced_by_the_temporary_directory(self):
+        self.host(2).sh("mount -o remount,ro /root; mkdir /run/t")
+        way = f"nsenter -t {self.host(2).pid} -a env HOME=/root TMPDIR=/run/t"
+        for _ in range(2):  # dlaunch sends the agent, then finds it
+            self.assert_succeeds("--exec", way, "-H", "node2", "true")
+        self.assertIn("dlaunch-agent", self.host(2).sh("find /run/t/dlaunch-0"))
+        self.host(2).sh("mv /run/t/dlaunch-0 /run/t/other; ln -s other /run/t/dlaunch-0")
+        result = self.run_dlaunch("--exec", way, "-H", "node2", "sleep", "1000")
         self.assert_told(result, 125, "node2", "read-only", os.path.dirname(AGENTS))
 
     @promise(NAMES_FIRST, mode=START)

@@ -64,7 +64,8 @@ class Signals(Case):
 
     @promise(ENDS, mode=SIGNAL)
     def test_exit_codes_of_ending_signals(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131),
+                             (signal.SIGXCPU, 152), (signal.SIGALRM, 142)):
             with self.subTest(number.name):
                 job = self.job(*sh("ulimit -c 0; echo up; exec sleep 1000"))
                 self.heard(job)

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/end_signals.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/try.h"
@@ -231,7 +232,7 @@ class ChaosJob {
   void block_signals() {
     sigset_t taken;
     ::sigemptyset(&taken);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&taken, signal);
+    for (const int signal : kEndSignals) ::sigaddset(&taken, signal);
     ::sigprocmask(SIG_BLOCK, &taken, &mask_before_);
     signals_.reset(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
   }

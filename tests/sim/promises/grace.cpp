@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/end_signals.h"
 #include "job/job.h"
 #include "promises/promises.h"
 
@@ -24,13 +25,13 @@ void Grace::ended(const Process& process) {
 
 void Grace::sent(int, const dlaunch::wire::Message& message) {
   const auto* signal = std::get_if<dlaunch::wire::Signal>(&message);
-  if (signal && dlaunch::job::ends_a_job(static_cast<int>(signal->signal)))
+  if (signal && dlaunch::is_end_signal(static_cast<int>(signal->signal)))
     asked_.try_emplace(world_.round(), world_.now());
 }
 
 void Grace::launcher_signalled(int signal) {
   const bool notice = world_.scenario().preempt && signal == SIGTERM;  // of a preemption
-  if (dlaunch::job::ends_a_job(signal) && !notice) signals_.push_back(world_.now());
+  if (dlaunch::is_end_signal(signal) && !notice) signals_.push_back(world_.now());
   if (signal == SIGUSR1 || signal == SIGTERM) notices_.emplace_back(signal, world_.now());
 }
 

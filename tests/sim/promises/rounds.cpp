@@ -1,6 +1,7 @@
 // Promises about rounds: one process of a rank at a time; a failure that a restart can fix is followed by one.
 #include <csignal>
 
+#include "base/end_signals.h"
 #include "job/job.h"
 #include "job/rounds.h"
 #include "promises/promises.h"
@@ -31,12 +32,12 @@ void OneOfARank::began(const Process& process) {
 }
 
 void Restarts::launcher_signalled(int signal) {
-  if (!signalled_ && job::ends_a_job(signal)) signalled_ = world_.now();
+  if (!signalled_ && dlaunch::is_end_signal(signal)) signalled_ = world_.now();
 }
 
 void Restarts::sent(int host, const dlaunch::wire::Message& message) {
   const auto* signal = std::get_if<dlaunch::wire::Signal>(&message);
-  const bool ends = signal && (signal->signal == SIGKILL || job::ends_a_job(static_cast<int>(signal->signal)));
+  const bool ends = signal && (signal->signal == SIGKILL || dlaunch::is_end_signal(static_cast<int>(signal->signal)));
   if (ends || std::holds_alternative<dlaunch::wire::Finish>(message)) ending_[host] = world_.round();
   const auto* answer = std::get_if<dlaunch::wire::SpawnAnswer>(&message);
   const auto ending = ending_.find(host);
