@@ -60,7 +60,10 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));
     if (error == 0) return candidate;
-    if (error != ENOENT && error != ENOTDIR) failure = {error, cannot_execute(candidate, wdir, error)};
+    if (error == ENOENT || error == ENOTDIR) continue;
+    std::string what = cannot_execute(candidate, wdir, error);
+    // As in shells: another user's directory in PATH does not hide that the program is missing.
+    if (!what.starts_with(kCannotEnter)) failure = {error, std::move(what)};
   }
   if (failure.error == ENOENT && check(wdir + "/" + name) == 0) {
     failure.what.append(kInWorkingDirectory).append(name);

@@ -29,6 +29,7 @@ MARKER = "E2E_MARKER"  # in the environment of every process that a test starts;
 INTERRUPTED_REPORT = re.compile(r"==\S+==Unable to get registers from thread \d+\.\s*")
 REPORTS = PROGRAMS.parent.parent / "sanitizer-reports"  # cmake/sanitizer_options.cpp sets this folder
 TIMEOUT = 60 if SANITIZED else 30
+NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 SKIPPED = 77  # exit code that ctest shows as skipped
 NO_SKIP = bool(os.environ.get("NO_SKIP"))  # scripts/test has installed everything that a test may need
 

@@ -4,11 +4,12 @@ import contextlib
 import os
 import pathlib
 import shutil
+import subprocess
 from unittest import mock
 
 import support
 from promises import FAILURE, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, START, promise
-from support import Case, program, sh
+from support import Case, NOBODY, TIMEOUT, program, sh
 
 
 class Basics(Case):
@@ -71,6 +72,17 @@ class Basics(Case):
 
     def test_missing_program_in_path_gives_exit_code_127(self):
         self.assert_exit(self.run_dlaunch("-n", 2, "no-such-program-anywhere"), 127)
+
+    @promise(NAMES_FIRST, mode=START)
+    def test_closed_directory_in_path_does_not_hide_a_missing_program(self):
+        closed = self.dir / "closed"
+        closed.mkdir(mode=0)
+        user = NOBODY if os.geteuid() == 0 else ()
+        job = self.start("-n", 2, "no-such-program-anywhere", env={"PATH": f"{closed}:{os.environ['PATH']}"}, before=user,
+                         stderr=subprocess.PIPE, cwd="/")
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 127, err)
+        self.assertIn(b'program "no-such-program-anywhere": not found on ', err)
 
     def test_file_that_is_not_executable_gives_exit_code_126(self):
         (self.dir / "data").write_text("not a program\n")

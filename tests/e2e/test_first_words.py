@@ -144,10 +144,11 @@ class FirstWords(Case):
         config = self.dir / "home" / ".config" / "dlaunch" / "config.toml"
         config.parent.mkdir(parents=True)
         config.write_text("")
-        config.chmod(0o600)
+        config.chmod(0o600 if before else 0)
         env = {"HOME": str(self.dir / "home")}
         self.assertIn(f"cannot read {config}: Permission denied", self.hint_of(2, "-n", 1, "true", before=before, env=env))
-        (self.dir / "home").chmod(0o700)
+        (self.dir / "home").chmod(0o700 if before else 0)
+        self.addCleanup((self.dir / "home").chmod, 0o700)
         self.assert_exit(self.run_dlaunch("-n", 1, "true", before=before, env=env), 0)
 
     def test_a_directory_that_the_user_may_not_write_to(self):

@@ -10,11 +10,10 @@ import time
 
 from hosts_case import HostsCase, lines
 from promises import ENDS, FAKE_HOSTS, HANG, promise
-from support import Case, TIMEOUT, cause, main
+from support import Case, NOBODY, TIMEOUT, cause, main
 
 PYTHON = "/usr/bin/python3"
 LOOPS = int(os.environ.get("HANG_LOOPS", 1))
-NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 WINDOW = 3
 FIRST = 'os.environ["DLAUNCH_RANK"] == "0"'
 

@@ -8,10 +8,9 @@ import sys
 import time
 
 from promises import ATTACK, ENDS, FILES, LOSES_NOTHING, QUERY, SILENCE, promise
-from support import Case, TIMEOUT, main, wait_until
+from support import Case, NOBODY, TIMEOUT, main, wait_until
 
 SLEEP = [sys.executable, "-c", "import os, time; print(os.environ['DLAUNCH_JOB_ID'], flush=True); time.sleep(1000)"]
-NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 # Connects without end, and keeps up to 500 connections open. Prints a line after the first connection.
 FLOOD = """
 import socket, sys
