@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/guardian.h"
 #include "agent/host_inspector.h"
 #include "agent/mpi_service.h"
 #include "agent/ranks.h"
@@ -58,7 +59,11 @@ class Agent::Impl {
         command_runner_(io, link_, open_files),
         stack_sampler_(io, link_),
         round_(std::make_unique<Round>(*this)) {
-    for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) signals_.add(signal);
+    signals_.add(SIGCHLD);
+    for (const int signal : kForwarded) {
+      signals_.add(signal);
+      signals_.add(forwarded(signal));
+    }
   }
 
   int run(pid_t guardian) {
@@ -207,20 +212,28 @@ class Agent::Impl {
   // ---- timers and signals ----
   void wait_signal() {
     signals_.next([this](int signal) {
-      signal == SIGCHLD ? reap() : report_signal(signal);
+      if (signal == SIGCHLD) {
+        reap();
+      } else {
+        const bool direct = signal < SIGRTMIN;
+        report_signal(direct ? signal : signal - forwarded(0), direct);
+      }
       wait_signal();
     });
   }
 
   /// Reports the signal to the launcher, which answers at once. Without guardian or launcher, the agent ends its ranks.
-  void report_signal(int signal) {
+  /// `direct`: not forwarded by the guardian.
+  void report_signal(int signal, bool direct) {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
     if (at_once && ::getppid() != guardian_) return launcher_lost("its guardian was killed" + round_->ranks.oom());
     if (at_once && !lease_) return launcher_lost("the agent received a termination signal");
-    Time& before = reported_signals_[signal];
-    if (!lease_ || clean_sent_ || Clock::now() - before < kSameNotice) return;
+    auto& [before, known_direct] = reported_signals_[signal];
+    const bool same = Clock::now() - before < kSameNotice && (known_direct || !direct);
+    if (!lease_ || clean_sent_ || same) return;
     before = Clock::now();
-    link_.send(wire::TerminationNotice{static_cast<std::uint32_t>(signal), sys::wall_ns()});
+    known_direct = direct;
+    link_.send(wire::TerminationNotice{static_cast<std::uint32_t>(signal), sys::wall_ns(), direct});
     link_.flush();
     if (!at_once) return;
     notice_timer_.expires_after(kNoticeWait);
@@ -347,8 +360,8 @@ class Agent::Impl {
   std::unique_ptr<Round> round_;
   wire::Setup setup_;
   std::chrono::milliseconds heartbeat_{0};
-  std::optional<link::Lease> lease_;      // since Setup
-  std::map<int, Time> reported_signals_;  // time of the last report for each signal
+  std::optional<link::Lease> lease_;                       // since Setup
+  std::map<int, std::pair<Time, bool>> reported_signals_;  // the last report of each signal, and whether it was direct
   bool clean_sent_ = false;
   bool lost_ = false;  // the launcher; the agent ends its ranks
   int exit_code_ = 0;

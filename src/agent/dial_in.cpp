@@ -163,8 +163,7 @@ int dial_in_main(int argc, char** argv) {
   if (argc < kWords) return kFailed;
   ::syscall(SYS_close_range, 3u, ~0u, 0u);
   sys::restore_ending_signals();
-  // A batch system that sends USR1 or USR2 to all processes of a step means the ranks; the agent also receives the
-  // signal.
+  // A batch system that sends USR1 or USR2 to a step means the ranks. NodeService forwards both.
   for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto done = dial_in(argv[2], argv[3]);
   if (done) return *done;

@@ -29,7 +29,6 @@ constexpr int kStoppedTicks = 20;                // seconds: a little more than 
 constexpr int kEndTicks = 3;                     // in units of kEndTick: more than a suspended and resumed job needs
 constexpr timespec kTick{1, 0};
 constexpr timespec kEndTick{0, 50'000'000};
-constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};  // by the guardian, to its worker
 
 int sweep(const JobCgroup& cgroup, std::chrono::seconds grace, std::chrono::seconds kill_wait) {
   asio::io_context io(1);
@@ -45,7 +44,7 @@ struct End {
   bool hurry;  ///< a termination signal allows no grace period
 };
 
-/// Forwards each signal in kPassedOn to the worker; these signals and CHLD, `awaited`, are blocked. Kills a stopped
+/// Forwards each signal in kForwarded to the worker; the signals in `awaited` are blocked. Kills a stopped
 /// worker when the launcher must have given it up, and soon after TERM, INT or HUP. (The launcher ends the
 /// transport's command with these signals; KILL follows, and then no process could clean up.) Counts only time in which
 /// the guardian runs, so a whole job may be suspended and resumed.
@@ -65,7 +64,7 @@ End wait_for_end(pid_t worker, const sigset_t& awaited) {
       continue;
     }
     const int signal = ::sigtimedwait(&awaited, nullptr, stopped ? (end_requested ? &kEndTick : &kTick) : nullptr);
-    if (signal > 0 && signal != SIGCHLD) ::kill(worker, signal);
+    if (signal > 0 && signal != SIGCHLD) ::kill(worker, forwarded(signal));
     const bool to_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
     if (to_end && stopped && !std::exchange(end_requested, true)) ticks = 0;
     if (signal >= 0 || errno != EAGAIN || ++ticks != (end_requested ? kEndTicks : kStoppedTicks)) continue;
@@ -90,7 +89,10 @@ sigset_t awaited_by_guardian() {
   sigset_t awaited;
   ::sigemptyset(&awaited);
   ::sigaddset(&awaited, SIGCHLD);
-  for (const int signal : kPassedOn) ::sigaddset(&awaited, signal);
+  for (const int signal : kForwarded) {
+    ::sigaddset(&awaited, signal);
+    ::sigaddset(&awaited, forwarded(signal));
+  }
   return awaited;
 }
 
@@ -101,7 +103,7 @@ int guard(pid_t worker, bool remote, JobDirectory& files, JobCgroup& cgroup) {
   const auto start = Clock::now();
   const End end = wait_for_end(worker, awaited);
   if (remote) report_end(end.wait_status, memory);
-  for (const int signal : kPassedOn) ::signal(signal, SIG_IGN);
+  for (const int signal : kForwarded) ::signal(signal, SIG_IGN);
   ::sigprocmask(SIG_UNBLOCK, &awaited, nullptr);
   if (!sys::reap_all()) {
     constexpr std::chrono::seconds kNone{0};

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <array>
+
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 
@@ -13,7 +15,14 @@ namespace dlaunch::agent {
 
 inline constexpr int kBroken = 3;  ///< the exit code of guardian and worker if they cannot work
 
-/// CHLD, and the signals that the guardian forwards to the worker.
+/// The guardian forwards these signals to the worker.
+inline constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// The number under which the guardian forwards a signal. It differs, because a batch system may signal each process of
+/// the job: the kernel would merge both signals, and the worker could not know whether the ranks have the signal.
+inline int forwarded(int signal) { return SIGRTMIN + signal; }
+
+/// CHLD, the signals that the guardian forwards, and their forwarded numbers.
 sigset_t awaited_by_guardian();
 
 /// Waits for the worker's end, then removes all remains of the job. `remote`: the launcher is on another host; if

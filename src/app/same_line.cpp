@@ -127,8 +127,7 @@ std::vector<hosts::HostEntry> hosts_of(const dialback::Statement& self, const st
 
 Result<int> serve(const cli::Options& options, const dialback::Endpoint& launcher, const dialback::Secret& key,
                   const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
-  // A batch system that sends USR1 or USR2 to all processes of a step means the ranks; the agent also receives the
-  // signal.
+  // A batch system that sends USR1 or USR2 to a step means the ranks. NodeService forwards both.
   for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   auto connection = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, messages_to(log)));
   const sys::ProcessState before;
@@ -144,8 +143,10 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
                                      return std::move(opened.stream);
                                    },
                                    [&agents, saves, signalled = false](int signal) mutable {
-                                     const bool again = std::exchange(signalled, true) && !(saves && signal == SIGTERM);
-                                     if (!again) agents.tell_to_end(signal);
+                                     const bool repeated =
+                                         signal != SIGUSR1 && signal != SIGUSR2 && std::exchange(signalled, true);
+                                     const bool again = repeated && !(saves && signal == SIGTERM);
+                                     if (!again) agents.forward(signal);
                                      return !again;
                                    },
                                    [&agents] { agents.close(); }};

@@ -1,6 +1,8 @@
 #include "dialback/node_service.h"
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <utility>
 
 #include "dlaunch/exit_status.h"
@@ -16,28 +18,30 @@ NodeService::NodeService(LauncherConnection connection, LocalAgent agent, EndSig
 Result<int> NodeService::run() {
   SealedSocket& socket = carrier_.socket();
   // Records that arrived with the welcome are processed before the first wait.
-  std::vector<pollfd> polled(1 + Carrier::kPolled);
+  std::vector<pollfd> polled(2 + Carrier::kPolled);
+  CaughtSignals warnings(std::array{SIGUSR1, SIGUSR2});
   for (;;) {
     socket.beat(Clock::now());
-    carrier_.turn(&polled[1]);
+    carrier_.turn(&polled[2]);
     if (outcome_) return over(*outcome_);
     if (refusal_) return over(fail(*refusal_));
     if (const auto signal = signals_.next()) {
       // The agent passes on only TERM, INT and HUP.
       const bool passed = *signal == SIGINT || *signal == SIGHUP;
-      if (agent_runs_ && agent_.tell_to_end(passed ? *signal : SIGTERM)) continue;
+      if (agent_runs_ && agent_.forward(passed ? *signal : SIGTERM)) continue;
       socket.send(SealedRecord::Kind::data_end,
                   to_payload(DataEnd{false, signal_name(*signal) + " ended dlaunch on this host"}));
       socket.flush();
       return over(interrupted_by(*signal).exit_code);
     }
+    if (const auto warning = warnings.next(); warning && agent_runs_) agent_.forward(*warning);
     if (socket.over()) return over(launcher_lost(socket.why()));
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
     // While an agent runs, the heartbeat of its link detects a lost launcher. This ends when the agent closes its end,
     // even if its last bytes are still unread here.
     const bool link_detects_loss = agent_runs_ && !carrier_.local_hung_up();
     if (!link_detects_loss && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
-    polled.assign(1, {signals_.fd(), POLLIN, 0});
+    polled = {{signals_.fd(), POLLIN, 0}, {warnings.fd(), POLLIN, 0}};
     carrier_.watch(polled);
     const Time next = link_detects_loss ? socket.next_beat() : std::min(socket.next_beat(), socket.silent_at());
     ::poll(polled.data(), polled.size(), milliseconds_until(next));

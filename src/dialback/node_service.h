@@ -1,8 +1,9 @@
 // The work of a node after its launcher has admitted the node. The node starts an agent at the launcher's first data,
 // copies the bytes of the link, and ends with the job. A termination signal goes to the agent, which reports a
-// TerminationNotice to the launcher, and the job ends. Without an agent, or if the agent does not accept the signal,
-// the signal ends this process at once. Whichever ends first (launcher, connection, agent or this process), no process
-// of the job is left here.
+// TerminationNotice to the launcher, and the job ends. USR1 and USR2 go to the agent, too: some batch systems signal
+// only this process, and mean the ranks. Without an agent, or if the agent does not accept the signal, the signal ends
+// this process at once. Whichever ends first (launcher, connection, agent or this process), no process of the job is
+// left here.
 #pragma once
 
 #include <functional>
@@ -16,9 +17,9 @@ namespace dlaunch::dialback {
 /// How a node starts its agent.
 struct LocalAgent {
   std::function<Result<sys::Fd>()> start;  ///< returns the agent's link
-  /// Signals the agent with TERM, INT or HUP: the part of this machine in the job ends. Returns false if the agent no
-  /// longer accepts signals.
-  std::function<bool(int signal)> tell_to_end;
+  /// Signals the agent with TERM, INT or HUP: the part of this machine in the job ends; or with USR1 or USR2. Returns
+  /// false if the agent no longer accepts signals.
+  std::function<bool(int signal)> forward;
   /// Call after the link is closed; waits, for a bounded time, until no process of the agent is left.
   std::function<void()> end;
 };

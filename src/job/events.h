@@ -43,6 +43,7 @@ struct HostTermination {
       who;  ///< "node2 received a termination signal", "Slurm job 5 was cancelled"; empty: the launcher got the signal
   int host = 0;
   HostClock clock = {};  ///< the clock of `time_ns`
+  bool direct = true;    ///< a batch system that signals all processes of the host has signalled the ranks, too
 };
 struct RankStarted {
   int rank;

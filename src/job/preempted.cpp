@@ -17,7 +17,7 @@ void Job::on(const HostTermination& event, Time now) {
   if (!killed && !is_end_signal(event.signal) && !preemption_.announced_by(event.signal)) return;
   const int signal = killed ? SIGTERM : event.signal;
   if (event.signal == SIGTERM) expect_kill(now);
-  if (!killed) preemption_.add_signalled(event.host, event.signal);
+  if (!killed && event.direct) preemption_.add_signalled(event.host, event.signal);
   outcome_.may_restart = restart_allowed_ = false;
   const bool rank_failed = outcome_.cause == Cause::rank_failed;
   ranks_.signalled_from_outside(event);

@@ -9,8 +9,10 @@
 //   kTermGrace away, because KILL follows soon (Slurm and Kubernetes: 30 s). At the deadline the ranks are stopped as
 //   usual: TERM, grace, KILL.
 // - Some batch systems signal an agent and its ranks together (Checkpoint::by_step). If the notice is the checkpoint
-//   signal itself, these ranks already have it. The other ranks get it kOthersTold later, when all such hosts have
-//   reported. A USR1 or USR2 to the launcher does not reach ranks and gets no such delay.
+//   signal itself, these ranks already have it. Slurm with proctrack/cgroup signals only the agent's parent, which
+//   forwards the signal (HostTermination::direct is false): the ranks do not have it. The other ranks get it
+//   kOthersTold later, when all such hosts have reported. A USR1 or USR2 to the launcher does not reach ranks and gets
+//   no such delay.
 // - A second TERM within kSameNotice is the same notice: batch systems signal agents and launcher together. From a user
 //   at a terminal it is the second signal, which kills at once. A later TERM shortens the deadline to now plus the
 //   grace.

@@ -382,7 +382,8 @@ class Launcher::Impl {
     }
     log().info("{}: the agent received {}", host_name(host), signal_name(signal));
     parts_.hosts.ping(host);
-    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host, parts_.hosts.clock(host)});
+    happened(job::HostTermination{signal, notice.time_ns, termination_source(host), host, parts_.hosts.clock(host),
+                                  notice.direct});
   }
   void on(int host, wire::Uncaught& uncaught, std::deque<sys::Fd>&) {
     std::set<int> without_handler = signal_retry_.uncaught(host, uncaught, Clock::now());

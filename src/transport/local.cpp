@@ -160,7 +160,7 @@ Result<Connection> Local::start() {
   return Connection{.stream = std::move(ours), .passes_fds = true, .disconnect = [watch] { return lost_agent(watch); }};
 }
 
-void Local::tell_to_end(int signal) {
+void Local::forward(int signal) {
   // Agents are not reaped before close(), so their pids stay valid.
   for (const Agent& agent : agents_) ::kill(agent.pid, signal);
 }

@@ -35,9 +35,9 @@ class Local : public Transport {
   void end_orphans() { end_orphans_ = true; }
   /// From now on this process also starts other commands, whose orphans close() must not end.
   void start_other_commands() { end_orphans_ = false; }
-  /// Signals the agents with TERM, INT or HUP: this machine, or the part of this process in a job, ends. The agents
-  /// report the signal to their launcher.
-  void tell_to_end(int signal);
+  /// Signals the agents, which report the signal to their launcher. After TERM, INT or HUP this machine, or the part of
+  /// this process in a job, ends.
+  void forward(int signal);
 
  private:
   struct Agent {

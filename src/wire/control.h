@@ -133,14 +133,17 @@ struct Log {
 };
 
 /// A signal to the agent that the launcher did not send: from a resource manager, at the end of a container or host, or
-/// from a person. USR1 and USR2 announce the end. Equal signals within a second count once. The launcher answers at
+/// from a person. USR1 and USR2 announce the end. Equal signals within a second count once, but a direct signal after a
+/// forwarded one is reported, too. The launcher answers at
 /// once, with Ping or another message, and decides. An agent without an answer considers the launcher lost.
 struct TerminationNotice {
   static constexpr std::uint8_t kType = 56;
   static constexpr std::uint32_t kMost = kMostNumbers;
   std::uint32_t signal = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_REALTIME of the signal
-  void fields(auto& a) { a(signal, time_ns); }
+  bool direct = true;  ///< the sender signalled the agent's worker, as a batch system that signals all processes does;
+                       ///< false: the guardian forwarded the signal, and the ranks may not have it
+  void fields(auto& a) { a(signal, time_ns, direct); }
   bool operator==(const TerminationNotice&) const = default;
 };
 

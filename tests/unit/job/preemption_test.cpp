@@ -206,6 +206,18 @@ TEST(Job, RankThatTheNoticeEndsIsNoFailure) {
   EXPECT_FALSE(job.outcome().ranks[0].ended_by_us);
 }
 
+TEST(Job, SendsTheSignalOfAStepToRanksWhoseAgentGotItForwarded) {
+  Policy policy = saving();
+  policy.checkpoint.by_step = true;
+  Job job(policy, {0, 1}, {"node1", "node2"}, at(0));
+  for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
+  EXPECT_THAT(job.handle(HostTermination{SIGUSR2, 1, "", 1, {}, false}, at(10)), IsEmpty());
+  job.handle(HostTermination{SIGUSR2, 1, "", 0, {}, false}, at(10));
+  job.handle(HostTermination{SIGUSR2, 1, "", 0, {}, true}, at(10.5));
+  EXPECT_THAT(job.tick(at(12)),
+              ElementsAre(Action(CheckpointRanks{SIGUSR2, at(35), {0}}), Action(SignalRanks{SIGCONT})));
+}
+
 TEST(Job, DoesNotRepeatTheSignalOfAStep) {
   Policy policy = saving();
   policy.checkpoint.by_step = true;
