@@ -71,7 +71,7 @@ Result<void> check_least_limits() {
   rlimit size{};
   if (::getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < kLeastFile) {
     return fail(
-        {"ulimit -f", "too small files",
+        {"ulimit -f", "limit of the file size too low",
          "dlaunch requires " + std::to_string(kLeastFile) + " bytes, the limit is " + std::to_string(size.rlim_cur),
          "set a higher limit with ulimit -f, or LimitFSIZE= of the service"});
   }

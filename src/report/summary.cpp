@@ -325,7 +325,7 @@ std::string failure_summary(const Summary& s) {
   if (!quiet && s.outcome.unread)
     lines.add("the end of the ranks' output is missing: stdout or stderr accepted no data in time");
   if (!quiet && s.outcome.unended)
-    lines.add("the end of the ranks' output may be missing: agents did not send it in time");
+    lines.add("the end of the ranks' output may be missing: agents did not send all output in time");
   for (const std::string& left : s.outcome.leftovers) lines.add("processes may be left: " + left);
   add_unswept(s, s.outcome.cause != job::Cause::success, lines);
   return lines.take();
