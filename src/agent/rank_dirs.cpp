@@ -107,7 +107,7 @@ Result<void> check_marker(const sys::Fd& marker, const RankDir& taken, const std
   return {};
 }
 
-/// Until its end, an own directory that a rank has closed is open for this user.
+/// While this object exists, this user may read a directory of this user, even if a rank has removed the permission.
 class Opened {
  public:
   explicit Opened(const sys::HeldDirectory& directory) : directory_(directory.copy()) {

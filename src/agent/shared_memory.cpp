@@ -29,7 +29,7 @@ constexpr size_t kMostPaths = 8;                      // in a text
 constexpr std::chrono::milliseconds kLookLimit{100};  // meanwhile the ranks wait for their signal
 constexpr int kRest = 50;                             // the share of time for looks: 1/50
 
-/// Names of libraries' shared files: "PREFIX_PID_…" contains its creator's pid, the others end in random letters.
+/// The names of the files that libraries share. A name with a pid is "PREFIX_PID_…"; other names end in random letters.
 struct Shape {
   std::string_view prefix;
   bool has_pid;

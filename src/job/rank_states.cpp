@@ -48,8 +48,8 @@ Distance from_to(const RankEnd& one, const RankEnd& other) {
   return {difference(launcher_time(other), launcher_time(one)), sum(one.clock.error_ns, other.clock.error_ns)};
 }
 
-/// Whether neither another rank nor dlaunch's signal can be the reason. An agent reports LeftMpi only before it sends
-/// signals.
+/// Whether the rank surely ended without another rank or a signal of dlaunch as the reason. An agent reports LeftMpi
+/// only before it sends signals.
 bool ended_by_itself(const RankRecord& record) {
   if (!record.status) return false;
   const auto* by = std::get_if<Signaled>(&record.status->value());

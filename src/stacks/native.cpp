@@ -119,8 +119,8 @@ NativeStack stack_of(Modules& modules, const ThreadState& state) {
   return stack;
 }
 
-/// A thread that was stopped in a system call continues it as soon as it gets a CPU. The same counters as before prove
-/// that it is there, with its whole stack.
+/// A thread that was stopped in a system call continues the call as soon as the thread gets a CPU. Equal counters prove
+/// that the thread is in the call again, with the same stack.
 std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modules, pid_t tid, Time deadline) {
   const Time until = std::min(deadline, Clock::now() + kGoesBack);
   while (Clock::now() < until) {

@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kShell = "/bin/sh";
 constexpr int kNoShell = 127;
 
-/// If our PATH is unset, only the shell finds the command: the command itself would not find other programs.
+/// Sets PATH if the variable is not set: the shell finds the command without PATH, but the command may not find other
+/// programs.
 std::string script_of(const std::string& line, const std::string& before) {
   return ": \"${PATH:=/usr/local/bin:/usr/bin:/bin}\"\nexport PATH\n" + before + "exec " + line;
 }

@@ -134,7 +134,7 @@ struct Log {
 
 /// A signal to the agent that the launcher did not send: from a resource manager, at the end of a container or host, or
 /// from a person. USR1 and USR2 announce the end. Equal signals within a second count once. The launcher answers at
-/// once, with Ping or another message, and decides. An agent without an answer considers the launcher lost.
+/// once, with Ping or another message, and decides. Otherwise the launcher is lost.
 struct TerminationNotice {
   static constexpr std::uint8_t kType = 56;
   static constexpr std::uint32_t kMost = kMostNumbers;

@@ -41,7 +41,7 @@ constexpr struct stat kNothing{};
 constexpr const char* kCut = "cut";
 constexpr const char* kSlow = "slow";
 
-/// The launcher has told the paths of the files with all threads: without --report, they stay in the directory.
+/// The launcher has printed the paths of the files with all threads. Without --report, the files stay here.
 bool keeps_stacks(const sys::HeldPlace& place, const std::function<bool(const struct stat&)>& is_own) {
   const sys::HeldDirectory held = place.directory.open_below(place.name);
   const auto facts = held ? held.facts() : std::nullopt;
