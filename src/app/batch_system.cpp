@@ -50,7 +50,7 @@ std::string path_of(const place::ManagerRow& manager, std::string_view name,
   return manager.program_path ? manager.program_path(name, environment) : std::string(name);
 }
 
-/// Selects the first installed program of `way`; returns false if all of them are missing. A link named srun may be
+/// Selects the first installed program of `way`; returns false if no program is installed. A link named srun may be
 /// dlaunch itself.
 Result<bool> use_command(const place::Found& found, const place::Way& way, cli::Options& options) {
   const place::ManagerRow& manager = *found.manager;

@@ -1,8 +1,8 @@
 // The work of a node after its launcher has admitted the node. The node starts an agent at the launcher's first data,
 // copies the bytes of the link, and ends with the job. A termination signal goes to the agent, which reports a
 // TerminationNotice to the launcher, and the job ends. Without an agent, or if the agent does not accept the signal,
-// the signal ends this process at once. Whichever ends first (launcher, connection, agent or this process), no process
-// of the job is left here.
+// the signal ends this process at once. If launcher, connection, agent or this process ends, no process of the job is
+// left here.
 #pragma once
 
 #include <functional>

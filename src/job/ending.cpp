@@ -167,7 +167,7 @@ void Job::give_up_ranks() {
   }
 }
 
-/// Names the ranks that were given up and have not ended since. A sweep that found no process proves their end.
+/// Names the ranks that have not ended since KILL. A sweep that found no process proves their end.
 void Job::name_stuck_ranks() {
   for (const int rank : ranks_.stuck()) {
     if (std::ranges::find(outcome_.swept, ranks_.host_of(rank)) != outcome_.swept.end()) continue;

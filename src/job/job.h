@@ -12,15 +12,14 @@
 // - The first failure (job/rank_states.h) stops all ranks, unless the policy is "continue". The exit code of the
 //   first failure is the job's exit code.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
-// - Stopping ranks: the signal (TERM, or the signal of the user), then KILL after the grace. The job does not wait for
-//   ranks that still run kKillWait after their host has received KILL, and reports these ranks. A second signal from
-//   the user means KILL at once.
+// - Stopping ranks: the signal (TERM, or the signal of the user), then KILL after the grace. The job reports ranks that
+//   still run kKillWait after their host received KILL, and stops waiting. A second signal of the user: KILL.
 // - A host is lost if it sends no frame and no confirmation of KILL for kKillWait, or does not confirm Finish.
 // - If a host was silent before a rank failed elsewhere, and is lost, then the lost host is the cause.
 // - The same rules apply to spawned ranks. The launcher connects to a host without ranks before the host gets its first
 //   rank.
-// - A signal from another process to one host ends the job, like a signal to the launcher. Ranks that the same signal
-//   ended shortly before are not failures.
+// - A signal from outside to one host ends the job, like a signal to the launcher. Ranks that the same signal ended
+//   shortly before are not failures.
 // - If a resource manager sent TERM to a host and its time until KILL is known, ranks get KILL earlier than the agents.
 // - A sidecar that fails while ranks run stops all ranks, like the failure of a rank.
 // - A host that is lost after ranks started there is swept: a new agent kills the remaining processes (HostSwept), or
@@ -31,10 +30,9 @@
 // - With --checkpoint-signal, a signal that announces the loss of the hosts lets ranks save their state first
 //   (job/preemption.h).
 // - If the policy ends jobs that hang, a hang is a failure of the job.
-// - Every wait has a deadline. The link has the deadline for a host's answer; the job has all other deadlines. One
-//   exception is a slow reader of the output of ended ranks, until the user's second signal. The wait for the reader
-//   also has a deadline (kReaderWait without progress, kReaderMost in total) after --timeout, after TERM or HUP, and
-//   after an earlier second signal.
+// - Every wait has a deadline: the deadline of a host's answer is in the link. One exception: a slow reader of the
+//   output of ended ranks, until the user's second signal. The wait for the reader also has a deadline (kReaderWait
+//   without progress, kReaderMost in total) after --timeout, after TERM or HUP, and after an earlier second signal.
 #pragma once
 
 #include <algorithm>

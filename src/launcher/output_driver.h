@@ -44,7 +44,7 @@ class OutputDriver {
   /// Whether the console has taken all output.
   bool flushed() const { return output_.waiting().empty(); }
 
-  /// All ranks have ended: from now on, gives up stalled files, also if they are stdout or stderr.
+  /// All ranks have ended: from now on, drops the bytes of stalled files, also of stdout and stderr.
   void ranks_ended();
   /// The job's deadline has passed, or passes at `at`.
   void hurry(Time at = Clock::now());

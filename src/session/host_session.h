@@ -29,8 +29,7 @@ namespace dlaunch::session {
 
 class HostSession {
  public:
-  /// `elsewhere`: the caller's transport to other hosts, which the session closes at its end; null: chosen by the
-  /// options.
+  /// `elsewhere`: the transport to other hosts, closed by the session; null: chosen by the options.
   HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
               Listener& listener, transport::Transport* elsewhere = nullptr);
   ~HostSession() { close(); }

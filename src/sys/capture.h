@@ -1,4 +1,5 @@
-// A command with captured output and a deadline. It starts at once, so that several commands can run side by side.
+// A command with captured output and a deadline. The command starts at once, so that several commands can run in
+// parallel.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Control groups version 2 (cgroups(7)): they name processes together and kill them together. No controller is used or
-// enabled.
+// Control groups version 2 (cgroups(7)): a group names many processes, and kills all of them at once. No controller is
+// used or enabled.
 #pragma once
 
 #include <optional>

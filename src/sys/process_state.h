@@ -1,5 +1,5 @@
 // The state of this process that a job changes: signal handlers, child subreaper, limit of open files. The constructor
-// saves it, the destructor restores it. Objects that need the change must be destroyed before.
+// saves the state, the destructor restores the state. Objects that need the change must be destroyed before.
 #pragma once
 
 #include <sys/resource.h>

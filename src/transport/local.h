@@ -32,7 +32,7 @@ class Local : public Transport {
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
   /// This process belongs to the job: close() also ends orphans without the job's environment. Without effect if this
-  /// process has a child before the first start, or is PID 1, because an orphan may then come from another process.
+  /// process is PID 1 or has a child before the first start: an orphan may then come from another process.
   void end_orphans() { end_orphans_ = true; }
   /// From now on this process also starts other commands, whose orphans close() must not end.
   void start_other_commands() { end_orphans_ = false; }
