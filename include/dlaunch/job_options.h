@@ -79,8 +79,8 @@ struct JobOptions {
   std::shared_ptr<const std::string> staged = {};  ///< the files of `stage` as an archive; empty: run() reads them
   bool save_env = false;                           ///< writes the environment of each rank to env.log in its directory
 
-  /// The path of dlaunch-pmix on this machine; dlaunch-pmix serves the programs of Open MPI. Empty: next to this
-  /// program, or at the places where an installed dlaunch searches.
+  /// The path of dlaunch-pmix on this machine; dlaunch-pmix serves the programs of Open MPI. Empty: dlaunch searches
+  /// next to this program, then in the directories of an installed dlaunch.
   std::string pmix_program = {};
 };
 

@@ -127,7 +127,7 @@ class Agent::Impl {
   }
 
   void on(wire::Signal& signal) {
-    reap();  // a rank that has ended before was not ended by this signal
+    reap();  // this signal did not end a rank that had ended before
     round_->mpi.settle();
     if (signal.if_caught) return round_->ranks.signal_where_caught(signal);
     round_->memory.record_mapped();
@@ -298,7 +298,7 @@ class Agent::Impl {
   }
 
   /// Clean is the last frame, sent after all queued frames. The agent exits after the launcher has read Clean and
-  /// closed the link: a transport such as qrsh may lose the last bytes before the end of its process.
+  /// closed the link: qrsh may lose bytes that the agent writes just before its end.
   void leave(std::vector<std::string> left) {
     clean_sent_ = true;
     link_.send(wire::Clean{remove_files(std::move(left))});

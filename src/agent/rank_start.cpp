@@ -74,7 +74,7 @@ bool open_terminal(Stdio& stdio, wire::WindowSize size) {
   return true;
 }
 
-/// An empty file keeps the time of its last change, from which the launcher concludes that the rank wrote.
+/// An empty file keeps the time of its last change, because a new time means to the launcher that the rank wrote.
 sys::Fd open_file(const std::string& path) {
   sys::Fd file = sys::create_file(path, O_APPEND);
   struct stat facts{};

@@ -170,7 +170,7 @@ std::string failure_line(const Error& error) { return error.why.empty() ? error.
 
 /// The first byte of each packet that the process sends.
 enum class Report : char {
-  at = '@',      ///< then a path: the next system call may never return
+  at = '@',      ///< then a path: the next system call on the path can hang
   taken = '+',   ///< with the descriptors of the next directory and its marker
   failed = '!',  ///< then a line with the failure, and a line with a hint
 };

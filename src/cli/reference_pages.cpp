@@ -30,7 +30,7 @@ std::string troff(string_view text) {
   return escaped;
 }
 
-/// Paragraphs, and lines that begin with a space as they are.
+/// Fills paragraphs, but keeps lines that begin with a space.
 std::string troff_text(string_view text) {
   std::string out;
   bool verbatim = false;

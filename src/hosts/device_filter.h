@@ -15,7 +15,7 @@ namespace dlaunch::hosts {
 
 enum class Filter { include, exclude };
 
-/// Whether a name outside the allocation means this machine, such as "localhost" if the list uses another name.
+/// Whether a name that is not in the allocation means this machine, for example "localhost".
 using MeansHere = std::function<bool(const std::string& name)>;
 
 /// include keeps the named hosts and devices: hosts in the order of the allocation, devices in the order of the text.

@@ -46,7 +46,7 @@ void Job::end_failed(Time now) {
   }
 }
 
-/// While stacks are collected after a rank's failure, that failure stays the cause, whatever else happens.
+/// A rank's failure stays the cause while stacks are collected after the failure.
 void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   if (std::exchange(at_.stacks, std::nullopt)) {
     cause = Cause::rank_failed;

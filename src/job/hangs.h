@@ -57,7 +57,7 @@ class Hangs {
 
   Hangs(Duration window, Time now);
 
-  /// A rank wrote something, or is blocked because its output is not read.
+  /// A rank wrote something, or waits for a slow reader of its output.
   void active(Time now);
   /// A rank wrote a line without progress, in a job with --progress.
   void wrote_without_progress(Time now) { spoke_ = now; }

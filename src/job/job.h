@@ -1,5 +1,5 @@
-// Job: the policy of one job as a state machine. It decides when ranks start, when they are stopped, and the exit code.
-// PURE: takes events and the time, returns actions for the caller to do. Owned by the Launcher.
+// Job: the policy of one job as a state machine. Job decides when ranks start, when ranks are stopped, and the exit
+// code. PURE: takes events and the time, returns actions for the caller to do. Owned by the Launcher.
 //
 //   starting ──all hosts ready──► running ─every rank ended, drained─► finishing ──every host clean──► finished
 //       │                            │                                     ▲

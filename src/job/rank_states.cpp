@@ -67,7 +67,7 @@ bool is_killed(const ExitStatus& status) {
   return by && by->signal == SIGKILL;
 }
 
-/// Whether a signal that batch systems and terminals send ended the rank, or the program that a shell ran for it.
+/// Whether a signal of batch systems and terminals ended the rank, or ended the program of a rank that is a shell.
 bool is_stop(const ExitStatus& status) { return is_end_signal(status.shell_code() - kSignalBase); }
 
 /// Whether the end may follow from the end of another rank.

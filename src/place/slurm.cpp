@@ -117,7 +117,7 @@ constexpr long kMostNumber = 0xffffffff;  // of jobs and steps
 constexpr long kPorts = 600;              // one port per step, so that two steps on a node use different ports
 constexpr std::chrono::seconds kGrace{60};
 
-/// SLURM_JOB_ID alone is also what a user sets for srun.
+/// SLURM_JOB_ID alone does not prove a job: users set the variable for srun, too.
 std::optional<Error> unlisted(const Environment& environment) {
   return unlisted_job(environment, {.manager = "Slurm",
                                     .number = "SLURM_JOB_ID",

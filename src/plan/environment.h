@@ -90,7 +90,7 @@ bool left_by_outer_job(std::string_view name);
 
 inline constexpr std::string_view kRankTableVariable = "RANK_TABLE_FILE";
 
-/// With a rank table, ranks do not get these variables from the launcher but from dlaunch, unless -x sets them.
+/// With a rank table, dlaunch sets these variables for ranks, in place of the launcher's values, unless -x sets them.
 /// (MindSpore prefers the last variable to RANK_TABLE_FILE.)
 inline constexpr std::array<std::string_view, 3> kRankTableVariables = {kRankTableVariable, "DEVICE_NUM",
                                                                         "MINDSPORE_HCCL_CONFIG_PATH"};

@@ -113,7 +113,7 @@ std::string stopped_text(const Summary& s, const RankGroups& groups, size_t name
          (groups.needed_kill > 0 ? " (" + std::to_string(groups.needed_kill) + " needed KILL)" : "");
 }
 
-/// Adds what followed from the cause, in numbers.
+/// Adds the numbers of ranks that were stopped, failed, were lost or never started.
 void add_consequences(const Summary& s, const RankGroups& groups, const std::set<int>& alike, Lines& lines) {
   const Worlds& worlds = s.plan.worlds;
   const job::Cause cause = s.outcome.cause;

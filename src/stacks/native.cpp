@@ -150,7 +150,7 @@ bool keeps_running(pid_t pid, pid_t tid) {
 }  // namespace
 
 bool waits_for_ranks(string_view name) {
-  // A capital letter follows these: MPI_Recv, ncclAllReduce. A program's function mpi_solve does not match.
+  // A capital letter follows these prefixes: MPI_Recv, ncclAllReduce. The function mpi_solve does not match.
   static constexpr std::array<string_view, 6> kLibraries = {"MPI_", "PMPI_", "nccl", "pnccl", "Hccl", "hccl"};
   static constexpr std::array<string_view, 6> kOthers = {"ucp_",      "ucc_",     "_ZN4c10d",
                                                          "_ZNK4c10d", "_ZN4gloo", "_ZNK4gloo"};

@@ -28,7 +28,7 @@ std::optional<SystemCall> parse_system_call(std::string_view text);
 /// return EINTR to a program without a signal handler (signal(7)).
 bool goes_on_after_a_stop(long system_call);
 
-/// Returns true if a system call that returned EINTR has done nothing, so that a repetition is the same call.
+/// Returns true if the kernel can repeat the system call after EINTR without a change of the result.
 bool may_be_repeated(long system_call);
 
 struct ThreadState {

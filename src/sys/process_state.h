@@ -42,8 +42,8 @@ class SignalSenders {
   SignalSenders(const SignalSenders&) = delete;
   SignalSenders& operator=(const SignalSenders&) = delete;
 
-  /// The pid of the sender of the last signal. Empty: the kernel sent it, as for a terminal or a timer, or a process
-  /// outside of this pid namespace.
+  /// The pid of the sender of the last signal. Empty: the sender is the kernel (for a terminal or a timer), or a
+  /// process outside of this pid namespace.
   static std::optional<int> last(int signal);
 
  private:

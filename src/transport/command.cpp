@@ -40,8 +40,7 @@ std::string script_of(const std::string& line, const std::string& before) {
   ::_exit(kNoShell);
 }
 
-// Limits for all commands together. A command exits by itself after its stream is closed, unless the command is still
-// connecting.
+// Limits for all commands together. A connected command exits by itself after its stream is closed.
 constexpr std::chrono::milliseconds kAllEndByThemselves{1000};
 constexpr std::chrono::milliseconds kAllMustEndByThemselves{10000};
 constexpr std::chrono::milliseconds kAllEndAfterTerm{1000};  // a local agent also needs time to end its ranks

@@ -34,7 +34,7 @@ class Local : public Transport {
   /// This process belongs to the job: close() also ends orphans without the job's environment. Without effect if this
   /// process is PID 1 or has a child before the first start: an orphan may then come from another process.
   void end_orphans() { end_orphans_ = true; }
-  /// From now on this process also starts other commands, whose orphans close() must not end.
+  /// From now on this process also starts other commands. close() must not end the orphans of other commands.
   void start_other_commands() { end_orphans_ = false; }
   /// Signals the agents with TERM, INT or HUP: this machine, or the part of this process in a job, ends. The agents
   /// report the signal to their launcher.

@@ -144,7 +144,7 @@ struct TerminationNotice {
   bool operator==(const TerminationNotice&) const = default;
 };
 
-/// The last frame: the leftovers of the job on the host. `left` is empty if no process is left.
+/// The last frame: the processes of the job that remain on the host. `left` is empty if no process is left.
 struct Clean {
   static constexpr std::uint8_t kType = 39;
   static constexpr std::uint32_t kMost = kMostText;

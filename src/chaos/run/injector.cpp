@@ -54,8 +54,8 @@ bool keeps_stacks(const sys::HeldPlace& place, const std::function<bool(const st
   return !stacks.empty() && held.remove_content(stacks) == 0;
 }
 
-/// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each, and removes the
-/// directory.
+/// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each line, and
+/// removes the directory.
 void undo_at_the_end(int in, const std::string& directory, const struct stat& made, const std::string& handle) {
   std::string all;
   char some[4096];
