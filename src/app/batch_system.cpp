@@ -131,7 +131,7 @@ std::string transport_text(const plan::Allocation& allocation, const cli::Option
   return options.exec.empty() ? "by ssh" : "by --exec";
 }
 
-/// "4 nodes × 8"; without slots while they are unknown.
+/// "4 nodes × 8", or "4 nodes" while the slots are unknown.
 std::string nodes_text(const std::vector<plan::Host>& hosts) {
   std::string nodes = count(hosts.size(), "node");
   if (std::ranges::any_of(hosts, &plan::Host::slots_unknown)) return nodes;

@@ -56,8 +56,8 @@ class Rounds {
     std::string replaced = {};     ///< name of the host to replace; empty: none
   };
   /// The current round ended now, after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that
-  /// failed first. `last_lines`: of that rank or the sidecar; may be empty. If another round follows, it becomes the
-  /// current one.
+  /// failed first. `last_lines`: of the rank or sidecar that failed first; may be empty. A following round becomes the
+  /// current round.
   Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {},
                 const std::vector<std::string>& last_lines = {}, Time now = {});
 

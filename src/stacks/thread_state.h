@@ -46,8 +46,7 @@ std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer);
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline);
 
 /// The counters of a thread that waits in a system call without a CPU. The kernel counts each loss of the CPU before it
-/// shows the thread as waiting. Equal values therefore prove that the thread did not run in between, and that its stack
-/// is the same.
+/// shows the thread as waiting. Equal values prove that the thread did not run in between, and has the same stack.
 struct SwitchCount {
   std::string counts;  ///< counts of context switches
   std::string call;    ///< /proc/PID/task/TID/syscall

@@ -1,5 +1,4 @@
-// A command with captured output and a deadline. The command starts at once, so that several commands can run in
-// parallel.
+// A command with captured output and a deadline. Commands start at once, and several can run in parallel.
 #pragma once
 
 #include <sys/types.h>

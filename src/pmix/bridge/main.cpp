@@ -1,6 +1,5 @@
-// dlaunch-pmix: the PMIx server of one host. dlaunch-pmix is a separate process, so that threads and faults of libpmix
-// stay out of the agent. It uses the frames of docs/wire.md over its stdin, a socket, and exits at the end of the
-// socket.
+// The PMIx server of one host: a separate process, to keep threads and faults of libpmix out of the agent. Reads and
+// writes frames (docs/wire.md) on stdin, a socket, and exits at the end of the socket.
 #include <fcntl.h>
 #include <unistd.h>
 
