@@ -61,4 +61,4 @@ def recovery_rows(launchers, scratch, with_torchrun):
         yield row(f"recovery-agent{key}", f"a killed agent of 2 hosts with {RANKS // 2} ranks each, a spare host, {name}", "agent", spare,
                   two_nodes(interval), Goal("torchrun", ratio), rounds=2, limit=30)
     yield row("recovery-rendezvous", "the rendezvous host is killed, a spare host", "rendezvous", spare, two_nodes(0.1), rounds=2, limit=30)
-    yield row("recovery-host", "a host falls silent, as without power (three heartbeats of 5 s), a spare host", "host", spare, two_nodes(0.1), rounds=2, limit=60)
+    yield row("recovery-host", "a host becomes silent, as without power (three heartbeats of 5 s), a spare host", "host", spare, two_nodes(0.1), rounds=2, limit=60)

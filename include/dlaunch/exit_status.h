@@ -26,7 +26,7 @@ struct Lost {
   bool operator==(const Lost&) const = default;
 };
 
-/// The rank called MPI_Abort. The status does not depend on how its process ends later.
+/// The rank called MPI_Abort. The later end of its process does not change the status.
 struct Aborted {
   int code = 0;  ///< 0…255
   bool operator==(const Aborted&) const = default;

@@ -88,7 +88,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const std
 
 }  // namespace dlaunch::hosts
 
-/// The former name, for programs that were written for it.
+/// The old name, for programs that use the old name.
 namespace dlaunch {
 namespace allocate = hosts;
 }

@@ -68,8 +68,8 @@ struct JobOptions {
   /// --heartbeat: the interval of the heartbeats of both sides. A host is lost after three missed heartbeats.
   std::chrono::milliseconds heartbeat{5000};
   /// --pause-limit: the time for which agents wait for a launcher that is stopped or silent (Ctrl-Z, a suspended
-  /// machine). The connection must not end. An agent whose host may be replaced, or cannot be swept (--same-line), waits
-  /// for four heartbeats, and for `pause_limit` only after Ctrl-Z.
+  /// machine). The connection must not end. If another host may take over the ranks, or with --same-line, agents wait
+  /// only for four heartbeats, except after Ctrl-Z.
   std::chrono::milliseconds pause_limit{std::chrono::minutes(10)};
   /// The time limit for a shell on a host to start an agent. During the upload of the agent, the limit for one piece.
   std::chrono::milliseconds ready_wait{30000};
@@ -79,8 +79,8 @@ struct JobOptions {
   std::shared_ptr<const std::string> staged = {};  ///< the files of `stage` as an archive; empty: run() reads them
   bool save_env = false;                           ///< writes the environment of each rank to env.log in its directory
 
-  /// The path of dlaunch-pmix on this machine; dlaunch-pmix serves the programs of Open MPI. Empty: next to this
-  /// program, or at the places where an installed dlaunch searches.
+  /// The path of dlaunch-pmix on this machine; dlaunch-pmix serves the programs of Open MPI. Empty: dlaunch searches
+  /// next to this program, then in the directories of an installed dlaunch.
   std::string pmix_program = {};
 };
 

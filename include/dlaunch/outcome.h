@@ -47,7 +47,7 @@ struct RankRecord {
   std::int64_t start_ns = 0;           ///< CLOCK_REALTIME of its host; 0 before the start
   std::int64_t end_ns = 0;             ///< CLOCK_REALTIME of its host; after MPI_Abort: the time of the call
   bool ended_by_us = false;            ///< a signal from dlaunch or a batch system reached it before its end
-  bool needed_kill = false;            ///< alive at the end of the grace period: SIGKILL ended the rank, or failed to
+  bool needed_kill = false;            ///< alive at the end of the grace period, and got SIGKILL
   std::string cpus;                    ///< affinity after the start, folded ("0-3"); empty unless requested
   std::optional<int> abort_code = {};  ///< code of MPI_Abort, 0…255; `status` has the code after the end
   std::optional<std::int64_t> progress = {};  ///< the last progress number (JobOptions::progress)

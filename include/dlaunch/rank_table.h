@@ -22,7 +22,7 @@ enum class Product { ascend910, a2, a3, ascend950 };
 std::string_view to_string(Product product);
 /// "910", "a2", "a3", "950".
 std::optional<Product> parse_product(std::string_view text);
-/// The usual product of a version. For 1.0 this is the 910, although the A2 also uses 1.0, with fewer rules.
+/// The usual product of a version. For 1.0: the 910. The A2 also uses 1.0, but has fewer rules.
 Product usual_product(Version version);
 
 /// A broken rule, or a remark, at one position of a table.

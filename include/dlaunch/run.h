@@ -23,7 +23,7 @@ class HostSession;
 /// Changes to this process, which run() reverts before it returns:
 /// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals. run()
 ///   ignores PIPE. INT, TERM, HUP and QUIT end the job; a second signal ends the job at once. run() sends USR1 and USR2
-///   to the ranks. Any thread may receive them: `kill(getpid(), SIGTERM)` from another thread ends the job.
+///   to the ranks. Any thread may receive these signals: `kill(getpid(), SIGTERM)` from another thread ends the job.
 /// - Children: the process becomes a child subreaper and reaps every child that ends during run(). The exit
 ///   status of a child that your program started is lost. Descendants outside the job are never signalled.
 /// - The soft limit of open files is raised to the hard limit.
@@ -42,8 +42,8 @@ class HostSession;
 /// of the listener. All links are then closed, and an agent without a link stops its ranks.
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener);
 
-/// Queries the hosts for missing slots (plan::needs_slots) before make_plan. The rules for the process, threads and
-/// exceptions are those of run(). The listener receives the unusable hosts before the Error is returned.
+/// Queries the hosts for missing slots (plan::needs_slots) before make_plan. For the process, threads and exceptions,
+/// the rules of run() apply. The listener receives the unusable hosts before the Error is returned.
 Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
                         Listener& listener);
 

@@ -132,7 +132,7 @@ class Agent::Impl {
   }
 
   void on(wire::Signal& signal) {
-    reap();  // a rank that has ended before was not ended by this signal
+    reap();  // this signal did not end a rank that had ended before
     round_->mpi.settle();
     if (signal.if_caught) return round_->ranks.signal_where_caught(signal);
     round_->memory.record_mapped();
@@ -165,8 +165,8 @@ class Agent::Impl {
     });
   }
 
-  /// This agent did not start processes of the job, so its own children are not meant. A living agent has the lock of
-  /// its ranks' control group, so older agents end before the group is adopted.
+  /// This agent has started no process of the job, so its own children stay. A living agent locks the control group of
+  /// its ranks. Older agents must therefore end before this agent adopts the group.
   void on(wire::Sweep&) {
     round_->reaper.aim_at({marks_of_ranks(setup_.job_id), [this] { return tag_.older_agents(); },
                            [this] { cgroup_.adopt_left(setup_.job_id); }});
@@ -286,8 +286,8 @@ class Agent::Impl {
     asio::post(io_, [this] { judge_launcher(); });
   }
 
-  /// Whether ranks may start now. A rank that starts after the end of the lease, or whose Spawn is read together with
-  /// the end of the link, could run at the same time as its replacement on another host.
+  /// Whether ranks may start now. If the lease or the link has ended, a rank that starts now could run at the same time
+  /// as its replacement on another host.
   bool may_start() {
     if (link_.peer_ended()) return false;
     if (!lease_ || !lease_->over(Clock::now())) return true;
@@ -311,7 +311,7 @@ class Agent::Impl {
   }
 
   /// Clean is the last frame, sent after all queued frames. The agent exits after the launcher has read Clean and
-  /// closed the link: a transport such as qrsh may lose the last bytes before the end of its process.
+  /// closed the link: qrsh may lose bytes that the agent writes just before its end.
   void leave(std::vector<std::string> left) {
     clean_sent_ = true;
     link_.send(wire::Clean{remove_files(std::move(left))});

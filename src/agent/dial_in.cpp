@@ -76,7 +76,7 @@ Result<sys::Fd> connect_to(const Endpoint& at, dialback::EndSignals& signals) {
   }
 }
 
-/// The agent whose link this process forwards. It starts while this process authenticates to the launcher.
+/// The agent of the forwarded link. The agent starts while this process authenticates to the launcher.
 class Child {
  public:
   explicit Child(const std::string& nonce) : mark_(agent_mark(nonce)), only_child_(sys::has_no_child()) {

@@ -44,10 +44,10 @@ struct End {
   bool hurry;  ///< a termination signal allows no grace period
 };
 
-/// Forwards each signal in kForwarded to the worker; the signals in `awaited` are blocked. Kills a stopped
-/// worker when the launcher must have given it up, and soon after TERM, INT or HUP. (The launcher ends the
-/// transport's command with these signals; KILL follows, and then no process could clean up.) Counts only time in which
-/// the guardian runs, so a whole job may be suspended and resumed.
+/// Forwards each signal in kForwarded to the worker; the signals in `awaited` are blocked. Kills a stopped worker when
+/// the launcher must have lost the host, and soon after TERM, INT or HUP. (The launcher ends the transport's command
+/// with these signals. KILL follows, and then no process could clean up.) Only time in which the guardian runs counts,
+/// so that a whole job may be suspended and resumed.
 End wait_for_end(pid_t worker, const sigset_t& awaited) {
   bool stopped = false;
   bool end_requested = false;

@@ -1,6 +1,6 @@
-// The guardian: the parent of the worker (agent/agent.h). It forwards signals to the worker, and ends all processes of
-// the job if the worker is killed or stays stopped. Used by `main`. The calling process is a subreaper, has no
-// descriptor of the link, and has blocked awaited_by_guardian().
+// The guardian: the parent of the worker (agent/agent.h). The guardian forwards signals to the worker, and ends all
+// processes of the job if the worker is killed or stays stopped. Used by `main`. The calling process is a subreaper,
+// has no descriptor of the link, and has blocked awaited_by_guardian().
 #pragma once
 
 #include <signal.h>

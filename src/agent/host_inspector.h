@@ -24,7 +24,7 @@
 namespace dlaunch::agent {
 
 /// Answers RunCommands with CommandResults: runs short programs on this host, a few in parallel, and collects their
-/// output. Owned by the Agent, including the reaping of children; link and loop must outlive this object.
+/// output. Owned by the Agent, which also reaps the children; link and loop must outlive this object.
 class CommandRunner {
  public:
   static constexpr size_t kAtOnce = 16;

@@ -1,5 +1,5 @@
-// The control group of the job's ranks on this host, below the agent's own control group. It contains all descendants
-// of the ranks, even if they changed their session or environment. Created if the user has the permission and the
+// The control group of the job's ranks on this host, below the agent's own control group. The group contains all
+// descendants of the ranks, even with a changed session or environment. Created if the user has the permission and the
 // kernel can start a process in a group (Linux 5.7); otherwise all functions work without a group. Created by `main`
 // before the fork, like JobDirectory: guardian and worker share the path.
 //
@@ -33,7 +33,7 @@ class JobCgroup {
   /// Kills the group's processes and removes the group. Returns the paths that could not be removed.
   std::vector<std::string> remove();
 
-  /// Removes empty groups next to this agent's group. They are left if launcher and agents were killed at the same
+  /// Removes empty groups next to this agent's group. Such groups remain if launcher and agents were killed at the same
   /// time.
   static void remove_abandoned();
 

@@ -39,7 +39,7 @@ int write_file(const sys::HeldDirectory& directory, const std::string& name, std
   return file && sys::write_all(file.get(), bytes) ? 0 : errno;
 }
 
-/// Returns 0 or an errno; a directory that another user put there stays.
+/// Returns 0 or an errno; another user's directory stays.
 template <class IsOwn>
 int remove_tree(const std::string& path, IsOwn is_own) {
   int error = 0;

@@ -85,7 +85,7 @@ int run(bool remote) {
   const pid_t worker = ::fork();
   if (worker < 0) sys::throw_errno("fork");
   if (worker == 0) return work(guardian, files, cgroup, tag);
-  replace_by_null(STDIN_FILENO);  // only the worker may have the link open, so that its end is seen
+  replace_by_null(STDIN_FILENO);  // only the worker may have the link open: then the launcher sees the worker's end
   replace_by_null(STDOUT_FILENO);
   return agent::guard(worker, remote, files, cgroup);
 }

@@ -1,6 +1,6 @@
 // MPI on this host: chooses PMI or PMIx for each program, prepares the environment and connection of its ranks, and
-// forwards MPI requests to the launcher. Owned by the Agent; Ranks calls the first part. Link, loop and files must
-// outlive this object.
+// forwards MPI requests to the launcher. Owned by the Agent; the class Ranks calls the first part. Link, loop and files
+// must outlive this object.
 #pragma once
 
 #include <sys/types.h>

@@ -72,7 +72,7 @@ Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
-/// Another job may use a directory or a file below, which would be removed.
+/// An Error if a job or program has locked the directory or a file below.
 Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::string& dir,
                                 const std::vector<std::string>& kept) {
   const std::string locked = directory.locked_below(kept);
@@ -107,7 +107,7 @@ Result<void> check_marker(const sys::Fd& marker, const RankDir& taken, const std
   return {};
 }
 
-/// Until its end, an own directory that a rank has closed is open for this user.
+/// While this object exists, this user may read a directory of this user, even if a rank has removed the permission.
 class Opened {
  public:
   explicit Opened(const sys::HeldDirectory& directory) : directory_(directory.copy()) {
@@ -155,7 +155,7 @@ Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, co
   return taken;
 }
 
-/// Nothing is taken if the directory is missing.
+/// Does nothing if the directory is missing.
 Result<RankDir> look(const std::string& dir, const std::vector<std::string>& kept) {
   sys::HeldDirectory directory = sys::HeldDirectory::open(dir);
   if (directory) return examine(std::move(directory), dir, kept);

@@ -27,7 +27,7 @@ struct RankDir {
 /// By path. Owned by the Agent until the end of the job: later rounds use the same directories.
 using RankDirs = std::map<std::string, RankDir>;
 
-/// Receives the path of each directory before a system call that may never return.
+/// Receives the path of each directory before each system call that can hang.
 using AtPath = std::function<void(const std::string& path)>;
 
 /// Creates missing directories, and returns all in the order of Prepare. Examines all directories before the first

@@ -31,15 +31,15 @@ std::string text_of(const SpawnFailure& failure, const RankProgram& program) {
     case SpawnStep::fork:
       return "cannot create a process for " + program.app->asked.argv[0];
     case SpawnStep::session:
-      return "cannot create its session and descriptors";
+      return "cannot create the rank's session and descriptors";
     case SpawnStep::mpi:
-      return "cannot create its MPI connection descriptor " + std::to_string(plan::kPmiFd);
+      return "cannot create the rank's MPI connection, descriptor " + std::to_string(plan::kPmiFd);
     case SpawnStep::terminal:
-      return "cannot set its controlling terminal";
+      return "cannot set the rank's controlling terminal";
     case SpawnStep::limits:
-      return "cannot set its limit of open files";
+      return "cannot set the rank's limit of open files";
     case SpawnStep::affinity:
-      return "cannot bind it to its CPUs";
+      return "cannot bind the rank to its CPUs";
     case SpawnStep::directory:
       return std::string(kCannotEnterWorkingDirectory) + program.directory;
     case SpawnStep::exec:
@@ -74,7 +74,7 @@ bool open_terminal(Stdio& stdio, wire::WindowSize size) {
   return true;
 }
 
-/// An empty file keeps the time of its last change, from which the launcher concludes that the rank wrote.
+/// An empty file keeps the time of its last change, because a new time means to the launcher that the rank wrote.
 sys::Fd open_file(const std::string& path) {
   sys::Fd file = sys::create_file(path, O_APPEND);
   struct stat facts{};
@@ -153,14 +153,14 @@ tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSi
   Stdio stdio;
   const bool out = spawn.out == StreamMode::pty ? open_terminal(stdio, size)
                                                 : open_output(spawn.out, spawn.out_path, stdio.child_out, stdio.out);
-  if (!out) return failure("cannot open its stdout " + spawn.out_path);
+  if (!out) return failure("cannot open the rank's stdout " + spawn.out_path);
   if (spawn.err == StreamMode::joined || spawn.err == StreamMode::pty) {
     stdio.child_err = duplicate(stdio.child_out);
   } else if (!open_output(spawn.err, spawn.err_path, stdio.child_err, stdio.err)) {
-    return failure("cannot open its stderr " + spawn.err_path);
+    return failure("cannot open the rank's stderr " + spawn.err_path);
   }
-  if (!stdio.child_err) return failure("cannot open its stderr");
-  if (!open_input(spawn.in, stdio)) return failure("cannot open its stdin");
+  if (!stdio.child_err) return failure("cannot open the rank's stderr");
+  if (!open_input(spawn.in, stdio)) return failure("cannot open the rank's stdin");
   return stdio;
 }
 

@@ -98,7 +98,7 @@ void Ranks::start(const wire::Spawn& spawn) {
     return refuse(spawn.rank, {EEXIST, "duplicate start of the rank"});
   }
   const auto found = apps_.find(spawn.app);
-  if (found == apps_.end()) return refuse(spawn.rank, {EINVAL, "missing description of its program"});
+  if (found == apps_.end()) return refuse(spawn.rank, {EINVAL, "missing description of the rank's program"});
   const LocalApp& app = found->second;
   auto start = std::make_unique<RankStart>(
       RankStart{.rank = spawn.rank,
@@ -133,7 +133,7 @@ void Ranks::start(const wire::Spawn& spawn) {
     if (error != 0) return refuse(spawn.rank, {error, "cannot write " + spawn.dir + '/' + kEnvironmentFile});
   }
   auto mpi = mpi_.connect(spawn, app.mpi);
-  if (!mpi) return refuse(spawn.rank, {mpi.error(), "cannot create its MPI connection"});
+  if (!mpi) return refuse(spawn.rank, {mpi.error(), "cannot create the rank's MPI connection"});
   start->mpi = *std::move(mpi);
   start->complete(cgroup_.fd(), open_files_, report_cpus_);
   prepared_.push_back(std::move(start));

@@ -47,7 +47,7 @@ class Ranks {
   /// Keeps the file, and passes its path to programs that start from now on.
   void keep(const wire::JobFile& file);
   void describe(wire::Program&& program);
-  /// Answers SpawnFailed or Started, at the latest in start_prepared(), which the loop calls as well.
+  /// Answers SpawnFailed or Started, at the latest in start_prepared(). The loop calls start_prepared(), too.
   void start(const wire::Spawn& spawn);
   /// Forks the prepared ranks, a few at a time; call before any other request.
   void start_prepared();

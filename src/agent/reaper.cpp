@@ -52,7 +52,7 @@ bool Reaper::end_agents(Clock::time_point now) {
   };
   bool any = false;
   for (sys::Process& agent : target_.agents ? target_.agents() : std::vector<sys::Process>()) {
-    any = true;  // also if this agent ends at once: a fork of it may have appeared during the search
+    any = true;  // also if this agent ends at once: its fork may have appeared during the search
     sys::signal_process(agent, SIGKILL);
     if (std::ranges::none_of(agents_, is_same(agent))) agents_.push_back(std::move(agent));
   }

@@ -27,9 +27,9 @@ constexpr size_t kMostEntries = 10000;                // of the directory; if th
 constexpr size_t kLongestMaps = 8u << 20;             // of a process
 constexpr size_t kMostPaths = 8;                      // in a text
 constexpr std::chrono::milliseconds kLookLimit{100};  // meanwhile the ranks wait for their signal
-constexpr int kRest = 50;                             // the share of time for looks: 1/50
+constexpr int kRest = 50;                             // the pause after a search: 50 times its duration
 
-/// Names of libraries' shared files: "PREFIX_PID_…" contains its creator's pid, the others end in random letters.
+/// The names of the files that libraries share. A name with a pid is "PREFIX_PID_…"; other names end in random letters.
 struct Shape {
   std::string_view prefix;
   bool has_pid;
@@ -159,7 +159,7 @@ void SharedMemory::record_mapped() {
 
 std::set<std::string> SharedMemory::look(const std::vector<File>& files) {
   watch_.drain();
-  std::map<std::string, unsigned> opens;  // before the look, of files without a known creator
+  std::map<std::string, unsigned> opens;  // before the search, of files without a known creator
   bool several = false;
   for (const File& file : files) {
     const auto* history = watch_.of(file.name);

@@ -40,8 +40,7 @@ class StdinFeeder::Impl : public std::enable_shared_from_this<StdinFeeder::Impl>
 
   void close() {
     if (fd_.is_open())
-      sys::Fd(fd_.release());  // release() removes the descriptor from epoll; close() alone would not while a fork has
-                               // a copy
+      sys::Fd(fd_.release());  // release() removes the descriptor from epoll, even if a fork has a copy
     handlers_ = {};
   }
 

@@ -21,8 +21,8 @@ tl::unexpected<Error> hwloc_failed(const char* step) {
                .hint = "run without --bind-to"});
 }
 
-/// Discovers only threads, cores, sockets and NUMA nodes: no caches and no I/O. Without the x86 component, which would
-/// move this process from CPU to CPU to read data from cpuid that Linux reports anyway.
+/// Discovers only threads, cores, sockets and NUMA nodes: no caches and no I/O. The x86 component is off: it moves this
+/// process from CPU to CPU for data that Linux reports anyway.
 bool keep_discovery_short(hwloc_topology* topology, unsigned long which) {
   return hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
          hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&

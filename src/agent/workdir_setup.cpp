@@ -109,8 +109,8 @@ Result<void> ArchiveExtractor::begin_in(const Target& target) {
   return make_directory(target, parent);
 }
 
-/// The directory may exist already, for the launcher's log files: then it keeps its mode. Another user may have moved a
-/// directory of this user here: its mode must not change either, so only an empty directory is new.
+/// An existing directory keeps its mode: the launcher may have created the directory for log files, or another user may
+/// have moved a directory of this user here. Only an empty directory counts as new.
 Result<void> ArchiveExtractor::make_directory(const Target& target, const sys::HeldDirectory& parent) {
   const std::string name = last_name(item_.name);
   const bool is_new = ::mkdirat(parent.fd(), name.c_str(), item_.permissions | kOurs) == 0;
@@ -170,7 +170,7 @@ std::string failure_line(const Error& error) { return error.why.empty() ? error.
 
 /// The first byte of each packet that the process sends.
 enum class Report : char {
-  at = '@',      ///< then a path: the next system call may never return
+  at = '@',      ///< then a path: the next system call on the path can hang
   taken = '+',   ///< with the descriptors of the next directory and its marker
   failed = '!',  ///< then a line with the failure, and a line with a hint
 };

@@ -40,7 +40,7 @@ class WorkdirSetup {
   bool stage(const wire::Stage& stage);
   /// Whether the child belongs to this object.
   bool reaped(pid_t pid, int wait_status);
-  /// The job ends: no more answers. Kills the child.
+  /// The job ends: kills the child, and sends no more answers.
   void stop();
   /// `process`: a line of sys::describe(). For the child, the line gets the path that the child waits for.
   std::string explained(std::string process) const;

@@ -50,7 +50,7 @@ std::string path_of(const place::ManagerRow& manager, std::string_view name,
   return manager.program_path ? manager.program_path(name, environment) : std::string(name);
 }
 
-/// Selects the first installed program of `way`; returns false if all of them are missing. A link named srun may be
+/// Selects the first installed program of `way`; returns false if no program is installed. A link named srun may be
 /// dlaunch itself.
 Result<bool> use_command(const place::Found& found, const place::Way& way, cli::Options& options) {
   const place::ManagerRow& manager = *found.manager;
@@ -131,7 +131,7 @@ std::string transport_text(const plan::Allocation& allocation, const cli::Option
   return options.exec.empty() ? "by ssh" : "by --exec";
 }
 
-/// "4 nodes × 8"; without slots while they are unknown.
+/// "4 nodes × 8", or "4 nodes" while the slots are unknown.
 std::string nodes_text(const std::vector<plan::Host>& hosts) {
   std::string nodes = count(hosts.size(), "node");
   if (std::ranges::any_of(hosts, &plan::Host::slots_unknown)) return nodes;

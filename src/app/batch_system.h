@@ -21,7 +21,7 @@ Result<void> choose_transport(cli::Options& options);
 void add_manager(const cli::Options& options, plan::Allocation& allocation);
 
 /// In a batch job, adds a remark: the transport, and the option that overrode the batch system's transport or hosts.
-/// Call once the hosts' slots are known, if requested.
+/// Call after the requested slots of hosts are known.
 void add_transport_remark(const cli::Options& options, plan::Allocation& allocation);
 
 /// Whether agents start by the batch system's own command on nodes without configured devices, and the job's variables
@@ -34,11 +34,11 @@ bool needs_devices(const cli::Options& options, const plan::Allocation& allocati
 std::optional<int> find_devices(session::HostSession& session, plan::Allocation& allocation,
                                 const cli::Options& options);
 
-/// Sets the ranks' time to save their state, if the user did not, and whether the job may be interactive.
+/// Sets whether the job may be interactive, and, if the user did not, the ranks' time to save their state.
 void resolve_preemption_deadline(cli::Options& options);
 
-/// Sets the time that the batch system leaves between TERM and KILL, if known: in a Slurm job whose steps have the
-/// agents, and in a PBS job whose queue sets kill_delay.
+/// Sets the time that the batch system leaves between TERM and KILL, if known: in a Slurm job with agents in its steps,
+/// and in a PBS job if the queue sets kill_delay.
 void resolve_manager_kill_wait(cli::Options& options);
 
 /// Sets the number of requeues. Attempts never share files: if the batch system does not count attempts, uses the first

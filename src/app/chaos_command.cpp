@@ -59,7 +59,7 @@ std::optional<int> ranks_of(const cli::Options& job) {
   return ranks;
 }
 
-/// Rejects a node other than node 0: such a node does not see when the ranks run or how they end.
+/// Rejects a node other than node 0: only node 0 knows when the ranks run and how the ranks end.
 Result<void> check_node(const cli::Options& job) {
   if (!job.same_line.asked) return {};
   const auto place = TRY(place::place_of_node(job.request.environment));

@@ -1,5 +1,5 @@
-// The program from main to exit code: creates and connects every long-lived object. Contains the launcher thread's only
-// catch.
+// The program from main to exit code: creates and connects every long-lived object. No other code of the launcher's
+// thread catches exceptions.
 #pragma once
 
 namespace dlaunch::app {

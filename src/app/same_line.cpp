@@ -153,7 +153,7 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
   return dialback::NodeService(std::move(connection), agent, signals).run();
 }
 
-/// Node 0's socket; nullopt: another node. Another node, too, if a different process of this machine is node 0 already.
+/// Node 0's socket; nullopt: another node, or a different process of this machine is node 0 already.
 Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const NodeRole& role, const dialback::Endpoint& at,
                                                                   const cli::Options& options, Time deadline,
                                                                   int ended) {

@@ -21,7 +21,7 @@ using RunJob = std::function<Result<int>(cli::Options options, transport::Transp
 /// job's exit code on all nodes.
 Result<int> run_same_line(cli::Options options, const std::string& key, spdlog::logger& log, const RunJob& run);
 
-/// In a dry run the other nodes have not connected: assumes that they equal this node.
+/// In a dry run the other nodes are not connected: each node is assumed to be equal to this node.
 void assume_nodes_as_here(plan::Allocation& allocation);
 
 }  // namespace dlaunch::app

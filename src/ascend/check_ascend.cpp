@@ -124,7 +124,7 @@ class Check {
         const auto peer = std::ranges::find(next.devices, device.device, &CheckedDevice::device);
         device.peer = device.device;
         if (peer != next.devices.end()) device.peer_address = peer->address;
-        if (device.peer_address.empty() && device.trouble.empty()) device.trouble = "its peer device has no address";
+        if (device.peer_address.empty() && device.trouble.empty()) device.trouble = "the peer device has no address";
       }
     }
   }
@@ -162,7 +162,7 @@ class Check {
         [](const CheckedDevice& device) { return ranktable::netdetect_command(device.device, device.peer_address); },
         [](CheckedDevice& device, const Answer& answer) {
           if (answer.code == 0) return;
-          device.trouble = "cannot detect its peer: hccn_tool " + trouble_of(answer, "");
+          device.trouble = "cannot detect the peer: hccn_tool " + trouble_of(answer, "");
         });
   }
 

@@ -11,7 +11,7 @@
 
 namespace dlaunch::ascend {
 
-/// Prints the result and returns the exit code. The session has no open host, or the hosts of the allocation.
+/// Prints the result and returns the exit code. The session is connected to all hosts of the allocation, or to no host.
 Result<int> check_ascend(const cli::Options& options, const plan::Allocation& allocation,
                          session::HostSession& session);
 

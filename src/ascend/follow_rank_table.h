@@ -2,7 +2,7 @@
 //
 // The table has hosts, ranks and devices. -H or a hostfile may set how to connect to the same hosts. A host of the list
 // matches the table's host whose server_id or host_ip is the name or address of the listed host. A single host needs no
-// match. Version 2.0 has no host names: the hosts of the list are then the table's servers, in order.
+// match. A table of version 2.0 has no host names: its servers are the hosts of the list, in order.
 #pragma once
 
 #include <functional>

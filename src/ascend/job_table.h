@@ -26,7 +26,7 @@ Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan);
 /// Adds the rank table's variables to the ranks. The text of a table that dlaunch makes later is empty.
 Result<void> add_table(const cli::Options& options, plan::Plan& plan);
 
-/// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has these hosts open, or none.
+/// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has all these links, or no link.
 Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
                                                         const plan::Plan& plan);
 

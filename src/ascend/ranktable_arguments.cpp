@@ -32,7 +32,7 @@ constexpr std::string_view kMakeNotes =
 constexpr std::string_view kCheckNotes =
     "Output, one line per broken rule, then one line per file:\n"
     "  FILE:LINE:COLUMN: JSON-PATH RULE\n"
-    "  FILE: good: version 1.0, 2 servers, 16 ranks\n"
+    "  FILE: valid: version 1.0, 2 servers, 16 ranks\n"
     "Exit codes: 0 no rule is broken; 1 a rule is broken; 2 wrong usage, or a file cannot be read.\n\n"
     "Example:\n"
     "  dlaunch ranktable check hccl_8p.json";

@@ -70,7 +70,7 @@ struct MadeTable {
 using ranktable::HostFacts;
 using ranktable::Version;
 
-/// The first interface's address, IPv4 before IPv6, with a note if there was a choice.
+/// The first interface's address, IPv4 before IPv6, with a note if there are several addresses.
 Result<std::string> find_server_ip(std::vector<std::string>& notes) {
   std::vector<ranktable::OwnAddress> own;
   for (const auto& each : sys::interface_addresses()) own.push_back({each.interface, each.address});

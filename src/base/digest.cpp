@@ -35,7 +35,7 @@ std::string to_base64(std::string_view bytes) {
   return text;
 }
 
-/// nettle ignores white space, and requires the padding that some programs omit.
+/// nettle ignores white space. nettle requires padding, but some programs omit it.
 std::optional<std::string> from_base64(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   if (text.size() % 4 == 1 || text.find_first_of(" \t\n\v\f\r") != std::string_view::npos) return std::nullopt;

@@ -23,7 +23,7 @@ constexpr long kMostHours = 300'000;
 
 std::optional<std::chrono::milliseconds> milliseconds_of(double seconds) {
   if (!(seconds >= 0 && seconds <= static_cast<double>(kMaxDuration.count()))) return std::nullopt;
-  // Adding 0.001 s thirty times may exceed 0.03 s by a rounding error, which must not add a millisecond.
+  // A rounding error must not add a millisecond: the sum of thirty times 0.001 s may exceed 0.03 s.
   constexpr double kRoundingError = 1e-6;
   const long long rounded = std::llround(std::ceil(seconds * 1000 - kRoundingError));
   return std::chrono::milliseconds(seconds > 0 ? std::max(rounded, 1LL) : 0);  // 0 means never

@@ -1,6 +1,6 @@
-// Lifetime: protects callbacks that a loop may run after the end of their owner. A cancelled wait whose event came
-// before is not cancelled: its callback is queued with success, and runs even if the owner is destroyed meanwhile.
-// PURE. A member of the owner.
+// Lifetime: protects callbacks that a loop may run after the end of their owner. If the event of a wait comes before
+// the wait is cancelled, the callback is queued with success, and runs even if the owner is destroyed before. PURE. A
+// member of the owner.
 #pragma once
 
 #include <memory>

@@ -146,7 +146,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   /// The start of the current token.
   size_t token() const { return std::min(text_.find_first_not_of(kBetweenTokens, end_), text_.size()); }
 
-  /// The start of the character that is invalid at this byte or ends before it.
+  /// The start of the character that contains this invalid byte, or ends before the byte.
   size_t character_at(size_t byte) const {
     for (size_t back = 1; back < 4 && back <= byte; ++back) {
       const auto lead = static_cast<unsigned char>(text_[byte - back]);

@@ -143,7 +143,7 @@ std::string fold_names(const std::vector<std::string>& names) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
   std::optional<std::string> best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // a typo has at most a third of the word wrong
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;  // in a typo, at most a third of the word is wrong
   for (const std::string& candidate : known) {
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -1,4 +1,4 @@
-// The clock of every wait, limit and duration. A change of the wall clock does not affect it.
+// The clock of every wait, limit and duration. Changes of the wall clock do not affect this clock.
 #pragma once
 
 #include <algorithm>

@@ -32,7 +32,7 @@ struct RoundEnd {
   std::string text = {};                  ///< dlaunch's text about the rank
 };
 
-/// The observations of a job. Without rounds there was no record: the job never ran, or its launcher was killed.
+/// The observations of a job. `rounds` is empty without a record: the job never ran, or its launcher was killed.
 struct Seen {
   int exit_code = 0;                      ///< as in a shell
   std::optional<int> recorded_code = {};  ///< from the record

@@ -107,8 +107,8 @@ std::string describe(const ParsedOption& given, Operand operand) {
   return text;
 }
 
-/// A rank table sets devices and places: drops other values from variables and the config file. Also drops --env-for
-/// and --env-all of a launcher's defaults: MindSpore would read the variables of an outer mpirun.
+/// A rank table sets devices and places: drops other values from variables and the config file. Also drops a launcher's
+/// defaults of --env-for and --env-all: MindSpore would read an outer mpirun's variables.
 void drop_overridden_by_table(ResolvedOptions& effective) {
   const ParsedOption* table = effective.find("rank-table");
   if (!table) return;

@@ -114,7 +114,7 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, s
   std::string text;
   char chunk[16384];
   for (;;) {
-    pollfd ready{file.get(), POLLIN, 0};  // a FIFO without a writer is not at its end: read(2) would return 0
+    pollfd ready{file.get(), POLLIN, 0};  // read(2) returns 0 for a FIFO without a writer, but a writer may come
     const int got = ::poll(&ready, 1, wait_ms);
     if (got == 0) {
       const std::string limit = std::to_string(fifo_wait.count());

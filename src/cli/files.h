@@ -20,8 +20,8 @@ struct Unreadable {
 /// Returns the bytes of a file.
 using ReadFile = std::function<tl::expected<std::string, Unreadable>(const std::string& path)>;
 
-/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8. A FIFO may be without new data for
-/// `fifo_wait`.
+/// Reads a file of at most 16 MiB, without the byte order mark of UTF-8. Waits for new data of a FIFO, at most
+/// `fifo_wait` each time.
 tl::expected<std::string, Unreadable> read_whole_file(const std::string& path,
                                                       std::chrono::seconds fifo_wait = std::chrono::seconds(30));
 /// As read_whole_file(), for callers without a special case for missing files.
@@ -32,7 +32,7 @@ struct TextLine {
   std::string where;      ///< "path:3"
 };
 
-/// The lines of `text`, which must outlive them.
+/// The lines of `text`. `text` must outlive the lines.
 std::vector<TextLine> lines_of(std::string_view text, const std::string& path);
 
 /// Returns an Error if the text contains a NUL byte: arguments and variables cannot contain NUL bytes.

@@ -31,8 +31,8 @@ Examples:
 
 constexpr string_view kPlaces =
     "Long names may have one dash or two. -x, --env-file, --wdir and -H before the first program apply to all "
-    "programs; later programs can add their own. Each program has its own -n. All other options come before the first "
-    "program.";
+    "programs; later programs can add other values. Each program has its own -n. All other options come before the "
+    "first program.";
 
 constexpr string_view kDefaults =
     "An option's value comes from the command line, else from a variable (DLAUNCH_GRACE=10), else from "

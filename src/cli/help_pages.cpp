@@ -11,8 +11,9 @@ constexpr HelpPage kPages[] = {
     {.names = "hosts host hostfile",
      .title = "Print the hosts, their slots and devices, and start nothing",
      .text = R"page(
-dlaunch takes the hosts from the first of these sources: -H, --hostfile, the batch system, --default-hostfile, this
-machine. A slot is room for one rank. dlaunch hosts connects to a host only if the number of its slots is unknown.
+dlaunch uses the hosts of the first of these sources: -H, --hostfile, the batch system, --default-hostfile, this
+machine. A slot is the capacity for one rank. dlaunch hosts connects to a host only if the number of its slots is
+unknown.
 
 Columns:
   host       the name as given; "(spare)" marks a spare host
@@ -125,7 +126,7 @@ Inside a job of Slurm, PBS, LSF, Grid Engine, Flux or Cobalt, dlaunch uses the h
 need an option. The batch system starts the agents: Slurm by srun, PBS by pbs_tmrsh, pbsdsh or aprun, LSF by blaunch,
 Grid Engine by qrsh, and Flux by flux exec. On Cobalt, dlaunch uses ssh. -H and --hostfile override the hosts of the
 job. dlaunch hosts, --dry-run and -v print how dlaunch reaches the hosts. Start dlaunch once per job, not as several
-tasks of srun. Only with --same-line, start dlaunch on every node.
+tasks of srun. With --same-line, start dlaunch on every node instead.
 
   salloc -N 2 --ntasks-per-node=4 dlaunch python3 train.py
   dlaunch --ignore-resource-manager -n 2 ./a.out
@@ -148,7 +149,7 @@ and Slurm, variables give the number of each node; elsewhere, set --node-rank.
      .text = R"page(
 dlaunch finds the NVIDIA, AMD and Ascend devices of this machine. Without -n, dlaunch starts one rank per device. The
 variable DEVICE_ID of a rank contains the number of its device. More ranks than devices require --oversubscribe. Ranks
-see all devices unless --visible limits them. Host files list the devices of other hosts with devices=. --rank-table
+see all devices unless --visible limits the devices. For other hosts, set devices= in the host file. --rank-table
 starts the job that an Ascend rank table describes.
 
   dlaunch --devices 4-7 --visible rank python3 train.py
@@ -158,8 +159,8 @@ starts the job that an Ascend rank table describes.
     {.names = "environment variables env frameworks",
      .title = "Environment variables of the ranks",
      .text = R"page(
-Ranks inherit the environment of dlaunch. Ranks on other hosts do not inherit HOME, SHELL and other variables whose
-values are valid only on this machine. Every rank gets RANK_ID, RANK_SIZE, DEVICE_ID, and DLAUNCH_JOB_ID,
+Ranks inherit the environment of dlaunch. Ranks on other hosts do not inherit variables that are valid only on this
+machine, such as HOME and SHELL. Every rank gets RANK_ID, RANK_SIZE, DEVICE_ID, and DLAUNCH_JOB_ID,
 DLAUNCH_RANK, DLAUNCH_SIZE, DLAUNCH_LOCAL_RANK, DLAUNCH_LOCAL_SIZE, DLAUNCH_NODE_RANK, DLAUNCH_NUM_NODES, DLAUNCH_HOST
 and DLAUNCH_DEVICE. --env-for adds the variables that a framework reads, for example RANK, WORLD_SIZE and MASTER_ADDR
 for PyTorch. -x sets one variable and overrides all other sources. --show-env prints the environment of one rank.
@@ -174,7 +175,7 @@ for PyTorch. -x sets one variable and overrides all other sources. --show-env pr
      .text = R"page(
 Programs linked with Open MPI or a library of the MPICH family start as one MPI world, on one or several hosts,
 without any option. Scripts, Python programs and debuggers may start the MPI program. Several programs separated by :
-form one world. With --mpi none, every rank is its own world. To run an mpirun command line unchanged, use --as
+form one world. With --mpi none, every rank is an MPI world of size 1. To run an mpirun command line unchanged, use --as
 mpirun.
 
   dlaunch -n 4 ./a.out
@@ -290,7 +291,7 @@ or two. The value follows a space or an equals sign: --grace 10, -grace=10.
     {.names = "exit-codes exit codes status",
      .title = "Exit status",
      .text = R"page(
-The exit code is 0 only if every rank exited with 0. Otherwise the first cause decides:
+The exit code is 0 only if every rank exited with 0. Otherwise the first cause sets the exit code:
 
   0         every rank exited with 0
   N         exit code of the first rank that failed
@@ -305,8 +306,8 @@ The exit code is 0 only if every rank exited with 0. Otherwise the first cause d
   128+S     signal S to dlaunch ended the job: 130 Ctrl-C, 143 SIGTERM
   141       the reader of dlaunch's stdout closed the pipe
 
-The code of a failed rank may also be 2 or 124. The summary on stderr and "cause" in the record of --report
-distinguish the cases. Subcommands list their own codes in their help.
+The code of a failed rank may also be 2 or 124. The summary on stderr, and "cause" in the record of --report, show
+whether the code comes from a rank or from dlaunch. Subcommands list their own codes in their help.
 )page",
      .options = ""},
 };

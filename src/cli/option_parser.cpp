@@ -159,7 +159,7 @@ bool OptionParser::rewrite(std::span<const std::string>& words, std::vector<std:
   const TypedOption typed = next_option(words, rules_.find);
   dashes_ = typed.spelled == "--" && !typed.value;
   if (dashes_) return false;
-  if (!typed.found.spec) {  // reported after CLI11 has read the words before it: --help may be among them
+  if (!typed.found.spec) {  // reported after CLI11 has read the earlier words, because --help may be an earlier word
     TypedOption number{.spelled = typed.spelled};
     if (typed.value && split_number(number, rules_.find)) {  // "-n2=3"
       refused_ = {.where = std::string(typed.spelled),

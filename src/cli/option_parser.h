@@ -21,7 +21,7 @@ class Option;
 
 namespace dlaunch::cli {
 
-/// An option as typed. It refers to the words, which must outlive it.
+/// An option as typed. The words must outlive this object.
 struct TypedOption {
   std::string_view spelled;                    ///< "--np"
   FoundOption found = {};                      ///< without a spec: unknown option

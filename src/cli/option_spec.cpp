@@ -19,7 +19,7 @@ std::optional<std::string> nearest_slip(string_view name, const std::vector<std:
   return nearest(name, known);
 }
 
-/// "use --hang-after" for "hang": the names that begin with `start`. Empty if there is none, or too many.
+/// "use --hang-after" for "hang": the names that begin with `start`. Empty for no name or too many names.
 std::string full_names(string_view start, const std::vector<std::string>& known) {
   std::string text;
   int count = 0;

@@ -130,8 +130,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "rank-table", .takes = Arity::value, .value_name = "FILE", .section = Section::devices,
      .help = "start the job that the Ascend rank table FILE describes; auto: generate a table",
      .set_job = set_rank_table,
-     .more = "The variable RANK_TABLE_FILE of each rank contains the path of the table on the rank's host. -H or a "
-             "host file may set how dlaunch reaches the hosts of the table. docs/rank-tables.md has the details."},
+     .more = "The variable RANK_TABLE_FILE of each rank contains the path of the table on the rank's host. To set "
+             "user, port or key of the hosts, add -H or a host file. docs/rank-tables.md has the details."},
     {.names = "product", .takes = Arity::value, .value_name = "NAME", .section = Section::devices, .preference = true,
      .standard = "910",
      .help = "check Ascend devices by the rules of this product: 910, a2, a3, 950",
@@ -159,14 +159,14 @@ constexpr OptionSpec kOptions[] = {
              "prompts."},
     {.names = "transport", .takes = Arity::value, .value_name = "NAME", .section = Section::connections,
      .preference = true, .standard = "auto",
-     .help = "how to start agents on the hosts: auto, ssh, exec, slurm, sge, lsf, pbs, pals, flux",
+     .help = "start agents on the hosts by: auto, ssh, exec, slurm, sge, lsf, pbs, pals, flux",
      .set_job = [](Options& o, string_view v, Context) { return set_transport(o, v); },
      .more = "auto uses the command of --exec, if --exec is set. Otherwise the batch system decides: srun (Slurm), "
              "qrsh (Grid Engine), blaunch (LSF), aprun, pbs_tmrsh or pbsdsh (PBS), flux exec (Flux). In all other "
              "cases auto uses ssh."},
     {.names = "exec", .takes = Arity::value, .value_name = "COMMAND", .section = Section::connections,
      .preference = true,
-     .help = "reach each host with COMMAND: 'kubectl exec -i {host} --'",
+     .help = "connect to each host with COMMAND: 'kubectl exec -i {host} --'",
      .set_job = [](Options& o, string_view v, Context) { o.exec = v; return Result<void>{}; }},
     {.names = "rsh-agent", .takes = Arity::value, .value_name = "COMMAND", .section = Section::hidden,
      .help = "Open MPI's plm_rsh_agent: --exec 'COMMAND {host}'",
@@ -205,15 +205,15 @@ constexpr OptionSpec kOptions[] = {
      .help = "interval of the heartbeats between dlaunch and its agents: 2 s to 60 s",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.heartbeat, seconds_within(v, 2s, 60s, "2 s to 60 s")); },
-     .more = "A host is lost after three to four intervals without a heartbeat. A short interval finds a lost host "
-             "sooner. In a network that stops for seconds, a short interval loses hosts that still run."},
+     .more = "A host is lost after three to four intervals without a heartbeat. With a short interval, dlaunch "
+             "finds a lost host sooner, but also loses running hosts if the network stops for seconds."},
     {.names = "pause-limit", .takes = Arity::value, .value_name = "TIME", .section = Section::connections,
      .preference = true, .standard = "10m",
      .help = "let ranks continue for TIME while dlaunch is stopped: 10 s to 7 days",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
      .more = "dlaunch counts as stopped after Ctrl-Z and while its machine sleeps. If the connection to an agent ends "
-             "meanwhile, the agent ends its ranks immediately."},
+             "during this time, the agent ends its ranks immediately."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
@@ -221,10 +221,9 @@ constexpr OptionSpec kOptions[] = {
      .more = "The other nodes connect to node 0, in any order. Each node waits 10 minutes for the others; --wait-hosts "
              "sets another limit. All nodes exit with the job's exit code. docs/without-ssh.md has examples."},
     {.names = "rendezvous", .takes = Arity::value, .value_name = "HOST:PORT", .section = Section::nodes,
-     .help = "with --same-line: address of node 0, as the other nodes reach it",
+     .help = "with --same-line: address of node 0 for the other nodes",
      .set_job = [](Options& o, string_view v, Context) -> Result<void> { o.same_line.rendezvous = v; return {}; },
-     .more = "The default port is 29400. Node 0 opens the port on this address only, until the last node has "
-             "connected."},
+     .more = "The default port is 29400. Node 0 listens on this address until the last node has connected."},
     {.names = "node-rank", .takes = Arity::value, .value_name = "I", .section = Section::nodes,
      .help = "with --same-line: number of this node, from 0",
      .set_job = [](Options& o, string_view v, Context) {
@@ -262,7 +261,7 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "x", .takes = Arity::value, .value_name = "VAR[=VALUE]", .section = Section::environment,
      .common = true,
-     .help = "set VAR, or pass on its current value; 'PREFIX_*' passes on several",
+     .help = "set VAR, or pass on its current value; 'PREFIX_*': all with this prefix",
      .set_program = add_variable},
     {.names = "env-file", .takes = Arity::value, .value_name = "FILE", .section = Section::environment,
      .help = "set the variables in FILE: NAME=VALUE lines",
@@ -275,9 +274,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "env-all", .section = Section::environment,
      .help = "pass on all variables, as srun does: RANK, MASTER_ADDR, HOME, DISPLAY, ...",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
-     .more = "Each variable of dlaunch is passed on as by -x: --env-for does not remove or replace it. dlaunch still "
-             "sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and similar "
-             "variables."},
+     .more = "Ranks get each variable of dlaunch, as with -x: --env-for does not remove or replace these variables. "
+             "dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and "
+             "similar variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
      .help = "set the variables of a framework: torch, jax, mindspore, ..., auto",
@@ -331,8 +330,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
      .more = "Append suffixes: :local=LIST (only for ranks with these local numbers), :append (keep the "
              "old content of the file), :copy (print stdout on the console too). The fields are those of "
-             "--output-filename. If several ranks have the same file name, they write whole lines to the file. The "
-             "option does not change stderr."},
+             "--output-filename. If several ranks have the same file name, dlaunch writes whole lines to the file. "
+             "The option does not change stderr."},
     {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .help = "write each rank's stderr to a file instead of the console: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::err, v, h); }},
@@ -402,8 +401,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "cpu-list", .takes = Arity::value, .value_name = "LIST", .section = Section::binding,
      .help = "run ranks only on these cores of each host: 0-3,7",
      .set_job = set_cpu_list,
-     .more = "The syntax of LIST is that of slot= in a rank file. A / separates the lists of the ranks of a host: with "
-             "0-3/4-7, the first rank gets 0-3, the second 4-7, the third 0-3."},
+     .more = "LIST has the syntax of slot= in a rank file. A / separates the lists for the ranks of a host: with "
+             "0-3/4-7, the first rank gets 0-3, the second rank 4-7, and the third rank 0-3 again."},
     {.names = "map-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
      .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa",
@@ -438,7 +437,8 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .standard = "none",
      .help = "stop the other ranks TIME after the first rank ended; 0: never",
      .set_job = set_wait_after_first,
-     .more = "If a rank has failed, the exit code is that of the first failed rank. Otherwise the exit code is 124."},
+     .more = "If a rank has failed, the exit code is the code of the first failed rank. Otherwise the exit code is "
+             "124."},
 
     {.names = "hang-after", .takes = Arity::value, .value_name = "TIME", .section = Section::failures,
      .preference = true, .common = true, .standard = "1800",
@@ -453,9 +453,9 @@ constexpr OptionSpec kOptions[] = {
      .preference = true, .common = true, .standard = "none",
      .help = "read each rank's step number from its output: 'step (\\d+)'",
      .set_job = [](Options& o, string_view v, Context) { return put(o.progress, progress_pattern(v)); },
-     .more = "PATTERN is a regular expression (RE2) with one group for the number. The last match in a rank's output "
-             "counts. The status line, the record of --report and the stack reports show the number. After the first "
-             "number, only a changed number resets the timer of --hang-after."},
+     .more = "PATTERN is a regular expression (RE2) with one group for the number. dlaunch uses the last match in "
+             "a rank's output. The status line, the record of --report and the stack reports show the number. After "
+             "the first number, only a changed number resets the timer of --hang-after."},
     {.names = "progress-lag", .takes = Arity::value, .value_name = "K", .section = Section::failures,
      .preference = true, .standard = "10 times a rank's usual step",
      .help = "with --progress: report a rank K steps behind the median of all ranks; 0: never",
@@ -474,8 +474,8 @@ constexpr OptionSpec kOptions[] = {
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
              "same hosts. After a signal from you, after --timeout, or after an exit code in --no-restart-codes, "
              "dlaunch does not restart the ranks. Exit codes 2, 126 and 127 of the first start also end the job. Three "
-             "failures also end the job if each comes within a minute, with the same exit code or signal and the same "
-             "last line of output (numbers may differ)."},
+             "failures within a minute each also end the job if the exit code (or signal) and the last line of output "
+             "are the same. Numbers in this line may differ."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",
@@ -493,7 +493,7 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "checkpoint-signal", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::restarts,
      .preference = true, .standard = "none",
-     .help = "on preemption, send SIGNAL to the ranks, which then save their state: USR1",
+     .help = "on preemption, request a checkpoint from the ranks by SIGNAL, such as USR1",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.policy.checkpoint.signal, checkpoint_signal(v)); },
      .more = "Preemption means that the batch system takes the hosts back. The batch system first sends USR1, USR2 or "

@@ -22,8 +22,7 @@ enum class Format { text, json };
 /// --transport. automatic: the command of --exec if given, else the batch system's transport in a job, else ssh.
 enum class TransportChoice { automatic, ssh, exec, by_manager };
 
-/// --same-line and its options. Empty fields are read from the environment of the batch system.
-/// The options that errors about nodes name. A launcher of --as has its own.
+/// The names of options for errors about nodes. A launcher of --as has other names.
 struct NodeOptions {
   std::string_view launcher = "--same-line";
   std::string_view rank = "--node-rank";
@@ -31,6 +30,7 @@ struct NodeOptions {
   std::string_view address_value = "HOST:PORT";
 };
 
+/// --same-line and its options. Empty fields are read from the environment of the batch system.
 struct SameLineRequest {
   bool asked = false;
   std::string rendezvous;  ///< HOST:PORT of node 0

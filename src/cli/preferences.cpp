@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "DLAUNCH_";
 
-/// Variables of a rank. A dlaunch inside a dlaunch job inherits them; they are never options.
+/// Variables of a rank. A dlaunch inside a dlaunch job inherits these variables; they are never options.
 constexpr std::array<std::string_view, 12> kIdentity{"RANK",      "SIZE",      "LOCAL_RANK", "LOCAL_SIZE",
                                                      "NODE_RANK", "NUM_NODES", "HOST",       "DEVICE",
                                                      "JOB_ID",    "WORLD",     "FAKE_HOST",  "ROUND"};

@@ -30,7 +30,7 @@ std::string troff(string_view text) {
   return escaped;
 }
 
-/// Paragraphs, and lines that begin with a space as they are.
+/// Fills paragraphs, but keeps lines that begin with a space.
 std::string troff_text(string_view text) {
   std::string out;
   bool verbatim = false;
@@ -62,9 +62,9 @@ std::string man_entry(const OptionSpec& spec) {
 }
 
 constexpr string_view kManDescription = R"(.SH DESCRIPTION
-dlaunch starts N copies (ranks) of a program on one or more hosts, gives each its rank number and device, prints their
-output line by line, and stops all ranks when one fails. The exit code is 0 if all ranks exit with 0, else the code of
-the first rank that failed.
+dlaunch starts N copies (ranks) of a program on one or more hosts, gives each rank a number and a device, prints the
+output line by line, and stops all ranks when one rank fails. The exit code is 0 if all ranks exit with 0, else the
+code of the first rank that failed.
 .PP
 The program is the first word that is not an option. All words after the program are its arguments, up to a lone
 .BR : ,
@@ -77,7 +77,7 @@ ends the options.
 and
 .B \-H
 before the first program apply to all programs. The same options of a later program add to these values or override
-them. Each program has its own
+these values. Each program has its own
 .BR \-n .
 All other options come before the first program.
 .PP

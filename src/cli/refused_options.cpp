@@ -63,7 +63,7 @@ constexpr RefusedOption kRefused[] = {
     {"rankmap", "", "use --rankfile FILE"},
     {"gtool gtoolfile", "", "use the tool as the program: -n 1 TOOL PROGRAM : -n 7 PROGRAM"},
     {"stdout-proc stderr-proc", "", "use --stdout-file 'NAME.{rank}' and --stderr-file"},
-    {"demux profile info", "the option is about the internals of Hydra", "remove the option"},
+    {"demux profile info", "the option is for the internals of Hydra", "remove the option"},
     // torchrun, srun, deepspeed, accelerate and msrun, in dlaunch's own grammar
     {"nnodes num-nodes num-machines no-ssh", "", kUseSameLine},
     {"master-addr master-port main-process-ip main-process-port", "", kUseRendezvous},

@@ -147,7 +147,7 @@ Result<void> set_hostfile(Options& o, string_view value, Context here) {
   return put(o.hosts.hostfile, hosts::parse_hostfile(text, std::string(value)));
 }
 
-/// A file that is not used may be missing or wrong: another option or the batch system lists the hosts.
+/// The file may be missing or wrong if another option or the batch system lists the hosts.
 Result<void> set_default_hostfile(Options& o, string_view value, Context here) {
   const bool by_manager = o.manager && !o.hosts.ignore_resource_manager;
   const bool used = o.hosts.list.empty() && o.hosts.hostfile.empty() && !by_manager;

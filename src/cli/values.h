@@ -40,7 +40,7 @@ Result<int> checkpoint_signal(std::string_view text);
 /// Parses USR1, USR2 or QUIT. dlaunch uses all other signals for something else.
 Result<int> stacks_signal(std::string_view text);
 Result<std::set<int>> exit_codes(std::string_view text);
-/// Whether the text after a ':' of a file name is meant as directives: "nocopy,nojobid", and also typing errors.
+/// Whether the text after a ':' of a file name is a list of directives ("nocopy,nojobid"), maybe with a typing error.
 bool looks_like_directive(std::string_view words);
 
 /// Parses DIR[:nocopy,nojobid] and DIR[:nocopy:nojobid]. The result's DIR is absolute.

@@ -155,13 +155,13 @@ void AgentGroup::check_start_failures() {
     if (host.done) continue;
     auto why = starter_->start_failure(host.host.name);
     if (!why) continue;
-    // Only one node failed, and its own command can report why: the other nodes work.
+    // Only this node failed. A separate command for this node can report the reason.
     if (reason_lines_.last().meaning == place::LineMeaning::refused) why->retry = Retry::soon;
     fail_host(host, *std::move(why));
   }
 }
 
-/// If another agent took the name of the host and was the last to connect, the port is closed before the host's own
+/// Another agent may have used the name of the host and connected last. The port is then closed before the host's own
 /// agent can connect. Only an agent without a connection reports this failure.
 void AgentGroup::check_replaced() {
   for (const Awaited& host : hosts_) {

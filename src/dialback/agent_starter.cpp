@@ -180,8 +180,8 @@ class StarterByStdin : public AgentStarter {
     send(contact_);
   }
 
-  /// The time limit for connecting starts when all hosts that answered in time have an agent and all its input. Without
-  /// any answer the time is over at once: a host without an answer may block the answers of all other hosts.
+  /// The time limit for connecting starts when each host that answered in time has an agent and the agent's input.
+  /// Without any answer the time is over at once: a host without an answer may block the answers of all other hosts.
   void check_answers(Time now) {
     if (first_answer_ == Time::max() && now - began_ > kAnswerLimit) connect_by_ = std::min(connect_by_, now);
     if (connect_by_ != Time::max() || !to_send_.empty() || answers_.any(Answers::State::asks)) return;
@@ -287,7 +287,7 @@ class StarterByFiles : public AgentStarter {
     return why;
   }
 
-  /// A host's own command may end without its agent: the process that starts its tasks continues.
+  /// A host's own command may end before its agent, because another process starts the tasks.
   bool ended() const override {
     return one_for_all_ && !started_.empty() &&
            std::ranges::none_of(started_, [](const auto& each) { return static_cast<bool>(each.stream); });

@@ -85,7 +85,7 @@ class Nodes : public transport::Transport {
   Result<transport::Connection> open(const plan::Host& host) override;
   bool reconnects(const plan::Host&) const override { return false; }
   void close() override {}
-  /// Sends the job's exit code to all connected nodes. Waits, for a bounded time, until they have received it.
+  /// Sends the job's exit code to all connected nodes. Waits a limited time for the receipt.
   void end(int exit_code);
 
  private:

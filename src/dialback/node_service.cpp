@@ -37,8 +37,8 @@ Result<int> NodeService::run() {
     if (const auto warning = warnings.next(); warning && agent_runs_) agent_.forward(*warning);
     if (socket.over()) return over(launcher_lost(socket.why()));
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
-    // While an agent runs, the heartbeat of its link detects a lost launcher. This ends when the agent closes its end,
-    // even if its last bytes are still unread here.
+    // While an agent runs, the heartbeat of its link detects a lost launcher. The detection ends when the agent closes
+    // its end of the link, even if its last bytes are still unread here.
     const bool link_detects_loss = agent_runs_ && !carrier_.local_hung_up();
     if (!link_detects_loss && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
     polled = {{signals_.fd(), POLLIN, 0}, {warnings.fd(), POLLIN, 0}};

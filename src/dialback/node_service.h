@@ -2,8 +2,7 @@
 // copies the bytes of the link, and ends with the job. A termination signal goes to the agent, which reports a
 // TerminationNotice to the launcher, and the job ends. USR1 and USR2 go to the agent, too: some batch systems signal
 // only this process, and mean the ranks. Without an agent, or if the agent does not accept the signal, the signal ends
-// this process at once. Whichever ends first (launcher, connection, agent or this process), no process of the job is
-// left here.
+// this process at once. If launcher, connection, agent or this process ends, no process of the job is left here.
 #pragma once
 
 #include <functional>

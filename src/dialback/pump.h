@@ -37,7 +37,7 @@ class NodeConnection {
   void add_error_text(std::string_view bytes) const;
   /// The other end; call once.
   sys::Fd take_thread_end() { return std::move(local_); }
-  /// Alternative to take_thread_end(): closes the end, which ends the launcher's stream.
+  /// Closes the end, instead of take_thread_end(): the launcher's stream then ends.
   void close_thread_end();
   /// Only the first reason is kept.
   void set_reason(transport::Disconnect why);

@@ -14,8 +14,8 @@
 namespace dlaunch::dialback {
 namespace {
 
-// An `alive` record follows 3/2 intervals after the last record: later than a link's heartbeat, and twice in the
-// longest silence of three intervals.
+// An `alive` record follows 3/2 intervals after the last record: later than a heartbeat of the link, and twice before
+// the peer is lost (three intervals).
 constexpr int kBeatPart = 3;
 constexpr int kBeatWhole = 2;
 

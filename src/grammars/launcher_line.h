@@ -89,7 +89,7 @@ std::vector<const LauncherOption*> launcher_options_meant(const LauncherSpec& la
 /// Returns the options for a word with a single dash, "-np".
 std::vector<const LauncherOption*> single_dash_options_meant(const LauncherSpec& launcher, std::string_view word);
 
-/// Returns a name of a row as users of the launcher type it: "--num_gpus", "-np", "-H".
+/// Returns a row's name with its dashes, as on the launcher's command line: "--num_gpus", "-np", "-H".
 std::string as_typed(const LauncherSpec& launcher, std::string_view name);
 
 /// Returns the text of --help: each option, and its meaning in dlaunch.

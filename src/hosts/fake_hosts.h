@@ -1,4 +1,4 @@
-// Defines the hosts of --fake-hosts. This machine simulates each of them, with a separate agent and shell. Pure.
+// Defines the hosts of --fake-hosts. This machine simulates each host, with a separate agent and shell. Pure.
 #pragma once
 
 #include <string>

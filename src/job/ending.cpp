@@ -46,7 +46,7 @@ void Job::end_failed(Time now) {
   }
 }
 
-/// While stacks are collected after a rank's failure, that failure stays the cause, whatever else happens.
+/// A rank's failure stays the cause while stacks are collected after the failure.
 void Job::end_ranks(Cause cause, int exit_code, int signal, Time now) {
   if (std::exchange(at_.stacks, std::nullopt)) {
     cause = Cause::rank_failed;
@@ -167,7 +167,7 @@ void Job::give_up_ranks() {
   }
 }
 
-/// Names the ranks that were given up and have not ended since. A sweep that found no process proves their end.
+/// Names the ranks that have not ended since KILL. A sweep that found no process proves their end.
 void Job::name_stuck_ranks() {
   for (const int rank : ranks_.stuck()) {
     if (std::ranges::find(outcome_.swept, ranks_.host_of(rank)) != outcome_.swept.end()) continue;

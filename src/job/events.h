@@ -148,7 +148,7 @@ struct FinishHost {
   bool stay = false;  ///< the agent waits for another round
   bool operator==(const FinishHost&) const = default;
 };
-/// Requests a frame of the host's agent: it may have fallen silent.
+/// Requests a frame from the host's agent, which may be silent.
 struct PingHost {
   int host;
   bool operator==(const PingHost&) const = default;

@@ -9,7 +9,7 @@ namespace dlaunch::job {
 namespace {
 
 constexpr std::size_t kHexWord = 8;        // a word of hexadecimal letters only is a number from this length
-constexpr std::size_t kHexPartOfUuid = 4;  // the same after a number and '-'
+constexpr std::size_t kHexPartOfUuid = 4;  // the same length, for a word after a number and '-'
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }

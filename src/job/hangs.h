@@ -57,12 +57,12 @@ class Hangs {
 
   Hangs(Duration window, Time now);
 
-  /// A rank wrote something, or is blocked because its output is not read.
+  /// A rank wrote something, or waits for a slow reader of its output.
   void active(Time now);
   /// A rank wrote a line without progress, in a job with --progress.
   void wrote_without_progress(Time now) { spoke_ = now; }
-  /// Whether to sample all ranks now. Call it regularly: a gap of kStall restarts the silence.
-  /// `suspended`: how long the machine has been suspended in total.
+  /// Whether to sample all ranks now. Call this function regularly: a gap of kStall restarts the silence. `suspended`:
+  /// how long the machine has been suspended in total.
   bool due(Time now, Duration suspended);
   Verdict evaluate(const std::vector<RankSample>& samples, const std::set<int>& running, Time now);
 

@@ -56,7 +56,7 @@ Actions Job::tick(Time now) {
   return std::exchange(actions_, {});
 }
 
-/// At most one of these waits lasts at a time, so a reaction does not make the next one due.
+/// At most one of these waits exists at a time, so a reaction does not end another wait.
 void Job::act_on_ended_waits(Time now) {
   if (passed(at_.others_answer, now)) return no_start(now);
   if (passed(at_.start, now)) return start_or_give_up(now);

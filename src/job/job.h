@@ -1,5 +1,5 @@
-// Job: the policy of one job as a state machine. It decides when ranks start, when they are stopped, and the exit code.
-// PURE: takes events and the time, returns actions for the caller to do. Owned by the Launcher.
+// Job: the policy of one job as a state machine. Job decides when ranks start, when ranks are stopped, and the exit
+// code. PURE: takes events and the time, returns actions for the caller to do. Owned by the Launcher.
 //
 //   starting ──all hosts ready──► running ─every rank ended, drained─► finishing ──every host clean──► finished
 //       │                            │                                     ▲
@@ -7,32 +7,32 @@
 //
 // Rules
 // - Ranks start when every host is ready. If one host cannot be used, no rank starts; the other hosts have kOthersWait
-//   to answer, so that all failures are reported together. After a stop of this process they have the whole time again:
-//   their agents may have given up, and are then connected to again.
+//   to answer, so that all failures are reported together. After a stop of this process, they have the whole time
+//   again: their agents may have ended, so that the launcher must connect again.
 // - The first failure (job/rank_states.h) stops all ranks, unless the policy is "continue". The exit code of the
 //   first failure is the job's exit code.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
-// - Stopping ranks: the signal (TERM, or the user's own), KILL after the grace. Ranks that still run kKillWait after
-//   KILL are given up and reported, if their host has received KILL. A second signal from the user means KILL at once.
-// - A host that neither confirms KILL nor sends a frame for kKillWait is lost. A host that does not confirm Finish is
-//   lost, too.
+// - Stopping ranks: the signal (TERM, or the signal of the user), then KILL after the grace. The job reports ranks that
+//   still run kKillWait after their host received KILL, and stops waiting. A second signal of the user: KILL.
+// - A host is lost if it sends no frame and no confirmation of KILL for kKillWait, or does not confirm Finish.
 // - If a host was silent before a rank failed elsewhere, and is lost, then the lost host is the cause.
-// - Spawned ranks have the same rules. A host without ranks is connected to before it gets its first rank.
-// - A signal from outside to one host ends the job like a signal to the launcher. Ranks that the same signal ended
+// - The same rules apply to spawned ranks. The launcher connects to a host without ranks before the host gets its first
+//   rank.
+// - A signal from outside to one host ends the job, like a signal to the launcher. Ranks that the same signal ended
 //   shortly before are not failures.
 // - If a resource manager sent TERM to a host and its time until KILL is known, ranks get KILL earlier than the agents.
 // - A sidecar that fails while ranks run stops all ranks, like the failure of a rank.
 // - A host that is lost after ranks started there is swept: a new agent kills the remaining processes (HostSwept), or
 //   the summary names the host. The job waits for the sweep.
-// - With --wait-after-first, ranks that still run that long after the first rank ended are stopped.
+// - With --wait-after-first, the job stops the remaining ranks this time after the end of the first rank.
 // - If another round may follow (job/rounds.h), the hosts of a failed round confirm that no process is left, and stay
 //   connected. A user's signal and other reasons to end the whole job also end the wait for the next round.
 // - With --checkpoint-signal, a signal that announces the loss of the hosts lets ranks save their state first
 //   (job/preemption.h).
-// - A job that hangs ends as a failure of the job, if the policy requests it.
-// - Every wait has a deadline: a host's answer in its link, the others here. One exception: a slow reader of the output
-//   of ended ranks, until the user's second signal. The wait for the reader also has a deadline (kReaderWait without
-//   progress, kReaderMost in total) after --timeout, after TERM or HUP, and after an earlier second signal.
+// - If the policy ends jobs that hang, a hang is a failure of the job.
+// - Every wait has a deadline: the deadline of a host's answer is in the link. One exception: a slow reader of the
+//   output of ended ranks, until the user's second signal. The wait for the reader also has a deadline (kReaderWait
+//   without progress, kReaderMost in total) after --timeout, after TERM or HUP, and after an earlier second signal.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +101,7 @@ class HostStates {
   bool had_ranks(int host) const { return at_index(hosts_, host).had_ranks; }
   /// The time of the host's last frame.
   Time heard(int host) const { return at_index(hosts_, host).heard; }
-  /// Whether the host has received all messages that were sent to it until that time.
+  /// Whether the host has received all messages that the launcher sent before the time `sent`.
   bool answers_since(int host, Time sent) const { return at_index(hosts_, host).answered >= sent; }
   /// The time by which the agent of a lost host has ended its ranks; nullopt: the host had no ranks.
   std::optional<Time> gone_by(int host) const {
@@ -176,8 +176,8 @@ inline constexpr std::chrono::seconds kStacksWait{2};   ///< for stacks to be pr
 inline constexpr size_t kMostHangs = 100;               ///< in the outcome
 inline constexpr std::chrono::seconds kSweepWait{15};   ///< for a lost host to be swept, in addition to the grace
 
-/// For the agents to confirm the end of all processes before the resource manager sends them KILL: a quarter of the
-/// time from its TERM to its KILL, within these limits.
+/// The time for agents to confirm the end of all processes before the KILL of the resource manager: a quarter of the
+/// time between its TERM and its KILL, within these limits.
 inline constexpr std::chrono::milliseconds kLeastConfirmWait{1000};
 inline constexpr std::chrono::milliseconds kMostConfirmWait{5000};
 
@@ -194,7 +194,7 @@ class Job {
   /// Prints stacks once per job: before --timeout stops the ranks, or after a fault (SIGSEGV etc.) of a rank if no
   /// round may follow.
   void show_stacks_first() { stacks_ = Stacks::wanted; }
-  /// The job has a sidecar. It ends with the ranks: after the last one it has `wait` to end by itself.
+  /// The job has a sidecar. After the last rank, the sidecar has `wait` to end by itself.
   void expect_sidecar(std::chrono::seconds wait = kSidecarWait) {
     sidecar_ = Sidecar::expected;
     sidecar_wait_ = wait;
@@ -208,8 +208,8 @@ class Job {
   void output_arrived(Time now);
   /// The reader of the output read some of it.
   void reader_took_some(Time now);
-  /// Whether the signal would be the user's second one to end the job. False after a signal to a host, whose sender
-  /// may signal the launcher, too.
+  /// Whether the signal would be the user's second signal to end the job. False after a signal to a host: the same
+  /// sender may also signal the launcher.
   bool is_repeated(int signal) const {
     return phase_ >= Phase::ending && is_end_signal(signal) && !signalled_at_host_ && !preemption_.announced_by(signal);
   }
@@ -220,7 +220,7 @@ class Job {
   Phase phase() const { return phase_; }
   /// All ranks have ended; their last output may still arrive.
   bool ranks_ended() const { return phase_ > Phase::starting && ranks_.live() == 0; }
-  /// The job is preempted and its ranks may save their state: no failure stops them now.
+  /// The job is preempted, and its ranks may save their state: now a failure does not stop the ranks.
   bool saves() const { return preemption_.deadline().has_value(); }
   /// Whether HostAdded and RanksAdded are accepted: only while ranks run and the job is not ending.
   bool may_grow() const { return phase_ == Phase::running && ranks_.live() > 0; }

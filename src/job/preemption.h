@@ -51,7 +51,7 @@ class Preemption {
   void add_signalled(int host, int signal);
   /// When to send the checkpoint signal; none: at once, or already sent.
   std::optional<Time> ask_at() const { return ask_at_; }
-  /// The checkpoint signal is sent now. Returns the hosts whose ranks already have it.
+  /// The checkpoint signal is sent now. Returns the hosts with ranks that already have the signal.
   std::set<int> take_signalled();
 
   /// The first notice, with the time that the ranks used; none: no notice yet.

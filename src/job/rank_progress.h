@@ -1,6 +1,6 @@
 // RankProgress: the numbers that ranks write (--progress), and the ranks that lag. PURE. Owned by ProgressWatch.
 //
-// - Ranks are compared with all ranks of the same program that have written a number, also with ended ones.
+// - Ranks are compared with all ranks of the same program that have written a number, also with ended ranks.
 // - A number below half of the previous number starts a new sequence, as steps do in each epoch; counting continues.
 // - A rank lags if it stays more than N steps below the median for kSteady. N is --progress-lag, or kStrides times the
 //   larger of the rank's last step and the ranks' median step: a rank may write each hundredth step only. No rank

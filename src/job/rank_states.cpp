@@ -48,8 +48,8 @@ Distance from_to(const RankEnd& one, const RankEnd& other) {
   return {difference(launcher_time(other), launcher_time(one)), sum(one.clock.error_ns, other.clock.error_ns)};
 }
 
-/// Whether neither another rank nor dlaunch's signal can be the reason. An agent reports LeftMpi only before it sends
-/// signals.
+/// Whether the rank surely ended without another rank or a signal of dlaunch as the reason. An agent reports LeftMpi
+/// only before it sends signals.
 bool ended_by_itself(const RankRecord& record) {
   if (!record.status) return false;
   const auto* by = std::get_if<Signaled>(&record.status->value());
@@ -67,7 +67,7 @@ bool is_killed(const ExitStatus& status) {
   return by && by->signal == SIGKILL;
 }
 
-/// Whether a signal that batch systems and terminals send ended the rank, or the program that a shell ran for it.
+/// Whether a signal of batch systems and terminals ended the rank, or ended the program of a rank that is a shell.
 bool is_stop(const ExitStatus& status) { return is_end_signal(status.shell_code() - kSignalBase); }
 
 /// Whether the end may follow from the end of another rank.

@@ -57,10 +57,10 @@ class RankStates {
   void lose_host(int host, const std::string& why);
   /// Marks those ranks of the host that have no exit status: the host has not answered since the job began to end.
   void set_unheard(int host);
-  /// Marks the ranks of the host that still run after KILL as lost. The job does not wait for their end, but records
-  /// it.
+  /// Marks the ranks of the host that still run after KILL as lost. The job records the end of these ranks, but does
+  /// not wait for the end.
   void give_up(int host);
-  /// The ranks that were given up, and whose end is not known.
+  /// The ranks without a known end for which the job does not wait any more.
   std::set<int> stuck() const;
 
   /// The ranks are signalled: an end from now on may be a consequence of the signal.
@@ -74,8 +74,8 @@ class RankStates {
   void kill() { signalled_ = killed_ = true; }
   bool killed() const { return killed_; }
 
-  /// Records the failure of a rank that ended or called MPI_Abort. Returns false if it is a consequence of the first
-  /// failure or of dlaunch's signal.
+  /// Records the failure of a rank that ended or called MPI_Abort. Returns false for a consequence of the first failure
+  /// or of dlaunch's signal.
   bool failed(int rank);
   /// A signal from outside reached a host. Ranks that the signal ended shortly before this time or later are not
   /// failures.

@@ -15,10 +15,10 @@
 // A host that caused kGuilty failures is replaced if a spare host fits. A host caused a failure if a rank on the host
 // was the first to fail, and got SIGBUS (memory, or a disk that does not answer) or did not start.
 //
-// The first restart is immediate, and each one after a round of at least kLong. After consecutive short rounds dlaunch
-// waits 1, 2, 4, … kLongestWait. If a lost host cannot be connected to again, it waits at least until Unswept::gone_by:
-// by then the host's agent has stopped its ranks. This holds for the hosts of all earlier rounds, because a round may
-// end before its ranks start.
+// The first restart is immediate. A restart after a round of at least kLong is also immediate. After consecutive short
+// rounds dlaunch waits 1, 2, 4, … kLongestWait. If dlaunch cannot connect to a lost host again, dlaunch waits at least
+// until Unswept::gone_by: the host's agent has then stopped its ranks. This also applies to hosts that earlier rounds
+// lost, because a round may end before its ranks start.
 #pragma once
 
 #include <chrono>
@@ -56,8 +56,8 @@ class Rounds {
     std::string replaced = {};     ///< name of the host to replace; empty: none
   };
   /// The current round ended now, after `lived`. `spares`: number of spare hosts. `failed_on`: host of the rank that
-  /// failed first. `last_lines`: of that rank or the sidecar; may be empty. If another round follows, it becomes the
-  /// current one.
+  /// failed first. `last_lines`: of the rank or sidecar that failed first; may be empty. A following round becomes the
+  /// current round.
   Verdict ended(const Outcome& outcome, Duration lived, int spares = 0, const std::string& failed_on = {},
                 const std::vector<std::string>& last_lines = {}, Time now = {});
 

@@ -114,7 +114,7 @@ job::HostClock HostLink::clock() const {
 bool HostLink::pinged(const wire::Ping& ping, Time now) {
   ping_received_ = now;
   const bool answers = pings_.received(ping);
-  if (answers) {  // so that the agent's lease does not end earlier than one length after its answer
+  if (answers) {  // then the agent's lease ends at least one length after the agent's answer
     link_->send(pings_.acknowledgement());
     lease_renewed_ = std::max(lease_renewed_, ping_received_);
   }
@@ -123,7 +123,7 @@ bool HostLink::pinged(const wire::Ping& ping, Time now) {
   // The agent's wait was reduced to one lease before this answer.
   if (pause_over_ && pings_.answered() >= *pause_over_) pause_over_.reset();
   const auto asked = pings_.oldest_unanswered();
-  // Pings from before a stop of this process are read first after it.
+  // After a stop of this process, Pings from the time before the stop are read first.
   return !asked || unanswering_ < link::Heartbeat::kMisses ||
          now - std::max(*asked, resumed_at_) < heartbeat_.interval() * link::Heartbeat::kMisses;
 }

@@ -33,7 +33,7 @@ class ClockReadings {
   static constexpr size_t kKept = 8;
   static constexpr std::int64_t kDrift = 10'000;  ///< two clocks differ by one second more after this many seconds
 
-  /// A message that the agent answers at once with its time was sent.
+  /// This side sent a message that the agent answers at once with its time.
   void asked(Time now) { asked_ = now; }
   bool awaits_answer() const { return asked_.has_value(); }
   /// The answer to asked(): CLOCK_REALTIME of the host in nanoseconds, any value. Ignored without a question.
@@ -65,7 +65,7 @@ class ErrorTail {
 
   /// The reason so far (transport/reason_lines.h).
   transport::ReasonLine last_line();
-  /// The command has done its work: lines so far are not a reason for a later failure.
+  /// The command has succeeded: its lines so far are not the reason for a later failure.
   void forget();
 
  private:
@@ -155,15 +155,15 @@ class HostLink {
   const std::chrono::milliseconds pause_limit_;
   const std::chrono::milliseconds grace_;
   std::chrono::milliseconds lease_;
-  Time ping_received_;  // the agent's newest Ping, or Hello
-  Time lease_renewed_;  // the latest time at which an agent's Ping was sent that this side has answered
+  Time ping_received_;                       // the agent's newest Ping, or Hello
+  Time lease_renewed_;                       // the latest sending time of the agent's Pings that this side has answered
   std::optional<std::uint64_t> pause_over_;  // after Pause: the answer to the Ping with this number ends its effect
   ClockReadings clock_;                      // without readings if the agent is on this machine
   // For an agent that connects to the launcher.
   std::optional<std::chrono::steady_clock::time_point> first_answer_by_;
   bool answered_ = false;
   size_t answers_ = 0;       // bytes of answers since the queue was last empty
-  bool ended_ = false;       // the stream; the last line of the connection's stderr is awaited
+  bool ended_ = false;       // the stream; this link waits for the last line of stderr
   bool overflowed_ = false;  // too many answers are unread: the host is about to be lost
   asio::steady_timer losing_;
   std::function<transport::Disconnect()> disconnect_;

@@ -45,7 +45,7 @@ constexpr int kTicksToStacksServer = 5;              // a shorter job needs no s
 constexpr int kMostLogs = 1000;                      // per host
 constexpr int kMostSettled = 10'000;                 // handlers between two rounds: agents may send without a pause
 constexpr std::chrono::seconds kKillsBefore{2};      // time from a batch system's kill of ranks to its message
-constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter whose reader went away
+constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter after the exit of its reader
 
 /// The log level of an agent's message. The agent's last error also becomes the reason for the loss of its host.
 spdlog::level::level_enum level_of(const wire::Log& message) {

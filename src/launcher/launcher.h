@@ -59,8 +59,8 @@ class Launcher {
   /// The failure to write output that did not end the job; already reported.
   const std::optional<Error>& output_lost() const;
 
-  /// Call after run(): waits until a reader has taken the lines printed since then. Waits as long as run() would, but
-  /// only kLastWait if the job gave up on its reader. Drops the remaining lines.
+  /// Call after run(): waits until a reader has taken the lines printed since then. Waits as long as run(), but at most
+  /// kLastWait if the job did not wait for its reader. Drops the remaining lines.
   void write_out();
 
  private:

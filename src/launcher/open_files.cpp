@@ -18,7 +18,7 @@ constexpr std::uint64_t kForRankHere = 3;     // in launcher or agent: stdout, s
 constexpr std::uint64_t kByCommand = 3;       // the link, the command's stderr, the command's pidfd
 constexpr std::uint64_t kBySsh = 6;  // the link, the thread's end of the link, two of the socket, two of stderr
 
-/// The launcher's output files. A process without other open files writes them; it also holds the locks of the files
+/// The launcher's output files. A process without other open files writes the files, and holds the locks of the files
 /// that the ranks write.
 std::uint64_t files_of_rank(const output::OutputSettings& output) {
   if (!output.files) return 0;
@@ -71,7 +71,7 @@ Result<void> check_least_limits() {
   rlimit size{};
   if (::getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < kLeastFile) {
     return fail(
-        {"ulimit -f", "too small files",
+        {"ulimit -f", "limit of the file size too low",
          "dlaunch requires " + std::to_string(kLeastFile) + " bytes, the limit is " + std::to_string(size.rlim_cur),
          "set a higher limit with ulimit -f, or LimitFSIZE= of the service"});
   }

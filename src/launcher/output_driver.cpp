@@ -94,7 +94,7 @@ void OutputDriver::finish_files(std::optional<int> failed) {
 }
 
 void OutputDriver::watch() {
-  if (!ranks_ended_) return;  // until then ranks wait for a disk that hangs, as they do for a slow reader
+  if (!ranks_ended_) return;  // until then ranks wait for a hanging disk, as for a slow reader
   watch_files();
   watch_console();
 }

@@ -44,11 +44,11 @@ class OutputDriver {
   /// Whether the console has taken all output.
   bool flushed() const { return output_.waiting().empty(); }
 
-  /// All ranks have ended: from now on, gives up stalled files, also if they are stdout or stderr.
+  /// All ranks have ended: from now on, drops the bytes of stalled files, also of stdout and stderr.
   void ranks_ended();
-  /// The job's deadline has passed, or passes at `at`.
+  /// The job's deadline is `at`, which may be in the past.
   void hurry(Time at = Clock::now());
-  /// All streams have ended. Calls handlers.failed once the files are complete or given up.
+  /// All streams have ended. Calls handlers.failed after the last file is complete or dropped.
   void finish_files(std::optional<int> failed);
   bool files_settled() const { return output_.files_settled(); }
 

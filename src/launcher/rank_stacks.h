@@ -22,7 +22,7 @@
 namespace dlaunch::launcher {
 
 struct StackSnapshot {
-  std::map<int, wire::Stacks> answers;  ///< by host; each is valid, and only about ranks of that host
+  std::map<int, wire::Stacks> answers;  ///< by host; each answer is valid, and has only ranks of that host
   std::set<int> silent;                 ///< hosts that did not answer in time
 };
 

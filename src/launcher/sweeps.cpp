@@ -12,7 +12,7 @@ struct Sweeps::Sweep {
   Sweep(asio::io_context& io, std::function<void()> late) : pause(io), watch(io, kPause), limit(io, std::move(late)) {}
 
   asio::steady_timer pause;
-  asio::steady_timer watch;  // shows by its lateness that this process was stopped
+  asio::steady_timer watch;  // if late, this process was stopped
   Deadline limit;
   std::string why_late;
   std::unique_ptr<HostLink> link;

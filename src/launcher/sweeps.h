@@ -39,7 +39,7 @@ class Sweeps {
   void begin_next();
   void watch(int host);
   void attempt(int host);
-  /// The attempt failed. Another follows if time is left.
+  /// The attempt failed. Makes another attempt if time is left.
   void failed(int host, const std::string& why);
   void timed_out(int host);
   void received(int host, const wire::Message& message);

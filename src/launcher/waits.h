@@ -23,7 +23,7 @@ namespace dlaunch::launcher {
 inline constexpr std::chrono::milliseconds kProgressTick{200};
 
 /// Waits for a descriptor that the user's shell shares. Asio would make the descriptor non-blocking for all processes
-/// that share it; therefore this class waits on its own epoll descriptor.
+/// that share the descriptor; therefore this class waits on its own epoll descriptor.
 class Readiness {
  public:
   enum class For { reading, writing };

@@ -26,7 +26,7 @@ class Pings {
   wire::Ping acknowledgement() const { return {number_, received_}; }
   /// Whether the peer's Ping asks for an answer. Call before received().
   bool asks(const wire::Ping& ping) const { return ping.number > received_; }
-  /// A Ping of the peer. Returns whether it answers further Pings. Ignores answers to Pings that were not sent.
+  /// A Ping of the peer. Returns true if the Ping answers more Pings of this side. Ignores answers to unsent Pings.
   bool received(const wire::Ping& ping) {
     received_ = std::max(received_, ping.number);
     const std::uint64_t before = answered();

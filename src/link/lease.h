@@ -1,9 +1,9 @@
 // The agent's permission to run ranks. PURE: time is a parameter. Owned by the Agent.
 //
-// A lease begins with Setup. It ends one length after the agent sent its newest Ping that the launcher has answered.
-// The length is Setup's pause_limit_ms, or Layout's lease_ms. After Pause, the lease does not end before the pause
-// limit; the next frame of the launcher reduces this time to one length. The launcher computes the same end, or a later
-// one (launcher/host_link.h, gone_by()), and starts no rank of the host elsewhere before it.
+// A lease begins with Setup. The lease ends one length after the agent sent the newest Ping with an answer of the
+// launcher. The length is Setup's pause_limit_ms, or Layout's lease_ms. After Pause, the lease does not end before the
+// pause limit; the next frame of the launcher reduces this time to one length. The launcher computes the same or a
+// later end (launcher/host_link.h, gone_by()), and starts no rank of the host elsewhere before this end.
 #pragma once
 
 #include <algorithm>

@@ -41,8 +41,8 @@ class Link {
 
   /// `first`: bytes of the stream that were read before.
   void start(Handlers handlers, const std::string& first = {});
-  /// Queues the message. It is sent at the end of this turn of the loop, or earlier if many bytes wait. No effect after
-  /// the end.
+  /// Queues the message. The frame is sent at the end of this turn of the loop, or earlier if many bytes wait. No
+  /// effect after the end.
   void send(const wire::Message& message, std::vector<sys::Fd> fds = {});
   size_t waiting() const;
   /// Whether bytes of the peer, or the end of the stream, wait to be read.

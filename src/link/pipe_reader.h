@@ -20,9 +20,9 @@ inline constexpr std::chrono::milliseconds kDrainLongest{2000};
 
 class PipeReader {
  public:
-  /// The limit of one atomic write to a pipe (PIPE_BUF). A line of one write is delivered at once, because users would
-  /// read its first part as a whole line. So the start of a last line, if it is shorter than this, waits for the next
-  /// read: its further bytes are already in the pipe.
+  /// The limit of one atomic write to a pipe (PIPE_BUF). The reader never splits a line of one write, because users
+  /// would read its first part as a whole line. If a read ends with an incomplete line below this limit, the line waits
+  /// for the next read: its other bytes are already in the pipe.
   static constexpr size_t kLeastRead = 4096;
 
   struct Consumer {

@@ -17,7 +17,7 @@ class Signals {
 
   /// From now on the signal waits for next() instead of its default action.
   void add(int signal);
-  /// Calls the handler once, with the next signal. Signals that arrive without a handler wait for it.
+  /// Calls the handler once, with the next signal. Signals that arrive without a handler wait for a handler.
   void next(std::function<void(int signal)> handler);
   /// Drops the handler.
   void cancel();

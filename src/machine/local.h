@@ -1,5 +1,5 @@
-// Reads the CPUs and devices of this machine from the kernel, and makes an allocation from them: its name, usable CPUs,
-// and devices except those hidden by the user. Must be fast: every start of dlaunch waits for this.
+// Reads the CPUs and devices of this machine from the kernel, and makes an allocation: name, usable CPUs, and devices,
+// except devices that the user hides. Must be fast: every start of dlaunch waits for this.
 #pragma once
 
 #include <optional>

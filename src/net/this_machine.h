@@ -2,9 +2,9 @@
 // other module resolves names for this purpose.
 //
 // Known without a resolver: localhost, 127.x.x.x, ::1, the full host name and the addresses of this machine. A name
-// that starts with the host name and a dot may be the full name: it is resolved, and means this machine if one of its
-// addresses does. Every other name counts as another host: resolving 10,000 names would take too long, and agents on
-// the same machine detect duplicates later.
+// that starts with the host name and a dot may be the full name. The name means this machine if an address of the name
+// belongs to this machine. Every other name counts as another host: resolving 10,000 names would take too long, and
+// agents on the same machine detect duplicates later.
 #pragma once
 
 #include <sys/socket.h>
@@ -36,9 +36,9 @@ std::optional<std::string> numeric_address(const sockaddr* address);
 
 // Chooses the address of this machine for ranks on other hosts. In this order:
 //
-// 1. The name or address of this machine in the host list: the user chose the network. Not used if the name does not
-//    resolve here or means the machine only to itself (localhost, 127.0.1.1).
-// 2. The local address for packets to the first other host whose name resolves here: replies can reach this address.
+// 1. The name or address of this machine in the host list: the user chose the network. Not for an unresolvable name, or
+//    a loopback address (localhost, 127.0.1.1).
+// 2. The local address for packets to the first other host with a resolvable name: replies can reach this address.
 
 /// The local address that the kernel would use to send to another address.
 using SourceTowards = std::function<std::optional<std::string>(const std::string& address)>;

@@ -31,7 +31,7 @@ struct DiskCommand {
     create_direct,  ///< as `create`, for a file that the rank opens itself
     create_append,  ///< as `create`, without truncation
     watch,          ///< opens a file that the agent created, and that the rank writes itself
-    rank_ended,     ///< the rank does not write its own file any more: Failed if the file may be cut
+    rank_ended,     ///< the rank that writes the file has ended: Failed if the file may be cut
     look,           ///< not a command: the process looks at the ranks' own files
     write,
     close,

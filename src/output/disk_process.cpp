@@ -73,7 +73,7 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
 using Kind = DiskCommand::Kind;
 
 constexpr std::size_t kReadSize = 256 * 1024;
-constexpr mode_t kDirectoryMode = 0750;  // as of the other directories of files
+constexpr mode_t kDirectoryMode = 0750;  // the mode of all directories of output files
 
 class DiskProcess {
  public:

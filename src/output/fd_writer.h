@@ -1,6 +1,6 @@
-// FdWriter: a Writer for one fd. It never blocks on a slow reader and never changes the fd's flags, because the user's
-// shell may share the fd. It queues bytes that the fd does not accept; its owner checks pending() before more writes.
-// Owned by StandardStreams, Disk, or RankFiles (FIFOs and terminals). The process must ignore SIGPIPE.
+// FdWriter: a Writer for one fd. The writer never blocks on a slow reader and never changes the fd's flags, because the
+// user's shell may share the fd. The writer queues bytes that the fd does not accept; its owner checks pending() before
+// more writes. Owned by StandardStreams, Disk, or RankFiles (FIFOs and terminals). The process must ignore SIGPIPE.
 #pragma once
 
 #include <cstddef>

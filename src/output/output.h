@@ -58,8 +58,8 @@ class Output {
   /// reported later, by take_error().
   Result<void> add(const std::vector<RankFacts>& ranks);
 
-  /// Whether the stream may be fed now. Call it before each read: a partial line of a stream that is not ready does not
-  /// count as idle. Only flush(), tick(), feed() and end() can change the result from false to true.
+  /// Whether the stream may be fed now. Call this before each read: a partial line of a stream that is not ready does
+  /// not count as idle. Only flush(), tick(), feed() and end() can change the result from false to true.
   bool ready(int rank, Stream stream) const;
 
   /// `wall_ns`: CLOCK_REALTIME on the rank's host at the time of the read.

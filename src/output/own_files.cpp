@@ -38,8 +38,8 @@ bool is_full(int fd, bool with_reserved) {
   return (with_reserved && ::geteuid() == 0 ? space.f_bfree : space.f_bavail) == 0;
 }
 
-/// The errno of a small write to a new file without a name in the directory; 0 if the write succeeds. Without support
-/// for such files, the numbers of the file system decide.
+/// The errno of a small write to a new file without a name in the directory; 0 if the write succeeds. If the file
+/// system cannot have a file without a name, its count of free blocks decides.
 int try_to_write(const std::string& directory, int fd) {
   const sys::Fd file(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file) return is_full(fd, true) ? ENOSPC : 0;

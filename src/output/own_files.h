@@ -22,7 +22,7 @@ struct FileState {
   std::int64_t changed_ns = 0;  ///< time of the last change of the content, by the clock of the file system
 };
 
-/// Whether a write failed between two states of a file that is only appended to. Pure.
+/// Whether a write to the end of the file failed between two states of the file. Pure.
 bool write_failed(const FileState& before, const FileState& after);
 
 /// Whether a rank's last write may have failed, if the file system has no free space at the end of the rank. Pure.

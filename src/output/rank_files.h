@@ -80,7 +80,7 @@ class RankFiles {
   bool settled() const;
   /// A number that changes while files are written.
   std::uint64_t progress() const;
-  /// Drops queued bytes, and later bytes for files that do not accept any.
+  /// Drops queued bytes, and later bytes for files that accept no bytes.
   void give_up(Time now);
   /// An Error about bytes that give_up() dropped; no value if none were dropped.
   std::optional<Error> lost() const;

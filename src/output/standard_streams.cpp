@@ -138,7 +138,7 @@ Result<void> StandardStreams::hangs(File& file, Lost lost) {
   return fail({"", "cannot write " + std::string(name_of(file.stream)),
                std::string("the disk does not respond") + (all ? "" : ", and the end of the output is lost"),
                all ? "wait for " + process + ", which writes the rest"
-                   : "check the file system; " + process + " writes the part before the end",
+                   : "check the file system; " + process + " still writes the earlier output",
                kExitOutput});
 }
 

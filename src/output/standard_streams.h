@@ -66,7 +66,7 @@ class StandardStreams {
   Result<void> await_files();
   /// Whether a file does not accept bytes now.
   bool files_wait();
-  /// The number of bytes that files have accepted. It does not change while their disks hang.
+  /// The number of bytes that files have accepted. The number does not change while the disks of all files hang.
   std::uint64_t files_progress() const;
   /// Drops the bytes that files do not accept, and later bytes for them. Returns an Error if bytes were dropped.
   Result<void> give_up_files();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNodes = "AWS_BATCH_JOB_NUM_NODES";
 
-/// The main node becomes node 0; the nodes before it get the next higher number.
+/// The main node becomes node 0; each node before the main node gets its number plus 1.
 Result<std::optional<NodePlace>> node(const Environment& environment) {
   if (!filled_variable(environment, kNodes)) return std::optional<NodePlace>();
   NodePlace place;

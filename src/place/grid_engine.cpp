@@ -35,7 +35,7 @@ Result<Entries> hosts_of_job(const Environment& environment, const hosts::ReadTe
   return listed_entries(hosts, kHosts);
 }
 
-/// Login shells have SGE_ROOT, too, and a job of one host may have no parallel environment.
+/// Login shells have SGE_ROOT, too. A job of one host may have no parallel environment.
 std::optional<Error> unlisted(const Environment& environment) {
   const auto is_set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
   if (is_set(kHosts) && !is_set(kRoot)) {

@@ -8,7 +8,7 @@
 
 namespace dlaunch::place {
 
-/// The Error for an unreadable or invalid list: never a silent local run. `where`: the variable.
+/// The Error for an unreadable or invalid list: no silent run on this machine. `where`: the variable.
 tl::unexpected<Error> wrong_list(std::string_view where, std::string what, std::string why = {});
 
 /// Variables that together show that this process is in a batch job, and the variable of the missing list of hosts.
@@ -20,7 +20,7 @@ struct JobSign {
   std::string_view list;
 };
 
-/// The Error for a batch job that has these variables. nullopt: there is no such job.
+/// The Error for a batch job with these variables. nullopt: this process is not in a batch job.
 std::optional<Error> unlisted_job(const Environment& environment, const JobSign& sign);
 
 /// A whole number from 0; nullopt for every other text.

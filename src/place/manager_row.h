@@ -64,7 +64,7 @@ struct Attempt {
   bool operator==(const Attempt&) const = default;
 };
 
-/// When the system ends the job, and how long after a signal.
+/// The time at which the system ends the job, and the time from its signal to the end.
 struct PlannedEnd {
   std::optional<std::chrono::seconds> grace = {};  ///< between the signal and KILL
   std::string grace_command = {};                  ///< prints it, for ManagerRow::grace_in; empty: none
@@ -79,7 +79,7 @@ struct Setting {
   std::string command = {};  ///< empty: the setting is unknown
 };
 
-/// Members that are null or empty: the system does not have this.
+/// A member is null or empty if the system lacks the feature.
 struct ManagerRow {
   std::string_view name;  ///< for users: "Slurm"
 
@@ -107,7 +107,7 @@ struct ManagerRow {
   std::string (*program_path)(std::string_view name, const Environment&) = nullptr;
   /// The command line that starts a program on a node, in the form of --exec.
   std::string (*command)(const Environment&, const std::string& program, const StepGpus&) = nullptr;
-  /// The same, if files of the job have the command line; empty: the usual transport.
+  /// As `command`, if files of the job have the command line; empty: the usual transport.
   Result<std::string> (*command_of_files)(const Environment&, const hosts::ReadText& read_file) = nullptr;
   /// How the manager starts agents that connect to the launcher; nullopt if command() is as good.
   std::optional<DialIn> (*dial_in)(const Environment&, const std::string& program, const StepGpus&) = nullptr;

@@ -1,5 +1,5 @@
-// Place: what started this process, as far as its environment and the files of its job say: a batch job, one of several
-// nodes with the same command line, or nothing. The reader is pure, except for `read_file`.
+// Place: the system that started this process, from its environment and the files of its job: a batch job, one of
+// several nodes with the same command line, or nothing. The reader is pure, except for `read_file`.
 #pragma once
 
 #include "place/manager_row.h"
@@ -19,7 +19,7 @@ std::string to_string(const Found& found);
 /// For Allocation::manager.
 std::optional<plan::Manager> named(const Found& found);
 
-/// A way of a manager to start agents, as --transport names it.
+/// A value of --transport: a way of a manager to start agents.
 struct NamedWay {
   const ManagerRow* manager = nullptr;
   const Way* way = nullptr;
@@ -30,13 +30,13 @@ NamedWay find_way(std::string_view transport);
 /// The values of --transport that are ways of managers, in the order of the table.
 std::vector<std::string> way_names();
 
-/// The hosts of the job. Invalid values are an Error: never a silent local run. Empty if a program must be asked.
+/// The hosts of the job. Invalid values are an Error: no silent run on this machine. Empty if a program must be asked.
 Result<Entries> hosts_of(const Found& found, const Environment& environment, const hosts::ReadText& read_file);
 
 /// The Error for a process that is one of several copies: each copy would run the whole job.
 std::optional<Error> refuse_copies(const Found& found, const Environment& environment);
 
-/// The Error for a batch job without a list of its hosts: never a silent local run. nullopt in a rank of dlaunch,
+/// The Error for a batch job without a list of its hosts: no silent run on this machine. nullopt in a rank of dlaunch,
 /// because a rank has some of these variables.
 std::optional<Error> refuse_incomplete_batch_job(const Environment& environment);
 

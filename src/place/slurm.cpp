@@ -21,10 +21,10 @@ namespace {
 
 /// Variables that set defaults of srun's options. Their values are meant for the job's own tasks or a user's own steps,
 /// not for one agent per node. With these values, srun could:
-/// - start more agents, give them one GPU, or end them early
+/// - start more agents, give the agents one GPU, or end the agents early
 /// - refuse the step (-v conflicts with -Q)
-/// - take their stdin, label their output, or print the output of a prolog before it
-/// - start them without HOME and other variables required by the start
+/// - take the agents' stdin, label their output, or print the output of a prolog first
+/// - start the agents without HOME and other variables required by the start
 bool changes_srun(std::string_view name) {
   static constexpr auto kNames = std::to_array<std::string_view>(
       {"SLURM_GPUS",          "SLURM_NPROCS",     "SLURM_DISTRIBUTION", "SLURM_HINT",       "SLURM_THREADS_PER_CORE",
@@ -117,7 +117,7 @@ constexpr long kMostNumber = 0xffffffff;  // of jobs and steps
 constexpr long kPorts = 600;              // one port per step, so that two steps on a node use different ports
 constexpr std::chrono::seconds kGrace{60};
 
-/// SLURM_JOB_ID alone is also what a user sets for srun.
+/// SLURM_JOB_ID alone does not prove a job: users set the variable for srun, too.
 std::optional<Error> unlisted(const Environment& environment) {
   return unlisted_job(environment, {.manager = "Slurm",
                                     .number = "SLURM_JOB_ID",

@@ -1,4 +1,4 @@
-// The GPUs of a Slurm job: what its variables and `scontrol show job -d` say. Each node reports its devices later.
+// The GPUs of a Slurm job, from its variables and from `scontrol show job -d`. Each node reports its devices later.
 // Pure.
 #pragma once
 
@@ -22,7 +22,7 @@ bool slurm_says_gpus(const Environment& environment);
 bool gpus_may_differ(const std::vector<std::string>& environment);
 
 /// Whether the script of a Slurm job has GPUs but its variables do not show a request for them, such as with
-/// --exclusive. In such a job a step gets GPUs only if it requests them.
+/// --exclusive. In this job a step gets GPUs only if the step requests GPUs.
 bool gpus_may_be_unasked(const std::vector<std::string>& environment);
 
 /// Whether `scontrol show job -d` shows a request for GPUs; in such a job every step has GPUs.

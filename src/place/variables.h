@@ -19,7 +19,7 @@ bool describes_node(std::string_view name);
 /// A variable that identifies a task of srun. A rank with the variable would join the step.
 bool identifies_srun_task(std::string_view name);
 
-/// A variable of the whole Slurm job, although its name begins like variables of a step. srun passes it on.
+/// A variable of the whole Slurm job, with a name like a variable of a step. srun passes the variable on.
 inline constexpr std::string_view kTasksPerNode = "SLURM_NTASKS_PER_NODE";
 
 /// Of Grid Engine. A launcher started by a rank would use all hosts of the job, and start itself by qrsh.

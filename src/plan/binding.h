@@ -34,20 +34,20 @@ struct Topology {
 ///
 /// map_by chooses the places: slot, core and node take one core after the other; hwthread takes one thread after the
 /// other; socket and numa take one core of each socket or NUMA node in turn. rank_by numbers these places. With slot or
-/// node: in the order in which map_by chose them. With core: in hardware order. With socket: one place of each socket
-/// in turn. bind_to gives each rank all allowed threads of the core, socket or node of its place. With hwthread each
-/// rank gets one thread.
+/// node: in the order of map_by. With core: in hardware order. With socket: one place of each socket in turn. bind_to
+/// gives each rank all allowed threads of the core, socket or node of its place. With hwthread each rank gets one
+/// thread.
 ///
-/// With cores_per_rank, a place has N consecutive cores (or threads). Under map_by socket and numa these are within one
-/// socket or node, and its remaining cores stay free. bind_near handles BindTo::device.
+/// With cores_per_rank, a place has N consecutive cores (or threads). Under map_by socket and numa, these cores are
+/// within one socket or node, and its remaining cores stay free. bind_near handles BindTo::device.
 ///
 /// Two ranks never share a core under BindTo::core, or a thread under BindTo::hwthread, unless `oversubscribe` is set:
 /// then ranks reuse the places in the same order. Ranks may always share sockets and nodes.
 Result<std::vector<std::vector<std::uint32_t>>> bind_ranks(const Topology& topology, const BindingRequest& request,
                                                            int local_ranks, bool oversubscribe);
 
-/// The default binding of Open MPI 4.1: ranks are bound to the unit of their mapping. If they are not mapped by a part
-/// of a host, up to two ranks are bound to cores (or `threads`) and more ranks to NUMA nodes in turn. On a host with
+/// The default binding of Open MPI 4.1: ranks are bound to the unit of their mapping. If the mapping has no such unit,
+/// up to two ranks are bound to cores (or `threads`), and more than two ranks to NUMA nodes in turn. On a host with
 /// more ranks than slots (`crowded`) no rank is bound. Never an error.
 BindingRequest bound_by_count(BindingRequest asked, size_t ranks, bool crowded, bool threads);
 /// The CPUs of each local rank, given the NUMA node of its device: all allowed CPUs of the node, shared by its ranks.

@@ -28,7 +28,7 @@ bool wants(const Request& request, Framework framework) {
   return std::ranges::find(request.frameworks, framework) != request.frameworks.end();
 }
 
-/// Whether dlaunch sets the variable, or an outer MPI job did.
+/// Whether dlaunch or an outer MPI job sets the variable.
 bool is_reserved(const Request& request, std::string_view name) {
   if (is_rank_variable(name) || name == kRoundVariable || name == kAttemptVariable) return true;
   if (name == "PWD" && !request.rank_dir.empty()) return true;
@@ -71,7 +71,7 @@ bool is_set_by_launcher(const Request& request, std::string_view name) {
   });
 }
 
-/// Whether a rank without --env-all does not inherit the variable. Patterns of -x do not match these names.
+/// Whether a rank needs --env-all to inherit the variable. Patterns of -x do not match these names.
 bool is_no_heritage(const Request& request, std::string_view name) {
   if (is_reserved(request, name)) return true;
   if (name == place::kTasksPerNode && wants(request, Framework::slurm)) return false;
@@ -86,8 +86,8 @@ bool is_inherited(const Request& request, std::string_view name) {
   return (is_shared_name(request, name) || !is_reserved(request, name)) && !is_set_by_launcher(request, name);
 }
 
-/// --env-all: whether the value stays although --env-for sets the variable. Launchers of PyTorch, Horovod and MindSpore
-/// replace the value.
+/// --env-all: whether the user's value replaces the value of --env-for. Launchers of PyTorch, Horovod and MindSpore
+/// replace the user's value.
 bool is_kept(const Request& request, std::string_view name) {
   constexpr Framework kReplace[] = {Framework::torchrun, Framework::deepspeed, Framework::horovod,
                                     Framework::mindspore_dynamic};

@@ -8,8 +8,8 @@
 // (env.NAME= in a hostfile) replace the launcher's variables. -x always wins.
 //
 // With --env-for or a rank table, ranks do not get the variables of an outer job's launcher (left_by_outer_job()). If
-// --visible hides devices, ranks do not get the launcher's device lists (plan/visible.h). -x NAME keeps such a
-// variable; a pattern does not.
+// --visible hides devices, ranks do not get the launcher's device lists (plan/visible.h). -x NAME keeps a removed
+// variable; -x with a pattern does not.
 //
 // If dlaunch serves MPI (plan/mpi.h), ranks do not get the variables of an outer MPI job.
 //
@@ -36,8 +36,8 @@ inline constexpr std::array<std::string_view, 12> kRankVariables = {
     "DLAUNCH_RANK",      "DLAUNCH_SIZE",      "DLAUNCH_LOCAL_RANK", "DLAUNCH_LOCAL_SIZE",
     "DLAUNCH_NODE_RANK", "DLAUNCH_NUM_NODES", "DLAUNCH_HOST",       "DLAUNCH_DEVICE"};
 
-/// dlaunch sets unset ones of these to 1: output is unbuffered, and a rank prints the stacks of its threads to stderr
-/// before a fault signal kills it.
+/// dlaunch sets these variables to 1 if they are not set. Python then does not buffer output, and prints the stacks of
+/// all threads to stderr before a fault signal kills the rank.
 inline constexpr std::array<std::string_view, 2> kPythonVariables = {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"};
 
 /// The number of the round, for each rank of a job with restarts.
@@ -90,8 +90,8 @@ bool left_by_outer_job(std::string_view name);
 
 inline constexpr std::string_view kRankTableVariable = "RANK_TABLE_FILE";
 
-/// With a rank table, ranks do not get these variables from the launcher but from dlaunch, unless -x sets them.
-/// (MindSpore prefers the last one to RANK_TABLE_FILE.)
+/// With a rank table, dlaunch sets these variables for ranks, in place of the launcher's values, unless -x sets them.
+/// (MindSpore prefers the last variable to RANK_TABLE_FILE.)
 inline constexpr std::array<std::string_view, 3> kRankTableVariables = {kRankTableVariable, "DEVICE_NUM",
                                                                         "MINDSPORE_HCCL_CONFIG_PATH"};
 

@@ -190,7 +190,7 @@ void add_ranks(Plan& plan, const std::vector<int>& host_of_rank, const std::vect
   }
 }
 
-/// A dynamic cluster counts its ranks' devices by itself, so the planned devices must be all devices of the host.
+/// A dynamic cluster numbers its devices by itself. The planned devices must therefore be all devices of the host.
 bool means_devices_of_host(const Request& request, const Allocation& allocation) {
   return request.visible == Visible::unchanged &&
          std::ranges::find(request.frameworks, Framework::mindspore_dynamic) != request.frameworks.end() &&

@@ -52,7 +52,7 @@ void add_mpi(Plan& plan, Mpi mpi) {
   if (mpi == Mpi::none || mpi == Mpi::pmix) return;
   for (App& app : plan.apps) {
     for (std::vector<std::string>* environment : {&app.env, &app.env_elsewhere}) {
-      if (environment->empty()) continue;  // all its ranks are on this host
+      if (environment->empty()) continue;  // all ranks of the world are on this host
       set(*environment, app, "PMI_FD", kPmiFd);
       set(*environment, app, "PMI_SIZE", static_cast<int>(plan.ranks.size()));
     }

@@ -8,8 +8,8 @@
 
 namespace dlaunch::plan {
 
-/// The number of ranks per host before the host is crowded: its devices if it has some (at most the user's slots), else
-/// its slots; never more than its max_slots. With `only_devices`, hosts without devices get 0.
+/// The number of ranks that each host can have without oversubscription: its devices (at most the user's slots), or the
+/// slots of a host without devices; never more than max_slots. With `only_devices`, hosts without devices get 0.
 std::vector<int> capacities(const Allocation& allocation, bool only_devices);
 
 /// Ranks per host. MapBy::node places ranks one by one on the hosts in turn; every other value fills one host after the

@@ -62,8 +62,8 @@ struct AskSpawn {
 using Action = std::variant<Send, CloseConnection, PrintWarning, Gather, AskName, AskSpawn, Abort>;
 using Actions = std::vector<Action>;
 
-// The limits of Hydra. Clients compute with them: vallen_max must be even, also after the reduction to the length of a
-// line.
+// The limits of Hydra. Clients compute with these values: vallen_max must be even, also after the reduction to the
+// length of a line.
 inline constexpr size_t kMaxName = 256;
 inline constexpr size_t kMaxKey = 64;
 inline constexpr size_t kMaxValue = 1024;

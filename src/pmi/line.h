@@ -33,7 +33,7 @@ Result<PmiLine> parse_line(std::string_view text);
 /// Returns the line with its newline. A value must not contain a blank or a newline.
 std::string write_line(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);
 
-/// Splits a stream into lines. Do not use it after an Error.
+/// Splits a stream into lines. Do not use the reader after an Error.
 class LineReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }
@@ -61,7 +61,7 @@ Result<PmiLine> parse_frame(std::string_view text);
 /// Returns the frame with its length. Leaves out pairs with an empty key.
 std::string write_frame(const std::vector<std::pair<std::string_view, std::string_view>>& pairs);
 
-/// Splits a stream into frames. Do not use it after an Error.
+/// Splits a stream into frames. Do not use the reader after an Error.
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }

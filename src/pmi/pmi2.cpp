@@ -133,7 +133,7 @@ void PmiServer::name_frame(std::uint32_t rank, Client& client, bool ok, const st
   }
 }
 
-/// An abort is not answered. An abort for less than the whole world ends only this rank, which exits itself.
+/// An abort is not answered. An abort for a part of the world ends only this rank. The rank exits by itself.
 void PmiServer::on_frame_abort(std::uint32_t rank, Client& client, const PmiLine& line) {
   if (line["isworld"] != "FALSE") raise_abort(rank, client, line["exitcode"]);
 }

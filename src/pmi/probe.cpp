@@ -19,7 +19,7 @@ constexpr std::array<string_view, 8> kRuntime = {"libc.so.6",     "libm.so.6",  
 constexpr std::array<string_view, 9> kMpich = {"libmpich.so",  "libmpichcxx.so",  "libmpichfort.so",
                                                "libmpi.so.12", "libmpicxx.so.12", "libmpifort.so.12",
                                                "libpmi.so",    "libpmi2.so",      "libpmi_simple.so"};
-// Without the inner libraries of Open MPI: its mpirun links only them, and refuses to run as a rank.
+// Without the inner libraries of Open MPI: mpirun links only the inner libraries, and refuses to run as a rank.
 constexpr std::array<string_view, 2> kPmix = {"liboshmem.so", "libpmix.so.2"};
 // "libmpi.so.40", and one library per language, with an optional compiler name: "libmpi_mpifh-gfortran.so.40".
 constexpr string_view kOpenMpiBegins = "libmpi";

@@ -7,10 +7,10 @@
 // Rules
 // - A client sends a request and waits for the answer. A client that violates PMI is named and disconnected; other
 //   clients are not affected. Another thread of a client may send an abort while the request waits.
-// - Messages after an abort are ignored: they may belong to it.
+// - The server ignores messages after an abort, because they may belong to the abort.
 // - A missing key is answered at once: keys of other hosts arrive with the next fence.
-// - A fence waits for every rank of the world. If a rank can never arrive (it or its connection ended), the connections
-//   of all that wait are closed, for their MPI would wait for ever.
+// - A fence waits for every rank of the world. If a rank can never arrive (the rank or its connection has ended), the
+//   server closes the connections of all waiting ranks, because MPI would wait for ever.
 // - The same rule applies to an attribute of the node if no living rank here can put it.
 #pragma once
 

@@ -66,7 +66,7 @@ class Collectives {
   std::vector<int> host_of_rank_;  // by id, as ended_
   std::vector<bool> ended_;
   std::map<Key, Open> open_;
-  std::map<int, size_t> held_;  // bytes per host that sent them, or caused us to keep them
+  std::map<int, size_t> held_;  // per host: kept bytes that the host sent or caused
   std::vector<Over> over_;
 };
 

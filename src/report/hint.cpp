@@ -96,7 +96,7 @@ std::string not_started_hint(const NotStarted& status, std::string_view program,
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";
   }
   if (status.what.starts_with(kCannotEnter)) return "check the permissions of the directory on the rank's host";
-  if (status.what.starts_with("cannot open its std") && status.error != EMFILE && status.error != ENFILE) {
+  if (status.what.starts_with("cannot open the rank's std") && status.error != EMFILE && status.error != ENFILE) {
     return output_hint(status.error);
   }
   switch (status.error) {

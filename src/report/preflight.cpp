@@ -161,7 +161,7 @@ void check_things(const CheckedHost& host, Gatherer& found) {
 void check_clock(const CheckedHost& host, Gatherer& found) {
   if (!clock_is_wrong(host)) return;
   found.add(host.name, "the clock differs from the launcher's clock by " + formatted("%+.1f", host.clock_offset) + " s",
-            "run NTP on the host: the clock determines times in logs and the first failure");
+            "run NTP on the host: the times in logs and the first failure depend on the clock");
 }
 
 void check_names(const CheckedHost& host, size_t own, const Preflight& preflight, Gatherer& found) {

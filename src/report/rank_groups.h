@@ -37,7 +37,7 @@ bool is_missing_interpreter(const NotStarted& status);
 /// failure started.
 std::set<int> not_started_alike(const plan::Plan& plan, const job::Outcome& outcome);
 
-/// One line for the ranks of not_started_alike(); empty for a single rank with a reason other than its program.
+/// One line for the ranks of not_started_alike(); empty for a single rank if its program is not the reason.
 std::string not_started_text(const plan::Plan& plan, const std::set<int>& alike, const NotStarted& status);
 
 /// "rank 3" or "ranks 3-5,7"

@@ -99,7 +99,7 @@ void RecordFile::write_early(const std::string& text) {
 
 Result<void> RecordFile::write(const std::string& text) {
   if (early_ && !early_->wait(kRecordWait))
-    return fail(no_answer(path_));  // otherwise it would replace the later record
+    return fail(no_answer(path_));  // otherwise the early record would replace the later record
   auto writer = sys::HelperProcess::start(
       [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, true}, ends.out); }, wanted_by(path_));
   if (!writer) {

@@ -114,8 +114,8 @@ void StatusLine::clear() {
   if (in_foreground()) streams_.overlay(kClearLine);
 }
 
-/// Not after a rank's unfinished line (maybe a prompt), and not from the background, because the terminal could stop
-/// dlaunch (TOSTOP).
+/// False after a rank's unfinished line (maybe a prompt). False in the background: the terminal could stop dlaunch
+/// (TOSTOP).
 bool StatusLine::may_draw() const {
   const output::FdWriter& writer = streams_.writer(output::Stream::err);
   return writer.pending() == 0 && !writer.mid_line() && in_foreground();

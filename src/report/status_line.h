@@ -1,6 +1,6 @@
-// StatusLine: one line on the terminal about a slow start, a slow end, or the ranks' progress (--progress). It is
+// StatusLine: one line on the terminal about a slow start, a slow end, or the ranks' progress (--progress). The line is
 // redrawn in place and removed before any other output. Not drawn while stderr has queued bytes. Passive: the launcher
-// updates it and calls tick() at its deadline. The streams must outlive it.
+// updates the line and calls tick() at its deadline. The streams must outlive this object.
 #pragma once
 
 #include <chrono>

@@ -113,7 +113,7 @@ std::string stopped_text(const Summary& s, const RankGroups& groups, size_t name
          (groups.needed_kill > 0 ? " (" + std::to_string(groups.needed_kill) + " needed KILL)" : "");
 }
 
-/// Adds what followed from the cause, in numbers.
+/// Adds the numbers of ranks that were stopped, failed, were lost or never started.
 void add_consequences(const Summary& s, const RankGroups& groups, const std::set<int>& alike, Lines& lines) {
   const Worlds& worlds = s.plan.worlds;
   const job::Cause cause = s.outcome.cause;
@@ -325,7 +325,7 @@ std::string failure_summary(const Summary& s) {
   if (!quiet && s.outcome.unread)
     lines.add("the end of the ranks' output is missing: stdout or stderr accepted no data in time");
   if (!quiet && s.outcome.unended)
-    lines.add("the end of the ranks' output may be missing: agents did not send it in time");
+    lines.add("the end of the ranks' output may be missing: agents did not send all output in time");
   for (const std::string& left : s.outcome.leftovers) lines.add("processes may be left: " + left);
   add_unswept(s, s.outcome.cause != job::Cause::success, lines);
   return lines.take();

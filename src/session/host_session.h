@@ -29,7 +29,7 @@ namespace dlaunch::session {
 
 class HostSession {
  public:
-  /// `elsewhere`: the transport to other hosts, lent and closed with the session; null: chosen by the options.
+  /// `elsewhere`: the transport to other hosts, closed by the session; null: chosen by the options.
   HostSession(std::string job_id, JobOptions options, output::StandardStreams& streams, spdlog::logger& log,
               Listener& listener, transport::Transport* elsewhere = nullptr);
   ~HostSession() { close(); }
@@ -59,7 +59,7 @@ class HostSession {
   /// Starts this machine's agent early, in parallel to the launcher's preparation.
   void start_here_early() { here_.start_early(); }
 
-  /// This process runs only this job, so orphans of the job are ended even without the job's environment.
+  /// This process runs only this job: close() also ends orphans without the job's environment.
   void own_process() { here_.end_orphans(); }
 
   /// Waits for a bounded time for the end of started processes. May be called twice.
@@ -88,7 +88,7 @@ class HostSession {
 /// configured slots. Returns the exit code of a failure; all unreachable hosts are reported together.
 std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const hosts::HostRequest& asked);
 
-/// Keeps the open hosts of the plan, with the plan's numbers, and drops the others.
+/// Keeps the open hosts of the plan, with the plan's numbers, and drops all other hosts.
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan);
 
 /// The Error for a signal before the start of the job.

@@ -42,7 +42,7 @@ Listener::Level level_of(spdlog::level::level_enum level) {
   return level == spdlog::level::info ? Listener::Level::info : Listener::Level::detail;
 }
 
-/// Calls `use` with a session that reports only to the listener and follows the options.
+/// Calls `use` with a session that follows the options. The session reports only to the listener.
 template <class Use>
 auto with_session(const std::string& job_id, JobOptions options, Listener& listener, const Use& use)
     -> std::invoke_result_t<Use, session::HostSession&> {

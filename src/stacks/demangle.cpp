@@ -127,7 +127,7 @@ class Parser {
     return text.empty() ? std::nullopt : std::optional(text);
   }
 
-  /// After Z: a function, and the name of an entity in it.
+  /// After Z: a function, and the name of an entity in the function.
   std::optional<std::string> local() {
     const Nesting nesting(*this);
     auto text = nesting ? function() : std::nullopt;

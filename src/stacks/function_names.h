@@ -56,8 +56,8 @@ class ModuleNames {
   explicit ModuleNames(Budget& whole, std::size_t most = kMostBytes)
       : memory_({.bytes = most, .work = UINT64_MAX}, Time::max(), whole) {}
 
-  /// `mapping`: the first mapping of the file in the process. Null: the file with this name has another beginning than
-  /// the mapping, is not a regular file, or is unreadable; or a budget is used up.
+  /// `mapping`: the first mapping of the file in the process. Null: the file is unreadable, is not a regular file, or
+  /// begins with other bytes than the mapping; or a budget is used up.
   const FunctionNames* of(pid_t pid, const Mapping& mapping, const std::string& beginning, Budget& time);
   /// Returns true if there was no memory for the names of a file.
   bool left_out() const { return memory_.out_of_memory(); }

@@ -15,8 +15,8 @@
 
 namespace dlaunch::stacks {
 
-/// The limits of a sample: time, memory, and work. Each reader of a process gets the budget; each read fails after it
-/// is used up. So the sampled process cannot exhaust the sampling process.
+/// The limits of a sample: time, memory, and work. Each reader of a process gets the budget. After that, each read
+/// fails: the sampled process cannot exhaust the sampling process.
 class Budget {
  public:
   struct Limits {

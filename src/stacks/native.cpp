@@ -119,8 +119,8 @@ NativeStack stack_of(Modules& modules, const ThreadState& state) {
   return stack;
 }
 
-/// A thread that was stopped in a system call continues it as soon as it gets a CPU. The same counters as before prove
-/// that it is there, with its whole stack.
+/// A thread that was stopped in a system call continues the call as soon as the thread gets a CPU. Equal counters prove
+/// that the thread is in the call again, with the same stack.
 std::optional<SwitchCount> rest_after(const ThreadState& stopped, Modules& modules, pid_t tid, Time deadline) {
   const Time until = std::min(deadline, Clock::now() + kGoesBack);
   while (Clock::now() < until) {
@@ -150,7 +150,7 @@ bool keeps_running(pid_t pid, pid_t tid) {
 }  // namespace
 
 bool waits_for_ranks(string_view name) {
-  // A capital letter follows these: MPI_Recv, ncclAllReduce. A program's function mpi_solve does not match.
+  // A capital letter follows these prefixes: MPI_Recv, ncclAllReduce. The function mpi_solve does not match.
   static constexpr std::array<string_view, 6> kLibraries = {"MPI_", "PMPI_", "nccl", "pnccl", "Hccl", "hccl"};
   static constexpr std::array<string_view, 6> kOthers = {"ucp_",      "ucc_",     "_ZN4c10d",
                                                          "_ZNK4c10d", "_ZN4gloo", "_ZNK4gloo"};

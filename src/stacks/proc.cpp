@@ -137,9 +137,8 @@ std::string why_denied(pid_t pid) {
   }
   const auto yama = sys::read_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
   if (yama.starts_with('1')) {
-    return "this machine allows only ancestors to trace a process: run sysctl kernel.yama.ptrace_scope=0 as root, or "
-           "start "
-           "the program with dlaunch";
+    return "this machine allows only parent processes to trace a process: run sysctl kernel.yama.ptrace_scope=0 as "
+           "root, or start the program with dlaunch";
   }
   if (!yama.starts_with('0')) {
     return "this machine allows only root to trace a process: run sysctl kernel.yama.ptrace_scope=1 as root";

@@ -47,7 +47,7 @@ struct PythonLayout {
   // a frame with this value or a larger one does not belong to a Python function. In PyCodeObject:
   std::uint8_t first_c_owner;
   std::uint64_t locals_count;
-  std::array<std::uint64_t, 2> cell_names = {};  // tuples of names that it does not count; 0: none
+  std::array<std::uint64_t, 2> cell_names = {};  // tuples of names outside of the count; 0: none
   std::uint64_t first_line;
   std::uint64_t file;
   std::uint64_t name;  // the qualified name, if there is one

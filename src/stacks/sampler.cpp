@@ -113,7 +113,7 @@ bool is_of_the_c_library(const Frame& frame) {
 bool has_no_name(const Frame& frame) { return frame.function.starts_with("0x"); }
 
 /// Keeps the frames that Python called, without the interpreter, the C library and functions without a name. Python's
-/// own frames explain these, and in a computing thread they would differ between samples.
+/// own frames explain the left-out frames, which in a computing thread would differ between samples.
 void keep_what_python_called(ThreadStack& thread, const std::string& interpreter) {
   auto& frames = thread.native;
   if (thread.state == 'R' && !thread.in_call) frames.clear();
@@ -129,12 +129,12 @@ void drop_frames(ThreadStack& thread) {
   thread.timed_out = true;
 }
 
-/// Data that was read after the budget was used up is dropped.
+/// Drops data that was read after the end of the budget.
 void drop_frames_from(Sample& sample, std::size_t first) {
   for (std::size_t i = first; i < sample.threads.size(); ++i) drop_frames(sample.threads[i]);
 }
 
-/// A thread that this process stopped ran because of that.
+/// A thread that this process stopped ran because of the stop.
 void rest_again(SwitchCounts& switch_counts, pid_t tid, const std::optional<SwitchCount>& rest) {
   const auto known = std::ranges::find(switch_counts, tid, &SwitchCounts::value_type::first);
   if (known == switch_counts.end()) return;

@@ -30,7 +30,7 @@ class SampleCache {
  public:
   explicit SampleCache(std::size_t most = 12u << 20) : most_(most) {}
 
-  /// Forgets samples that were neither kept nor found in the last samplings.
+  /// Forgets samples that the last samplings did not use.
   void begin_sampling();
   /// `switch_counts`: counted before the sample. `all_threads`: the sample has the frames of all threads.
   void keep(const Sample& sample, std::uint64_t start_time, SwitchCounts switch_counts, bool all_threads);

@@ -40,7 +40,7 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
 constexpr long long kRestartWithoutHandler = -514;  // ERESTARTNOHAND
 
 /// The thread was running when it was chosen, but may have entered a call that a stop interrupts, or be in the return
-/// from one. With its result replaced, the kernel repeats the call.
+/// from one. The new result makes the kernel repeat the call.
 void repeat_interrupted_call(pid_t tid, user_regs_struct raw) {
   const bool interrupted = static_cast<long long>(raw.orig_rax) >= 0 && static_cast<long long>(raw.rax) == -EINTR;
   if (!interrupted || !may_be_repeated(static_cast<long>(raw.orig_rax))) return;
@@ -120,7 +120,7 @@ std::optional<SystemCall> parse_system_call(std::string_view text) {
 }
 
 bool goes_on_after_a_stop(long system_call) {
-  // SYS_restart_syscall: a call that was stopped before.
+  // SYS_restart_syscall: the kernel continues a call after an earlier stop.
   static constexpr std::array kGoOn = {
       SYS_futex, SYS_ppoll,  SYS_pselect6,      SYS_nanosleep,       SYS_clock_nanosleep,
       SYS_wait4, SYS_waitid, SYS_rt_sigsuspend, SYS_restart_syscall,

@@ -28,7 +28,7 @@ std::optional<SystemCall> parse_system_call(std::string_view text);
 /// return EINTR to a program without a signal handler (signal(7)).
 bool goes_on_after_a_stop(long system_call);
 
-/// Returns true if a system call that returned EINTR has done nothing, so that a repetition is the same call.
+/// Returns true if the kernel can repeat the system call after EINTR without a change of the result.
 bool may_be_repeated(long system_call);
 
 struct ThreadState {
@@ -46,7 +46,7 @@ std::string copy_stack(const ReadMemory& read, std::uint64_t stack_pointer);
 std::optional<ThreadState> stop_and_copy(pid_t tid, const ReadMemory& read, Time deadline);
 
 /// The counters of a thread that waits in a system call without a CPU. The kernel counts each loss of the CPU before it
-/// shows the thread as waiting. So equal values prove that the thread did not run in between: its stack is the same.
+/// shows the thread as waiting. Equal values prove that the thread did not run in between, and has the same stack.
 struct SwitchCount {
   std::string counts;  ///< counts of context switches
   std::string call;    ///< /proc/PID/task/TID/syscall

@@ -59,7 +59,7 @@ ValueHash::Kind ValueHash::kind_of(std::uint64_t type) {
   return kinds_.emplace(type, kind).first->second;
 }
 
-/// Up to 3.12 a dict has a version, which two of its states never share.
+/// Up to 3.12 a dict has a version, which changes with each change of the dict.
 void ValueHash::add_names(std::uint64_t dict) {
   add(dict);
   std::array<std::uint64_t, 2> content{};

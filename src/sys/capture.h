@@ -1,4 +1,4 @@
-// A command with captured output and a deadline. It starts at once, so that several commands can run side by side.
+// A command with captured output and a deadline. Commands start at once, and several can run in parallel.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Control groups version 2 (cgroups(7)): they name processes together and kill them together. No controller is used or
-// enabled.
+// Control groups version 2 (cgroups(7)): a group names many processes, and kills all of them at once. No controller is
+// used or enabled.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ std::vector<std::string> cgroup_tree(const std::string& cgroup);
 /// The living processes in `cgroup` and below it, as far as this PID namespace shows them.
 std::vector<Process> processes_in(const std::string& cgroup);
 
-/// Sends KILL to all processes in `cgroup` and below it: in one step that no fork escapes (Linux 5.14), or one by one.
+/// Sends KILL to all processes in `cgroup` and below: since Linux 5.14 in a single step, which no fork escapes.
 void kill_cgroup(const std::string& cgroup);
 
 /// Removes `cgroup` and the groups below it. Returns false while a process is in one of them.

@@ -38,7 +38,7 @@ int locker_of(const struct stat& file) {
   return 0;
 }
 
-/// Anyone who may read a file can lock it; only locks of this user and of root are obeyed.
+/// Anyone who may read a file can lock it; only locks of this user and of root count.
 bool is_obeyed(int pid) {
   struct stat process{};
   if (pid == 0 || ::stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return true;

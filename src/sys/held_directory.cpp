@@ -50,8 +50,8 @@ Fd open_or_make(const Fd& at, const std::string& name, std::optional<mode_t> mis
   return next;
 }
 
-/// The owner of "/" is root, also in a user namespace that has no root. A link in a directory that only the link's
-/// owner can write to is as good as the directory itself: the owner can replace both.
+/// The owner of "/" is root, also in a user namespace that has no root. A link is as safe as its directory if only the
+/// link's owner can write to the directory: the owner can replace both.
 bool is_trusted(const struct stat& link, const struct stat& directory) {
   struct stat root{};
   const bool by_root = link.st_uid == 0 || (::stat("/", &root) == 0 && link.st_uid == root.st_uid);
@@ -60,7 +60,7 @@ bool is_trusted(const struct stat& link, const struct stat& directory) {
   return (by_root || by_sole_writer || link.st_uid == ::geteuid()) && !for_all;
 }
 
-/// A link of /proc leads to its object, whatever its text.
+/// A link of /proc leads to its object, not to the path in its text.
 bool is_in_proc(const Fd& directory) {
   struct statfs facts{};
   return ::fstatfs(directory.get(), &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;

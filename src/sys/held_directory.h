@@ -1,6 +1,5 @@
 // A directory held by a descriptor. Every removal and creation below a path of the user goes through this class.
-// Another user may be able to exchange names in the tree at any time, so a path that is used twice can lead to two
-// places. Rules:
+// Another user may exchange names in the tree at any time, so a path that is used twice can lead to two places. Rules:
 // - Names below the directory have no slash, and a symbolic link is never followed.
 // - A symbolic link in an opened path is followed if it belongs to this user or root, or if its owner is the only user
 //   who can write to its directory. A link in a directory that all users can write to, without the sticky bit, is never

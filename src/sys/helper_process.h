@@ -1,6 +1,6 @@
 // A child process for system calls that may never return, such as a write to a frozen file system. Not a thread: a
 // process with a thread in uninterruptible sleep cannot exit, so its parent would wait forever. The caller of start()
-// owns it and must ignore SIGPIPE.
+// owns the child and must ignore SIGPIPE.
 #pragma once
 
 #include <chrono>

@@ -11,8 +11,8 @@ std::string installed_program(const std::string& name);
 /// `path`: like PATH, "/usr/bin:/bin". A name with a slash is a path.
 bool is_in_path(const std::string& name, const std::string& path);
 
-/// The name for calling the first program of this name in `path`, other than this program (a link may put it there).
-/// The result is a path if a link to this program comes first in `path`. Empty: not found.
+/// The name for calling the first other program of this name in `path`. A link to this program does not count. The
+/// result is a path if a link to this program comes first in `path`. Empty: not found.
 std::string other_program(const std::string& name, const std::string& path);
 
 }  // namespace dlaunch::sys

@@ -1,5 +1,5 @@
-// Looks up the addresses of a name. getaddrinfo cannot be interrupted, so it runs in its own thread, which is abandoned
-// if the caller stops waiting.
+// Looks up the addresses of a name. getaddrinfo cannot be interrupted, and therefore runs in its own thread. The thread
+// is abandoned if the caller stops waiting.
 #pragma once
 
 #include <netdb.h>

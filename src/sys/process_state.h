@@ -1,5 +1,5 @@
 // The state of this process that a job changes: signal handlers, child subreaper, limit of open files. The constructor
-// saves it, the destructor restores it. Objects that need the change must be destroyed before.
+// saves the state, the destructor restores the state. Objects that need the change must be destroyed before.
 #pragma once
 
 #include <sys/resource.h>
@@ -42,8 +42,8 @@ class SignalSenders {
   SignalSenders(const SignalSenders&) = delete;
   SignalSenders& operator=(const SignalSenders&) = delete;
 
-  /// The pid of the sender of the last signal. Empty: the kernel sent it, as for a terminal or a timer, or a process
-  /// outside of this pid namespace.
+  /// The pid of the sender of the last signal. Empty: the sender is the kernel (for a terminal or a timer), or a
+  /// process outside of this pid namespace.
   static std::optional<int> last(int signal);
 
  private:

@@ -6,7 +6,7 @@
 
 namespace dlaunch::sys {
 
-/// Throws before the kernel's random generator is ready, early in the boot.
+/// Throws if the kernel's random generator is not ready yet, early in the boot.
 std::string random_bytes(std::size_t count);
 
 /// `bytes` random bytes, each as two lower-case hexadecimal digits.

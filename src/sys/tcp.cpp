@@ -14,7 +14,7 @@ namespace dlaunch::sys {
 namespace {
 
 constexpr std::chrono::milliseconds kHeadStart{250};
-// Bytes: limits unsent data in the kernel, which would outlive this process on a slow network.
+// Bytes: limits unsent data in the kernel. On a slow network, the unsent data would outlive this process.
 constexpr int kUnsent = 128 << 10;
 
 void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }

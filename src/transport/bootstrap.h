@@ -1,7 +1,7 @@
 // Starts the agent on a host that has only a shell. PURE. The launcher first sends a script to the stdin of a plain
 // `sh`: no login shell parses the script, and no command line contains it. The script runs the agent from the user's
-// cache if the file is complete and no other user could have written it. Otherwise the script requests the agent and
-// stores the file.
+// cache if the file is complete and no other user could have written the file. Otherwise the script requests the agent
+// and stores the file.
 //
 //   launcher: the script                     host: …noise of rc files… "dlaunch:NONCE need x86_64"
 //   launcher: the agent's bytes              host: "dlaunch:NONCE ready x86_64", then frames

@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kShell = "/bin/sh";
 constexpr int kNoShell = 127;
 
-/// If our PATH is unset, only the shell finds the command: the command itself would not find other programs.
+/// Sets PATH if the variable is not set: the shell finds the command without PATH, but the command may not find other
+/// programs.
 std::string script_of(const std::string& line, const std::string& before) {
   return ": \"${PATH:=/usr/local/bin:/usr/bin:/bin}\"\nexport PATH\n" + before + "exec " + line;
 }
@@ -39,8 +40,7 @@ std::string script_of(const std::string& line, const std::string& before) {
   ::_exit(kNoShell);
 }
 
-// Limits for all commands together. A command exits by itself after its stream is closed, unless the command is still
-// connecting.
+// Limits for all commands together. A connected command exits by itself after its stream is closed.
 constexpr std::chrono::milliseconds kAllEndByThemselves{1000};
 constexpr std::chrono::milliseconds kAllMustEndByThemselves{10000};
 constexpr std::chrono::milliseconds kAllEndAfterTerm{1000};  // a local agent also needs time to end its ranks

@@ -1,7 +1,8 @@
 // Starts the agent of this machine as a child of the launcher. The program is the installed file if it equals the agent
 // inside this launcher; otherwise the agent inside the launcher. HostSession (session/host_session.h) owns a Local, and
 // app/same_line.cpp owns a Local on each connecting node. If both processes of the agent are killed, the job's orphans
-// become children of the owner, and close() ends them: those with the job's environment, and with end_orphans() all.
+// become children of the owner. close() ends the orphans with the job's environment, and after end_orphans() all
+// orphans.
 #pragma once
 
 #include <sys/resource.h>
@@ -31,9 +32,9 @@ class Local : public Transport {
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
   /// This process belongs to the job: close() also ends orphans without the job's environment. Without effect if this
-  /// process has a child before the first start, or is PID 1: then an orphan may come from another process.
+  /// process is PID 1 or has a child before the first start: an orphan may then come from another process.
   void end_orphans() { end_orphans_ = true; }
-  /// From now on this process also starts other commands, whose orphans close() must not end.
+  /// From now on this process also starts other commands. close() must not end the orphans of other commands.
   void start_other_commands() { end_orphans_ = false; }
   /// Signals the agents, which report the signal to their launcher. After TERM, INT or HUP this machine, or the part of
   /// this process in a job, ends.

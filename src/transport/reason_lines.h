@@ -25,7 +25,7 @@ class ReasonLines {
   void take(std::string_view bytes, std::int64_t now_ns, const OnLine& on_line);
   /// The current reason.
   ReasonLine last() const;
-  /// Drops the lines up to now: the command has done its work, so they are not reasons.
+  /// Drops the lines so far: the command has succeeded, so the lines are not reasons for a failure.
   void forget();
 
  private:

@@ -17,8 +17,7 @@
 namespace dlaunch::transport {
 namespace {
 
-// Limits for all connections together. A connection ends by itself after its stream is closed, unless it is still
-// connecting.
+// Limits for all connections together. A connection with a finished login ends by itself after its stream is closed.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
 constexpr std::chrono::milliseconds kEndsAfterShutdown{500};
 
@@ -91,7 +90,7 @@ class Ssh::Impl {
   }
 
   const Settings settings_;
-  // Created for the first host: a job on only this machine does not need them.
+  // Created for the first host: a job on only this machine does not use ssh.
   std::shared_ptr<const ssh::Library> library_;
   std::shared_ptr<ssh::Watchdog> watchdog_;
   std::shared_ptr<ssh::Notes> notes_;

@@ -19,7 +19,7 @@ void encode(const Message& message, std::string& out);
 /// Returns true if encode() accepts the message.
 bool fits(const Message& message);
 
-/// Reassembles frames from the pieces of a stream. Do not use it after an Error.
+/// Reassembles frames from the pieces of a stream. Do not use the decoder after an Error.
 class Decoder {
  public:
   /// A frame of a type that `from` must not send is an Error.

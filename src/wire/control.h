@@ -134,8 +134,8 @@ struct Log {
 
 /// A signal to the agent that the launcher did not send: from a resource manager, at the end of a container or host, or
 /// from a person. USR1 and USR2 announce the end. Equal signals within a second count once, but a direct signal after a
-/// forwarded one is reported, too. The launcher answers at
-/// once, with Ping or another message, and decides. An agent without an answer considers the launcher lost.
+/// forwarded one is reported, too. The launcher answers at once, with Ping or another message, and decides. Otherwise
+/// the launcher is lost.
 struct TerminationNotice {
   static constexpr std::uint8_t kType = 56;
   static constexpr std::uint32_t kMost = kMostNumbers;
@@ -147,7 +147,7 @@ struct TerminationNotice {
   bool operator==(const TerminationNotice&) const = default;
 };
 
-/// The last frame: the leftovers of the job on the host. `left` is empty if no process is left.
+/// The last frame: the processes of the job that remain on the host. `left` is empty if no process is left.
 struct Clean {
   static constexpr std::uint8_t kType = 39;
   static constexpr std::uint32_t kMost = kMostText;

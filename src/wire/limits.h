@@ -21,8 +21,8 @@ inline constexpr std::uint32_t kNoDevice = ~0u;
 /// above the limit of execve: 6 MiB, at least nine bytes each
 inline constexpr std::uint32_t kMaxListItems = 1u << 20;
 
-// The longest frame (type and fields) of a message from an agent: the receiver never keeps more. A message without
-// `kMost` comes from the launcher, and its limit is kMaxFrame.
+// The longest frame (type and fields) of a message from an agent. The receiver never keeps more bytes. A message
+// without `kMost` comes from the launcher, and its limit is kMaxFrame.
 inline constexpr std::uint32_t kMostNumbers = 256;          ///< numbers only
 inline constexpr std::uint32_t kMostNames = 8u << 10;       ///< a few names
 inline constexpr std::uint32_t kMostText = 256u << 10;      ///< a text for a user

@@ -208,8 +208,8 @@ struct PmixWorld {
 
 // ---- both ways ----
 
-/// A PMIx event from one rank to others. It is sent to all hosts that requested dlaunch-pmix, except the host of the
-/// sender.
+/// A PMIx event from one rank to others. The event is sent to all hosts that requested dlaunch-pmix, except the host of
+/// the sender.
 struct PmixEvent {
   static constexpr std::uint8_t kType = 27;
   static constexpr std::uint32_t kMost = 1u << 20;

@@ -35,7 +35,7 @@ struct Layout {
   bool if_supported = false;           ///< do not bind ranks if there are too few cores
   std::uint8_t device_kind = 0;        ///< plan::DeviceKind; with BindTo::device
   std::vector<std::uint32_t> devices;  ///< one device per local rank, with BindTo::device; kNoDevice: unknown
-  /// ranks without TORCHELASTIC_ERROR_FILE get one, and the agent sends WroteError
+  /// ranks without TORCHELASTIC_ERROR_FILE get an error file, and the agent sends WroteError
   bool error_files = false;
   bool restart_possible = false;  ///< another round may follow
   std::uint32_t lease_ms = 0;  ///< length of the agent's lease in this round (link/lease.h); 0: Setup's pause_limit_ms

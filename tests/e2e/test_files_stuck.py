@@ -228,7 +228,7 @@ class Frozen(Stuck):
         self.assert_exit(result, 124)
         self.assertLess(took, 25)  # the full pipe to the writing process counts as a slow reader
         said = re.search(rb"dlaunch: cannot write stdout: the disk does not respond, and the end of the output is lost\n"
-                         rb"dlaunch:   check the file system; process (\d+) writes the part before the end\n", result.stderr)
+                         rb"dlaunch:   check the file system; process (\d+) still writes the earlier output\n", result.stderr)
         self.assertTrue(said, result.stderr)
         self.assertTrue(os.path.exists(f"/proc/{int(said[1])}"))
         self.thaw()

@@ -325,7 +325,7 @@ class OpenFiles(Case):
                 result = self.run_dlaunch("-n", 1, "true", cwd="/", env={"HOME": "/"},
                                           preexec_fn=functools.partial(limited, 0, user, resource.RLIMIT_FSIZE))
                 self.assert_exit(result, 2)
-                self.assertEqual(result.stderr.decode(), "dlaunch: ulimit -f: too small files: dlaunch requires 4096 bytes, the limit is 0\n"
+                self.assertEqual(result.stderr.decode(), "dlaunch: ulimit -f: limit of the file size too low: dlaunch requires 4096 bytes, the limit is 0\n"
                                                          "dlaunch:   set a higher limit with ulimit -f, or LimitFSIZE= of the service\n")
 
     def test_agent_that_exceeds_the_limit_of_file_sizes_is_reported(self):

@@ -21,8 +21,8 @@ namespace dlaunch::ranktable {
 
 std::vector<TableFinding> check_rules(const Table& table, Product product);
 
-/// HCCL requires `.json`. A name in the form of hccl_tools.py must agree with the table, else the finding is a note.
-/// `name` has no directory.
+/// HCCL requires `.json`. A name in the form of hccl_tools.py must agree with the table. Otherwise the finding is a
+/// note. `name` has no directory.
 std::vector<TableFinding> check_file_name(std::string_view name, const Table* table);
 
 /// An Error about the first broken rule of a new table.

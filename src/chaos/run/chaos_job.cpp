@@ -43,7 +43,7 @@ namespace {
 /// end of the job; it is read after each write. Owned by ChaosJob.
 class WatchedRecord {
  public:
-  /// The directory must exist, not the file. Throws std::system_error if it cannot be watched.
+  /// Only the directory must exist. Throws std::system_error if the kernel cannot watch the directory.
   explicit WatchedRecord(std::string path);
 
   int fd() const { return watch_.get(); }

@@ -15,7 +15,7 @@ struct ChaosSetup {
   std::uint64_t seed = 0;
   std::vector<std::string> words;  ///< the launcher's command line, after its name
   std::string record;              ///< the path of its --report; empty: not requested
-  bool proxies = false;            ///< its links may have a proxy
+  bool proxies = false;            ///< the job's links may have proxies
 };
 
 struct ChaosOutcome {

@@ -41,7 +41,7 @@ constexpr struct stat kNothing{};
 constexpr const char* kCut = "cut";
 constexpr const char* kSlow = "slow";
 
-/// The launcher has told the paths of the files with all threads: without --report, they stay in the directory.
+/// The launcher has printed the paths of the files with all threads. Without --report, the files stay here.
 bool keeps_stacks(const sys::HeldPlace& place, const std::function<bool(const struct stat&)>& is_own) {
   const sys::HeldDirectory held = place.directory.open_below(place.name);
   const auto facts = held ? held.facts() : std::nullopt;
@@ -54,8 +54,8 @@ bool keeps_stacks(const sys::HeldPlace& place, const std::function<bool(const st
   return !stacks.empty() && held.remove_content(stacks) == 0;
 }
 
-/// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each, and removes the
-/// directory.
+/// Reads "PID START\n", "cut INTERFACE\n" and "slow INTERFACE\n" until the pipe ends, then undoes each line, and
+/// removes the directory.
 void undo_at_the_end(int in, const std::string& directory, const struct stat& made, const std::string& handle) {
   std::string all;
   char some[4096];

@@ -22,7 +22,7 @@ namespace dlaunch::chaos {
 /// links undo their own faults.
 class Undo {
  public:
-  /// Starts the child. No process is stopped if that fails.
+  /// Starts the child. If the start fails, no process is stopped.
   explicit Undo(const std::string& directory);
   /// Undoes every entry.
   ~Undo();

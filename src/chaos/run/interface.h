@@ -1,5 +1,5 @@
-// Faults of a network interface of this machine, in the network namespace of this process. The kernel keeps them after
-// the end of this process; bring_up() and speed_up() undo them.
+// Faults of a network interface of this machine, in the network namespace of this process. The kernel keeps the faults
+// after the end of this process; bring_up() and speed_up() undo them.
 #pragma once
 
 #include <string>

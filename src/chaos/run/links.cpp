@@ -35,7 +35,7 @@ void send_word(const sys::Fd& control, const std::string& word) {
 
 constexpr size_t kPiece = 64U << 10U;
 constexpr int kLookMs = 20;      // while a slow link has bytes above its rate
-constexpr double kBurst = 0.05;  // seconds of its rate that a slow link carries at once
+constexpr double kBurst = 0.05;  // a slow link carries the bytes of this number of seconds at once
 
 tl::unexpected<Error> no_link(std::string what, int error) {
   return fail({.where = "dlaunch chaos",

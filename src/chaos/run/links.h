@@ -16,7 +16,7 @@ class Links {
   /// Listens at this path; throws std::system_error on failure.
   explicit Links(const std::string& path);
 
-  /// Poll these for reading, then call ready().
+  /// Poll these descriptors for reading, then call ready().
   std::vector<int> fds() const;
   void ready(int fd);
 
@@ -46,9 +46,9 @@ class Links {
 };
 
 /// The process between a launcher and the command that connects to a host: it carries the bytes of the link, and holds,
-/// slows or closes it for dlaunch chaos. After the end of dlaunch chaos it only carries the bytes.
-/// `words`: the path of the socket of Links, the name of the host, and the command with its words. The link is on 0 and
-/// 1, one socket. Returns the exit code of the command.
+/// slows or closes it for dlaunch chaos. After the end of dlaunch chaos, this process only carries the bytes. `words`:
+/// the path of the socket of Links, the name of the host, and the command with its words. The link is on 0 and 1, one
+/// socket. Returns the exit code of the command.
 Result<int> run_link(const std::vector<std::string>& words);
 
 }  // namespace dlaunch::chaos

@@ -138,7 +138,7 @@ class AccelerateJob {
     return job_.set_program(std::move(argv));
   }
 
-  /// True also without a hostfile: DeepSpeed would use only this machine, but the line has several machines.
+  /// True for several machines without a hostfile, too, although DeepSpeed would use only this machine.
   bool on_each_machine() const {
     return line_.value("deepspeed-multinode-launcher") == "standard" || !line_.find("deepspeed-hostfile");
   }

@@ -78,7 +78,7 @@ constexpr Key kOptions[] = {
     {"plm_ssh_num_concurrent", "hosts-at-once"},
 };
 
-/// A key with only one value that is an option.
+/// A key with an option for one of its values.
 struct KeyAndValue {
   string_view key;
   string_view value;

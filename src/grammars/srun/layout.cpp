@@ -315,7 +315,7 @@ class SrunLayout {
   }
 
   /// The number of ranks on each node. srun gives each node one rank in turn, and leaves out nodes whose CPUs are used;
-  /// with pack, it gives each node one rank, and then fills the nodes one after the other. If all CPUs are used, the
+  /// with pack, srun gives each node one rank, and then fills the nodes one after the other. If all CPUs are used, the
   /// nodes share the remaining ranks.
   std::vector<int> counts_of_nodes() const {
     std::vector<int> counts(nodes_.size(), 0);

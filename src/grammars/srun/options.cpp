@@ -35,8 +35,8 @@ constexpr LauncherOption kSrunOptions[] = {
         "`--ntasks-per-node`", Support::translated, "SLURM_NTASKS SLURM_NPROCS"),
     of("nodes N", "MIN[-MAX]", "`--include` with the first MAX nodes of the job", Support::translated,
         "SLURM_JOB_NUM_NODES SLURM_NNODES"),
-    of("ntasks-per-node tasks-per-node", "N", "starts N ranks per node, unless `-n` sets the number of all "
-        "ranks, or `SLURM_NTASKS` without a typed `-N`", Support::translated, "SLURM_NTASKS_PER_NODE"),
+    of("ntasks-per-node tasks-per-node", "N", "starts N ranks per node; overridden by `-n`, and by "
+        "`SLURM_NTASKS` if `-N` is not on the command line", Support::translated, "SLURM_NTASKS_PER_NODE"),
     of("cpus-per-task c", "N", "`--cores-per-rank N --bind-to hwthread:if-supported` and `-x SLURM_CPUS_PER_TASK=N`; "
         "without `-n`, dlaunch starts as many ranks as the CPUs allow", Support::translated, "SRUN_CPUS_PER_TASK"),
     of("nodelist w", "LIST", kChosen), of("nodefile F", "FILE", kChosen), of("exclude x", "LIST", kChosen),
@@ -66,8 +66,8 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
     of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
-        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console (srun also "
-        "prints if a longer name begins with - or all)", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
+        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console (in srun, "
+        "also each longer name that begins with - or all)", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated,
         "SRUN_ERROR SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a rank: `--stdin`; a file name: each rank opens the "

@@ -113,8 +113,8 @@ class SrunJob {
     return {};
   }
 
-  /// --export. A variable of this environment that is passed on overrides a value in the list. All lists pass on
-  /// SLURM_* and SPANK_*.
+  /// --export. An inherited variable of this environment overrides the value in the list. All lists pass on SLURM_* and
+  /// SPANK_*.
   Result<void> add_environment() {
     if (const ParsedOption* name = line_.find("job-name")) job_.add_variable(*name, "SLURM_JOB_NAME", name->value);
     const ParsedOption* given = line_.find("export");

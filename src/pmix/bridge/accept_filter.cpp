@@ -21,7 +21,7 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-/// A connection whose peer has closed it. libpmix treats an error of accept(2) as the end of its port.
+/// A connection that the peer has closed. libpmix treats an error of accept(2) as the end of its port.
 int ended_connection() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;

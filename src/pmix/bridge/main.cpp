@@ -1,5 +1,5 @@
-// dlaunch-pmix: the PMIx server of one host. It is a separate process, so that threads and faults of libpmix stay out
-// of the agent. It uses the frames of docs/wire.md over its stdin, a socket, and exits at the end of the socket.
+// The PMIx server of one host: a separate process, to keep threads and faults of libpmix out of the agent. Reads and
+// writes frames (docs/wire.md) on stdin, a socket, and exits at the end of the socket.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -85,7 +85,7 @@ class Bridge {
   std::optional<ConnectionProxy> proxy_;
 };
 
-/// Removes the variables of an outer launcher, and those of the user for the programs: they are not for this server.
+/// Removes the variables of an outer launcher, and the user's variables for programs: this server must not use either.
 void clean_environment() {
   for (const std::string& entry : own_environment()) {
     if (entry.starts_with("PMIX_") || entry.starts_with("OMPI_")) ::unsetenv(std::string(variable_name(entry)).c_str());

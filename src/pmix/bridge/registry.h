@@ -1,5 +1,6 @@
 // The worlds of libpmix's server: each world is registered, with its ranks on this host, before its clients may
-// connect. Owned by the PmixServer. Loop and server must outlive it, and it must live as long as libpmix makes calls.
+// connect. Owned by the PmixServer. Loop and server must outlive the registry, which must exist while libpmix makes
+// calls.
 #pragma once
 
 #include <pmix_server.h>

@@ -391,7 +391,7 @@ void PmixServer::happened(const wire::PmixEvent& event) {
 void PmixServer::modex_asked(const wire::PmixModexAsk& asked) {
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, asked.space.c_str(), asked.of);
-  auto* id = new std::uint32_t(asked.id);  // modex_ready has the pointer when it is called
+  auto* id = new std::uint32_t(asked.id);  // modex_ready gets the pointer, and deletes the number
   const pmix_status_t status = PMIx_server_dmodex_request(&proc, Upcalls::modex_ready, id);
   if (status == PMIX_SUCCESS) return;
   delete id;

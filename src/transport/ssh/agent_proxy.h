@@ -22,8 +22,8 @@ class AgentProxy : public std::enable_shared_from_this<AgentProxy> {
   /// All keys of types known to libssh, requested once. Empty if the agent does not answer.
   std::vector<AgentKey> keys();
 
-  /// A socket that behaves like an agent with only these keys, until the socket is closed. After the agent refuses to
-  /// sign with a key, only the keys after this key are offered. Empty if no thread can be created.
+  /// A socket that behaves like an agent with only these keys, until the socket is closed. After the agent refused a
+  /// signature with a key, the socket offers only the keys after this key. Empty if no thread can be created.
   sys::Fd show(std::vector<AgentKey> keys);
 
   /// Why the agent cannot be used any more; empty while the agent works.

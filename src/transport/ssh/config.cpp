@@ -166,7 +166,7 @@ std::optional<string> expand_tokens(std::string_view text, const Tokens& tokens)
   return expanded;
 }
 
-/// Expands a HostName; only %h and %% are valid there.
+/// Expands a HostName, in which only %h and %% are valid.
 string expand_host_name(std::string_view text, const string& host) {
   string name;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -200,7 +200,7 @@ class Taker {
 
 constexpr int kLongest = 1'000'000;
 
-/// The sorted keywords of OpenSSH 9.2, with those that only the portable release or Debian's package has.
+/// The sorted keywords of OpenSSH 9.2, including keywords of only the portable release or only Debian's package.
 constexpr std::string_view kKeywords[] = {
     "addkeystoagent",
     "addressfamily",

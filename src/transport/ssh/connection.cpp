@@ -154,7 +154,7 @@ class Login {
     if (answer != SSH_AUTH_ERROR) return false;
     const string why = lib_.ssh_get_error(session_);
     end_ = refused(why);
-    // Without a reason from sshd, its process ended, maybe with the host; a new attempt may succeed.
+    // sshd gave no reason: its process ended, maybe with the host; a new attempt may succeed.
     if (!why.starts_with(kSshdReason)) end_->retry = Disconnect::Retry::soon;
     return true;
   }

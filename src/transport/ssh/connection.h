@@ -1,6 +1,6 @@
 // A connection after its handshake, shared by the steps of a session, and the first two steps: the check of the host's
-// key, and the login. All run in the host's own thread. The session is non-blocking from now on: libssh's own waits do
-// not notice a closed connection and sleep until their timeout.
+// key, and the login. All run in the host's own thread. The session is non-blocking from now on, because libssh does
+// not notice a closed connection in its own waits.
 #pragma once
 
 #include <functional>

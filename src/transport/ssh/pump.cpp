@@ -147,7 +147,7 @@ class Pump {
     return got > 0;
   }
 
-  /// Drops bytes whose reader is gone.
+  /// Drops the bytes if the reader is gone.
   bool give(const sys::Fd& to, Buffer& from) {
     if (from.empty()) return false;
     const ssize_t took = ::write(to.get(), from.rest().data(), from.rest().size());

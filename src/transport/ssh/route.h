@@ -33,7 +33,7 @@ struct Route {
   bool public_keys = true;                                       ///< public keys may be used to log in
   bool identities_only = false;                 ///< use only keys of the agent that are also identities
   std::shared_ptr<AgentProxy> agent;            ///< null: no agent, or the agent must not be used
-  std::vector<std::string> missing_identities;  ///< missing files that the user named
+  std::vector<std::string> missing_identities;  ///< files that the user named and that are missing
   Algorithms algorithms;
   std::chrono::milliseconds limit{10'000};  ///< for each phase
 };

@@ -53,7 +53,7 @@ class Runner {
   /// The main function of the thread. end() has the result before the stream ends.
   void run();
   Disconnect end() const;
-  /// True if all bytes written to the stream have reached this machine's network, or never will.
+  /// True if no byte of the stream waits in this process any more.
   bool passed_on_by(std::chrono::steady_clock::time_point deadline);
   /// True if the thread is about to exit.
   bool over() const;

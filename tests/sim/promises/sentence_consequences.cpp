@@ -285,7 +285,7 @@ const std::vector<Row>& rows_of_consequences() {
       {"the end of the output is missing",
        R"(the end of the ranks' output is missing: stdout or stderr accepted no data in time)", output_missing},
       {"the end of the output may be missing",
-       R"(the end of the ranks' output may be missing: agents did not send it in time)", output_not_arrived},
+       R"(the end of the ranks' output may be missing: agents did not send all output in time)", output_not_arrived},
   };
   return rows;
 }

@@ -77,7 +77,7 @@ TEST(Preflight, ReportsEachFailedCheck) {
       "dlaunch: node3: resolves node1 to a loopback address\n"
       "dlaunch:   use a name of the host that all other hosts can connect to\n"
       "dlaunch: node3: the clock differs from the launcher's clock by -12.3 s\n"
-      "dlaunch:   run NTP on the host: the clock determines times in logs and the first failure\n");
+      "dlaunch:   run NTP on the host: the times in logs and the first failure depend on the clock\n");
   EXPECT_EQ(exit_code(preflight), 1);
 }
 

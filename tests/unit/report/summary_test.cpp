@@ -318,8 +318,9 @@ TEST(FailureSummary, OutputWithoutAnEndMayBeMissing) {
   Fixture job(1);
   job.fail_first(0, Exited{7});
   job.outcome.unended = true;
-  EXPECT_THAT(job.summary(),
-              EndsWith("dlaunch: the end of the ranks' output may be missing: agents did not send it in time\n"));
+  EXPECT_THAT(
+      job.summary(),
+      EndsWith("dlaunch: the end of the ranks' output may be missing: agents did not send all output in time\n"));
 }
 
 TEST(FailureSummary, TimeoutNamesRunningRanks) {
