@@ -15,7 +15,6 @@
 #include "dlaunch/run.h"
 #include "hosts/host_name.h"
 #include "net/this_machine.h"
-#include "place/place.h"
 #include "report/version.h"
 #include "sys/process_state.h"
 #include "transport/bootstrap.h"
@@ -45,9 +44,8 @@ std::string address_option(const cli::NodeOptions& named) {
   return std::string(named.address) + ' ' + std::string(named.address_value);
 }
 
-Result<NodeRole> role_of(const cli::Options& options) {
-  const cli::SameLineRequest& asked = options.same_line;
-  const auto place = TRY(place::place_of_node(options.request.environment));
+Result<NodeRole> role_of(const cli::SameLineRequest& asked, const Result<place::NodePlace>& of_place) {
+  const auto place = TRY(of_place);
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
   const std::string rank_option(asked.named.rank);
@@ -197,8 +195,9 @@ Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback
 
 }  // namespace
 
-Result<int> run_same_line(cli::Options options, const std::string& key_text, spdlog::logger& log, const RunJob& run) {
-  const NodeRole role = TRY(role_of(options));
+Result<int> run_same_line(cli::Options options, const place::Place& place, const std::string& key_text,
+                          spdlog::logger& log, const RunJob& run) {
+  const NodeRole role = TRY(role_of(options.same_line, place.node));
   if (role.nodes == 1) {  // runs like any job on this machine
     options.same_line = {};
     return run(std::move(options), nullptr);

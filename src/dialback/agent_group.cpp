@@ -76,9 +76,11 @@ AgentStarter::Request AgentGroup::request() const {
 
 PortRange AgentGroup::allowed_ports() const {
   const DialIn& how = settings_.how;
-  if (how.ports != PortRange{} || how.ports_command.empty()) return how.ports;
-  if (const auto file = sys::read_file(how.ports_file, kLongestFile); file && !may_set_port_range(*file)) return {};
-  return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
+  if (how.ports != PortRange{} || !how.ports_in) return how.ports;
+  const auto file = sys::read_file(how.ports_file, kLongestFile);
+  if (const auto ports = file ? how.ports_in(*file) : std::nullopt) return *ports;
+  const auto answer = transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get());
+  return how.ports_in(answer.text).value_or(PortRange{});
 }
 
 /// Listens while the started commands get ready on the hosts.

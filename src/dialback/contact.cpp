@@ -1,7 +1,6 @@
 #include "dialback/contact.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/ip_address.h"
 #include "base/printable.h"
@@ -73,27 +72,6 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   if (!number) return refused();
   endpoint.port = static_cast<int>(*number);
   return endpoint;
-}
-
-PortRange port_range_in(std::string_view text) {
-  constexpr std::string_view kName = "SrunPortRange";
-  for (const std::string& line : split(text, '\n')) {
-    const size_t sign = line.find('=');
-    if (sign == std::string::npos || trim(std::string_view(line).substr(0, sign)) != kName) continue;
-    const auto ends = split(trim(std::string_view(line).substr(sign + 1)), '-');
-    const auto first = parse_int(ends[0], 1, kMostPort);
-    const auto last = ends.size() == 2 ? parse_int(ends[1], 1, kMostPort) : std::nullopt;
-    if (first && last && *first <= *last) return {static_cast<int>(*first), static_cast<int>(*last)};
-  }
-  return {};
-}
-
-bool may_set_port_range(std::string_view slurm_conf) {
-  const auto lower = [](unsigned char c) { return std::tolower(c); };
-  const auto mentions = [&](std::string_view word) {
-    return !std::ranges::search(slurm_conf, word, {}, lower).empty();
-  };
-  return mentions("srunportrange") || mentions("include");
 }
 
 std::string to_string(const Endpoint& endpoint) {

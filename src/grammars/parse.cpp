@@ -22,7 +22,6 @@
 #include "grammars/mpirun/personality.h"
 #include "grammars/mpirun/translate.h"
 #include "grammars/typed_options.h"
-#include "place/place.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {
@@ -53,14 +52,9 @@ size_t ranks_of(const plan::Request& request, size_t places) {
 Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
   const bool overridden =
       std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
-  const place::ManagerRow* const manager = options.manager.manager;
-  if (overridden || options.verb != Verb::run || !manager || !manager->rank_places) return {};
-  const auto read = [&](const std::string& path) -> Result<std::string> {
-    auto text = context.read_file(path);
-    if (!text) return fail(std::move(text.error().error));
-    return *std::move(text);
-  };
-  auto places = TRY(manager->rank_places(context.environment, read));
+  const place::ManagerJob* const job = context.place.job();
+  if (overridden || options.verb != Verb::run || !job) return {};
+  auto places = TRY(job->rank_places);
   const size_t ranks = ranks_of(options.request, places.size());
   if (places.empty()) return {};
   if (ranks > places.size()) {
@@ -348,7 +342,6 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(unset, variable_name(entry)) != unset.end();
   });
-  options.manager = place::find_manager(options.request.environment);
   options.hosts.ignore_resource_manager = resolved.find("ignore-resource-manager") != nullptr;  // for other setters
   options.request.cwd = context.cwd;
   TRY(resolved.apply(options, context));

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dlaunch/error.h"
@@ -86,9 +87,10 @@ struct ManagerRow {
   // The job around this process.
   std::optional<std::string> (*job)(const Environment&) = nullptr;  ///< its number, if the system gives hosts
   Result<Entries> (*hosts)(const Environment&, const hosts::ReadText& read_file) = nullptr;
-  std::string_view hosts_variable = {};  ///< if only a program knows the hosts: shows the job
-  std::string_view hosts_program = {};   ///< the program
-  std::string_view hosts_words = {};     ///< its words
+  Result<std::vector<int>> (*cpus)(const Environment&) = nullptr;  ///< of the job on each of these hosts
+  std::string_view hosts_variable = {};                            ///< if only a program knows the hosts: shows the job
+  std::string_view hosts_program = {};                             ///< the program
+  std::string_view hosts_words = {};                               ///< its words
   Result<Entries> (*hosts_in)(const ManagerAnswer&) = nullptr;
   std::optional<Error> (*unlisted)(const Environment&) = nullptr;  ///< a job without the list of its hosts
   Copies (*copies)(const Environment&) = nullptr;
@@ -96,6 +98,7 @@ struct ManagerRow {
   std::string_view nodes_variable = {};  ///< if set, the system starts the command line on all of several nodes
   Result<std::vector<plan::RankPlace>> (*rank_places)(const Environment&, const hosts::ReadText& read_file) = nullptr;
   std::optional<Attempt> (*attempt)(const Environment&) = nullptr;
+  std::span<const std::pair<std::string_view, std::string_view>> defaults = {};  ///< dlaunch's options, in its jobs
 
   // The start of agents.
   std::span<const Way> ways = {};

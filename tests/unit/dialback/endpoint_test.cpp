@@ -25,20 +25,5 @@ TEST(Endpoints, RejectInvalidText) {
   }
 }
 
-TEST(PortRanges, ParseOutputOfScontrol) {
-  EXPECT_EQ(port_range_in("A = 1\nSrunPortRange           = 60001-60100\nB = 2\n"), (PortRange{60001, 60100}));
-  for (const char* text : {"", "SrunPortRange = 0-0\n", "SrunPortRange = 2-1\n", "SrunPortRange = x\n",
-                           "SrunPortRange = 1-70000\n", "OtherPortRange = 1-2\n", "SrunPortRange\n"}) {
-    EXPECT_EQ(port_range_in(text), PortRange{}) << text;
-  }
-}
-
-TEST(PortRanges, RequireQueryIfFileMaySetRange) {
-  EXPECT_TRUE(may_set_port_range("ClusterName=a\nsrunPORTrange=1-2\n"));
-  EXPECT_TRUE(may_set_port_range("Include /etc/slurm/ports.conf\n"));
-  EXPECT_FALSE(may_set_port_range("ClusterName=a\nSlurmdPort=6818\n"));
-  EXPECT_FALSE(may_set_port_range(""));
-}
-
 }  // namespace
 }  // namespace dlaunch::dialback
