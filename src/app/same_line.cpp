@@ -166,13 +166,14 @@ Result<int> launch(cli::Options options, const NodeRole& role, dialback::Listeni
                    const dialback::Secret& key, const dialback::Statement& self, Time deadline,
                    std::optional<dialback::EndSignals>& signals, spdlog::logger& log, const RunJob& run) {
   const std::string here = listener.at.host;
-  dialback::Gathering gathering(std::move(listener), {.key = key,
-                                                      .self = self,
-                                                      .welcome = {options.request.job_id, options.heartbeat},
-                                                      .least = role.least,
-                                                      .last_call = options.same_line.last_call,
-                                                      .deadline = deadline,
-                                                      .messages = messages_to(log)});
+  dialback::Gathering gathering(std::move(listener),
+                                {.key = key,
+                                 .self = self,
+                                 .welcome = {options.request.job_id, options.heartbeat, options.pause_limit},
+                                 .least = role.least,
+                                 .last_call = options.same_line.last_call,
+                                 .deadline = deadline,
+                                 .messages = messages_to(log)});
   auto joined = TRY(gathering.run(*signals));
   signals.reset();  // the job handles signals itself
   options.hosts.list = hosts_of(self, here, joined);

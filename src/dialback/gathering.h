@@ -63,6 +63,7 @@ class Gathering {
   void number_nodes();
 
   const Settings settings_;
+  Time deadline_;  // settings_.deadline, and the time in which this process was stopped
   PendingConnections pending_;
   Time next_check_;
   Time next_note_;
