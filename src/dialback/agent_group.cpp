@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "dialback/contact.h"
-#include "dialback/introduction.h"
 #include "place/line_meaning.h"
 #include "sys/clock.h"
 #include "sys/files.h"
@@ -85,8 +84,8 @@ PortRange AgentGroup::allowed_ports() const {
 
 /// Listens while the started commands get ready on the hosts.
 void AgentGroup::send_contact() {
-  const std::string address = address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
-  auto listener = listen_on_address(address, allowed_ports());
+  const std::string address = net::address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
+  auto listener = net::listen_on_address(address, allowed_ports());
   if (!listener) return fail_all(listener.error(), Retry::soon);
   settings_.messages.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(listener->at));
   const LauncherContact contact{listener->at, key_};

@@ -43,7 +43,7 @@ AttemptResult<LauncherConnection> meet_at(const Endpoint& where, const Secret& k
 
 }  // namespace
 
-Gathering::Gathering(ListeningSocket listener, Settings settings)
+Gathering::Gathering(net::ListeningSocket listener, Settings settings)
     : settings_(std::move(settings)),
       deadline_(settings_.deadline),
       pending_(std::move(listener), settings_.key,

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/printable.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::dialback {

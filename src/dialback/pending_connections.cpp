@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "dialback/introduction.h"
-#include "net/this_machine.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -43,7 +42,7 @@ struct PendingConnections::Pending {
   std::optional<SealedSocket> proven;  // set after the proof; owns the socket and awaits the statement
 };
 
-PendingConnections::PendingConnections(ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record)
+PendingConnections::PendingConnections(net::ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record)
     : listener_(std::move(listener)), key_(key), on_first_record_(std::move(on_first_record)) {}
 
 PendingConnections::~PendingConnections() = default;

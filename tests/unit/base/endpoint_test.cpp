@@ -1,17 +1,17 @@
-#include "dialback/contact.h"
+#include "base/ip_address.h"
 
 #include <gtest/gtest.h>
 
-namespace dlaunch::dialback {
+namespace dlaunch {
 namespace {
 
 TEST(Endpoints, ParseAllForms) {
   EXPECT_EQ(parse_endpoint("node1:29500").value(), (Endpoint{"node1", 29500}));
-  EXPECT_EQ(parse_endpoint("node1").value(), (Endpoint{"node1", kUsualPort}));
+  EXPECT_EQ(parse_endpoint("node1").value(), (Endpoint{"node1", Endpoint::kUsualPort}));
   EXPECT_EQ(parse_endpoint("10.0.0.1:1").value(), (Endpoint{"10.0.0.1", 1}));
-  EXPECT_EQ(parse_endpoint("fd00::1").value(), (Endpoint{"fd00::1", kUsualPort}));
+  EXPECT_EQ(parse_endpoint("fd00::1").value(), (Endpoint{"fd00::1", Endpoint::kUsualPort}));
   EXPECT_EQ(parse_endpoint("[fd00::1]:7").value(), (Endpoint{"fd00::1", 7}));
-  EXPECT_EQ(parse_endpoint("fe80::1%eth0").value(), (Endpoint{"fe80::1%eth0", kUsualPort}));
+  EXPECT_EQ(parse_endpoint("fe80::1%eth0").value(), (Endpoint{"fe80::1%eth0", Endpoint::kUsualPort}));
   EXPECT_EQ(to_string(Endpoint{"fd00::1", 7}), "[fd00::1]:7");
   EXPECT_EQ(to_string(Endpoint{"node1", 7}), "node1:7");
 }
@@ -26,4 +26,4 @@ TEST(Endpoints, RejectInvalidText) {
 }
 
 }  // namespace
-}  // namespace dlaunch::dialback
+}  // namespace dlaunch
