@@ -1,6 +1,6 @@
 // ManagerRow: the data and functions of a batch system, or of another system that starts dlaunch on the nodes of a job.
-// Each system has its row in a separate file; managers() is the table. Other modules use the members of a row and never
-// its name. Pure, except for `read_file`.
+// Each system has its row in a separate file, and a line in manager_table.h. Other modules use the members of a row and
+// never its name. Pure, except for `read_file`.
 #pragma once
 
 #include <chrono>
@@ -136,9 +136,11 @@ struct ManagerRow {
   std::optional<int> (*kill_wait_in)(std::string_view text) = nullptr;  ///< in seconds; nullopt: not in the text
 };
 
-extern const ManagerRow kTorchrun, kAwsBatch, kIndexedJob, kFlux, kSlurm, kGridEngine, kPbs, kCobalt, kLsf, kMpiJob;
+#define MANAGER(row, ...) extern const ManagerRow row;
+#include "place/manager_table.h"
+#undef MANAGER
 
-/// In the order of detection.
+/// In the order of manager_table.h.
 std::span<const ManagerRow* const> managers();
 
 }  // namespace dlaunch::place

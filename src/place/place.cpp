@@ -1,6 +1,7 @@
 #include "place/place.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,16 @@
 #include "place/manager_list.h"
 
 namespace dlaunch::place {
+
+std::span<const ManagerRow* const> managers() {
+#define MANAGER(row, ...) &row,
+  static constexpr auto kManagers = std::to_array<const ManagerRow*>({
+#include "place/manager_table.h"
+  });
+#undef MANAGER
+  return kManagers;
+}
+
 namespace {
 
 /// Rejects copies started by mpirun, Hydra or PALS with a count, and by PALS and pbsdsh without a count.
