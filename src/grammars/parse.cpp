@@ -47,9 +47,9 @@ size_t ranks_of(const plan::Request& request, size_t places) {
   return ranks;
 }
 
-/// In a job of LSF, places the ranks as in LSB_AFFINITY_HOSTFILE. Does nothing if options set the hosts, places or
-/// binding, or if there are more ranks than lines. `options` has the programs.
-Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
+/// Places the ranks as the batch system says, as LSF does. Does nothing if options set the hosts, places or binding, or
+/// if there are more ranks than places. `options` has the programs.
+Result<void> follow_rank_places(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
   const bool overridden =
       std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
   const place::ManagerJob* const job = context.place.job();
@@ -58,7 +58,7 @@ Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const Process
   const size_t ranks = ranks_of(options.request, places.size());
   if (places.empty()) return {};
   if (ranks > places.size()) {
-    options.notes.emplace_back("ranks are not bound: LSB_AFFINITY_HOSTFILE has fewer lines than there are ranks");
+    options.notes.push_back("ranks are not bound: " + places[0].from + " has fewer lines than there are ranks");
     return {};
   }
   places.resize(ranks);
@@ -415,7 +415,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   if (line.verb == Verb::run && line.grammar == Grammar::dlaunch) note_launcher(options.request.apps, notes);
   for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes})
     std::ranges::move(*each, std::back_inserter(options.notes));
-  TRY(follow_lsf_affinity(resolved.options, context, options));
+  TRY(follow_rank_places(resolved.options, context, options));
   return options;
 }
 
