@@ -8,7 +8,6 @@
 #include "base/printable.h"
 #include "base/try.h"
 #include "cli/config_file.h"
-#include "cli/files.h"
 #include "cli/values.h"
 
 namespace dlaunch::cli {

@@ -7,7 +7,6 @@
 #include "base/try.h"
 #include "cli/values.h"
 #include "grammars/launcher_job.h"
-#include "grammars/mpirun/translate.h"
 
 namespace dlaunch::cli {
 namespace {
