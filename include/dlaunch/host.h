@@ -39,7 +39,7 @@ std::string to_string(const Manager& manager);
 struct Host {
   std::string name;                      ///< as the user or the machine spells it; never shortened
   std::vector<std::string> other_names;  ///< further names of this host in the list
-  std::string from;                      ///< "hosts:3", "-H", "SLURM_JOB_NODELIST"; empty for this machine
+  std::string from;                      ///< as HostEntry::from; empty for this machine
   bool local = false;                    ///< this machine: no connection is needed
   Reach reach;
   int slots = 0;                 ///< number of usable CPUs, or the number that the user set

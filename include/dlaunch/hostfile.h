@@ -28,7 +28,7 @@ struct HostEntry {
   std::vector<std::string> env = {};  ///< NAME=VALUE
   bool replacement = false;           ///< plan::Host::replacement
   int pool = 0;                       ///< number of the list of a program; 0: the list of the job
-  std::string from = {};              ///< "hosts:3", "-H", "SLURM_JOB_NODELIST"
+  std::string from = {};              ///< "hosts:3", "-H", or the variable of a batch system
 };
 
 /// Parses a hostfile: at least one entry, in the order of the file, with expanded ranges. Pure. `name` is the name of
@@ -82,7 +82,7 @@ using ReadText = std::function<Result<std::string>(const std::string& path)>;
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment);
 
 /// Queries this machine, and reads the resource manager's variables in `environment` (NAME=VALUE) if the user did not
-/// name a host. `read_file` reads PBS_NODEFILE.
+/// name a host. `read_file` reads the files that these variables name.
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file);
 

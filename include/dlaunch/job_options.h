@@ -24,12 +24,13 @@ struct DialIn {
   /// host. With `files_in`, only a command with {hosts} runs once for all hosts.
   std::string command;
   std::vector<std::string> unset = {};  ///< variables that are removed from the environment of the command
-  PortRange ports = {};                 ///< ports for the listening socket; any port: run ports_command
-  std::string own_name;                 ///< a shell word that expands to the host's name there: "$SLURMD_NODENAME"
-  std::string ports_command = {};       ///< prints a line "SrunPortRange = FIRST-LAST"; empty: any port
-  /// The path of slurm.conf. ports_command is not run if this file does not set SrunPortRange and does not include
-  /// another file. Empty: ports_command is run.
-  std::string ports_file = {};
+  PortRange ports = {};                 ///< ports for the listening socket; any port: see ports_in
+  std::string own_name;                 ///< a shell word: on a host, the shell replaces the word by the host's name.
+  /// Reads the ports in the text of ports_file. nullopt: the text does not have the ports, and dlaunch reads the output
+  /// of ports_command. Null: any port.
+  std::optional<PortRange> (*ports_in)(std::string_view text) = nullptr;
+  std::string ports_command = {};
+  std::string ports_file = {};  ///< a path; empty: no file
   /// For a command that does not forward stdin and stdout of the hosts: a directory that the hosts share. The
   /// directory has the files that start the agents. Empty: the command forwards both.
   std::optional<std::string> files_in = {};
@@ -68,8 +69,8 @@ struct JobOptions {
   /// --heartbeat: the interval of the heartbeats of both sides. A host is lost after three missed heartbeats.
   std::chrono::milliseconds heartbeat{5000};
   /// --pause-limit: the time for which agents wait for a launcher that is stopped or silent (Ctrl-Z, a suspended
-  /// machine). The connection must not end. If another host may take over the ranks, or with --same-line, agents wait
-  /// only for four heartbeats, except after Ctrl-Z.
+  /// machine). The connection must not end. An agent whose host may be replaced, or cannot be swept (--same-line),
+  /// waits for four heartbeats, and for `pause_limit` only after Ctrl-Z.
   std::chrono::milliseconds pause_limit{std::chrono::minutes(10)};
   /// The time limit for a shell on a host to start an agent. During the upload of the agent, the limit for one piece.
   std::chrono::milliseconds ready_wait{30000};

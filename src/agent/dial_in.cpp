@@ -32,7 +32,6 @@
 namespace dlaunch::agent {
 namespace {
 
-using dialback::Endpoint;
 using dialback::LauncherContact;
 using std::chrono::milliseconds;
 

@@ -107,27 +107,6 @@ Result<void> check_marker(const sys::Fd& marker, const RankDir& taken, const std
   return {};
 }
 
-/// While this object exists, this user may read a directory of this user, even if a rank has removed the permission.
-class Opened {
- public:
-  explicit Opened(const sys::HeldDirectory& directory) : directory_(directory.copy()) {
-    constexpr mode_t kReads = S_IRUSR | S_IXUSR;
-    const auto facts = directory.facts();
-    if (facts && (facts->st_mode & kReads) != kReads && directory.set_mode(facts->st_mode | kReads) == 0) {
-      mode_ = facts->st_mode;
-    }
-  }
-  ~Opened() {
-    if (mode_) directory_.set_mode(*mode_);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-
- private:
-  const sys::HeldDirectory directory_;
-  std::optional<mode_t> mode_;  // to restore
-};
-
 /// A rank can have made the marker read-only.
 sys::Fd open_marker(const sys::HeldDirectory& directory) {
   sys::Fd marker = directory.open_file(kRankDirMarker, kMarkerFlags);
@@ -139,7 +118,7 @@ sys::Fd open_marker(const sys::HeldDirectory& directory) {
 Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, const std::vector<std::string>& kept) {
   TRY(check_directory(directory, dir));
   RankDir taken{std::move(directory), {}};
-  const Opened opened(taken.directory);
+  const sys::OpenedDirectory opened(taken.directory, S_IRUSR | S_IXUSR);  // a rank may have closed it
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker = open_marker(taken.directory);
   if (!marker && errno != ENOENT) return failed("cannot open " + name, errno, kAnother);
@@ -150,7 +129,6 @@ Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, co
   }
   TRY(check_marker(marker, taken, name));
   TRY(lock(marker, dir));
-  TRY(check_unused_below(taken.directory, dir, to_keep(dir, kept)));
   taken.marker = std::move(marker);
   return taken;
 }
@@ -209,15 +187,17 @@ Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const At
     auto dir = TRY(make(std::move(taken[i]), asked.dirs[i], asked.kept));
     taken[i] = std::move(dir);
   }
+  for (size_t i = 0; i < asked.dirs.size(); ++i) {  // the locks of this job are below, too
+    at(asked.dirs[i]);
+    TRY(check_unused_below(taken[i].directory, asked.dirs[i], to_keep(asked.dirs[i], asked.kept)));
+  }
   return taken;
 }
 
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
                             const std::vector<std::string>& kept) {
-  const std::vector<std::string> stays = to_keep(dir, kept);
-  TRY(check_unused_below(directory, dir, stays));
   std::string left;
-  const int error = directory.remove_content(stays, &left);
+  const int error = directory.remove_content(to_keep(dir, kept), &left);
   if (error == 0) return {};
   return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
 }

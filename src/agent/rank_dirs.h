@@ -30,8 +30,8 @@ using RankDirs = std::map<std::string, RankDir>;
 /// Receives the path of each directory before each system call that can hang.
 using AtPath = std::function<void(const std::string& path)>;
 
-/// Creates missing directories, and returns all in the order of Prepare. Examines all directories before the first
-/// change; removes nothing.
+/// Creates missing directories, and returns all in the order of Prepare. Removes nothing. Examines all existing
+/// directories before the first change. An Error also if a file or directory below is locked.
 Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const AtPath& at);
 
 /// Empties a taken directory, except for the marker and `kept` (absolute names); `dir` is its path.

@@ -19,7 +19,6 @@
 #include "sys/descendants.h"
 #include "sys/fd.h"
 #include "sys/inherited.h"
-#include "sys/io.h"
 
 namespace dlaunch::agent {
 namespace {

@@ -16,19 +16,15 @@ namespace dlaunch::hosts {
 namespace {
 
 /// The entries that apply; empty if only this machine is used.
-Result<Named> named_hosts(const HostRequest& request, const place::Found& manager,
-                          const std::vector<std::string>& environment, const ReadText& read_file) {
+Result<Named> named_hosts(const HostRequest& request, const place::Place& place) {
   if (!request.list.empty()) return Named{request.list, Repeated::slots_add_up};
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
-  if (manager && !request.ignore_resource_manager) {
+  if (const auto* job = place.job(); job && !request.ignore_resource_manager) {
     auto entries = request.of_manager;
-    if (entries.empty()) entries = TRY(place::hosts_of(manager, environment, read_file));
-    return Named{std::move(entries), Repeated::slots_add_up, place::named(manager)};
+    if (entries.empty()) entries = TRY(job->hosts);
+    return Named{std::move(entries), Repeated::slots_add_up, named(*job)};
   }
-  if (auto unlisted =
-          request.ignore_resource_manager ? std::nullopt : place::refuse_incomplete_batch_job(environment)) {
-    return fail(*std::move(unlisted));
-  }
+  if (place.unlisted && !request.ignore_resource_manager) return fail(*place.unlisted);
   return Named{request.default_hostfile, Repeated::one_slot_each};
 }
 
@@ -117,27 +113,27 @@ Result<void> limit_slots(plan::Allocation& allocation, const std::vector<int>& m
 }  // namespace
 
 bool names_no_host(const HostRequest& request, const std::vector<std::string>& environment) {
-  return names_no_host(request, place::find_manager(environment));
+  return names_no_host(request, place::read_place(environment, {}));
 }
 
-bool names_no_host(const HostRequest& request, const place::Found& manager) {
+bool names_no_host(const HostRequest& request, const place::Place& place) {
   const bool named = !request.list.empty() || !request.hostfile.empty() || !request.default_hostfile.empty();
-  return !named && (request.ignore_resource_manager || !manager);
+  return !named && (request.ignore_resource_manager || !place.job());
 }
 
 Result<plan::Allocation> choose_allocation(const HostRequest& request, const std::vector<std::string>& environment,
                                            const ReadText& read_file) {
-  return choose_allocation(request, place::find_manager(environment), environment, read_file);
+  return choose_allocation(request, place::read_place(environment, read_file), environment);
 }
 
-Result<plan::Allocation> choose_allocation(const HostRequest& request, const place::Found& manager,
-                                           const std::vector<std::string>& environment, const ReadText& read_file) {
+Result<plan::Allocation> choose_allocation(const HostRequest& request, const place::Place& place,
+                                           const std::vector<std::string>& environment) {
   auto allocation = machine::local_allocation(environment, request.fake_devices,
                                               request.count_cores ? machine::Count::cores : machine::Count::cpus);
   if (!allocation) return allocation;
   net::NameResolver names;
   const net::Resolve resolve = [&names](const std::string& name) { return names.addresses(name); };
-  auto named = TRY(named_hosts(request, manager, environment, read_file));
+  auto named = TRY(named_hosts(request, place));
   if (request.one_slot_each) set_one_slot(named);
   if (named.entries.empty() && request.one_slot_each) {
     allocation->hosts.front().slots = 1;
@@ -149,7 +145,7 @@ Result<plan::Allocation> choose_allocation(const HostRequest& request, const pla
     // If this machine is the only host, the job's shell is already in a step on it.
     const bool by_manager =
         named.manager && request.by_manager && !std::ranges::all_of(named.entries, is_here, &HostEntry::name);
-    const bool none_here = request.fake || (by_manager && manager.manager->starts_here_too);
+    const bool none_here = request.fake || (by_manager && place.job()->manager->starts_here_too);
     allocation = allocation_of(named, plan::Host(allocation->hosts.front()),
                                [&](const std::string& name) { return !none_here && is_here(name); });
     if (!allocation) return allocation;

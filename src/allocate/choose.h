@@ -6,9 +6,8 @@
 
 namespace dlaunch::hosts {
 
-/// `manager`: place::find_manager(environment), found once.
-bool names_no_host(const HostRequest& request, const place::Found& manager);
-Result<plan::Allocation> choose_allocation(const HostRequest& request, const place::Found& manager,
-                                           const std::vector<std::string>& environment, const ReadText& read_file);
+bool names_no_host(const HostRequest& request, const place::Place& place);
+Result<plan::Allocation> choose_allocation(const HostRequest& request, const place::Place& place,
+                                           const std::vector<std::string>& environment);
 
 }  // namespace dlaunch::hosts

@@ -36,9 +36,9 @@ using cli::TransportChoice;
 constexpr std::chrono::seconds kAnswerLimit{10};
 
 /// The GPUs that steps must request.
-Result<place::StepGpus> choose_gpus(const place::Found& found, const std::vector<std::string>& environment) {
-  const place::ManagerRow& manager = *found.manager;
-  const std::string command = manager.gpus_command ? manager.gpus_command(found.job, environment) : "";
+Result<place::StepGpus> choose_gpus(const place::ManagerJob& job, const std::vector<std::string>& environment) {
+  const place::ManagerRow& manager = *job.manager;
+  const std::string command = manager.gpus_command ? manager.gpus_command(job.number, environment) : "";
   if (command.empty()) return place::StepGpus{};
   const auto answer = transport::ask_command(command, kAnswerLimit);
   return manager.step_gpus(environment, {answer.text, answer.trouble});
@@ -52,13 +52,13 @@ std::string path_of(const place::ManagerRow& manager, std::string_view name,
 
 /// Selects the first installed program of `way`; returns false if no program is installed. A link named srun may be
 /// dlaunch itself.
-Result<bool> use_command(const place::Found& found, const place::Way& way, cli::Options& options) {
-  const place::ManagerRow& manager = *found.manager;
+Result<bool> use_command(const place::ManagerJob& job, const place::Way& way, cli::Options& options) {
+  const place::ManagerRow& manager = *job.manager;
   const auto& environment = options.request.environment;
   for (const std::string_view name : way.programs) {
     const std::string program = sys::other_program(path_of(manager, name, environment), search_path(environment));
     if (program.empty()) continue;
-    place::StepGpus gpus = TRY(choose_gpus(found, environment));
+    place::StepGpus gpus = TRY(choose_gpus(job, environment));
     options.exec = manager.command ? manager.command(environment, program, gpus) : "";
     options.exec_is_signalled = !manager.signal_ends_job;
     options.dial_in = manager.dial_in ? manager.dial_in(environment, program, gpus) : std::nullopt;
@@ -81,25 +81,25 @@ std::string transport_option(const cli::Options& options) {
 }
 
 /// The transport that --transport names.
-Result<void> use_named_way(cli::Options& options) {
+Result<void> use_named_way(cli::Options& options, const place::ManagerJob* job) {
   const auto [manager, way] = options.way;
   const std::string_view program = way->programs.front();
   const auto refused = [&](std::string why, std::string hint) {
     return fail({transport_option(options), "cannot connect to hosts with " + std::string(program), std::move(why),
                  std::move(hint)});
   };
-  if (options.manager.manager != manager) {
+  if (!job || job->manager != manager) {
     return refused(std::string(manager->outside), std::string(manager->start_in) + ", or remove --transport");
   }
-  const bool found = TRY(use_command(options.manager, *way, options));
+  const bool found = TRY(use_command(*job, *way, options));
   if (found) return {};
   return refused("program \"" + path_of(*manager, program, options.request.environment) + "\": not found",
                  "load the module of " + std::string(manager->name));
 }
 
 /// The transport of the batch system around this process.
-Result<void> use_manager(cli::Options& options) {
-  const place::ManagerRow& manager = *options.manager.manager;
+Result<void> use_manager(cli::Options& options, const place::ManagerJob& job) {
+  const place::ManagerRow& manager = *job.manager;
   if (manager.command_of_files) {
     options.exec = TRY(manager.command_of_files(options.request.environment, cli::read_text));
     if (options.exec.empty()) return {};
@@ -108,15 +108,14 @@ Result<void> use_manager(cli::Options& options) {
     return {};
   }
   for (const place::Way& way : manager.ways) {
-    const bool found = TRY(use_command(options.manager, way, options));
+    const bool found = TRY(use_command(job, way, options));
     if (found) return {};
   }
   return {};
 }
 
 /// Asks the batch system for the hosts of the job, if no variable has them.
-Result<void> ask_for_hosts(cli::Options& options) {
-  const place::ManagerRow& manager = *options.manager.manager;
+Result<void> ask_for_hosts(cli::Options& options, const place::ManagerRow& manager) {
   const std::string name(manager.hosts_program);
   const std::string program = sys::other_program(name, search_path(options.request.environment));
   if (program.empty()) return place::wrong_list(manager.hosts_variable, "program \"" + name + "\": not found");
@@ -236,27 +235,23 @@ bool has_traces(const cli::Options& options, int number) {
 
 }  // namespace
 
-Result<void> choose_transport(cli::Options& options) {
+Result<void> choose_transport(cli::Options& options, const place::Place& place) {
   if (options.same_line.asked) return {};
-  const auto& environment = options.request.environment;
-  const place::ManagerRow* const manager = options.manager.manager;
+  const place::ManagerJob* const job = place.job();
   const bool ignored = options.hosts.ignore_resource_manager;
-  if (!ignored) {
-    if (auto copies = place::refuse_copies(options.manager, environment)) return fail(*std::move(copies));
-    if (auto copy = place::refuse_copy_on_node(environment)) return fail(*std::move(copy));
-  }
-  const bool asks = manager && manager->hosts_in && !ignored && !names_hosts(options.hosts);
-  if (asks) TRY(ask_for_hosts(options));
-  if (options.way) return use_named_way(options);
+  if (place.copies && !ignored) return fail(*place.copies);
+  const bool asks = job && job->manager->hosts_in && !ignored && !names_hosts(options.hosts);
+  if (asks) TRY(ask_for_hosts(options, *job->manager));
+  if (options.way) return use_named_way(options, job);
   const bool exec_given =
       !options.exec.empty() && options.exec != cli::rsh_command(options.rsh_agent, options.rsh_args);
   const bool automatic = options.transport == TransportChoice::automatic && !exec_given && !names_hosts(options.hosts);
-  return manager && automatic && !ignored ? use_manager(options) : Result<void>();
+  return job && automatic && !ignored ? use_manager(options, *job) : Result<void>();
 }
 
-void add_manager(const cli::Options& options, plan::Allocation& allocation) {
+void add_manager(const cli::Options& options, const place::Place& place, plan::Allocation& allocation) {
   if (!allocation.by_manager) return;
-  const place::ManagerRow& manager = *options.manager.manager;
+  const place::ManagerRow& manager = *place.job()->manager;
   const bool sets_number = std::ranges::count(options.request.frameworks, plan::Framework::slurm) > 0;
   if (!manager.node_variable.empty() && !sets_number) number_nodes(allocation, manager.node_variable);
   if (!manager.gpu_words || options.step_gpus.empty()) return;
@@ -268,25 +263,25 @@ void add_manager(const cli::Options& options, plan::Allocation& allocation) {
   }
 }
 
-void add_transport_remark(const cli::Options& options, plan::Allocation& allocation) {
-  if (!options.manager) return;
+void add_transport_remark(const cli::Options& options, const place::Place& place, plan::Allocation& allocation) {
+  if (!place.job()) return;
   const std::string way = nodes_text(allocation.hosts) + ", " + transport_text(allocation, options) +
                           in_brackets(transport_option(options));
-  const std::string job = place::to_string(options.manager);
+  const std::string job = to_string(*place.job());
   allocation.remarks.push_back(
       allocation.manager ? job + ": " + way : job + " is not used" + in_brackets(hosts_option(options)) + ": " + way);
 }
 
-bool needs_devices(const cli::Options& options, const plan::Allocation& allocation) {
+bool needs_devices(const cli::Options& options, const place::Place& place, const plan::Allocation& allocation) {
   if (!allocation.by_manager || options.hosts.fake_devices) return false;
   const auto& request = options.request;
-  const place::ManagerRow& manager = *options.manager.manager;
+  const place::ManagerRow& manager = *place.job()->manager;
   const bool says_devices = manager.says_devices && manager.says_devices(request.environment);
   return (wants_devices(request) || says_devices) && std::ranges::any_of(allocation.hosts, is_open);
 }
 
 std::optional<int> find_devices(session::HostSession& session, plan::Allocation& allocation,
-                                const cli::Options& options) {
+                                const cli::Options& options, const place::Place& place) {
   const Time start = Clock::now();
   const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
     return is_open(at_index(allocation.hosts, host)) ? std::optional(wire::QueryHost{}) : std::nullopt;
@@ -299,7 +294,7 @@ std::optional<int> find_devices(session::HostSession& session, plan::Allocation&
     const launcher::QueriedHost& known = queried.hosts[i];
     if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
     if (!known.facts || !is_open(allocation.hosts[i])) continue;
-    const bool has_some = !known.facts->devices.empty() && are_of_job(*options.manager.manager, *known.facts);
+    const bool has_some = !known.facts->devices.empty() && are_of_job(*place.job()->manager, *known.facts);
     if (has_some) found.push_back(i);
     all = all && (has_some || allocation.hosts[i].slots_unknown);
   }
@@ -312,11 +307,11 @@ std::optional<int> find_devices(session::HostSession& session, plan::Allocation&
   return std::nullopt;
 }
 
-void resolve_preemption_deadline(cli::Options& options) {
+void resolve_preemption_deadline(cli::Options& options, const place::Place& place) {
   job::Checkpoint& checkpoint = options.policy.checkpoint;
   if (checkpoint.signal == 0) return;
   checkpoint.at_terminal = ::isatty(STDERR_FILENO) == 1;
-  const auto own = place::end_of_job(options.request.environment);
+  const auto& own = place.end;
   if (!own) return;
   if (own->preemption.grace) checkpoint.usual_grace = *own->preemption.grace;
   if (const auto told = told_grace(*own, options)) checkpoint.usual_grace = *told;
@@ -327,19 +322,27 @@ void resolve_preemption_deadline(cli::Options& options) {
   }
 }
 
-void resolve_manager_kill_wait(cli::Options& options) {
-  const place::ManagerRow* const manager = options.manager.manager;
-  if (!runs(options) || !options.hosts.by_manager || !manager || !manager->kill_wait) return;
+void resolve_manager_settings(cli::Options& options, const place::Place& place) {
+  const place::ManagerRow* const manager = options.hosts.by_manager ? place.job()->manager : nullptr;
+  if (!runs(options) || !manager || !manager->kill_wait) return;
   const place::Setting where = manager->kill_wait(options.request.environment);
-  const auto text = where.file.empty() ? std::nullopt : sys::read_file(where.file, kLongestFile);
-  auto seconds = text ? manager->kill_wait_in(*text) : std::nullopt;
-  if (!seconds && !where.command.empty())
-    seconds = manager->kill_wait_in(answer_of(where.command, kConfigurationLimit));
+  DialIn* const dial_in = options.dial_in ? &*options.dial_in : nullptr;
+  std::optional<int> seconds;
+  const auto take = [&](std::string_view text) {
+    seconds = manager->kill_wait_in(text);
+    if (!dial_in || !dial_in->ports_in || dial_in->ports_command != where.command) return;
+    const auto ports = dial_in->ports_in(text);
+    if (!ports) return;
+    dial_in->ports_in = nullptr;
+    if (dial_in->ports == PortRange{}) dial_in->ports = *ports;
+  };
+  if (const auto text = where.file.empty() ? std::nullopt : sys::read_file(where.file, kLongestFile)) take(*text);
+  if (!seconds && !where.command.empty()) take(answer_of(where.command, kConfigurationLimit));
   if (seconds) options.policy.manager_kill_wait = std::chrono::seconds(*seconds);
 }
 
-void resolve_attempt(cli::Options& options) {
-  const auto attempt = place::attempt_of(options.request.environment);
+void resolve_attempt(cli::Options& options, const place::Place& place) {
+  const auto& attempt = place.attempt;
   if (!attempt) return;
   int number = attempt->number;
   while (!attempt->counted && number < kMostAttempts && has_traces(options, number)) ++number;

@@ -15,7 +15,6 @@
 #include "grammars/command_line.h"
 #include "grammars/parse.h"
 #include "launcher/open_files.h"
-#include "place/place.h"
 #include "report/write_file.h"
 #include "sys/randomness.h"
 
@@ -60,9 +59,9 @@ std::optional<int> ranks_of(const cli::Options& job) {
 }
 
 /// Rejects a node other than node 0: only node 0 knows when the ranks run and how the ranks end.
-Result<void> check_node(const cli::Options& job) {
+Result<void> check_node(const cli::Options& job, const place::Place& of_process) {
   if (!job.same_line.asked) return {};
-  const auto place = TRY(place::place_of_node(job.request.environment));
+  const auto place = TRY(of_process.node);
   const int node = job.same_line.node.value_or(place.node.value_or(0));
   if (node == 0) return {};
   return fail({"chaos", "this is node " + std::to_string(node) + " of a --same-line job; dlaunch chaos requires node 0",
@@ -142,7 +141,7 @@ void print_verdict(const chaos::Results& results, spdlog::logger& log) {
 
 Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, spdlog::logger& log) {
   const cli::Options job = TRY(job_options(asked.words, context));
-  TRY(check_node(job));
+  TRY(check_node(job, context.place));
   for (const Fault& fault : asked.faults) {
     TRY(check_fault(fault, job));
   }

@@ -61,6 +61,7 @@ void open_standard_fds() {
 cli::ProcessContext read_process_context() {
   cli::ProcessContext context;
   context.environment = own_environment();
+  context.place = place::read_place(context.environment, cli::read_text);
   char cwd[PATH_MAX];
   context.cwd = ::getcwd(cwd, sizeof cwd) ? cwd : "";
   context.random_name = sys::random_hex(4);
@@ -140,17 +141,17 @@ bool starts_ranks(const cli::Options& options) {
 bool connects(const cli::Options& options) { return starts_ranks(options) || options.verb == cli::Verb::check; }
 
 /// `nodes` is the transport to nodes with the same command line; null: the options choose the transport.
-Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::logger& log,
+Result<int> run_options(cli::Options options, const place::Place& place, StandardStreams& streams, spdlog::logger& log,
                         transport::Transport* nodes = nullptr) {
   if (connects(options)) TRY(launcher::check_least_limits());
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
   auto remarks = TRY(ascend::follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
   if (options.verb != cli::Verb::check) options.staged = TRY(session::read_staged(options.stage));
-  TRY(choose_transport(options));
-  resolve_preemption_deadline(options);
-  resolve_manager_kill_wait(options);
-  resolve_attempt(options);
+  TRY(choose_transport(options, place));
+  resolve_preemption_deadline(options, place);
+  resolve_manager_settings(options, place);
+  resolve_attempt(options, place);
   ConsoleListener listener(streams);
   std::optional<session::HostSession> session;  // created at the first need of a host
   const Begin begin = [&] {
@@ -159,19 +160,18 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   };
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
   if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
-  if (starts_ranks(options) && hosts::names_no_host(options.hosts, options.manager)) {
+  if (starts_ranks(options) && hosts::names_no_host(options.hosts, place)) {
     begin();
     session->start_here_early();
   }
-  auto allocation =
-      TRY(hosts::choose_allocation(options.hosts, options.manager, options.request.environment, cli::read_text));
+  auto allocation = TRY(hosts::choose_allocation(options.hosts, place, options.request.environment));
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = remarks;
-  add_manager(options, allocation);
+  add_manager(options, place, allocation);
   if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
   ascend::mark_table_devices(options, allocation);
   if (options.verb == cli::Verb::check) {
-    add_transport_remark(options, allocation);
+    add_transport_remark(options, place, allocation);
     report::log_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
@@ -181,11 +181,11 @@ Result<int> run_options(cli::Options options, StandardStreams& streams, spdlog::
   } else if (session) {
     session->hosts().open(allocation.hosts);
   }
-  if (needs_devices(options, allocation)) {
+  if (needs_devices(options, place, allocation)) {
     if (!session) begin();
-    if (const auto failed = find_devices(*session, allocation, options)) return *failed;
+    if (const auto failed = find_devices(*session, allocation, options, place)) return *failed;
   }
-  add_transport_remark(options, allocation);
+  add_transport_remark(options, place, allocation);
   if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, begin, listener, streams, log);
   return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
 }
@@ -204,10 +204,10 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
-  if (!options.same_line.asked) return run_options(std::move(options), streams, log);
+  if (!options.same_line.asked) return run_options(std::move(options), context.place, streams, log);
   if (connects(options)) TRY(launcher::check_least_limits());
-  return run_same_line(std::move(options), key, log, [&](cli::Options job, transport::Transport* nodes) {
-    return run_options(std::move(job), streams, log, nodes);
+  return run_same_line(std::move(options), context.place, key, log, [&](cli::Options job, transport::Transport* nodes) {
+    return run_options(std::move(job), context.place, streams, log, nodes);
   });
 }
 

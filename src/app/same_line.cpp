@@ -10,12 +10,10 @@
 #include "app/job_key.h"
 #include "base/try.h"
 #include "dialback/gathering.h"
-#include "dialback/listening_socket.h"
 #include "dialback/node_service.h"
 #include "dlaunch/run.h"
 #include "hosts/host_name.h"
-#include "net/this_machine.h"
-#include "place/place.h"
+#include "net/listening_socket.h"
 #include "report/version.h"
 #include "sys/process_state.h"
 #include "transport/bootstrap.h"
@@ -45,9 +43,8 @@ std::string address_option(const cli::NodeOptions& named) {
   return std::string(named.address) + ' ' + std::string(named.address_value);
 }
 
-Result<NodeRole> role_of(const cli::Options& options) {
-  const cli::SameLineRequest& asked = options.same_line;
-  const auto place = TRY(place::place_of_node(options.request.environment));
+Result<NodeRole> role_of(const cli::SameLineRequest& asked, const Result<place::NodePlace>& of_place) {
+  const auto place = TRY(of_place);
   const auto nodes = asked.nodes ? asked.nodes : place.nodes;
   const auto node = asked.node ? asked.node : place.node;
   const std::string rank_option(asked.named.rank);
@@ -67,10 +64,10 @@ Result<NodeRole> role_of(const cli::Options& options) {
 }
 
 /// The address of node 0. `planned`: a dry run without connections.
-Result<dialback::Endpoint> endpoint_of(const NodeRole& role, const cli::NodeOptions& named, bool planned) {
-  if (role.rendezvous.empty() && (role.node == 0 || planned)) return dialback::Endpoint{};  // node 0's own address
+Result<Endpoint> endpoint_of(const NodeRole& role, const cli::NodeOptions& named, bool planned) {
+  if (role.rendezvous.empty() && (role.node == 0 || planned)) return Endpoint{};  // node 0's own address
   if (role.rendezvous.empty()) return unknown(named, "unknown address of node 0", "add " + address_option(named));
-  auto endpoint = dialback::parse_endpoint(role.rendezvous);
+  auto endpoint = parse_endpoint(role.rendezvous);
   if (!endpoint) endpoint.error().where = std::string(named.address);
   return endpoint;
 }
@@ -125,7 +122,7 @@ std::vector<hosts::HostEntry> hosts_of(const dialback::Statement& self, const st
   return hosts;
 }
 
-Result<int> serve(const cli::Options& options, const dialback::Endpoint& launcher, const dialback::Secret& key,
+Result<int> serve(const cli::Options& options, const Endpoint& launcher, const dialback::Secret& key,
                   const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
   // A batch system that sends USR1 or USR2 to a step means the ranks. NodeService forwards both.
   for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
@@ -154,28 +151,28 @@ Result<int> serve(const cli::Options& options, const dialback::Endpoint& launche
 }
 
 /// Node 0's socket; nullopt: another node, or a different process of this machine is node 0 already.
-Result<std::optional<dialback::ListeningSocket>> listen_if_node_0(const NodeRole& role, const dialback::Endpoint& at,
-                                                                  const cli::Options& options, Time deadline,
-                                                                  int ended) {
+Result<std::optional<net::ListeningSocket>> listen_if_node_0(const NodeRole& role, const Endpoint& at,
+                                                             const cli::Options& options, Time deadline, int ended) {
   if (role.node == 0) {
-    auto listener = TRY(dialback::listen_for_nodes(at, deadline, ended));
+    auto listener = TRY(net::listen_for_nodes(at, deadline, ended));
     return std::optional(std::move(listener));
   }
   if (role.node) return std::nullopt;
-  return dialback::listen_if_here(at, net::own_names(options.request.environment), deadline, ended);
+  return net::listen_if_here(at, net::own_names(options.request.environment), deadline, ended);
 }
 
-Result<int> launch(cli::Options options, const NodeRole& role, dialback::ListeningSocket listener,
+Result<int> launch(cli::Options options, const NodeRole& role, net::ListeningSocket listener,
                    const dialback::Secret& key, const dialback::Statement& self, Time deadline,
                    std::optional<dialback::EndSignals>& signals, spdlog::logger& log, const RunJob& run) {
   const std::string here = listener.at.host;
-  dialback::Gathering gathering(std::move(listener), {.key = key,
-                                                      .self = self,
-                                                      .welcome = {options.request.job_id, options.heartbeat},
-                                                      .least = role.least,
-                                                      .last_call = options.same_line.last_call,
-                                                      .deadline = deadline,
-                                                      .messages = messages_to(log)});
+  dialback::Gathering gathering(std::move(listener),
+                                {.key = key,
+                                 .self = self,
+                                 .welcome = {options.request.job_id, options.heartbeat, options.pause_limit},
+                                 .least = role.least,
+                                 .last_call = options.same_line.last_call,
+                                 .deadline = deadline,
+                                 .messages = messages_to(log)});
   auto joined = TRY(gathering.run(*signals));
   signals.reset();  // the job handles signals itself
   options.hosts.list = hosts_of(self, here, joined);
@@ -185,9 +182,8 @@ Result<int> launch(cli::Options options, const NodeRole& role, dialback::Listeni
   return done;
 }
 
-Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback::Endpoint& launcher,
-                      const RunJob& run) {
-  std::string at = launcher.host.empty() ? dialback::address_on_the_network() : launcher.host;
+Result<int> plan_only(cli::Options options, const NodeRole& role, const Endpoint& launcher, const RunJob& run) {
+  std::string at = launcher.host.empty() ? net::address_on_the_network() : launcher.host;
   const std::string here = net::own_names(options.request.environment).names.front();
   options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
   for (int node = 1; node < role.nodes; ++node) {
@@ -198,8 +194,9 @@ Result<int> plan_only(cli::Options options, const NodeRole& role, const dialback
 
 }  // namespace
 
-Result<int> run_same_line(cli::Options options, const std::string& key_text, spdlog::logger& log, const RunJob& run) {
-  const NodeRole role = TRY(role_of(options));
+Result<int> run_same_line(cli::Options options, const place::Place& place, const std::string& key_text,
+                          spdlog::logger& log, const RunJob& run) {
+  const NodeRole role = TRY(role_of(options.same_line, place.node));
   if (role.nodes == 1) {  // runs like any job on this machine
     options.same_line = {};
     return run(std::move(options), nullptr);

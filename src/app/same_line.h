@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
+#include "place/place.h"
 #include "transport/transport.h"
 
 namespace dlaunch::app {
@@ -19,7 +20,8 @@ using RunJob = std::function<Result<int>(cli::Options options, transport::Transp
 
 /// Runs this node's part: `run` on node 0, an agent on other nodes. `key` is the value of DLAUNCH_KEY. Returns the
 /// job's exit code on all nodes.
-Result<int> run_same_line(cli::Options options, const std::string& key, spdlog::logger& log, const RunJob& run);
+Result<int> run_same_line(cli::Options options, const place::Place& place, const std::string& key, spdlog::logger& log,
+                          const RunJob& run);
 
 /// In a dry run the other nodes are not connected: each node is assumed to be equal to this node.
 void assume_nodes_as_here(plan::Allocation& allocation);

@@ -163,8 +163,7 @@ Result<MadeTable> make_over_hosts(const RanktableMake& command, const cli::Proce
                                   output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
-  const auto allocation =
-      TRY(hosts::choose_allocation(options.hosts, options.manager, options.request.environment, cli::read_text));
+  const auto allocation = TRY(hosts::choose_allocation(options.hosts, context.place, options.request.environment));
   const bool devices_given = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
                          .path = search_path(context.environment),

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/text.h"
+#include "dlaunch/port_range.h"
 
 namespace dlaunch {
 namespace {
@@ -41,6 +43,12 @@ std::optional<size_t> ipv6_groups(std::string_view text) {
   return count;
 }
 
+bool is_host(std::string_view host) {
+  const auto of_none = [](unsigned char c) { return c <= ' ' || c >= 127 || c == '[' || c == ']'; };
+  if (host.empty() || host.front() == '-' || std::ranges::any_of(host, of_none)) return false;
+  return host.find(':') == std::string_view::npos || is_ipv6(host);
+}
+
 }  // namespace
 
 bool is_ipv6(std::string_view text) {
@@ -55,5 +63,40 @@ bool is_ipv6(std::string_view text) {
 }
 
 bool is_loopback(std::string_view address) { return address.starts_with("127.") || address == "::1"; }
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  const auto refused = [&] {
+    return fail({.where = "",
+                 .what = "invalid endpoint \"" + escaped(text) + '"',
+                 .why = "expected HOST:PORT or [ADDRESS]:PORT",
+                 .hint = "use a name or address of node 0 known to all nodes"});
+  };
+  Endpoint endpoint;
+  std::string_view port;
+  const size_t colon = text.rfind(':');
+  if (text.starts_with('[')) {
+    const size_t end = text.find(']');
+    if (end == std::string_view::npos) return refused();
+    endpoint.host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+    if (!port.empty() && !port.starts_with(':')) return refused();
+  } else if (colon != std::string_view::npos && text.find(':') == colon) {
+    endpoint.host = text.substr(0, colon);
+    port = text.substr(colon);
+  } else {
+    endpoint.host = text;  // several colons: an IPv6 address
+  }
+  if (!is_host(endpoint.host)) return refused();
+  if (port.empty()) return endpoint;
+  const auto number = parse_int(port.substr(1), 1, kMostPort);
+  if (!number) return refused();
+  endpoint.port = static_cast<int>(*number);
+  return endpoint;
+}
+
+std::string to_string(const Endpoint& endpoint) {
+  const bool v6 = endpoint.host.find(':') != std::string::npos;
+  return (v6 ? '[' + endpoint.host + ']' : endpoint.host) + ':' + std::to_string(endpoint.port);
+}
 
 }  // namespace dlaunch

@@ -18,6 +18,7 @@ namespace dlaunch::cli {
 /// The environment and the directory of the launcher. Parsing reads no other state of the process.
 struct ProcessContext {
   std::vector<std::string> environment;  ///< NAME=VALUE
+  place::Place place = {};               ///< read from `environment`
   std::string cwd;                       ///< absolute; empty if the directory was removed
   /// Reads the files named by options.
   ReadFile read_file = [](const std::string& path) { return read_whole_file(path); };

@@ -213,7 +213,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
      .more = "dlaunch counts as stopped after Ctrl-Z and while its machine sleeps. If the connection to an agent ends "
-             "during this time, the agent ends its ranks immediately."},
+             "during this time, the agent ends its ranks immediately. Nodes of --same-line wait for the same TIME before "
+             "the ranks start."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",

@@ -58,7 +58,6 @@ struct RankTableRequest {
 struct Options : JobOptions {
   TransportChoice transport = TransportChoice::automatic;
   place::NamedWay way = {};  ///< set if `transport` is by_manager
-  place::Found manager;      ///< of the job around dlaunch
   Options() {
     request.mpi = plan::Mpi::automatic;
     stdin_target.kind = StdinTarget::Kind::rank;

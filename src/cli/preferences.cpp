@@ -8,9 +8,7 @@
 #include "base/printable.h"
 #include "base/try.h"
 #include "cli/config_file.h"
-#include "cli/files.h"
 #include "cli/values.h"
-#include "place/kubernetes.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -101,11 +99,11 @@ Result<ConfigPath> config_path(const ParsedOption* config, const ProcessContext&
 }
 
 /// The option for a convention of other programs.
-ParsedOption by_convention(std::string_view option, std::string_view value, const char* variable) {
+ParsedOption by_convention(std::string_view option, std::string_view value, std::string_view origin) {
   return {.spec = find_option(option).spec,
           .value = std::string(value),
-          .spelled = variable,
-          .origin = variable,
+          .spelled = std::string(origin),
+          .origin = std::string(origin),
           .source = Source::convention};
 }
 
@@ -132,9 +130,10 @@ Result<Preferences> read_preferences(const ParsedOption* config, const ProcessCo
   if (filled_variable(context.environment, "NO_COLOR")) {  // https://no-color.org: any value except an empty value
     preferences.given.push_back(by_convention("color", "never", "NO_COLOR"));
   }
-  if (place::mpi_job(context.environment)) {  // pods of workers start after the launcher's pod, with new host keys
-    preferences.given.push_back(by_convention("wait-hosts", "300", "MPIJob"));
-    preferences.given.push_back(by_convention("host-key", "accept-new", "MPIJob"));
+  for (const place::ManagerJob& job : context.place.jobs) {
+    for (const auto& [option, value] : job.manager->defaults) {
+      preferences.given.push_back(by_convention(option, value, job.manager->name));
+    }
   }
   TRY(read_config(config, context, foreign.find, preferences));
   std::ranges::copy(foreign.variables, std::back_inserter(preferences.given));

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/text.h"
 #include "base/try.h"
 #include "cli/operand.h"
 #include "cli/resolved_options.h"
@@ -78,31 +79,65 @@ Result<void> check_placing(const ResolvedOptions& effective, string_view name) {
                         "add --bind-to core, or remove " + given->spelled);
 }
 
-Result<void> check_color(const ResolvedOptions& effective) {
-  const ParsedOption* always = holds(effective, {"color", "always"});
-  if (!always || always->source != Source::command_line || effective.find("label")) return {};
-  return requires_other(always->spelled + " always", "--label", "only labels have a color");
+/// Options that have no effect without another option.
+struct Requirement {
+  string_view options;  ///< NAME or NAME=VALUE, separated by blanks
+  string_view needed;   ///< the name of the other option
+  string_view shown;    ///< the other option as in a command line
+  string_view why = {};
+  string_view hint = {};
+  bool typed = true;  ///< only a typed option is an error: the config file may set the option for other jobs
+};
+
+constexpr Requirement kRequirements[] = {
+    {"color=always", "label", "--label", "only labels have a color"},
+    {"stage save-env", "rank-dir", "--rank-dir", "", "add --rank-dir 'device{rank}'", false},
+    {"spares shrink", "restarts", "--restarts N", "", "", false},
+    {"on-hang=restart", "restarts", "--restarts N"},
+    {"preempt-grace preempted-code", "checkpoint-signal", "--checkpoint-signal"},
+    {"progress-lag", "progress", "--progress", "", "add --progress 'step (\\d+)'"},
+    {"transport=exec", "exec", "--exec", "", "add --exec 'kubectl exec -i {host} --'", false},
+    {"rendezvous node-rank nodes last-call key-file", "same-line", "--same-line"},
+};
+
+/// As holds(), without --restarts 0, --spares 0 and --shrink=false.
+const ParsedOption* in_use(const ResolvedOptions& effective, Operand operand) {
+  const ParsedOption* given = holds(effective, operand);
+  const bool counts = operand.name == "restarts" || operand.name == "spares" || operand.name == "shrink";
+  return given && counts && (given->value == "0" || given->value == "false") ? nullptr : given;
 }
 
-Result<void> check_transport(const ResolvedOptions& effective) {
-  const ParsedOption* by_command = holds(effective, {"transport", "exec"});
-  if (!by_command || effective.find("exec")) return {};
-  return requires_other(by_command->spelled + " exec", "--exec", "", "add --exec 'kubectl exec -i {host} --'");
-}
-
-/// Only typed options are an error: --key-file may be in the config file for other jobs.
-Result<void> check_same_line(const ResolvedOptions& effective, Verb verb) {
-  const ParsedOption* same_line = effective.find("same-line");
-  if (same_line && verb == Verb::check) {
-    return fail(conflict(same_line->spelled, "check", "", "remove " + same_line->spelled));
-  }
-  if (same_line) return {};
-  for (const string_view name : {"rendezvous", "node-rank", "nodes", "last-call", "key-file"}) {
-    const ParsedOption* given = effective.find(name);
-    if (!given || given->source != Source::command_line) continue;
-    return requires_other(given->spelled, "--same-line");
+Result<void> check_requirements(const ResolvedOptions& effective) {
+  for (const Requirement& row : kRequirements) {
+    if (in_use(effective, {row.needed})) continue;
+    for (const std::string& word : split(row.options, ' ')) {
+      const ParsedOption* given = in_use(effective, operand_in(word));
+      if (!given || (row.typed && given->source != Source::command_line)) continue;
+      return requires_other(describe(*given, operand_in(word)), row.shown, std::string(row.why), std::string(row.hint));
+    }
   }
   return {};
+}
+
+/// A restarted rank cannot read the input of an earlier round again.
+Result<void> check_stdin(const ResolvedOptions& effective) {
+  const ParsedOption* restarts = in_use(effective, {"restarts"});
+  const ParsedOption* input = effective.find("stdin");
+  if (!restarts || !input || input->value == "none" || input->source != Source::command_line) return {};
+  return fail(conflict(input->spelled + " " + input->value, restarts->spelled,
+                       "restarted ranks cannot read the input again",
+                       "use a file as the ranks' input, or remove one of the options"));
+}
+
+/// --checkpoint-signal uses USR1 and USR2 as dlaunch's own input.
+Result<void> check_stacks_signal(const ResolvedOptions& effective) {
+  const ParsedOption* stacks = effective.find("stacks-on");
+  const ParsedOption* checkpoint = effective.find("checkpoint-signal");
+  if (!stacks || !checkpoint) return {};
+  const auto signal = stacks_signal(stacks->value);
+  if (!signal || *signal == SIGQUIT) return {};
+  return fail(conflict(stacks->spelled + " " + stacks->value, checkpoint->spelled, "USR1 and USR2 announce preemption",
+                       "use --stacks-on QUIT"));
 }
 
 /// Only a typed option is an error: --keep-logs may be in the config file for other jobs.
@@ -133,71 +168,13 @@ Result<void> check_ranks(const ResolvedOptions& effective, string_view option) {
   return fail(conflict(ranks->spelled, files->spelled + " DIR:nocopy", "no output reaches the console"));
 }
 
-/// A restarted rank cannot read the input of an earlier round again.
-Result<void> check_restarts(const ResolvedOptions& effective) {
-  const ParsedOption* restarts = effective.find("restarts");
-  const ParsedOption* spares = effective.find("spares");
-  if (spares && spares->value != "0" && (!restarts || restarts->value == "0")) {
-    return requires_other(spares->spelled, "--restarts N");
-  }
-  const ParsedOption* shrink = effective.find("shrink");
-  if (shrink && shrink->value != "false" && (!restarts || restarts->value == "0")) {
-    return requires_other(shrink->spelled, "--restarts N");
-  }
-  const ParsedOption* hang = holds(effective, {"on-hang", "restart"});
-  if (hang && hang->source == Source::command_line && (!restarts || restarts->value == "0")) {
-    return requires_other(hang->spelled + " restart", "--restarts N");
-  }
-  const ParsedOption* input = effective.find("stdin");
-  if (!restarts || restarts->value == "0" || !input || input->value == "none") return {};
-  if (input->source != Source::command_line) return {};
-  return fail(conflict(input->spelled + " " + input->value, restarts->spelled,
-                       "restarted ranks cannot read the input again",
-                       "use a file as the ranks' input, or remove one of the options"));
-}
-
-/// Options of --checkpoint-signal.
-Result<void> check_preemption(const ResolvedOptions& effective) {
-  if (effective.find("checkpoint-signal")) return {};
-  for (const string_view name : {"preempt-grace", "preempted-code"}) {
-    const ParsedOption* given = effective.find(name);
-    if (given && given->source == Source::command_line) {
-      return requires_other(given->spelled, "--checkpoint-signal");
-    }
-  }
-  return {};
-}
-
-/// --checkpoint-signal uses USR1 and USR2 as dlaunch's own input.
-Result<void> check_observation(const ResolvedOptions& effective) {
-  const ParsedOption* lag = effective.find("progress-lag");
-  if (lag && lag->source == Source::command_line && !effective.find("progress")) {
-    return requires_other(lag->spelled, "--progress", "", "add --progress 'step (\\d+)'");
-  }
-  const ParsedOption* stacks = effective.find("stacks-on");
-  const ParsedOption* checkpoint = effective.find("checkpoint-signal");
-  if (!stacks || !checkpoint) return {};
-  const auto signal = stacks_signal(stacks->value);
-  if (!signal || *signal == SIGQUIT) return {};
-  return fail(conflict(stacks->spelled + " " + stacks->value, checkpoint->spelled, "USR1 and USR2 announce preemption",
-                       "use --stacks-on QUIT"));
-}
-
-/// --stage and --save-env write into a rank's own directory.
-Result<void> check_rank_dirs(const ResolvedOptions& effective) {
-  if (effective.find("rank-dir")) return {};
-  for (const string_view name : {"stage", "save-env"}) {
-    if (const ParsedOption* given = effective.find(name)) {
-      return requires_other(given->spelled, "--rank-dir", "", "add --rank-dir 'device{rank}'");
-    }
-  }
-  return {};
-}
-
 /// `hosts` and `check` do not start ranks.
 Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   if (const ParsedOption* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
     return requires_other(ascend->spelled, "check", "", "run dlaunch check --ascend");
+  }
+  if (const ParsedOption* same_line = effective.find("same-line"); same_line && verb == Verb::check) {
+    return fail(conflict(same_line->spelled, "check", "", "remove " + same_line->spelled));
   }
   if (verb == Verb::run) return {};
   for (const string_view name : {"dry-run", "show-env", "report", "report-pid", "display-map", "display-allocation"}) {
@@ -259,13 +236,9 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
     TRY(check_placing(effective, name));
   }
   TRY(check_cores(effective));
-  TRY(check_color(effective));
-  TRY(check_rank_dirs(effective));
-  TRY(check_restarts(effective));
-  TRY(check_preemption(effective));
-  TRY(check_observation(effective));
-  TRY(check_transport(effective));
-  TRY(check_same_line(effective, verb));
+  TRY(check_requirements(effective));
+  TRY(check_stdin(effective));
+  TRY(check_stacks_signal(effective));
   TRY(check_ranks_per_host(effective));
   TRY(check_keep_logs(effective));
   TRY(check_ranks(effective, "ranks"));

@@ -149,7 +149,7 @@ Result<void> set_hostfile(Options& o, string_view value, Context here) {
 
 /// The file may be missing or wrong if another option or the batch system lists the hosts.
 Result<void> set_default_hostfile(Options& o, string_view value, Context here) {
-  const bool by_manager = o.manager && !o.hosts.ignore_resource_manager;
+  const bool by_manager = here.place.job() && !o.hosts.ignore_resource_manager;
   const bool used = o.hosts.list.empty() && o.hosts.hostfile.empty() && !by_manager;
   const auto text = text_of_file(value, here);
   if (!text) return used ? tl::unexpected(text.error()) : Result<void>();

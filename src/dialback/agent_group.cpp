@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "dialback/contact.h"
-#include "dialback/introduction.h"
 #include "place/line_meaning.h"
 #include "sys/clock.h"
 #include "sys/files.h"
@@ -76,15 +75,17 @@ AgentStarter::Request AgentGroup::request() const {
 
 PortRange AgentGroup::allowed_ports() const {
   const DialIn& how = settings_.how;
-  if (how.ports != PortRange{} || how.ports_command.empty()) return how.ports;
-  if (const auto file = sys::read_file(how.ports_file, kLongestFile); file && !may_set_port_range(*file)) return {};
-  return port_range_in(transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get()).text);
+  if (how.ports != PortRange{} || !how.ports_in) return how.ports;
+  const auto file = sys::read_file(how.ports_file, kLongestFile);
+  if (const auto ports = file ? how.ports_in(*file) : std::nullopt) return *ports;
+  const auto answer = transport::ask_command(how.ports_command, kLookUpLimit, stopped_.get());
+  return how.ports_in(answer.text).value_or(PortRange{});
 }
 
 /// Listens while the started commands get ready on the hosts.
 void AgentGroup::send_contact() {
-  const std::string address = address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
-  auto listener = listen_on_address(address, allowed_ports());
+  const std::string address = net::address_towards(names_of(hosts_), Clock::now() + kLookUpLimit, stopped_.get());
+  auto listener = net::listen_on_address(address, allowed_ports());
   if (!listener) return fail_all(listener.error(), Retry::soon);
   settings_.messages.info("agents of " + fold_names(names_of(hosts_)) + " connect to " + to_string(listener->at));
   const LauncherContact contact{listener->at, key_};

@@ -5,7 +5,6 @@
 
 #include <poll.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>

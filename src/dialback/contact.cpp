@@ -1,9 +1,7 @@
 #include "dialback/contact.h"
 
 #include <algorithm>
-#include <cctype>
 
-#include "base/ip_address.h"
 #include "base/printable.h"
 #include "base/text.h"
 
@@ -11,12 +9,6 @@ namespace dlaunch::dialback {
 namespace {
 
 std::string mark_of(std::string_view nonce) { return "\n#dlaunch:" + std::string(nonce) + " call "; }
-
-bool is_host(std::string_view host) {
-  const auto of_none = [](unsigned char c) { return c <= ' ' || c >= 127 || c == '[' || c == ']'; };
-  if (host.empty() || host.front() == '-' || std::ranges::any_of(host, of_none)) return false;
-  return host.find(':') == std::string_view::npos || is_ipv6(host);
-}
 
 }  // namespace
 
@@ -43,62 +35,6 @@ std::optional<LauncherContact> ContactReader::feed(std::string_view bytes) {
   broken_ = !at || blank == std::string_view::npos;
   if (broken_) return std::nullopt;
   return LauncherContact{*std::move(at), std::string(line.substr(blank + 1))};
-}
-
-Result<Endpoint> parse_endpoint(std::string_view text) {
-  const auto refused = [&] {
-    return fail({.where = "",
-                 .what = "invalid endpoint \"" + escaped(text) + '"',
-                 .why = "expected HOST:PORT or [ADDRESS]:PORT",
-                 .hint = "use a name or address of node 0 known to all nodes"});
-  };
-  Endpoint endpoint;
-  std::string_view port;
-  const size_t colon = text.rfind(':');
-  if (text.starts_with('[')) {
-    const size_t end = text.find(']');
-    if (end == std::string_view::npos) return refused();
-    endpoint.host = text.substr(1, end - 1);
-    port = text.substr(end + 1);
-    if (!port.empty() && !port.starts_with(':')) return refused();
-  } else if (colon != std::string_view::npos && text.find(':') == colon) {
-    endpoint.host = text.substr(0, colon);
-    port = text.substr(colon);
-  } else {
-    endpoint.host = text;  // several colons: an IPv6 address
-  }
-  if (!is_host(endpoint.host)) return refused();
-  if (port.empty()) return endpoint;
-  const auto number = parse_int(port.substr(1), 1, kMostPort);
-  if (!number) return refused();
-  endpoint.port = static_cast<int>(*number);
-  return endpoint;
-}
-
-PortRange port_range_in(std::string_view text) {
-  constexpr std::string_view kName = "SrunPortRange";
-  for (const std::string& line : split(text, '\n')) {
-    const size_t sign = line.find('=');
-    if (sign == std::string::npos || trim(std::string_view(line).substr(0, sign)) != kName) continue;
-    const auto ends = split(trim(std::string_view(line).substr(sign + 1)), '-');
-    const auto first = parse_int(ends[0], 1, kMostPort);
-    const auto last = ends.size() == 2 ? parse_int(ends[1], 1, kMostPort) : std::nullopt;
-    if (first && last && *first <= *last) return {static_cast<int>(*first), static_cast<int>(*last)};
-  }
-  return {};
-}
-
-bool may_set_port_range(std::string_view slurm_conf) {
-  const auto lower = [](unsigned char c) { return std::tolower(c); };
-  const auto mentions = [&](std::string_view word) {
-    return !std::ranges::search(slurm_conf, word, {}, lower).empty();
-  };
-  return mentions("srunportrange") || mentions("include");
-}
-
-std::string to_string(const Endpoint& endpoint) {
-  const bool v6 = endpoint.host.find(':') != std::string::npos;
-  return (v6 ? '[' + endpoint.host + ']' : endpoint.host) + ':' + std::to_string(endpoint.port);
 }
 
 }  // namespace dlaunch::dialback

@@ -43,8 +43,9 @@ AttemptResult<LauncherConnection> meet_at(const Endpoint& where, const Secret& k
 
 }  // namespace
 
-Gathering::Gathering(ListeningSocket listener, Settings settings)
+Gathering::Gathering(net::ListeningSocket listener, Settings settings)
     : settings_(std::move(settings)),
+      deadline_(settings_.deadline),
       pending_(std::move(listener), settings_.key,
                [this](SealedSocket& socket, const std::string& address, const SealedRecord& record) {
                  check_node(socket, address, record);
@@ -57,7 +58,7 @@ Result<std::vector<JoinedNode>> Gathering::run(EndSignals& signals) {
   settings_.messages.info("waiting for " + count(settings_.self.nodes - 1, "other node") + " at " +
                           to_string(pending_.at()));
   while (!complete(Clock::now())) {
-    if (Clock::now() >= settings_.deadline) return give_up(too_late());
+    if (Clock::now() >= deadline_) return give_up(too_late());
     wait(signals.fd());
     if (const auto signal = signals.came()) return give_up(interrupted_by(*signal));
     if (mismatch_) return give_up(*mismatch_);
@@ -77,14 +78,19 @@ Result<std::vector<JoinedNode>> Gathering::run(EndSignals& signals) {
 
 bool Gathering::complete(Time now) const {
   if (joined_.size() + 1 == static_cast<size_t>(settings_.self.nodes)) return true;
-  return enough() && (now >= changed_ + settings_.last_call || now >= settings_.deadline);
+  return enough() && (now >= changed_ + settings_.last_call || now >= deadline_);
 }
 
 void Gathering::wait(int ended) {
   std::vector<pollfd> polled{{ended, POLLIN, 0}};
   pending_.watch(polled);
+  const Time begun = Clock::now();
   ::poll(polled.data(), polled.size(), static_cast<int>(kCheckInterval.count()));
   const Time now = Clock::now();
+  if (now - begun > 2 * kCheckInterval) {  // this process was stopped
+    deadline_ += now - begun;
+    changed_ += now - begun;
+  }
   pending_.turn(&polled[1], now);
   if (now >= next_check_) check_joined(now);
   if (now < next_note_) return;

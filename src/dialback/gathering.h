@@ -18,7 +18,6 @@
 #include "dialback/pump.h"
 #include "dialback/sealed_socket.h"
 #include "dialback/statement.h"
-#include "sys/thread.h"
 #include "transport/transport.h"
 
 namespace dlaunch::dialback {
@@ -42,7 +41,7 @@ class Gathering {
     Messages messages;
   };
 
-  Gathering(ListeningSocket listener, Settings settings);
+  Gathering(net::ListeningSocket listener, Settings settings);
 
   /// Returns nodes 1, 2, … in this order. Nodes without a number get the free numbers, in the order of their names and
   /// addresses: the result does not depend on the speed of the nodes. The listening socket is closed afterwards. Before
@@ -63,6 +62,7 @@ class Gathering {
   void number_nodes();
 
   const Settings settings_;
+  Time deadline_;  // settings_.deadline, and the time in which this process was stopped
   PendingConnections pending_;
   Time next_check_;
   Time next_note_;

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/printable.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::dialback {
@@ -87,7 +86,7 @@ AttemptResult<LauncherConnection> introduce(sys::Fd connected, const std::string
   if (!socket) return tl::unexpected(std::move(socket).error());
   auto welcome = be_admitted(*socket, self, ended);
   if (!welcome) return tl::unexpected(std::move(welcome).error());
-  socket->begin_heartbeats(welcome->heartbeat);
+  socket->begin_heartbeats(welcome->heartbeat, welcome->pause_limit);
   return LauncherConnection{*std::move(socket), address, std::move(welcome->job_id)};
 }
 

@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "dialback/introduction.h"
-#include "net/this_machine.h"
 
 namespace dlaunch::dialback {
 namespace {
@@ -20,6 +19,11 @@ namespace {
 constexpr int kAcceptedAtOnce = 32;                     // accepted before the open connections are read
 constexpr size_t kNamedAddresses = 3;                   // addresses named in messages
 constexpr std::chrono::milliseconds kNoDescriptor{50};  // pause if accept() has no descriptors
+
+bool has_ended(int socket) {
+  char next = 0;
+  return ::recv(socket, &next, 1, MSG_PEEK) == 0;
+}
 
 }  // namespace
 
@@ -34,10 +38,11 @@ struct PendingConnections::Pending {
   std::string address;
   Time since = Clock::now();
   HandshakeServer handshake;
+  bool gave_up = false;                // the node closed the connection before it received the answer
   std::optional<SealedSocket> proven;  // set after the proof; owns the socket and awaits the statement
 };
 
-PendingConnections::PendingConnections(ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record)
+PendingConnections::PendingConnections(net::ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record)
     : listener_(std::move(listener)), key_(key), on_first_record_(std::move(on_first_record)) {}
 
 PendingConnections::~PendingConnections() = default;
@@ -96,6 +101,7 @@ void PendingConnections::make_room() {
 }
 
 void PendingConnections::count_rejected(const Pending& connection) {
+  if (connection.gave_up) return;
   (connection.handshake.answered() ? wrong_keys_ : not_dlaunch_) += 1;
   if (addresses_.size() < kNamedAddresses) addresses_.insert(connection.address);
 }
@@ -106,12 +112,13 @@ bool PendingConnections::receive(Pending& connection) {
     return false;
   }
   if (!connection.proven) return true;
-  connection.proven->receive();
-  if (const auto record = connection.proven->next()) {
-    on_first_record_(*connection.proven, connection.address, *record);
-    return false;
-  }
-  return !connection.proven->over();
+  SealedSocket& socket = *connection.proven;
+  socket.receive();
+  const auto record = socket.next();
+  if (!record) return !socket.over();
+  socket.receive();
+  if (!socket.over()) on_first_record_(socket, connection.address, *record);  // else the node tries again
+  return false;
 }
 
 /// Returns false if the handshake failed: the peer does not have the job's key.
@@ -124,6 +131,8 @@ bool PendingConnections::receive_handshake(Pending& connection) {
     if (got <= 0) return false;
     const HandshakeState progress = connection.handshake.feed({buffer.data(), static_cast<size_t>(got)});
     const std::string reply = connection.handshake.take_reply();
+    connection.gave_up = !reply.empty() && has_ended(connection.fd());
+    if (connection.gave_up) return false;
     const bool sent =
         ::send(connection.fd(), reply.data(), reply.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(reply.size());
     // A new connection always accepts these few bytes at once.

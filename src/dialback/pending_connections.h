@@ -14,8 +14,8 @@
 
 #include "base/time.h"
 #include "dialback/job_key.h"
-#include "dialback/listening_socket.h"
 #include "dialback/sealed_socket.h"
+#include "net/listening_socket.h"
 
 namespace dlaunch::dialback {
 
@@ -29,7 +29,7 @@ class PendingConnections {
   using OnFirstRecord =
       std::function<void(SealedSocket& socket, const std::string& address, const SealedRecord& record)>;
 
-  PendingConnections(ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record);
+  PendingConnections(net::ListeningSocket listener, const Secret& key, OnFirstRecord on_first_record);
   ~PendingConnections();
 
   const Endpoint& at() const { return listener_.at; }
@@ -53,7 +53,7 @@ class PendingConnections {
   bool receive(Pending& connection);
   bool receive_handshake(Pending& connection);
 
-  ListeningSocket listener_;
+  net::ListeningSocket listener_;
   const Secret key_;
   const OnFirstRecord on_first_record_;
   std::vector<std::unique_ptr<Pending>> pending_;

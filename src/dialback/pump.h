@@ -12,8 +12,8 @@
 #include "dialback/sealed_socket.h"
 #include "sys/fd.h"
 #include "sys/io.h"
+#include "sys/pump_idle_flag.h"
 #include "sys/thread.h"
-#include "transport/ssh/pump_idle_flag.h"
 #include "transport/transport.h"
 
 namespace dlaunch::dialback {
@@ -61,7 +61,7 @@ class NodeConnection {
   sys::Pipe errors_;
   sys::Fd copy_;  // of the thread's end; its unread bytes are not yet passed on
   mutable std::mutex mutex_;
-  transport::ssh::PumpIdleFlag idle_{mutex_};
+  sys::PumpIdleFlag idle_{mutex_};
   transport::Disconnect disconnect_;  // guarded by the mutex
   bool expects_reason_ = false;       // guarded by the mutex, too
   bool ends_soon_ = false;

@@ -39,8 +39,8 @@ void SealedSocket::send(SealedRecord::Kind kind, std::string_view payload, bool 
   sent(Clock::now());
 }
 
-void SealedSocket::begin_heartbeats(std::chrono::milliseconds interval) {
-  heard_.emplace(interval, Clock::now());
+void SealedSocket::begin_heartbeats(std::chrono::milliseconds interval, std::chrono::milliseconds pause) {
+  heard_.emplace(interval, Clock::now(), pause);
   sent(Clock::now());
 }
 

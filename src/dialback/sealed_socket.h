@@ -29,8 +29,8 @@ class SealedSocket {
   void receive();
   /// The next received record.
   std::optional<SealedRecord> next();
-  /// From now on the peer must not be silent. Both sides use the same interval.
-  void begin_heartbeats(std::chrono::milliseconds interval);
+  /// From now on the peer must not be silent. Both sides use the same interval. `pause`: of link::Heartbeat.
+  void begin_heartbeats(std::chrono::milliseconds interval, std::chrono::milliseconds pause = {});
   /// Queues an `alive` record if the connection carried no other record for a time. The heartbeats of an agent's link
   /// arrive earlier, so a connection has one kind of heartbeat at a time.
   void beat(Time now);

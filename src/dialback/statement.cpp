@@ -16,7 +16,8 @@ namespace {
 constexpr char kBetween = '\0';  // not part of any word of a command line
 constexpr size_t kHeadFields = 4;
 constexpr size_t kMostName = 255;
-constexpr long kLongestHeartbeat = 60'000;         // in milliseconds
+constexpr long kLongestHeartbeat = 60'000;  // in milliseconds
+constexpr long kLongestPause = 7L * 24 * 3600 * 1000;
 constexpr size_t kMostWords = kMostRecord - 2048;  // bytes; the remaining bytes are for the other fields
 constexpr size_t kShownWord = 200;
 constexpr size_t kMostPart = 4096;  // of a refusal
@@ -96,16 +97,18 @@ std::optional<std::string> difference_from(const Statement& launcher, const Stat
 }
 
 std::string to_payload(const Welcome& welcome) {
-  return std::to_string(welcome.heartbeat.count()) + kBetween + welcome.job_id;
+  return std::to_string(welcome.heartbeat.count()) + kBetween +
+         std::to_string(std::min<std::int64_t>(welcome.pause_limit.count(), kLongestPause)) + kBetween + welcome.job_id;
 }
 
 Result<Welcome> welcome_in(std::string_view payload) {
-  const size_t end = payload.find(kBetween);
-  const auto heartbeat = parse_int(payload.substr(0, end), 1, kLongestHeartbeat);
-  if (end == std::string_view::npos || !heartbeat) {
+  const auto fields = split(payload, kBetween);
+  const auto heartbeat = parse_int(fields[0], 1, kLongestHeartbeat);
+  const auto pause = fields.size() == 3 ? parse_int(fields[1], 0, kLongestPause) : std::nullopt;
+  if (!heartbeat || !pause) {
     return fail({"", "protocol error: invalid answer of the launcher", "", "", kExitHostLost});
   }
-  return Welcome{printable(payload.substr(end + 1)), std::chrono::milliseconds(*heartbeat)};
+  return Welcome{printable(fields[2]), std::chrono::milliseconds(*heartbeat), std::chrono::milliseconds(*pause)};
 }
 
 std::string refusal_payload(const Error& error) {

@@ -33,7 +33,8 @@ std::optional<std::string> difference_from(const Statement& launcher, const Stat
 /// The payload of SealedRecord::Kind::welcome.
 struct Welcome {
   std::string job_id;
-  std::chrono::milliseconds heartbeat;  ///< the interval for both sides; at most 60 s
+  std::chrono::milliseconds heartbeat;    ///< the interval for both sides; at most 60 s
+  std::chrono::milliseconds pause_limit;  ///< the longest silence of a stopped launcher; at most 7 days
 };
 std::string to_payload(const Welcome& welcome);
 /// The job's id is printable.

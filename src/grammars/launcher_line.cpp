@@ -30,53 +30,9 @@ std::string variable_for(const LauncherSpec& launcher, const OptionSpec& row) {
   return name;
 }
 
-/// Writes the number of --het-group without zeros in front and without srun's brackets: "[01]" is "1".
-void normalize_group(std::vector<ParsedOption>& typed) {
-  for (ParsedOption& option : typed) {
-    if (option.spec->name() != "het-group") continue;
-    string_view text = option.value;
-    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
-    if (const auto number = parse_int(text, 0, 1'000'000)) option.value = std::to_string(*number);
-  }
-}
-
-/// Reads variables as srun does: a flag is on if the variable is empty, "yes" or a number other than 0. In a
-/// heterogeneous job, the variable of the group overrides the plain one: SLURM_NTASKS_HET_GROUP_1.
-std::vector<ParsedOption> given_by_srun_variables(const LauncherSpec& launcher, const std::vector<ParsedOption>& typed,
-                                                  const std::vector<std::string>& environment) {
-  std::vector<ParsedOption> given;
-  std::string group = "0";
-  for (const ParsedOption& option : typed) {
-    if (option.spec->name() == "het-group") group = option.value;
-  }
-  for (const LauncherOption& option : launcher.options) {
-    for (std::string name : split(option.variables, ' ')) {
-      if (name.empty()) continue;
-      const std::string of_group = name + "_HET_GROUP_" + group;
-      if (variable(environment, of_group)) name = of_group;
-      const auto text = variable(environment, name);
-      if (!text) continue;
-      const bool flag = option.row.takes == Arity::nothing;
-      const bool on = text->empty() || *text == "yes" || parse_int(*text, 1, 1'000'000);
-      std::string value = flag ? (on ? "true" : "false") : std::string(*text);
-      if (value.empty() && option.alone) value = option.alone;
-      if (value.empty()) continue;
-      given.push_back({.spec = &option.row,
-                       .value = std::move(value),
-                       .spelled = name,
-                       .origin = name,
-                       .source = Source::command_line});
-      break;
-    }
-  }
-  return given;
-}
-
 /// Reads options from variables. A flag's variable is a number; 0 means off.
 Result<std::vector<ParsedOption>> given_by_variables(const LauncherSpec& launcher,
-                                                     const std::vector<ParsedOption>& typed,
                                                      const std::vector<std::string>& environment) {
-  if (launcher.site_variables) return given_by_srun_variables(launcher, typed, environment);
   std::vector<ParsedOption> given;
   if (launcher.variables.empty()) return given;
   for (const LauncherOption& option : launcher.options) {
@@ -210,8 +166,11 @@ Result<LauncherLine> read_launcher_line(const LauncherSpec& launcher, std::span<
   std::span<const std::string> rest(plain);
   auto group = TRY(parser.parse(rest));
   line.show = group.show;
-  normalize_group(group.options);
-  line.options = TRY(given_by_variables(launcher, group.options, environment));
+  if (launcher.site_variables) {
+    line.options = launcher.site_variables(group.options, environment);
+  } else {
+    line.options = TRY(given_by_variables(launcher, environment));
+  }
   for (ParsedOption& given : group.options) {
     given.spelled = as_typed(launcher, given.spec->name());
     line.options.push_back(std::move(given));

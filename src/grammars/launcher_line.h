@@ -26,7 +26,7 @@ struct LauncherOption {
   /// describes the option in dlaunch.
   OptionSpec row;
   Support support = Support::translated;
-  std::string_view variables = {};  ///< the first set variable has the default; for LauncherSpec::site_variables
+  std::string_view variables = {};  ///< names for LauncherSpec::site_variables; the first set variable counts
   const char* alone = nullptr;      ///< the value of an option without its optional value
 };
 
@@ -51,8 +51,10 @@ struct LauncherSpec {
   bool underscores = false;  ///< as_typed() shows '_' between words
   bool abbreviates = true;   ///< a long name may be shortened
   bool getopt = false;       ///< words as for getopt_long()
-  /// A site may set variables for all jobs, as for srun: an unsupported option from a variable is a note, not an error.
-  bool site_variables = false;
+  /// Reads options from variables that a site may set for all jobs: an unsupported option from a variable is a note,
+  /// not an error. May also change the typed options.
+  std::vector<ParsedOption> (*site_variables)(std::vector<ParsedOption>& typed,
+                                              const std::vector<std::string>& environment) = nullptr;
   bool dense_table = false;                   ///< options with the same help share a row of launcher_table()
   std::span<const OwnDefault> defaults = {};  ///< dlaunch options in effect if no option overrides them
   NodeOptions nodes = {};                     ///< for errors of a job with several nodes

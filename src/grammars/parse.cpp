@@ -22,7 +22,6 @@
 #include "grammars/mpirun/personality.h"
 #include "grammars/mpirun/translate.h"
 #include "grammars/typed_options.h"
-#include "place/place.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {
@@ -48,23 +47,18 @@ size_t ranks_of(const plan::Request& request, size_t places) {
   return ranks;
 }
 
-/// In a job of LSF, places the ranks as in LSB_AFFINITY_HOSTFILE. Does nothing if options set the hosts, places or
-/// binding, or if there are more ranks than lines. `options` has the programs.
-Result<void> follow_lsf_affinity(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
+/// Places the ranks as the batch system says, as LSF does. Does nothing if options set the hosts, places or binding, or
+/// if there are more ranks than places. `options` has the programs.
+Result<void> follow_rank_places(const ResolvedOptions& effective, const ProcessContext& context, Options& options) {
   const bool overridden =
       std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
-  const place::ManagerRow* const manager = options.manager.manager;
-  if (overridden || options.verb != Verb::run || !manager || !manager->rank_places) return {};
-  const auto read = [&](const std::string& path) -> Result<std::string> {
-    auto text = context.read_file(path);
-    if (!text) return fail(std::move(text.error().error));
-    return *std::move(text);
-  };
-  auto places = TRY(manager->rank_places(context.environment, read));
+  const place::ManagerJob* const job = context.place.job();
+  if (overridden || options.verb != Verb::run || !job) return {};
+  auto places = TRY(job->rank_places);
   const size_t ranks = ranks_of(options.request, places.size());
   if (places.empty()) return {};
   if (ranks > places.size()) {
-    options.notes.emplace_back("ranks are not bound: LSB_AFFINITY_HOSTFILE has fewer lines than there are ranks");
+    options.notes.push_back("ranks are not bound: " + places[0].from + " has fewer lines than there are ranks");
     return {};
   }
   places.resize(ranks);
@@ -348,7 +342,6 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
   std::erase_if(options.request.environment, [&](const std::string& entry) {
     return std::ranges::find(unset, variable_name(entry)) != unset.end();
   });
-  options.manager = place::find_manager(options.request.environment);
   options.hosts.ignore_resource_manager = resolved.find("ignore-resource-manager") != nullptr;  // for other setters
   options.request.cwd = context.cwd;
   TRY(resolved.apply(options, context));
@@ -422,7 +415,7 @@ Result<Command> parse_command_line(const CommandLine& line, const ProcessContext
   if (line.verb == Verb::run && line.grammar == Grammar::dlaunch) note_launcher(options.request.apps, notes);
   for (auto* each : {&resolved.preferences.notes, &notes, &programs.notes})
     std::ranges::move(*each, std::back_inserter(options.notes));
-  TRY(follow_lsf_affinity(resolved.options, context, options));
+  TRY(follow_rank_places(resolved.options, context, options));
   return options;
 }
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "wire/message.h"
 
 namespace dlaunch::launcher {
 namespace {

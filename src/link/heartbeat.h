@@ -60,10 +60,14 @@ class Heartbeat {
   /// was stopped or busy, and bytes of the peer may still be unread.
   static constexpr int kLatePart = 50;
 
-  Heartbeat(std::chrono::milliseconds interval, Time now) : interval_(interval) { heard(now); }
+  /// `pause`: the peer may be stopped for this time; it is dead after kMisses intervals or this time, if longer.
+  Heartbeat(std::chrono::milliseconds interval, Time now, std::chrono::milliseconds pause = {})
+      : interval_(interval), patience_(std::max(interval * kMisses, pause)) {
+    heard(now);
+  }
 
   void heard(Time now) {
-    deadline_ = now + interval_ * kMisses;
+    deadline_ = now + patience_;
     extended_ = false;
   }
   /// The time of the next call of dead().
@@ -82,6 +86,7 @@ class Heartbeat {
 
  private:
   std::chrono::milliseconds interval_;
+  std::chrono::milliseconds patience_;
   Time deadline_;
   bool extended_ = false;
 };

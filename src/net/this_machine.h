@@ -19,7 +19,7 @@
 namespace dlaunch::net {
 
 struct OwnNames {
-  std::vector<std::string> names;      ///< the host name; under Slurm also SLURMD_NODENAME
+  std::vector<std::string> names;      ///< the host name; under Slurm also the name of the node
   std::vector<std::string> addresses;  ///< addresses of the interfaces in the form of inet_ntop, without zone
 };
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "output/file_layout.h"
-#include "output/json_text.h"
 #include "output/record_channel.h"
 #include "sys/held_directory.h"
 

@@ -1,5 +1,6 @@
-#include "place/kubernetes.h"
-
+// Detects an MPIJob of Kubernetes in the launcher's pod. Supported: Kubeflow's MPI operator (v1 and v2beta1) and the
+// MPI runtime of its Trainer. An MPI library's variable has the path of a mounted hostfile with the workers' pods.
+// Pure, except for `read_file`.
 #include <algorithm>
 #include <array>
 
@@ -30,8 +31,13 @@ bool is_pod(std::string_view word) {
   return word == "${POD_NAME}" || word == "$POD_NAME" || word == "${1}" || word == "$1";
 }
 
-}  // namespace
+struct MpiJob {
+  std::string hostfile;      // path of the hostfile
+  std::string from;          // the variable with this path
+  std::string kubexec = {};  // v1: the path of the script; empty: ssh
+};
 
+/// nullopt elsewhere, such as in a worker's pod.
 std::optional<MpiJob> mpi_job(const std::vector<std::string>& environment) {
   const auto role = filled_variable(environment, "K_MPI_JOB_ROLE");
   const auto agent = filled_variable(environment, "OMPI_MCA_plm_rsh_agent");
@@ -46,6 +52,8 @@ std::optional<MpiJob> mpi_job(const std::vector<std::string>& environment) {
   return MpiJob{kMounted, kMounted, kubexec};
 }
 
+/// Converts the command of `script` (kubexec.sh) to the form of --exec: with {host} for the pod, and with the stdin
+/// (-i) that the script omits. Empty if the script does not start kubectl in the operator's form.
 std::string kubectl_command(std::string_view script) {
   for (const std::string& line : split(script, '\n')) {
     for (const std::string& text : split(line, ';')) {
@@ -62,8 +70,6 @@ std::string kubectl_command(std::string_view script) {
   }
   return {};
 }
-
-namespace {
 
 std::optional<std::string> job(const Environment& environment) {
   return mpi_job(environment) ? std::optional<std::string>("") : std::nullopt;
@@ -100,12 +106,16 @@ Result<std::optional<NodePlace>> node(const Environment& environment) {
 
 constexpr std::array<std::string_view, 1> kPrograms = {"kubectl"};
 constexpr std::array<Way, 1> kWays = {{{"", kPrograms}}};
+/// Pods of workers start after the launcher's pod, with new host keys.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDefaults = {
+    {{"wait-hosts", "300"}, {"host-key", "accept-new"}}};
 
 }  // namespace
 
 constinit const ManagerRow kMpiJob = {.name = "MPIJob",
                                       .job = job,
                                       .hosts = hosts_of_job,
+                                      .defaults = kDefaults,
                                       .ways = kWays,
                                       .starts_here_too = true,
                                       .command_of_files = command_of_files};

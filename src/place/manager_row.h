@@ -1,6 +1,6 @@
 // ManagerRow: the data and functions of a batch system, or of another system that starts dlaunch on the nodes of a job.
-// Each system has its row in a separate file; managers() is the table. Other modules use the members of a row and never
-// its name. Pure, except for `read_file`.
+// Each system has its row in a separate file, and a line in manager_table.h. Other modules use the members of a row and
+// never its name. Pure, except for `read_file`.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dlaunch/error.h"
@@ -86,9 +87,10 @@ struct ManagerRow {
   // The job around this process.
   std::optional<std::string> (*job)(const Environment&) = nullptr;  ///< its number, if the system gives hosts
   Result<Entries> (*hosts)(const Environment&, const hosts::ReadText& read_file) = nullptr;
-  std::string_view hosts_variable = {};  ///< if only a program knows the hosts: shows the job
-  std::string_view hosts_program = {};   ///< the program
-  std::string_view hosts_words = {};     ///< its words
+  Result<std::vector<int>> (*cpus)(const Environment&) = nullptr;  ///< of the job on each of these hosts
+  std::string_view hosts_variable = {};                            ///< if only a program knows the hosts: shows the job
+  std::string_view hosts_program = {};                             ///< the program
+  std::string_view hosts_words = {};                               ///< its words
   Result<Entries> (*hosts_in)(const ManagerAnswer&) = nullptr;
   std::optional<Error> (*unlisted)(const Environment&) = nullptr;  ///< a job without the list of its hosts
   Copies (*copies)(const Environment&) = nullptr;
@@ -96,6 +98,7 @@ struct ManagerRow {
   std::string_view nodes_variable = {};  ///< if set, the system starts the command line on all of several nodes
   Result<std::vector<plan::RankPlace>> (*rank_places)(const Environment&, const hosts::ReadText& read_file) = nullptr;
   std::optional<Attempt> (*attempt)(const Environment&) = nullptr;
+  std::span<const std::pair<std::string_view, std::string_view>> defaults = {};  ///< dlaunch's options, in its jobs
 
   // The start of agents.
   std::span<const Way> ways = {};
@@ -133,9 +136,11 @@ struct ManagerRow {
   std::optional<int> (*kill_wait_in)(std::string_view text) = nullptr;  ///< in seconds; nullopt: not in the text
 };
 
-extern const ManagerRow kTorchrun, kAwsBatch, kIndexedJob, kFlux, kSlurm, kGridEngine, kPbs, kCobalt, kLsf, kMpiJob;
+#define MANAGER(row, ...) extern const ManagerRow row;
+#include "place/manager_table.h"
+#undef MANAGER
 
-/// In the order of detection.
+/// In the order of manager_table.h.
 std::span<const ManagerRow* const> managers();
 
 }  // namespace dlaunch::place

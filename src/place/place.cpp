@@ -1,6 +1,8 @@
 #include "place/place.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 #include "base/environment.h"
@@ -10,6 +12,16 @@
 #include "place/manager_list.h"
 
 namespace dlaunch::place {
+
+std::span<const ManagerRow* const> managers() {
+#define MANAGER(row, ...) &row,
+  static constexpr auto kManagers = std::to_array<const ManagerRow*>({
+#include "place/manager_table.h"
+  });
+#undef MANAGER
+  return kManagers;
+}
+
 namespace {
 
 /// Rejects copies started by mpirun, Hydra or PALS with a count, and by PALS and pbsdsh without a count.
@@ -36,52 +48,31 @@ std::optional<Error> refuse_task_of_launcher(const Environment& environment) {
   return std::nullopt;
 }
 
-}  // namespace
+Result<Entries> hosts_of(const ManagerRow& manager, const Environment& environment, const hosts::ReadText& read_file) {
+  if (manager.hosts) return manager.hosts(environment, read_file);
+  return wrong_list(manager.hosts_variable,
+                    "dlaunch has not read the hosts of this " + std::string(manager.name) + " instance");
+}
 
-Found find_manager(const Environment& environment) {
+std::vector<ManagerJob> jobs_around(const Environment& environment, const hosts::ReadText& read_file) {
+  std::vector<ManagerJob> jobs;
   for (const ManagerRow* const manager : managers()) {
-    auto job = manager->job ? manager->job(environment) : std::nullopt;
-    if (job) return {manager, *std::move(job)};
+    auto number = manager->job ? manager->job(environment) : std::nullopt;
+    if (!number) continue;
+    ManagerJob& job = jobs.emplace_back(ManagerJob{manager, *std::move(number)});
+    job.hosts = hosts_of(*manager, environment, read_file);
+    if (manager->cpus) job.cpus = manager->cpus(environment);
+    if (manager->rank_places) job.rank_places = manager->rank_places(environment, read_file);
   }
-  return {};
+  return jobs;
 }
 
-std::string to_string(const Found& found) { return plan::to_string(*named(found)); }
-
-std::optional<plan::Manager> named(const Found& found) {
-  if (!found) return std::nullopt;
-  return plan::Manager{std::string(found.manager->name), found.job};
-}
-
-NamedWay find_way(std::string_view transport) {
-  for (const ManagerRow* const manager : managers()) {
-    const auto way = std::ranges::find(manager->ways, transport, &Way::transport);
-    if (!transport.empty() && way != manager->ways.end()) return {manager, &*way};
-  }
-  return {};
-}
-
-std::vector<std::string> way_names() {
-  std::vector<std::string> names;
-  for (const ManagerRow* const manager : managers()) {
-    for (const Way& way : manager->ways) {
-      if (!way.transport.empty()) names.emplace_back(way.transport);
-    }
-  }
-  return names;
-}
-
-Result<Entries> hosts_of(const Found& found, const Environment& environment, const hosts::ReadText& read_file) {
-  if (found.manager->hosts) return found.manager->hosts(environment, read_file);
-  return wrong_list(found.manager->hosts_variable,
-                    "dlaunch has not read the hosts of this " + std::string(found.manager->name) + " instance");
-}
-
-std::optional<Error> refuse_copies(const Found& found, const Environment& environment) {
-  const Copies copies = found && found.manager->copies ? found.manager->copies(environment) : Copies{};
+/// Rejects copies that the manager's own launcher started.
+std::optional<Error> refuse_copies(const ManagerJob& job, const Environment& environment) {
+  const Copies copies = job.manager->copies ? job.manager->copies(environment) : Copies{};
   if (copies.number == 1) return std::nullopt;
   const std::string by(copies.by);
-  return Error{.where = to_string(found),
+  return Error{.where = to_string(job),
                .what = by + " started " + std::to_string(copies.number) +
                        " copies of dlaunch: each copy would run the whole job",
                .why = "",
@@ -108,6 +99,8 @@ Result<NodePlace> place_of_node(const Environment& environment) {
   return NodePlace{};
 }
 
+/// Rejects a process on one of several nodes, or from a launcher that started several processes. nullopt for a rank of
+/// a launcher there.
 std::optional<Error> refuse_copy_on_node(const Environment& environment) {
   for (const std::string_view of_rank : {"DLAUNCH_RANK", "TORCHELASTIC_RUN_ID"}) {
     if (filled_variable(environment, of_rank)) return std::nullopt;
@@ -145,6 +138,57 @@ std::optional<OwnEnd> end_of_job(const Environment& environment) {
     if (preemption) return OwnEnd{manager, *std::move(preemption)};
   }
   return std::nullopt;
+}
+
+/// Reads each file once.
+hosts::ReadText once(const hosts::ReadText& read_file) {
+  return [&read_file, texts = std::map<std::string, Result<std::string>>()](const std::string& path) mutable {
+    auto found = texts.find(path);
+    if (found == texts.end()) {
+      found = texts.emplace(path, read_file ? read_file(path) : fail({"", "cannot read " + path, "", ""})).first;
+    }
+    return found->second;
+  };
+}
+
+}  // namespace
+
+plan::Manager named(const ManagerJob& job) { return {std::string(job.manager->name), job.number}; }
+
+std::string to_string(const ManagerJob& job) { return plan::to_string(named(job)); }
+
+const ManagerJob* Place::job_of(std::string_view manager) const {
+  const auto found = std::ranges::find(jobs, manager, [](const ManagerJob& job) { return job.manager->name; });
+  return found == jobs.end() ? nullptr : &*found;
+}
+
+Place read_place(const Environment& environment, const hosts::ReadText& read_file) {
+  Place place{.jobs = jobs_around(environment, once(read_file)),
+              .node = place_of_node(environment),
+              .unlisted = refuse_incomplete_batch_job(environment),
+              .attempt = attempt_of(environment),
+              .end = end_of_job(environment)};
+  if (place.job()) place.copies = refuse_copies(*place.job(), environment);
+  if (!place.copies) place.copies = refuse_copy_on_node(environment);
+  return place;
+}
+
+NamedWay find_way(std::string_view transport) {
+  for (const ManagerRow* const manager : managers()) {
+    const auto way = std::ranges::find(manager->ways, transport, &Way::transport);
+    if (!transport.empty() && way != manager->ways.end()) return {manager, &*way};
+  }
+  return {};
+}
+
+std::vector<std::string> way_names() {
+  std::vector<std::string> names;
+  for (const ManagerRow* const manager : managers()) {
+    for (const Way& way : manager->ways) {
+      if (!way.transport.empty()) names.emplace_back(way.transport);
+    }
+  }
+  return names;
 }
 
 }  // namespace dlaunch::place

@@ -1,4 +1,4 @@
-// Slurm: its row, srun's command lines for agents, the end of a job, and the time between TERM and KILL. Pure.
+// Slurm: its row, srun's command lines for agents, the end of a job, and settings of slurm.conf. Pure.
 //
 //   slurm_hosts.h  the nodes and slots of the job
 //   slurm_gpus.h   its GPUs
@@ -86,6 +86,39 @@ std::string srun_command(const Environment& environment, const std::string& prog
   return line + srun_with(program, gpus, own_words ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
 }
 
+/// The value of a setting, in lower case, from slurm.conf or the output of `scontrol show config`; empty: not set.
+/// nullopt: the text includes another file. `name`: in lower case.
+std::optional<std::string> setting_in(std::string_view configuration, std::string_view name) {
+  std::string found;
+  for (const std::string& line : split(configuration, '\n')) {
+    const std::string words = lower_case(trim(std::string_view(line).substr(0, line.find('#'))));
+    if (words.starts_with("include")) return std::nullopt;
+    const size_t sign = words.find('=');
+    if (sign == std::string::npos || trim(std::string_view(words).substr(0, sign)) != name) continue;
+    found = trim(std::string_view(words).substr(sign + 1));
+  }
+  return found;
+}
+
+/// The seconds between TERM and KILL.
+std::optional<int> slurm_kill_wait(std::string_view configuration) {
+  constexpr long kMost = 65535;  // of slurm.conf
+  const std::string value = setting_in(configuration, "killwait").value_or("");
+  const auto seconds = parse_int(value.substr(0, value.find(' ')), 0, kMost);
+  return seconds ? std::optional(static_cast<int>(*seconds)) : std::nullopt;
+}
+
+/// The ports at which processes of a job may listen for connections of other nodes.
+std::optional<PortRange> srun_ports(std::string_view configuration) {
+  const auto value = setting_in(configuration, "srunportrange");
+  if (!value) return std::nullopt;
+  const auto ends = split(*value, '-');
+  const auto first = parse_int(ends[0], 1, kMostPort);
+  const auto last = ends.size() == 2 ? parse_int(ends[1], 1, kMostPort) : std::nullopt;
+  if (!first || !last || *first > *last) return PortRange{};
+  return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
+}
+
 /// A failing agent does not end other agents.
 std::optional<DialIn> srun_dial_in(const Environment& environment, const std::string& program, const StepGpus& gpus) {
   if (nodes_differ(environment, gpus)) return std::nullopt;
@@ -93,6 +126,7 @@ std::optional<DialIn> srun_dial_in(const Environment& environment, const std::st
                     program, gpus, "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
                 .unset = unset_for_srun(environment),
                 .own_name = "$SLURMD_NODENAME",
+                .ports_in = srun_ports,
                 .ports_command = "scontrol show config",
                 .ports_file = filled_variable(environment, "SLURM_CONF").value_or("")};
 }
@@ -186,31 +220,13 @@ Setting kill_wait(const Environment& environment) {
 constexpr std::array<std::string_view, 1> kPrograms = {"srun"};
 constexpr std::array<Way, 1> kWays = {{{"slurm", kPrograms}}};
 
-/// The seconds between TERM and KILL of Slurm, from slurm.conf or the output of `scontrol show config`. nullopt: the
-/// text does not set KillWait, or includes another file.
-std::optional<int> slurm_kill_wait(std::string_view configuration) {
-  constexpr std::string_view kName = "killwait";
-  constexpr long kMost = 65535;  // of slurm.conf
-  std::optional<int> found;
-  for (const std::string& line : split(configuration, '\n')) {
-    const std::string words = lower_case(trim(std::string_view(line).substr(0, line.find('#'))));
-    if (words.starts_with("include")) return std::nullopt;
-    const size_t sign = words.find('=');
-    if (sign == std::string::npos || trim(std::string_view(words).substr(0, sign)) != kName) continue;
-    const std::string_view value = trim(std::string_view(words).substr(sign + 1));
-    const auto seconds = parse_int(value.substr(0, value.find(' ')), 0, kMost);
-    if (!seconds) return std::nullopt;
-    found = static_cast<int>(*seconds);
-  }
-  return found;
-}
-
 }  // namespace
 
 constinit const ManagerRow kSlurm = {
     .name = kSlurmName,
     .job = slurm_job,
     .hosts = [](const Environment& environment, const hosts::ReadText&) { return read_slurm(environment); },
+    .cpus = slurm_cpus,
     .unlisted = unlisted,
     .copies = copies,
     .node = node,

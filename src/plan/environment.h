@@ -85,7 +85,7 @@ std::optional<Error> refuse_own_names(const Plan& plan);
 
 /// Whether the launcher of an outer job (mpirun, srun, torchrun, horovodrun, msrun, …) uses this variable to identify a
 /// process. A rank with such a variable would join the outer job. User settings with a launcher's prefix are not
-/// included: HOROVOD_CYCLE_TIME, OMPI_MCA_btl, SLURM_JOB_ID.
+/// included: HOROVOD_CYCLE_TIME, OMPI_MCA_btl.
 bool left_by_outer_job(std::string_view name);
 
 inline constexpr std::string_view kRankTableVariable = "RANK_TABLE_FILE";

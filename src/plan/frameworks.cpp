@@ -160,7 +160,7 @@ class Facts {
     return list;
   }
 
-  /// As in SLURM_STEP_TASKS_PER_NODE: "2(x3),1" means 2, 2, 2, 1.
+  /// As in Slurm: "2(x3),1" means 2, 2, 2, 1.
   std::string ranks_of_hosts() const {
     std::string list;
     for (size_t i = 0; i < hosts_.size();) {

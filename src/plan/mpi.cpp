@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/index_cast.h"
-#include "plan/environment.h"
 
 namespace dlaunch::plan {
 namespace {

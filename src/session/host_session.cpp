@@ -108,7 +108,7 @@ std::unique_ptr<transport::Transport> HostSession::transport_elsewhere(const std
   };
   const auto by_dial_in = [&](std::unique_ptr<transport::Transport> again) {
     return std::make_unique<dialback::ManagerTransport>(
-        *options_.dial_in, dialback::Welcome{job_id, options_.heartbeat},
+        *options_.dial_in, dialback::Welcome{job_id, options_.heartbeat, options_.pause_limit},
         dialback::Messages{say(spdlog::level::info), say(spdlog::level::warn)}, std::move(again));
   };
   if (options_.dial_in && options_.exec.empty()) return by_dial_in(nullptr);

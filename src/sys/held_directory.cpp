@@ -186,9 +186,9 @@ class TreeWalk {
   bool enter(const std::string& name, std::string prefix) {
     const auto facts = at_.facts();
     if (!facts) return false;
-    const bool closed = (facts->st_mode & S_IRWXU) != S_IRWXU && at_.set_mode(facts->st_mode | S_IRWXU) == 0;
     Level level{*facts, name, std::move(prefix), {}, {}};
-    if (closed && !removes_) level.closed = facts->st_mode;
+    const auto closed = at_.add_mode(S_IRWXU);
+    if (!removes_) level.closed = closed;
     const int error = at_.for_each_entry([&](const dirent& entry) {
       const std::string path = level.prefix + entry.d_name;
       if (is_kept(path)) return true;
@@ -321,6 +321,12 @@ int HeldDirectory::set_mode(mode_t mode) const {
   constexpr mode_t kAll = 07777;
   const std::string self = "/proc/self/fd/" + std::to_string(fd());  // fchmod() rejects a descriptor of O_PATH
   return result_of(::chmod(self.c_str(), mode & kAll));
+}
+
+std::optional<mode_t> HeldDirectory::add_mode(mode_t permissions) const {
+  const auto before = facts();
+  const bool missing = before && (before->st_mode & permissions) != permissions;
+  return missing && set_mode(before->st_mode | permissions) == 0 ? std::optional(before->st_mode) : std::nullopt;
 }
 
 Fd HeldDirectory::open_file(const std::string& name, int flags, mode_t mode) const {

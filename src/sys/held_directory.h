@@ -51,6 +51,8 @@ class HeldDirectory {
   HeldDirectory open_parent_below(std::string_view path) const;
   /// EPERM if the directory belongs to another user.
   int set_mode(mode_t mode) const;
+  /// Adds permissions of the owner. Returns the mode before; nullopt: no change.
+  std::optional<mode_t> add_mode(mode_t permissions) const;
   /// Adds O_NOFOLLOW and O_CLOEXEC to the flags.
   Fd open_file(const std::string& name, int flags, mode_t mode = 0) const;
   int make_link(const std::string& name, const std::string& target) const;
@@ -75,6 +77,22 @@ class HeldDirectory {
 
  private:
   Fd fd_;
+};
+
+/// Adds permissions of the owner to a directory of this user, and restores the mode.
+class OpenedDirectory {
+ public:
+  OpenedDirectory(const HeldDirectory& directory, mode_t permissions)
+      : directory_(directory.copy()), before_(directory_.add_mode(permissions)) {}
+  ~OpenedDirectory() {
+    if (before_) directory_.set_mode(*before_);
+  }
+  OpenedDirectory(const OpenedDirectory&) = delete;
+  OpenedDirectory& operator=(const OpenedDirectory&) = delete;
+
+ private:
+  const HeldDirectory directory_;
+  const std::optional<mode_t> before_;
 };
 
 /// The directory of the last name of a path, and this name, which is not examined. Slashes at the end are ignored.

@@ -360,6 +360,25 @@ class Ends(SameLineCase):
         self.assertTrue(told, ends)
         self.assertLess(float(told[1]), 25, ends)
 
+    @promise(ENDS, LOSES_NOTHING, mode=(START, SILENCE))
+    @takes_long
+    def test_job_runs_after_a_stop_of_the_launcher_that_waits_for_nodes(self):
+        """Node 1 receives no heartbeat for twice the usual limit. Node 2 connects during the stop, and tries again after
+        10 s."""
+        words = ["-N", 1, "--heartbeat", 2, *sh("echo $RANK_ID")]
+        for node in (0, 1):
+            self.node(node, *words)
+        self.await_nodes(1)
+        self.kill(0, signal.SIGSTOP)
+        self.node(2, *words)
+        time.sleep(12)
+        self.assertEqual([self.jobs[node].poll() for node in (1, 2)], [None, None])
+        self.kill(0, signal.SIGCONT)
+        self.jobs[0].send_signal(signal.SIGCONT)  # a stopped child stops nsenter, too
+        ends = self.ends()
+        self.assertEqual([(end[0], end[2]) for end in ends], [(0, "")] * 3)
+        self.assertEqual(sorted(ends[0][1].split()), ["0", "1", "2"])
+
     @promise(ENDS, mode=(START, SIGNAL))
     def test_interrupt_ends_the_wait_for_nodes(self):
         self.node(0, "true")

@@ -53,7 +53,14 @@ Result<cli::Command> parse(const Input& input, const Words& args) {
     return tl::unexpected<cli::Unreadable>({{.where = path, .what = "missing", .why = "", .hint = ""}, true});
   };
   const auto line = TRY(cli::read_command_line("dlaunch", args));
-  return cli::parse_command_line(line, {.environment = input.environment, .cwd = "/", .read_file = read});
+  const auto text = [&](const std::string& path) -> Result<std::string> {
+    auto found = read(path);
+    if (!found) return fail(std::move(found.error().error));
+    return *std::move(found);
+  };
+  auto place = place::read_place(input.environment, text);
+  return cli::parse_command_line(
+      line, {.environment = input.environment, .place = std::move(place), .cwd = "/", .read_file = read});
 }
 
 void check_app(const Input& input, const plan::AppRequest& app) {

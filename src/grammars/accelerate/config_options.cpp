@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/environment.h"
-#include "base/text.h"
 #include "base/try.h"
 #include "cli/values.h"
 #include "grammars/accelerate/accelerate.h"

@@ -6,7 +6,6 @@
 #include "cli/values.h"
 #include "grammars/launcher_job.h"
 #include "grammars/srun/srun.h"
-#include "place/slurm_hosts.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -147,7 +146,7 @@ class SrunBinding {
   /// set from the number that the options or Slurm's variables state.
   void show_own(const ParsedOption& given) {
     job_.add(given, "visible", "rank");
-    if (!place::slurm_job(job_.context().environment)) return;
+    if (!slurm_job(job_)) return;
     std::optional<int> number;
     for (const char* name : {"gres", "gpus-per-node"}) {
       if (const ParsedOption* said = line_.find(name)) number = srun_gpus(said->value);

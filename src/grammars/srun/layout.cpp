@@ -8,7 +8,6 @@
 #include "grammars/launcher_job.h"
 #include "grammars/srun/srun.h"
 #include "hosts/host_name.h"
-#include "place/slurm_hosts.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -37,7 +36,7 @@ class SrunLayout {
   Result<int> add() {
     TRY(read_numbers());
     TRY(read_distribution());
-    if (place::slurm_job(environment())) {
+    if (slurm_job(job_)) {
       TRY(read_nodes());
       TRY(choose_nodes());
       TRY(count_ranks());
@@ -141,8 +140,9 @@ class SrunLayout {
   }
 
   Result<void> read_nodes() {
-    auto entries = TRY(place::read_slurm(environment()));
-    const auto cpus = TRY(place::slurm_cpus(environment()));
+    const place::ManagerJob& around = *slurm_job(job_);
+    const auto entries = TRY(around.hosts);
+    const auto cpus = TRY(around.cpus);
     std::string group = "--het-group=0";
     if (const ParsedOption* given = line_.find("het-group")) {
       const int number = TRY(number_of(*given, 0, kMaxRanks));

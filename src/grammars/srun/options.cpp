@@ -1,4 +1,6 @@
 // srun's options in Slurm 22.05 and later, one row each, for --help and for the table in docs/migrate/srun.md.
+#include "base/environment.h"
+#include "base/text.h"
 #include "grammars/srun/srun.h"
 
 namespace dlaunch::cli {
@@ -192,10 +194,47 @@ constexpr LauncherOption kSrunOptions[] = {
 constexpr OwnDefault kSrunDefaults[] = {
     {"env-for", "slurm"}, {"env-all", "true"}, {"oversubscribe", "true"}, {"stdin", "all"}, {"on-failure", "continue"}};
 
+/// A flag is on if its variable is empty, "yes" or a number other than 0. In a heterogeneous job, the variable of the
+/// group overrides the plain one: SLURM_NTASKS_HET_GROUP_1. The number of --het-group becomes a number without zeros in
+/// front and without srun's brackets: "[01]" is "1".
+std::vector<ParsedOption> srun_variables(std::vector<ParsedOption>& typed,
+                                         const std::vector<std::string>& environment) {
+  std::string group = "0";
+  for (ParsedOption& option : typed) {
+    if (option.spec->name() != "het-group") continue;
+    std::string_view text = option.value;
+    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+    if (const auto number = parse_int(text, 0, 1'000'000)) option.value = std::to_string(*number);
+    group = option.value;
+  }
+  std::vector<ParsedOption> given;
+  for (const LauncherOption& option : kSrunOptions) {
+    for (std::string name : split(option.variables, ' ')) {
+      if (name.empty()) continue;
+      const std::string of_group = name + "_HET_GROUP_" + group;
+      if (variable(environment, of_group)) name = of_group;
+      const auto text = variable(environment, name);
+      if (!text) continue;
+      const bool flag = option.row.takes == Arity::nothing;
+      const bool on = text->empty() || *text == "yes" || parse_int(*text, 1, 1'000'000);
+      std::string value = flag ? (on ? "true" : "false") : std::string(*text);
+      if (value.empty() && option.alone) value = option.alone;
+      if (value.empty()) continue;
+      given.push_back({.spec = &option.row,
+                       .value = std::move(value),
+                       .spelled = name,
+                       .origin = name,
+                       .source = Source::command_line});
+      break;
+    }
+  }
+  return given;
+}
+
 constexpr LauncherSpec kSrun{.name = "srun",
                              .options = kSrunOptions,
                              .getopt = true,
-                             .site_variables = true,
+                             .site_variables = srun_variables,
                              .dense_table = true,
                              .defaults = kSrunDefaults,
                              .replace = replace_srun_tres,

@@ -7,8 +7,6 @@
 #include "base/try.h"
 #include "cli/values.h"
 #include "grammars/launcher_job.h"
-#include "grammars/mpirun/translate.h"
-#include "place/slurm_hosts.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -101,7 +99,7 @@ class SrunJob {
     for (const LauncherOption& option : srun_launcher().options) {
       const ParsedOption* given = line_.find(option.row.name());
       if (!given || option.support != Support::allocation) continue;
-      if (!place::slurm_job(environment())) {
+      if (!slurm_job(job_)) {
         return refuse_without(*given, "a Slurm job", "dlaunch does not allocate nodes",
                               "run srun inside salloc or sbatch, or remove the option");
       }
@@ -189,6 +187,8 @@ class SrunJob {
 };
 
 }  // namespace
+
+const place::ManagerJob* slurm_job(const LauncherJob& job) { return job.context().place.job_of("Slurm"); }
 
 Result<void> make_srun_job(LauncherJob& job) { return SrunJob(job).make(); }
 

@@ -17,6 +17,9 @@ const LauncherSpec& srun_launcher();
 /// LauncherSpec::make.
 Result<void> make_srun_job(LauncherJob& job);
 
+/// The Slurm job around dlaunch; nullptr: no job.
+const place::ManagerJob* slurm_job(const LauncherJob& job);
+
 /// Replaces --tres-per-task and --tres-bind by -c, --gpus-per-task and --gpu-bind. Slurm sets the variables
 /// SLURM_TRES_PER_TASK and SLURM_TRES_BIND for these options of salloc and sbatch. LauncherSpec::replace.
 Result<void> replace_srun_tres(LauncherLine& line);

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sys/fd.h"
+#include "sys/pump_idle_flag.h"
 #include "transport/ssh/library.h"
-#include "transport/ssh/pump_idle_flag.h"
 
 namespace dlaunch::transport::ssh {
 
@@ -15,10 +15,10 @@ struct PumpEnds {
   const Library& lib;
   ssh_session session;
   ssh_channel channel;
-  const sys::Fd& stream;  ///< the launcher's; non-blocking
-  const sys::Fd& errors;  ///< receives the remote stderr; non-blocking
-  const sys::Fd& noise;   ///< stderr of a proxy command, copied to `errors`; non-blocking, or empty
-  PumpIdleFlag& idle;     ///< true while all bytes read from the stream are written to the socket
+  const sys::Fd& stream;    ///< the launcher's; non-blocking
+  const sys::Fd& errors;    ///< receives the remote stderr; non-blocking
+  const sys::Fd& noise;     ///< stderr of a proxy command, copied to `errors`; non-blocking, or empty
+  sys::PumpIdleFlag& idle;  ///< true while all bytes read from the stream are written to the socket
 };
 
 /// Returns after the remote program's output was delivered, after the launcher closed its side, or after the connection

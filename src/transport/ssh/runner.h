@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "sys/fd.h"
+#include "sys/pump_idle_flag.h"
 #include "transport/ssh/library.h"
-#include "transport/ssh/pump_idle_flag.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/watchdog.h"
 
@@ -23,11 +23,11 @@ struct SessionParts {
   const Library& lib;
   const Route& route;
   Watchdog& watchdog;
-  Watchdog::Guard& guard;  ///< of the socket
-  const sys::Fd& stream;   ///< the launcher's; non-blocking
-  const sys::Fd& errors;   ///< receives the remote stderr; non-blocking
-  const sys::Fd& noise;    ///< stderr of a proxy command; non-blocking, or empty
-  PumpIdleFlag& idle;      ///< of the pump
+  Watchdog::Guard& guard;   ///< of the socket
+  const sys::Fd& stream;    ///< the launcher's; non-blocking
+  const sys::Fd& errors;    ///< receives the remote stderr; non-blocking
+  const sys::Fd& noise;     ///< stderr of a proxy command; non-blocking, or empty
+  sys::PumpIdleFlag& idle;  ///< of the pump
 };
 
 /// The end of a session, and its phase.
@@ -70,7 +70,7 @@ class Runner {
   mutable std::mutex mutex_;
   Disconnect end_;
   bool over_ = false;
-  PumpIdleFlag idle_{mutex_};
+  sys::PumpIdleFlag idle_{mutex_};
 };
 
 }  // namespace dlaunch::transport::ssh

@@ -146,13 +146,16 @@ TEST(Statements, ReportDifferencesOfAnotherJob) {
 }
 
 TEST(Statements, WelcomeKeepsItsFields) {
-  const auto welcome = welcome_in(to_payload(Welcome{"job-5", std::chrono::milliseconds(2500)}));
+  const auto welcome =
+      welcome_in(to_payload(Welcome{"job-5", std::chrono::milliseconds(2500), std::chrono::minutes(10)}));
   ASSERT_TRUE(welcome);
   EXPECT_EQ(welcome->job_id, "job-5");
   EXPECT_EQ(welcome->heartbeat, std::chrono::milliseconds(2500));
-  EXPECT_EQ(welcome_in(to_payload(Welcome{"a\x1b", std::chrono::milliseconds(1)}))->job_id, "a\\x1b");
-  for (const std::string& invalid : {std::string(), std::string("5000"), std::string("0\0a", 3), std::string("x\0a", 3),
-                                     std::string("60001\0a", 7)}) {
+  EXPECT_EQ(welcome->pause_limit, std::chrono::minutes(10));
+  EXPECT_EQ(welcome_in(to_payload(Welcome{"a\x1b", std::chrono::milliseconds(1), {}}))->job_id, "a\\x1b");
+  for (const std::string& invalid :
+       {std::string(), std::string("5000"), std::string("5000\0a", 6), std::string("0\0001\0a", 5),
+        std::string("x\0001\0a", 5), std::string("1\000x\0a", 5), std::string("60001\0001\0a", 9)}) {
     EXPECT_FALSE(welcome_in(invalid)) << invalid;
   }
 }

@@ -77,6 +77,17 @@ TEST(SealedSocket, IsSilentAfterThreeIntervals) {
   EXPECT_TRUE(pair.node.silent(pair.node.silent_at()));
 }
 
+TEST(SealedSocket, LauncherMayBeStoppedForThePauseLimit) {
+  constexpr milliseconds kPause{600'000};
+  Pair pair;
+  pair.node.begin_heartbeats(kInterval, kPause);
+  const Time begun = Clock::now();
+  EXPECT_FALSE(pair.node.silent(begun + kPause - milliseconds(500)));
+  EXPECT_TRUE(pair.node.silent(pair.node.silent_at()));
+  pair.node.begin_heartbeats(kInterval, kInterval);
+  EXPECT_FALSE(pair.node.silent(Clock::now() + 3 * kInterval - milliseconds(500))) << "a short pause limit";
+}
+
 TEST(SealedSocket, IsNotSilentAfterItsOwnPauseBeforeItReads) {
   Pair pair;
   pair.node.begin_heartbeats(kInterval);

@@ -37,7 +37,14 @@ struct CommandLineFixture {
           {{.where = "", .what = "cannot read " + path, .why = "missing", .hint = ""}, true});
     };
     const auto line = TRY(read_command_line(program_name, args));
-    return parse_command_line(line, {.environment = environment, .cwd = cwd, .read_file = read});
+    const auto text = [&](const std::string& path) -> Result<std::string> {
+      auto found = read(path);
+      if (!found) return fail(std::move(found.error().error));
+      return *std::move(found);
+    };
+    return parse_command_line(
+        line,
+        {.environment = environment, .place = place::read_place(environment, text), .cwd = cwd, .read_file = read});
   }
 
   /// Fails the test with the error's text when there is an error.

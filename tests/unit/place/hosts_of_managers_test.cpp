@@ -1,6 +1,5 @@
 
 #include "../hosts/entries.h"
-#include "place/kubernetes.h"
 #include "place/manager_row.h"
 #include "place/place.h"
 #include "place/slurm_gpus.h"
@@ -18,7 +17,13 @@ using testing::HasSubstr;
 
 /// Of the system that PBS_NODEFILE shows.
 Result<Entries> of_pbs(const Environment& environment, const hosts::ReadText& read) {
-  return hosts_of(find_manager(environment), environment, read);
+  return read_place(environment, read).jobs.at(0).hosts;
+}
+
+/// "Slurm job 5"; "none" without a manager.
+std::string manager(const Environment& environment) {
+  const Place place = read_place(environment, {});
+  return place.job() ? to_string(*place.job()) : "none";
 }
 
 Result<std::string> no_file(const std::string& path) {
@@ -26,16 +31,16 @@ Result<std::string> no_file(const std::string& path) {
 }
 
 std::vector<std::string> hosts(const Environment& environment, const hosts::ReadText& read = no_file) {
-  const auto manager = find_manager(environment);
-  if (!manager) return {"none"};
-  const auto entries = hosts_of(manager, environment, read);
+  const Place place = read_place(environment, read);
+  if (!place.job()) return {"none"};
+  const auto& entries = place.job()->hosts;
   if (!entries) return {to_text(entries.error())};
   return short_forms(*entries);
 }
 
 std::string error(const Environment& environment) {
-  const auto manager = find_manager(environment);
-  return manager ? error_of(hosts_of(manager, environment, no_file)) : "no manager";
+  const Place place = read_place(environment, no_file);
+  return place.job() ? error_of(place.job()->hosts) : "no manager";
 }
 
 TEST(ResourceManager, EmptyWithoutAManager) {
@@ -133,15 +138,16 @@ TEST(ResourceManager, GroupsOfAHeterogeneousSlurmJobAreJoined) {
 }
 
 TEST(ResourceManager, RejectsSeveralCopies) {
-  const auto copies = [](const Environment& more) {
-    const auto error = refuse_copies({&kSlurm, "5"}, more);
+  const auto copies = [](Environment environment) {
+    environment.insert(environment.end(), {"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=a"});
+    const auto error = read_place(environment, {}).copies;
     return error ? to_text(*error) : "";
   };
   EXPECT_THAT(copies({"SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=4"}),
               AllOf(HasSubstr("Slurm job 5"), HasSubstr("4 copies"), HasSubstr("srun -n 1")));
   EXPECT_EQ(copies({"SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=1"}), "");
   EXPECT_EQ(copies({"SLURM_STEP_ID=4294967290", "SLURM_STEP_NUM_TASKS=2"}), "") << "an interactive step";
-  EXPECT_EQ(copies({"SLURM_JOB_NODELIST=a"}), "");
+  EXPECT_EQ(copies({}), "");
 }
 
 /// A file of Grid Engine 8.1.9, also with two queues on a host.
@@ -152,9 +158,9 @@ TEST(ResourceManager, ReadsTheHostFileOfGridEngine) {
   };
   const Environment job = {"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=undefined"};
   EXPECT_THAT(hosts(job, read), ElementsAre("n1:2", "n2.x:4", "n1:1"));
-  EXPECT_EQ(to_string(find_manager(job)), "Grid Engine job 5");
-  EXPECT_EQ(find_manager({"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=2"}).job, "5.2");
-  EXPECT_FALSE(find_manager({"SGE_ROOT=/sge", "JOB_ID=5"})) << "no parallel environment";
+  EXPECT_EQ(manager(job), "Grid Engine job 5");
+  EXPECT_EQ(manager({"SGE_ROOT=/sge", "PE_HOSTFILE=/pe", "JOB_ID=5", "SGE_TASK_ID=2"}), "Grid Engine job 5.2");
+  EXPECT_EQ(manager({"SGE_ROOT=/sge", "JOB_ID=5"}), "none") << "no parallel environment";
 }
 
 TEST(ResourceManager, RejectsInvalidGridEngineLists) {
@@ -178,7 +184,7 @@ TEST(ResourceManager, PbsAndCobaltMayHaveCountsAndRepeats) {
   const auto read = [](const std::string&) -> Result<std::string> { return "a:4\n\nb\r\na\n"; };
   EXPECT_THAT(hosts({"PBS_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
   EXPECT_THAT(hosts({"COBALT_NODEFILE=/nodes"}, read), ElementsAre("a:4", "b:1", "a:1"));
-  EXPECT_EQ(to_string(find_manager({"COBALT_NODEFILE=/nodes", "COBALT_JOBID=3"})), "Cobalt job 3");
+  EXPECT_EQ(manager({"COBALT_NODEFILE=/nodes", "COBALT_JOBID=3"}), "Cobalt job 3");
   const auto wrong = [](const std::string&) -> Result<std::string> { return "a:x\n"; };
   EXPECT_THAT(error_of(of_pbs({"PBS_NODEFILE=/n"}, wrong)), HasSubstr("a:x"));
 }
@@ -223,7 +229,7 @@ TEST(ResourceManager, ReadsFourSourcesOfLsf) {
               ElementsAre("b:1", "b:1", "a:1"));
   EXPECT_THAT(hosts({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/empty"}, read), ElementsAre("a:4"));
   EXPECT_THAT(error({"LSB_MCPU_HOSTS=a 4", "LSB_AFFINITY_HOSTFILE=/gone"}), HasSubstr("LSB_AFFINITY_HOSTFILE"));
-  EXPECT_EQ(to_string(find_manager({"LSB_HOSTS=a", "LSB_JOBID=12"})), "LSF job 12");
+  EXPECT_EQ(manager({"LSB_HOSTS=a", "LSB_JOBID=12"}), "LSF job 12");
 }
 
 TEST(ResourceManager, LsfNamesTheCpusOfEachRank) {
@@ -268,6 +274,10 @@ TEST(ResourceManager, ReadsTheHostFileOfAKubernetesMpiJob) {
 
 /// The operator's script of v0.2.3, and other forms of the script.
 TEST(ResourceManager, ReadsKubectlFromTheScriptOfAKubernetesMpiJob) {
+  const auto kubectl_command = [](const std::string& script) {
+    const auto read = [&](const std::string&) -> Result<std::string> { return script; };
+    return kMpiJob.command_of_files({"OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh"}, read).value_or("");
+  };
   EXPECT_EQ(kubectl_command("#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n"
                             "/opt/kube/kubectl exec ${POD_NAME} --container mpi -- /bin/sh -c \"$*\"\n"),
             "/opt/kube/kubectl exec -i {host} --container mpi --");
@@ -276,6 +286,18 @@ TEST(ResourceManager, ReadsKubectlFromTheScriptOfAKubernetesMpiJob) {
   EXPECT_EQ(kubectl_command("exec ssh $1 -- sh"), "");
   EXPECT_EQ(kubectl_command("kubectl exec pod -- sh"), "");
   EXPECT_EQ(kubectl_command(""), "");
+}
+
+TEST(ResourceManager, ReadsEachFileOnce) {
+  int reads = 0;
+  const auto read = [&](const std::string&) -> Result<std::string> {
+    ++reads;
+    return "a 0\nb 1\n";
+  };
+  const Place place = read_place({"LSB_MCPU_HOSTS=a 1 b 1", "LSB_AFFINITY_HOSTFILE=/affinity"}, read);
+  EXPECT_THAT(short_forms(place.job()->hosts.value()), ElementsAre("a:1", "b:1"));
+  EXPECT_EQ(place.job()->rank_places.value().size(), 2);
+  EXPECT_EQ(reads, 1);
 }
 
 TEST(ResourceManager, RejectsUnreadableListsWithAHint) {
@@ -308,13 +330,13 @@ TEST(ResourceManager, RejectsJobsWithoutAListWithAHint) {
        "PE_HOSTFILE: not set: JOB_ID and NHOSTS=2 show a job of Grid Engine"},
       {{"PE_HOSTFILE=/pe"}, "SGE_ROOT: not set: PE_HOSTFILE shows a job of Grid Engine"}};
   for (const auto& [environment, said] : jobs) {
-    EXPECT_FALSE(find_manager(environment)) << said;
-    const auto error = refuse_incomplete_batch_job(environment);
+    EXPECT_EQ(manager(environment), "none") << said;
+    const auto error = read_place(environment, {}).unlisted;
     ASSERT_TRUE(error) << said;
     EXPECT_THAT(to_text(*error), AllOf(HasSubstr(said), HasSubstr("-H"), HasSubstr("--ignore-resource-manager")));
     Environment nested = environment;
     nested.emplace_back("DLAUNCH_RANK=0");
-    EXPECT_FALSE(refuse_incomplete_batch_job(nested)) << said;
+    EXPECT_FALSE(read_place(nested, {}).unlisted) << said;
   }
 }
 
@@ -328,22 +350,18 @@ TEST(ResourceManager, LoginShellsAreNotJobs) {
                                    {"PBS_JOBID=12.server"},
                                    {"PBS_ENVIRONMENT=PBS_BATCH"},
                                    {"LSF_BINDIR=/lsf", "LSF_ENVDIR=/lsf"}}) {
-    EXPECT_FALSE(refuse_incomplete_batch_job(shell)) << (shell.empty() ? "" : shell.front());
+    EXPECT_FALSE(read_place(shell, {}).unlisted) << (shell.empty() ? "" : shell.front());
   }
 }
 
 TEST(Flux, IsAnInstanceButNotATask) {
-  const auto kind = [](const Environment& environment) {
-    const auto manager = find_manager(environment);
-    return manager ? to_string(manager) : "none";
-  };
-  EXPECT_EQ(kind({"FLUX_URI=local:///x"}), "Flux");
-  EXPECT_EQ(kind({"FLUX_URI=local:///x", "PBS_NODEFILE=/n", "PBS_JOBID=4"}), "Flux") << "the inner one";
-  EXPECT_EQ(kind({"FLUX_URI="}), "none");
-  EXPECT_EQ(kind({"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=1"}), "none") << "this machine's share";
+  EXPECT_EQ(manager({"FLUX_URI=local:///x"}), "Flux");
+  EXPECT_EQ(manager({"FLUX_URI=local:///x", "PBS_NODEFILE=/n", "PBS_JOBID=4"}), "Flux") << "the inner one";
+  EXPECT_EQ(manager({"FLUX_URI="}), "none");
+  EXPECT_EQ(manager({"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=1"}), "none") << "this machine's share";
   const Environment task = {"FLUX_URI=local:///x", "FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=4"};
-  EXPECT_TRUE(refuse_copies({&kFlux, ""}, task));
-  EXPECT_FALSE(refuse_copies({&kFlux, ""}, {"FLUX_URI=local:///x"}));
+  EXPECT_THAT(to_text(read_place(task, {}).copies.value()), HasSubstr("flux run started 4 copies"));
+  EXPECT_FALSE(read_place({"FLUX_URI=local:///x"}, {}).copies);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@ namespace {
 using testing::Eq;
 using testing::Optional;
 
+std::optional<Attempt> attempt_of(const Environment& environment) { return read_place(environment, {}).attempt; }
+
 TEST(JobLife, ReadsTheCountOfSlurm) {
   EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5"}), Optional(Eq(Attempt{0})));
   EXPECT_THAT(attempt_of({"SLURM_JOB_ID=5", "SLURM_RESTART_COUNT=2"}), Optional(Eq(Attempt{2})));
@@ -48,6 +50,18 @@ TEST(JobLife, DoesNotKnowTheTimeBeforeKillWithoutTheWholeConfiguration) {
                            "KillWait=5\nInclude /etc/slurm/more.conf\n"}) {
     EXPECT_FALSE(kSlurm.kill_wait_in(text)) << text;
   }
+}
+
+TEST(JobLife, ReadsThePortsOfSrun) {
+  const auto ports = kSlurm.dial_in({}, "srun", {})->ports_in;
+  EXPECT_THAT(ports("A = 1\nSrunPortRange           = 60001-60100\nB = 2\n"), Optional(PortRange{60001, 60100}));
+  EXPECT_THAT(ports("ClusterName=a\nsrunPORTrange=1-2 # a range\n"), Optional(PortRange{1, 2}));
+  for (const char* text :
+       {"", "SrunPortRange = 0-0\n", "SrunPortRange = 2-1\n", "SrunPortRange = x\n", "SrunPortRange = 1-70000\n",
+        "OtherPortRange = 1-2\n", "SrunPortRange\n", "ClusterName=a\nSlurmdPort=6818\n"}) {
+    EXPECT_THAT(ports(text), Optional(PortRange{})) << text;
+  }
+  EXPECT_FALSE(ports("Include /etc/slurm/ports.conf\nSrunPortRange=1-2\n")) << "the file may change the range";
 }
 
 TEST(JobLife, ReadsTheTimeBeforeKillOfPbs) {

@@ -45,12 +45,12 @@ TEST(Managers, RowsAreComplete) {
 TEST(Managers, EndOfAJobHasItsParsers) {
   for (const std::vector<std::string>& environment :
        {std::vector<std::string>{"SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=a"}, {"SGE_ROOT=/sge", "JOB_ID=5", "QUEUE=q"}}) {
-    const auto own = end_of_job(environment);
+    const auto own = read_place(environment, {}).end;
     ASSERT_TRUE(own);
     EXPECT_EQ(own->preemption.end_command.empty(), !own->manager->end_in);
     EXPECT_EQ(own->preemption.grace_command.empty(), !own->manager->grace_in);
   }
-  EXPECT_FALSE(end_of_job({"PBS_NODEFILE=/nodes", "PBS_JOBID=1"}));
+  EXPECT_FALSE(read_place({"PBS_NODEFILE=/nodes", "PBS_JOBID=1"}, {}).end);
 }
 
 TEST(Managers, ReadsTheEndThatSqueuePrints) {

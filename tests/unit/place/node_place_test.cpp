@@ -7,7 +7,7 @@ namespace dlaunch::place {
 namespace {
 
 std::string place(const Environment& environment) {
-  const auto place = place_of_node(environment);
+  const auto place = read_place(environment, {}).node;
   if (!place) return place.error().where + ": " + place.error().why;
   const auto number = [](std::optional<int> value) { return value ? std::to_string(*value) : "?"; };
   return number(place->node) + " of " + number(place->nodes) + " at " + place->rendezvous;
@@ -21,7 +21,7 @@ TEST(NodePlaces, ReadsVariablesOfTorchrun) {
   EXPECT_EQ(place({"PET_NNODES=2", "PET_NODE_RANK=1", "PET_RDZV_ENDPOINT=a:7", "PET_MASTER_ADDR=b"}), "1 of 2 at a:7");
   EXPECT_EQ(place({"PET_NNODES=2"}), "? of 2 at ");
   EXPECT_EQ(place({"PET_NNODES=1:4"}), "? of 4 at ");
-  EXPECT_EQ(place_of_node({"PET_NNODES=1:4"})->least, 1);
+  EXPECT_EQ(read_place({"PET_NNODES=1:4"}, {}).node->least, 1);
   EXPECT_EQ(place({"PET_NNODES=4:1"}), "PET_NNODES=4:1: expected a number of nodes, or MIN:MAX");
   EXPECT_EQ(place({"PET_NNODES=x"}), "PET_NNODES=x: expected a number of nodes, or MIN:MAX");
 }
@@ -56,11 +56,11 @@ TEST(NodePlaces, ReadsVariablesOfASlurmStep) {
 }
 
 TEST(NodePlaces, RejectsACopyOnEachNode) {
-  const auto refused = refuse_copy_on_node({"PET_NNODES=2", "PET_NODE_RANK=1"});
+  const auto refused = read_place({"PET_NNODES=2", "PET_NODE_RANK=1"}, {}).copies;
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->where, "PET_NNODES=2");
   EXPECT_EQ(refused->what, "2 nodes start copies of dlaunch: each copy would run the whole job");
-  EXPECT_TRUE(refuse_copy_on_node({"AWS_BATCH_JOB_NUM_NODES=3", "AWS_BATCH_JOB_NODE_INDEX=0"}));
+  EXPECT_TRUE(read_place({"AWS_BATCH_JOB_NUM_NODES=3", "AWS_BATCH_JOB_NODE_INDEX=0"}, {}).copies);
   for (const Environment& alone : {Environment{},
                                    {"PET_NNODES=1", "PET_NODE_RANK=0"},
                                    {"PET_NNODES=x"},
@@ -68,13 +68,13 @@ TEST(NodePlaces, RejectsACopyOnEachNode) {
                                    {"JOB_COMPLETION_INDEX=3"},
                                    {"PET_NNODES=2", "DLAUNCH_RANK=0"},
                                    {"PET_NNODES=2", "TORCHELASTIC_RUN_ID=7"}}) {
-    EXPECT_FALSE(refuse_copy_on_node(alone)) << (alone.empty() ? "" : alone.front());
+    EXPECT_FALSE(read_place(alone, {}).copies) << (alone.empty() ? "" : alone.front());
   }
 }
 
 TEST(NodePlaces, RejectsCopiesStartedByAnotherLauncher) {
   const auto said = [](const Environment& environment) {
-    const auto error = refuse_copy_on_node(environment);
+    const auto error = read_place(environment, {}).copies;
     return error ? to_text(*error) : "";
   };
   const std::pair<Environment, const char*> copies[] = {

@@ -134,7 +134,7 @@ class Pumping : public testing::Test {
   sys::Fd& ours = pair_.first;
   sys::Fd& theirs = pair_.second;
   std::mutex mutex_;
-  PumpIdleFlag idle{mutex_};
+  sys::PumpIdleFlag idle{mutex_};
 
  private:
   FakeSsh fake_;

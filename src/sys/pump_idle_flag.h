@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace dlaunch::transport::ssh {
+namespace dlaunch::sys {
 
 class PumpIdleFlag {
  public:
@@ -40,4 +40,4 @@ class PumpIdleFlag {
   std::atomic<bool> awaited_ = false;
 };
 
-}  // namespace dlaunch::transport::ssh
+}  // namespace dlaunch::sys

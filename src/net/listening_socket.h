@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/ip_address.h"
 #include "base/time.h"
-#include "dialback/contact.h"
 #include "dlaunch/error.h"
+#include "dlaunch/port_range.h"
 #include "net/this_machine.h"
 #include "sys/fd.h"
 
-namespace dlaunch::dialback {
+namespace dlaunch::net {
 
 struct ListeningSocket {
   sys::Fd socket;  ///< listening; non-blocking
@@ -25,7 +26,7 @@ Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, i
 
 /// Like listen_for_nodes(), but returns nullopt if no address of `where` belongs to this machine, or if the port is in
 /// use here, for example by another node 0.
-Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const net::OwnNames& own, Time deadline,
+Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const OwnNames& own, Time deadline,
                                                       int ended);
 
 /// Listens on a numeric address; does not block. The Error has kExitHostLost.
@@ -38,4 +39,4 @@ std::string address_towards(const std::vector<std::string>& hosts, Time deadline
 /// This machine's numeric address on the network; a loopback address if there is no other address.
 std::string address_on_the_network();
 
-}  // namespace dlaunch::dialback
+}  // namespace dlaunch::net

@@ -1,4 +1,4 @@
-#include "dialback/listening_socket.h"
+#include "net/listening_socket.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -10,13 +10,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/ip_address.h"
 #include "base/try.h"
 #include "net/connect.h"
 #include "sys/interfaces.h"
 #include "sys/lookup.h"
 
-namespace dlaunch::dialback {
+namespace dlaunch::net {
 namespace {
 
 constexpr int kBacklog = 1024;
@@ -29,7 +28,7 @@ tl::unexpected<Error> cannot_listen(const Endpoint& where, std::string what, std
 }
 
 bool is_inner(const addrinfo& address) {
-  const auto numeric = net::numeric_address(address.ai_addr);
+  const auto numeric = numeric_address(address.ai_addr);
   return numeric && is_loopback(*numeric);
 }
 
@@ -57,7 +56,7 @@ std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, boo
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (!loopback && is_inner(*each)) continue;
     if (sys::Fd socket = listen_on(*each, true)) {
-      return ListeningSocket{std::move(socket), {net::numeric_address(each->ai_addr).value_or(""), port}};
+      return ListeningSocket{std::move(socket), {numeric_address(each->ai_addr).value_or(""), port}};
     }
     error = errno;
   }
@@ -67,7 +66,7 @@ std::optional<ListeningSocket> listen_on_one(const addrinfo* list, int port, boo
 /// Returns an empty list for an empty host name.
 Result<sys::Addresses> addresses_of(const Endpoint& where, Time deadline, int ended) {
   while (!where.host.empty()) {
-    auto found = net::resolve({.name = where.host, .port = where.port}, deadline, ended);
+    auto found = resolve({.name = where.host, .port = where.port}, deadline, ended);
     if (found) return *std::move(found);
     pollfd polled{ended, POLLIN, 0};
     const bool over = ::poll(&polled, 1, static_cast<int>(kPause.count())) > 0 || Clock::now() >= deadline;
@@ -103,7 +102,7 @@ tl::unexpected<Error> cannot_listen(const Endpoint& where, int error) {
 }  // namespace
 
 std::string address_on_the_network() {
-  if (auto source = net::source_towards(kElsewhere)) return *std::move(source);
+  if (auto source = source_towards(kElsewhere)) return *std::move(source);
   const auto all = sys::interface_addresses();
   return all.empty() ? "127.0.0.1" : all.front().address;
 }
@@ -116,12 +115,12 @@ Result<ListeningSocket> listen_for_nodes(const Endpoint& where, Time deadline, i
   return *std::move(listener);
 }
 
-Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const net::OwnNames& own, Time deadline,
+Result<std::optional<ListeningSocket>> listen_if_here(const Endpoint& where, const OwnNames& own, Time deadline,
                                                       int ended) {
   const auto addresses = TRY(addresses_of(where, deadline, ended));
   bool here = false;
   for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
-    here = here || net::is_this_machine(net::numeric_address(each->ai_addr).value_or(""), own, {});
+    here = here || is_this_machine(numeric_address(each->ai_addr).value_or(""), own, {});
   }
   if (!here) return std::nullopt;
   int error = 0;
@@ -155,10 +154,10 @@ Result<ListeningSocket> listen_on_address(const std::string& address, PortRange 
 std::string address_towards(const std::vector<std::string>& hosts, Time deadline, int ended) {
   constexpr size_t kMostAsked = 3;
   for (size_t i = 0; i < std::min(hosts.size(), kMostAsked); ++i) {
-    const auto found = net::resolve({.name = hosts[i]}, deadline, ended);
+    const auto found = resolve({.name = hosts[i]}, deadline, ended);
     for (const addrinfo* each = found ? found->get() : nullptr; each != nullptr; each = each->ai_next) {
       if (is_inner(*each)) continue;
-      if (auto source = net::source_towards(net::numeric_address(each->ai_addr).value_or(""))) {
+      if (auto source = source_towards(numeric_address(each->ai_addr).value_or(""))) {
         return *std::move(source);
       }
     }
@@ -166,4 +165,4 @@ std::string address_towards(const std::vector<std::string>& hosts, Time deadline
   return address_on_the_network();
 }
 
-}  // namespace dlaunch::dialback
+}  // namespace dlaunch::net
