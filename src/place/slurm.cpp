@@ -66,16 +66,19 @@ std::vector<std::string> unset_for_srun(const std::vector<std::string>& environm
   return names;
 }
 
-/// Slurm 23.11 and later gives a step of an external launcher all CPUs, memory and GPUs of its nodes, ignores the
-/// options for GPUs, and counts none of these as used. Older versions do not read the variable.
-constexpr std::string_view kExternalLauncher = "SLURM_EXTERNAL_LAUNCHER=1";
+/// Options of newer versions, as variables: older versions of srun do not read these.
+/// - Slurm 23.11 and later gives a step of an external launcher all CPUs, memory and GPUs of its nodes, ignores the
+///   options for GPUs, and counts none of these as used.
+/// - Slurm 24.11 and later would end the agents together with a rank that is out of memory, if the job or the site
+///   sets so.
+constexpr auto kVariables = std::to_array<std::string_view>({"SLURM_EXTERNAL_LAUNCHER=1", "SLURM_OOM_KILL_STEP=0"});
 
 /// `environment`: the launcher's; some of its variables would change the meaning of the command. {host} becomes the
 /// node, {step} becomes Reach::step. -u: unbuffered bytes instead of lines.
 std::string srun_command(const Environment& environment, const std::string& program, const StepGpus& gpus) {
   std::string line = "env ";
   for (const std::string& name : unset_for_srun(environment)) line.append("-u ").append(shell_quote(name)) += ' ';
-  line.append(kExternalLauncher) += ' ';
+  for (const std::string_view variable : kVariables) line.append(variable) += ' ';
   const bool own_words = gpus.differ || has_groups(environment);
   return line + srun_with(program, gpus, own_words ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
 }
@@ -89,7 +92,7 @@ std::optional<DialIn> srun_dial_in(const Environment& environment, const std::st
   words += groups ? "{step} -w {hosts}" : "-w {hosts}";
   return DialIn{.command = srun_with(program, gpus, words),
                 .unset = unset_for_srun(environment),
-                .set = {std::string(kExternalLauncher)},
+                .set = {kVariables.begin(), kVariables.end()},
                 .own_name = "$SLURMD_NODENAME",
                 .ports_command = "scontrol show config",
                 .ports_file = filled_variable(environment, "SLURM_CONF").value_or("")};

@@ -25,7 +25,7 @@ std::string srun(const std::vector<std::string>& environment, StepGpus gpus = {}
 }
 
 TEST(ManagerCommand, StartsOneAgentPerNode) {
-  EXPECT_THAT(srun({"PATH=/bin"}), testing::StartsWith("env SLURM_EXTERNAL_LAUNCHER=1 srun "));
+  EXPECT_THAT(srun({"PATH=/bin"}), testing::StartsWith("env SLURM_EXTERNAL_LAUNCHER=1 SLURM_OOM_KILL_STEP=0 srun "));
   EXPECT_THAT(srun({}), HasSubstr(" -N1 -n1 "));
   EXPECT_THAT(srun({}), testing::EndsWith(" -w {host}"));
 }
@@ -45,7 +45,7 @@ TEST(ManagerCommand, UnsetsVariablesForTheJobsOwnTasks) {
 }
 
 TEST(ManagerCommand, KeepsNamesThatAShellCannotUnset) {
-  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env SLURM_EXTERNAL_LAUNCHER=1 srun "));
+  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env SLURM_EXTERNAL_LAUNCHER=1 "));
 }
 
 TEST(ManagerCommand, StepNamesGpusOfItsNodeIfNodesDiffer) {
@@ -93,7 +93,7 @@ TEST(ManagerDialIn, SlurmStartsAllAgentsWithASingleCommand) {
   EXPECT_THAT(line, HasSubstr(" -N3 -n3 --ntasks-per-node=1 "));
   EXPECT_THAT(line, testing::EndsWith(" -w n1,n2,n3"));
   EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // by line, so that lines of different nodes do not mix
-  EXPECT_THAT(how->set, testing::ElementsAre("SLURM_EXTERNAL_LAUNCHER=1"));
+  EXPECT_THAT(how->set, testing::ElementsAre("SLURM_EXTERNAL_LAUNCHER=1", "SLURM_OOM_KILL_STEP=0"));
 }
 
 TEST(ManagerDialIn, UnevenGpusNeedACommandPerNodeOfOlderSlurm) {
