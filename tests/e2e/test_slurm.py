@@ -355,7 +355,7 @@ class AgentsThatConnect(SlurmCase):
 
     def test_agents_start_next_to_steps_that_use_all_cpus_and_gpus(self):
         script = 'srun -Q --exact -N2 -n2 -c8 --gpus-per-node=4 sleep 1000 & until squeue -hs | grep -q sleep; do sleep 0.1; done; "$@"'
-        show = sh("echo $(hostname) $CUDA_VISIBLE_DEVICES $(nproc) $(env | grep -cE "EXTERNAL_LAUNCHER|OOM_KILL")")
+        show = sh("echo $(hostname) $CUDA_VISIBLE_DEVICES $(nproc) $(env | grep -cE 'EXTERNAL_LAUNCHER|OOM_KILL')")
         options = ["-N2", "--exclusive", "--gpus-per-node=4"]
         done = self.in_job(options, "-N", 1, *show, by=["sh", "-c", script, "sh"])
         self.assert_exit(done, 0)
