@@ -20,10 +20,12 @@ namespace dlaunch {
 /// A command of a resource manager that starts agents. The agents then connect to the launcher.
 struct DialIn {
   /// A /bin/sh command. dlaunch appends the words that start an agent. A command with {hosts} (names, joined by commas)
-  /// or {steps} runs once for all hosts; {count} is the number of hosts. A command with {host} or {step} runs once per
-  /// host. With `files_in`, only a command with {hosts} runs once for all hosts.
+  /// or {steps} runs once for all hosts; {count} is the number of hosts. With {hosts} and {step}, the command runs once
+  /// for the hosts with this step. A command with {host} or only {step} runs once per host. With `files_in`, only a
+  /// command with {hosts} runs once for all hosts.
   std::string command;
   std::vector<std::string> unset = {};  ///< variables that are removed from the environment of the command
+  std::vector<std::string> set = {};    ///< NAME=VALUE in the environment of the command
   PortRange ports = {};                 ///< ports for the listening socket; any port: see ports_in
   std::string own_name;                 ///< a shell word: on a host, the shell replaces the word by the host's name.
   /// Reads the ports in the text of ports_file. nullopt: the text does not have the ports, and dlaunch reads the output

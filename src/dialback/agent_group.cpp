@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <map>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -255,9 +256,15 @@ Result<transport::Connection> ManagerTransport::open(const plan::Host& host) {
 void ManagerTransport::open_together() {
   if (asked_.empty()) return;
   if (running_.empty()) pump_.start();
-  AgentGroup::Settings settings{how_, welcome_, messages_, pump_.shared()};
-  running_.push_back({std::make_shared<AgentGroup>(std::move(settings), std::exchange(asked_, {})), {}});
-  AgentGroup::begin(running_.back().group, running_.back().thread);
+  const bool by_step = how_.command.find("{step}") != std::string::npos && !how_.files_in;
+  std::map<std::string, std::vector<AgentGroup::Awaited>> groups;
+  for (AgentGroup::Awaited& each : asked_) groups[by_step ? each.host.reach.step : ""].push_back(std::move(each));
+  asked_.clear();
+  for (auto& [step, hosts] : groups) {
+    AgentGroup::Settings settings{how_, welcome_, messages_, pump_.shared()};
+    running_.push_back({std::make_shared<AgentGroup>(std::move(settings), std::move(hosts)), {}});
+    AgentGroup::begin(running_.back().group, running_.back().thread);
+  }
 }
 
 /// Agents exit by themselves after the end of the job, and their commands follow.

@@ -81,8 +81,8 @@ class AgentGroup {
 };
 
 /// Connects to hosts through agents that a resource manager's command starts and that connect to the launcher. One
-/// command starts the agents of a series of open() calls. After a failure or the end of a link, the next open() for the
-/// host uses the other transport.
+/// command starts the agents of a series of open() calls; if the command has {step}, one command for each Reach::step.
+/// After a failure or the end of a link, the next open() for the host uses the other transport.
 class ManagerTransport : public transport::Transport {
  public:
   /// `messages` may be called from other threads. If `again` is null, the manager's command is used for each attempt.

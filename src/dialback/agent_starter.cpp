@@ -59,9 +59,10 @@ constexpr std::chrono::seconds kComeLimit{8};     // longer than an agent tries 
 /// and in the manager's records while the job runs.
 constexpr const char* kTask = " sh -c 'eval \"$DLAUNCH_START\"'";
 
-std::string set_environment(const std::string& script, const std::vector<std::string>& unset) {
+std::string set_environment(const std::string& script, const DialIn& how) {
   std::string before = "export DLAUNCH_START=" + shell_quote("unset DLAUNCH_START\n" + script) + '\n';
-  for (const std::string& name : unset) before += "unset -v " + name + '\n';
+  for (const std::string& name : how.unset) before += "unset -v " + name + '\n';
+  for (const std::string& entry : how.set) before += "export " + shell_quote(entry) + '\n';
   return before;
 }
 
@@ -81,7 +82,7 @@ class StarterByStdin : public AgentStarter {
                                     transport::kPieceLimit, request_.how.own_name);
     const std::string line = transport::group_command(request_.how.command, request_.hosts) + kTask;
     auto started =
-        TRY(start_command(line, set_environment(script, request_.how.unset), fold_names(request_.names()), processes));
+        TRY(start_command(line, set_environment(script, request_.how), fold_names(request_.names()), processes));
     stream_ = std::move(started.stream);
     errors_ = std::move(started.errors);
     began_ = Clock::now();

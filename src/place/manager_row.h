@@ -42,6 +42,7 @@ struct StepGpus {
   int each = 0;                             ///< per node; 0: the job's own request
   bool differ = false;                      ///< the number of each node is in `of_node`
   std::map<std::string, int> of_node = {};  ///< missing: no GPU
+  bool all = false;                         ///< a step has all GPUs of its node without a request
 };
 
 /// The processes with the same command line that the system started.

@@ -66,23 +66,20 @@ std::vector<std::string> unset_for_srun(const std::vector<std::string>& environm
   return names;
 }
 
-/// True if each node's srun has its own options, in Reach::step.
-bool nodes_differ(const std::vector<std::string>& environment, const StepGpus& gpus) {
-  return gpus.differ || filled_variable(environment, "SLURM_HET_SIZE").has_value();
-}
-
-/// Slurm 23.11 and later gives a step of an external launcher all GPUs of its node, and ignores the options for GPUs.
-/// With these options, Slurm 24.11 never starts a step on the second node of an uneven job. Older versions do not read
-/// the variable.
-constexpr std::string_view kAllGpus = "SLURM_EXTERNAL_LAUNCHER=1 ";
+/// Options of newer versions, as variables: older versions of srun do not read these.
+/// - Slurm 23.11 and later gives a step of an external launcher all CPUs, memory and GPUs of its nodes, ignores the
+///   options for GPUs, and counts none of these as used.
+/// - Slurm 24.11 and later would end the agents together with a rank that is out of memory, if the job or the site
+///   sets so.
+constexpr auto kVariables = std::to_array<std::string_view>({"SLURM_EXTERNAL_LAUNCHER=1", "SLURM_OOM_KILL_STEP=0"});
 
 /// `environment`: the launcher's; some of its variables would change the meaning of the command. {host} becomes the
 /// node, {step} becomes Reach::step. -u: unbuffered bytes instead of lines.
 std::string srun_command(const Environment& environment, const std::string& program, const StepGpus& gpus) {
   std::string line = "env ";
   for (const std::string& name : unset_for_srun(environment)) line.append("-u ").append(shell_quote(name)) += ' ';
-  if (gpus.differ) line += kAllGpus;
-  const bool own_words = nodes_differ(environment, gpus);
+  for (const std::string_view variable : kVariables) line.append(variable) += ' ';
+  const bool own_words = gpus.differ || has_groups(environment);
   return line + srun_with(program, gpus, own_words ? "-u -N1 -n1 {step} -w {host}" : "-u -N1 -n1 -w {host}");
 }
 
@@ -119,12 +116,16 @@ std::optional<PortRange> srun_ports(std::string_view configuration) {
   return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
 }
 
-/// A failing agent does not end other agents.
+/// A failing agent does not end other agents. Each group of a heterogeneous job has its own srun: a single srun would
+/// send stdin only to the first group.
 std::optional<DialIn> srun_dial_in(const Environment& environment, const std::string& program, const StepGpus& gpus) {
-  if (nodes_differ(environment, gpus)) return std::nullopt;
-  return DialIn{.command = srun_with(
-                    program, gpus, "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 -w {hosts}"),
+  const bool groups = has_groups(environment);
+  if (gpus.differ || (groups && !gpus.all)) return std::nullopt;
+  std::string words = "--no-kill --kill-on-bad-exit=0 -N{count} -n{count} --ntasks-per-node=1 ";
+  words += groups ? "{step} -w {hosts}" : "-w {hosts}";
+  return DialIn{.command = srun_with(program, gpus, words),
                 .unset = unset_for_srun(environment),
+                .set = {kVariables.begin(), kVariables.end()},
                 .own_name = "$SLURMD_NODENAME",
                 .ports_in = srun_ports,
                 .ports_command = "scontrol show config",

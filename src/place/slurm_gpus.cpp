@@ -14,6 +14,15 @@ namespace dlaunch::place {
 namespace {
 
 constexpr const char* kNodes = "SLURM_JOB_NUM_NODES";
+/// The answer from Slurm 23.11 and later, and a shell pattern of such versions: "slurm 24.11.5", "slurm-wlm 24.11.5".
+constexpr std::string_view kNewer = "newer";
+constexpr std::string_view kNewerVersions = "*' 23.11'* | *' 2'[4-9].* | *' '[3-9][0-9].*";
+
+/// Whether only scontrol can show the job's GPUs per node.
+bool asks_scontrol(const Environment& environment) {
+  const bool one_node = filled_variable(environment, kNodes) == "1";  // the node is this machine
+  return gpus_may_differ(environment) || (!one_node && gpus_may_be_unasked(environment));
+}
 
 /// In a heterogeneous job, the number of a group follows the name of the variable.
 bool is_named(std::string_view name, std::string_view wanted) {
@@ -50,8 +59,12 @@ bool gpus_may_differ(const std::vector<std::string>& environment) {
 bool gpus_may_be_unasked(const std::vector<std::string>& environment) {
   const auto set = [&](const char* name) { return filled_variable(environment, name).has_value(); };
   const bool asked = set("SLURM_GPUS") || set("SLURM_GPUS_PER_NODE") || set("SLURM_GPUS_PER_SOCKET") ||
-                     set("SLURM_HET_SIZE") || std::ranges::any_of(environment, is_gpus_per_task);
+                     has_groups(environment) || std::ranges::any_of(environment, is_gpus_per_task);
   return set("SLURM_GPUS_ON_NODE") && !asked;
+}
+
+bool has_groups(const std::vector<std::string>& environment) {
+  return filled_variable(environment, "SLURM_HET_SIZE").has_value();
 }
 
 bool asks_for_gpus(const std::string& shown) {
@@ -61,12 +74,17 @@ bool asks_for_gpus(const std::string& shown) {
 }
 
 std::string slurm_gpus_command(const std::string& job, const Environment& environment) {
-  const bool one_node = filled_variable(environment, kNodes) == "1";  // the node is this machine
-  if (!gpus_may_differ(environment) && (one_node || !gpus_may_be_unasked(environment))) return {};
-  return "scontrol show job -d " + shell_quote(job);
+  const bool asks = asks_scontrol(environment);
+  if (!asks && !has_groups(environment)) return {};
+  std::string line = "case $(scontrol --version 2>/dev/null) in ";
+  line.append(kNewerVersions).append(") echo ").append(kNewer).append(" ;;");
+  if (asks) line += " *) exec scontrol show job -d " + shell_quote(job) + " ;;";
+  return "/bin/sh -c " + shell_quote(line + " esac");
 }
 
 Result<StepGpus> slurm_step_gpus(const Environment& environment, const ManagerAnswer& shown) {
+  if (trim(shown.text) == kNewer) return StepGpus{.all = true};
+  if (!asks_scontrol(environment)) return StepGpus{};
   const bool may_differ = gpus_may_differ(environment);
   if (!may_differ && asks_for_gpus(std::string(shown.text))) return StepGpus{};
   auto gpus = TRY(slurm_gpus(std::string(shown.text)));

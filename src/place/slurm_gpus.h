@@ -25,10 +25,14 @@ bool gpus_may_differ(const std::vector<std::string>& environment);
 /// --exclusive. In this job a step gets GPUs only if the step requests GPUs.
 bool gpus_may_be_unasked(const std::vector<std::string>& environment);
 
+/// Whether the job is heterogeneous.
+bool has_groups(const std::vector<std::string>& environment);
+
 /// Whether `scontrol show job -d` shows a request for GPUs; in such a job every step has GPUs.
 bool asks_for_gpus(const std::string& shown);
 
-/// The members gpus_command, step_gpus and gpu_words of the row.
+/// The members gpus_command, step_gpus and gpu_words of the row. The command asks for the version of Slurm, and before
+/// 23.11 for the GPUs of the job.
 std::string slurm_gpus_command(const std::string& job, const Environment& environment);
 Result<StepGpus> slurm_step_gpus(const Environment& environment, const ManagerAnswer& shown);
 std::string slurm_gpu_words(std::optional<int> gpus);

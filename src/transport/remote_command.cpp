@@ -30,6 +30,7 @@ std::string group_command(std::string_view line, const std::vector<plan::Host>& 
     steps += comma + host.reach.step;
   }
   std::string text(line);
+  if (text.find("{hosts}") != text.npos) replace_all(text, "{step}", hosts.front().reach.step);
   replace_all(text, "{count}", std::to_string(hosts.size()));
   replace_all(text, "{hosts}", shell_quote(names));
   replace_all(text, "{steps}", shell_quote(steps));

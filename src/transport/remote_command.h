@@ -14,7 +14,7 @@ namespace dlaunch::transport {
 std::string exec_command(std::string_view line, const plan::Host& host);
 
 /// A resource manager's command for all these hosts: {count} becomes their number, {hosts} their names, {steps} their
-/// Reach::step values.
+/// Reach::step values. With {hosts}, {step} becomes the Reach::step of all these hosts.
 std::string group_command(std::string_view line, const std::vector<plan::Host>& hosts);
 
 /// The command that runs a script from its stdin on the host, for a user who repeats a failed step by hand. `exec`: the

@@ -20,6 +20,7 @@ from support import DLAUNCH, main, of_process, open_files, program, sh, wait_unt
 import slurm  # of the testbed, by hosts_case's path
 
 WHY_NOT = slurm.why_not()
+STEP = sh("scontrol listpids $SLURM_JOB_ID | grep -w $$ | { read pid job step rest; echo $step; }")
 # The variables of Slurm 23.11 and later for --gpus-per-task=1, instead of those of Slurm 22.05.
 AS_NEWER_SLURM = ["env", "-u", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK=cpu=1,gres/gpu=1", "SLURM_TRES_BIND=gres/gpu:per_task:1"]
 
@@ -45,10 +46,10 @@ class SlurmCase(HostsCase):
         self.assertTrue(wait_until(lambda: not self.slurm.steps(), PATIENCE), "steps are left")
         super().tearDown()
 
-    def in_job(self, options, *words, by=()):
+    def in_job(self, options, *words, by=(), **given):
         """Runs dlaunch to its end in an allocation with these options of salloc; `by`: a command line that starts
         dlaunch."""
-        return self.run_dlaunch(*words, before=["salloc", "-Q", *options, *by], timeout=PATIENCE)
+        return self.run_dlaunch(*words, before=["salloc", "-Q", *options, *by], timeout=PATIENCE, **given)
 
     def start_in_job(self, options, *words):
         job = self.start(*words, before=["salloc", "-Q", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -339,12 +340,32 @@ class AgentsThatConnect(SlurmCase):
         return [line.rsplit(b" ", 1)[1].decode() for line in err.splitlines() if b" connect to " in line]
 
     def test_agents_start_with_a_single_srun_and_a_port_of_its_range(self):
-        done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", *sh("scontrol listpids $SLURM_JOB_ID | grep -w $$ | { read pid job step rest; echo $step; }"))
+        done = self.in_job(["-N2", "--ntasks-per-node=2"], "-v", *STEP)
         self.assert_exit(done, 0)
         self.assertEqual(lines(done.stdout), ["0"] * 4)
         (address, port), = [at.split(":") for at in self.connected_to(done.stderr)]
         self.assertEqual(address, self.bed.addresses()["head"])
         self.assertIn(int(port), range(50000, 50100))
+
+    def test_agents_with_uneven_gpus_start_with_a_single_srun_of_newer_slurm(self):
+        done = self.in_job(["-N2", "--gpus=6"], "-v", "-N", 1, "--oversubscribe", *STEP)
+        self.assert_exit(done, 0)
+        newer = self.slurm.version() >= (23, 11)
+        self.assertEqual((len(set(lines(done.stdout))), len(self.connected_to(done.stderr))), (1, 1) if newer else (2, 0))
+
+    def test_agents_start_next_to_steps_that_use_all_cpus_and_gpus(self):
+        script = 'srun -Q --exact -N2 -n2 -c8 --gpus-per-node=4 sleep 1000 & until squeue -hs | grep -q sleep; do sleep 0.1; done; "$@"'
+        show = sh("echo $(hostname) $CUDA_VISIBLE_DEVICES $(nproc) $(env | grep -cE 'EXTERNAL_LAUNCHER|OOM_KILL')")
+        options = ["-N2", "--exclusive", "--gpus-per-node=4"]
+        done = self.in_job(options, "-N", 1, *show, by=["sh", "-c", script, "sh"])
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), [f"{name} 0,1,2,3 {os.cpu_count()} 0" for name in ("node1", "node2")])
+
+    def test_steps_of_ranks_use_all_cpus_and_gpus(self):
+        step = "srun -Q -I5 --exact -N2 -n2 -c8 --mem=800 --gpus-per-node=4 sh -c 'echo $(hostname) $CUDA_VISIBLE_DEVICES'"
+        done = self.in_job(["-N2", "--exclusive", "--gpus-per-node=4"], "-n", 1, *sh(step))
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["node1 0,1,2,3", "node2 0,1,2,3"])
 
     def test_no_port_is_open_once_all_agents_are_connected(self):
         job = self.start_in_job(["-N2"], "-v", "-N", 1, *sh("exec sleep 1000"))
@@ -530,6 +551,13 @@ class InAHeterogeneousJob(SlurmCase):
         self.assertEqual(sorted(lines(done.stdout)), sorted([f"[{rank}] {said}" for rank, said in enumerate(
             ("node1 0", "node2 1", "node3 2", "node3 2", "node3 2"))] + [f"[{rank}] 1" for rank in range(5)]))
         self.assertIn(b"3 nodes of 5 slots, by srun", self.in_job(options, "--dry-run", "true").stdout)
+
+    def test_agents_of_a_group_start_with_a_single_srun_of_newer_slurm(self):
+        done = self.in_job(["-N2", "--gpus=3", ":", "-N1"], "-v", "-N", 1, "--label", *sh("hostname; cat"), input=b"to rank 0\n")
+        self.assert_exit(done, 0)
+        self.assertEqual(sorted(lines(done.stdout)), ["[0] node1", "[0] to rank 0", "[1] node2", "[2] node3"])
+        groups = [b"agents of node3 connect to", b"agents of node[1-2] connect to"]
+        self.assertEqual([text in done.stderr for text in groups], [self.slurm.version() >= (23, 11)] * 2, done.stderr)
 
     def test_each_agent_has_all_gpus_of_its_node(self):
         for host in self.bed.hosts.values():

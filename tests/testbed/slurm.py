@@ -120,6 +120,10 @@ class Slurm:
                 for log in sorted((self.dir / "log").glob("*"))]
         return self.tell("scontrol", "show", "job") + "\n".join(logs)
 
+    def version(self):
+        """(22, 5) for Slurm 22.05.8."""
+        return tuple(map(int, re.search(r"(\d+)\.(\d+)", self.tell("scontrol", "--version")).groups()))
+
     def jobs(self):
         return self.tell("squeue", "-h", "-o", "%i").split()
 

@@ -25,7 +25,7 @@ std::string srun(const std::vector<std::string>& environment, StepGpus gpus = {}
 }
 
 TEST(ManagerCommand, StartsOneAgentPerNode) {
-  EXPECT_THAT(srun({"PATH=/bin"}), testing::StartsWith("env srun "));
+  EXPECT_THAT(srun({"PATH=/bin"}), testing::StartsWith("env SLURM_EXTERNAL_LAUNCHER=1 SLURM_OOM_KILL_STEP=0 srun "));
   EXPECT_THAT(srun({}), HasSubstr(" -N1 -n1 "));
   EXPECT_THAT(srun({}), testing::EndsWith(" -w {host}"));
 }
@@ -45,7 +45,7 @@ TEST(ManagerCommand, UnsetsVariablesForTheJobsOwnTasks) {
 }
 
 TEST(ManagerCommand, KeepsNamesThatAShellCannotUnset) {
-  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env srun "));
+  EXPECT_THAT(srun({"SLURM_STEP_$(touch /tmp/x)=1"}), testing::StartsWith("env SLURM_EXTERNAL_LAUNCHER=1 "));
 }
 
 TEST(ManagerCommand, StepNamesGpusOfItsNodeIfNodesDiffer) {
@@ -54,11 +54,6 @@ TEST(ManagerCommand, StepNamesGpusOfItsNodeIfNodesDiffer) {
   host.reach.step = "--gpus=2";
   EXPECT_THAT(transport::exec_command(srun({"SLURM_GPUS=6"}, {.differ = true}), host),
               testing::EndsWith(" --gpus=2 -w n3"));
-}
-
-TEST(ManagerCommand, StepGetsAllGpusOfItsNodeFromNewerSlurm) {
-  EXPECT_THAT(srun({"SLURM_GPUS=6"}, {.differ = true}), HasSubstr(" SLURM_EXTERNAL_LAUNCHER=1 srun "));
-  EXPECT_THAT(srun({}), Not(HasSubstr("SLURM_EXTERNAL_LAUNCHER")));
 }
 
 TEST(ManagerCommand, UsesQrshOfTheJobsGridEngine) {
@@ -98,6 +93,22 @@ TEST(ManagerDialIn, SlurmStartsAllAgentsWithASingleCommand) {
   EXPECT_THAT(line, HasSubstr(" -N3 -n3 --ntasks-per-node=1 "));
   EXPECT_THAT(line, testing::EndsWith(" -w n1,n2,n3"));
   EXPECT_THAT(line, testing::Not(HasSubstr(" -u -")));  // by line, so that lines of different nodes do not mix
+  EXPECT_THAT(how->set, testing::ElementsAre("SLURM_EXTERNAL_LAUNCHER=1", "SLURM_OOM_KILL_STEP=0"));
+}
+
+TEST(ManagerDialIn, UnevenGpusNeedACommandPerNodeOfOlderSlurm) {
+  EXPECT_FALSE(kSlurm.dial_in({"SLURM_GPUS=6"}, "srun", {.differ = true}));
+  const auto how = kSlurm.dial_in({"SLURM_GPUS=6"}, "srun", {.all = true});
+  ASSERT_TRUE(how);
+  EXPECT_THAT(how->command, Not(HasSubstr("--gpus")));
+}
+
+TEST(ManagerDialIn, GroupsHaveACommandEachOfNewerSlurm) {
+  const auto how = kSlurm.dial_in({"SLURM_HET_SIZE=2"}, "srun", {.all = true});
+  ASSERT_TRUE(how);
+  std::vector<plan::Host> hosts = named({"n1", "n2"});
+  for (plan::Host& host : hosts) host.reach.step = "--het-group=0";
+  EXPECT_THAT(transport::group_command(how->command, hosts), testing::EndsWith(" --het-group=0 -w n1,n2"));
 }
 
 TEST(ManagerDialIn, GroupsAndOtherManagersUseACommandPerNode) {

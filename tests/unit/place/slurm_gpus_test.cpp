@@ -1,11 +1,15 @@
 #include "place/slurm_gpus.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "place/manager_row.h"
 
 namespace dlaunch::place {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 TEST(JobDevices, GpusMayDifferIfRequestedInTotal) {
   EXPECT_FALSE(gpus_may_differ({"SLURM_JOB_NODELIST=a", "SLURM_GPUS_PER_NODE=4"}));
@@ -42,6 +46,23 @@ TEST(JobDevices, DetectsDevicesInTheVariablesOfEachManager) {
 TEST(JobDevices, DetectsRequestsInTheJobDescription) {
   EXPECT_TRUE(asks_for_gpus("   TresPerNode=gres/gpu:4\n   OverSubscribe=NO"));
   EXPECT_FALSE(asks_for_gpus("   JOB_GRES=gpu:8\n   TresPerNode=license:1"));
+}
+
+TEST(JobDevices, AsksForTheVersionOfAJobWithUnevenGpusOrGroups) {
+  EXPECT_THAT(slurm_gpus_command("5", {"SLURM_GPUS=6"}), HasSubstr("scontrol show job -d 5"));
+  EXPECT_THAT(slurm_gpus_command("5", {"SLURM_HET_SIZE=2", "SLURM_GPUS_HET_GROUP_1=4"}), HasSubstr("show job"));
+  const std::string groups = slurm_gpus_command("5", {"SLURM_HET_SIZE=2", "SLURM_GPUS_PER_NODE_HET_GROUP_1=4"});
+  EXPECT_THAT(groups, HasSubstr("scontrol --version"));
+  EXPECT_THAT(groups, Not(HasSubstr("show job")));
+  EXPECT_EQ(slurm_gpus_command("5", {"SLURM_GPUS_PER_NODE=4"}), "");
+}
+
+TEST(JobDevices, StepsOfNewerSlurmHaveAllGpus) {
+  EXPECT_TRUE(slurm_step_gpus({"SLURM_GPUS=6"}, {.text = "newer\n", .trouble = {}})->all);
+  const auto older = slurm_step_gpus({"SLURM_HET_SIZE=2"}, {.text = "", .trouble = {}});
+  ASSERT_TRUE(older);
+  EXPECT_FALSE(older->all || older->differ);
+  EXPECT_FALSE(slurm_step_gpus({"SLURM_GPUS=6"}, {.text = "", .trouble = {}}));
 }
 
 }  // namespace
