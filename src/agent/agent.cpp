@@ -36,6 +36,7 @@ namespace {
 constexpr std::chrono::milliseconds kShortestBeat{10};
 constexpr std::chrono::seconds kSetupWait{15};
 constexpr std::chrono::seconds kNoticeWait{2};  // for an answer to TerminationNotice
+constexpr std::chrono::milliseconds kDirectWait{200};
 constexpr std::chrono::seconds kSameNotice{1};  // the guardian and the parent forward signals that also come directly
 constexpr char kNoAnswer[] = "the launcher did not answer in time";
 
@@ -215,10 +216,19 @@ class Agent::Impl {
       if (signal == SIGCHLD) {
         reap();
       } else {
-        const bool direct = signal < SIGRTMIN;
-        report_signal(direct ? signal : signal - forwarded(0), direct);
+        signal < SIGRTMIN ? report_signal(signal, true) : take_forwarded(signal - forwarded(0));
       }
       wait_signal();
+    });
+  }
+
+  /// A batch system that signals all processes also signals this process in a moment.
+  void take_forwarded(int signal) {
+    if (signal != SIGUSR1 && signal != SIGUSR2) return report_signal(signal, false);
+    asio::steady_timer& held = held_warnings_.try_emplace(signal, io_).first->second;
+    held.expires_after(kDirectWait);
+    held.async_wait([this, signal](asio::error_code error) {
+      if (!error) report_signal(signal, false);
     });
   }
 
@@ -361,6 +371,7 @@ class Agent::Impl {
   wire::Setup setup_;
   std::chrono::milliseconds heartbeat_{0};
   std::optional<link::Lease> lease_;                       // since Setup
+  std::map<int, asio::steady_timer> held_warnings_;        // forwarded USR1 and USR2
   std::map<int, std::pair<Time, bool>> reported_signals_;  // the last report of each signal, and whether it was direct
   bool clean_sent_ = false;
   bool lost_ = false;  // the launcher; the agent ends its ranks

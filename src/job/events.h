@@ -134,6 +134,7 @@ struct StartWorld {
 };
 struct SignalRanks {
   int signal;
+  std::optional<int> host = {};  ///< only the ranks of this host
   bool operator==(const SignalRanks&) const = default;
 };
 /// Sends the checkpoint signal to the ranks with a handler, which may save their state until `until`.

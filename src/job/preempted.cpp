@@ -14,7 +14,10 @@ namespace dlaunch::job {
 void Job::on(const HostTermination& event, Time now) {
   const bool killed = event.signal == SIGKILL;
   if (killed && preemption_.notice()) return;
-  if (!killed && !is_end_signal(event.signal) && !preemption_.announced_by(event.signal)) return;
+  if (!killed && !is_end_signal(event.signal) && !preemption_.announced_by(event.signal)) {
+    if (!event.direct) actions_.push_back(SignalRanks{event.signal, event.host});
+    return;
+  }
   const int signal = killed ? SIGTERM : event.signal;
   if (event.signal == SIGTERM) expect_kill(now);
   if (!killed && event.direct) preemption_.add_signalled(event.host, event.signal);

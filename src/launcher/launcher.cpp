@@ -455,6 +455,7 @@ class Launcher::Impl {
     const wire::Signal message{static_cast<std::uint32_t>(signal.signal)};
     const bool ending = job_.phase() >= job::Phase::ending;
     for (int host = 0; host < hosts_of_round(); ++host) {
+      if (host != signal.host.value_or(host)) continue;
       parts_.hosts.send(host, message);
       if (ending) parts_.hosts.ping(host);
     }

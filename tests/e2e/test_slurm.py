@@ -30,13 +30,14 @@ class SlurmCase(HostsCase):
     scheduler = "builtin"
     kill_wait = 5
     more = ()
+    proctrack = "linuxproc"
     leaves = clean_within = 60
 
     def setUp(self):
         if WHY_NOT:
             self.skipTest(WHY_NOT)
         super().setUp()
-        self.slurm = slurm.Slurm(self.bed, self.scheduler, kill_wait=self.kill_wait, more=self.more)
+        self.slurm = slurm.Slurm(self.bed, self.scheduler, kill_wait=self.kill_wait, more=self.more, proctrack=self.proctrack)
         self.addCleanup(self.slurm.close)
         self.slurm.__enter__()
         self.env.update(self.slurm.environment())

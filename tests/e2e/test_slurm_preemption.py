@@ -10,6 +10,7 @@ from hosts_case import PATIENCE
 from promises import DEADLINE, ENDS, FILES, LOSES_NOTHING, PREEMPTION, SIGNAL, promise
 from side_by_side import takes_long
 from support import DLAUNCH, main, wait_until
+from slurm import there_is_freezer
 from test_slurm import SlurmCase
 
 PYTHON = "/usr/bin/python3"  # on the hosts; this interpreter may be in a home directory
@@ -144,6 +145,44 @@ class Preemption(PreemptionCase):
 
     @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_sigterm_as_checkpoint_signal_is_sent_once(self):
+        place = self.dir / "job"
+        words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
+        number = self.submit(place=place, words=words)
+        self.wait_up(place)
+        self.slurm.tell("scancel", number)
+        self.wait_said(place, "preempted by .* after")
+        self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
+
+
+class ByCgroup(PreemptionCase):
+    """proctrack/cgroup signals only the children of slurmstepd: the process that carries the link of an agent."""
+    proctrack = "cgroup"
+
+    def setUp(self):
+        if not there_is_freezer():
+            self.skipTest("proctrack/cgroup requires cgroups of version 1 with a freezer")
+        super().setUp()
+
+    @promise(ENDS, mode=PREEMPTION)
+    def test_signal_to_the_steps_preempts_the_job(self):
+        place = self.dir / "job"
+        number = self.submit(place=place, words=self.words(place))
+        self.wait_up(place)
+        self.slurm.tell("scancel", "-s", "USR1", number)
+        self.wait_said(place, "preempted by .* after")
+        self.assert_saved(place, by="SIGUSR1 to an agent")
+
+    def test_signal_to_the_steps_reaches_the_ranks_without_the_option(self):
+        place = self.dir / "job"
+        number = self.submit(place=place, words=[PYTHON, self.rank, place, "SIGUSR1"])
+        self.wait_up(place)
+        self.slurm.tell("scancel", "-s", "USR1", number)
+        self.wait_said(place, "(?s)was told SIGUSR1\n.*was told SIGUSR1\n")
+        self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
+        self.assertNotIn("dlaunch: ", self.text(place))
+
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
+    def test_sigterm_as_checkpoint_signal_saves_the_state(self):
         place = self.dir / "job"
         words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
         number = self.submit(place=place, words=words)

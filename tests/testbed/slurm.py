@@ -6,6 +6,7 @@ The daemons end with the processes of their hosts and with this process, so no p
 
 Each node has CPUS processors and GPUS devices, regardless of the machine."""
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ import namespaces
 
 CPUS, GPUS = 8, 4
 START_TIMEOUT = 120
+FREEZER = pathlib.Path("/sys/fs/cgroup/freezer")
 CONFIGURATION = """\
 ClusterName=testbed
 SlurmctldHost=head({address})
@@ -31,7 +33,7 @@ SlurmctldLogFile={dir}/log/slurmctld
 SlurmdLogFile={dir}/log/%n
 SlurmctldPidFile={dir}/slurmctld.pid
 SlurmdPidFile={dir}/%n.pid
-ProctrackType=proctrack/linuxproc
+ProctrackType=proctrack/{proctrack}
 TaskPlugin=task/none
 MpiDefault=none
 ReturnToService=2
@@ -57,10 +59,17 @@ def why_not():
     return f"no {', '.join(missing)} (apt-get install slurmd slurmctld slurm-client munge)" if missing else None
 
 
-class Slurm:
-    """`cpus`: {host name: processors}, CPUS for the others. `kill_wait`: seconds from TERM to KILL. `more`: lines for slurm.conf."""
+def there_is_freezer():
+    """Whether proctrack/cgroup works without cgroups of version 2, which require systemd."""
+    return os.access(FREEZER / "cgroup.procs", os.W_OK)
 
-    def __init__(self, bed, scheduler="builtin", cpus=None, kill_wait=5, more=()):
+
+class Slurm:
+    """`cpus`: {host name: processors}, CPUS for the others. `kill_wait`: seconds from TERM to KILL. `more`: lines for
+    slurm.conf. `proctrack`: "linuxproc", or "cgroup" if there_is_freezer()."""
+
+    def __init__(self, bed, scheduler="builtin", cpus=None, kill_wait=5, more=(), proctrack="linuxproc"):
+        self.proctrack = proctrack
         self.bed, self.scheduler, self.cpus, self.kill_wait, self.more = bed, scheduler, cpus or {}, kill_wait, more
         self.dir = bed.dir / "slurm"
         self.daemons = []
@@ -99,6 +108,10 @@ class Slurm:
         for daemon in self.daemons:
             daemon.wait(START_TIMEOUT)
         self.daemons = []
+        if self.proctrack == "cgroup":
+            for name in self.bed.names:
+                for group, _, _ in os.walk(FREEZER / f"slurm_{name}", topdown=False):
+                    os.rmdir(group)
 
     def environment(self):
         """The variables that user commands of Slurm require."""
@@ -164,7 +177,7 @@ class Slurm:
         addresses = self.bed.addresses()
         nodes = [f"NodeName={name} NodeAddr={addresses[name]} CPUs={self.cpus.get(name, CPUS)} RealMemory=4000 Gres=gpu:{GPUS}"
                  for name in self.bed.names]
-        return CONFIGURATION.format(address=addresses["head"], dir=self.dir, scheduler=self.scheduler, kill_wait=self.kill_wait,
+        return CONFIGURATION.format(proctrack=self.proctrack, address=addresses["head"], dir=self.dir, scheduler=self.scheduler, kill_wait=self.kill_wait,
                                     more="\n".join(self.more), nodes="\n".join(nodes))
 
     def _start(self, host, *words):

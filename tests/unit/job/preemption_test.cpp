@@ -186,6 +186,14 @@ TEST_F(PreemptedJob, SignalToAnAgentStartsThePreemption) {
   EXPECT_EQ(job.outcome().preempted, (Preempted{SIGUSR1, true}));
 }
 
+TEST(Job, SignalsTheRanksOfAnAgentThatGotTheSignalForwarded) {
+  Job job({}, {0, 1}, {"node1", "node2"}, at(0));
+  for (int host = 0; host < 2; ++host) job.handle(HostReady{host}, at(0));
+  EXPECT_THAT(job.handle(HostTermination{SIGUSR1, 1, "", 1, {}, false}, at(1)),
+              ElementsAre(Action(SignalRanks{SIGUSR1, 1})));
+  EXPECT_EQ(job.phase(), Phase::running);
+}
+
 TEST(Job, IgnoresSignalsToAnAgentThatDoNotEndAJob) {
   Job job({}, {0}, {"node1"}, at(0));
   job.handle(HostReady{0}, at(0));
