@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "wire/message.h"
 
 namespace dlaunch::launcher {
 namespace {
