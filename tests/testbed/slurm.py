@@ -70,6 +70,7 @@ class Slurm:
 
     def __init__(self, bed, scheduler="builtin", cpus=None, kill_wait=5, more=(), proctrack="linuxproc"):
         self.proctrack = proctrack
+        self.freezer = FREEZER / bed.dir.name
         self.bed, self.scheduler, self.cpus, self.kill_wait, self.more = bed, scheduler, cpus or {}, kill_wait, more
         self.dir = bed.dir / "slurm"
         self.daemons = []
@@ -80,8 +81,12 @@ class Slurm:
         self._start_munge()
         for host in self.bed.hosts.values():
             self._add_devices(host)
+            if self.proctrack == "cgroup":  # its own groups: jobs and nodes of testbeds side by side have equal names
+                self.freezer.mkdir(exist_ok=True)
+                host.sh(f"mount --bind {self.freezer} {FREEZER}")
         (self.dir / "gres.conf").write_text(f"Name=gpu File=/dev/nvidia[0-{GPUS - 1}]\n")
         (self.dir / "slurm.conf").write_text(self._configuration())
+        (self.dir / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         self._start(self.bed.head, "slurmctld", "-D", "-c", "-f", str(self.dir / "slurm.conf"))
         for name, host in self.bed.hosts.items():
             self._start(host, "slurmd", "-D", "-c", "-f", str(self.dir / "slurm.conf"), "-N", name)
@@ -109,9 +114,8 @@ class Slurm:
             daemon.wait(START_TIMEOUT)
         self.daemons = []
         if self.proctrack == "cgroup":
-            for name in self.bed.names:
-                for group, _, _ in os.walk(FREEZER / f"slurm_{name}", topdown=False):
-                    os.rmdir(group)
+            for group, _, _ in os.walk(self.freezer, topdown=False):
+                os.rmdir(group)
 
     def environment(self):
         """The variables that user commands of Slurm require."""
