@@ -35,7 +35,7 @@ bool ends_round(const Injection& injection) {
   return false;
 }
 
-/// The fault that must have ended the round: the first fault of the round that certainly ends a round.
+/// Returns the first fault of the round for which ends_round() is true, or null. This fault must have ended the round.
 const Injection* ender_of(const std::vector<Injection>& injections, int round) {
   const Injection* first = nullptr;
   for (const Injection& each : injections) {

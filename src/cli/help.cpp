@@ -36,7 +36,7 @@ constexpr string_view kPlaces =
 
 constexpr string_view kDefaults =
     "An option's value comes from the command line, else from a variable (DLAUNCH_GRACE=10), else from "
-    "~/.config/dlaunch/config.toml (grace = 10). --pty=false turns a flag off.";
+    "~/.config/dlaunch/config.toml (grace = 10). --pty=false turns off the flag --pty.";
 
 std::string subcommand_list() {
   std::string text;

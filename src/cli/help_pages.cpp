@@ -270,8 +270,8 @@ all ranks. dlaunch hosts and dlaunch check inspect the hosts.
 The value of an option comes from the first of these sources: the command line, the variable DLAUNCH_NAME, the
 configuration file, the default. The file is ~/.config/dlaunch/config.toml, or $XDG_CONFIG_HOME/dlaunch/config.toml,
 or the file of --config or DLAUNCH_CONFIG. Keys are the names of options; docs/options.md lists them. In the name of a
-variable, write _ for -. --pty=false on the command line turns a flag off. dlaunch prints a note about an unknown
-variable and ignores the variable. --show-config prints the source of each value.
+variable, write _ for -. --pty=false on the command line turns off the flag --pty. dlaunch prints a note about an
+unknown variable and ignores the variable. --show-config prints the source of each value.
 
   grace = 10
   label = "[{rank}] "

@@ -337,7 +337,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "write each rank's stderr to a file instead of the console: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
-     .help = "set the error file of PyTorch's ranks: DIR/{rank}.json",
+     .help = "let PyTorch write the error of each rank to a file: DIR/{rank}.json",
      .set_job = set_error_file,
      .more = "Sets TORCHELASTIC_ERROR_FILE for the ranks on this machine. PyTorch's @record writes the error of a rank "
              "to this file. At least one rank must be on this machine. After a failure, dlaunch prints the traceback "

@@ -40,7 +40,7 @@ class Preemption {
 
   explicit Preemption(const Policy& policy) : policy_(policy) {}
 
-  /// Whether a signal from outside is a notice.
+  /// Returns true if this signal to dlaunch or to an agent announces a preemption.
   bool announced_by(int signal) const;
 
   enum class Step { begin, none, kill };

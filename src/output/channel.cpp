@@ -21,9 +21,9 @@ std::string hint_for(int error) {
       return "use a directory that you may write to";
     case ENOTDIR:
     case EEXIST:
-      return "use another name: a file is in the place of a directory";
+      return "use another name: a part of the path is a file, not a directory";
     case EISDIR:
-      return "use another name: a directory is in the place of the file";
+      return "use another name: a directory has this name";
     case EPIPE:
       return "check the reader: it ended early";
     default:

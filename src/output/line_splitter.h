@@ -1,6 +1,6 @@
 // Lines in bytes: Records splits bytes into records, which end with '\n', '\r' or "\r\n". Tail and last_lines() keep
 // the last lines of a rank's output for the failure summary. A final '\r' does not end a record yet, because a '\n' may
-// follow. Pure: Records returns views into the caller's bytes, which must outlive them.
+// follow. Pure. Records returns views into the caller's bytes: the bytes must outlive the views.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The names of the variables that batch systems and their launchers set: of the job, of a node, of a task. Data, also
-// for the agent. Pure.
+// The names of the variables that batch systems and their launchers set for the job, a node or a task. Also part of the
+// agent. Pure.
 #pragma once
 
 #include <string_view>

@@ -37,9 +37,9 @@ bool is_reserved(const Request& request, std::string_view name) {
   return request.visible != Visible::unchanged && std::ranges::find(kVisibleVariables, name) != kVisibleVariables.end();
 }
 
-/// Whether scripts of users set the variable too: RANK_ID, RANK_SIZE, DEVICE_ID. In a rank of an outer job of dlaunch,
-/// the value is the value of this rank. With --env-for mindspore or mindspore-dynamic, only dlaunch sets these
-/// variables.
+/// Returns true if scripts of users may also set the variable: RANK_ID, RANK_SIZE, DEVICE_ID. Returns false if dlaunch
+/// runs in a rank of an outer job of dlaunch: then the outer dlaunch has set the variable. Also returns false with
+/// --env-for mindspore or mindspore-dynamic: then only dlaunch sets the variable.
 bool is_shared_name(const Request& request, std::string_view name) {
   if (!is_rank_variable(name) || name.starts_with("DLAUNCH_") || request.rank_table) return false;
   return !wants(request, Framework::mindspore) && !wants(request, Framework::mindspore_dynamic) &&

@@ -3,9 +3,9 @@
 // - A rank starts on the first host with a free slot, in the plan's order, hosts without ranks last. If no slot is
 //   free, the rank starts on the host with the fewest ranks beyond its slots. If the request names hosts, only these
 //   are considered.
-// - A rank gets the environment of the asker's program, the requested variables, and the variables for its place in the
-//   new world. It has no device, no binding and no variables of --env-for.
-// - A rank runs in the requested directory, else in the directory of the asker's program.
+// - A rank gets the environment of the requesting rank's program, the requested variables, and the variables for its
+//   place in the new world. It has no device, no binding and no variables of --env-for.
+// - A rank runs in the requested directory, else in the directory of the requesting rank's program.
 #pragma once
 
 #include <set>
@@ -25,7 +25,7 @@ inline constexpr size_t kMostSpawnedBytes = 64u << 20;  ///< total arguments and
 struct SpawnApp {
   std::vector<std::string> argv;
   int ranks = 1;
-  std::string wdir = {};                ///< relative to the directory of the asker's program; empty: this directory
+  std::string wdir = {};                ///< relative to the requesting program's directory; empty: this directory
   std::vector<std::string> env = {};    ///< NAME=VALUE; the last entry of a name wins
   std::vector<std::string> hosts = {};  ///< names of hosts of the job; empty: any host
 };

@@ -31,7 +31,7 @@ void ValueHash::add_value(std::uint64_t value, int cells) {
   add(value);
   if (value == 0 || ++looked_into_ > kMostLookedInto) return;
   const std::uint64_t object = value & ~kPointerTag;
-  std::array<std::uint64_t, 3> head{};  // from the type on
+  std::array<std::uint64_t, 3> head{};  // the type of the object, then two words
   if (!read_(object + kObjectType, {reinterpret_cast<char*>(head.data()), sizeof head})) return;
   switch (kind_of(head[0])) {
     case Kind::other:

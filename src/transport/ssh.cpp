@@ -17,7 +17,8 @@
 namespace dlaunch::transport {
 namespace {
 
-// Limits for all connections together. A connection with a finished login ends by itself after its stream is closed.
+// Time limits of close(), for all connections together. A connection ends by itself if its login is finished and its
+// stream is closed. After the first limit, the watchdog shuts down the other connections.
 constexpr std::chrono::milliseconds kEndsByItself{1000};
 constexpr std::chrono::milliseconds kEndsAfterShutdown{500};
 

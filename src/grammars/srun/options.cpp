@@ -9,7 +9,8 @@ namespace {
 using std::string_view;
 
 constexpr string_view kChosen = "`--include` with the chosen nodes of the job; with `-r N`, the nodes from node N on";
-constexpr string_view kFew = "the option limits an allocation; use `-n`, `-N` and `--ntasks-per-node` to place ranks";
+constexpr string_view kFew =
+    "the option applies only to a new allocation; use `-n`, `-N` and `--ntasks-per-node` to place ranks";
 constexpr string_view kResources = "ranks share all resources of the job on their node";
 constexpr string_view kNodes = "the nodes come from salloc, sbatch or dlaunch's -H";
 constexpr string_view kContainer = "use `apptainer exec --bind MOUNTS IMAGE PROGRAM` as the program";
@@ -56,7 +57,7 @@ constexpr LauncherOption kSrunOptions[] = {
         "nothing", Support::translated, "SLURM_THREADS_PER_CORE"),
     of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more than 1: a shell gives each rank the next N devices of "
         "its node", Support::translated, "SLURM_GPUS_PER_TASK"),
-    of("gpu-bind", "HOW", "none: no change; per_task:1, single:1: `--visible rank`; closest: the same, with `--bind-to "
+    of("gpu-bind", "HOW", "none: no change; per_task:1, single:1: `--visible rank`; closest: `--visible rank --bind-to "
         "device`; map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
         "SLURM_GPU_BIND"),
     of("tres-per-task", "LIST", "cpu=N: `-c N`; gres/gpu=N, gres/gpu:TYPE=N: `--gpus-per-task`; other resources change "
