@@ -21,8 +21,9 @@ class HostSession;
 /// the ports of frameworks and the spawned ranks to the plan. Therefore, make a new plan before the next run.
 ///
 /// Changes to this process, which run() reverts before it returns:
-/// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals. run()
-///   ignores PIPE. INT, TERM, HUP and QUIT end the job; a second signal ends the job at once. run() sends USR1 and USR2
+/// - Signals: run() handles INT, TERM, HUP, QUIT, USR1, USR2, TSTP, CONT, WINCH and CHLD, except ignored signals, and
+///   XCPU and ALRM without a handler. run() ignores PIPE. INT, TERM, HUP, QUIT, XCPU and ALRM end the job; a second
+///   signal ends the job at once. run() sends USR1 and USR2
 ///   to the ranks. Any thread may receive these signals: `kill(getpid(), SIGTERM)` from another thread ends the job.
 /// - Children: the process becomes a child subreaper and reaps every child that ends during run(). The exit
 ///   status of a child that your program started is lost. Descendants outside the job are never signalled.

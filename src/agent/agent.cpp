@@ -225,10 +225,12 @@ class Agent::Impl {
   /// A batch system that signals all processes also signals this process in a moment.
   void take_forwarded(int signal) {
     if (signal != SIGUSR1 && signal != SIGUSR2) return report_signal(signal, false);
-    asio::steady_timer& held = held_warnings_.try_emplace(signal, io_).first->second;
-    held.expires_after(kDirectWait);
-    held.async_wait([this, signal](asio::error_code error) {
-      if (!error) report_signal(signal, false);
+    const auto [held, is_new] = held_warnings_.try_emplace(signal, io_);
+    if (!is_new) return;
+    held->second.expires_after(kDirectWait);
+    held->second.async_wait([this, signal](asio::error_code) {
+      held_warnings_.erase(signal);
+      report_signal(signal, false);
     });
   }
 

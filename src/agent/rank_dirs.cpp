@@ -72,7 +72,7 @@ Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
-/// An Error if a job or program has locked the directory or a file below.
+/// An Error if a job or program has locked the directory or a file below, which would be removed.
 Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::string& dir,
                                 const std::vector<std::string>& kept) {
   const std::string locked = directory.locked_below(kept);
@@ -129,6 +129,7 @@ Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, co
   }
   TRY(check_marker(marker, taken, name));
   TRY(lock(marker, dir));
+  TRY(check_unused_below(taken.directory, dir, to_keep(dir, kept)));
   taken.marker = std::move(marker);
   return taken;
 }
@@ -187,17 +188,15 @@ Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const At
     auto dir = TRY(make(std::move(taken[i]), asked.dirs[i], asked.kept));
     taken[i] = std::move(dir);
   }
-  for (size_t i = 0; i < asked.dirs.size(); ++i) {  // the locks of this job are below, too
-    at(asked.dirs[i]);
-    TRY(check_unused_below(taken[i].directory, asked.dirs[i], to_keep(asked.dirs[i], asked.kept)));
-  }
   return taken;
 }
 
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
                             const std::vector<std::string>& kept) {
+  const std::vector<std::string> stays = to_keep(dir, kept);
+  TRY(check_unused_below(directory, dir, stays));  // since take_rank_dirs(), another job may have locked a file
   std::string left;
-  const int error = directory.remove_content(to_keep(dir, kept), &left);
+  const int error = directory.remove_content(stays, &left);
   if (error == 0) return {};
   return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
 }

@@ -21,7 +21,7 @@ Result<Named> named_hosts(const HostRequest& request, const place::Place& place)
   if (!request.hostfile.empty()) return Named{request.hostfile, Repeated::one_slot_each};
   if (const auto* job = place.job(); job && !request.ignore_resource_manager) {
     auto entries = request.of_manager;
-    if (entries.empty()) entries = TRY(job->hosts);
+    if (entries.empty()) entries = TRY(job->hosts());
     return Named{std::move(entries), Repeated::slots_add_up, named(*job)};
   }
   if (place.unlisted && !request.ignore_resource_manager) return fail(*place.unlisted);

@@ -329,6 +329,7 @@ void resolve_manager_settings(cli::Options& options, const place::Place& place) 
   DialIn* const dial_in = options.dial_in ? &*options.dial_in : nullptr;
   std::optional<int> seconds;
   const auto take = [&](std::string_view text) {
+    if (text.empty()) return;  // no answer in time
     seconds = manager->kill_wait_in(text);
     if (!dial_in || !dial_in->ports_in || dial_in->ports_command != where.command) return;
     const auto ports = dial_in->ports_in(text);

@@ -5,6 +5,7 @@
 #include "cli/operand.h"
 #include "cli/resolved_options.h"
 #include "cli/values.h"
+#include "place/place.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -91,7 +92,9 @@ Operand operand_in(string_view word) {
 const ParsedOption* holds(const ResolvedOptions& effective, Operand operand) {
   const ParsedOption* given = effective.find(operand.name);
   if (!given || operand.value.empty() || given->value == operand.value) return given;
-  const bool any = operand.value == "*" && given->value != "auto" && given->value != "exec";
+  const auto ways = place::way_names();
+  const bool any =
+      operand.value == "*" && (given->value == "ssh" || std::ranges::find(ways, given->value) != ways.end());
   const bool unit = operand.name == "map-by" && split_map_by(given->value).policy == operand.value;
   return any || unit ? given : nullptr;
 }

@@ -213,8 +213,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
      .more = "dlaunch counts as stopped after Ctrl-Z and while its machine sleeps. If the connection to an agent ends "
-             "during this time, the agent ends its ranks immediately. Nodes of --same-line wait for the same TIME before "
-             "the ranks start."},
+             "during this time, the agent ends its ranks immediately. Before the ranks start, nodes of --same-line "
+             "also wait for this TIME, if the machine of node 0 responds."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",

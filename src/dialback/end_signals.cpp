@@ -18,7 +18,7 @@ namespace {
 
 std::vector<int> not_ignored(std::span<const int> signals) {
   std::vector<int> kept;
-  std::ranges::copy_if(signals, std::back_inserter(kept), [](int signal) { return !sys::is_ignored(signal); });
+  std::ranges::copy_if(signals, std::back_inserter(kept), [](int signal) { return !sys::is_kept(signal); });
   return kept;
 }
 

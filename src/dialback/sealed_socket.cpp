@@ -1,5 +1,7 @@
 #include "dialback/sealed_socket.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,6 +43,11 @@ void SealedSocket::send(SealedRecord::Kind kind, std::string_view payload, bool 
 
 void SealedSocket::begin_heartbeats(std::chrono::milliseconds interval, std::chrono::milliseconds pause) {
   heard_.emplace(interval, Clock::now(), pause);
+  // A peer that is only stopped still acknowledges `alive` records.
+  const auto lost_after = static_cast<int>((interval * link::Heartbeat::kMisses).count());
+  if (pause.count() > 0) {
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_after, sizeof lost_after);
+  }
   sent(Clock::now());
 }
 

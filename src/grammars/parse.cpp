@@ -54,7 +54,7 @@ Result<void> follow_rank_places(const ResolvedOptions& effective, const ProcessC
       std::ranges::any_of(kOverrides, [&](std::string_view name) { return effective.find(name) != nullptr; });
   const place::ManagerJob* const job = context.place.job();
   if (overridden || options.verb != Verb::run || !job) return {};
-  auto places = TRY(job->rank_places);
+  auto places = TRY(job->rank_places());
   const size_t ranks = ranks_of(options.request, places.size());
   if (places.empty()) return {};
   if (ranks > places.size()) {

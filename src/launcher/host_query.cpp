@@ -36,9 +36,9 @@ HostQuery::HostQuery(asio::io_context& io, Hosts& hosts, Question question, Prog
       signals_(io),
       progress_timer_(io) {
   for (const int signal : kEndSignals) {
-    if (!sys::is_ignored(signal)) signals_.add(signal);
+    if (!sys::is_kept(signal)) signals_.add(signal);
   }
-  if (!sys::is_ignored(SIGTSTP)) signals_.add(SIGTSTP);
+  if (!sys::is_kept(SIGTSTP)) signals_.add(SIGTSTP);
 }
 
 HostQuery::~HostQuery() { hosts_.listen({}); }

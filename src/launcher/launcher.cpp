@@ -638,7 +638,7 @@ void Launcher::write_out() { impl_->write_out(); }
 
 void take_signals(link::Signals& signals, const JobOptions& options) {
   for (const int signal : sys::kJobSignals) {
-    if (!sys::is_ignored(signal) || signal == options.stacks_on) signals.add(signal);
+    if (!sys::is_kept(signal) || signal == options.stacks_on) signals.add(signal);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "base/environment.h"
@@ -54,15 +55,30 @@ Result<Entries> hosts_of(const ManagerRow& manager, const Environment& environme
                     "dlaunch has not read the hosts of this " + std::string(manager.name) + " instance");
 }
 
-std::vector<ManagerJob> jobs_around(const Environment& environment, const hosts::ReadText& read_file) {
+/// Reads each file once.
+hosts::ReadText once(const hosts::ReadText& read_file) {
+  return [read_file, texts = std::map<std::string, Result<std::string>>()](const std::string& path) mutable {
+    auto found = texts.find(path);
+    if (found == texts.end()) {
+      found = texts.emplace(path, read_file ? read_file(path) : fail({"", "cannot read " + path, "", ""})).first;
+    }
+    return found->second;
+  };
+}
+
+std::vector<ManagerJob> jobs_around(const Environment& given, const hosts::ReadText& read_file) {
+  const auto environment = std::make_shared<const Environment>(given);
+  const auto read_once = std::make_shared<const hosts::ReadText>(once(read_file));
   std::vector<ManagerJob> jobs;
   for (const ManagerRow* const manager : managers()) {
-    auto number = manager->job ? manager->job(environment) : std::nullopt;
+    auto number = manager->job ? manager->job(*environment) : std::nullopt;
     if (!number) continue;
     ManagerJob& job = jobs.emplace_back(ManagerJob{manager, *std::move(number)});
-    job.hosts = hosts_of(*manager, environment, read_file);
-    if (manager->cpus) job.cpus = manager->cpus(environment);
-    if (manager->rank_places) job.rank_places = manager->rank_places(environment, read_file);
+    if (manager->cpus) job.cpus = manager->cpus(*environment);
+    job.hosts = [=] { return hosts_of(*manager, *environment, *read_once); };
+    job.rank_places = [=] {
+      return manager->rank_places ? manager->rank_places(*environment, *read_once) : std::vector<plan::RankPlace>();
+    };
   }
   return jobs;
 }
@@ -140,17 +156,6 @@ std::optional<OwnEnd> end_of_job(const Environment& environment) {
   return std::nullopt;
 }
 
-/// Reads each file once.
-hosts::ReadText once(const hosts::ReadText& read_file) {
-  return [&read_file, texts = std::map<std::string, Result<std::string>>()](const std::string& path) mutable {
-    auto found = texts.find(path);
-    if (found == texts.end()) {
-      found = texts.emplace(path, read_file ? read_file(path) : fail({"", "cannot read " + path, "", ""})).first;
-    }
-    return found->second;
-  };
-}
-
 }  // namespace
 
 plan::Manager named(const ManagerJob& job) { return {std::string(job.manager->name), job.number}; }
@@ -163,7 +168,7 @@ const ManagerJob* Place::job_of(std::string_view manager) const {
 }
 
 Place read_place(const Environment& environment, const hosts::ReadText& read_file) {
-  Place place{.jobs = jobs_around(environment, once(read_file)),
+  Place place{.jobs = jobs_around(environment, read_file),
               .node = place_of_node(environment),
               .unlisted = refuse_incomplete_batch_job(environment),
               .attempt = attempt_of(environment),

@@ -1,7 +1,9 @@
 // Place: the system that started this process, from its environment and the files of its job: a batch job, one of
 // several nodes with the same command line, or nothing. `main` reads the value once, before the command line is parsed,
-// and gives it to the functions that need it. The reader is pure, except for `read_file`.
+// and gives it to the functions that need it. Pure, except for `read_file`.
 #pragma once
+
+#include <functional>
 
 #include "place/manager_row.h"
 
@@ -10,10 +12,12 @@ namespace dlaunch::place {
 /// A job around this process, of a system that gives hosts to its jobs.
 struct ManagerJob {
   const ManagerRow* manager = nullptr;
-  std::string number = {};            ///< empty: unknown
-  Result<Entries> hosts = Entries();  ///< an Error also if a program must be asked: ManagerRow::hosts_in
-  Result<std::vector<int>> cpus = std::vector<int>();                                 ///< of each host; empty: unknown
-  Result<std::vector<plan::RankPlace>> rank_places = std::vector<plan::RankPlace>();  ///< empty: unknown
+  std::string number = {};                             ///< empty: unknown
+  Result<std::vector<int>> cpus = std::vector<int>();  ///< of each host; empty: unknown
+  // These functions read the files of the job, each file once. The files may be on a disk that does not respond: the
+  // functions are called only if the job needs the values.
+  std::function<Result<Entries>()> hosts = {};  ///< an Error also if a program must be asked: ManagerRow::hosts_in
+  std::function<Result<std::vector<plan::RankPlace>>()> rank_places = {};  ///< empty: unknown
 };
 /// For Allocation::manager.
 plan::Manager named(const ManagerJob& job);
@@ -46,7 +50,7 @@ struct Place {
   const ManagerJob* job_of(std::string_view manager) const;
 };
 
-/// Reads each file once. Without `read_file`, values in files are Errors.
+/// Without `read_file`, values in files are Errors.
 Place read_place(const Environment& environment, const hosts::ReadText& read_file);
 
 /// A value of --transport: a way of a manager to start agents.

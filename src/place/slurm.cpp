@@ -87,12 +87,19 @@ std::string srun_command(const Environment& environment, const std::string& prog
 /// nullopt: the text includes another file. `name`: in lower case.
 std::optional<std::string> setting_in(std::string_view configuration, std::string_view name) {
   std::string found;
-  for (const std::string& line : split(configuration, '\n')) {
-    const std::string words = lower_case(trim(std::string_view(line).substr(0, line.find('#'))));
+  std::string joined(configuration);
+  for (size_t at = 0; (at = joined.find("\\\n", at)) != std::string::npos;) joined.erase(at, 2);
+  for (const std::string& line : split(joined, '\n')) {
+    std::string words = lower_case(trim(std::string_view(line).substr(0, line.find('#'))));
     if (words.starts_with("include")) return std::nullopt;
-    const size_t sign = words.find('=');
-    if (sign == std::string::npos || trim(std::string_view(words).substr(0, sign)) != name) continue;
-    found = trim(std::string_view(words).substr(sign + 1));
+    for (const std::string_view spaced : {" =", "\t=", "= ", "=\t"}) {
+      for (size_t at = 0; (at = words.find(spaced)) != std::string::npos;) words.replace(at, spaced.size(), "=");
+    }
+    std::ranges::replace(words, '\t', ' ');
+    for (const std::string& word : split(words, ' ')) {  // one line may have several settings
+      const size_t sign = word.find('=');
+      if (sign != std::string::npos && word.compare(0, sign, name) == 0) found = word.substr(sign + 1);
+    }
   }
   return found;
 }
@@ -105,14 +112,15 @@ std::optional<int> slurm_kill_wait(std::string_view configuration) {
   return seconds ? std::optional(static_cast<int>(*seconds)) : std::nullopt;
 }
 
-/// The ports at which processes of a job may listen for connections of other nodes.
+/// The ports at which processes of a job may listen for connections of other nodes. nullopt: an unknown form.
 std::optional<PortRange> srun_ports(std::string_view configuration) {
   const auto value = setting_in(configuration, "srunportrange");
   if (!value) return std::nullopt;
+  if (value->empty() || *value == "0-0" || *value == "(null)") return PortRange{};
   const auto ends = split(*value, '-');
   const auto first = parse_int(ends[0], 1, kMostPort);
   const auto last = ends.size() == 2 ? parse_int(ends[1], 1, kMostPort) : std::nullopt;
-  if (!first || !last || *first > *last) return PortRange{};
+  if (!first || !last || *first > *last) return std::nullopt;
   return PortRange{static_cast<int>(*first), static_cast<int>(*last)};
 }
 

@@ -29,14 +29,16 @@ rlim_t most_open_files() {
   return now.rlim_max;
 }
 
-bool is_ignored(int signal) {
+bool is_kept(int signal) {
   struct sigaction action{};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  if (::sigaction(signal, nullptr, &action) != 0) return false;
+  const bool of_program = (signal == SIGALRM || signal == SIGXCPU) && action.sa_handler != SIG_DFL;
+  return of_program || action.sa_handler == SIG_IGN;
 }
 
 void restore_ending_signals() {
   for (const int signal : {SIGTERM, SIGCHLD}) {
-    if (is_ignored(signal)) ::signal(signal, SIG_DFL);
+    if (is_kept(signal)) ::signal(signal, SIG_DFL);
   }
   sigset_t none;
   ::sigemptyset(&none);

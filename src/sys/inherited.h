@@ -20,8 +20,9 @@ rlim_t open_files_limit();
 /// The hard limit of open descriptors, the most that raise_open_files() can set.
 rlim_t most_open_files();
 
-/// A signal that the parent ignored stays ignored, as under nohup and for `dlaunch … &` in a script.
-bool is_ignored(int signal);
+/// Whether a job does not handle the signal. A signal that the parent ignored stays ignored, as under nohup and for
+/// `dlaunch … &` in a script. ALRM and XCPU keep a handler of the program that runs the job.
+bool is_kept(int signal);
 
 /// Removes the settings of a parent that would prevent the end of a job: an ignored SIGTERM, an ignored SIGCHLD (the
 /// exit status of a child would be lost), and blocked signals. Call before any handler is installed.

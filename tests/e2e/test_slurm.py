@@ -360,7 +360,7 @@ class AgentsThatConnect(SlurmCase):
         options = ["-N2", "--exclusive", "--gpus-per-node=4"]
         done = self.in_job(options, "-N", 1, *show, by=["sh", "-c", script, "sh"])
         self.assert_exit(done, 0)
-        self.assertEqual(sorted(lines(done.stdout)), [f"{name} 0,1,2,3 {os.cpu_count()} 0" for name in ("node1", "node2")])
+        self.assertEqual(sorted(lines(done.stdout)), [f"{name} 0,1,2,3 {len(os.sched_getaffinity(0))} 0" for name in ("node1", "node2")])
 
     def test_steps_of_ranks_use_all_cpus_and_gpus(self):
         step = "srun -Q -I5 --exact -N2 -n2 -c8 --mem=800 --gpus-per-node=4 sh -c 'echo $(hostname) $CUDA_VISIBLE_DEVICES'"

@@ -160,7 +160,7 @@ class ByCgroup(PreemptionCase):
 
     def setUp(self):
         if not there_is_freezer():
-            self.skipTest("proctrack/cgroup requires cgroups of version 1 with a freezer")
+            self.skipTest("the kernel has no freezer of cgroups version 1, which proctrack/cgroup requires without systemd")
         super().setUp()
 
     @promise(ENDS, mode=PREEMPTION)

@@ -5,6 +5,7 @@ The daemons end with the processes of their hosts and with this process, so no p
         bed.head.run(["srun", "-N2", "hostname"], env=slurm.environment())
 
 Each node has CPUS processors and GPUS devices, regardless of the machine."""
+import contextlib
 import os
 import pathlib
 import re
@@ -99,6 +100,12 @@ class Slurm:
 
     def close(self):
         """May be called twice. Ends the jobs, then the daemons, which process 1 of their hosts would end anyway."""
+        try:
+            self._end_daemons()
+        finally:
+            self._remove_groups()
+
+    def _end_daemons(self):
         if not self.daemons:
             return
         self.tell("scancel", "-u", "root")
@@ -113,9 +120,17 @@ class Slurm:
         for daemon in self.daemons:
             daemon.wait(START_TIMEOUT)
         self.daemons = []
-        if self.proctrack == "cgroup":
-            for group, _, _ in os.walk(self.freezer, topdown=False):
-                os.rmdir(group)
+
+    def _remove_groups(self):
+        """Also the groups of test beds that were killed."""
+        deadline = time.monotonic() + START_TIMEOUT  # a slurmstepd may still end
+        abandoned = [group for group in FREEZER.glob("testbed-*") if not (self.bed.dir.parent / group.name).exists()]
+        for place in [self.freezer, *abandoned]:
+            while place.exists() and time.monotonic() < deadline:
+                for group, _, _ in os.walk(place, topdown=False):
+                    with contextlib.suppress(OSError):
+                        os.rmdir(group)
+                time.sleep(0.05)
 
     def environment(self):
         """The variables that user commands of Slurm require."""

@@ -141,7 +141,7 @@ class SrunLayout {
 
   Result<void> read_nodes() {
     const place::ManagerJob& around = *slurm_job(job_);
-    const auto entries = TRY(around.hosts);
+    const auto entries = TRY(around.hosts());
     const auto cpus = TRY(around.cpus);
     std::string group = "--het-group=0";
     if (const ParsedOption* given = line_.find("het-group")) {

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 /// Of the system that PBS_NODEFILE shows.
 Result<Entries> of_pbs(const Environment& environment, const hosts::ReadText& read) {
-  return read_place(environment, read).jobs.at(0).hosts;
+  return read_place(environment, read).jobs.at(0).hosts();
 }
 
 /// "Slurm job 5"; "none" without a manager.
@@ -33,14 +33,14 @@ Result<std::string> no_file(const std::string& path) {
 std::vector<std::string> hosts(const Environment& environment, const hosts::ReadText& read = no_file) {
   const Place place = read_place(environment, read);
   if (!place.job()) return {"none"};
-  const auto& entries = place.job()->hosts;
+  const auto entries = place.job()->hosts();
   if (!entries) return {to_text(entries.error())};
   return short_forms(*entries);
 }
 
 std::string error(const Environment& environment) {
   const Place place = read_place(environment, no_file);
-  return place.job() ? error_of(place.job()->hosts) : "no manager";
+  return place.job() ? error_of(place.job()->hosts()) : "no manager";
 }
 
 TEST(ResourceManager, EmptyWithoutAManager) {
@@ -288,15 +288,16 @@ TEST(ResourceManager, ReadsKubectlFromTheScriptOfAKubernetesMpiJob) {
   EXPECT_EQ(kubectl_command(""), "");
 }
 
-TEST(ResourceManager, ReadsEachFileOnce) {
+TEST(ResourceManager, ReadsEachFileOnceAndOnlyIfNeeded) {
   int reads = 0;
   const auto read = [&](const std::string&) -> Result<std::string> {
     ++reads;
     return "a 0\nb 1\n";
   };
   const Place place = read_place({"LSB_MCPU_HOSTS=a 1 b 1", "LSB_AFFINITY_HOSTFILE=/affinity"}, read);
-  EXPECT_THAT(short_forms(place.job()->hosts.value()), ElementsAre("a:1", "b:1"));
-  EXPECT_EQ(place.job()->rank_places.value().size(), 2);
+  EXPECT_EQ(reads, 0) << "a file may be on a disk that does not respond";
+  EXPECT_THAT(short_forms(place.job()->hosts().value()), ElementsAre("a:1", "b:1"));
+  for (int call = 0; call < 2; ++call) EXPECT_EQ(place.job()->rank_places().value().size(), 2);
   EXPECT_EQ(reads, 1);
 }
 

@@ -57,9 +57,15 @@ TEST(JobLife, ReadsThePortsOfSrun) {
   EXPECT_THAT(ports("A = 1\nSrunPortRange           = 60001-60100\nB = 2\n"), Optional(PortRange{60001, 60100}));
   EXPECT_THAT(ports("ClusterName=a\nsrunPORTrange=1-2 # a range\n"), Optional(PortRange{1, 2}));
   for (const char* text :
-       {"", "SrunPortRange = 0-0\n", "SrunPortRange = 2-1\n", "SrunPortRange = x\n", "SrunPortRange = 1-70000\n",
-        "OtherPortRange = 1-2\n", "SrunPortRange\n", "ClusterName=a\nSlurmdPort=6818\n"}) {
+       {"", "SrunPortRange = 0-0\n", "OtherPortRange = 1-2\n", "SrunPortRange\n", "ClusterName=a\nSlurmdPort=6818\n"}) {
     EXPECT_THAT(ports(text), Optional(PortRange{})) << text;
+  }
+  for (const char* text : {"SrunPortRange = 2-1\n", "SrunPortRange = x\n", "SrunPortRange = 1-70000\n"}) {
+    EXPECT_FALSE(ports(text)) << text;
+  }
+  for (const char* text :
+       {"KillWait=60 SrunPortRange=1-2\n", "SrunPortRange=1-2\tKillWait=60\n", "SrunPortRange = 1-\\\n2\n"}) {
+    EXPECT_THAT(ports(text), Optional(PortRange{1, 2})) << text;
   }
   EXPECT_FALSE(ports("Include /etc/slurm/ports.conf\nSrunPortRange=1-2\n")) << "the file may change the range";
 }
