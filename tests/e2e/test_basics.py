@@ -8,7 +8,7 @@ import subprocess
 from unittest import mock
 
 import support
-from promises import FAILURE, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, START, promise
+from promises import ENDS, FAILURE, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RUN, START, promise
 from support import Case, NOBODY, TIMEOUT, program, sh
 
 
@@ -121,6 +121,15 @@ class Basics(Case):
 
 class OtherLaunchers(Case):
     """Environment variables of batch systems and other launchers, on this machine."""
+
+    @promise(ENDS, mode=START)
+    def test_node_file_that_hangs_is_read_only_if_needed(self):
+        nodes = self.dir / "nodes"
+        os.mkfifo(nodes)
+        env = {"PBS_NODEFILE": str(nodes), "PBS_JOBID": "1.x"}
+        for words in (["--version"], ["-n", 1, "--ignore-resource-manager", "true"], ["-n", 1, "-H", "localhost", "true"]):
+            with self.subTest(words=words):
+                self.assert_exit(self.run_dlaunch(*words, env=env), 0)
 
     def test_batch_job_without_host_list_is_an_error(self):
         for env, variable in (({"SLURM_JOB_ID": "5", "SLURM_NNODES": "4", "SLURM_TASKS_PER_NODE": "2(x4)"}, b"SLURM_JOB_NODELIST"),
