@@ -27,7 +27,7 @@ struct DialIn {
   std::vector<std::string> unset = {};  ///< variables that are removed from the environment of the command
   std::vector<std::string> set = {};    ///< NAME=VALUE in the environment of the command
   PortRange ports = {};                 ///< ports for the listening socket; any port: see ports_in
-  std::string own_name;                 ///< a word that the shell of a host replaces by the name of the host
+  std::string own_name;                 ///< a word that the shell of a host replaces by the name of the host.
   /// Reads the ports in the text of ports_file. nullopt: the text does not have the ports, and dlaunch reads the output
   /// of ports_command. Null: any port.
   std::optional<PortRange> (*ports_in)(std::string_view text) = nullptr;
