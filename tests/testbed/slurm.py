@@ -122,9 +122,9 @@ class Slurm:
         self.daemons = []
 
     def _remove_groups(self):
-        """Also the groups of test beds that were killed."""
+        """Also the groups of test beds that were killed. Their processes may be in another namespace: age decides."""
         deadline = time.monotonic() + START_TIMEOUT  # a slurmstepd may still end
-        abandoned = [group for group in FREEZER.glob("testbed-*") if not (self.bed.dir.parent / group.name).exists()]
+        abandoned = [group for group in FREEZER.glob("testbed-*") if time.time() - group.stat().st_mtime > 2 * 3600]
         for place in [self.freezer, *abandoned]:
             while place.exists() and time.monotonic() < deadline:
                 for group, _, _ in os.walk(place, topdown=False):
