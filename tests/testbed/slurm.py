@@ -65,6 +65,14 @@ def there_is_freezer():
     return os.access(FREEZER / "cgroup.procs", os.W_OK)
 
 
+def age_of(group):
+    """In seconds; 0 if the group was removed meanwhile."""
+    try:
+        return time.time() - group.stat().st_mtime
+    except FileNotFoundError:
+        return 0
+
+
 class Slurm:
     """`cpus`: {host name: processors}, CPUS for the others. `kill_wait`: seconds from TERM to KILL. `more`: lines for
     slurm.conf. `proctrack`: "linuxproc", or "cgroup" if there_is_freezer()."""
@@ -124,7 +132,7 @@ class Slurm:
     def _remove_groups(self):
         """Also the groups of test beds that were killed. Their processes may be in another namespace: age decides."""
         deadline = time.monotonic() + START_TIMEOUT  # a slurmstepd may still end
-        abandoned = [group for group in FREEZER.glob("testbed-*") if time.time() - group.stat().st_mtime > 2 * 3600]
+        abandoned = [group for group in FREEZER.glob("testbed-*") if age_of(group) > 2 * 3600]
         for place in [self.freezer, *abandoned]:
             while place.exists() and time.monotonic() < deadline:
                 for group, _, _ in os.walk(place, topdown=False):
