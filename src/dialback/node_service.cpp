@@ -72,6 +72,7 @@ void NodeService::start_agent() {
   auto link = agent_.start();
   if (link) {
     carrier_.attach(*std::move(link));
+    carrier_.socket().limit_acknowledgement({});  // output may fill the buffers of a launcher that is stopped
     agent_runs_ = true;
     return;
   }

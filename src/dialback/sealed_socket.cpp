@@ -44,11 +44,13 @@ void SealedSocket::send(SealedRecord::Kind kind, std::string_view payload, bool 
 void SealedSocket::begin_heartbeats(std::chrono::milliseconds interval, std::chrono::milliseconds pause) {
   heard_.emplace(interval, Clock::now(), pause);
   // A peer that is only stopped still acknowledges `alive` records.
-  const auto lost_after = static_cast<int>((interval * link::Heartbeat::kMisses).count());
-  if (pause.count() > 0) {
-    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_after, sizeof lost_after);
-  }
+  if (pause.count() > 0) limit_acknowledgement(interval * link::Heartbeat::kMisses);
   sent(Clock::now());
+}
+
+void SealedSocket::limit_acknowledgement(std::chrono::milliseconds limit) const {
+  const int milliseconds = static_cast<int>(limit.count());
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
 void SealedSocket::sent(Time now) {

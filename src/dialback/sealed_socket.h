@@ -31,6 +31,9 @@ class SealedSocket {
   std::optional<SealedRecord> next();
   /// From now on the peer must not be silent. Both sides use the same interval. `pause`: of link::Heartbeat.
   void begin_heartbeats(std::chrono::milliseconds interval, std::chrono::milliseconds pause = {});
+  /// The connection ends if the peer's machine acknowledges no bytes for this time, or accepts none because the peer is
+  /// stopped and its buffers are full. 0: the kernel's own limit.
+  void limit_acknowledgement(std::chrono::milliseconds limit) const;
   /// Queues an `alive` record if the connection carried no other record for a time. The heartbeats of an agent's link
   /// arrive earlier, so a connection has one kind of heartbeat at a time.
   void beat(Time now);

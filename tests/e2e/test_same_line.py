@@ -379,6 +379,22 @@ class Ends(SameLineCase):
         self.assertEqual([(end[0], end[2]) for end in ends], [(0, "")] * 3)
         self.assertEqual(sorted(ends[0][1].split()), ["0", "1", "2"])
 
+    @promise(ENDS, LOSES_NOTHING, mode=(RUN, SILENCE))
+    @takes_long
+    def test_output_is_complete_after_a_stop_of_the_launcher(self):
+        """The output of node 1 fills the buffers of the stopped launcher for twice the time of three heartbeats."""
+        go = self.dir / "go"
+        writes = "[ $RANK_ID != 1 ] || yes 0123456789abcdef | head -c 33554432"
+        self.start_all("-N", 1, "--heartbeat", 2, *sh(f"while [ ! -e {go} ]; do sleep 0.2; done; {writes}"))
+        self.await_sleepers()
+        self.kill(0, signal.SIGSTOP)
+        go.touch()
+        time.sleep(14)
+        self.kill(0, signal.SIGCONT)
+        self.jobs[0].send_signal(signal.SIGCONT)  # a stopped child stops nsenter, too
+        out, err = self.jobs[0].communicate(timeout=TIMEOUT)
+        self.assertEqual((self.jobs[0].returncode, len(out)), (0, 32 << 20), err)
+
     @promise(ENDS, mode=(START, SIGNAL))
     def test_interrupt_ends_the_wait_for_nodes(self):
         self.node(0, "true")
