@@ -387,7 +387,9 @@ class Ends(SameLineCase):
         writes = "[ $RANK_ID != 1 ] || yes 0123456789abcdef | head -c 33554432"
         self.start_all("-N", 1, "--heartbeat", 2, *sh(f"while [ ! -e {go} ]; do sleep 0.2; done; {writes}"))
         self.await_sleepers()
-        self.kill(0, signal.SIGSTOP)
+        stopped = lambda: all(pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "T" for pid in self.launchers(0))
+        self.kill(0, signal.SIGTSTP)  # Ctrl-Z: node 0 announces the stop to the agents
+        self.assertTrue(wait_until(stopped, TIMEOUT))
         go.touch()
         time.sleep(14)
         self.kill(0, signal.SIGCONT)
