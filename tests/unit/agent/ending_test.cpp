@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <iterator>
 
 #include "agent_process.h"
 
@@ -334,15 +336,18 @@ TEST(AgentKilled, RanksDieWithTheWorkerAlsoWithoutAGuardian) {
   EXPECT_EQ(agent.wait_exit(), 128 + SIGKILL);
 }
 
-/// The signal goes to either process of the agent, or to both.
-TEST(AgentTermination, ReportsToTheLauncherOnceAndContinues) {
+/// The signal goes to both processes of the agent, as batch systems send it. The guardian may forward its signal first.
+TEST(AgentTermination, ReportsTheDirectSignalOnceAndContinues) {
   AgentProcess agent;
   const auto pids = busy(agent);
   for (const int pid : {agent.guardian(), agent.worker(), agent.guardian()}) ::kill(pid, SIGTERM);
   ASSERT_TRUE(agent.until([&] { return !agent.told_to_end.empty(); }));
   agent.ping();
   agent.listen(2500ms);
-  ASSERT_EQ(agent.told_to_end.size(), 1u);
+  EXPECT_EQ(std::ranges::count(agent.told_to_end, true, &wire::TerminationNotice::direct), 1);
+  EXPECT_EQ(std::ranges::count(agent.told_to_end, false, &wire::TerminationNotice::direct),
+            std::ssize(agent.told_to_end) - 1);
+  ASSERT_LE(agent.told_to_end.size(), 2u);
   EXPECT_EQ(agent.told_to_end[0].signal, static_cast<std::uint32_t>(SIGTERM));
   EXPECT_GT(agent.told_to_end[0].time_ns, 0);
   for (const int pid : pids) EXPECT_TRUE(alive(pid)) << pid;
@@ -350,6 +355,18 @@ TEST(AgentTermination, ReportsToTheLauncherOnceAndContinues) {
   EXPECT_EQ(agent.wait_exit(), 1);
   for (const int pid : pids) EXPECT_FALSE(alive(pid)) << pid;
   EXPECT_TRUE(AgentProcess::nothing_left());
+}
+
+TEST(AgentTermination, ReportsASignalToTheGuardianAsForwarded) {
+  AgentProcess agent;
+  busy(agent);
+  for (int i = 0; i < 2; ++i) ::kill(agent.guardian(), SIGUSR1);
+  ASSERT_TRUE(agent.until([&] { return !agent.told_to_end.empty(); }));
+  ASSERT_EQ(agent.told_to_end.size(), 1u);
+  EXPECT_EQ(agent.told_to_end[0].signal, static_cast<std::uint32_t>(SIGUSR1));
+  EXPECT_FALSE(agent.told_to_end[0].direct);
+  agent.close_link();
+  EXPECT_EQ(agent.wait_exit(), 1);
 }
 
 TEST(AgentTermination, EndsItsRanksIfTheLauncherDoesNotAnswer) {
