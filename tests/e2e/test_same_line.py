@@ -326,14 +326,15 @@ class Ends(SameLineCase):
         script = 'trap "sleep 3; echo saved $DLAUNCH_RANK; exit 0" USR2; sleep 1000 & while :; do wait; done'
         self.start_all("-N", 1, "--checkpoint-signal", "USR2", "--grace", 20, "sh", "-c", script)
         self.await_sleepers()
-        self.kill(2, signal.SIGUSR1)  # the signal of a step; here the agent does not get it
+        self.kill(2, signal.SIGUSR1)  # a batch system may signal only this process: the node forwards the signal
         for _ in range(2):
             self.kill(2, signal.SIGTERM)
             time.sleep(0.3)
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [75] * 3, ends)
         self.assertEqual(sorted(ends[0][1].splitlines()), ["saved 0", "saved 1", "saved 2"], ends)
-        self.assertIn("preempted by SIGTERM to an agent", ends[0][2])
+        # The agent waits 200 ms for a direct USR1; until then, TERM is usually the first notice.
+        self.assertRegex(ends[0][2], "preempted by SIG(TERM|USR1) to an agent")
 
     @promise(ENDS, NAMES_FIRST, mode=SILENCE)
     @takes_long
