@@ -125,8 +125,8 @@ dlaunch does not use ssh.
 Inside a job of Slurm, PBS, LSF, Grid Engine, Flux or Cobalt, dlaunch uses the hosts and slots of the job. You do not
 need an option. The batch system starts the agents: Slurm by srun, PBS by pbs_tmrsh, pbsdsh or aprun, LSF by blaunch,
 Grid Engine by qrsh, and Flux by flux exec. On Cobalt, dlaunch uses ssh. -H and --hostfile override the hosts of the
-job. dlaunch hosts, --dry-run and -v print how dlaunch reaches the hosts. Start dlaunch once per job, not as several
-tasks of srun. With --same-line, start dlaunch on every node instead.
+job. The command `dlaunch hosts` and the options --dry-run and -v print how dlaunch reaches the hosts. Start dlaunch
+once per job, not as several tasks of srun. With --same-line, start dlaunch on every node instead.
 
   salloc -N 2 --ntasks-per-node=4 dlaunch python3 train.py
   dlaunch --ignore-resource-manager -n 2 ./a.out

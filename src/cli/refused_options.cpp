@@ -24,7 +24,7 @@ constexpr RefusedOption kRefused[] = {
     {"npersocket", "the plan does not know the sockets of other hosts", "use -N with --map-by socket --bind-to socket"},
     {"enable-recovery continuous max-restarts with-ft", kNoRestart, kUseRestarts},
     {"path", "ranks search their own PATH", "use -x PATH=DIR:$PATH"},
-    {"s preload-binary", "", "use --rank-dir 'DIR{rank}' --stage PROG ./PROG; for Hydra's -s all, --stdin all"},
+    {"s preload-binary", "", "use --rank-dir 'DIR{rank}' --stage PROG ./PROG; for Hydra's -s all, use --stdin all"},
     {"preload-files", "", kUseRankDir},
     {"set-cwd-to-session-dir", "dlaunch has no session directories", "use --rank-dir 'DIR{rank}'"},
     {"launch-agent", "dlaunch sends its own agent", "use --agent-path FILE for an installed agent"},

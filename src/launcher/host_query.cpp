@@ -20,9 +20,13 @@ std::string wrong_with(const wire::HostInfo& facts, const wire::QueryHost& asked
                    facts.missing.size() <= programs && facts.addresses.size() <= asked.names.size() &&
                    facts.scripts.size() <= asked.scripts.size() && facts.script_errors.size() <= asked.scripts.size();
   if (!fit) return "protocol error: unexpected reply from the agent";
-  if (facts.cpus > wire::kMostCpus) return "protocol error: the agent reports " + std::to_string(facts.cpus) + " CPUs";
+  const auto above = [](size_t number, size_t most, const char* what) {
+    return "protocol error: the agent reports " + std::to_string(number) + what + ": expected at most " +
+           std::to_string(most);
+  };
+  if (facts.cpus > wire::kMostCpus) return above(facts.cpus, wire::kMostCpus, " CPUs");
   if (facts.devices.size() <= wire::kMostDevices) return {};
-  return "protocol error: the agent reports " + std::to_string(facts.devices.size()) + " devices";
+  return above(facts.devices.size(), wire::kMostDevices, " devices");
 }
 
 }  // namespace

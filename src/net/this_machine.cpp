@@ -96,7 +96,7 @@ Result<std::string> address_for_others(const std::string& own_name, const std::v
   }
   return fail({.where = "",
                .what = "cannot find an address of this machine for other hosts",
-               .why = "other hosts cannot use the name " + own_name + ", which the host list has for this machine",
+               .why = "other hosts cannot reach this machine by its name in the host list, " + own_name,
                .hint = "write this machine in -H or the hostfile with a name that other hosts can resolve"});
 }
 
