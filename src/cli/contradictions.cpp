@@ -13,7 +13,7 @@ namespace {
 using std::string_view;
 
 struct Contradiction {
-  string_view one;     ///< NAME, or NAME=VALUE; transport=*: each value except auto and exec
+  string_view one;     ///< NAME, or NAME=VALUE; transport=*: ssh, or a way of a batch system
   string_view others;  ///< the same, separated by blanks
   string_view why;
   bool other_stays = false;  ///< drops `one` whatever its source: with --dry-run no rank may start
@@ -92,9 +92,7 @@ Operand operand_in(string_view word) {
 const ParsedOption* holds(const ResolvedOptions& effective, Operand operand) {
   const ParsedOption* given = effective.find(operand.name);
   if (!given || operand.value.empty() || given->value == operand.value) return given;
-  const auto ways = place::way_names();
-  const bool any =
-      operand.value == "*" && (given->value == "ssh" || std::ranges::find(ways, given->value) != ways.end());
+  const bool any = operand.value == "*" && (given->value == "ssh" || place::find_way(given->value));
   const bool unit = operand.name == "map-by" && split_map_by(given->value).policy == operand.value;
   return any || unit ? given : nullptr;
 }

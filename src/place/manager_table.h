@@ -2,10 +2,10 @@
 // first: they may run in a batch job. A Flux instance may also run in a batch job. Each includer defines MANAGER.
 //
 // MANAGER(row, job, passed, node)
-//   row     the ManagerRow, in the file of the manager
-//   job     variables of the job around dlaunch; on other hosts, the values of this process would be wrong
-//   passed  the same, but the manager's launcher passes the variables to the tasks that it starts
-//   node    variables whose values differ between the nodes of the job: ranks get the values of their own node
+//   row     The ManagerRow, in the file of the manager.
+//   job     Variables of the job around dlaunch. On other hosts, the values of this process would be wrong.
+//   passed  The same, but the manager's launcher passes the variables to its tasks.
+//   node    Variables with different values on the nodes of the job. Ranks get the values of their own node.
 // A name that ends in '*' stands for all names with this start.
 
 MANAGER(kTorchrun, "PET_*", "", "")

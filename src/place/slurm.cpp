@@ -67,8 +67,8 @@ std::vector<std::string> unset_for_srun(const std::vector<std::string>& environm
 }
 
 /// Options of newer versions, as variables: older versions of srun do not read these.
-/// - Slurm 23.11 and later gives a step of an external launcher all CPUs, memory and GPUs of its nodes, ignores the
-///   options for GPUs, and counts none of these as used.
+/// - In Slurm 23.11 and later, the step of an external launcher gets all CPUs, memory and GPUs of its nodes. srun then
+///   ignores the options for GPUs, and Slurm does not count these resources as used.
 /// - Slurm 24.11 and later would end the agents together with a rank that is out of memory, if the job or the site
 ///   sets so.
 constexpr auto kVariables = std::to_array<std::string_view>({"SLURM_EXTERNAL_LAUNCHER=1", "SLURM_OOM_KILL_STEP=0"});

@@ -88,7 +88,41 @@ class PreemptionCase(SlurmCase):
         self.assertRegex(said, rf"dlaunch: preempted by {by} after .*: all ranks exited with 0 within")
 
 
-class Preemption(PreemptionCase):
+class SignalsOfSteps:
+    """Slurm signals the steps of a job: the ranks get the signal once, from Slurm or from dlaunch."""
+
+    @promise(ENDS, mode=PREEMPTION)
+    def test_signal_to_the_steps_preempts_the_job(self):
+        """Slurm sends such a signal for --signal=USR1@…: agents or ranks get it, dlaunch does not."""
+        place = self.dir / "job"
+        number = self.submit(place=place, words=self.words(place))
+        self.wait_up(place)
+        self.slurm.tell("scancel", "-s", "USR1", number)
+        self.wait_said(place, "preempted by .* after")
+        self.assert_saved(place, by="SIGUSR1 to an agent")
+
+    def test_signal_to_the_steps_reaches_the_ranks_without_the_option(self):
+        """Without --checkpoint-signal, only the ranks handle the signal."""
+        place = self.dir / "job"
+        number = self.submit(place=place, words=[PYTHON, self.rank, place, "SIGUSR1"])
+        self.wait_up(place)
+        self.slurm.tell("scancel", "-s", "USR1", number)
+        self.wait_said(place, "(?s)was told SIGUSR1\n.*was told SIGUSR1\n")
+        self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
+        self.assertNotIn("dlaunch: ", self.text(place))
+
+    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
+    def test_sigterm_as_checkpoint_signal_is_sent_once(self):
+        place = self.dir / "job"
+        words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
+        number = self.submit(place=place, words=words)
+        self.wait_up(place)
+        self.slurm.tell("scancel", number)
+        self.wait_said(place, "preempted by .* after")
+        self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
+
+
+class Preemption(SignalsOfSteps, PreemptionCase):
     @promise(ENDS, mode=PREEMPTION)
     def test_signal_to_the_batch_shell_preempts_the_job(self):
         """Slurm sends such a signal for --signal=B:USR1@…, which it checks twice a minute."""
@@ -113,26 +147,6 @@ class Preemption(PreemptionCase):
             found = re.findall(rf"(?m)^rank {rank} line (\d+)$", self.text(place))
             self.assertEqual(found, [str(number) for number in range(100000)])
 
-    @promise(ENDS, mode=PREEMPTION)
-    def test_signal_to_the_steps_preempts_the_job(self):
-        """Slurm sends such a signal for --signal=USR1@…: agents and ranks get it, dlaunch does not."""
-        place = self.dir / "job"
-        number = self.submit(place=place, words=self.words(place))
-        self.wait_up(place)
-        self.slurm.tell("scancel", "-s", "USR1", number)
-        self.wait_said(place, "preempted by .* after")
-        self.assert_saved(place, by="SIGUSR1 to an agent")
-
-    def test_signal_to_the_steps_is_left_to_ranks_without_the_option(self):
-        """Without --checkpoint-signal, only the ranks handle the signal."""
-        place = self.dir / "job"
-        number = self.submit(place=place, words=[PYTHON, self.rank, place, "SIGUSR1"])
-        self.wait_up(place)
-        self.slurm.tell("scancel", "-s", "USR1", number)
-        self.wait_said(place, "(?s)was told SIGUSR1\n.*was told SIGUSR1\n")
-        self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
-        self.assertNotIn("dlaunch: ", self.text(place))
-
     @promise(ENDS, mode=(PREEMPTION, SIGNAL))
     def test_cancelled_job_saves_its_state(self):
         """Slurm sends SIGTERM to all processes of the job, and SIGKILL after KillWait."""
@@ -143,18 +157,8 @@ class Preemption(PreemptionCase):
         self.wait_said(place, "preempted by .* after")
         self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
 
-    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
-    def test_sigterm_as_checkpoint_signal_is_sent_once(self):
-        place = self.dir / "job"
-        words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
-        number = self.submit(place=place, words=words)
-        self.wait_up(place)
-        self.slurm.tell("scancel", number)
-        self.wait_said(place, "preempted by .* after")
-        self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
 
-
-class ByCgroup(PreemptionCase):
+class ByCgroup(SignalsOfSteps, PreemptionCase):
     """proctrack/cgroup signals only the children of slurmstepd: the process that carries the link of an agent."""
     proctrack = "cgroup"
 
@@ -162,34 +166,6 @@ class ByCgroup(PreemptionCase):
         if not there_is_freezer():
             self.skipTest("the kernel has no freezer of cgroups version 1, which proctrack/cgroup requires without systemd")
         super().setUp()
-
-    @promise(ENDS, mode=PREEMPTION)
-    def test_signal_to_the_steps_preempts_the_job(self):
-        place = self.dir / "job"
-        number = self.submit(place=place, words=self.words(place))
-        self.wait_up(place)
-        self.slurm.tell("scancel", "-s", "USR1", number)
-        self.wait_said(place, "preempted by .* after")
-        self.assert_saved(place, by="SIGUSR1 to an agent")
-
-    def test_signal_to_the_steps_reaches_the_ranks_without_the_option(self):
-        place = self.dir / "job"
-        number = self.submit(place=place, words=[PYTHON, self.rank, place, "SIGUSR1"])
-        self.wait_up(place)
-        self.slurm.tell("scancel", "-s", "USR1", number)
-        self.wait_said(place, "(?s)was told SIGUSR1\n.*was told SIGUSR1\n")
-        self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
-        self.assertNotIn("dlaunch: ", self.text(place))
-
-    @promise(ENDS, mode=(PREEMPTION, SIGNAL))
-    def test_sigterm_as_checkpoint_signal_saves_the_state(self):
-        place = self.dir / "job"
-        words = ["--checkpoint-signal", "TERM", "--preempt-grace", 15, PYTHON, self.rank, place, "SIGTERM"]
-        number = self.submit(place=place, words=words)
-        self.wait_up(place)
-        self.slurm.tell("scancel", number)
-        self.wait_said(place, "preempted by .* after")
-        self.assert_saved(place, told="SIGTERM", by="SIGTERM.*")
 
 
 class RequeueCase(PreemptionCase):
