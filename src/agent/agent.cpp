@@ -238,7 +238,7 @@ class Agent::Impl {
   /// `direct`: not forwarded by the guardian.
   void report_signal(int signal, bool direct) {
     const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
-    if (at_once && ::getppid() != guardian_) return launcher_lost("its guardian was killed" + round_->ranks.oom());
+    if (at_once && ::getppid() != guardian_) return launcher_lost("its parent was killed" + round_->ranks.oom());
     if (at_once && !lease_) return launcher_lost("the agent received a termination signal");
     auto& [before, known_direct] = reported_signals_[signal];
     const bool same = Clock::now() - before < kSameNotice && (known_direct || !direct);
