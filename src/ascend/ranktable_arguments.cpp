@@ -13,7 +13,7 @@ using ranktable::Version;
 using Take = std::function<Result<void>(const cli::ParsedOption&)>;
 
 constexpr std::string_view kNotes =
-    "Option names may start with one dash or two; - may replace _ in them.\n"
+    "Option names may start with one dash or two, and may have - instead of _.\n"
     "Exit codes: 0 success; 1 check found a broken rule, or a file cannot be written; 2 wrong usage, or a file cannot "
     "be "
     "read; 125 a host cannot be reached.\n"

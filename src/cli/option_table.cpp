@@ -117,7 +117,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "start no ranks on this machine",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.hosts.no_local, v); }},
     {.names = "ignore-resource-manager", .section = Section::hosts, .preference = true,
-     .help = "ignore the hosts of Slurm, Grid Engine, PBS, Cobalt or LSF",
+     .help = "ignore the hosts of the batch system",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.hosts.ignore_resource_manager, v); }},
     {.names = "N npernode ppn", .takes = Arity::value, .value_name = "N", .section = Section::hosts,
      .common = true,
@@ -274,7 +274,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); },
      .more = "With --env-for slurm, ranks keep SLURM_* and SPANK_*, as with srun."},
     {.names = "env-all", .section = Section::environment,
-     .help = "pass on all variables, as srun does: RANK, MASTER_ADDR, HOME, DISPLAY, ...",
+     .help = "pass on all variables, as srun does: also RANK, MASTER_ADDR, HOME and DISPLAY",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
      .more = "Ranks get each variable of dlaunch, as with -x: --env-for does not remove or replace these variables. "
              "dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and "
@@ -307,7 +307,7 @@ constexpr OptionSpec kOptions[] = {
      .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "tag-output", .section = Section::output, .preference = true,
-     .help = "begin each line as Open MPI does: [1,0]<stdout>:",
+     .help = "begin each line with '[1,0]<stdout>:', as Open MPI does",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},
     {.names = "timestamp-output", .section = Section::output, .preference = true,
      .help = "begin each line with the time, as Open MPI does",
@@ -417,7 +417,7 @@ constexpr OptionSpec kOptions[] = {
              "unit. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE to allow more ranks than slots."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
-     .help = "the order of ranks: by slot (or fill), node, core or socket",
+     .help = "number ranks by: slot (or fill), node, core, socket",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true,
      .help = "print the CPUs that each running rank may use",
@@ -503,9 +503,10 @@ constexpr OptionSpec kOptions[] = {
              "TERM to dlaunch, or TERM to an agent. Only ranks with a handler for SIGNAL receive SIGNAL. dlaunch does "
              "not stop ranks before the end of --preempt-grace."},
     {.names = "preempt-grace", .takes = Arity::value, .value_name = "TIME", .section = Section::restarts,
-     .preference = true, .standard = "25 s; under Slurm the time left, or 60 s",
+     .preference = true, .standard = "25 s; another value in Slurm and Grid Engine",
      .help = "with --checkpoint-signal: give ranks TIME to save their state",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.policy.checkpoint.grace, seconds(v)); }},
+     .set_job = [](Options& o, string_view v, Context) { return put(o.policy.checkpoint.grace, seconds(v)); },
+     .more = "docs/preemption.md describes the default in Slurm and Grid Engine."},
     {.names = "preempted-code", .takes = Arity::value, .value_name = "N", .section = Section::restarts,
      .preference = true, .standard = "75",
      .help = "with --checkpoint-signal: exit code after all ranks saved their state",

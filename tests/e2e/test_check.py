@@ -225,7 +225,7 @@ class Check(Query):
         address = self.bed.addresses()["node1"]
         self.bed.head.sh(f"sed -n 's/^node1 /{address} /p' /root/.ssh/known_hosts >>/root/.ssh/known_hosts")
         result = self.run_dlaunch("check", "-H", f"node1,{address}")
-        self.assert_told(result, 0, "note:", "node1", address, "names of one host")
+        self.assert_told(result, 0, "note:", "node1", address, "names of the same host")
 
     def test_program_named_check_can_be_run(self):
         (self.dir / "check").write_text("#!/bin/sh\necho it ran\n")

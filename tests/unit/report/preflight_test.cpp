@@ -77,7 +77,7 @@ TEST(Preflight, ReportsEachFailedCheck) {
       "dlaunch: node3: resolves node1 to a loopback address\n"
       "dlaunch:   use a name of the host that all other hosts can connect to\n"
       "dlaunch: node3: the clock differs from the launcher's clock by -12.3 s\n"
-      "dlaunch:   run NTP on the host: the times in logs and the first failure depend on the clock\n");
+      "dlaunch:   run NTP on the host: the times in logs and the order of failures depend on the clock\n");
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
@@ -142,7 +142,7 @@ TEST(Preflight, ManyEqualHostsShareARow) {
 TEST(Preflight, NotesTwoNamesOfOneHost) {
   Preflight preflight = good(2);
   preflight.hosts[1].identity = preflight.hosts[0].identity;
-  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each name would get ranks\n");
+  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of the same host; each name would get ranks\n");
   EXPECT_EQ(exit_code(preflight), 0);
 }
 
