@@ -8,6 +8,7 @@
 
 #include "base/ip_address.h"
 #include "base/printable.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "dlaunch/error.h"
 #include "plan/table.h"
@@ -144,7 +145,7 @@ class Gatherer {
 void check_things(const CheckedHost& host, Gatherer& found) {
   for (const CheckedThing& directory : host.directories) {
     if (directory.trouble.empty()) continue;
-    found.add(host.name, "directory " + directory.name + ": " + directory.trouble,
+    found.add(host.name, std::string(kCannotEnterWorkingDirectory) + directory.name + ": " + directory.trouble,
               "create the directory on the host, share it, or set another with --wdir");
   }
   for (const CheckedThing& program : host.programs) {

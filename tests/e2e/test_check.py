@@ -156,8 +156,8 @@ class Check(Query):
         self.host(3).sh(f"mount --bind {self.bed.dir}/fewer /etc/hosts")
         self.narrow(3)
         result = self.run_dlaunch("check", "-x", "PATH=/usr/bin:/bin:/root", "-H", "node[1-3]", "tool", cwd=here)
-        self.assert_told(result, 1, "node1: directory", str(here), "No such file")
-        self.assert_told(result, 1, "node2: cannot find tool in PATH")
+        self.assert_told(result, 1, "node1: cannot enter the working directory", str(here), "No such file")
+        self.assert_told(result, 1, 'node2: program "tool": not found in PATH')
         self.assert_told(result, 1, "node3: cannot resolve node2")
         result = self.run_dlaunch("check", "-x", "PATH=/usr/bin:/bin:/root", "-H", "node[1-3]", "--format", "json", "tool",
                                   cwd=here)
