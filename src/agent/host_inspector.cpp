@@ -19,6 +19,7 @@
 #include "agent/environment.h"
 #include "agent/program.h"
 #include "base/environment.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "dlaunch/exit_status.h"
 #include "link/timer.h"
@@ -66,7 +67,10 @@ void find_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
     if (found) {
       facts.programs.back() = *std::move(found);
     } else {
-      facts.missing.back() = found.error().what + ": " + std::strerror(found.error().error);
+      facts.missing.back() = found.error().what;
+      if (!facts.missing.back().starts_with(kProgram)) {
+        facts.missing.back().append(": ").append(std::strerror(found.error().error));
+      }
     }
   }
 }

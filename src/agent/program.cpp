@@ -55,7 +55,7 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     if (!name.starts_with('/') && what.starts_with(kCannotExecute)) what += " (from " + wdir + ")";
     return tl::unexpected(Refusal{error, std::move(what)});
   }
-  Refusal failure{ENOENT, std::string(kCannotFind) + name + " in PATH"};
+  Refusal failure{ENOENT, std::string(kProgram) + name + std::string(kNotInPath)};
   for (const std::string& directory : split(search_path(env), ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/shared_texts.h"
 #include "base/try.h"
 #include "sys/file_lock.h"
 
@@ -166,7 +167,8 @@ Result<void> check_base(const std::string& base) {
   int error = ::stat(base.c_str(), &info) == 0 ? 0 : errno;
   if (error == 0 && !S_ISDIR(info.st_mode)) error = ENOTDIR;
   if (error == 0) return {};
-  return failed("directory " + base, error, "set another directory with --wdir, or create this directory on the host");
+  return failed(std::string(kCannotEnterWorkingDirectory) + base, error,
+                "set another directory with --wdir, or create this directory on the host");
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ std::string text_of(const SharedMemory::Left& left) {
   if (!left.removed.empty()) text = "removed shared memory of killed ranks:" + listed(left.removed);
   if (left.unproven.empty()) return text;
   return text + (text.empty() ? "" : "; ") +
-         "unused shared memory, perhaps of another job; to remove these files, run: rm" + listed(left.unproven);
+         "found unused shared memory, perhaps of another job; to remove these files, run: rm" + listed(left.unproven);
 }
 
 CreationWatch::CreationWatch(const std::string& directory, std::function<bool(std::string_view)> wanted)

@@ -41,7 +41,7 @@ void TerminationNotices::forwarded_by_guardian(int signal) {
 /// The launcher answers at once. `direct`: not forwarded by the guardian.
 void TerminationNotices::report(int signal, bool direct) {
   const bool at_once = signal != SIGUSR1 && signal != SIGUSR2;
-  if (at_once && ::getppid() != guardian_) return handlers_.lost("its guardian was killed" + handlers_.oom());
+  if (at_once && ::getppid() != guardian_) return handlers_.lost("its parent was killed" + handlers_.oom());
   if (at_once && !watch_.begun()) return handlers_.lost("the agent received a termination signal");
   auto& [before, known_direct] = reported_signals_[signal];
   const bool same = Clock::now() - before < kSameNotice && (known_direct || !direct);

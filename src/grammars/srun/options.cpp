@@ -69,8 +69,9 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
     of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
-        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console (in srun, "
-        "also each longer name that begins with - or all)", Support::translated, "SRUN_OUTPUT SLURM_STDOUTMODE"),
+        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console (srun also "
+        "prints to the console for longer names that begin with - or all)", Support::translated,
+       "SRUN_OUTPUT SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated,
         "SRUN_ERROR SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a rank: `--stdin`; a file name: each rank opens the "
@@ -90,13 +91,13 @@ constexpr LauncherOption kSrunOptions[] = {
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
     of("mpi", "TYPE", "`--mpi`; TYPE is pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
     of("multi-prog", "", "the program is a FILE that lists ranks and their programs; a shell starts each rank's "
-        "program; without `-n`, at least the ranks of the file", Support::translated, "SLURM_SRUN_MULTI"),
+        "program; without `-n`, the job has all ranks of the file", Support::translated, "SLURM_SRUN_MULTI"),
     of("het-group", "N", "`--include` with the nodes of group N; several groups are refused"),
     of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),
     of("verbose v", "", "`-v`", Support::translated, {}, nullptr, "verbose=1"),
     of("test-only", "", "`--dry-run`", Support::translated, {}, nullptr, "dry-run=true"),
-    of("unbuffered u", "", "without `-l`: `--raw`, lines of ranks may mix; PYTHONUNBUFFERED is always "
+    of("unbuffered u", "", "`--raw` without `-l`: lines of ranks may mix; PYTHONUNBUFFERED is always "
         "set", Support::translated, "SLURM_UNBUFFEREDIO"),
     of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0 means no limit", Support::translated, "SLURM_WAIT"),
     of("exclusive", "[=WHO]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),

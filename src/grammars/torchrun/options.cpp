@@ -31,7 +31,7 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "start-method", .takes = Arity::value, .value_name = "NAME",
       .help = "each rank is a separate program"}, Support::ignored},
     {{.names = "event-log-handler", .takes = Arity::value, .value_name = "NAME",
-      .help = "accepts null and console, refuses other handlers; use `--report FILE` to write the events"}},
+      .help = "accepts null and console; refuses other handlers; use `--report FILE` to write the events"}},
     {{.names = "role", .takes = Arity::value, .value_name = "NAME",
       .help = "`-x ROLE_NAME=NAME`; the label of `--tee` contains the name"}},
     {{.names = "module m", .help = "`python3 -u -m MODULE args`"}},
