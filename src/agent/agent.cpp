@@ -37,7 +37,7 @@ Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, J
              {.beat =
                   [this] {
                     reap();  // in case asio's signal pipe lost a SIGCHLD
-                    for (Component* const each : components()) each->tick();
+                    for (Task* const each : tasks()) each->tick();
                   },
               .lost = [this](const std::string& why, std::uint8_t level) { launcher_lost(why, level); }}),
       notices_(io, link_, watch_,
@@ -54,7 +54,7 @@ Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, J
   }
 }
 
-std::array<Component*, 8> Agent::components() {
+std::array<Task*, 8> Agent::tasks() {
   Round& round = *round_;
   return {&watch_,       &inspector_, &command_runner_, &stack_sampler_, &round.workdir_setup,
           &round.memory, &round.mpi,  &round.ranks};
@@ -76,7 +76,7 @@ void Agent::received(wire::Message& message) {
   if (!std::holds_alternative<wire::Spawn>(message)) round_->ranks.start_prepared();
   if (std::holds_alternative<wire::Signal>(message)) reap();  // the signal did not end a rank that had ended before
   std::optional<std::string> wrong;
-  for (Component* const each : components()) {
+  for (Task* const each : tasks()) {
     if (!wrong) wrong = each->on(message);
   }
   if (!wrong) std::visit([this](auto& m) { on(m); }, message);
@@ -112,7 +112,7 @@ void Agent::on(const wire::Signal& signal) {
 }
 
 void Agent::on(const wire::Finish& finish) {
-  stop_components();
+  stop_tasks();
   round_->reaper.start(grace(), [this, stay = finish.stay](std::vector<std::string> left) {
     for (std::string& process : left) process = round_->workdir_setup.explained(std::move(process));
     stay ? end_round(std::move(left)) : leave(std::move(left));
@@ -148,7 +148,7 @@ void Agent::reap() {
     const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
     if (pid <= 0) return round_->reaper.children_changed(pid < 0 && errno == ECHILD);
     if (WIFSTOPPED(wait_status)) continue;  // a rank that StackSampler's thread has stopped for a sample
-    for (Component* const each : components()) {
+    for (Task* const each : tasks()) {
       if (each->reaped(pid, wait_status)) break;
     }
   }
@@ -156,7 +156,7 @@ void Agent::reap() {
 }
 
 // ---- ends ----
-void Agent::stop_components() {
+void Agent::stop_tasks() {
   round_->workdir_setup.stop();
   inspector_.stop();
   command_runner_.stop();
@@ -199,7 +199,7 @@ void Agent::launcher_lost(const std::string& why, std::uint8_t level) {
   watch_.stop();
   notices_.stop();
   round_->ranks.discard();
-  stop_components();
+  stop_tasks();
   exit_code_ = EXIT_FAILURE;
   round_->reaper.start(watch_.left_of(grace()), [this](const std::vector<std::string>&) {
     files_.remove();

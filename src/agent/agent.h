@@ -1,7 +1,7 @@
 // The agent process on each host: starts the ranks that the launcher requests, forwards their streams, reports their
 // ends, and removes all remains of the job. If the link to the launcher ends, or the agent's lease (link/lease.h), the
 // agent sends TERM to all processes, KILL after the grace period, and exits. The Agent owns processes and the order of
-// messages; each task is a Component (component.h). One thread, one loop; owned by `main`. The process must be a
+// messages; each feature is a Task (task.h). One thread, one loop; owned by `main`. The process must be a
 // subreaper.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "agent/agent_tag.h"
-#include "agent/component.h"
+#include "agent/task.h"
 #include "agent/host_inspector.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -62,7 +62,7 @@ class Agent {
   };
 
   /// In the order in which they receive messages and ended children.
-  std::array<Component*, 8> components();
+  std::array<Task*, 8> tasks();
 
   // ---- messages of the launcher ----
   void received(wire::Message& message);
@@ -72,7 +72,7 @@ class Agent {
   void on(const wire::Finish& finish);
   void on(const wire::Sweep& sweep);
   void on(const wire::ReadClock& question);
-  /// Ignores messages of agents, and messages that a component handles without consuming them.
+  /// Ignores messages of agents, and messages that a task handles without consuming them.
   template <class Other>
   void on(const Other&) {}
 
@@ -82,7 +82,7 @@ class Agent {
   std::chrono::milliseconds grace() const { return std::chrono::milliseconds(round_->killed ? 0 : setup_.grace_ms); }
 
   // ---- ends ----
-  void stop_components();
+  void stop_tasks();
   std::vector<std::string> remove_files(std::vector<std::string> left);
   void end_round(std::vector<std::string> left);
   void leave(std::vector<std::string> left);

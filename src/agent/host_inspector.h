@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/component.h"
+#include "agent/task.h"
 #include "agent/process_spawner.h"
 #include "base/lifetime.h"
 #include "link/link.h"
@@ -26,7 +26,7 @@ namespace dlaunch::agent {
 
 /// Answers RunCommands with CommandResults: runs short programs on this host, a few in parallel, and collects their
 /// output. Owned by the Agent, which also reaps the children; link and loop must outlive this object.
-class CommandRunner final : public Component {
+class CommandRunner final : public Task {
  public:
   static constexpr size_t kAtOnce = 16;
   static constexpr size_t kLongestAnswer = 1u << 20;  ///< kept bytes of one command's output
@@ -106,7 +106,7 @@ class Resolver {
   const Lifetime lifetime_;
 };
 
-class HostInspector final : public Component {
+class HostInspector final : public Task {
  public:
   /// `open_files`: the ranks' limit.
   HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files);

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/component.h"
+#include "agent/task.h"
 #include "base/lifetime.h"
 #include "base/time.h"
 #include "link/lease.h"
@@ -18,7 +18,7 @@
 
 namespace dlaunch::agent {
 
-class LauncherWatch final : public Component {
+class LauncherWatch final : public Task {
  public:
   struct Handlers {
     std::function<void()> beat;  ///< at each heartbeat
@@ -32,7 +32,7 @@ class LauncherWatch final : public Component {
   /// Setup came: the lease begins.
   void begin(const wire::Setup& setup);
   bool begun() const { return lease_.has_value(); }
-  /// A message of the launcher came. Call before its component handles the message.
+  /// A message of the launcher came. Call before its task handles the message.
   void heard();
   /// The message is handled, and may have changed the lease.
   void handled();

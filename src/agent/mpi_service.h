@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/component.h"
+#include "agent/task.h"
 #include "agent/job_directory.h"
 #include "agent/pmix_service.h"
 #include "link/link.h"
@@ -89,7 +89,7 @@ struct ServedMpi {
   bool pmix = false;  ///< ranks get the PMIx variables
 };
 
-class MpiService final : public Component {
+class MpiService final : public Task {
  public:
   MpiService(asio::io_context& io, link::Link& link, JobDirectory& files) : pmi_(io, link), pmix_(io, link, files) {}
 

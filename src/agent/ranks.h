@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "agent/binding.h"
-#include "agent/component.h"
+#include "agent/task.h"
 #include "agent/environment.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -35,7 +35,7 @@ namespace dlaunch::agent {
 
 struct RankProcess;  // a rank and its streams
 
-class Ranks final : public Component {
+class Ranks final : public Task {
  public:
   /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object. `may_start` is called right before
   /// ranks are forked; if it returns false, these ranks are dropped without an answer.
@@ -48,7 +48,7 @@ class Ranks final : public Component {
   /// Answers Spawn with SpawnFailed or Started, at the latest in start_prepared(). The loop calls start_prepared(),
   /// too.
   std::optional<std::string> on(wire::Message& message) override;
-  /// Answers Ended, or SpawnFailed if the exec failed. The last component: ignores children other than ranks.
+  /// Answers Ended, or SpawnFailed if the exec failed. The last task: ignores children other than ranks.
   bool reaped(pid_t pid, int wait_status) override;
   /// Forks the prepared ranks, a few at a time; call before any other request.
   void start_prepared();

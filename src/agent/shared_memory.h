@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/component.h"
+#include "agent/task.h"
 #include "base/time.h"
 #include "sys/descendants.h"
 #include "sys/fd.h"
@@ -63,7 +63,7 @@ class CreationWatch {
   std::map<std::string, History, std::less<>> files_;  // by name
 };
 
-class SharedMemory final : public Component {
+class SharedMemory final : public Task {
  public:
   /// Files that exist now stay.
   explicit SharedMemory(std::string directory = "/dev/shm");

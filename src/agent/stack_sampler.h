@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/component.h"
+#include "agent/task.h"
 #include "base/lifetime.h"
 #include "base/time.h"
 #include "link/link.h"
@@ -38,7 +38,7 @@ struct RankTree {
 wire::Stacks stacks_answer(const wire::SampleStacks& question, std::int64_t time_ns,
                            const std::vector<RankTree>& ranks);
 
-class StackSampler final : public Component {
+class StackSampler final : public Task {
  public:
   using RankPids = std::vector<std::pair<std::uint32_t, pid_t>>;
 

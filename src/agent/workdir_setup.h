@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/component.h"
+#include "agent/task.h"
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/stdin_feeder.h"
@@ -28,7 +28,7 @@
 
 namespace dlaunch::agent {
 
-class WorkdirSetup final : public Component {
+class WorkdirSetup final : public Task {
  public:
   static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
 

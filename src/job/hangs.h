@@ -1,5 +1,5 @@
 // Detects a job that hangs, from the time without output and from samples of each rank's stack, CPU and I/O. PURE.
-// Owned by StackWatch.
+// Owned by RankWatch.
 //
 // - Ranks are not sampled while they write, or while the launcher waits for the reader of their output (active()).
 //   During silence all ranks are sampled kSamples times per window.

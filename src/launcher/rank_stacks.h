@@ -27,7 +27,7 @@ struct StackSnapshot {
 };
 
 /// Requests stack samples from agents, and gathers the answers to one request into a StackSnapshot. Several requests
-/// may run at a time; each ends when all hosts have answered, or at its time limit. Owned by StackWatch; loop, hosts
+/// may run at a time; each ends when all hosts have answered, or at its time limit. Owned by RankWatch; loop, hosts
 /// and plan must outlive this object.
 class StackSampling {
  public:

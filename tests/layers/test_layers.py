@@ -13,16 +13,17 @@ PUBLIC = ROOT / "include"
 MOST_LINES = 450
 LONGER = {  # file: reason
     "cli/option_table.cpp": "the table of options",
-    "launcher/launcher.cpp": "one class: the launcher's reaction to each message of an agent",
 }
 NOT_GUARDED = {  # file: reason
     "agent/agent.cpp": "the agent ends after its loop",
+    "agent/launcher_watch.cpp": "the agent ends after its loop",
+    "agent/termination_notices.cpp": "the agent ends after its loop",
     "pmix/bridge/connection_proxy.cpp": "the proxy ends after its loop",
 }
 MANAGER_VARIABLE = r"\b(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)"
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
-    "lines of src and include": 76_710,
+    "lines of src and include": 77_560,
     "lines of src/app": 1_860,
     "source files that connect by TCP": 1,
     "definitions of is_loopback": 1,
