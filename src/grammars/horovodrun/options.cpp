@@ -27,9 +27,9 @@ constexpr LauncherOption kHorovodrunOptions[] = {
           "`--mpi-args` or `--binding-args`"}},
     {{.names = "jsrun", .help = "remove the option"}, Support::refused},
     {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS",
-      .help = "adds WORDS to the line as options of mpirun; no effect with `--gloo`"}},
-    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for options of "
-          "binding"}},
+      .help = "adds WORDS as options of mpirun; no effect with `--gloo`"}},
+    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for mpirun's "
+          "binding options"}},
     {{.names = "tcp", .help = "`-x NCCL_IB_DISABLE=1`", .stands_for = "x=NCCL_IB_DISABLE=1"}},
     {{.names = "start-timeout", .takes = Arity::value, .value_name = "SECONDS",
       .help = "`--wait-hosts SECONDS` with `-H` or a hostfile; default: HOROVOD_START_TIMEOUT"}},
@@ -55,7 +55,7 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=1`"}},
     {{.names = "no-torus-allreduce", .help = "`-x HOROVOD_TORUS_ALLREDUCE=0`"}},
     {{.names = "autotune", .help = "`-x HOROVOD_AUTOTUNE=1`"}},
-    {{.names = "no-autotune", .help = "turns autotuning off; the next five options then have no effect"}},
+    {{.names = "no-autotune", .help = "turns autotuning off; the other `--autotune-…` options then have no effect"}},
     {{.names = "autotune-log-file", .takes = Arity::value, .value_name = "FILE",
       .help = "`-x HOROVOD_AUTOTUNE_LOG=FILE`; requires `--autotune`"}},
     {{.names = "autotune-warmup-samples", .takes = Arity::value, .value_name = "N",
