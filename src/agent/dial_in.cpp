@@ -42,7 +42,7 @@ constexpr milliseconds kAgentEnds{5000};           // as for an agent on the lau
 constexpr milliseconds kOrphanGrace{3000};
 
 tl::unexpected<Error> no_contact(std::string why) {
-  return fail({"", "no launcher address received", std::move(why), ""});
+  return fail({"", "the agent did not receive the launcher's address", std::move(why), ""});
 }
 
 Result<LauncherContact> read_contact(const sys::Fd& from, const char* nonce, int ended) {

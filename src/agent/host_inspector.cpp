@@ -19,6 +19,7 @@
 #include "agent/environment.h"
 #include "agent/program.h"
 #include "base/environment.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "dlaunch/exit_status.h"
 #include "link/timer.h"
@@ -31,14 +32,14 @@ namespace dlaunch::agent {
 namespace {
 
 std::uint32_t error_of_entering(const std::string& directory) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(directory.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
   if (!S_ISDIR(info.st_mode)) return ENOTDIR;
   return ::access(directory.c_str(), X_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
 }
 
 std::int64_t free_shared_memory() {
-  struct statvfs info{};
+  struct statvfs info {};
   if (::statvfs("/dev/shm", &info) != 0) return -1;
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
@@ -66,14 +67,17 @@ void find_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
     if (found) {
       facts.programs.back() = *std::move(found);
     } else {
-      facts.missing.back() = found.error().what + ": " + std::strerror(found.error().error);
+      facts.missing.back() = found.error().what;
+      if (!facts.missing.back().starts_with(kProgram)) {
+        facts.missing.back().append(": ").append(std::strerror(found.error().error));
+      }
     }
   }
 }
 
 /// Returns 0 if an interpreter can read the path: a file, or a directory that Python runs as a program; else an errno.
 std::uint32_t error_of_reading(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
   if (S_ISDIR(info.st_mode) && ::access((path + "/__main__.py").c_str(), R_OK) != 0) return EISDIR;
   return ::access(path.c_str(), R_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
@@ -112,6 +116,13 @@ constexpr size_t kLongestAnswer = 64u << 10;
 
 HostInspector::HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files)
     : io_(io), link_(link), open_files_(open_files) {}
+
+std::optional<std::string> HostInspector::on(wire::Message& message) {
+  auto* const query = std::get_if<wire::QueryHost>(&message);
+  if (!query) return std::nullopt;
+  inspect(std::move(*query));
+  return "";
+}
 
 void HostInspector::inspect(wire::QueryHost&& query) {
   wire::HostInfo facts;
@@ -240,6 +251,13 @@ struct CommandRunner::Run {
 CommandRunner::CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files)
     : io_(io), link_(link), open_files_(open_files), deadline_(io) {}
 CommandRunner::~CommandRunner() = default;
+
+std::optional<std::string> CommandRunner::on(wire::Message& message) {
+  auto* const request = std::get_if<wire::RunCommands>(&message);
+  if (!request) return std::nullopt;
+  ask(std::move(*request));
+  return "";
+}
 
 void CommandRunner::ask(wire::RunCommands&& request) {
   stop();

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/component.h"
 #include "agent/process_spawner.h"
 #include "base/lifetime.h"
 #include "link/link.h"
@@ -25,24 +26,23 @@ namespace dlaunch::agent {
 
 /// Answers RunCommands with CommandResults: runs short programs on this host, a few in parallel, and collects their
 /// output. Owned by the Agent, which also reaps the children; link and loop must outlive this object.
-class CommandRunner {
+class CommandRunner final : public Component {
  public:
   static constexpr size_t kAtOnce = 16;
   static constexpr size_t kLongestAnswer = 1u << 20;  ///< kept bytes of one command's output
   static constexpr size_t kMostPrinted = 3u << 20;    ///< kept bytes of all commands together; the rest is dropped
 
   CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files);
-  ~CommandRunner();
+  ~CommandRunner() override;
 
-  /// Ends running commands of an earlier request.
-  void ask(wire::RunCommands&& request);
-  /// Whether the child belongs to this object.
-  bool reaped(pid_t pid, int wait_status);
-  /// The agent is leaving: starts no more children.
-  void stop();
+  /// A request ends running commands of an earlier request.
+  std::optional<std::string> on(wire::Message& message) override;
+  bool reaped(pid_t pid, int wait_status) override;
+  void stop() override;
 
  private:
   struct Run;
+  void ask(wire::RunCommands&& request);
   void start_next();
   void start(size_t index);
   void read(Run& run);
@@ -106,16 +106,17 @@ class Resolver {
   const Lifetime lifetime_;
 };
 
-class HostInspector {
+class HostInspector final : public Component {
  public:
   /// `open_files`: the ranks' limit.
   HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files);
 
-  void inspect(wire::QueryHost&& query);
-  /// The agent is leaving: starts no more children.
-  void stop() { resolver_.reset(); }
+  std::optional<std::string> on(wire::Message& message) override;
+  void stop() override { resolver_.reset(); }
 
  private:
+  void inspect(wire::QueryHost&& query);
+
   asio::io_context& io_;
   link::Link& link_;
   const rlimit open_files_;

@@ -29,6 +29,19 @@ constexpr int kLastReads = 64;  // more than a socket buffer; a limit, since des
 
 }  // namespace
 
+std::optional<std::string> MpiService::on(wire::Message& message) {
+  return std::visit(
+      [this](auto& m) -> std::optional<std::string> {
+        if constexpr (!requires { this->on(m); })
+          return std::nullopt;
+        else {
+          on(m);
+          return "";
+        }
+      },
+      message);
+}
+
 void MpiService::on(const wire::MpiWorld& world) {
   pmi_.configure(world);
   pmix_.configure(world);

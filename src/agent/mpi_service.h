@@ -12,11 +12,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
+#include "agent/component.h"
 #include "agent/job_directory.h"
 #include "agent/pmix_service.h"
 #include "link/link.h"
@@ -87,7 +89,7 @@ struct ServedMpi {
   bool pmix = false;  ///< ranks get the PMIx variables
 };
 
-class MpiService {
+class MpiService final : public Component {
  public:
   MpiService(asio::io_context& io, link::Link& link, JobDirectory& files) : pmi_(io, link), pmix_(io, link, files) {}
 
@@ -106,7 +108,16 @@ class MpiService {
   /// Calls `then` at once, or, if a program surely needs PMIx, as soon as PMIx works or has failed.
   void once_settled(std::function<void()> then) { pmix_.once_settled(std::move(then)); }
 
+  /// The ranks are signalled: from now on, waits for PMIx end at once.
+  void settle() { pmix_.settle(); }
+
   // ---- for the Agent ----
+  std::optional<std::string> on(wire::Message& message) override;
+  bool reaped(pid_t pid, int wait_status) override { return pmix_.reaped(pid, wait_status); }
+  /// From now on, the end of a process is not a failure.
+  void stop() override { pmix_.stop(); }
+
+ private:
   void on(const wire::MpiWorld& world);
   void on(const wire::FenceOut& shared) { pmi_.shared(shared); }
   void on(const wire::NameAnswer& answer) { pmi_.name_answered(answer); }
@@ -117,14 +128,7 @@ class MpiService {
   void on(wire::PmixWorld& world) { pmix_.pass_on(std::move(world)); }
   void on(wire::PmixEvent& event) { pmix_.pass_on(std::move(event)); }
   void on(wire::PmixAnswer& answer) { pmix_.pass_on(std::move(answer)); }
-  /// Returns false if the child does not belong to MPI.
-  bool reaped(pid_t pid, int wait_status) { return pmix_.reaped(pid, wait_status); }
-  /// The ranks are signalled: from now on, waits for PMIx end at once.
-  void settle() { pmix_.settle(); }
-  /// The job is over: from now on, the end of a process is not a failure.
-  void stop() { pmix_.stop(); }
 
- private:
   PmiService pmi_;
   PmixService pmix_;
   std::uint32_t ranks_ = 0;  // of the newest world; 0: MPI is not served

@@ -18,7 +18,7 @@ constexpr size_t kInterpreterLine = 256;  // the kernel reads no more of a "#!" 
 
 /// Returns 0 if the file can be executed, else an errno.
 int check(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
@@ -55,7 +55,7 @@ tl::expected<std::string, Refusal> find_program(const std::string& name, const s
     if (!name.starts_with('/') && what.starts_with(kCannotExecute)) what += " (from " + wdir + ")";
     return tl::unexpected(Refusal{error, std::move(what)});
   }
-  Refusal failure{ENOENT, std::string(kCannotFind) + name + " in PATH"};
+  Refusal failure{ENOENT, std::string(kProgram) + name + std::string(kNotInPath)};
   for (const std::string& directory : split(search_path(env), ':')) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     const int error = check(absolute(candidate, wdir));

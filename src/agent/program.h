@@ -10,7 +10,7 @@ namespace dlaunch::agent {
 /// Why a rank cannot start.
 struct Refusal {
   int error;         ///< errno; for a missing program ENOENT, EACCES (not executable), EISDIR, …
-  std::string what;  ///< the step with its operand: "cannot find train in PATH"
+  std::string what;  ///< the step with its operand: "cannot execute ./train"
 };
 
 /// A name with a slash is used as written, relative to `wdir`; any other name is searched in the PATH of `env`.

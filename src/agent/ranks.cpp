@@ -140,6 +140,26 @@ void Ranks::start(const wire::Spawn& spawn) {
   if (prepared_.size() == 1) asio::post(io_, lifetime_.guard([this] { start_prepared(); }));
 }
 
+std::optional<std::string> Ranks::on(wire::Message& message) {
+  if (const auto* file = std::get_if<wire::JobFile>(&message)) {
+    keep(*file);
+  } else if (auto* program = std::get_if<wire::Program>(&message)) {
+    describe(std::move(*program));
+  } else if (const auto* spawn = std::get_if<wire::Spawn>(&message)) {
+    start(*spawn);
+  } else if (const auto* in = std::get_if<wire::Stdin>(&message)) {
+    if (!input(*in)) return "protocol error: the launcher sent more stdin than the agent granted";
+  } else if (const auto* credit = std::get_if<wire::Credit>(&message)) {
+    granted(*credit);
+  } else if (const auto* size = std::get_if<wire::WindowSize>(&message)) {
+    resize(*size);
+  } else {
+    if (const auto* sent = std::get_if<wire::Signal>(&message)) signal(*sent);
+    return std::nullopt;
+  }
+  return "";
+}
+
 bool Ranks::input(const wire::Stdin& input) {
   const auto rank = ranks_.find(input.rank);
   if (rank == ranks_.end() || !rank->second.in) return true;
@@ -211,10 +231,11 @@ void Ranks::connect(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
 }
 
 void Ranks::feed(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
-  rank.in = std::make_unique<StdinFeeder>(
-      io_, std::move(stdio.in), stdio.terminal,
-      StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
-                            [this, id] { link_.send(wire::StdinClosed{id}); }});
+  rank.in = std::make_unique<StdinFeeder>(io_, std::move(stdio.in), stdio.terminal,
+                                          StdinFeeder::Handlers{[this, id](std::uint32_t bytes) {
+                                                                  link_.send(wire::Credit{id, 0, bytes});
+                                                                },
+                                                                [this, id] { link_.send(wire::StdinClosed{id}); }});
 }
 
 /// Sends an output stream in frames, under the credit that the launcher grants.
@@ -249,12 +270,15 @@ void Ranks::refuse(std::uint32_t rank, const Refusal& why) {
                                sys::wall_ns()});
 }
 
-void Ranks::signal(int signal) {
-  const bool stops = is_end_signal(signal);
+void Ranks::signal(const wire::Signal& signal) {
+  mpi_.settle();
+  if (signal.if_caught) return signal_where_caught(signal);
+  const int number = static_cast<int>(signal.signal);
+  const bool stops = is_end_signal(number);
   for (auto& [id, rank] : ranks_) {
     if (rank.pid <= 1) continue;
     rank.signalled = rank.signalled || stops;
-    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // if the child does not lead its group yet
+    if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);  // if the child does not lead its group yet
   }
 }
 
@@ -273,9 +297,9 @@ void Ranks::signal_where_caught(const wire::Signal& signal) {
   link_.send(wire::Uncaught{signal.signal, sys::signal_where_caught(asked, static_cast<int>(signal.signal))});
 }
 
-void Ranks::reaped(pid_t pid, int wait_status) {
+bool Ranks::reaped(pid_t pid, int wait_status) {
   const auto found = rank_of_.find(pid);
-  if (found == rank_of_.end()) return;  // an orphan adopted by the agent
+  if (found == rank_of_.end()) return false;  // an orphan adopted by the agent
   const std::uint32_t id = found->second;
   rank_of_.erase(found);
   RankProcess& rank = ranks_.at(id);
@@ -285,14 +309,21 @@ void Ranks::reaped(pid_t pid, int wait_status) {
     if (reader) reader->rank_ended();
   }
   const bool in_mpi = mpi_.ended(id) && !rank.signalled;
-  if (const auto failure = ProcessSpawner::failure(rank.failure)) return refuse(id, refusal(*failure, rank.program));
+  if (const auto failure = ProcessSpawner::failure(rank.failure)) {
+    refuse(id, refusal(*failure, rank.program));
+    return true;
+  }
   const bool oom = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && !oom_.text().empty();
   const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, rank.signalled};
-  if (wait_status == 0) return link_.send(ended);
+  if (wait_status == 0) {
+    link_.send(ended);
+    return true;
+  }
   if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !rank.signalled) {
     link_.send(wire::WroteError{id, std::move(text)});
   }
   mpi_.once_settled([this, ended] { link_.send(ended); });
+  return true;
 }
 
 void Ranks::discard() {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "agent/binding.h"
+#include "agent/component.h"
 #include "agent/environment.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -34,35 +35,25 @@ namespace dlaunch::agent {
 
 struct RankProcess;  // a rank and its streams
 
-class Ranks {
+class Ranks final : public Component {
  public:
   /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object. `may_start` is called right before
   /// ranks are forked; if it returns false, these ranks are dropped without an answer.
   Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
         const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start);
-  ~Ranks();
+  ~Ranks() override;
 
   /// Call first: sets the binding of ranks and the first credit of their streams.
   void configure(const wire::Layout& layout, bool hand_over);
-  /// Keeps the file, and passes its path to programs that start from now on.
-  void keep(const wire::JobFile& file);
-  void describe(wire::Program&& program);
-  /// Answers SpawnFailed or Started, at the latest in start_prepared(). The loop calls start_prepared(), too.
-  void start(const wire::Spawn& spawn);
+  /// Answers Spawn with SpawnFailed or Started, at the latest in start_prepared(). The loop calls start_prepared(),
+  /// too.
+  std::optional<std::string> on(wire::Message& message) override;
+  /// Answers Ended, or SpawnFailed if the exec failed. The last component: ignores children other than ranks.
+  bool reaped(pid_t pid, int wait_status) override;
   /// Forks the prepared ranks, a few at a time; call before any other request.
   void start_prepared();
-  /// Returns false if the launcher sent more than was granted.
-  bool input(const wire::Stdin& input);
-  void granted(const wire::Credit& credit);
-  void resize(const wire::WindowSize& size);
-  void signal(int signal);
-  /// Signals only ranks with a handler (sys/descendants.h). Answers Uncaught.
-  void signal_where_caught(const wire::Signal& signal);
   /// The running ranks with their processes.
   std::vector<std::pair<std::uint32_t, pid_t>> running() const;
-
-  /// Answers Ended, or SpawnFailed if the exec failed; ignores children other than ranks.
-  void reaped(pid_t pid, int wait_status);
   /// The text of OomWatch, since configure().
   std::string oom() const { return oom_.text(); }
   /// The link takes bytes again.
@@ -74,6 +65,17 @@ class Ranks {
   void clear();
 
  private:
+  /// Keeps the file, and passes its path to programs that start from now on.
+  void keep(const wire::JobFile& file);
+  void describe(wire::Program&& program);
+  void start(const wire::Spawn& spawn);
+  /// Returns false if the launcher sent more than was granted.
+  bool input(const wire::Stdin& input);
+  void granted(const wire::Credit& credit);
+  void resize(const wire::WindowSize& size);
+  void signal(const wire::Signal& signal);
+  /// Signals only ranks with a handler (sys/descendants.h). Answers Uncaught.
+  void signal_where_caught(const wire::Signal& signal);
   void forked(RankStart& start, const ProcessSpawner::Child& child);
   void connect(std::uint32_t id, RankProcess& rank, Stdio& stdio);
   void feed(std::uint32_t id, RankProcess& rank, Stdio& stdio);

@@ -16,11 +16,13 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/component.h"
 #include "base/time.h"
 #include "sys/descendants.h"
 #include "sys/fd.h"
@@ -61,10 +63,24 @@ class CreationWatch {
   std::map<std::string, History, std::less<>> files_;  // by name
 };
 
-class SharedMemory {
+class SharedMemory final : public Component {
  public:
   /// Files that exist now stay.
   explicit SharedMemory(std::string directory = "/dev/shm");
+
+  /// Watches before the ranks start, if another round may follow. Records before the ranks are signalled.
+  std::optional<std::string> on(wire::Message& message) override {
+    const auto* const layout = std::get_if<wire::Layout>(&message);
+    if (layout && layout->restart_possible) watch();
+    const auto* const signal = std::get_if<wire::Signal>(&message);
+    if (signal && !signal->if_caught) record_mapped();
+    return std::nullopt;
+  }
+  void tick() override { find_creators(); }
+  bool reaped(pid_t pid, int /*wait_status*/) override {
+    reaped(pid);
+    return false;
+  }
 
   /// Call before the ranks start if another round may follow: without it, no file without a pid in its name is removed.
   void watch() { watch_.start(); }

@@ -167,10 +167,17 @@ struct StackSampler::Request {
   }
 };
 
-void StackSampler::ask(wire::SampleStacks&& question, const RankPids& running) {
+std::optional<std::string> StackSampler::on(wire::Message& message) {
+  auto* const question = std::get_if<wire::SampleStacks>(&message);
+  if (!question) return std::nullopt;
+  ask(std::move(*question));
+  return "";
+}
+
+void StackSampler::ask(wire::SampleStacks&& question) {
   if (waiting_.size() == kMostWaiting) return;
   auto request = std::make_shared<Request>();
-  for (const auto& rank : running) {
+  for (const auto& rank : running_()) {
     if (question.ranks.empty() || std::ranges::find(question.ranks, rank.first) != question.ranks.end()) {
       request->ranks.push_back(rank);
     }

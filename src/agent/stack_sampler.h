@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/component.h"
 #include "base/lifetime.h"
 #include "base/time.h"
 #include "link/link.h"
@@ -37,19 +38,22 @@ struct RankTree {
 wire::Stacks stacks_answer(const wire::SampleStacks& question, std::int64_t time_ns,
                            const std::vector<RankTree>& ranks);
 
-class StackSampler {
+class StackSampler final : public Component {
  public:
   using RankPids = std::vector<std::pair<std::uint32_t, pid_t>>;
 
-  StackSampler(asio::io_context& io, link::Link& link) : io_(io), link_(link), limit_(io) {}
+  /// `running` returns the ranks of this host.
+  StackSampler(asio::io_context& io, link::Link& link, std::function<RankPids()> running)
+      : io_(io), link_(link), running_(std::move(running)), limit_(io) {}
 
-  /// `running`: the ranks of this host. Requests are answered in order; at most kMostWaiting may wait.
-  void ask(wire::SampleStacks&& question, const RankPids& running);
+  /// Requests are answered in order; at most kMostWaiting may wait.
+  std::optional<std::string> on(wire::Message& message) override;
   /// Forgets all requests. A running sample ends by itself.
-  void stop();
+  void stop() override;
 
  private:
   struct Request;
+  void ask(wire::SampleStacks&& question);
   void start_next();
   void finished();
   void answer(wire::Stacks&& stacks);
@@ -60,6 +64,7 @@ class StackSampler {
 
   asio::io_context& io_;
   link::Link& link_;
+  const std::function<RankPids()> running_;
   std::deque<std::shared_ptr<Request>> waiting_;  // the first one is running
   sys::Thread thread_;
   asio::steady_timer limit_;

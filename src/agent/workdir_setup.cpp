@@ -35,7 +35,7 @@ using Kind = wire::ArchiveItem::Kind;
 
 constexpr mode_t kOurs = 0700;  // the directory must be writable while it is filled, whatever its permissions
 
-tl::unexpected<Error> failed(const std::string& path, int error) {
+tl::unexpected<Error> path_error(const std::string& path, int error) {
   return fail({.where = "", .what = "cannot write " + path, .why = sys::why_not_opened(error), .hint = ""});
 }
 
@@ -99,10 +99,10 @@ Result<void> ArchiveExtractor::begin(const wire::ArchiveItem& item) {
 Result<void> ArchiveExtractor::begin_in(const Target& target) {
   if (item_.kind == Kind::link) return {};
   const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
-  if (!parent) return failed(path_in(target), errno);
+  if (!parent) return path_error(path_in(target), errno);
   if (item_.kind == Kind::file) {
     files_.push_back(parent.open_file(last_name(item_.name), O_WRONLY | O_CREAT | O_EXCL, item_.permissions));
-    if (!files_.back()) return failed(path_in(target), errno);
+    if (!files_.back()) return path_error(path_in(target), errno);
     ::fchmod(files_.back().get(), item_.permissions);  // adds what the umask removed; some file systems have no modes
     return {};
   }
@@ -114,10 +114,10 @@ Result<void> ArchiveExtractor::begin_in(const Target& target) {
 Result<void> ArchiveExtractor::make_directory(const Target& target, const sys::HeldDirectory& parent) {
   const std::string name = last_name(item_.name);
   const bool is_new = ::mkdirat(parent.fd(), name.c_str(), item_.permissions | kOurs) == 0;
-  if (!is_new && errno != EEXIST) return failed(path_in(target), errno);
+  if (!is_new && errno != EEXIST) return path_error(path_in(target), errno);
   const sys::HeldDirectory made = parent.open_below(name);
   const auto facts = made ? made.facts() : std::nullopt;
-  if (!facts) return failed(path_in(target), errno);
+  if (!facts) return path_error(path_in(target), errno);
   bool is_empty = true;
   const int error = made.for_each_entry([&](const dirent&) { return is_empty = false; });
   if (is_new && is_empty && error == 0) made_.push_back({target, item_.name, item_.permissions, *facts});
@@ -131,7 +131,7 @@ Result<void> ArchiveExtractor::set_modes() const {
     const sys::HeldDirectory directory = parent ? parent.open_below(last_name(made.name)) : sys::HeldDirectory();
     const auto facts = directory ? directory.facts() : std::nullopt;
     const int error = facts ? ESTALE : errno;
-    if (!facts || !sys::is_same(*facts, made.facts)) return failed(made.target.path + '/' + made.name, error);
+    if (!facts || !sys::is_same(*facts, made.facts)) return path_error(made.target.path + '/' + made.name, error);
     directory.set_mode(made.mode | (facts->st_mode & S_ISGID));  // some file systems have no modes
   }
   return {};
@@ -141,7 +141,7 @@ Result<void> ArchiveExtractor::content(std::string_view bytes) {
   if (item_.kind == Kind::link) target_ += bytes;
   for (size_t i = 0; i < files_.size(); ++i) {
     at_(targets_[i].path);
-    if (!sys::write_all(files_[i].get(), bytes)) return failed(path_in(targets_[i]), errno);
+    if (!sys::write_all(files_[i].get(), bytes)) return path_error(path_in(targets_[i]), errno);
   }
   return {};
 }
@@ -149,7 +149,8 @@ Result<void> ArchiveExtractor::content(std::string_view bytes) {
 Result<void> ArchiveExtractor::end() {
   for (size_t i = 0; i < files_.size(); ++i) {
     at_(targets_[i].path);
-    if (::close(files_[i].release()) != 0) return failed(path_in(targets_[i]), errno);  // NFS reports a full disk here
+    if (::close(files_[i].release()) != 0)
+      return path_error(path_in(targets_[i]), errno);  // NFS reports a full disk here
   }
   files_.clear();
   const std::string text = std::exchange(target_, {});
@@ -158,7 +159,7 @@ Result<void> ArchiveExtractor::end() {
     at_(target.path);
     const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
     const int error = parent ? parent.make_link(last_name(item_.name), text) : errno;
-    if (error != 0) return failed(path_in(target), error);
+    if (error != 0) return path_error(path_in(target), error);
   }
   return {};
 }
@@ -257,6 +258,16 @@ Result<void> work_off(int fd, Work work) {
 }
 
 }  // namespace
+
+std::optional<std::string> WorkdirSetup::on(wire::Message& message) {
+  if (auto* const asked = std::get_if<wire::Prepare>(&message)) {
+    prepare(std::move(*asked));
+    return "";
+  }
+  const auto* const files = std::get_if<wire::Stage>(&message);
+  if (!files) return std::nullopt;
+  return stage(*files) ? "" : "protocol error: the launcher sent more --stage data than the agent granted";
+}
 
 void WorkdirSetup::prepare(wire::Prepare&& asked) {
   for (const std::string& dir : asked.dirs) dirs_.erase(dir);  // unlocks the directory for the same job

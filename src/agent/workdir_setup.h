@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/component.h"
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/stdin_feeder.h"
@@ -27,21 +28,18 @@
 
 namespace dlaunch::agent {
 
-class WorkdirSetup {
+class WorkdirSetup final : public Component {
  public:
   static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
 
   WorkdirSetup(asio::io_context& io, link::Link& link, RankDirs& dirs)
       : io_(io), link_(link), dirs_(dirs), timer_(io) {}
 
-  /// Answers Prepared, once.
-  void prepare(wire::Prepare&& asked);
-  /// Returns false if the launcher sent more than was granted.
-  bool stage(const wire::Stage& stage);
-  /// Whether the child belongs to this object.
-  bool reaped(pid_t pid, int wait_status);
-  /// The job ends: kills the child, and sends no more answers.
-  void stop();
+  /// Answers Prepare with Prepared, once.
+  std::optional<std::string> on(wire::Message& message) override;
+  bool reaped(pid_t pid, int wait_status) override;
+  /// Kills the child, and sends no more answers.
+  void stop() override;
   /// `process`: a line of sys::describe(). For the child, the line gets the path that the child waits for.
   std::string explained(std::string process) const;
 
@@ -51,6 +49,8 @@ class WorkdirSetup {
     std::uint32_t files;  // number of granted bytes of files
   };
 
+  void prepare(wire::Prepare&& asked);
+  bool stage(const wire::Stage& stage);
   bool start();
   void wait_reports();
   bool read_reports();

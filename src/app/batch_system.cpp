@@ -130,15 +130,15 @@ std::string transport_text(const plan::Allocation& allocation, const cli::Option
   return options.exec.empty() ? "by ssh" : "by --exec";
 }
 
-/// "4 nodes × 8", or "4 nodes" while the slots are unknown.
+/// "4 nodes × 8 slots", or "4 nodes" while the slots are unknown.
 std::string nodes_text(const std::vector<plan::Host>& hosts) {
   std::string nodes = count(hosts.size(), "node");
   if (std::ranges::any_of(hosts, &plan::Host::slots_unknown)) return nodes;
   int all = 0;
   for (const plan::Host& host : hosts) all += host.slots;
   const bool even = std::ranges::all_of(hosts, [&](const auto& host) { return host.slots == hosts.front().slots; });
-  return even ? nodes + " × " + std::to_string(hosts.front().slots)
-              : nodes + " of " + count(static_cast<size_t>(all), "slot");
+  return even ? nodes + " × " + count(static_cast<size_t>(hosts.front().slots), "slot")
+              : nodes + " with " + count(static_cast<size_t>(all), "slot") + " in total";
 }
 
 /// The option that replaces the batch system's hosts.

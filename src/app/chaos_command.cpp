@@ -93,8 +93,8 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   constexpr auto kOut = output::Stream::out;
   if (!fault.when.line.empty() && files && files->keeps(kOut) && !files->copies(kOut) && !files->local) {
     return refuse(fault, "not supported",
-                  "the job's stdout goes only to files, and dlaunch chaos reads the shown lines",
-                  "show the stdout also: --output-filename without :nocopy, or --stdout-file with :copy");
+                  "the job's stdout goes only to files, but dlaunch chaos reads the lines on the console",
+                  "use --output-filename without :nocopy, or --stdout-file with :copy");
   }
   const auto ranks = kind == TargetKind::rank && !fault.target.any ? ranks_of(job) : std::nullopt;
   if (ranks && fault.target.rank >= *ranks) {

@@ -17,6 +17,11 @@ namespace {
 
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
+tl::unexpected<Error> unreadable(const std::string& file, int error, std::string hint) {
+  return fail(
+      {.where = "--key-file", .what = "cannot read " + file, .why = std::strerror(error), .hint = std::move(hint)});
+}
+
 tl::unexpected<Error> no_key(const std::string& file, std::string why, std::string hint) {
   return fail(
       {.where = "--key-file " + file, .what = "invalid key file", .why = std::move(why), .hint = std::move(hint)});
@@ -27,14 +32,14 @@ Result<std::string> read_key_file(const std::string& name) {
   const sys::Fd file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0)
-    return no_key(name, std::strerror(errno), "run openssl rand -hex 32 to make a key");
+    return unreadable(name, errno, "run openssl rand -hex 32 to make a key");
   if (!S_ISREG(facts.st_mode)) return no_key(name, "not a regular file", "");
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
     return no_key(name, "the file belongs to another user", "use your own file");
   if ((facts.st_mode & kOthers) != 0)
     return no_key(name, "other users can read or write the file", "run chmod 600 " + name);
   auto text = sys::read_file(file, dialback::kMostKeyText + 1);
-  if (!text) return no_key(name, std::strerror(errno), "");
+  if (!text) return unreadable(name, errno, "");
   return *std::move(text);
 }
 

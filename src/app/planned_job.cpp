@@ -24,7 +24,7 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   const auto check = [&](const char* option, int rank) -> Result<void> {
     if (rank < ranks) return {};
     return fail({.where = option,
-                 .what = "unknown rank " + std::to_string(rank),
+                 .what = "unknown rank \"" + std::to_string(rank) + '"',
                  .why = ranks == 1 ? "the job has only rank 0" : "the job has ranks 0 to " + std::to_string(ranks - 1),
                  .hint = "use ranks of the job, or start more ranks with -n"});
   };
@@ -36,7 +36,7 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
   if (shown_locally && !shown_locally->empty() && *shown_locally->rbegin() >= static_cast<int>(most->ranks.size())) {
     return fail({.where = "--local-ranks",
-                 .what = "unknown local rank " + std::to_string(*shown_locally->rbegin()),
+                 .what = "unknown local rank \"" + std::to_string(*shown_locally->rbegin()) + '"',
                  .why = "no host has more than " + count(most->ranks.size(), "rank"),
                  .hint = "use local ranks, numbered from 0 on each host"});
   }

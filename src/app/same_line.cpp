@@ -49,6 +49,10 @@ Result<NodeRole> role_of(const cli::SameLineRequest& asked, const Result<place::
   const auto node = asked.node ? asked.node : place.node;
   const std::string rank_option(asked.named.rank);
   if (!nodes) return unknown(asked.named, "unknown number of nodes", "add --nodes N");
+  if (*nodes < 1) {
+    return unknown(asked.named, "invalid number of nodes \"" + std::to_string(*nodes) + "\": expected 1 or more",
+                   "add --nodes N");
+  }
   const std::string& launcher = asked.rendezvous.empty() ? place.rendezvous : asked.rendezvous;
   if (!node && launcher.empty()) {
     return unknown(asked.named, "missing " + rank_option + " or " + std::string(asked.named.address),
@@ -57,7 +61,7 @@ Result<NodeRole> role_of(const cli::SameLineRequest& asked, const Result<place::
   }
   if (node.value_or(0) >= *nodes) {
     return unknown(asked.named,
-                   "invalid node number " + std::to_string(*node) + ": expected 0 to " + std::to_string(*nodes - 1),
+                   "invalid node number \"" + std::to_string(*node) + "\": expected 0 to " + std::to_string(*nodes - 1),
                    "set " + rank_option + ": nodes are numbered from 0");
   }
   return NodeRole{(asked.nodes ? asked.least : place.least).value_or(*nodes), *nodes, node, launcher};
@@ -229,7 +233,7 @@ void assume_nodes_as_here(plan::Allocation& allocation) {
     host.devices_from = here->devices_from;
   }
   allocation.remarks.emplace_back(
-      "the other nodes have not connected: dlaunch assumes that they have the slots of this node");
+      "the other nodes have not connected: dlaunch assumes that all nodes have the same number of slots");
 }
 
 }  // namespace dlaunch::app

@@ -13,7 +13,7 @@ using ranktable::Version;
 using Take = std::function<Result<void>(const cli::ParsedOption&)>;
 
 constexpr std::string_view kNotes =
-    "Option names may start with one dash or two; - may replace _ in them.\n"
+    "Option names may start with one dash or two, and may have - instead of _.\n"
     "Exit codes: 0 success; 1 check found a broken rule, or a file cannot be written; 2 wrong usage, or a file cannot "
     "be "
     "read; 125 a host cannot be reached.\n"
@@ -66,7 +66,7 @@ Take text_into(std::optional<std::string>& into) {
 Take product_into(std::optional<Product>& into) {
   return [&into](const cli::ParsedOption& given) -> Result<void> {
     into = ranktable::parse_product(given.value);
-    if (!into) return refuse("", "unknown product \"" + given.value + '"', "use 910, a2, a3 or 950");
+    if (!into) return refuse("", "invalid value \"" + given.value + "\": expected 910, a2, a3 or 950", "");
     return {};
   };
 }
@@ -74,7 +74,7 @@ Take product_into(std::optional<Product>& into) {
 Take version_into(Version& into) {
   return [&into](const cli::ParsedOption& given) -> Result<void> {
     const auto version = ranktable::parse_version(given.value);
-    if (!version) return refuse("", "unknown version \"" + given.value + '"', "use 1.0, 1.2 or 2.0");
+    if (!version) return refuse("", "invalid value \"" + given.value + "\": expected 1.0, 1.2 or 2.0", "");
     into = *version;
     return {};
   };

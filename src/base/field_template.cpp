@@ -17,8 +17,9 @@ Error unknown_field(const std::string& name, const std::vector<std::string>& fie
   const auto close = nearest(name, fields);
   return {.where = std::string(where),
           .what = "unknown field {" + name + "}",
-          .why = close ? "did you mean {" + *close + "}?" : "",
-          .hint = "use a field of:" + known_fields(fields) + "; {{ is a literal brace"};
+          .why = "",
+          .hint = (close ? "use {" + *close + "}, or another field of:" : "use a field of:") + known_fields(fields) +
+                  "; {{ is a literal brace"};
 }
 
 void add_text(std::vector<Piece>& pieces, std::string_view text) {

@@ -8,14 +8,15 @@
 namespace dlaunch {
 
 inline constexpr std::string_view kCannotExecute = "cannot execute ";  // + the path
-inline constexpr std::string_view kCannotFind = "cannot find ";        // + the name
-inline constexpr std::string_view kCannotEnter = "cannot enter ";      // + a directory
+inline constexpr std::string_view kProgram = "program \"";             // + the name + kNotInPath
+inline constexpr std::string_view kNotInPath = "\": not found in PATH";
+inline constexpr std::string_view kCannotEnter = "cannot enter ";  // + a directory
 inline constexpr std::string_view kCannotEnterWorkingDirectory = "cannot enter the working directory ";  // + its path
 
 /// After kCannotExecute and the path, before the interpreter's name.
 inline constexpr std::string_view kMissingInterpreter = ": missing interpreter ";
 
-/// After kCannotFind and the name, before the name of a file in the working directory.
+/// After kNotInPath, before the name of a file in the working directory.
 inline constexpr std::string_view kInWorkingDirectory = "; the working directory contains it: ./";
 
 /// In the environment of every rank and sidecar. A sweep kills the processes with this entry.

@@ -63,7 +63,7 @@ CommandSpec chaos_spec(ChaosRun& run) {
       .what = "run a job, inject faults, and check that dlaunch recovers as documented",
       .options = {chaos_option("fault", "FAULT", "inject this fault: KIND:TARGET@WHEN[+TIME]; repeatable",
                                [&run](const ParsedOption& given) { return add_fault(given, run); }),
-                  chaos_option("plan", "FILE", "inject the faults in FILE: one per line, or an earlier --report",
+                  chaos_option("plan", "FILE", "inject the faults in FILE: one per line, or a file that --report wrote",
                                [&run](const ParsedOption& given) { return add_plan(given, run); }),
                   chaos_option("seed", "N",
                                "random seed for the targets rank=any, agent=any and cut:any; 0 to 1000000000",

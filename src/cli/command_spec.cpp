@@ -60,7 +60,7 @@ Error unknown_option(const CommandSpec& command, const std::string& path, const 
   return {.where = below_dlaunch(path),
           .what = "unknown option \"" + spelled + '"',
           .why = "",
-          .hint = near ? "did you mean " + dashed(*near) + "?" : "run " + path + " --help"};
+          .hint = near ? "use " + dashed(*near) : "run " + path + " --help"};
 }
 
 Result<void> take(const CommandSpec& command, const ParsedOption& given) {

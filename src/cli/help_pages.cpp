@@ -20,8 +20,8 @@ Columns:
   slots      number of slots
   from       source of the number: --fake-hosts, FILE:LINE, a variable of the batch system, ...
   devices    kind and numbers of the devices that the ranks get
-  reached    "by name", or the user, port, key, jump host and agent from the host file
-  directory  working directory from the host file; only if the file sets one
+  reached    "by name", or the user, port, key, jump host and agent from the hostfile
+  directory  working directory from the hostfile; only if the file sets one
 
 Exit codes: 0 the hosts are printed; 2 the options or files are not valid; 125 a host cannot be reached.
 
@@ -149,7 +149,7 @@ and Slurm, variables give the number of each node; elsewhere, set --node-rank.
      .text = R"page(
 dlaunch finds the NVIDIA, AMD and Ascend devices of this machine. Without -n, dlaunch starts one rank per device. The
 variable DEVICE_ID of a rank contains the number of its device. More ranks than devices require --oversubscribe. Ranks
-see all devices unless --visible limits the devices. For other hosts, set devices= in the host file. --rank-table
+see all devices unless --visible limits the devices. For other hosts, set devices= in the hostfile. --rank-table
 starts the job that an Ascend rank table describes.
 
   dlaunch --devices 4-7 --visible rank python3 train.py

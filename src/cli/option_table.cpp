@@ -100,14 +100,14 @@ constexpr OptionSpec kOptions[] = {
        o.hosts.fake = true;
        o.exec = hosts::fake_host_command();
        return put(o.hosts.list, hosts::parse_fake_hosts(v)); },
-     .more = "The hosts are named fake1, fake2, ... Each fake host has its own agent, as a remote host has. "
-             "Connections, heartbeats, lost hosts and spare hosts therefore work as on real hosts. ssh, root and "
+     .more = "The hosts are named fake1, fake2, ... Each fake host has its own agent, like a remote host. "
+             "Therefore, dlaunch handles connections, heartbeats, lost hosts and spare hosts as on real hosts. ssh, root and "
              "namespaces are not needed."},
     {.names = "hostfile machinefile machine f", .takes = Arity::value, .value_name = "FILE", .section = Section::hosts,
      .preference = true, .common = true,
      .help = "run on the hosts in FILE, one per line: NAME slots=8",
      .set_job = set_hostfile,
-     .more = "-H overrides the host file; the host file overrides the hosts of the batch system. "
+     .more = "-H overrides the hostfile; the hostfile overrides the hosts of the batch system. "
              "docs/hostfile.md lists the keys of a line."},
     {.names = "default-hostfile", .takes = Arity::value, .value_name = "FILE", .section = Section::hosts,
      .preference = true,
@@ -117,7 +117,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "start no ranks on this machine",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.hosts.no_local, v); }},
     {.names = "ignore-resource-manager", .section = Section::hosts, .preference = true,
-     .help = "ignore the hosts of Slurm, Grid Engine, PBS, Cobalt or LSF",
+     .help = "ignore the hosts of the batch system",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.hosts.ignore_resource_manager, v); }},
     {.names = "N npernode ppn", .takes = Arity::value, .value_name = "N", .section = Section::hosts,
      .common = true,
@@ -131,13 +131,13 @@ constexpr OptionSpec kOptions[] = {
      .help = "start the job that the Ascend rank table FILE describes; auto: generate a table",
      .set_job = set_rank_table,
      .more = "The variable RANK_TABLE_FILE of each rank contains the path of the table on the rank's host. To set "
-             "user, port or key of the hosts, add -H or a host file. docs/rank-tables.md has the details."},
+             "user, port or key of the hosts, add -H or a hostfile. docs/rank-tables.md has the details."},
     {.names = "product", .takes = Arity::value, .value_name = "NAME", .section = Section::devices, .preference = true,
      .standard = "910",
      .help = "check Ascend devices by the rules of this product: 910, a2, a3, 950",
      .set_job = set_product},
     {.names = "max-slots", .takes = Arity::value, .value_name = "N[,N...]", .section = Section::hosts, .preference = true,
-     .help = "start at most N ranks per host; several numbers: one for each host",
+     .help = "start at most N ranks per host; a list has one number for each host",
      .set_job = set_max_slots},
     {.names = "devices", .takes = Arity::value, .value_name = "LIST", .section = Section::devices,
      .common = true,
@@ -185,17 +185,17 @@ constexpr OptionSpec kOptions[] = {
      .preference = true,
      .help = "run the agent installed as FILE on each host; do not copy an agent to the hosts",
      .set_job = set_agent_path,
-     .more = "agent= in a host file sets the path for one host."},
+     .more = "agent= in a hostfile sets the path for one host."},
     {.names = "ssh-port", .takes = Arity::value, .value_name = "PORT", .section = Section::connections,
      .preference = true, .standard = "from the ssh configuration",
      .help = "connect to this port of the hosts' sshd",
      .set_job = [](Options& o, string_view v, Context) { return put(o.hosts.ssh_port, whole_number(v, 1, 65535)); },
-     .more = "port= in a host file sets the port of one host."},
+     .more = "port= in a hostfile sets the port of one host."},
     {.names = "ssh-identity", .takes = Arity::value, .value_name = "FILE", .section = Section::connections,
      .preference = true, .standard = "from the ssh configuration",
      .help = "log in with this private key",
      .set_job = [](Options& o, string_view v, Context h) { return put(o.hosts.ssh_identity, absolute_path(v, h.cwd)); },
-     .more = "identity= in a host file sets the key for one host."},
+     .more = "identity= in a hostfile sets the key for one host."},
     {.names = "wait-hosts", .takes = Arity::value, .value_name = "TIME", .section = Section::connections,
      .preference = true, .standard = "0",
      .help = "retry unreachable hosts for TIME before giving up",
@@ -205,16 +205,17 @@ constexpr OptionSpec kOptions[] = {
      .help = "interval of the heartbeats between dlaunch and its agents: 2 s to 60 s",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.heartbeat, seconds_within(v, 2s, 60s, "2 s to 60 s")); },
-     .more = "A host is lost after three to four intervals without a heartbeat. With a short interval, dlaunch "
-             "finds a lost host sooner, but also loses running hosts if the network stops for seconds."},
+     .more = "dlaunch treats a host as lost after three to four intervals without a heartbeat. With a short "
+             "interval, dlaunch detects the loss sooner. But then a network failure of a few seconds also counts as "
+             "the loss of a host."},
     {.names = "pause-limit", .takes = Arity::value, .value_name = "TIME", .section = Section::connections,
      .preference = true, .standard = "10m",
      .help = "let ranks continue for TIME while dlaunch is stopped: 10 s to 7 days",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
-     .more = "dlaunch counts as stopped after Ctrl-Z and while its machine sleeps. If the connection to an agent ends "
-             "during this time, the agent ends its ranks immediately. Before the ranks start, nodes of --same-line "
-             "also wait for this TIME, if the machine of node 0 responds."},
+     .more = "dlaunch is stopped after Ctrl-Z, and while its machine sleeps. If the connection to an agent ends "
+             "during the stop, the agent ends its ranks immediately. Before the ranks start, the other nodes of "
+             "--same-line also wait up to TIME for a stopped node 0, if the machine of node 0 responds."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
@@ -273,7 +274,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.no_environment, v); },
      .more = "With --env-for slurm, ranks keep SLURM_* and SPANK_*, as with srun."},
     {.names = "env-all", .section = Section::environment,
-     .help = "pass on all variables, as srun does: RANK, MASTER_ADDR, HOME, DISPLAY, ...",
+     .help = "pass on all variables, as srun does: also RANK, MASTER_ADDR, HOME and DISPLAY",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
      .more = "Ranks get each variable of dlaunch, as with -x: --env-for does not remove or replace these variables. "
              "dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and "
@@ -306,7 +307,7 @@ constexpr OptionSpec kOptions[] = {
      .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "tag-output", .section = Section::output, .preference = true,
-     .help = "begin each line as Open MPI does: [1,0]<stdout>:",
+     .help = "begin each line with '[1,0]<stdout>:', as Open MPI does",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},
     {.names = "timestamp-output", .section = Section::output, .preference = true,
      .help = "begin each line with the time, as Open MPI does",
@@ -359,9 +360,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_raw},
     {.names = "color", .takes = Arity::value, .value_name = "WHEN", .section = Section::output, .preference = true,
      .standard = "auto",
-     .help = "colour labels by rank: auto, always, never",
+     .help = "color labels by rank: auto, always, never",
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.color, one_of(v, kColor)); },
-     .more = "With auto, dlaunch colours labels on a terminal unless NO_COLOR is set."},
+     .more = "With auto, dlaunch colors labels on a terminal unless NO_COLOR is set."},
     {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output, .by_variable = true,
      .standard = "text",
      .help = "jsonl: print the ranks' output as JSON lines; json: print --dry-run, --show-env or --show-config as JSON",
@@ -403,7 +404,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "cpu-list", .takes = Arity::value, .value_name = "LIST", .section = Section::binding,
      .help = "run ranks only on these cores of each host: 0-3,7",
      .set_job = set_cpu_list,
-     .more = "LIST has the syntax of slot= in a rank file. A / separates the lists for the ranks of a host: with "
+     .more = "LIST has the syntax of slot= in a rankfile. A / separates the lists for the ranks of a host: with "
              "0-3/4-7, the first rank gets 0-3, the second rank 4-7, and the third rank 0-3 again."},
     {.names = "map-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
@@ -416,7 +417,7 @@ constexpr OptionSpec kOptions[] = {
              "unit. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE to allow more ranks than slots."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
-     .help = "the order of ranks: by slot (or fill), node, core or socket",
+     .help = "number ranks by: slot (or fill), node, core, socket",
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true,
      .help = "print the CPUs that each running rank may use",
@@ -475,9 +476,9 @@ constexpr OptionSpec kOptions[] = {
        return put(o.request.restarts, whole_number(v, 0, kMostRestarts)); },
      .more = "A failed rank or a lost host ends all ranks. Then all ranks start again with the same numbers, on the "
              "same hosts. After a signal from you, after --timeout, or after an exit code in --no-restart-codes, "
-             "dlaunch does not restart the ranks. Exit codes 2, 126 and 127 of the first start also end the job. Three "
-             "failures within a minute each also end the job if the exit code (or signal) and the last line of output "
-             "are the same. Numbers in this line may differ."},
+             "dlaunch does not restart the ranks. Exit codes 2, 126 and 127 of the first start also end the job. The "
+             "job also ends after three consecutive rounds that take less than 60 s each and fail with the same exit "
+             "code (or signal) and the same last line of output. Numbers in this line may differ."},
     {.names = "spares", .takes = Arity::value, .value_name = "K", .section = Section::restarts,
      .standard = "0",
      .help = "with --restarts: reserve the last K hosts to replace lost hosts",
@@ -502,9 +503,10 @@ constexpr OptionSpec kOptions[] = {
              "TERM to dlaunch, or TERM to an agent. Only ranks with a handler for SIGNAL receive SIGNAL. dlaunch does "
              "not stop ranks before the end of --preempt-grace."},
     {.names = "preempt-grace", .takes = Arity::value, .value_name = "TIME", .section = Section::restarts,
-     .preference = true, .standard = "25 s; under Slurm the time left, or 60 s",
+     .preference = true, .standard = "25 s; another value in Slurm and Grid Engine",
      .help = "with --checkpoint-signal: give ranks TIME to save their state",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.policy.checkpoint.grace, seconds(v)); }},
+     .set_job = [](Options& o, string_view v, Context) { return put(o.policy.checkpoint.grace, seconds(v)); },
+     .more = "docs/preemption.md describes the default in Slurm and Grid Engine."},
     {.names = "preempted-code", .takes = Arity::value, .value_name = "N", .section = Section::restarts,
      .preference = true, .standard = "75",
      .help = "with --checkpoint-signal: exit code after all ranks saved their state",

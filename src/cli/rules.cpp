@@ -148,7 +148,7 @@ Result<void> check_keep_logs(const ResolvedOptions& effective) {
   if (!files) return requires_other(keep->spelled, "--output-filename DIR");
   if (!output::is_template(files->value)) return {};
   return requires_other(keep->spelled, "--output-filename DIR",
-                        "a template names files and does not have one directory to keep");
+                        "a template sets the names of files, not one directory");
 }
 
 bool only_in_file(const ResolvedOptions& effective, string_view option) {

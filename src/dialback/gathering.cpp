@@ -112,8 +112,8 @@ void Gathering::check_node(SealedSocket& socket, const std::string& address, con
   const auto there = joined_.find(statement->node);
   if (statement->node == kUnnumbered || there == joined_.end()) return admit(socket, address, *statement);
   const Error twice{who,
-                    "duplicate node number " + std::to_string(statement->node) +
-                        ": already connected: " + title(there->second.statement, there->second.address),
+                    "duplicate node number \"" + std::to_string(statement->node) +
+                        "\": already connected: " + title(there->second.statement, there->second.address),
                     "", "give each node its own number"};
   settings_.messages.note(who + " was refused: " + twice.what);
   refuse(socket, twice);
@@ -149,7 +149,7 @@ void Gathering::check_joined(Time now) {
       continue;
     }
     settings_.messages.note("lost " + title(each->second.statement, each->second.address) + ": " +
-                            (socket.over() ? socket.why() : "no heartbeat"));
+                            (socket.over() ? socket.why() : "the node stopped sending heartbeats"));
     each = joined_.erase(each);
     changed_ = now;
   }

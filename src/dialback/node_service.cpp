@@ -40,7 +40,8 @@ Result<int> NodeService::run() {
     // While an agent runs, the heartbeat of its link detects a lost launcher. The detection ends when the agent closes
     // its end of the link, even if its last bytes are still unread here.
     const bool link_detects_loss = agent_runs_ && !carrier_.local_hung_up();
-    if (!link_detects_loss && socket.silent(Clock::now())) return over(launcher_lost("no heartbeat"));
+    if (!link_detects_loss && socket.silent(Clock::now()))
+      return over(launcher_lost("node 0 stopped sending heartbeats"));
     polled = {{signals_.fd(), POLLIN, 0}, {warnings.fd(), POLLIN, 0}};
     carrier_.watch(polled);
     const Time next = link_detects_loss ? socket.next_beat() : std::min(socket.next_beat(), socket.silent_at());

@@ -87,7 +87,8 @@ std::optional<std::string> difference_from(const Statement& launcher, const Stat
     return both("different numbers of nodes", std::to_string(node.nodes), std::to_string(launcher.nodes));
   }
   if (node.node != kUnnumbered && (node.node <= 0 || node.node >= launcher.nodes)) {
-    return "invalid node number " + std::to_string(node.node) + ": expected 1 to " + std::to_string(launcher.nodes - 1);
+    return "invalid node number \"" + std::to_string(node.node) + "\": expected 1 to " +
+           std::to_string(launcher.nodes - 1);
   }
   const auto here = as_sent(launcher.words);
   if (node.words == here) return std::nullopt;

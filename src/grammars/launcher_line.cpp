@@ -205,8 +205,10 @@ std::string end_of(const LauncherOption& option) {
 std::string launcher_help(const LauncherSpec& launcher) {
   const std::string name(launcher.name);
   const std::string word = launcher.subcommand.empty() ? "" : " " + std::string(launcher.subcommand);
-  std::string text = "usage: dlaunch --as " + name + " [dlaunch's own long options]" + word + " [" + name +
-                     "'s options] program args\n       or through a link to dlaunch with the name of the launcher.\n\n";
+  std::string text =
+      "Usage: dlaunch --as " + name + " [dlaunch's own long options]" + word + " [" + name +
+      "'s options] program args\n       A link to dlaunch with the launcher's name works without --as.\n\n"
+      "Text in backquotes shows the same setting in dlaunch's own options.\n\n";
   for (const LauncherOption& option : launcher.options) {
     text.append("  ").append(spelled_names(launcher, option.row)).append("\n        ");
     text.append(support_text(option.support)).append(option.row.help).append("\n");

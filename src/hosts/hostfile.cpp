@@ -165,7 +165,7 @@ class LineParser {
     const std::string text(scanner_.take_word());
     if (first_ && !like_a_host(text)) {
       return placed(
-          {.where = "", .what = "not a host file", .why = "expected lines NAME slots=N", .hint = kExampleLine});
+          {.where = "", .what = "not a hostfile", .why = "expected lines NAME slots=N", .hint = kExampleLine});
     }
     auto word = parse_host_word(text);
     if (!word) return placed(word.error());
@@ -249,7 +249,7 @@ Result<void> set_slots(const HostWord& word, std::string_view item, HostEntry& e
   return fail({.where = "",
                .what = "invalid number of slots \"" + std::string(item) + '"',
                .why = "expected node1:8, or node1:* for one slot per CPU",
-               .hint = "set a port with port= in a hostfile"});
+               .hint = "write NAME:SLOTS; for a port, use port= in a hostfile"});
 }
 
 }  // namespace

@@ -105,11 +105,6 @@ wire::Layout layout_frame(const plan::Plan& plan, int host) {
   return layout;
 }
 
-wire::MpiWorld world_frame(const plan::Plan& plan, int host, wire::MpiWorld world) {
-  world.here = static_cast<std::uint32_t>(newest_ranks(plan, host).size());
-  return world;
-}
-
 void add_ranks(const plan::Plan& plan, int host, const JobOptions& settings,
                const std::vector<output::RankFacts>& facts, std::vector<wire::Message>& frames) {
   const plan::PlannedHost& planned = plan.host(host);
@@ -160,13 +155,14 @@ wire::MpiWorld newest_world(const plan::Plan& plan) {
 }
 
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,
-                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
+                                        const std::vector<output::RankFacts>& facts,
+                                        std::vector<wire::Message> shared) {
   std::vector<wire::Message> frames{layout_frame(plan, host)};
   const bool here = plan.host(host).host.local;
   if (const auto& table = plan.rank_table; table && !(here && !table->path.empty())) {
     frames.emplace_back(wire::JobFile{table->name, std::string(plan::kRankTableVariable), table->text});
   }
-  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
+  std::ranges::move(shared, std::back_inserter(frames));
   add_ranks(plan, host, settings, facts, frames);
   if (const auto& sidecar = plan.sidecar; sidecar && sidecar->host == host) {
     if (!sidecar->argv.empty()) {
@@ -181,11 +177,10 @@ std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const 
 }
 
 std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const JobOptions& settings,
-                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world) {
-  std::vector<wire::Message> frames;
-  if (plan.mpi != plan::Mpi::none) frames.emplace_back(world_frame(plan, host, world));
-  add_ranks(plan, host, settings, facts, frames);
-  return frames;
+                                        const std::vector<output::RankFacts>& facts,
+                                        std::vector<wire::Message> shared) {
+  add_ranks(plan, host, settings, facts, shared);
+  return shared;
 }
 
 std::vector<int> newest_ranks(const plan::Plan& plan, int host) {
@@ -283,6 +278,8 @@ std::vector<std::string> host_names(const plan::Plan& plan) {
   for (const plan::PlannedHost& planned : plan.hosts) names.push_back(planned.host.name);
   return names;
 }
+
+int ranks_at_start(const plan::Plan& plan) { return plan.worlds.size(1, static_cast<int>(plan.ranks.size())); }
 
 int ranks_at_start(const plan::Plan& plan, int host) {
   const std::vector<int>& ranks = plan.host(host).ranks;

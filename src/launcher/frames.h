@@ -17,13 +17,14 @@ namespace dlaunch::launcher {
 /// built once for all hosts.
 wire::MpiWorld newest_world(const plan::Plan& plan);
 
-/// First the data that the ranks of this host share, then its apps, then its ranks. `world` is newest_world().
+/// First the data that the ranks of this host share, with `shared` at its end, then its apps, then its ranks.
 std::vector<wire::Message> start_frames(const plan::Plan& plan, int host, const JobOptions& settings,
-                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
+                                        const std::vector<output::RankFacts>& facts,
+                                        std::vector<wire::Message> shared = {});
 
-/// The frames of the newest world for a host with ranks in this world.
+/// The frames of the newest world for a host with ranks in this world: `shared`, then its apps, then its ranks.
 std::vector<wire::Message> world_frames(const plan::Plan& plan, int host, const JobOptions& settings,
-                                        const std::vector<output::RankFacts>& facts, const wire::MpiWorld& world);
+                                        const std::vector<output::RankFacts>& facts, std::vector<wire::Message> shared);
 
 /// The ids of the newest world's ranks on that host.
 std::vector<int> newest_ranks(const plan::Plan& plan, int host);
@@ -62,7 +63,9 @@ std::vector<std::string> error_files(const plan::Plan& plan);
 
 std::vector<std::string> host_names(const plan::Plan& plan);
 
-/// The number of initial ranks on that host, without spawned ranks.
+/// The number of initial ranks, without spawned ranks.
+int ranks_at_start(const plan::Plan& plan);
+/// The same on that host.
 int ranks_at_start(const plan::Plan& plan, int host);
 
 /// The first grant for each output stream of a host. The sum is bounded, so that memory use does not grow with the

@@ -1,28 +1,32 @@
-// Runs one round of a planned job (job/rounds.h): turns events on links, streams, signals and clocks into events for
-// Job, and performs the resulting actions. All decisions are made in Job. Created by JobRun, one for each round. One
-// thread; all constructor arguments must outlive this object.
+// Runs one round of a planned job (job/rounds.h): turns events on links, signals and clocks into events for Job, and
+// performs the resulting actions. All decisions are made in Job; all features are components (component.h). Created by
+// JobRun, one for each round. One thread; all constructor arguments must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/listener.h"
 #include "dlaunch/plan.h"
+#include "job/job.h"
+#include "launcher/component.h"
 #include "launcher/hosts.h"
+#include "launcher/rank_messages.h"
+#include "launcher/rank_output.h"
+#include "launcher/waits.h"
 #include "link/signals.h"
 #include "output/output.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::launcher {
-
-/// Adds the signals of a job: the signals in sys::kJobSignals that this process does not ignore, and always
-/// JobOptions::stacks_on.
-void take_signals(link::Signals& signals, const JobOptions& options);
 
 class Launcher {
  public:
@@ -36,7 +40,7 @@ class Launcher {
     output::Output& output;
     Hosts& hosts;               ///< numbered as in the plan; if empty, the plan's hosts are opened
     sys::ReservedPorts& ports;  ///< released before the first rank starts
-    link::Signals& signals;     ///< the job's signals: take_signals()
+    link::Signals& signals;     ///< the job's signals: sys::kJobSignals and JobOptions::stacks_on
     Listener& listener;         ///< receives progress, and the start of all ranks
     spdlog::logger& log;
     Round round = {};
@@ -45,8 +49,11 @@ class Launcher {
   };
   static constexpr size_t kMostErrorTexts = 64;
 
-  explicit Launcher(asio::io_context& io, Parts parts);
+  Launcher(asio::io_context& io, const Parts& parts);
+  /// Hosts and signals outlive this object, and call no handler of this object any more.
   ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
 
   /// Runs the round. Returns when all parts of the round have ended and every byte of output was taken or refused.
   /// Closes the hosts, unless the outcome allows a restart.
@@ -57,15 +64,56 @@ class Launcher {
   const job::Outcome& settle();
 
   /// The failure to write output that did not end the job; already reported.
-  const std::optional<Error>& output_lost() const;
+  const std::optional<Error>& output_lost() const { return output_.lost(); }
 
   /// Call after run(): waits until a reader has taken the lines printed since then. Waits as long as run(), but at most
-  /// kLastWait if the job did not wait for its reader. Drops the remaining lines.
-  void write_out();
+  /// 1 s if the job did not wait for its reader. Drops the remaining lines.
+  void write_out() { output_.write_out(); }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  // ---- hosts ----
+  void listen();
+  bool is_spare(int host) const;
+  void reached(int host);
+  void ready(int host);
+  void lost(int host, const HostFailure& loss);
+  std::uint32_t lease_ms(int host) const;
+
+  // ---- messages of agents ----
+  void received(int host, wire::Message&& message, std::deque<sys::Fd>& fds);
+  void on(int host, wire::Started& started, std::deque<sys::Fd>& fds);
+  void on(int host, wire::SpawnFailed& refused, std::deque<sys::Fd>& fds);
+  void on(int host, wire::OutputData& output, std::deque<sys::Fd>& fds);
+  void on(int host, wire::Ended& ended, std::deque<sys::Fd>& fds);
+  /// Ignores Ping, which is counted already, and late answers to queries before the job.
+  template <class Other>
+  void on(int, Other&, std::deque<sys::Fd>&) {}
+  void ended(int host, int rank, const ExitStatus& status, std::int64_t time_ns, bool after_signal);
+  void drained(int number);
+
+  // ---- events and actions of the job ----
+  void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
+  void perform(const job::Actions& actions);
+  void start_ranks(int host);
+
+  // ---- time and signals ----
+  void time_passed();
+  void tick();
+  void wait_signal();
+  void on_signal(int signal);
+
+  asio::io_context& io_;
+  const Parts parts_;
+  std::vector<output::RankFacts> facts_;
+  job::Job job_;
+  RankOutput output_;
+  Deadline deadline_;
+  asio::steady_timer tick_timer_;
+  RankOrder order_;
+  const Context context_;
+  const Components components_;
+  int started_ = 0;
+  const Lifetime lifetime_;
 };
 
 }  // namespace dlaunch::launcher

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "launcher/components.h"
 #include "launcher/frames.h"
 
 namespace dlaunch::launcher {
@@ -49,5 +50,48 @@ std::optional<HostFailure> RankDirStaging::done(int host, const wire::Prepared& 
   if (!std::exchange(progress_[host].waiting, false)) return std::nullopt;
   return HostFailure{prepared.why, prepared.hint};
 }
+
+namespace {
+
+class Staging final : public Component {
+ public:
+  explicit Staging(const Context& context)
+      : context_(context),
+        staging_(context.plan, context.options, context.facts,
+                 [this](int host, const wire::Message& message) { context_.hosts.send(host, message); }) {}
+
+  bool reached(int host) override {
+    if (!staging_.needed(host)) return true;
+    context_.happened(job::HostReached{host});
+    staging_.begin(host);
+    return false;
+  }
+
+  bool on(int host, wire::Message& message, std::deque<sys::Fd>&) override {
+    if (const auto* credit = std::get_if<wire::StageCredit>(&message)) {
+      if (!staging_.granted(host, *credit))
+        context_.broken(host, "protocol error: the agent granted more --stage data than the launcher sent");
+    } else if (const auto* prepared = std::get_if<wire::Prepared>(&message)) {
+      end(host, *prepared);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  void end(int host, const wire::Prepared& prepared) {
+    const auto loss = staging_.done(host, prepared);
+    if (!loss) return context_.broken(host, "protocol error: unexpected message from the agent");
+    loss->why.empty() ? context_.ready(host) : context_.lost(host, *loss);
+  }
+
+  const Context& context_;
+  RankDirStaging staging_;
+};
+
+}  // namespace
+
+std::unique_ptr<Component> make_staging(const Context& context) { return std::make_unique<Staging>(context); }
 
 }  // namespace dlaunch::launcher

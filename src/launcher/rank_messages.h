@@ -40,11 +40,16 @@ class RankOrder {
  public:
   explicit RankOrder(const plan::Plan& plan) : plan_(plan), states_(plan.ranks.size() + 1) {}
 
-  /// The launcher requested the start of the rank.
-  void start_requested(int rank) {
+  /// The launcher requested the start of all ranks of the host, and of a sidecar there.
+  void start_requested(int host) {
+    start_requested(host, plan_.host(host).ranks);
+    if (plan_.sidecar && plan_.sidecar->host == host) states_.back() = State::start_requested;
+  }
+  /// The launcher requested the start of these ranks, which are on the host.
+  void start_requested(int host, const std::vector<int>& ranks) {
     states_.resize(plan_.ranks.size() + 1);  // spawned ranks may have been added
-    at_index(states_, rank) = State::start_requested;
-    if (is_rank(static_cast<std::uint32_t>(rank))) starting_.insert(plan_.rank(rank).host);
+    for (const int rank : ranks) at_index(states_, rank) = State::start_requested;
+    if (!ranks.empty()) starting_.insert(host);
   }
 
   /// Returns the protocol error, or an empty text.

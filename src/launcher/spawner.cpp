@@ -25,41 +25,36 @@ std::optional<plan::SpawnRequest> spawn_request(const wire::SpawnAsk& ask) {
 }
 
 Result<plan::SpawnPlan> Spawner::planned(const plan::SpawnRequest& request) const {
-  if (!parts_.job.may_grow()) {
+  if (!context_.job.may_grow()) {
     return fail({.where = "spawn", .what = "the job is ending", .why = "", .hint = ""});
   }
   std::vector<int> busy = running();
-  auto spawned = plan::plan_spawn(parts_.plan, request, busy);
+  auto spawned = plan::plan_spawn(context_.plan, request, busy);
   if (!spawned) return spawned;
-  busy.resize(plan::host_count(parts_.plan));
+  busy.resize(plan::host_count(context_.plan));
   for (const plan::Rank& rank : spawned->ranks) ++at_index(busy, rank.host);
-  TRY(check_open_files(parts_.plan, busy, parts_.settings));
+  TRY(check_open_files(context_.plan, busy, context_.options));
   return spawned;
 }
 
 Result<job::RanksAdded> Spawner::take(plan::SpawnPlan spawned, int asker, std::vector<std::string> pairs) {
-  plan::Plan& plan = parts_.plan;
+  plan::Plan& plan = context_.plan;
   job::RanksAdded added;
   for (const plan::Rank& rank : spawned.ranks) added.host_of_rank.push_back(rank.host);
   const auto facts = rank_facts(plan, spawned);
-  TRY(parts_.output.add(facts));
-  parts_.facts.insert(parts_.facts.end(), facts.begin(), facts.end());
+  TRY(context_.output.add(facts));
+  context_.facts.insert(context_.facts.end(), facts.begin(), facts.end());
   plan::adopt(plan, std::move(spawned));
-  parts_.streams.add_ranks(static_cast<int>(plan.ranks.size()));
   mpi_.add_world(std::move(pairs), space_name(plan, plan.worlds.place(asker).world));
   return added;
 }
 
-std::vector<wire::Message> Spawner::frames(int host) const {
-  return world_frames(parts_.plan, host, parts_.settings, parts_.facts, mpi_.newest());
-}
-
 /// The number of running ranks on each host.
 std::vector<int> Spawner::running() const {
-  std::vector<int> running(parts_.plan.hosts.size());
-  const auto& records = parts_.job.outcome().ranks;
+  std::vector<int> running(context_.plan.hosts.size());
+  const auto& records = context_.job.outcome().ranks;
   for (size_t id = 0; id < records.size(); ++id) {
-    if (!records[id].status) ++running[static_cast<size_t>(parts_.plan.ranks[id].host)];
+    if (!records[id].status) ++running[static_cast<size_t>(context_.plan.ranks[id].host)];
   }
   return running;
 }

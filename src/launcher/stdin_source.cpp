@@ -1,13 +1,18 @@
 #include "launcher/stdin_source.h"
 
 #include <poll.h>
+#include <spdlog/logger.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <asio/post.hpp>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <utility>
 
+#include "launcher/components.h"
+#include "launcher/frames.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
@@ -118,5 +123,75 @@ void StdinSource::fail(int error) {
   stop();
   handlers_.failed(error);
 }
+
+namespace {
+
+/// Passes this process's stdin to the ranks of --stdin.
+class StdinComponent final : public Component {
+ public:
+  explicit StdinComponent(const Context& context)
+      : context_(context),
+        source_(context.io, STDIN_FILENO, receivers(context),
+                {.send = [this](int rank, std::string bytes, bool eof) { send(rank, std::move(bytes), eof); },
+                 .failed = [this](int error) { failed(error); },
+                 .hung_up = [this] { context_.log.warn("stdin ended: its terminal hung up"); }}) {}
+
+  bool on(int host, wire::Message& message, std::deque<sys::Fd>&) override {
+    if (const auto* started = std::get_if<wire::Started>(&message)) {
+      const int rank = static_cast<int>(started->rank);
+      if (receives(rank)) source_.add(rank);
+      return false;
+    }
+    if (const auto* credit = std::get_if<wire::Credit>(&message)) {
+      if (!source_.granted(static_cast<int>(credit->rank), credit->bytes))
+        context_.broken(host, "protocol error: the agent granted more stdin than the launcher sent");
+      return true;
+    }
+    const auto* const closed = std::get_if<wire::StdinClosed>(&message);
+    if (closed) rank_ended(static_cast<int>(closed->rank));
+    return closed != nullptr;
+  }
+
+  /// The rank accepts no more stdin, or never did.
+  void rank_ended(int rank) override {
+    if (receives(rank)) source_.remove(rank);
+  }
+
+  void perform(const job::Action& action) override {
+    if (std::holds_alternative<job::Finished>(action)) source_.stop();
+  }
+
+  bool on_signal(int signal) override {
+    if (signal == SIGCONT) source_.continued();
+    return false;
+  }
+
+ private:
+  static int receivers(const Context& context) {
+    return context.options.stdin_target.kind == plan::StdinTarget::Kind::all ? ranks_at_start(context.plan) : 1;
+  }
+
+  bool receives(int rank) const {
+    return rank < static_cast<int>(context_.plan.ranks.size()) &&
+           takes_stdin(context_.options.stdin_target, context_.plan, rank);
+  }
+
+  void send(int rank, std::string bytes, bool eof) const {
+    context_.hosts.send(context_.plan.rank(rank).host,
+                        wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
+  }
+
+  void failed(int error) const {
+    context_.happened(job::InputFailed{std::string("cannot read stdin: ") + std::strerror(error) +
+                                       "\nuse another file, or --stdin none if no rank reads stdin"});
+  }
+
+  const Context& context_;
+  StdinSource source_;
+};
+
+}  // namespace
+
+std::unique_ptr<Component> make_stdin(const Context& context) { return std::make_unique<StdinComponent>(context); }
 
 }  // namespace dlaunch::launcher

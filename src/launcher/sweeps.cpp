@@ -3,6 +3,7 @@
 #include <asio/post.hpp>
 #include <utility>
 
+#include "launcher/components.h"
 #include "launcher/waits.h"
 #include "link/timer.h"
 
@@ -139,5 +140,25 @@ void Sweeps::drop(int host) {
   sweeps_.erase(host);
   std::erase(queue_, host);
 }
+
+namespace {
+
+class SweepsComponent final : public Component {
+ public:
+  explicit SweepsComponent(const Context& context)
+      : sweeps_(context.io, context.hosts, context.options, context.happened) {}
+
+  void perform(const job::Action& action) override {
+    if (const auto* sweep = std::get_if<job::SweepHost>(&action)) sweeps_.begin(sweep->host);
+    if (const auto* drop = std::get_if<job::DropHost>(&action)) sweeps_.drop(drop->host);
+  }
+
+ private:
+  Sweeps sweeps_;
+};
+
+}  // namespace
+
+std::unique_ptr<Component> make_sweeps(const Context& context) { return std::make_unique<SweepsComponent>(context); }
 
 }  // namespace dlaunch::launcher

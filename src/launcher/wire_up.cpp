@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "launcher/components.h"
 #include "launcher/frames.h"
 
 namespace dlaunch::launcher {
@@ -16,73 +17,80 @@ std::string reason(const Error& error) { return error.what + (error.why.empty() 
 
 }  // namespace
 
-WireUp::WireUp(const Spawner::Parts& parts, Hosts& hosts, std::string program, Handlers handlers, spdlog::logger& log)
-    : plan_(parts.plan),
-      settings_(parts.settings),
-      facts_(parts.facts),
-      job_(parts.job),
-      hosts_(hosts),
-      handlers_(std::move(handlers)),
-      log_(log),
-      mpi_(parts.plan, hosts),
-      pmix_(parts.plan, hosts, std::move(program)),
-      spawner_(parts, mpi_),
-      spare_hosts_(parts.plan, hosts, handlers_.happened) {}
+WireUp::WireUp(const Context& context)
+    : context_(context),
+      mpi_(context.plan, context.hosts),
+      pmix_(context.plan, context.hosts, context.options.pmix_program),
+      spawner_(context, mpi_),
+      spare_hosts_(context.plan, context.hosts, context.happened) {}
 
-void WireUp::check(int host, const std::string& why) {
-  if (!why.empty()) handlers_.broken(host, why);
+bool WireUp::on(int host, wire::Message& message, std::deque<sys::Fd>&) {
+  return std::visit(
+      [&](auto& m) {
+        constexpr bool kForMpi = requires { this->on(host, m); };
+        if constexpr (kForMpi) on(host, m);
+        return kForMpi;
+      },
+      message);
 }
 
 void WireUp::on(int host, wire::FenceIn& fence) {
-  check(host, mpi_.fence(host, fence));
+  context_.broken(host, mpi_.fence(host, fence));
   print_warnings();
 }
 
 void WireUp::on(int host, wire::NameAsk& ask) {
-  check(host, mpi_.name(host, ask) ? "" : "protocol error: invalid request from the agent");
+  context_.broken(host, mpi_.name(host, ask) ? "" : "protocol error: invalid request from the agent");
+}
+
+void WireUp::on(int host, const wire::MpiAbort& aborted) {
+  const int rank = static_cast<int>(aborted.rank);
+  context_.log.debug("rank {} called MPI_Abort with code {}", context_.plan.worlds.name(rank), aborted.code);
+  context_.happened(
+      job::RankAborted{rank, static_cast<int>(aborted.code & 0xff), aborted.time_ns, context_.hosts.clock(host)});
 }
 
 void WireUp::on(int host, wire::PmixCollect& collect) {
-  check(host, pmix_.collect(host, collect));
+  context_.broken(host, pmix_.collect(host, collect));
   print_warnings();
 }
 
 /// Describes the new world to every host before its ranks start and before the requesting rank continues.
 void WireUp::on(int host, wire::SpawnAsk& ask) {
   const auto request = spawn_request(ask);
-  if (!request) return check(host, "protocol error: invalid request from the agent");
+  if (!request) return context_.broken(host, "protocol error: invalid request from the agent");
   if (has_ended(ask)) return answer(host, ask, 0);
   if (spare_hosts_.full()) return refuse(host, ask, "too many spawns wait for hosts");
   auto spawned = spawner_.planned(*request);
   if (!spawned) return refuse(host, ask, reason(spawned.error()));
   if (spare_hosts_.wait_for_hosts(*spawned, host, ask)) {
-    return log_.info("rank {}: the spawn waits for hosts", plan_.worlds.name(request->asker));
+    return context_.log.info("rank {}: the spawn waits for hosts", context_.plan.worlds.name(request->asker));
   }
   const auto added = spawner_.take(*std::move(spawned), request->asker, std::move(ask.pairs));
   if (!added) return refuse(host, ask, reason(added.error()));
-  const int world = plan_.worlds.last();
-  log_.debug("rank {} spawned {} ranks, world {}", plan_.worlds.name(request->asker), added->host_of_rank.size(),
-             world);
+  const int world = context_.plan.worlds.last();
+  context_.log.debug("rank {} spawned {} ranks, world {}", context_.plan.worlds.name(request->asker),
+                     added->host_of_rank.size(), world);
   pmix_.add_spawned_world(request->asker);
-  handlers_.happened(*added);
+  context_.happened(*added);
   answer(host, ask, world);
 }
 
 /// `world` is 0 if the spawn failed.
 void WireUp::answer(int host, const wire::SpawnAsk& ask, int world) {
   if (ask.pmix) return pmix_.spawned(host, ask.id, world);
-  const std::string space = world == 0 ? "" : space_name(plan_, world);
-  hosts_.answer(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
+  const std::string space = world == 0 ? "" : space_name(context_.plan, world);
+  context_.hosts.answer(host, wire::SpawnAnswer{ask.rank, world != 0, static_cast<std::uint32_t>(world), space});
 }
 
 /// A program may retry without end; therefore only the first refusals are shown.
 void WireUp::refuse(int host, const wire::SpawnAsk& ask, const std::string& why) {
-  const std::string text = "rank " + plan_.worlds.name(static_cast<int>(ask.rank)) + " cannot spawn: " + why;
+  const std::string text = "rank " + context_.plan.worlds.name(static_cast<int>(ask.rank)) + " cannot spawn: " + why;
   ++refused_spawns_;
   if (refused_spawns_ > kReportedRefusals) {
-    log_.debug(text);
+    context_.log.debug(text);
   } else {
-    log_.warn("{}{}", text, refused_spawns_ == kReportedRefusals ? " (further refusals are not shown)" : "");
+    context_.log.warn("{}{}", text, refused_spawns_ == kReportedRefusals ? " (further refusals are not shown)" : "");
   }
   answer(host, ask, 0);
 }
@@ -93,39 +101,48 @@ void WireUp::host_ready(int host) {
 
 void WireUp::host_lost(int host, const HostFailure& loss) {
   pmix_.host_lost(host);
-  const plan::PlannedHost& lost = plan_.host(host);
+  const plan::PlannedHost& lost = context_.plan.host(host);
   const std::string why = lost.host.name + ": " + loss.why + (loss.hint.empty() ? "" : "; " + loss.hint);
-  if (lost.ranks.empty()) log_.info(why);
+  if (lost.ranks.empty()) context_.log.info(why);
   for (const SpareHosts::Waiting& waiting : spare_hosts_.lost(host)) {
     has_ended(waiting.ask) ? answer(waiting.host, waiting.ask, 0) : refuse(waiting.host, waiting.ask, why);
   }
 }
 
 /// A rank's children may send requests in its name, and dlaunch-pmix forwards requests with a delay.
-bool WireUp::has_ended(const wire::SpawnAsk& ask) const { return job_.outcome().ranks[ask.rank].status.has_value(); }
-
-std::vector<wire::Message> WireUp::start_frames(int host) const {
-  return described(host, launcher::start_frames(plan_, host, settings_, facts_, mpi_.newest()));
+bool WireUp::has_ended(const wire::SpawnAsk& ask) const {
+  return context_.job.outcome().ranks[ask.rank].status.has_value();
 }
 
-std::vector<wire::Message> WireUp::newest_frames(int host) const { return described(host, spawner_.frames(host)); }
+std::vector<wire::Message> WireUp::shared_frames(int host) {
+  if (context_.plan.mpi == plan::Mpi::none) return {};
+  wire::MpiWorld world = mpi_.newest();
+  world.here = static_cast<std::uint32_t>(newest_ranks(context_.plan, host).size());
+  pmix_.describe(host, world);
+  return {std::move(world)};
+}
 
-std::vector<wire::Message> WireUp::described(int host, std::vector<wire::Message> frames) const {
-  for (wire::Message& frame : frames) {
-    if (auto* world = std::get_if<wire::MpiWorld>(&frame)) pmix_.describe(host, *world);
+void WireUp::perform(const job::Action& action) {
+  const auto* start = std::get_if<job::StartWorld>(&action);
+  if (!start) return;
+  for (const wire::Message& frame :
+       world_frames(context_.plan, start->host, context_.options, context_.facts, shared_frames(start->host))) {
+    context_.hosts.answer(start->host, frame);
   }
-  return frames;
 }
 
 void WireUp::rank_ended(int rank) {
   mpi_.rank_ended(rank);
   pmix_.rank_ended(rank);
+  print_warnings();
 }
 
 void WireUp::print_warnings() {
   for (const std::string& text : {mpi_.warning(), pmix_.warning()}) {
-    if (!text.empty()) log_.warn(text);
+    if (!text.empty()) context_.log.warn(text);
   }
 }
+
+std::unique_ptr<Component> make_wire_up(const Context& context) { return std::make_unique<WireUp>(context); }
 
 }  // namespace dlaunch::launcher

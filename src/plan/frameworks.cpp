@@ -292,7 +292,7 @@ Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
       return fail({.where = "",
                    .what = "unknown framework \"" + escaped(name) + "\"",
                    .why = "",
-                   .hint = near ? "did you mean " + *near + "?" : "use one or more of " + list});
+                   .hint = near ? "use " + *near : "use one or more of " + list});
     }
     if (is_new(found->framework)) frameworks.push_back(found->framework);
   }

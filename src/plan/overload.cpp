@@ -58,7 +58,7 @@ Error refusal(const Allocation& allocation, const std::vector<int>& ranks, Crowd
   long available = 0;
   for (const Host& host : allocation.hosts) available += crowds == lacks_devices ? devices(host) : host.slots;
   Error error;
-  error.what = "more ranks than " + std::string(thing) + "s";
+  error.what = "more ranks than " + std::string(thing) + "s" + (requested > available ? "" : " on a host");
   error.why = count(requested, "rank") + " requested, " + count(available, thing) + " available" +
               table(allocation, crowded_hosts(allocation, ranks, crowds), ranks);
   error.hint = "add --oversubscribe to let ranks share " + std::string(thing) + "s";

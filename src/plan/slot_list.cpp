@@ -151,7 +151,7 @@ class Lookup {
 
 Result<std::vector<SlotRange>> parse_slot_list(std::string_view text) {
   if (text.size() > kMostLetters) {
-    return fail({.where = {}, .what = "list of CPUs too long", .why = {}, .hint = "write ranges: slot=0-127"});
+    return fail({.where = {}, .what = "list of CPUs too long", .why = {}, .hint = "write ranges, such as 0-127"});
   }
   Words words;
   for (size_t start = 0; start <= text.size();) {
@@ -161,7 +161,7 @@ Result<std::vector<SlotRange>> parse_slot_list(std::string_view text) {
       return fail({.where = {},
                    .what = "invalid CPU list \"" + std::string(text) + "\"",
                    .why = word == text ? "" : "invalid part \"" + std::string(word) + "\"",
-                   .hint = "write slot=0-3 for cores, slot=1:0-2 for cores of socket 1, or slot=*"});
+                   .hint = "write 0-3 for cores, 1:0-2 for cores of socket 1, or * for all cores"});
     }
     start = end + 1;
   }

@@ -29,7 +29,7 @@ bool is_well(const NetHost& host) {
 std::string cell(const NetHost& host, long number) {
   const auto device = std::ranges::find(host.devices, number, &CheckedDevice::device);
   if (device == host.devices.end()) return "-";
-  return device->status.empty() ? "not known" : escaped(device->status);
+  return device->status.empty() ? "unknown" : escaped(device->status);
 }
 
 std::set<int> device_numbers(const NetCheck& check) {

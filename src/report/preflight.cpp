@@ -8,6 +8,7 @@
 
 #include "base/ip_address.h"
 #include "base/printable.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "dlaunch/error.h"
 #include "plan/table.h"
@@ -144,7 +145,7 @@ class Gatherer {
 void check_things(const CheckedHost& host, Gatherer& found) {
   for (const CheckedThing& directory : host.directories) {
     if (directory.trouble.empty()) continue;
-    found.add(host.name, "directory " + directory.name + ": " + directory.trouble,
+    found.add(host.name, std::string(kCannotEnterWorkingDirectory) + directory.name + ": " + directory.trouble,
               "create the directory on the host, share it, or set another with --wdir");
   }
   for (const CheckedThing& program : host.programs) {
@@ -161,7 +162,7 @@ void check_things(const CheckedHost& host, Gatherer& found) {
 void check_clock(const CheckedHost& host, Gatherer& found) {
   if (!clock_is_wrong(host)) return;
   found.add(host.name, "the clock differs from the launcher's clock by " + formatted("%+.1f", host.clock_offset) + " s",
-            "run NTP on the host: the times in logs and the first failure depend on the clock");
+            "run NTP on the host: the times in logs and the order of failures depend on the clock");
 }
 
 void check_names(const CheckedHost& host, size_t own, const Preflight& preflight, Gatherer& found) {
@@ -193,7 +194,8 @@ void find_duplicates(const Preflight& preflight, Gatherer& found) {
     if (!host.identity.empty()) names[host.identity].push_back(host.name);
   }
   for (auto& [identity, of_one] : names) {
-    if (of_one.size() > 1) found.add({std::move(of_one), "names of one host; each name would get ranks", "", false});
+    if (of_one.size() > 1)
+      found.add({std::move(of_one), "names of the same host; each name would get ranks", "", false});
   }
 }
 

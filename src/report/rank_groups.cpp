@@ -91,7 +91,7 @@ std::string not_started_text(const plan::Plan& plan, const std::set<int>& alike,
   const std::string whose = all ? "" : " (" + ranks_text(plan.worlds, alike) + ")";
   const std::string hosts = hosts_of(plan, alike);
   const bool about_file = status.what.starts_with(kCannotExecute) && !is_missing_interpreter(status);
-  if (status.error == ENOENT && (about_file || status.what.starts_with(kCannotFind))) {
+  if (status.error == ENOENT && (about_file || status.what.starts_with(kProgram))) {
     return program + ": not found on " + hosts + whose;
   }
   const std::string why = status.error == 0 ? "" : std::string(": ") + std::strerror(status.error);

@@ -342,7 +342,7 @@ Result<Record> read_record(std::string_view text, const std::string& name) {
     return record_of(Json::parse(text));
   } catch (const std::exception& error) {
     return fail(
-        {.where = name, .what = "is not a job record", .why = error.what(), .hint = "give a file that --report wrote"});
+        {.where = name, .what = "not a job record", .why = error.what(), .hint = "use a file that --report wrote"});
   }
 }
 

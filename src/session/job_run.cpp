@@ -25,7 +25,19 @@
 
 namespace dlaunch::session {
 
+namespace {
+
 using output::Stream;
+
+/// Adds the signals of a job: the signals in sys::kJobSignals that this process does not ignore, and always
+/// JobOptions::stacks_on.
+void take_signals(link::Signals& signals, const JobOptions& options) {
+  for (const int signal : sys::kJobSignals) {
+    if (!sys::is_kept(signal) || signal == options.stacks_on) signals.add(signal);
+  }
+}
+
+}  // namespace
 
 JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
     : start_ns_(sys::wall_ns()),
@@ -47,7 +59,7 @@ Result<job::Outcome> JobRun::run() {
   for (const std::string& remark : plan_.remarks) log().info(remark);
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());
-  launcher::take_signals(signals_, options_);
+  take_signals(signals_, options_);
   const sys::SignalSenders senders;
   for (;;) {
     auto round = launcher();

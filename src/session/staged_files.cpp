@@ -48,7 +48,7 @@ Result<std::vector<std::string>> names_of(const std::string& pattern) {
   std::vector<std::string> names;
   for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) names.emplace_back(found.gl_pathv[i]);
   ::globfree(&found);
-  if (names.empty()) return failed(pattern, "no matching file found");
+  if (names.empty()) return failed(pattern, "not found: no file matches the pattern");
   return names;
 }
 

@@ -175,7 +175,7 @@ void sample_frames(Sample& sample, const std::string& program, Sampler& sampler,
   const bool readable = !maps.empty() && read(maps.front().start, {&byte, 1});
   if (budget.used_up()) return drop_frames_from(sample, 0);
   if (maps.empty() || memory.denied() != 0) {
-    if (!readable) sample.remarks.push_back("its stacks cannot be read: " + why_denied(sample.pid));
+    if (!readable) sample.remarks.push_back("the stacks of this process cannot be read: " + why_denied(sample.pid));
     return;
   }
   const auto runtime = find_runtime(program, maps, read);
@@ -189,7 +189,8 @@ void sample_frames(Sample& sample, const std::string& program, Sampler& sampler,
   }
   Modules modules(sample.pid, maps, read, sampler.names, sampler.caches.modules, budget);
   sample_native(sample, modules, runtime ? runtime->path : "", sampler, budget, switch_counts);
-  if (sampler.names.left_out()) sample.remarks.emplace_back("the names of some functions need too much memory");
+  if (sampler.names.left_out())
+    sample.remarks.emplace_back("some function names are left out: the names need too much memory");
 }
 
 constexpr std::chrono::seconds kLongestSample{1};
@@ -234,7 +235,7 @@ constexpr std::size_t kOfACount = 128;  // memory of a switch count, without its
 void drop_frames(Sample& sample) {
   drop_frames_from(sample, 0);
   sample.remarks.emplace_back(
-      "there was not enough memory to read the stacks of its threads, because other processes used the memory");
+      "there was not enough memory to read the stacks of this process, because other processes used the memory");
 }
 
 Sample take(pid_t pid, Sampler& sampler) {
@@ -261,7 +262,7 @@ Sample take(pid_t pid, Sampler& sampler) {
   const bool timed_out = std::ranges::any_of(sample.threads, &ThreadStack::timed_out);
   if (timed_out) {
     const std::string missing = budget.out_of_memory() ? "memory" : "time";
-    sample.remarks.push_back("there was not enough " + missing + " to read the stacks of all its threads");
+    sample.remarks.push_back("there was not enough " + missing + " to read the stacks of all threads");
   }
   const bool whole = sample.alive() && sample.remarks.empty() && !sample.traced && !sample.stopped;
   // A process with one thread has no further frames.

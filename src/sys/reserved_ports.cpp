@@ -54,8 +54,8 @@ Result<ReservedPorts> ReservedPorts::take(size_t count, const std::function<int(
   }
   if (held.ports_.size() == count) return held;
   return fail({.where = "",
-               .what = std::to_string(count) + " free TCP ports: not found",
-               .why = std::to_string(most) + " were tried",
+               .what = "not enough free TCP ports",
+               .why = std::to_string(count) + " required, " + std::to_string(held.ports_.size()) + " found",
                .hint = "run ss -ltnp to find the processes that use TCP ports"});
 }
 

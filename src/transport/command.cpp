@@ -115,8 +115,9 @@ bool RunningCommands::end_all(Ending ending) {
 
 void RunningCommands::end(Ending ending, const std::function<void(const std::string&)>& note) {
   if (end_all(ending)) return;
-  const char* const what = ending == Ending::by_signal ? ", did not end after SIGKILL: uninterruptible sleep"
-                                                       : ", still runs: a signal would end the whole job";
+  const char* const what = ending == Ending::by_signal
+                               ? ", did not end after SIGKILL: uninterruptible sleep"
+                               : ", still runs: dlaunch does not stop it, because a signal would end the whole job";
   for (const Child& child : children_) {
     if (note) note(child.host + ": the transport's command, pid " + std::to_string(child.command.pid()) + what);
   }

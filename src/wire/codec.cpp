@@ -155,9 +155,7 @@ std::uint32_t length_at(std::string_view bytes) {
   return length;
 }
 
-tl::unexpected<Error> bad_frame(std::string why) {
-  return fail({"", "bad frame", std::move(why), "the stream does not contain frames of dlaunch", kExitHostLost});
-}
+tl::unexpected<Error> bad_frame(std::string why) { return fail({"", "bad frame", std::move(why), "", kExitHostLost}); }
 
 }  // namespace
 

@@ -171,7 +171,7 @@ struct HostInfo {
   std::int64_t open_files = -1;            ///< the limit of ranks; -1: none
   std::vector<std::uint32_t> wdir_errors;  ///< errno of entering each directory; 0: success
   std::vector<std::string> programs;       ///< path of each program; empty: see `missing`
-  std::vector<std::string> missing;        ///< "cannot find train in PATH: No such file or directory"; empty: found
+  std::vector<std::string> missing;        ///< "cannot execute ./train: Permission denied"; empty: found
   /// addresses of each name, separated by blanks; empty: the name does not resolve
   std::vector<std::string> addresses;
   std::string unresolved;                    ///< the reason why some names could not be looked up; empty: success

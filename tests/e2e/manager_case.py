@@ -41,24 +41,24 @@ class Row:
 
 
 ROWS = {row.place: row for row in (
-    Row(SLURM, ("node1", "node1", "node2", "node2"), r"Slurm job \d+: 2 nodes × 2", "srun", "slurm", connects=True,
+    Row(SLURM, ("node1", "node1", "node2", "node2"), r"Slurm job \d+: 2 nodes × 2 slots", "srun", "slurm", connects=True,
         outside_told="not in a Slurm job", show="$SLURMD_NODENAME", value="{host}", command="srun ", size=64 * MIB, spread=("-N", 1)),
     # Grid Engine chooses the first host.
-    Row(SGE, (), r"Grid Engine job \d+: 2 nodes × 2", "qrsh", "sge", outside_told="not in a job of a parallel environment",
+    Row(SGE, (), r"Grid Engine job \d+: 2 nodes × 2 slots", "qrsh", "sge", outside_told="not in a job of a parallel environment",
         hint=b"control_slaves", show="$QUEUE", value="all.q", size=64 * MIB, spread=("-N", 1),
         times=int(os.environ.get("GRIDENGINE_TIMES", "3")), cancelled=None,
         impossible={"test_host_of_a_killed_agent_is_named": "Grid Engine may end the whole job before dlaunch does"}),
-    Row(PBS, ("head", "node1", "node1", "node2"), r"PBS job 12\.server: 3 nodes of 4 slots", "pbs_tmrsh", "pbs", connects=True,
+    Row(PBS, ("head", "node1", "node1", "node2"), r"PBS job 12\.server: 3 nodes with 4 slots in total", "pbs_tmrsh", "pbs", connects=True,
         outside={"PBS_NODEFILE": ""}, outside_told="not in a PBS job", show="$PBS_JOBID", value="12.server", command="pbs_tmrsh",
         cancelled=None),
-    Row(PALS, ("head", "node1", "node1", "node2"), r"PBS job 12\.server: 3 nodes of 4 slots", "aprun", "pals", connects=True,
+    Row(PALS, ("head", "node1", "node1", "node2"), r"PBS job 12\.server: 3 nodes with 4 slots in total", "aprun", "pals", connects=True,
         outside={"PBS_NODEFILE": ""}, outside_told="not in a PBS job", show="$(env | grep -c ^PALS_)", value="0", command="/aprun"),
-    Row(LSF, ("head", "node1", "node1", "node2"), "LSF job 12: 3 nodes of 4 slots", "blaunch", "lsf",
+    Row(LSF, ("head", "node1", "node1", "node2"), "LSF job 12: 3 nodes with 4 slots in total", "blaunch", "lsf",
         outside={"LSB_MCPU_HOSTS": ""}, outside_told="not in an LSF job", show="$LSB_JOBID", value="12", command="blaunch"),
-    Row(FLUX, ("head", "head", "node1", "node1", "node2", "node2"), "Flux: 3 nodes × 2", "flux", "flux", connects=True,
+    Row(FLUX, ("head", "head", "node1", "node1", "node2", "node2"), "Flux: 3 nodes × 2 slots", "flux", "flux", connects=True,
         outside={"FLUX_URI": ""}, outside_told="not in a Flux instance", show="$FLUX_URI", value="local:///run/flux/local-{node}",
         command="flux exec", size=12 * MIB),
-    Row(KUBERNETES, ("node1", "node1", "node2", "node2"), "MPIJob: 2 nodes × 2", "kubectl", show="$RANK_ID", value="{rank}",
+    Row(KUBERNETES, ("node1", "node1", "node2", "node2"), "MPIJob: 2 nodes × 2 slots", "kubectl", show="$RANK_ID", value="{rank}",
         name="train-worker-{node}", some_host=b"train-worker-1", command="exec -i train-worker-1",
         impossible={"test_transport_outside_a_job_is_rejected": "--transport cannot select the remote shell of the operator"}),
     Row(SAME_LINE, ("node1", "node2", "node3"), show="$DLAUNCH_NODE_RANK", value="{node}", impossible=dict.fromkeys(

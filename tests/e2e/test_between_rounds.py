@@ -76,7 +76,7 @@ class SharedMemory(Case):
             if not segment.exists():
                 break
         self.assertEqual(self.names(), [other.name], err)
-        self.assertRegex(err.decode(), rf"shared memory of killed ranks:.* {segment}.*; unused shared memory, .*run: rm .*{other}")
+        self.assertRegex(err.decode(), rf"shared memory of killed ranks:.* {segment}.*; found unused shared memory, .*run: rm .*{other}")
 
     def test_segment_of_an_outside_process_remains(self):
         """The process creates the segment during the round, closes it, and may open it again later."""

@@ -156,8 +156,8 @@ class Check(Query):
         self.host(3).sh(f"mount --bind {self.bed.dir}/fewer /etc/hosts")
         self.narrow(3)
         result = self.run_dlaunch("check", "-x", "PATH=/usr/bin:/bin:/root", "-H", "node[1-3]", "tool", cwd=here)
-        self.assert_told(result, 1, "node1: directory", str(here), "No such file")
-        self.assert_told(result, 1, "node2: cannot find tool in PATH")
+        self.assert_told(result, 1, "node1: cannot enter the working directory", str(here), "No such file")
+        self.assert_told(result, 1, 'node2: program "tool": not found in PATH')
         self.assert_told(result, 1, "node3: cannot resolve node2")
         result = self.run_dlaunch("check", "-x", "PATH=/usr/bin:/bin:/root", "-H", "node[1-3]", "--format", "json", "tool",
                                   cwd=here)
@@ -225,7 +225,7 @@ class Check(Query):
         address = self.bed.addresses()["node1"]
         self.bed.head.sh(f"sed -n 's/^node1 /{address} /p' /root/.ssh/known_hosts >>/root/.ssh/known_hosts")
         result = self.run_dlaunch("check", "-H", f"node1,{address}")
-        self.assert_told(result, 0, "note:", "node1", address, "names of one host")
+        self.assert_told(result, 0, "note:", "node1", address, "names of the same host")
 
     def test_program_named_check_can_be_run(self):
         (self.dir / "check").write_text("#!/bin/sh\necho it ran\n")

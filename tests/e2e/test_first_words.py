@@ -112,7 +112,7 @@ class FirstWords(Case):
                 self.assertIn("use {rank}", self.hint_of(2, *words, "-n", 1, "true"))
 
     def test_a_file_that_is_not_a_host_file(self):
-        self.assertIn("/etc/passwd:1:1: not a host file", self.hint_of(2, "--hostfile", "/etc/passwd", "true"))
+        self.assertIn("/etc/passwd:1:1: not a hostfile", self.hint_of(2, "--hostfile", "/etc/passwd", "true"))
 
     def as_another_user(self):
         """The words before dlaunch that start a user without root's rights."""

@@ -69,7 +69,7 @@ class OneHost(Readers, Case):
             self.assertIn(name, out)
 
     def test_invalid_options_are_rejected(self):
-        for args, said in ((("--env-for", "pytorch"), "did you mean torch?"),
+        for args, said in ((("--env-for", "pytorch"), "use torch"),
                            (("--env-for", "openmpi,mpich"), "conflicts with mpich"),
                            (("--env-for", "mindspore,mindspore-dynamic"), "both choose how MindSpore's ranks connect"),
                            (("--env-for", "mindspore-dynamic,openmpi"), "OMPI_COMM_WORLD_RANK"),

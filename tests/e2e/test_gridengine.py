@@ -143,7 +143,7 @@ class Promises(ManagerCase, OwnJobs):
         return first, first, other, other
 
     def told(self):
-        return f"Grid Engine job {self.job.number}: 2 nodes × 2"
+        return f"Grid Engine job {self.job.number}: 2 nodes × 2 slots"
 
     def launchers_of(self, job):
         return self.running(DLAUNCH)

@@ -117,7 +117,7 @@ class MpiJob(HostsCase):
 
     def test_transport_is_reported(self):
         result = self.run_dlaunch("--dry-run", "-n", "4", "true")
-        self.assertIn("MPIJob: 2 nodes × 2, by ssh", (result.stdout + result.stderr).decode())
+        self.assertIn("MPIJob: 2 nodes × 2 slots, by ssh", (result.stdout + result.stderr).decode())
 
     def test_missing_hostfile_is_an_error(self):
         del self.env["OMPI_MCA_orte_default_hostfile"]

@@ -87,7 +87,7 @@ class OneHost(Case):
         self.assert_exit(result, 0)
         self.assertEqual(result.stdout, b"a\n" * 4)
         self.assertFalse((self.dir / "device0" / "link").is_symlink())
-        for what, said in (("nothere", "nothere: No such file"), ("*.rs", "no matching file found"),
+        for what, said in (("nothere", "nothere: No such file"), ("*.rs", "not found: no file matches the pattern"),
                            ("link,sub/link", "has the same name as"), (f"{os.devnull}", "neither a file nor a directory")):
             (self.dir / "sub").mkdir(exist_ok=True)
             (self.dir / "sub" / "link").write_text("")
@@ -118,7 +118,7 @@ class OneHost(Case):
 
     def test_invalid_options_are_rejected(self):
         for args, said in ((("--stage", "x"), "add --rank-dir"), (("--save-env",), "add --rank-dir"),
-                           (("--rank-dir", "d"), "add {rank} to the template"), (("--rank-dir", "{rnk}"), "did you mean {rank}?"),
+                           (("--rank-dir", "d"), "add {rank} to the template"), (("--rank-dir", "{rnk}"), "use {rank}, or another field of:"),
                            (("--rank-dir", ""), "missing directory")):
             result = self.run_dlaunch("-n", 2, *args, "true")
             self.assert_exit(result, 2)

@@ -462,11 +462,11 @@ class Rejections(SameLineCase):
         self.assertTrue(wait_until(lambda: any(twin.poll() is not None for twin in twins), TIMEOUT))
         rejected, admitted = sorted(twins, key=lambda twin: twin.poll() is None)
         self.assertEqual(rejected.wait(), 2)
-        self.assertIn("duplicate node number 1: already connected: node 1 (node2, 10.77.0.3)", rejected.stderr.read().decode())
+        self.assertIn('duplicate node number "1": already connected: node 1 (node2, 10.77.0.3)', rejected.stderr.read().decode())
         last = start(1, 2)
         out, err = first.communicate(timeout=TIMEOUT)
         self.assertEqual((first.returncode, sorted(lines(out))), (0, ["10.77.0.3-1", "10.77.0.3-2", "node1"]), err)
-        self.assertIn(b"was refused: duplicate node number 1", err)
+        self.assertIn(b'was refused: duplicate node number "1"', err)
         self.assertEqual((admitted.wait(), last.wait()), (0, 0))
 
     @promise(ENDS, NAMES_FIRST, mode=(START, ATTACK))
@@ -511,7 +511,7 @@ class Rejections(SameLineCase):
 
     def test_missing_options_are_named(self):
         for words, told in ((["--same-line", "true"], "--nodes N"), (["--same-line", "--nodes", "2", "true"], "missing --node-rank or --rendezvous"),
-                            (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], "invalid node number 2: expected 0 to 1"),
+                            (["--same-line", "--nodes", "2", "--node-rank", "2", "true"], 'invalid node number "2": expected 0 to 1'),
                             (["--same-line", "--nodes", "2", "--node-rank", "1", "--key-file", str(self.key_file), "true"], "--rendezvous HOST:PORT"),
                             (["--same-line", "--nodes", "2", "--node-rank", "0", "true"], "--key-file"),
                             (["--nodes", "2", "true"], "--nodes requires --same-line"),

@@ -195,27 +195,27 @@ class InAnAllocation(SlurmCase):
         report, options = self.dir / "report.json", ["-N2", "--ntasks-per-node=3"]
         done = self.in_job(options, "-v", "--report", report, "true")
         self.assert_exit(done, 0)
-        self.assertIn("dlaunch: Slurm job 1: 2 nodes × 3, by srun\n", done.stderr.decode())
-        self.assertIn("Slurm job 1: 2 nodes × 3, by srun", json.loads(report.read_text())["plan"]["notes"])
-        self.assertRegex(self.in_job(options, "hosts", "--format", "json").stdout.decode(), r"Slurm job \d+: 2 nodes × 3, by srun")
+        self.assertIn("dlaunch: Slurm job 1: 2 nodes × 3 slots, by srun\n", done.stderr.decode())
+        self.assertIn("Slurm job 1: 2 nodes × 3 slots, by srun", json.loads(report.read_text())["plan"]["notes"])
+        self.assertRegex(self.in_job(options, "hosts", "--format", "json").stdout.decode(), r"Slurm job \d+: 2 nodes × 3 slots, by srun")
 
     def test_options_that_override_slurm_are_reported(self):
         (self.dir / "hosts").write_text("localhost slots=2\n")
-        for words, way in ((["--transport", "ssh"], r": 2 nodes × 3, by ssh \(--transport ssh\)"),
-                           (["--transport", "slurm"], r": 2 nodes × 3, by srun \(--transport slurm\)"),
-                           (["-H", "localhost"], r" is not used \(-H\): 1 node × 1, this machine"),
-                           (["--hostfile", self.dir / "hosts"], r" is not used \(--hostfile\): 1 node × 2, this machine"),
+        for words, way in ((["--transport", "ssh"], r": 2 nodes × 3 slots, by ssh \(--transport ssh\)"),
+                           (["--transport", "slurm"], r": 2 nodes × 3 slots, by srun \(--transport slurm\)"),
+                           (["-H", "localhost"], r" is not used \(-H\): 1 node × 1 slot, this machine"),
+                           (["--hostfile", self.dir / "hosts"], r" is not used \(--hostfile\): 1 node × 2 slots, this machine"),
                            (["--ignore-resource-manager"], r" is not used \(--ignore-resource-manager\): 1 node × \d+, this machine")):
             with self.subTest(words):
                 self.assertRegex(self.in_job(["-N2", "--ntasks-per-node=3"], "hosts", *words).stdout.decode(), r"Slurm job \d+" + way)
         done = self.in_job(["-N2", "--ntasks-per-node=3"], "-v", "-H", "localhost", "true")
-        self.assertRegex(done.stderr.decode(), r"(?m)^dlaunch: Slurm job \d+ is not used \(-H\): 1 node × 1, this machine$")
+        self.assertRegex(done.stderr.decode(), r"(?m)^dlaunch: Slurm job \d+ is not used \(-H\): 1 node × 1 slot, this machine$")
 
     def test_slots_known_to_the_nodes_only_are_reported(self):
         """With one task per node and GPUs, dlaunch queries each node."""
         options = ["-N2", "--ntasks-per-node=1", "--gpus-per-node=3"]
         for words in (["hosts"], ["--dry-run", "true"]):
-            self.assertRegex(self.in_job(options, *words).stdout.decode(), r"Slurm job \d+: 2 nodes × 3, by srun\n")
+            self.assertRegex(self.in_job(options, *words).stdout.decode(), r"Slurm job \d+: 2 nodes × 3 slots, by srun\n")
 
     def test_exclusive_nodes_with_all_memory(self):
         done = self.in_job(["-N2", "--exclusive", "--mem=0"], "-N", 2, "hostname")
@@ -551,7 +551,7 @@ class InAHeterogeneousJob(SlurmCase):
         self.assert_exit(done, 0)
         self.assertEqual(sorted(lines(done.stdout)), sorted([f"[{rank}] {said}" for rank, said in enumerate(
             ("node1 0", "node2 1", "node3 2", "node3 2", "node3 2"))] + [f"[{rank}] 1" for rank in range(5)]))
-        self.assertIn(b"3 nodes of 5 slots, by srun", self.in_job(options, "--dry-run", "true").stdout)
+        self.assertIn(b"3 nodes with 5 slots in total, by srun", self.in_job(options, "--dry-run", "true").stdout)
 
     def test_agents_of_a_group_start_with_a_single_srun_of_newer_slurm(self):
         done = self.in_job(["-N2", "--gpus=3", ":", "-N1"], "-v", "-N", 1, "--label", *sh("hostname; cat"), input=b"to rank 0\n")

@@ -123,7 +123,7 @@ class HostileProcesses(Case):
             with self.subTest(threads=threads):
                 self.assert_reader_is_limited(program("false_python"), str(threads), str(table))
         text = self.report(self.ready(program("false_python"), "1024", str(1 << 18)))
-        self.assertRegex(text, "  there was not enough (memory|time) to read the stacks of all its threads\n")
+        self.assertRegex(text, "  there was not enough (memory|time) to read the stacks of all threads\n")
 
     @promise(ENDS, mode=(ATTACK, QUERY))
     def test_several_false_pythons_together(self):

@@ -119,7 +119,7 @@ class Lines(TorchrunCase):
                                env={"OMP_NUM_THREADS": "1"})
         self.assert_exit(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"0", b"2"])
-        self.assertIn(b"unknown local rank 5", self.run_dlaunch("--local-ranks", 5, "true").stderr)
+        self.assertIn(b'unknown local rank "5"', self.run_dlaunch("--local-ranks", 5, "true").stderr)
 
     def test_dry_run_variable_plans_every_line(self):
         ran = self.dir / "ran"

@@ -1,6 +1,7 @@
 #include "bound.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "job/job.h"
 #include "job/rounds.h"
@@ -18,40 +19,39 @@ Ns ns(Duration duration) {
   return std::chrono::nanoseconds(duration).count();
 }
 
-/// All waits of a job, each with its limit.
+/// The limit of each wait of a job.
 struct Waits {
   explicit Waits(const dlaunch::JobOptions& o)
-      : login{"login", ns(o.wait_hosts) + ns(o.ready_wait)},
-        others{"other hosts answer", ns(job::kOthersWait)},
-        silence{"silence", ns(o.heartbeat) * dlaunch::link::Heartbeat::kMisses},
-        stacks{"stacks", ns(job::kStacksWait)},
-        grace{"`--grace`", ns(o.policy.grace)},
-        kill{"KILL", ns(job::kKillWait)},
-        confirm{"KILL is confirmed", ns(job::kConfirmWait)},
-        clean{"hosts confirm the end", ns(o.policy.grace) + ns(job::kFinishWait)},
-        sweep{"sweep", ns(o.policy.grace) + ns(job::kSweepWait)},
-        reader{"the reader reads", ns(job::kReaderMost)},
-        lease{"the lease ends",
-              ns(o.heartbeat) * dlaunch::link::Lease::kBeats + ns(o.policy.grace) + ns(job::kKillWait)},
-        pause{"`--pause-limit`", ns(o.pause_limit)},
-        back_off{"pause before a restart", ns(job::Rounds::kLongestWait)} {}
+      : login(ns(o.wait_hosts) + ns(o.ready_wait)),
+        others(ns(job::kOthersWait)),
+        silence(ns(o.heartbeat) * dlaunch::link::Heartbeat::kMisses),
+        stacks(ns(job::kStacksWait)),
+        grace(ns(o.policy.grace)),
+        kill(ns(job::kKillWait)),
+        confirm(ns(job::kConfirmWait)),
+        clean(ns(o.policy.grace) + ns(job::kFinishWait)),
+        sweep(ns(o.policy.grace) + ns(job::kSweepWait)),
+        reader(ns(job::kReaderMost)),
+        lease(ns(o.heartbeat) * dlaunch::link::Lease::kBeats + ns(o.policy.grace) + ns(job::kKillWait)),
+        pause(ns(o.pause_limit)),
+        back_off(ns(job::Rounds::kLongestWait)) {}
 
-  Wait login, others, silence, stacks, grace, kill, confirm, clean, sweep, reader, lease, pause, back_off;
+  Ns login;
+  Ns others;   ///< the other hosts answer
+  Ns silence;  ///< of a host, until the host is lost
+  Ns stacks, grace, kill;
+  Ns confirm;  ///< the agent confirms KILL
+  Ns clean;    ///< the hosts confirm the end
+  Ns sweep;    ///< a new login to a lost host, and the end of the processes there
+  Ns reader;   ///< the reader of the output reads
+  Ns lease;    ///< the lease of an agent ends
+  Ns pause;
+  Ns back_off;  ///< before a restart
 };
 
-Ns sum(const std::vector<Wait>& waits) {
-  Ns all = 0;
-  for (const Wait& wait : waits) all += wait.most;
-  return all;
-}
+Ns sum(const std::vector<Ns>& waits) { return std::accumulate(waits.begin(), waits.end(), Ns{0}); }
 
-std::string cell(const std::vector<Wait>& waits) {
-  if (waits.empty()) return "–";
-  std::string text = seconds_text(sum(waits)) + " s: ";
-  for (const Wait& wait : waits)
-    text += (&wait == waits.data() ? "" : ", ") + wait.what + ' ' + seconds_text(wait.most);
-  return text;
-}
+std::string cell(const std::vector<Ns>& waits) { return waits.empty() ? "–" : seconds_text(sum(waits)) + " s"; }
 
 }  // namespace
 
@@ -125,13 +125,13 @@ Ns bound_of_end(const Scenario& scenario, const dlaunch::JobOptions& options) {
 
 Ns bound(const Scenario& scenario, const dlaunch::JobOptions& options) {
   const Waits w(options);
-  const std::vector<Wait> round = {w.login,   w.others, w.silence, w.silence, w.stacks, w.grace, w.kill,
-                                   w.confirm, w.kill,   w.clean,   w.sweep,   w.sweep,  w.reader};
+  const std::vector<Ns> round = {w.login,   w.others, w.silence, w.silence, w.stacks, w.grace, w.kill,
+                                 w.confirm, w.kill,   w.clean,   w.sweep,   w.sweep,  w.reader};
   const bool suspended = std::ranges::any_of(scenario.faults, [](const Fault& f) { return f.kind == "tstp"; });
   Ns all = scenario.length + scenario.after_first + kSecond + sum(round);
   for (int restart = 0; restart < scenario.restarts; ++restart) {
-    all += scenario.length + kSecond + sum(round) + w.lease.most + (suspended ? w.pause.most : 0);
-    all += restart == 0 ? 0 : std::min(w.back_off.most, kSecond << std::min(restart - 1, 6));
+    all += scenario.length + kSecond + sum(round) + w.lease + (suspended ? w.pause : 0);
+    all += restart == 0 ? 0 : std::min(w.back_off, kSecond << std::min(restart - 1, 6));
   }
   if (scenario.spawn > 0) all += (scenario.restarts + 1) * 3 * kSecond;  // their lives begin later
   if (scenario.preempt) all += ns(options.policy.checkpoint.usual_grace);

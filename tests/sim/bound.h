@@ -10,18 +10,13 @@
 
 namespace sim {
 
-struct Wait {
-  std::string what;
-  Ns most;
-};
-
 /// A row of the table: the longest time from the fault to the end of the job, or to the next round, by phase.
 struct Bound {
   std::string fault;
   std::vector<std::string> kinds;  ///< of world/faults.h
-  std::vector<Wait> starting;      ///< empty: the fault cannot happen in this phase
-  std::vector<Wait> running;
-  std::vector<Wait> ending;  ///< the ranks are being stopped
+  std::vector<Ns> starting;        ///< the waits; empty: the fault cannot happen in this phase
+  std::vector<Ns> running;
+  std::vector<Ns> ending;  ///< the ranks are being stopped
 };
 
 std::vector<Bound> bounds(const dlaunch::JobOptions& options);

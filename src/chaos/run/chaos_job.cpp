@@ -363,12 +363,13 @@ class ChaosJob {
     if (injection.fault.what == FaultKind::full && !seen_.rounds.empty()) {
       injection.fired = seen_.rounds.back().cause == job::Cause::output_failed;
       injection.round = static_cast<int>(seen_.rounds.size()) - 1;
-      injection.why_not = "no file of the job reached that size";
+      injection.why_not = "no output file reached this size";
     }
     if (injection.fired) injection.why_not.clear();
     if (!injection.fired && injection.why_not.empty()) {
-      injection.why_not = injection.fault.when.line.empty() ? "the job ended before this moment"
-                                                            : "the job ended before such a line on its stdout";
+      injection.why_not = injection.fault.when.line.empty()
+                              ? "the job ended before this moment"
+                              : "the job ended before its stdout contained a matching line";
     }
   }
 

@@ -34,7 +34,7 @@ constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "launcher", .takes = Arity::value, .value_name = "NAME",
       .help = "dlaunch starts the ranks itself, and uses ssh for other hosts"}, Support::ignored},
     {{.names = "launcher-args", .takes = Arity::value, .value_name = "WORDS",
-      .help = "refused unless empty, because dlaunch does not use pdsh, mpirun or srun"}},
+      .help = "WORDS must be empty, because dlaunch does not use pdsh, mpirun or srun"}},
     {{.names = "comment", .takes = Arity::value, .value_name = "TEXT", .help = "the option is for "
           "srun"}, Support::ignored},
     {{.names = "account", .takes = Arity::value, .value_name = "NAME", .help = "the option is for "

@@ -28,8 +28,8 @@ constexpr LauncherOption kHorovodrunOptions[] = {
     {{.names = "jsrun", .help = "remove the option"}, Support::refused},
     {{.names = "mpi-args", .takes = Arity::value, .value_name = "WORDS",
       .help = "adds WORDS as options of mpirun; no effect with `--gloo`"}},
-    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS", .help = "as `--mpi-args`, for mpirun's "
-          "binding options"}},
+    {{.names = "binding-args", .takes = Arity::value, .value_name = "WORDS",
+      .help = "same as `--mpi-args`, for mpirun's binding options"}},
     {{.names = "tcp", .help = "`-x NCCL_IB_DISABLE=1`", .stands_for = "x=NCCL_IB_DISABLE=1"}},
     {{.names = "start-timeout", .takes = Arity::value, .value_name = "SECONDS",
       .help = "`--wait-hosts SECONDS` with `-H` or a hostfile; default: HOROVOD_START_TIMEOUT"}},

@@ -127,9 +127,8 @@ class MsrunJob {
     }
     if (workers_ / local_ > kMostNodes) {
       return fail({.where = "--worker_num",
-                   .what = std::to_string(workers_ / local_) + " nodes: at most " + std::to_string(kMostNodes) +
-                           " can run one job",
-                   .why = "",
+                   .what = "too many nodes",
+                   .why = std::to_string(workers_ / local_) + " requested, the limit is " + std::to_string(kMostNodes),
                    .hint = "set a larger --local_worker_num"});
     }
     job_.add_nodes(all, std::to_string(workers_ / local_), rank);

@@ -51,8 +51,8 @@ constexpr LauncherOption kSrunOptions[] = {
         "the number of CPUs is known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "
         "verbose: `--report-bindings`", Support::translated, "SLURM_CPU_BIND"),
-    of("hint", "HOW", "nomultithread: a CPU is a core, not a hardware thread; compute_bound: as nomultithread, with "
-        "`--bind-to core`; multithread: no change; memory_bound is refused", Support::translated, "SLURM_HINT"),
+    of("hint", "HOW", "nomultithread: a CPU is a core, not a hardware thread; compute_bound: same as nomultithread, "
+        "with `--bind-to core`; multithread: no change; memory_bound is refused", Support::translated, "SLURM_HINT"),
     of("threads-per-core", "N", "1: a CPU is a core, not a hardware thread; other numbers change "
         "nothing", Support::translated, "SLURM_THREADS_PER_CORE"),
     of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more than 1: a shell gives each rank the next N devices of "
@@ -69,9 +69,9 @@ constexpr LauncherOption kSrunOptions[] = {
     of("gpus G", "[TYPE:]N", kNodeDevices), of("gpus-per-node", "[TYPE:]N", kNodeDevices),
     of("gres", "gpu[:TYPE]:N", kNodeDevices),
     of("output o", "PATTERN", "`--stdout-file`, where %t is {rank} and %N is {host}; without `-e`, the file also "
-        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console; a longer "
-        "name that begins with - or all is a file (for srun, the console)", Support::translated,
-        "SRUN_OUTPUT SLURM_STDOUTMODE"),
+        "contains stderr; a rank N: `--ranks N`; none: /dev/null; - or all: the console (srun also "
+        "prints to the console for longer names that begin with - or all)", Support::translated,
+       "SRUN_OUTPUT SLURM_STDOUTMODE"),
     of("error e", "PATTERN", "`--stderr-file`, with the same patterns", Support::translated,
         "SRUN_ERROR SLURM_STDERRMODE"),
     of("input i", "PATTERN", "all, none or a rank: `--stdin`; a file name: each rank opens the "
@@ -91,8 +91,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("time t", "[D-]H:M:S", "`--timeout SECONDS` for the step", Support::translated, "SLURM_TIMELIMIT"),
     of("mpi", "TYPE", "`--mpi`; TYPE is pmix (also pmix_v3), pmi2 or none", Support::translated, "SLURM_MPI_TYPE"),
     of("multi-prog", "", "the program is a FILE that lists ranks and their programs; a shell starts each rank's "
-        "program; without `-n`, dlaunch starts at least the ranks that FILE lists", Support::translated,
-        "SLURM_SRUN_MULTI"),
+        "program; without `-n`, the job has all ranks of the file", Support::translated, "SLURM_SRUN_MULTI"),
     of("het-group", "N", "`--include` with the nodes of group N; several groups are refused"),
     of("jobid", "ID", "accepts the ID of the current job; other IDs are refused"),
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),

@@ -31,7 +31,7 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "start-method", .takes = Arity::value, .value_name = "NAME",
       .help = "each rank is a separate program"}, Support::ignored},
     {{.names = "event-log-handler", .takes = Arity::value, .value_name = "NAME",
-      .help = "accepts null and console, refuses other handlers; use `--report FILE` to write the events"}},
+      .help = "accepts null and console; refuses other handlers; use `--report FILE` to write the events"}},
     {{.names = "role", .takes = Arity::value, .value_name = "NAME",
       .help = "`-x ROLE_NAME=NAME`; the label of `--tee` contains the name"}},
     {{.names = "module m", .help = "`python3 -u -m MODULE args`"}},
@@ -43,7 +43,8 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "redirects r", .takes = Arity::value, .value_name = "[L:]0-3,...",
       .help = "`--stdout-file` (1), `--stderr-file` (2) or both (3); `:local=L` limits the files to local rank L"}},
     {{.names = "tee t", .takes = Arity::value, .value_name = "[L:]0-3,...",
-      .help = "as `-r`, and the console also shows the output (`:copy`), with `--label='[default{local_rank}]:'`"}},
+      .help = "same as `-r`, and the console also shows the output (`:copy`), with "
+          "`--label='[default{local_rank}]:'`"}},
     {{.names = "local-ranks-filter", .takes = Arity::value, .value_name = "LIST", .help = "`--local-ranks LIST`"}},
     {{.names = "log-line-prefix-template", .takes = Arity::value, .value_name = "TEMPLATE",
       .help = "`--label` for the lines of `--tee`; ${rank} becomes {rank}, ${hostname} becomes {host}"}},

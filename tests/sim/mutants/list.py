@@ -231,7 +231,7 @@ MUTANTS = [
     mutant("link_end_ignored", "agent/agent.cpp", "[this](const std::string& why) { launcher_lost(why); }, [this]", "[this](const std::string&) {}, [this]",
            killed_by="nothing left"),
     mutant("guardian_death_ignored", "agent/agent.cpp",
-           'if (at_once && ::getppid() != guardian_) return launcher_lost("its guardian was killed" + round_->ranks.oom());', "",
+           'if (at_once && ::getppid() != guardian_) return launcher_lost("its parent was killed" + round_->ranks.oom());', "",
            killed_by="first failure"),
     mutant("signal_to_one_rank", "agent/ranks.cpp", "    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);  // if the child does not lead its group yet\n",
            "    if (::kill(-rank.pid, signal) != 0) ::kill(rank.pid, signal);\n    break;\n",

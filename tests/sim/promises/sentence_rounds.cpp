@@ -164,7 +164,7 @@ std::string agent_ends(const Words& words, Said& said) {
     const bool silent = truth.met(host, {"silent", "deaf", "freeze", "stopw"}) || truth.stopped_since(0);
     return silent ? "" : "the launcher answers";
   }
-  if (why.starts_with("its guardian was killed"))
+  if (why.starts_with("its parent was killed"))
     return truth.met(host, {"killg", "killboth"}) || truth.managed() ? "" : "the guardian lives";
   if (why.starts_with("the agent received a termination signal"))
     return truth.managed() || truth.met(host, {"killg", "killboth"}) ? "" : "no such signal came";

@@ -67,7 +67,7 @@ TEST_F(HostInspectorTest, FindsDirectoriesAndPrograms) {
   const auto seen = facts(query);
   EXPECT_THAT(seen.wdir_errors, ElementsAre(0, ENOENT, ENOTDIR));
   EXPECT_THAT(seen.programs, ElementsAre(AnyOf("/usr/bin/sh", "/bin/sh"), "", "", "bin/sh"));
-  EXPECT_THAT(seen.missing, ElementsAre("", "cannot find no-such-program in PATH: No such file or directory", "", ""));
+  EXPECT_THAT(seen.missing, ElementsAre("", "program \"no-such-program\": not found in PATH", "", ""));
 }
 
 TEST_F(HostInspectorTest, FindsScriptsLikeTheirInterpreters) {

@@ -170,7 +170,7 @@ TEST(FirstWords, NamesAFileThatIsNotAHostFile) {
   CommandLineFixture fixture;
   fixture.files["/etc/passwd"] = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";
   EXPECT_THAT(fixture.error({"--hostfile", "/etc/passwd", "p"}),
-              HasSubstr("dlaunch: /etc/passwd:1:1: not a host file: expected lines NAME slots=N\n"));
+              HasSubstr("dlaunch: /etc/passwd:1:1: not a hostfile: expected lines NAME slots=N\n"));
   fixture.files["/cwd/h"] = "[::1]:4\nuser@::1\nnode[1-2]:4\n";
   EXPECT_EQ(fixture.options({"--hostfile", "h", "p"}).hosts.hostfile.size(), 4U);
 }

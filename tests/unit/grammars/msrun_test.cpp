@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedLine{{"--worker_num=12", "--master_addr=h", "t.py"}, "expected a multiple of --local_worker_num 8"},
         RefusedLine{{"--worker_num=0", "t.py"}, "expected 1 to 1048576"},
         RefusedLine{{"--worker_num=100001", "--local_worker_num=1", "--master_addr=h", "t.py"},
-                    "--worker_num: 100001 nodes: at most 100000 can run one job"},
+                    "--worker_num: too many nodes: 100001 requested, the limit is 100000"},
         RefusedLine{{"--join=true", "t.py"}, "expected True or False"},
         RefusedLine{{"--bind_core", "{\"device0\":[\"0-10\"]}", "t.py"}, "--rankfile FILE"},
         RefusedLine{{"--sim_rank_id=1", "t.py"}, "add --sim_level"},

@@ -85,7 +85,7 @@ TEST(Hostfile, ErrorsNameLineColumnAndWord) {
   EXPECT_THAT(error("  a,b\n"), HasSubstr("hosts:1:3: invalid host name \"a,b\""));
   EXPECT_THAT(error("/* x */ -a\n"), HasSubstr("hosts:1:9: invalid host name \"-a\""));
   EXPECT_THAT(error("^a\n"), HasSubstr("invalid host name \"^a\""));
-  EXPECT_THAT(error("a;reboot\n"), HasSubstr("not a host file"));
+  EXPECT_THAT(error("a;reboot\n"), HasSubstr("not a hostfile"));
   EXPECT_THAT(error("a user=-oX\n"), HasSubstr("invalid user name"));
   EXPECT_THAT(error("a jump=-oX\n"), HasSubstr("invalid jump host"));
   EXPECT_THAT(error("a jump=$(x)\n"), HasSubstr("invalid jump host"));

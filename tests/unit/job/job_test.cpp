@@ -1044,7 +1044,8 @@ TEST(Job, SignalWhileWaitingForTheReaderReplacesSuccess) {
 TEST(Job, FailedStartEndsTheOthersWithTheShellExitCode) {
   Script s(2);
   s.start();
-  EXPECT_THAT(s.end(0, ExitStatus(NotStarted{2, "cannot find x in PATH"}), 1), Contains(Action(SignalRanks{SIGTERM})));
+  EXPECT_THAT(s.end(0, ExitStatus(NotStarted{2, "program \"x\": not found in PATH"}), 1),
+              Contains(Action(SignalRanks{SIGTERM})));
   EXPECT_EQ(s.job.outcome().exit_code, 127);
 }
 

@@ -7,7 +7,7 @@ namespace dlaunch::launcher {
 namespace {
 
 wire::Layout layout_of(const plan::Plan& plan) {
-  for (const wire::Message& frame : start_frames(plan, 0, {}, rank_facts(plan), newest_world(plan))) {
+  for (const wire::Message& frame : start_frames(plan, 0, {}, rank_facts(plan))) {
     if (const auto* layout = std::get_if<wire::Layout>(&frame)) return *layout;
   }
   ADD_FAILURE() << "no Layout";

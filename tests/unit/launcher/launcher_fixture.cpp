@@ -10,7 +10,9 @@
 #include "agent_process.h"
 #include "launcher/frames.h"
 #include "sys/descendants.h"
+#include "sys/inherited.h"
 #include "sys/io.h"
+#include "sys/process_state.h"
 
 namespace dlaunch::launcher {
 namespace {
@@ -222,7 +224,9 @@ job::Outcome LauncherFixture::run(std::vector<std::string> argv, int ranks,
   Hosts links(io, hosts, plan.job_id, settings, log);
   sys::ReservedPorts ports;
   link::Signals signals(io);
-  take_signals(signals, settings);
+  for (const int signal : sys::kJobSignals) {
+    if (!sys::is_kept(signal) || signal == settings.stacks_on) signals.add(signal);
+  }
   Launcher launcher(io, {plan, settings, **output, links, ports, signals, listener ? *listener : silent_, log, round});
   const job::Outcome outcome = launcher.run();
   EXPECT_FALSE(hung) << "the job did not end";

@@ -91,7 +91,7 @@ void run_well(int hosts) {
   const wire::MpiWorld world = newest_world(story.plan);
   for (int host = 0; host < hosts; ++host) {
     std::string bytes;
-    for (const wire::Message& frame : start_frames(story.plan, host, {}, facts, world)) wire::encode(frame, bytes);
+    for (const wire::Message& frame : start_frames(story.plan, host, {}, facts, {world})) wire::encode(frame, bytes);
   }
   story.end(0);
   ASSERT_EQ(story.job.phase(), job::Phase::finished);

@@ -74,7 +74,7 @@ TEST(FileLayout, RejectsUnknownFields) {
   EXPECT_TRUE(check_file_template("/d/{rank}"));
   const auto bad = check_file_template("/d/{hosts}");
   ASSERT_FALSE(bad);
-  EXPECT_THAT(to_text(bad.error()), HasSubstr("did you mean {host}?"));
+  EXPECT_THAT(to_text(bad.error()), HasSubstr("use {host}, or another field of:"));
 }
 
 TEST(FileLayout, TwoRanksInOneFileNamesTheMissingField) {

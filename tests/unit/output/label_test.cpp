@@ -55,7 +55,8 @@ TEST_F(Label, UnknownFieldSuggestsTheMostSimilarField) {
   const auto bad = check_label_template("{rnk}");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().exit_code, kExitRefused);
-  EXPECT_THAT(to_text(bad.error()), HasSubstr("--label: unknown field {rnk}: did you mean {rank}?"));
+  EXPECT_THAT(to_text(bad.error()),
+              HasSubstr("--label: unknown field {rnk}\ndlaunch:   use {rank}, or another field of:"));
   EXPECT_FALSE(check_label_template("{rank"));
   EXPECT_FALSE(check_label_template("{}"));
 }

@@ -410,7 +410,7 @@ TEST(Frameworks, ParsesNamesOnce) {
   for (const FrameworkSpec& spec : framework_table()) {
     EXPECT_THAT(*parse_frameworks(to_string(spec.framework)), ElementsAre(spec.framework));
   }
-  EXPECT_THAT(to_text(parse_frameworks("pytorch").error()), HasSubstr("did you mean torch?"));
+  EXPECT_THAT(to_text(parse_frameworks("pytorch").error()), HasSubstr("use torch"));
   EXPECT_THAT(to_text(parse_frameworks("").error()), HasSubstr("use one or more of torch, torchrun, deepspeed"));
   EXPECT_THAT(*parse_frameworks("jax,auto"),
               ElementsAre(Framework::jax, Framework::torch, Framework::deepspeed, Framework::mindspore));

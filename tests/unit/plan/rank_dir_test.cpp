@@ -86,7 +86,7 @@ TEST(RankDir, RejectsInvalidTemplates) {
   EXPECT_TRUE(check_rank_dir("d{rank}"));
   EXPECT_FALSE(check_rank_dir(""));
   EXPECT_FALSE(check_rank_dir("d{rank"));
-  EXPECT_THAT(to_text(check_rank_dir("d{rnk}").error()), HasSubstr("did you mean {rank}?"));
+  EXPECT_THAT(to_text(check_rank_dir("d{rnk}").error()), HasSubstr("use {rank}, or another field of:"));
 }
 
 TEST(RankDir, IsInThePlanAsShown) {

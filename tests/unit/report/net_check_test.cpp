@@ -40,7 +40,7 @@ TEST(NetCheck, ReportsFaultsAndUnknownStatus) {
   check.hosts[0].devices[2].trouble = "no address of its peer is known";
   check.hosts.push_back({.name = "c", .peer = "a", .trouble = "has no Ascend device that is known"});
   EXPECT_EQ(exit_code(check), 1);
-  EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     not known\n"));
+  EXPECT_THAT(to_table(check), HasSubstr("a     b     Fault     Fault     unknown\n"));
   EXPECT_EQ(
       findings_text(check),
       "dlaunch: a: devices 0-1: cannot connect to the devices of b: Fault\n"

@@ -51,7 +51,7 @@ TEST(Preflight, ReportsEachFailedCheck) {
     preflight.hosts[i].directories = {{"/work", "/work", "No such file or directory"}};
     preflight.hosts[i].addresses[2] = "";
   }
-  preflight.hosts[1].programs = {{"python3", "", "cannot find python3 in PATH: No such file or directory"}};
+  preflight.hosts[1].programs = {{"python3", "", "program \"python3\": not found in PATH"}};
   preflight.hosts[2].clock_offset = -12.34;
   preflight.hosts[2].addresses[0] = "127.0.0.1 ::1";
   preflight.hosts[2].addresses[2] = "127.0.1.1";
@@ -70,14 +70,14 @@ TEST(Preflight, ReportsEachFailedCheck) {
       "interface\n"
       "dlaunch: node[1-2]: cannot resolve node3\n"
       "dlaunch:   add the name to /etc/hosts there, or to DNS: ranks connect to each other by name\n"
-      "dlaunch: node[1-2]: directory /work: No such file or directory\n"
+      "dlaunch: node[1-2]: cannot enter the working directory /work: No such file or directory\n"
       "dlaunch:   create the directory on the host, share it, or set another with --wdir\n"
-      "dlaunch: node2: cannot find python3 in PATH: No such file or directory\n"
+      "dlaunch: node2: program \"python3\": not found in PATH\n"
       "dlaunch:   install the program on the host, or give its path there\n"
       "dlaunch: node3: resolves node1 to a loopback address\n"
       "dlaunch:   use a name of the host that all other hosts can connect to\n"
       "dlaunch: node3: the clock differs from the launcher's clock by -12.3 s\n"
-      "dlaunch:   run NTP on the host: the times in logs and the first failure depend on the clock\n");
+      "dlaunch:   run NTP on the host: the times in logs and the order of failures depend on the clock\n");
   EXPECT_EQ(exit_code(preflight), 1);
 }
 
@@ -142,7 +142,7 @@ TEST(Preflight, ManyEqualHostsShareARow) {
 TEST(Preflight, NotesTwoNamesOfOneHost) {
   Preflight preflight = good(2);
   preflight.hosts[1].identity = preflight.hosts[0].identity;
-  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of one host; each name would get ranks\n");
+  EXPECT_EQ(findings_text(preflight), "dlaunch: note: node[1-2]: names of the same host; each name would get ranks\n");
   EXPECT_EQ(exit_code(preflight), 0);
 }
 

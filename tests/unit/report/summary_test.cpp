@@ -175,7 +175,8 @@ TEST(FailureSummary, ProgramNotFoundIsOneLineAndAHint) {
   job.plan.apps[0].argv[0] = "train";
   EXPECT_THAT(job.summary(), EndsWith("check the name and PATH; a program in the working directory is ./train\n"));
   for (const int i : {5, 6})
-    job.never_started(i, NotStarted{ENOENT, "cannot find train in PATH; the working directory contains it: ./train"});
+    job.never_started(
+        i, NotStarted{ENOENT, "program \"train\": not found in PATH; the working directory contains it: ./train"});
   EXPECT_THAT(job.summary(), HasSubstr("run ./train: "));
   job.plan.apps[0].env = {"PATHS=/x"};
   EXPECT_THAT(job.summary(), HasSubstr("the ranks have no PATH"));
@@ -186,10 +187,10 @@ TEST(FailureSummary, ReportsAProgramMissingOnSomeHosts) {
   job.plan.hosts.emplace_back().host.name = "node2";
   for (const size_t i : {2U, 3U}) job.plan.ranks[i].host = 1;
   job.fail_first(2, Exited{0});
-  for (const int i : {2, 3}) job.never_started(i, NotStarted{ENOENT, "cannot find ./train in PATH"});
+  for (const int i : {2, 3}) job.never_started(i, NotStarted{ENOENT, "program \"./train\": not found in PATH"});
   EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node2 (ranks 2-3)\n"));
   EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped the 2 other ranks\n"));
-  job.never_started(1, NotStarted{ENOENT, "cannot find ./train in PATH"});
+  job.never_started(1, NotStarted{ENOENT, "program \"./train\": not found in PATH"});
   EXPECT_THAT(job.summary(), EndsWith("dlaunch: stopped the other rank\n"));
 }
 
@@ -226,10 +227,11 @@ TEST(FailureSummary, CountsAgreeWithTheirNouns) {
 }
 
 TEST(NotStartedHint, IgnoresTheSameWordsInNames) {
-  EXPECT_THAT(not_started_hint({ENOENT, "cannot find interpreter in PATH"}, "interpreter", "/", true),
+  EXPECT_THAT(not_started_hint({ENOENT, "program \"interpreter\": not found in PATH"}, "interpreter", "/", true),
               StartsWith("check the name and PATH; "));
-  EXPECT_THAT(not_started_hint({ENOENT, "cannot find working directory in PATH"}, "working directory", "/", true),
-              StartsWith("run the command in a shell: "));
+  EXPECT_THAT(
+      not_started_hint({ENOENT, "program \"working directory\": not found in PATH"}, "working directory", "/", true),
+      StartsWith("run the command in a shell: "));
   for (const std::string wdir : {"/tmp/my interpreter", "/tmp/my working directory"}) {
     EXPECT_THAT(not_started_hint({ENOENT, "cannot execute ./x (from " + wdir + ")"}, "./x", wdir, true),
                 StartsWith("check the path: it starts in the working directory '" + wdir + "'"));
@@ -242,13 +244,13 @@ TEST(NotStartedHint, IgnoresTheSameWordsInNames) {
 }
 
 TEST(NotStartedHint, NamesASubcommandOnlyOnRequest) {
-  const NotStarted status{ENOENT, "cannot find hosts in PATH"};
+  const NotStarted status{ENOENT, "program \"hosts\": not found in PATH"};
   const std::vector<std::string> subcommands{"hosts", "check"};
   EXPECT_EQ(not_started_hint(status, "hosts", "/", true, subcommands), "put the subcommand first: dlaunch hosts");
   EXPECT_THAT(not_started_hint(status, "hosts", "/", true, {}), StartsWith("check the name and PATH; "));
   Fixture job(1);
   job.plan.apps[0].argv[0] = "chek";
-  job.fail_first(0, NotStarted{ENOENT, "cannot find chek in PATH"});
+  job.fail_first(0, NotStarted{ENOENT, "program \"chek\": not found in PATH"});
   Summary summary{job.plan, job.outcome, {}, {}};
   EXPECT_THAT(failure_summary(summary), Not(HasSubstr("subcommand")));
   summary.subcommands = subcommands;
@@ -267,8 +269,9 @@ TEST(NotStartedHint, CoversUsualReasons) {
   EXPECT_EQ(not_started_hint({EIO, "cannot execute x"}, "x", "/", true), "");
   EXPECT_EQ(not_started_hint({EACCES, "cannot execute ./train.py (from /)"}, "./train.py", "/", true),
             "run python3 ./train.py, or make it executable: chmod +x ./train.py");
-  EXPECT_EQ(not_started_hint({ENOENT, "cannot find train.py in PATH"}, "train.py", "/", true), "run python3 train.py");
-  EXPECT_EQ(not_started_hint({ENOENT, "cannot find echo a | tr a b in PATH"}, "echo a | tr a b", "/", true),
+  EXPECT_EQ(not_started_hint({ENOENT, "program \"train.py\": not found in PATH"}, "train.py", "/", true),
+            "run python3 train.py");
+  EXPECT_EQ(not_started_hint({ENOENT, "program \"echo a | tr a b\": not found in PATH"}, "echo a | tr a b", "/", true),
             "run the command in a shell: sh -c 'echo a | tr a b'");
   EXPECT_EQ(not_started_hint({ENOENT, "cannot execute /opt/my app(1)"}, "/opt/my app(1)", "/", true),
             "check the path on the rank's host");

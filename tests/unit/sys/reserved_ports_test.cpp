@@ -48,7 +48,7 @@ TEST(ReservedPorts, RejectTooFewPorts) {
   const int taken = port_of(other);
   const auto held = ReservedPorts::take(1, [&](int) { return taken; }, 3);
   ASSERT_FALSE(held);
-  EXPECT_THAT(to_text(held.error()), testing::HasSubstr("1 free TCP ports: not found: 3 were tried"));
+  EXPECT_THAT(to_text(held.error()), testing::HasSubstr("not enough free TCP ports: 1 required, 0 found"));
 }
 
 }  // namespace
