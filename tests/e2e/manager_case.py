@@ -60,7 +60,7 @@ ROWS = {row.place: row for row in (
         command="flux exec", size=12 * MIB),
     Row(KUBERNETES, ("node1", "node1", "node2", "node2"), "MPIJob: 2 nodes × 2 slots", "kubectl", show="$RANK_ID", value="{rank}",
         name="train-worker-{node}", some_host=b"train-worker-1", command="exec -i train-worker-1",
-        impossible={"test_transport_outside_a_job_is_rejected": "the transport has no name: the operator's script is a remote shell"}),
+        impossible={"test_transport_outside_a_job_is_rejected": "--transport cannot select the remote shell of the operator"}),
     Row(SAME_LINE, ("node1", "node2", "node3"), show="$DLAUNCH_NODE_RANK", value="{node}", impossible=dict.fromkeys(
         ("test_transport_is_reported", "test_transport_outside_a_job_is_rejected", "test_error_of_the_command_is_reported",
          "test_killed_command_leaves_no_process"), "no command starts the agents")),

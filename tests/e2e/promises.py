@@ -184,11 +184,11 @@ def section(promised, rows):
 
 HEAD = """\
 # End-to-end tests
-Each `test_SUITE.py` runs the binary. `scripts/test` builds all parts and runs the suites:
+Each `test_SUITE.py` runs the binary. `scripts/test` builds dlaunch and runs the suites:
 
     scripts/test -R e2e.cleanup
 
-Without a build, a suite or a single test runs with the binary and the test programs of an earlier build:
+To run a suite or a single test without a new build, name the binary and the test programs of an earlier build:
 
     export DLAUNCH=$PWD/build/release/bin/dlaunch PROGRAMS=$PWD/build/release/tests/programs
     python3 -B tests/e2e/test_cleanup.py
@@ -198,13 +198,13 @@ Without a build, a suite or a single test runs with the binary and the test prog
 `support.py` have the helpers.
 
 # Index of promises
-This part lists the tests that hold one of the [five promises](../../docs/design.md#five-promises), by place and mode.
-`python3 -B tests/e2e/promises.py --write` makes this page from the decorators of the tests. The test `unit.promises`
-fails if the page differs from the decorators.
+This part lists the tests that check one of the [five promises](../../docs/how-it-works.md#five-promises), by place and
+mode. `python3 -B tests/e2e/promises.py --write` makes this page from the decorators of the tests. The test
+`unit.promises` fails if the page differs from the decorators.
 
-A test is listed if its own steps put the promise at risk and its own assertions check the promise. In addition, each
-test has a time limit, and each test fails if a process of its job is left. A test without a promise, for example of an
-error message or of a variable, is not listed. A test with several modes counts in each of the modes.
+A test is listed if the test causes a situation in which dlaunch could break the promise, and then checks the promise.
+Other tests, for example of an error message or of a variable, are not listed. Every test has a time limit, and fails if
+a process of its job is left; this check alone does not count. A test with several modes counts in each of the modes.
 
 ## Overview
 """
@@ -214,7 +214,7 @@ def impossible():
     """The shared tests that a place cannot have."""
     rows = importlib.import_module("manager_case").ROWS
     lines = [f"- **{at.title}**: `{test[5:]}`: {why}" for at in PLACES if at in rows for test, why in rows[at].impossible.items()]
-    return "`manager_case.py` asks the same promises at each place, except:\n\n" + "\n".join(map(wrapped, lines)) + "\n"
+    return "The common tests of `manager_case.py` run for each batch system, K8s and same line, with these exceptions:\n\n" + "\n".join(map(wrapped, lines)) + "\n"
 
 
 def page(rows):

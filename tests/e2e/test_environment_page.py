@@ -1,4 +1,4 @@
-"""Compares docs/environment.md with the variables that --show-env prints."""
+"""Compares docs/environment.md with the variables that --show-env prints, and loads the example of docs/configuration.md."""
 import json
 import pathlib
 import re
@@ -8,6 +8,7 @@ from support import Case
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "docs/environment.md").read_text()
+CONFIGURATION = (ROOT / "docs/configuration.md").read_text()
 NAME = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 DEVICES = {"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}
 # Values of settings of accelerate, in the form of a variable.
@@ -88,7 +89,7 @@ class EnvironmentPage(Case):
         self.assertEqual({name for name in named if named[name] != shown[name]} - changing, set())
 
     def test_example_of_the_configuration_file_loads(self):
-        example = [line.strip() for line in section("Configuration file").splitlines() if line.startswith("    ")]
+        example = [line.strip() for line in CONFIGURATION.splitlines() if line.startswith("    ")]
         (self.dir / "config.toml").write_text("\n".join(example))
         shown = self.assert_succeeds("--config", "config.toml", "--show-config").decode().splitlines()
         values = dict(line.split(" = ") for line in example)

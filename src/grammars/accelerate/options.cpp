@@ -58,13 +58,12 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("module m", "", "`python3 -m MODULE args`"),
     accelerate_row("no-python", "", "starts the program without Python; conflicts with `-m`"),
     accelerate_row("use-deepspeed", "",
-                   "`-x ACCELERATE_USE_DEEPSPEED=true`, and the settings of the options below; ranks start as in "
+                   "`-x ACCELERATE_USE_DEEPSPEED=true`, and the variables `ACCELERATE_DEEPSPEED_…`; ranks start as in "
                    "torchrun"),
     accelerate_row("use-fsdp", "",
-                   "`-x ACCELERATE_USE_FSDP=true`, and the settings of the options below; ranks start "
-                   "as in torchrun"),
+                   "`-x ACCELERATE_USE_FSDP=true`, and the variables `FSDP_…`; ranks start as in torchrun"),
     accelerate_row("use-megatron-lm", "",
-                   "`-x ACCELERATE_USE_MEGATRON_LM=true`, and the settings of the options below; ranks start as in "
+                   "`-x ACCELERATE_USE_MEGATRON_LM=true`, and the variables `MEGATRON_LM_…`; ranks start as in "
                    "torchrun"),
     accelerate_row("use-parallelism-config", "",
                    "`-x ACCELERATE_USE_PARALLELISM_CONFIG=true`; requires `--use_fsdp --fsdp_version 2`"),
@@ -76,8 +75,8 @@ constexpr LauncherOption kAccelerateOptions[] = {
     accelerate_row("max-restarts", "N", kAsTorchrun),
     accelerate_row("monitor-interval", "SECONDS", kAsTorchrun),
     accelerate_row("deepspeed-multinode-launcher", "NAME",
-                   "standard, or no hostfile: run the command on each machine; other values: dlaunch starts the ranks "
-                   "on the hosts of the hostfile, as deepspeed does"),
+                   "with standard, or without a hostfile: run the command on each machine; with other values: dlaunch "
+                   "starts the ranks on the hosts of the hostfile, as deepspeed does"),
     accelerate_row("deepspeed-hostfile", "FILE", kOfDeepspeed),
     accelerate_row("deepspeed-exclusion-filter", "HOSTS", kOfDeepspeed),
     accelerate_row("deepspeed-inclusion-filter", "HOSTS", kOfDeepspeed),

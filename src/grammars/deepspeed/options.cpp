@@ -58,7 +58,8 @@ constexpr LauncherOption kDeepspeedOptions[] = {
     {{.names = "autotuning", .takes = Arity::value, .value_name = "HOW",
       .help = "run deepspeed without dlaunch, because DeepSpeed's tuner starts many jobs"}, Support::refused},
     {{.names = "bind-cores-to-rank",
-      .help = "`--cores-per-rank share`; OMP_NUM_THREADS stays unset, because OpenMP counts the rank's cores"}},
+      .help = "`--cores-per-rank share`: each rank gets an equal part of the host's cores; OMP_NUM_THREADS stays "
+          "unset, because OpenMP counts the rank's cores"}},
     {{.names = "bind-core-list", .takes = Arity::value, .value_name = "LIST",
       .help = "`--cpu-list pFIRST-LAST/…` with an equal part of LIST for each rank of a host; requires "
           "`--bind_cores_to_rank`"}},

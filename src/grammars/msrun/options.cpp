@@ -25,8 +25,8 @@ constexpr LauncherOption kMsrunOptions[] = {
       .help = "`--output-filename DIR/worker_{rank}.log`; DIR also contains scheduler.log; default: the current "
           "directory"}},
     {{.names = "join", .takes = Arity::value, .value_name = "True/False",
-      .help = "True: dlaunch writes the ranks' output to files and prints it; False: only to files (`:nocopy`); in "
-          "both cases dlaunch waits for the ranks"}},
+      .help = "True: the ranks' output goes to files and to the console; False: only to files (`:nocopy`); in both "
+          "cases dlaunch waits for the ranks"}},
     {{.names = "cluster-time-out", .takes = Arity::value, .value_name = "SECONDS",
       .help = "`-x MS_TOPO_TIMEOUT=SECONDS`, default 600; several nodes: also `--wait-hosts SECONDS`"}},
     {{.names = "bind-core", .takes = Arity::value, .value_name = "True/False",

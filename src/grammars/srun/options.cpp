@@ -51,9 +51,9 @@ constexpr LauncherOption kSrunOptions[] = {
         "the number of CPUs is known", Support::translated, "SLURM_OVERCOMMIT"),
     of("cpu-bind", "HOW", "none, cores, threads, sockets, ldoms: `--bind-to`; map_cpu, mask_cpu: `--cpu-list p0/p4`; "
         "verbose: `--report-bindings`", Support::translated, "SLURM_CPU_BIND"),
-    of("hint", "HOW", "nomultithread: a CPU is a core, not a thread; compute_bound: the same, with `--bind-to core`; "
-        "multithread: no change; memory_bound is refused", Support::translated, "SLURM_HINT"),
-    of("threads-per-core", "N", "1: a CPU is a core, not a thread; other numbers change "
+    of("hint", "HOW", "nomultithread: a CPU is a core, not a hardware thread; compute_bound: same as nomultithread, "
+        "with `--bind-to core`; multithread: no change; memory_bound is refused", Support::translated, "SLURM_HINT"),
+    of("threads-per-core", "N", "1: a CPU is a core, not a hardware thread; other numbers change "
         "nothing", Support::translated, "SLURM_THREADS_PER_CORE"),
     of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more than 1: a shell gives each rank the next N devices of "
         "its node", Support::translated, "SLURM_GPUS_PER_TASK"),
@@ -79,11 +79,11 @@ constexpr LauncherOption kSrunOptions[] = {
     of("open-mode", "MODE", "append adds `:append` to the file names; truncate replaces the "
         "files", Support::translated, "SLURM_OPEN_MODE"),
     of("label l", "", "`--label='{rank}: '`", Support::translated, "SLURM_LABELIO"),
-    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal, but dlaunch prints only rank 0, and "
-        "only rank 0 reads stdin", Support::translated, {}, "1"),
+    of("pty", "[=FD]", "`--pty --ranks 0 --stdin 0`: all ranks have a terminal, but dlaunch prints only the output "
+        "of rank 0, and only rank 0 reads stdin", Support::translated, {}, "1"),
     of("chdir D", "DIR", "`--wdir DIR`", Support::translated, "SLURM_WORKING_DIR SLURM_REMOTE_CWD", nullptr, "wdir={}"),
-    of("export", "ALL,A=B,...", "ALL (the default): `--env-all`, and `-x A=B` for each variable that the environment does "
-        "not contain; without ALL: `--no-env`, and `-x` for each name; NONE: `--no-env`", Support::translated,
+    of("export", "ALL,A=B,...", "ALL (the default): `--env-all`, and `-x A=B` if the environment does not contain A; "
+        "without ALL: `--no-env`, and `-x` for each name; NONE: `--no-env`", Support::translated,
         "SRUN_EXPORT_ENV SLURM_EXPORT_ENV"),
     of("job-name J", "NAME", "`-x SLURM_JOB_NAME=NAME`"),
     of("kill-on-bad-exit K", "[=0-1]", "`--on-failure abort`; default: the other ranks "
@@ -97,7 +97,7 @@ constexpr LauncherOption kSrunOptions[] = {
     of("quiet Q", "", "`--quiet`", Support::translated, {}, nullptr, "quiet=true"),
     of("verbose v", "", "`-v`", Support::translated, {}, nullptr, "verbose=1"),
     of("test-only", "", "`--dry-run`", Support::translated, {}, nullptr, "dry-run=true"),
-    of("unbuffered u", "", "`--raw` without `-l`: lines of ranks may mix; PYTHONUNBUFFERED is always "
+    of("unbuffered u", "", "without `-l`: `--raw` (lines of different ranks may mix); PYTHONUNBUFFERED is always "
         "set", Support::translated, "SLURM_UNBUFFEREDIO"),
     of("wait W", "SECONDS", "`--wait-after-first SECONDS`; 0 means no limit", Support::translated, "SLURM_WAIT"),
     of("exclusive", "[=WHO]", kResources, Support::ignored, {}, ""), of("exact", "", kResources, Support::ignored),

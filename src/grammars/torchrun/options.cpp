@@ -43,13 +43,14 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "redirects r", .takes = Arity::value, .value_name = "[L:]0-3,...",
       .help = "`--stdout-file` (1), `--stderr-file` (2) or both (3); `:local=L` limits the files to local rank L"}},
     {{.names = "tee t", .takes = Arity::value, .value_name = "[L:]0-3,...",
-      .help = "`-r` with `:copy` after the file names, and `--label='[default{local_rank}]:'`"}},
+      .help = "same as `-r`, and the console also shows the output (`:copy`), with "
+          "`--label='[default{local_rank}]:'`"}},
     {{.names = "local-ranks-filter", .takes = Arity::value, .value_name = "LIST", .help = "`--local-ranks LIST`"}},
     {{.names = "log-line-prefix-template", .takes = Arity::value, .value_name = "TEMPLATE",
       .help = "`--label` for the lines of `--tee`; ${rank} becomes {rank}, ${hostname} becomes {host}"}},
     {{.names = "node-rank", .takes = Arity::value, .value_name = "N",
-      .help = "`--node-rank N` with several nodes; default: the number in the environment (`PET_…`, Slurm, …), else "
-          "the host of the endpoint is node 0"}},
+      .help = "`--node-rank N` with several nodes; default: the number in the environment (`PET_…`, Slurm, …); "
+          "without such a number, the host of the endpoint is node 0"}},
     {{.names = "master-addr", .takes = Arity::value, .value_name = "HOST",
       .help = "one node: `-x MASTER_ADDR=HOST`; several nodes: `--rendezvous HOST:PORT`"}},
     {{.names = "master-port", .takes = Arity::value, .value_name = "PORT",
