@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "ascend/run_commands.h"
+#include "ascend/table_hosts.h"
 #include "ascend/tables/hccn.h"
 #include "base/environment.h"
 #include "base/index_cast.h"

@@ -10,7 +10,6 @@
 #include "ascend/ranktable_arguments.h"
 #include "ascend/table_hosts.h"
 #include "ascend/tables/address.h"
-#include "ascend/tables/device_numbers.h"
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -193,7 +192,7 @@ Result<MadeTable> make_over_hosts(const RanktableMake& command, const cli::Proce
 constexpr int kBrokenRule = 1;
 
 bool is_directory(const std::string& path) {
-  struct stat facts{};
+  struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 

@@ -1,6 +1,7 @@
 // Checks the promises of dlaunch: the faults and the observations of a job go in, verdicts come out. PURE.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,5 +57,24 @@ std::vector<Check> judge(const std::vector<Injection>& injections, const Seen& s
 
 /// Returns true if every planned fault fired.
 bool all_fired(const std::vector<Injection>& injections);
+
+// The results of a chaos run for programs, and the plan in them. PURE.
+
+struct Results {
+  std::uint64_t seed = 0;
+  std::vector<std::string> command = {};
+  std::vector<Injection> injections = {};
+  std::vector<Check> checks = {};
+  int exit_code = 0;  ///< end of the chaos run
+  int job_code = 0;   ///< of the job
+  double seconds = 0;
+};
+
+std::string to_json(const Results& results);
+std::string to_junit(const Results& results);
+
+/// The faults of a plan: the JSON of earlier results, or text with one fault per line, in which # starts a comment.
+/// `name` is the name of the file, for errors.
+Result<std::vector<Fault>> read_plan(std::string_view text, const std::string& name);
 
 }  // namespace dlaunch::chaos

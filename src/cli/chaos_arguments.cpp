@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "chaos/results.h"
+#include "chaos/verdict.h"
 #include "cli/command_spec.h"
 #include "cli/files.h"
 #include "cli/help.h"

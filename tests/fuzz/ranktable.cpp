@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "ascend/tables/assignment.h"
 #include "ascend/tables/merge.h"
 #include "ascend/tables/rules.h"
+#include "ascend/tables/table.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ascend/tables/fields.h"
+#include "ascend/tables/table.h"
 
 namespace dlaunch::ranktable {
 namespace {

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "ascend/tables/table.h"
 #include "dlaunch/error.h"
+#include "dlaunch/plan.h"
 
 namespace dlaunch::ranktable {
 
@@ -27,5 +29,17 @@ std::vector<TableFinding> check_file_name(std::string_view name, const Table* ta
 
 /// An Error about the first broken rule of a new table.
 std::optional<Error> first_broken(const json::Json& table, Product product);
+
+// Checks if the devices of a plan's ranks can be in one rank table. Without the check, HCCL would fail after the ranks
+// have started. Pure.
+
+struct BrokenRule {
+  std::string host = {};
+  std::string what = {};  ///< "has 3 devices"
+  std::string rule = {};  ///< "expected 1, 2, 4 or 8 on a server of Ascend 910"
+};
+
+/// Checks hosts with Ascend devices. With `stand_ins`, fake and named devices count as Ascend devices.
+std::vector<BrokenRule> broken_rules(const plan::Plan& plan, Product product, bool stand_ins);
 
 }  // namespace dlaunch::ranktable

@@ -1,8 +1,102 @@
+#include "ascend/tables/table.h"
+
 #include <algorithm>
 
-#include "ascend/tables/fields.h"
+#include "base/try.h"
 
 namespace dlaunch::ranktable {
+
+TableFinding finding_at(const json::Json& object, const std::string& path, std::string_view key, std::string what) {
+  const json::Json* member = key.empty() ? nullptr : object.find(key);
+  const json::Json& at = member ? *member : object;
+  const std::string full = key.empty() ? path : path + "." + std::string(key);
+  return {.path = full, .line = at.line, .column = at.column, .what = std::move(what)};
+}
+
+std::string invalid_value(const json::Json& value, const std::string& expected) {
+  return "invalid value " + json::described(value) + ": expected " + expected;
+}
+
+void Fields::complain(const JsonLocation& spot, std::string_view key, std::string what) {
+  findings_.push_back(finding_at(*spot.json, spot.path, key, std::move(what)));
+}
+
+const json::Json* Fields::member(const JsonLocation& spot, std::string_view key, Need need) {
+  const json::Json* found = spot.json->find(key);
+  if (!found && need == Need::required) complain(spot, key, "missing key");
+  return found;
+}
+
+std::optional<std::string> Fields::text(const JsonLocation& spot, std::string_view key, Need need) {
+  const json::Json* found = member(spot, key, need);
+  if (!found) return std::nullopt;
+  if (found->is(json::Json::Kind::string)) return found->text;
+  complain(spot, key,
+           invalid_value(*found, "a string") +
+               (version_ == Version::v2_0
+                    ? ""
+                    : ": version " + std::string(to_string(version_)) + " requires quotes around every value"));
+  return std::nullopt;
+}
+
+std::optional<long> Fields::number(const JsonLocation& spot, std::string_view key, Need need, long min, long max) {
+  const json::Json* found = member(spot, key, need);
+  if (!found) return std::nullopt;
+  if (version_ == Version::v2_0 && !found->is(json::Json::Kind::number)) {
+    const bool string = found->is(json::Json::Kind::string);
+    complain(spot, key, invalid_value(*found, string ? "a number without quotes" : "a number"));
+    return std::nullopt;
+  }
+  if (version_ != Version::v2_0 && !text(spot, key, need)) return std::nullopt;
+  const auto value = json::whole_number(found->text);
+  if (value && *value >= min && *value <= max) return value;
+  const std::string range = std::to_string(min) + " to " + std::to_string(max);
+  complain(spot, key, invalid_value(*found, "a whole number from " + range));
+  return std::nullopt;
+}
+
+std::optional<Address> Fields::address(const JsonLocation& spot, std::string_view key, Need need) {
+  const auto given = text(spot, key, need);
+  if (!given) return std::nullopt;
+  const auto value = parse_address(*given);
+  if (!value) {
+    complain(spot, key, "invalid address " + json::described(json::Json::string(*given)) + ": expected an IP address");
+  } else if (value->loopback() || value->unspecified()) {
+    complain(spot, key, "invalid address \"" + *given + "\": other devices cannot connect to this address");
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::vector<JsonLocation> Fields::objects(const JsonLocation& spot, std::string_view key) {
+  std::vector<JsonLocation> spots;
+  const json::Json* list = member(spot, key, Need::required);
+  if (!list) return spots;
+  if (!list->is(json::Json::Kind::array)) {
+    complain(spot, key, invalid_value(*list, "a list"));
+    return spots;
+  }
+  if (list->items.empty()) complain(spot, key, "empty list");
+  for (size_t i = 0; i < list->items.size(); ++i) {
+    const json::Json& item = list->items[i];
+    const JsonLocation at{&item, spot.path + "." + std::string(key) + "[" + std::to_string(i) + "]"};
+    if (item.is(json::Json::Kind::object)) {
+      spots.push_back(at);
+    } else {
+      complain(at, "", invalid_value(item, "an object"));
+    }
+  }
+  return spots;
+}
+
+void Fields::status(const JsonLocation& spot, Need need) {
+  const auto status = text(spot, "status", need);
+  if (!status || *status == "completed") return;
+  complain(spot, "status",
+           "invalid status " + json::described(json::Json::string(*status)) + ": expected \"completed\"" +
+               (version_ == Version::v2_0 ? "" : ": otherwise HCCL reads the file again for up to 30 minutes"));
+}
+
 namespace {
 
 using Need = Fields::Need;
@@ -157,6 +251,59 @@ Reading read_table(const json::Json& json) {
     read_server_list(fields, root, table);
   }
   return reading;
+}
+
+namespace {
+
+struct Seat {
+  long rank = 0;
+  long device = 0;
+};
+
+Error incomplete() {
+  return {.where = "",
+          .what = "missing device of a rank in the rank table",
+          .why = "",
+          .hint = "check the table: dlaunch ranktable check"};
+}
+
+Result<std::vector<Seat>> seats_of(const TableServer& server) {
+  std::vector<Seat> seats;
+  for (const Device& device : server.devices) {
+    if (!device.rank_id || !device.device_id) return fail(incomplete());
+    seats.push_back({*device.rank_id, *device.device_id});
+  }
+  if (seats.empty()) return fail(incomplete());
+  std::sort(seats.begin(), seats.end(), [](const Seat& a, const Seat& b) { return a.rank < b.rank; });
+  return seats;
+}
+
+}  // namespace
+
+Result<TableAssignment> assignment_of(const Table& table) {
+  TableAssignment assignment;
+  for (const TableServer& server : table.servers) {
+    const auto seats = TRY(seats_of(server));
+    TableHost host{.name = server.host_ip.empty() && server.json ? server.id : server.host_ip, .server_id = server.id};
+    for (const Seat seat : seats) {
+      host.ranks.push_back(static_cast<int>(seat.rank));
+      host.devices.push_back(static_cast<int>(seat.device));
+    }
+    assignment.hosts.push_back(std::move(host));
+  }
+  std::sort(assignment.hosts.begin(), assignment.hosts.end(),
+            [](const TableHost& a, const TableHost& b) { return a.ranks.front() < b.ranks.front(); });
+  assignment.ranks.resize(table.rank_count(), {-1, 0});
+  for (size_t i = 0; i < assignment.hosts.size(); ++i) {
+    const TableHost& host = assignment.hosts[i];
+    for (size_t j = 0; j < host.ranks.size(); ++j) {
+      const auto rank = static_cast<size_t>(host.ranks[j]);
+      if (rank >= assignment.ranks.size() || assignment.ranks[rank].host >= 0) return fail(incomplete());
+      assignment.ranks[rank] = {static_cast<int>(i), host.devices[j]};
+    }
+  }
+  if (assignment.ranks.empty()) return fail(incomplete());
+  return assignment;
 }
 
 }  // namespace dlaunch::ranktable

@@ -2,6 +2,7 @@
 // Owned by ChaosJob.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,26 @@
 #include "sys/helper_process.h"
 
 namespace dlaunch::chaos {
+
+// Finds the processes of this machine that a fault affects: those in the job's record, compared with the environment
+// that the job set.
+
+inline constexpr std::chrono::seconds kGone{40};  ///< twice three heartbeats of silence, the grace period and KILL
+
+/// The process of the rank; nullopt: not found, or on another machine.
+std::optional<sys::Process> rank_process(const report::Record& record, int rank);
+
+/// The guardian and the worker of the host's agent, as parents of a rank; empty: no rank of the host runs on this
+/// machine.
+std::vector<sys::Process> agent_processes(const report::Record& record, const std::string& host);
+
+/// The agent that replaced a link's command by exec, and its worker.
+std::vector<sys::Process> agent_processes(int pid);
+
+/// The processes of the job on this machine, by the id in their environment, and the files of its agents in the
+/// directory for temporary files and in /dev/shm, also sockets. Waits until all are gone; without an argument, for the
+/// limits of the job.
+std::vector<std::string> left_of(const std::string& job_id, std::chrono::seconds patience = kGone);
 
 /// The actions at the end of the job, also after a kill of dlaunch chaos: a child process keeps the list. Stopped
 /// processes continue, network interfaces are restored, and the directory of the job's files is removed. The proxies of

@@ -1,4 +1,4 @@
-#include "ascend/tables/device_numbers.h"
+#include "ascend/ranktable_arguments.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // --rank-table FILE: the options that follow from a table.
-#include "ascend/follow_rank_table.h"
+#include "ascend/job_table.h"
 
 #include "command_line_fixture.h"
 

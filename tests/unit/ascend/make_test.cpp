@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "ascend/tables/assignment.h"
+#include "ascend/tables/table.h"
 #include "tables.h"
 
 namespace dlaunch::ranktable {

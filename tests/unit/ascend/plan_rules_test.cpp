@@ -1,4 +1,4 @@
-#include "ascend/tables/plan_rules.h"
+#include "ascend/tables/rules.h"
 
 #include <gmock/gmock.h>
 

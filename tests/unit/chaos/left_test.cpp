@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "chaos/run/processes.h"
+#include "chaos/run/injector.h"
 #include "sys/fd.h"
 #include "sys/randomness.h"
 

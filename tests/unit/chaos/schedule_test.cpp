@@ -1,4 +1,4 @@
-#include "chaos/schedule.h"
+#include "chaos/fault.h"
 
 #include <gtest/gtest.h>
 

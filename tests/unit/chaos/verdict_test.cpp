@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "chaos/results.h"
-
 namespace dlaunch::chaos {
 namespace {
 
