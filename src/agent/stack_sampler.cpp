@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "stacks/text.h"
+#include "stacks/sample.h"
 #include "sys/clock.h"
 #include "sys/io.h"
 

@@ -14,8 +14,8 @@
 #include "base/try.h"
 #include "cli/stacks_arguments.h"
 #include "report/log.h"
+#include "stacks/sample.h"
 #include "stacks/sampler.h"
-#include "stacks/text.h"
 #include "sys/io.h"
 #include "sys/job_socket.h"
 

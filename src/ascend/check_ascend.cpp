@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/index_cast.h"
 #include "plan/environment.h"
-#include "report/net_check.h"
+#include "report/preflight.h"
 
 namespace dlaunch::ascend {
 namespace {

@@ -7,7 +7,7 @@
 #include "dlaunch/error.h"
 #include "net/name_resolver.h"
 #include "report/log.h"
-#include "report/lost_hosts.h"
+#include "report/summary.h"
 
 namespace dlaunch::ascend {
 namespace {

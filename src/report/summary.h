@@ -14,6 +14,16 @@
 
 namespace dlaunch::report {
 
+// The report on hosts that cannot be used or were lost. PURE.
+
+/// Complete lines, each starting with "dlaunch: ". Hosts with the same reason share one line; the most common reason is
+/// last. `started`: ranks had started on the hosts.
+std::string lost_hosts_text(const std::vector<job::LostHost>& lost, bool started, Duration elapsed);
+
+/// The command that kills processes that a job left on a host. The command kills only processes with exactly this job
+/// id in their environment. `shell_there`: the command that runs a script from stdin on the host.
+std::string end_job_command(const std::string& job_id, const std::string& shell_there);
+
 struct Summary {
   const plan::Plan& plan;
   const job::Outcome& outcome;
@@ -50,5 +60,10 @@ std::string restart_text(const std::string& cause, int restart, int restarts, st
 /// `subcommands`: the program may be one of them, misplaced or misspelled.
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
                              const std::vector<std::string>& subcommands = {});
+
+// The CPUs of each rank, for --report-bindings. PURE.
+
+/// One line per rank of world 1: "dlaunch: rank 0 on node1, pid 42: CPUs 0-3".
+std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome);
 
 }  // namespace dlaunch::report

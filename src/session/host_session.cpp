@@ -17,7 +17,7 @@
 #include "dlaunch/error.h"
 #include "launcher/waits.h"
 #include "report/log.h"
-#include "report/lost_hosts.h"
+#include "report/summary.h"
 #include "sys/installed.h"
 #include "transport/exec.h"
 #include "transport/remote_command.h"

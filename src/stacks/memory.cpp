@@ -1,10 +1,13 @@
 #include "stacks/memory.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "sys/fd.h"
@@ -81,6 +84,95 @@ bool Budget::spend(std::uint64_t work) {
   refused_ = work > left_.work;
   left_.work -= refused_ ? 0 : work;
   return !refused_;
+}
+
+namespace {
+
+constexpr std::size_t kMostSegments = 64;
+constexpr std::size_t kMostDynamic = 256;
+constexpr std::uint32_t kMostChained = 4096;  // limit of symbols in one bucket
+
+std::uint32_t gnu_hash(std::string_view name) {
+  std::uint32_t hash = 5381;
+  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  return hash;
+}
+
+bool is_known(const Elf64_Ehdr& header) {
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_phentsize == sizeof(Elf64_Phdr) &&
+         header.e_phnum <= kMostSegments;
+}
+
+struct HashHeader {
+  std::uint32_t buckets;
+  std::uint32_t first;  // index of the first hashed symbol
+  std::uint32_t bloom_words;
+  std::uint32_t shift;
+};
+
+}  // namespace
+
+std::optional<MappedElf> MappedElf::at(const ReadMemory& read, std::uint64_t base) {
+  const auto header = value_at<Elf64_Ehdr>(read, base);
+  if (!header || !is_known(*header)) return std::nullopt;
+  MappedElf file;
+  file.bias_ = base;
+  for (std::size_t i = 0; i < header->e_phnum; ++i) {
+    const auto segment = value_at<Elf64_Phdr>(read, base + header->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return std::nullopt;
+    if (segment->p_type == PT_LOAD && segment->p_offset == 0) file.bias_ = base - segment->p_vaddr;
+    file.segments_.emplace_back(segment->p_type, segment->p_vaddr);
+  }
+  return file;
+}
+
+std::optional<std::uint64_t> MappedElf::segment(std::uint32_t type) const {
+  const auto found = std::ranges::find(segments_, type, &std::pair<std::uint32_t, std::uint64_t>::first);
+  if (found == segments_.end()) return std::nullopt;
+  return bias_ + found->second;
+}
+
+std::optional<DynamicSymbols> DynamicSymbols::at(const ReadMemory& read, std::uint64_t base) {
+  const auto file = MappedElf::at(read, base);
+  const auto dynamic = file ? file->segment(PT_DYNAMIC) : std::nullopt;
+  if (!dynamic) return std::nullopt;
+  DynamicSymbols symbols;
+  symbols.bias_ = file->bias();
+  // glibc's loader replaces the addresses of the file by addresses of the process; other loaders do not.
+  const auto relocated = [&](std::uint64_t address) { return address < base ? address + symbols.bias_ : address; };
+  for (std::size_t i = 0; i < kMostDynamic; ++i) {
+    const auto entry = value_at<Elf64_Dyn>(read, *dynamic + i * sizeof(Elf64_Dyn));
+    if (!entry || entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_SYMTAB) symbols.symbols_ = relocated(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) symbols.names_ = relocated(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_GNU_HASH) symbols.hash_ = relocated(entry->d_un.d_ptr);
+  }
+  if (symbols.symbols_ == 0 || symbols.names_ == 0 || symbols.hash_ == 0) return std::nullopt;
+  return symbols;
+}
+
+std::optional<std::uint64_t> DynamicSymbols::find(const ReadMemory& read, std::string_view name) const {
+  const auto header = value_at<HashHeader>(read, hash_);
+  if (!header || header->buckets == 0) return std::nullopt;
+  const std::uint32_t wanted = gnu_hash(name);
+  const std::uint64_t buckets = hash_ + sizeof(HashHeader) + std::uint64_t{header->bloom_words} * 8;
+  const std::uint64_t chains = buckets + std::uint64_t{header->buckets} * 4;
+  const auto bucket = value_at<std::uint32_t>(read, buckets + std::uint64_t{wanted % header->buckets} * 4);
+  if (!bucket || *bucket < header->first) return std::nullopt;
+  for (std::uint32_t i = 0; i < kMostChained; ++i) {
+    const std::uint64_t index = std::uint64_t{*bucket} + i;
+    const auto hash = value_at<std::uint32_t>(read, chains + (index - header->first) * 4);
+    if (!hash) return std::nullopt;
+    if ((*hash | 1) == (wanted | 1)) {
+      const auto symbol = value_at<Elf64_Sym>(read, symbols_ + index * sizeof(Elf64_Sym));
+      if (!symbol) return std::nullopt;
+      const std::string found = bytes_at(read, names_ + symbol->st_name, name.size() + 1);
+      if (symbol->st_shndx != SHN_UNDEF && found == std::string(name) + '\0') return bias_ + symbol->st_value;
+    }
+    if ((*hash & 1) != 0) return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace dlaunch::stacks

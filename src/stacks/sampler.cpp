@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "stacks/elf.h"
+#include "stacks/memory.h"
 #include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "stacks/function_names.h"
 #include "stacks/memory.h"
 #include "stacks/modules.h"
 #include "stacks/sample.h"

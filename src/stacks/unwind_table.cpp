@@ -7,7 +7,7 @@
 #include <string>
 
 #include "stacks/call_frame.h"
-#include "stacks/elf.h"
+#include "stacks/memory.h"
 
 namespace dlaunch::stacks {
 namespace {

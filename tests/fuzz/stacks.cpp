@@ -9,7 +9,6 @@
 #include "allocated_bytes.h"
 #include "stacks/call_frame.h"
 #include "stacks/demangle.h"
-#include "stacks/elf.h"
 #include "stacks/memory.h"
 #include "stacks/python.h"
 #include "stacks/thread_state.h"

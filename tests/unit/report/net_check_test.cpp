@@ -1,5 +1,5 @@
 // What `dlaunch check --ascend` prints, as golden text.
-#include "report/net_check.h"
+#include "report/preflight.h"
 
 #include <gmock/gmock.h>
 

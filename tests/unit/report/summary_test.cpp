@@ -1,8 +1,6 @@
 #include "report/summary.h"
 #include "report/lines.h"
 
-#include "report/lost_hosts.h"
-
 #include <gmock/gmock.h>
 
 #include <cerrno>

@@ -13,7 +13,6 @@
 #include "stacks/python.h"
 #include "stacks/sample.h"
 #include "stacks/sampler.h"
-#include "stacks/text.h"
 #include "sys/files.h"
 
 namespace dlaunch::stacks {

@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "stacks/text.h"
+#include "stacks/sample.h"
 #include "sys/files.h"
 
 namespace dlaunch::stacks {

@@ -1,4 +1,4 @@
-#include "stacks/value_hash.h"
+#include "stacks/python.h"
 
 #include <gtest/gtest.h>
 
