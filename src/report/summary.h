@@ -61,9 +61,4 @@ std::string restart_text(const std::string& cause, int restart, int restarts, st
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
                              const std::vector<std::string>& subcommands = {});
 
-// The CPUs of each rank, for --report-bindings. PURE.
-
-/// One line per rank of world 1: "dlaunch: rank 0 on node1, pid 42: CPUs 0-3".
-std::string bindings_text(const plan::Plan& plan, const job::Outcome& outcome);
-
 }  // namespace dlaunch::report

@@ -15,7 +15,7 @@
 #include "plan/environment.h"
 #include "plan/replacements.h"
 #include "report/log.h"
-#include "report/summary.h"
+#include "report/bindings.h"
 #include "report/version.h"
 #include "session/error_files.h"
 #include "session/rendezvous.h"
