@@ -1,8 +1,7 @@
 // The agent process on each host: starts the ranks that the launcher requests, forwards their streams, reports their
-// ends, and removes all remains of the job. If the link to the launcher ends, or the agent's lease (link/lease.h), the
-// agent sends TERM to all processes, KILL after the grace period, and exits. The Agent owns processes and the order of
-// messages; each feature is a Task (task.h). One thread, one loop; owned by `main`. The process must be a
-// subreaper.
+// ends, and removes all remains of the job. If the link to the launcher ends, or the agent's lease (link/heartbeat.h),
+// the agent sends TERM to all processes, KILL after the grace period, and exits. The Agent owns processes and the order
+// of messages; each feature is a Task (task.h). One thread, one loop; owned by `main`. The process must be a subreaper.
 #pragma once
 
 #include <sys/resource.h>
@@ -17,7 +16,6 @@
 #include <vector>
 
 #include "agent/agent_tag.h"
-#include "agent/task.h"
 #include "agent/host_inspector.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -28,6 +26,7 @@
 #include "agent/reaper.h"
 #include "agent/shared_memory.h"
 #include "agent/stack_sampler.h"
+#include "agent/task.h"
 #include "agent/termination_notices.h"
 #include "agent/workdir_setup.h"
 #include "link/link.h"

@@ -12,7 +12,7 @@
 #include "base/environment.h"
 #include "base/shared_texts.h"
 #include "base/text.h"
-#include "hosts/fake_hosts.h"
+#include "hosts/named.h"
 #include "sys/files.h"
 #include "sys/io.h"
 

@@ -1,5 +1,5 @@
-// Whether the launcher is alive: sends heartbeats, and keeps the agent's lease (link/lease.h). Owned by the Agent; loop
-// and link must outlive this object.
+// Whether the launcher is alive: sends heartbeats, and keeps the agent's lease (link/heartbeat.h). Owned by the Agent;
+// loop and link must outlive this object.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -13,7 +13,7 @@
 #include "agent/task.h"
 #include "base/lifetime.h"
 #include "base/time.h"
-#include "link/lease.h"
+#include "link/heartbeat.h"
 #include "link/link.h"
 
 namespace dlaunch::agent {

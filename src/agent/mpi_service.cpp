@@ -14,7 +14,7 @@
 #include "dlaunch/worlds.h"
 #include "sys/clock.h"
 #include "sys/files.h"
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 namespace dlaunch::agent {
 namespace {

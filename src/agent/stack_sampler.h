@@ -24,7 +24,7 @@
 #include "stacks/sampler.h"
 #include "sys/thread.h"
 #include "wire/message.h"
-#include "wire/stacks.h"
+#include "wire/ranks.h"
 
 namespace dlaunch::agent {
 

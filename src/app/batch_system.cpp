@@ -26,7 +26,7 @@
 #include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/installed.h"
-#include "transport/ask_command.h"
+#include "transport/command.h"
 
 namespace dlaunch::app {
 namespace {

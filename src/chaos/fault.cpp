@@ -7,9 +7,9 @@
 #include <limits>
 #include <memory>
 
-#include "base/duration.h"
 #include "base/error_forms.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
 

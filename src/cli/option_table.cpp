@@ -12,7 +12,7 @@
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "hosts/device_filter.h"
-#include "hosts/fake_hosts.h"
+#include "hosts/named.h"
 #include "plan/frameworks.h"
 
 namespace dlaunch::cli {

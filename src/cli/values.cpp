@@ -4,8 +4,8 @@
 #include <cctype>
 #include <csignal>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
 #include "output/file_layout.h"

@@ -28,7 +28,7 @@ inline constexpr int kMostProgressLag = 1'000'000'000;
 Result<int> whole_number(std::string_view text, int min, int max);
 /// Parses "5000" or "5000-5010".
 Result<PortRange> port_range(std::string_view text);
-/// Parses a duration (base/duration.h).
+/// Parses a duration (base/time.h).
 Result<std::chrono::milliseconds> seconds(std::string_view text);
 /// The same, from `least` to `most`; an Error has `range` as the expected value.
 Result<std::chrono::milliseconds> seconds_within(std::string_view text, std::chrono::milliseconds least,

@@ -16,7 +16,7 @@
 #include "sys/files.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
-#include "transport/ask_command.h"
+#include "transport/command.h"
 
 namespace dlaunch::dialback {
 namespace {

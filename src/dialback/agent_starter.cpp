@@ -16,7 +16,7 @@
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "transport/bootstrap.h"
-#include "transport/remote_command.h"
+#include "transport/command.h"
 
 namespace dlaunch::dialback {
 

@@ -7,7 +7,7 @@
 #include "base/index_cast.h"
 #include "output/file_layout.h"
 #include "plan/environment.h"
-#include "pmi/mapping.h"
+#include "pmi/server.h"
 
 namespace dlaunch::launcher {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "job/job.h"
-#include "link/lease.h"
+#include "link/heartbeat.h"
 #include "link/timer.h"
 #include "place/line_meaning.h"
 #include "sys/clock.h"
@@ -63,7 +63,9 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
       io, std::move(opened.stream), opened.agent_path,
       BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                                 [this](const std::string& why) { lose({why}); },
-                                [this](const std::string& why) { ended({why, "", Retry::when_up}); },
+                                [this](const std::string& why) {
+                                  ended({why, "", Retry::when_up});
+                                },
                                 [this](const std::string& noise) { handlers_.detail("the shell printed: " + noise); },
                                 [this] { wait_ready(); }});
 }

@@ -8,7 +8,7 @@
 #include "base/end_signals.h"
 #include "launcher/components.h"
 #include "launcher/frames.h"
-#include "link/lease.h"
+#include "link/heartbeat.h"
 #include "sys/descendants.h"
 #include "sys/process_state.h"
 

@@ -17,7 +17,7 @@
 #include "job/hangs.h"
 #include "launcher/hosts.h"
 #include "report/stack_groups.h"
-#include "wire/stacks.h"
+#include "wire/ranks.h"
 
 namespace dlaunch::launcher {
 

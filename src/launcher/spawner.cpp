@@ -8,7 +8,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "launcher/open_files.h"
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 namespace dlaunch::launcher {
 

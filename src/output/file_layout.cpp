@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/field_template.h"
 #include "base/index_cast.h"
+#include "base/text.h"
 #include "dlaunch/worlds.h"
 #include "output/label.h"
 

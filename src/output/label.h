@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/field_template.h"
+#include "base/text.h"
 #include "dlaunch/error.h"
 #include "dlaunch/output.h"
 #include "output/output.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/duration.h"
 #include "base/index_cast.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"

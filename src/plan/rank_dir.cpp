@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/field_template.h"
 #include "base/printable.h"
+#include "base/text.h"
 
 namespace dlaunch::plan {
 namespace {

@@ -28,6 +28,12 @@
 
 namespace dlaunch::pmi {
 
+// The hosts of ranks in the format of the MPICH family. PURE.
+
+/// The value of PMI_process_mapping: "(vector,(FIRST_HOST,HOSTS,RANKS_PER_HOST),…)": blocks of ranks in order, repeated
+/// for further ranks. Empty above the limit of a value: then the ranks exchange the names of their hosts.
+std::string process_mapping(const std::vector<int>& host_of_rank);
+
 /// The common data of the ranks in a world. Ranks have their numbers in the job, not in the world.
 struct World {
   std::string space;           ///< name of its key-value space

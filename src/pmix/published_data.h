@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pmix/members.h"
+#include "pmix/collectives.h"
 
 namespace dlaunch::pmix {
 

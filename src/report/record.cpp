@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "base/duration.h"
 #include "base/printable.h"
+#include "base/time.h"
 
 namespace dlaunch::report {
 namespace {

@@ -19,8 +19,7 @@
 #include "report/log.h"
 #include "report/summary.h"
 #include "sys/installed.h"
-#include "transport/exec.h"
-#include "transport/remote_command.h"
+#include "transport/command.h"
 #include "transport/ssh.h"
 
 namespace dlaunch::session {

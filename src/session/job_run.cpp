@@ -14,14 +14,14 @@
 #include "launcher/open_files.h"
 #include "plan/environment.h"
 #include "plan/replacements.h"
-#include "report/log.h"
 #include "report/bindings.h"
+#include "report/log.h"
 #include "report/version.h"
 #include "session/error_files.h"
 #include "session/rendezvous.h"
 #include "sys/clock.h"
 #include "sys/process_state.h"
-#include "transport/remote_command.h"
+#include "transport/command.h"
 
 namespace dlaunch::session {
 

@@ -1,6 +1,8 @@
 #include "transport/reason_lines.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -8,6 +10,7 @@ namespace dlaunch::transport {
 namespace {
 
 constexpr size_t kMostLine = 4096;  // bytes; longer lines are cut
+constexpr size_t kShownLines = 2;
 
 }  // namespace
 
@@ -37,6 +40,18 @@ bool ReasonLines::has_cause() const {
 
 void ReasonLines::forget() {
   if (!place::ends_step(last_.meaning)) last_ = {};
+}
+
+std::string last_lines(std::string_view output) {
+  std::vector<std::string> lines;
+  for (const std::string& line : split(output, '\n')) {
+    if (const auto text = trim(line); !text.empty()) lines.emplace_back(text);
+  }
+  std::string words;
+  for (size_t i = lines.size() - std::min(lines.size(), kShownLines); i < lines.size(); ++i) {
+    words += (words.empty() ? "" : "; ") + lines[i];
+  }
+  return words;
 }
 
 bool is_dropped_login(std::string_view words) {

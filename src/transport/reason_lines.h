@@ -36,6 +36,9 @@ class ReasonLines {
   std::int64_t read_ns_ = 0;
 };
 
+/// The last two lines of a command's output: the first line names the place, the last line the error.
+std::string last_lines(std::string_view output);
+
 /// True if OpenSSH's client reports that sshd closed the login without a reason: throttled (MaxStartups) or killed.
 bool is_dropped_login(std::string_view words);
 

@@ -9,7 +9,7 @@
 
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
-#include "net/disconnect.h"
+#include "net/connect.h"
 #include "sys/fd.h"
 
 namespace dlaunch::transport {

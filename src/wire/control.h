@@ -20,7 +20,7 @@ struct Setup {
   std::uint32_t heartbeat_ms = 0;    ///< the interval of Ping
   std::uint32_t grace_ms = 0;        ///< time between TERM and KILL after the loss of the link
   bool hand_over = false;            ///< the link is a unix socket: pass the read ends of output pipes with Started
-  std::uint32_t pause_limit_ms = 0;  ///< length of the agent's lease (link/lease.h); at least four heartbeats
+  std::uint32_t pause_limit_ms = 0;  ///< length of the agent's lease (link/heartbeat.h); at least four heartbeats
   void fields(auto& a) { a(version, job_id, heartbeat_ms, grace_ms, hand_over, pause_limit_ms); }
   bool operator==(const Setup&) const = default;
 };

@@ -9,7 +9,6 @@
 #include "wire/control.h"
 #include "wire/mpi.h"
 #include "wire/ranks.h"
-#include "wire/stacks.h"
 
 namespace dlaunch::wire {
 

@@ -1,4 +1,4 @@
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 #include <algorithm>
 #include <iterator>

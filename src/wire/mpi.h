@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/spawn_program.h"
 #include "wire/limits.h"
 
 namespace dlaunch::wire {
@@ -229,7 +231,7 @@ struct PmixCollect {
   static constexpr std::uint8_t kType = 50;
   static constexpr std::uint32_t kMost = kMostShared + (2u << 20);
   std::uint8_t kind = 0;  ///< 0 fence, 1 connect, 2 disconnect, 3 construct a group, 4 destruct a group
-  std::string members;    ///< in the form of pmix/members.h
+  std::string members;    ///< in the form of pmix/collectives.h
   std::string data;       ///< with a fence
   void fields(auto& a) { a(kind, members, data); }
   bool operator==(const PmixCollect&) const = default;
@@ -290,5 +292,13 @@ struct PmixFailed {
   void fields(auto& a) { a(why, hint); }
   bool operator==(const PmixFailed&) const = default;
 };
+
+// Converts the programs of a spawn into a SpawnAsk, whose lists have the words of all programs in order, and back.
+// PURE.
+
+void add(SpawnAsk& ask, SpawnProgram program);
+
+/// Returns nullopt if the lists do not match each other.
+std::optional<std::vector<SpawnProgram>> programs(const SpawnAsk& ask);
 
 }  // namespace dlaunch::wire

@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "transport/ssh/encoding.h"
 #include "transport/ssh/identity.h"
-#include "transport/ssh/revoked_keys.h"
+#include "transport/ssh/known_hosts.h"
 
 namespace {
 

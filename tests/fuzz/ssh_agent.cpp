@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "transport/ssh/agent_protocol.h"
 #include "transport/ssh/encoding.h"
 
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "transport/ssh/config.h"
-#include "transport/ssh/pattern.h"
+#include "transport/ssh/config_file.h"
 
 namespace {
 

@@ -30,7 +30,7 @@ def read_layers(text):
 
 
 def directory_of(path, root):
-    """The directory of the layer's CMakeLists.txt, directly below the root: src/pmix for src/pmix/bridge/accept_filter.cpp."""
+    """The directory of the layer's CMakeLists.txt, directly below the root: src/pmix for src/pmix/bridge/connection_proxy.cpp."""
     return path.relative_to(root).parts[0]
 
 

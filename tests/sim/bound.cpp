@@ -6,7 +6,6 @@
 #include "job/job.h"
 #include "job/rounds.h"
 #include "link/heartbeat.h"
-#include "link/lease.h"
 #include "world/faults.h"
 
 namespace sim {

@@ -2,7 +2,7 @@
 // started. The proxy forwards a connection to libpmix's port after its greeting is complete and names a world of the
 // job (a name that other users do not know) that libpmix knows. So a stranger is never forwarded, and a slow peer does
 // not make libpmix wait, which would block other clients. The port of libpmix admits no other connection
-// (accept_filter.h). Owned by main; the loop must outlive the proxy.
+// (AcceptFilter). Owned by main; the loop must outlive the proxy.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -11,14 +11,40 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "pmix/bridge/accept_filter.h"
 #include "sys/fd.h"
 
 namespace dlaunch::pmix {
+
+// Lets libpmix accept only connections of the ConnectionProxy. libpmix listens on a port of 127.0.0.1, which every user
+// of the machine can reach, and waits for the whole greeting of each peer. Therefore this program replaces accept(2)
+// (connection_proxy.cpp; the linker finds it before the function of the C library): the new function closes the connection
+// of any other peer, and returns an ended connection to libpmix. Owned by the ConnectionProxy; one object at a time.
+// libpmix calls the function from its own thread.
+
+class AcceptFilter {
+ public:
+  AcceptFilter();
+  ~AcceptFilter();
+  AcceptFilter(const AcceptFilter&) = delete;
+  AcceptFilter& operator=(const AcceptFilter&) = delete;
+
+  /// Makes an admitted connection to that port of 127.0.0.1. Empty with errno set.
+  sys::Fd dial(std::uint16_t port);
+  /// Returns the descriptor that libpmix gets for an accepted connection.
+  static int admit(int accepted);
+
+ private:
+  bool is_expected(std::uint16_t port);
+
+  std::mutex mutex_;
+  std::set<std::uint16_t> expected_;  // source ports of connections that are not accepted yet
+};
 
 class ConnectionProxy {
  public:

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "pmix/collectives.h"
 #include "pmix/environment.h"
-#include "pmix/members.h"
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 namespace dlaunch::pmix {
 namespace {

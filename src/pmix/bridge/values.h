@@ -11,7 +11,7 @@
 
 namespace dlaunch::pmix {
 
-/// The text of pmix/members.h.
+/// The text of pmix/collectives.h.
 std::string members_of(const pmix_proc_t* processes, size_t count);
 
 /// The strings of a null-terminated list.

@@ -9,7 +9,6 @@
 #include "base/try.h"
 #include "transport/ssh/config_file.h"
 #include "transport/ssh/config_settings.h"
-#include "transport/ssh/pattern.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

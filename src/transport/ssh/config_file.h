@@ -11,6 +11,16 @@
 
 namespace dlaunch::transport::ssh {
 
+// Patterns in ssh's files. PURE.
+
+/// * * matches any number of characters, ? matches one character.
+bool matches_pattern(std::string_view text, std::string_view pattern);
+
+/// True if a pattern matches and no pattern with a leading ! matches.
+bool matches_patterns(std::string_view text, const std::vector<std::string>& patterns);
+
+std::string to_lower(std::string_view text);
+
 struct ConfigLine {
   std::string keyword;             ///< in lower case
   std::vector<std::string> words;  ///< without quotes

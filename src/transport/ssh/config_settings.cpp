@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "transport/ssh/pattern.h"
+#include "transport/ssh/config_file.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -30,7 +30,7 @@ bool is_default(const ConfigLine& line) {
 struct AlgorithmOption {
   string_view keyword;
   AlgorithmKind kind;
-  string Algorithms::* list;
+  string Algorithms::*list;
 };
 constexpr AlgorithmOption kAlgorithmOptions[] = {
     {"ciphers", AlgorithmKind::ciphers, &Algorithms::ciphers},

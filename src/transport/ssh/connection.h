@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "transport/ssh/library.h"
-#include "transport/ssh/route.h"
+#include "transport/ssh/routes.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {

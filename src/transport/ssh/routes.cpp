@@ -6,18 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "sys/files.h"
 #include "sys/installed.h"
-#include "transport/ask_command.h"
+#include "transport/command.h"
+#include "transport/reason_lines.h"
 #include "transport/ssh/config_file.h"
-#include "transport/ssh/pattern.h"
-#include "transport/ssh/proxy.h"
 
 namespace dlaunch::transport::ssh {
 namespace {
@@ -48,7 +49,7 @@ constexpr std::size_t kLargestFile = 64u << 20;  // bytes; known_hosts of a larg
 /// Opens the file first, like ssh: owner and mode belong to the file that is read.
 std::optional<File> read_whole(const std::string& path) {
   const sys::Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status{};
+  struct stat status {};
   if (!opened || ::fstat(opened.get(), &status) != 0) return std::nullopt;
   auto text = sys::read_file(opened, kLargestFile);
   if (!text) return std::nullopt;
@@ -254,6 +255,57 @@ void Notes::tell(const std::string& note) {
 void Notes::end() {
   const std::lock_guard lock(mutex_);
   listener_ = nullptr;
+}
+
+namespace {
+
+using std::string;
+using Retry = Disconnect::Retry;
+
+const char* strictness(plan::HostKey host_key) {
+  switch (host_key) {
+    case plan::HostKey::accept_new:
+      return "accept-new";
+    case plan::HostKey::off:
+      return "no";
+    case plan::HostKey::strict:
+      break;
+  }
+  return "yes";
+}
+
+/// Errors for which a new attempt is useless.
+constexpr const char* kFinal[] = {"Permission denied", "verification failed", "not found", "Bad configuration",
+                                  "administratively prohibited"};
+
+Retry retry_after(const string& words) {
+  const auto in_words = [&](const char* part) { return words.find(part) != string::npos; };
+  if (std::ranges::any_of(kFinal, in_words)) return Retry::never;
+  return is_dropped_login(words) ? Retry::soon : Retry::when_up;
+}
+
+}  // namespace
+
+string jump_command(const HostConfig& config, plan::HostKey host_key) {
+  const string& hops = config.proxy_jump;
+  const size_t comma = hops.rfind(',');
+  string last = comma == string::npos ? hops : hops.substr(comma + 1);
+  if (!last.starts_with("ssh://")) last.insert(0, "ssh://");
+  string command = string("ssh -o BatchMode=yes -o StrictHostKeyChecking=") + strictness(host_key);
+  if (config.connect_timeout) command += " -o ConnectTimeout=" + std::to_string(*config.connect_timeout);
+  if (comma != string::npos) command += " -J " + shell_quote(hops.substr(0, comma));
+  command += " -W " + shell_quote("[" + config.host_name + "]:" + std::to_string(config.port));
+  return command + " -- " + shell_quote(last);
+}
+
+Disconnect blame_command(Disconnect end, std::string_view output) {
+  string words = last_lines(output);
+  if (words.empty()) return end;
+  const Retry retry = retry_after(words);
+  return {.what = "cannot connect through the jump host or proxy command",
+          .why = std::move(words),
+          .hint = "",
+          .retry = retry};
 }
 
 }  // namespace dlaunch::transport::ssh

@@ -17,8 +17,8 @@
 #include "sys/io.h"
 #include "transport/command.h"
 #include "transport/ssh/connection.h"
-#include "transport/ssh/proxy.h"
 #include "transport/ssh/pump.h"
+#include "transport/ssh/routes.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

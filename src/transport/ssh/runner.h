@@ -10,7 +10,7 @@
 #include "sys/fd.h"
 #include "sys/pump_idle_flag.h"
 #include "transport/ssh/library.h"
-#include "transport/ssh/route.h"
+#include "transport/ssh/routes.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {

@@ -180,13 +180,13 @@ MUTANTS = [
            "return lease_renewed_ + lease_ + grace_ + job::kKillWait;",
            killed_by="one process of a rank"),
     # link
-    mutant("lease_without_end", "link/lease.h", "bool over(Time now) const { return now >= end(); }", "bool over(Time) const { return false; }",
+    mutant("lease_without_end", "link/heartbeat.h", "bool over(Time now) const { return now >= end(); }", "bool over(Time) const { return false; }",
            killed_by="no crash"),
-    mutant("lease_from_answer", "link/lease.h", "renewed_ = std::max(renewed_, *pings_.newest_answered());", "renewed_ = heard_;",
+    mutant("lease_from_answer", "link/heartbeat.h", "renewed_ = std::max(renewed_, *pings_.newest_answered());", "renewed_ = heard_;",
            killed_by="one process of a rank"),
-    mutant("pause_without_limit", "link/lease.h", "    paused_until_ = now + limit_;\n", "    paused_until_ = now + limit_ * 1000;\n",
+    mutant("pause_without_limit", "link/heartbeat.h", "    paused_until_ = now + limit_;\n", "    paused_until_ = now + limit_ * 1000;\n",
            killed_by="one process of a rank"),
-    mutant("pause_ignored", "link/lease.h", "    paused_until_ = now + limit_;\n", "    paused_until_ = now;\n",
+    mutant("pause_ignored", "link/heartbeat.h", "    paused_until_ = now + limit_;\n", "    paused_until_ = now;\n",
            killed_by="restarts"),
     # job/job.h and launcher/spawner.h: spawned ranks have the same rules
     mutant("spawned_ranks_not_awaited", "job/rank_states.cpp", "  expect(static_cast<int>(host_of_rank.size()));\n", "",

@@ -1,5 +1,5 @@
 // accept(2) is replaced by the filter in this program, as in dlaunch-pmix.
-#include "pmix/bridge/accept_filter.h"
+#include "pmix/bridge/connection_proxy.h"
 
 #include <sys/un.h>
 

@@ -1,4 +1,4 @@
-#include "pmix/bridge/description.h"
+#include "pmix/bridge/registry.h"
 
 #include <gmock/gmock.h>
 

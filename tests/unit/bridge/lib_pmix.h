@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "pmix/bridge/description.h"
+#include "pmix/bridge/registry.h"
 
 namespace dlaunch::pmix {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib_pmix.h"
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 namespace dlaunch::pmix {
 namespace {

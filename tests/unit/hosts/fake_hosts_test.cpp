@@ -1,4 +1,4 @@
-#include "hosts/fake_hosts.h"
+#include "hosts/named.h"
 
 #include "entries.h"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "launcher_fixture.h"
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 namespace dlaunch::launcher {
 namespace {

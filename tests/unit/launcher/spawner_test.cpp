@@ -6,7 +6,7 @@
 #include <future>
 
 #include "launcher_fixture.h"
-#include "wire/spawn.h"
+#include "wire/mpi.h"
 
 namespace dlaunch::launcher {
 namespace {

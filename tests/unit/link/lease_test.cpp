@@ -1,4 +1,4 @@
-#include "link/lease.h"
+#include "link/heartbeat.h"
 
 #include <gtest/gtest.h>
 

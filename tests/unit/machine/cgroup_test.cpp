@@ -1,4 +1,4 @@
-#include "machine/cgroup.h"
+#include "machine/local.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "place/manager_row.h"
 #include "transport/bootstrap.h"
-#include "transport/remote_command.h"
+#include "transport/command.h"
 
 namespace dlaunch::place {
 namespace {

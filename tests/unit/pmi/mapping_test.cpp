@@ -1,4 +1,4 @@
-#include "pmi/mapping.h"
+#include "pmi/server.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "pmix/collectives.h"
-#include "pmix/members.h"
 
 namespace dlaunch::pmix {
 namespace {

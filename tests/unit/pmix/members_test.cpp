@@ -1,4 +1,4 @@
-#include "pmix/members.h"
+#include "pmix/collectives.h"
 
 #include <gmock/gmock.h>
 

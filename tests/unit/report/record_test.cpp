@@ -6,7 +6,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/duration.h"
+#include "base/time.h"
 #include "dlaunch/record.h"
 
 namespace dlaunch::report {

@@ -1,4 +1,4 @@
-#include "transport/ask_command.h"
+#include "transport/command.h"
 
 #include <gtest/gtest.h>
 

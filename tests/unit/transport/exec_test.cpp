@@ -1,4 +1,4 @@
-#include "transport/exec.h"
+#include "transport/command.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "transport/remote_command.h"
+#include "transport/command.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "temporary.h"
-#include "transport/ssh/pattern.h"
+#include "transport/ssh/config_file.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

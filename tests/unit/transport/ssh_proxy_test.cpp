@@ -1,4 +1,4 @@
-#include "transport/ssh/proxy.h"
+#include "transport/ssh/routes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "transport/ssh/revoked_keys.h"
+#include "transport/ssh/known_hosts.h"
 
 #include <gmock/gmock.h>
 
