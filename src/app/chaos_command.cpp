@@ -11,7 +11,7 @@
 #include "chaos/run/interface.h"
 #include "chaos/run/links.h"
 #include "chaos/verdict.h"
-#include "cli/chaos_arguments.h"
+#include "cli/subcommands.h"
 #include "grammars/command_line.h"
 #include "grammars/parse.h"
 #include "launcher/open_files.h"

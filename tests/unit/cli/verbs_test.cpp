@@ -1,6 +1,6 @@
 // `dlaunch hosts`, `dlaunch check` and `dlaunch help`: only the first word is a subcommand.
-#include "cli/chaos_arguments.h"
 #include "cli/stacks_arguments.h"
+#include "cli/subcommands.h"
 #include "command_line_fixture.h"
 
 namespace dlaunch::cli {

@@ -1,4 +1,4 @@
-#include "cli/chaos_arguments.h"
+#include "cli/subcommands.h"
 
 #include <algorithm>
 #include <iterator>
