@@ -12,7 +12,7 @@
 #include "base/printable.h"
 #include "base/time.h"
 #include "base/try.h"
-#include "cli/stacks_arguments.h"
+#include "cli/subcommands.h"
 #include "report/log.h"
 #include "stacks/sample.h"
 #include "stacks/sampler.h"

@@ -1,11 +1,11 @@
-#include "cli/help_pages.h"
+#include "cli/help.h"
 
-#include "cli/name_index.h"
+#include "cli/option_spec.h"
 
 namespace dlaunch::cli {
 namespace {
 
-// Texts for reflowed() (cli/help_text.h).
+// Texts for reflowed() (cli/help.h).
 // clang-format off
 constexpr HelpPage kPages[] = {
     {.names = "hosts host hostfile",

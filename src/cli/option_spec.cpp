@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cli/name_index.h"
 
 namespace dlaunch::cli {
 namespace {

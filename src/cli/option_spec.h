@@ -3,6 +3,8 @@
 // are static.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -37,7 +39,7 @@ enum class Arity {
   show,         ///< a flag that ends parsing: --help
 };
 
-/// The groups of --help-all; option_groups() (cli/help_text.h) has their titles.
+/// The groups of --help-all; option_groups() (cli/help.h) has their titles.
 enum class Section {
   start,
   hosts,
@@ -161,5 +163,41 @@ struct Translated {
   std::vector<ParsedOption> everywhere;  ///< options for every program of `a : b`; a program's own override these
   std::vector<std::string> notes;        ///< for the user, one line each
 };
+
+// The names of a table of options, sorted at compile time: each start looks up about 200 names.
+
+/// Calls `visit` with each space-separated name.
+template <class Visit>
+constexpr void each_name(std::string_view names, Visit visit) {
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(' '), names.size());
+    visit(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
+/// Finds a name among sorted names.
+inline FoundOption find_in(std::span<const FoundOption> names, std::string_view name) {
+  const auto found = std::ranges::lower_bound(names, name, {}, &FoundOption::name);
+  return found != names.end() && found->name == name ? *found : FoundOption{};
+}
+
+template <const auto& Table>
+consteval auto sorted_names() {
+  constexpr size_t kCount = [] {
+    size_t count = 0;
+    for (const OptionSpec& spec : Table) each_name(spec.names, [&](std::string_view) { ++count; });
+    return count;
+  }();
+  std::array<FoundOption, kCount> names;
+  auto* next = names.begin();
+  for (const OptionSpec& spec : Table) {
+    each_name(spec.names, [&](std::string_view name) {
+      *next++ = {&spec, name.substr(name.starts_with('!') ? 1 : 0)};
+    });
+  }
+  std::ranges::sort(names, {}, &FoundOption::name);
+  return names;
+}
 
 }  // namespace dlaunch::cli

@@ -5,7 +5,6 @@
 
 #include "base/most_nodes.h"
 #include "base/try.h"
-#include "cli/name_index.h"
 #include "cli/option_spec.h"
 #include "cli/progress_pattern.h"
 #include "cli/setters.h"

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/option_spec.h"
+#include "cli/options.h"
+#include "cli/resolved_options.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::cli {
@@ -29,5 +31,9 @@ struct ForeignPreferences {
 /// missing.
 Result<Preferences> read_preferences(const ParsedOption* config, const ProcessContext& context,
                                      const ForeignPreferences& foreign);
+
+// --show-config: the value and the source of each option, without the values of variables (-x). PURE.
+
+std::string show_config(const ResolvedOptions& effective, const Preferences& preferences, Format format);
 
 }  // namespace dlaunch::cli

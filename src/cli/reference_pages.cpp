@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "cli/grammar.h"
 #include "cli/help.h"
-#include "cli/help_pages.h"
-#include "cli/help_text.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,20 @@
 #include "cli/option_spec.h"
 
 namespace dlaunch::cli {
+
+// An option, or one value of an option, in a rule about options.
+
+struct Operand {
+  std::string_view name;
+  std::string_view value = {};  ///< empty: any value; for --map-by the unit
+};
+
+/// Parses NAME or NAME=VALUE; `word` must outlive the result.
+Operand operand_in(std::string_view word);
+/// Returns the option in effect if its value matches, else null.
+const ParsedOption* holds(const ResolvedOptions& effective, Operand operand);
+/// The option as typed, with the value of the operand.
+std::string describe(const ParsedOption& given, Operand operand);
 
 class ResolvedOptions {
  public:

@@ -11,12 +11,80 @@
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "hosts/rankfile.h"
+#include "output/file_layout.h"
 #include "output/label.h"
 #include "place/place.h"
 #include "plan/rank_dir.h"
 #include "plan/slot_list.h"
 
 namespace dlaunch::cli {
+
+// Setters of the options for files with the ranks' output.
+
+namespace {
+
+using std::string_view;
+using Context = const ProcessContext&;
+
+constexpr string_view kLocal = "local=";
+
+Result<void> check_file(const std::string& target) {
+  if (target.ends_with('/')) return missing_value("file name after the last '/'", "a name such as 'logs/{rank}.log'");
+  return passed(output::check_file_template(target));
+}
+
+}  // namespace
+
+Result<void> set_files(Options& o, string_view value, Context here) {
+  auto files = TRY(file_settings(value, here.cwd));
+  o.output.files = std::move(files);
+  const std::string& target = o.output.files->target;
+  return output::is_template(target) ? check_file(target) : Result<void>();
+}
+
+Result<void> set_stream_file(Options& o, output::Stream stream, string_view value, Context here) {
+  if (!o.output.files)
+    o.output.files = output::FileSettings{.target = "", .copy = false, .by_stream = true, .err_target = ""};
+  const bool out = stream == output::Stream::out;
+  std::string& target = out ? o.output.files->target : o.output.files->err_target;
+  bool& copy = out ? o.output.files->copy : o.output.files->copy_err;
+  bool& append = out ? o.output.files->append : o.output.files->append_err;
+  auto& local = out ? o.output.files->local : o.output.files->local_err;
+  copy = append = false;
+  local.reset();
+  for (size_t colon = value.rfind(':'); colon != value.npos; colon = value.rfind(':')) {
+    const string_view suffix = value.substr(colon + 1);
+    const bool ends_name = suffix.empty() && value.find(':') < colon;  // "a:copy:" is the name "a:copy"
+    if (ends_name) value.remove_suffix(1);
+    const bool of_name =
+        suffix.find('/') != suffix.npos || !(suffix.starts_with(kLocal) || looks_like_directive(suffix));
+    if (ends_name || of_name) break;
+    if (suffix.starts_with(kLocal) && local) {
+      return fail({.where = "",
+                   .what = "duplicate suffix \"local\"",
+                   .why = "",
+                   .hint = "write all local ranks in one list, such as :local=0,1"});
+    }
+    if (suffix.starts_with(kLocal)) {
+      local = TRY(rank_list(suffix.substr(kLocal.size())));
+    } else if (suffix == "copy") {
+      copy = true;
+    } else if (suffix == "append") {
+      append = true;
+    } else {
+      return bad_value(suffix, "suffix", "append, copy or local=LIST after ':'", "remove the ':' from the file name");
+    }
+    value = value.substr(0, colon);
+  }
+  TRY(put(target, absolute_path(value, here.cwd)));
+  return check_file(target);
+}
+
+Result<void> set_error_file(Options& o, string_view value, Context here) {
+  TRY(put(o.error_file, absolute_path(value, here.cwd)));
+  return check_file(o.error_file);
+}
+
 namespace {
 
 using plan::AppRequest;

@@ -1,4 +1,4 @@
-// The words after `dlaunch chaos`. Pure, except that --plan reads a file.
+// The words after `dlaunch chaos` and `dlaunch stacks`. Pure, except that --plan reads a file.
 #pragma once
 
 #include <cstdint>
@@ -33,5 +33,16 @@ struct ChaosRun {
 using ChaosCommand = std::variant<ChaosHelp, ChaosLink, ChaosRun>;
 
 Result<ChaosCommand> parse_chaos(const std::vector<std::string>& args);
+
+struct StacksCommand {
+  std::string help = {};                ///< not empty: print this text only
+  std::vector<std::string> words = {};  ///< as typed; empty: list the jobs of this machine
+  bool all = false;                     ///< all threads
+};
+
+/// Returns the process id in `word`; nullopt if `word` is a job id.
+std::optional<int> process_of(const std::string& word);
+
+Result<StacksCommand> parse_stacks(const std::vector<std::string>& args);
 
 }  // namespace dlaunch::cli

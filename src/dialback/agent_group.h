@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "dialback/agent_starter.h"
-#include "dialback/messages.h"
 #include "dialback/pending_connections.h"
 #include "dialback/pump.h"
 #include "dialback/statement.h"

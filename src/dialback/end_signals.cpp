@@ -13,7 +13,6 @@
 #include "sys/io.h"
 
 namespace dlaunch::dialback {
-
 namespace {
 
 std::vector<int> not_ignored(std::span<const int> signals) {

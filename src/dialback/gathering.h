@@ -13,7 +13,6 @@
 #include "dialback/contact.h"
 #include "dialback/end_signals.h"
 #include "dialback/introduction.h"
-#include "dialback/messages.h"
 #include "dialback/pending_connections.h"
 #include "dialback/pump.h"
 #include "dialback/sealed_socket.h"

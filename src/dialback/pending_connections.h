@@ -19,6 +19,13 @@
 
 namespace dlaunch::dialback {
 
+// Messages for the user while nodes and launcher connect.
+
+struct Messages {
+  std::function<void(const std::string&)> info;  ///< printed with -v
+  std::function<void(const std::string&)> note;
+};
+
 class PendingConnections {
  public:
   /// Like MaxStartups of OpenSSH: beyond the limit, the oldest is closed.

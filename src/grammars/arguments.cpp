@@ -1,11 +1,28 @@
 #include "grammars/arguments.h"
 
+#include <string>
+
 #include "base/try.h"
 #include "cli/files.h"
+#include "cli/option_spec.h"
 #include "grammars/launchers.h"
-#include "grammars/typed_options.h"
 
 namespace dlaunch::cli {
+
+FoundOption find_known_option(std::string_view name) {
+  const FoundOption found = find_option(name);
+  return found.spec ? found : find_in(foreign_names(), name);
+}
+
+FoundOption find_typed_option(std::string_view name) {
+  FoundOption found = find_known_option(name);
+  if (!found.spec) found = find_in(familiar_names(), name);
+  if (found.spec || name.find('_') == name.npos) return found;
+  const std::string dashes = dashes_for_underscores(name);
+  found = find_known_option(dashes);
+  return found.spec ? found : find_in(familiar_names(), dashes);
+}
+
 namespace {
 
 /// The hint for "--np4": "write --np 4". The parser accepts "-np4".

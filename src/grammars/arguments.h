@@ -10,12 +10,27 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/option_parser.h"
+#include "cli/option_spec.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::cli {
+
+// The options that dlaunch's own grammar accepts: the options of dlaunch, of mpirun and Hydra, and some of other
+// launchers. PURE.
+
+/// Options of mpirun and Hydra. translate_options() replaces them by options of option_table(). The help omits them.
+std::span<const OptionSpec> foreign_table();
+std::span<const FoundOption> foreign_names();
+
+/// Finds a row of option_table() or foreign_table(). `name` has no dashes.
+FoundOption find_known_option(std::string_view name);
+
+/// As find_known_option(), and finds rows of familiar_table(). Also accepts '_' for '-' in `name`.
+FoundOption find_typed_option(std::string_view name);
 
 struct Arguments {
   std::vector<Group> groups;            ///< not empty; the first group has the job's options

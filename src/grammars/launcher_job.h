@@ -14,6 +14,17 @@
 
 namespace dlaunch::cli {
 
+// The hostfile format of DeepSpeed and Horovod: only lines NAME slots=N. PURE.
+
+struct HostSlots {
+  std::string name;
+  int slots = 0;
+};
+
+/// Returns the hosts in the file's order, at least one. Skips blank lines and lines that begin with '#'. A duplicate
+/// host is an Error.
+Result<std::vector<HostSlots>> parse_slots_file(std::string_view text, const std::string& path);
+
 /// The start of a Python script.
 struct PythonProgram {
   std::string python;       ///< the interpreter; empty: not a Python program

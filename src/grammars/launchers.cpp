@@ -3,11 +3,8 @@
 #include <algorithm>
 
 #include "grammars/accelerate/accelerate.h"
-#include "grammars/deepspeed/deepspeed.h"
 #include "grammars/horovodrun/horovodrun.h"
-#include "grammars/msrun/msrun.h"
 #include "grammars/srun/srun.h"
-#include "grammars/torchrun/torchrun.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -12,7 +12,6 @@
 #include "cli/help.h"
 #include "cli/preferences.h"
 #include "cli/resolved_options.h"
-#include "cli/show_config.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"
 #include "grammars/arguments.h"
@@ -21,7 +20,6 @@
 #include "grammars/mpirun/mca.h"
 #include "grammars/mpirun/personality.h"
 #include "grammars/mpirun/translate.h"
-#include "grammars/typed_options.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {

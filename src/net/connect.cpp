@@ -14,7 +14,6 @@
 #include "sys/tcp.h"
 
 namespace dlaunch::net {
-
 namespace {
 
 std::string numeric(const sys::SocketAddress& address) {

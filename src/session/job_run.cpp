@@ -24,7 +24,6 @@
 #include "transport/command.h"
 
 namespace dlaunch::session {
-
 namespace {
 
 using output::Stream;

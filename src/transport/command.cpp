@@ -20,7 +20,6 @@
 #include "transport/reason_lines.h"
 
 namespace dlaunch::transport {
-
 namespace {
 
 void replace_all(std::string& text, std::string_view word, const std::string& by) {

@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 namespace dlaunch::ranktable {
-
 namespace {
 
 std::optional<Address> parse_v4(std::string_view text) {

@@ -7,10 +7,8 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/values.h"
-#include "grammars/accelerate/config_options.h"
-#include "grammars/deepspeed/deepspeed.h"
 #include "grammars/launcher_job.h"
-#include "grammars/torchrun/torchrun.h"
+#include "grammars/launchers.h"
 
 namespace dlaunch::cli {
 namespace {

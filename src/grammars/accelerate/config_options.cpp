@@ -1,11 +1,10 @@
-#include "grammars/accelerate/config_options.h"
+#include "grammars/accelerate/accelerate.h"
 
 #include <algorithm>
 
 #include "base/environment.h"
 #include "base/try.h"
 #include "cli/values.h"
-#include "grammars/accelerate/accelerate.h"
 #include "grammars/launcher_job.h"
 #include "grammars/yaml_settings.h"
 

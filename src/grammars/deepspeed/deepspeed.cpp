@@ -1,4 +1,4 @@
-#include "grammars/deepspeed/deepspeed.h"
+#include "grammars/launchers.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,7 +10,6 @@
 #include "base/try.h"
 #include "cli/values.h"
 #include "grammars/launcher_job.h"
-#include "grammars/slots_file.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -67,7 +66,7 @@ Result<DeepspeedNodes> at_least_one(DeepspeedNodes nodes) {
   return refuse("all devices are excluded", "remove hosts or devices from the list");
 }
 
-/// Parses a file as grammars/slots_file.h does. N slots are devices 0 to N-1.
+/// Parses a file as grammars/launcher_job.h does. N slots are devices 0 to N-1.
 Result<DeepspeedNodes> parse_deepspeed_hostfile(string_view text, const std::string& path) {
   const auto hosts = TRY(parse_slots_file(text, path));
   DeepspeedNodes nodes;

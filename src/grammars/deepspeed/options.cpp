@@ -1,6 +1,6 @@
 // The options of DeepSpeed's launcher, one row each, with their meaning in dlaunch, for --help and for the table in
 // docs/migrate/others.md.
-#include "grammars/deepspeed/deepspeed.h"
+#include "grammars/launchers.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -1,4 +1,4 @@
-// Translates command lines of Horovod's horovodrun to dlaunch's own options. options.cpp has one row per option;
+// Translates command lines of Horovod's horovodrun to dlaunch's own options. horovodrun.cpp has one row per option;
 // docs/migrate/others.md is the page for users. PURE, except for the hostfile and the configuration file.
 #pragma once
 

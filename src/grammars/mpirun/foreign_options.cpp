@@ -9,13 +9,12 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/name_index.h"
+#include "cli/option_spec.h"
 #include "cli/values.h"
+#include "grammars/arguments.h"
 #include "grammars/launcher_job.h"
-#include "grammars/mpirun/hydra.h"
 #include "grammars/mpirun/mca.h"
 #include "grammars/mpirun/translate.h"
-#include "grammars/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {

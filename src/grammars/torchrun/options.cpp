@@ -1,6 +1,6 @@
 // torchrun's options, one row each, with their meaning in dlaunch, for --help and for the table in
 // docs/migrate/torchrun.md.
-#include "grammars/torchrun/torchrun.h"
+#include "grammars/launchers.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "grammars/torchrun/torchrun.h"
+#include "grammars/launchers.h"
 
 #include <algorithm>
 #include <optional>

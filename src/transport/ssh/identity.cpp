@@ -7,7 +7,6 @@
 #include "transport/ssh/encoding.h"
 
 namespace dlaunch::transport::ssh {
-
 namespace {
 
 constexpr std::string_view kBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";

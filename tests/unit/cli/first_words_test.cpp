@@ -1,8 +1,8 @@
 // Words that new users type first: dlaunch accepts them, or the error has the option to use.
 #include "base/text.h"
 #include "command_line_fixture.h"
+#include "grammars/arguments.h"
 #include "grammars/launchers.h"
-#include "grammars/typed_options.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -3,11 +3,9 @@
 #include <sstream>
 
 #include "cli/help.h"
-#include "cli/help_pages.h"
-#include "cli/help_text.h"
-#include "cli/name_index.h"
+#include "cli/option_spec.h"
 #include "command_line_fixture.h"
-#include "grammars/typed_options.h"
+#include "grammars/arguments.h"
 
 namespace dlaunch::cli {
 namespace {

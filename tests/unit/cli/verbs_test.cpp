@@ -1,5 +1,4 @@
 // `dlaunch hosts`, `dlaunch check` and `dlaunch help`: only the first word is a subcommand.
-#include "cli/stacks_arguments.h"
 #include "cli/subcommands.h"
 #include "command_line_fixture.h"
 

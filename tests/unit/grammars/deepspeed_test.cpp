@@ -1,5 +1,5 @@
 // Command lines of DeepSpeed's launcher: equivalent dlaunch commands, notes and errors.
-#include "grammars/deepspeed/deepspeed.h"
+#include "grammars/launchers.h"
 
 #include "launcher_fixture.h"
 

@@ -1,5 +1,5 @@
 // Command lines of msrun: equivalent dlaunch commands, notes and errors.
-#include "grammars/msrun/msrun.h"
+#include "grammars/launchers.h"
 
 #include "launcher_fixture.h"
 

@@ -1,5 +1,5 @@
 // Command lines of torchrun: equivalent dlaunch commands, notes and errors.
-#include "grammars/torchrun/torchrun.h"
+#include "grammars/launchers.h"
 
 #include "launcher_fixture.h"
 
