@@ -24,6 +24,7 @@
 #include "transport/command.h"
 
 namespace dlaunch::session {
+
 namespace {
 
 using output::Stream;
