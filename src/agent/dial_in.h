@@ -1,5 +1,5 @@
 // `dlaunch-agent --dial NONCE NAME`: an agent of a batch system that does not connect stdin and stdout of the agent
-// with the launcher. The launcher sends its address and the job key on stdin (dialback/contact.h); the agent connects
+// with the launcher. The launcher sends its address and the job key on stdin (dialback/job_key.h); the agent connects
 // to the launcher, authenticates, and forwards the link of a second agent, its child. Ends with the link, after the
 // child and the child's orphans.
 #pragma once

@@ -9,7 +9,6 @@
 #include "hosts/device_filter.h"
 #include "hosts/named.h"
 #include "machine/local.h"
-#include "net/name_resolver.h"
 #include "net/this_machine.h"
 
 namespace dlaunch::hosts {

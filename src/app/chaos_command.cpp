@@ -15,7 +15,7 @@
 #include "grammars/command_line.h"
 #include "grammars/parse.h"
 #include "launcher/open_files.h"
-#include "report/write_file.h"
+#include "report/record_file.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::app {

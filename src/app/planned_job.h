@@ -5,7 +5,7 @@
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
-#include "net/name_resolver.h"
+#include "net/this_machine.h"
 #include "session/host_session.h"
 #include "sys/reserved_ports.h"
 

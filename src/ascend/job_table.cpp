@@ -12,7 +12,6 @@
 #include "base/index_cast.h"
 #include "base/text.h"
 #include "base/try.h"
-#include "net/name_resolver.h"
 #include "net/this_machine.h"
 #include "plan/environment.h"
 

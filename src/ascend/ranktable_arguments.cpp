@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "cli/command_spec.h"
 #include "cli/help.h"
+#include "cli/option_parser.h"
 
 namespace dlaunch::ascend {
 namespace {

@@ -4,8 +4,7 @@
 
 #include "ascend/tables/address.h"
 #include "base/text.h"
-#include "dlaunch/error.h"
-#include "net/name_resolver.h"
+#include "net/this_machine.h"
 #include "report/log.h"
 #include "report/summary.h"
 

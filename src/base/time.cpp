@@ -1,6 +1,5 @@
 #include "base/time.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -9,7 +9,6 @@
 
 #include "base/error_forms.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "cli/grammar.h"
-#include "cli/option_spec.h"
 
 namespace dlaunch::cli {
 namespace {

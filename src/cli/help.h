@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command_spec.h"
+#include "cli/option_parser.h"
 #include "cli/option_spec.h"
 #include "cli/options.h"
 

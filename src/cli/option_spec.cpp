@@ -1,7 +1,5 @@
 #include "cli/option_spec.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 
 namespace dlaunch::cli {

@@ -6,7 +6,6 @@
 #include "base/most_nodes.h"
 #include "base/try.h"
 #include "cli/option_spec.h"
-#include "cli/progress_pattern.h"
 #include "cli/setters.h"
 #include "cli/values.h"
 #include "dlaunch/hostfile.h"

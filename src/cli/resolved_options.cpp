@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
-#include <string>
 
 #include "base/text.h"
 #include "base/try.h"

@@ -5,10 +5,9 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "chaos/verdict.h"
-#include "cli/command_spec.h"
 #include "cli/files.h"
 #include "cli/help.h"
+#include "cli/option_parser.h"
 
 namespace dlaunch::cli {
 namespace {

@@ -10,13 +10,12 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "dialback/contact.h"
+#include "dialback/job_key.h"
 #include "place/line_meaning.h"
 #include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/io.h"
 #include "sys/randomness.h"
-#include "transport/command.h"
 
 namespace dlaunch::dialback {
 namespace {

@@ -16,7 +16,6 @@
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "transport/bootstrap.h"
-#include "transport/command.h"
 
 namespace dlaunch::dialback {
 

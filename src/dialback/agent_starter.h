@@ -39,7 +39,7 @@ class AgentStarter {
 
   /// First step, before the address of the launcher is known. Appends commands to `processes`.
   virtual Result<void> begin(transport::RunningCommands& processes) = 0;
-  /// Sends the contact (dialback/contact.h) to the agents; call once, after begin().
+  /// Sends the contact (dialback/job_key.h) to the agents; call once, after begin().
   virtual Result<void> send_contact(const std::string& line, transport::RunningCommands& processes) = 0;
   /// The deadline for all connections; Time::max() while unknown.
   virtual Time connect_by() const = 0;

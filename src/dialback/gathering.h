@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "dialback/contact.h"
 #include "dialback/end_signals.h"
 #include "dialback/introduction.h"
+#include "dialback/job_key.h"
 #include "dialback/pending_connections.h"
 #include "dialback/pump.h"
 #include "dialback/sealed_socket.h"

@@ -1,10 +1,7 @@
 #include "grammars/arguments.h"
 
-#include <string>
-
 #include "base/try.h"
 #include "cli/files.h"
-#include "cli/option_spec.h"
 #include "grammars/launchers.h"
 
 namespace dlaunch::cli {

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "cli/option_parser.h"
-#include "cli/option_spec.h"
 #include "grammars/arguments.h"
 
 namespace dlaunch::cli {

@@ -7,7 +7,6 @@
 #include <climits>
 #include <cstring>
 #include <set>
-#include <vector>
 
 #include "base/environment.h"
 #include "base/index_cast.h"

@@ -17,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/text.h"
 #include "output/line_splitter.h"
 #include "output/own_files.h"
 #include "sys/fd.h"

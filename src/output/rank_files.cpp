@@ -5,7 +5,6 @@
 
 #include "base/index_cast.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"

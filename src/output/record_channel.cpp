@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/digest.h"
-#include "base/time.h"
 #include "output/json_text.h"
 #include "output/line_splitter.h"
 

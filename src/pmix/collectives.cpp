@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <set>
 
 namespace dlaunch::pmix {
 namespace {

@@ -18,7 +18,7 @@
 #include "dlaunch/plan.h"
 #include "launcher/host_query.h"
 #include "launcher/hosts.h"
-#include "net/name_resolver.h"
+#include "net/this_machine.h"
 #include "output/standard_streams.h"
 #include "sys/process_state.h"
 #include "sys/reserved_ports.h"

@@ -3,7 +3,7 @@
 
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
-#include "net/name_resolver.h"
+#include "net/this_machine.h"
 #include "sys/reserved_ports.h"
 
 namespace dlaunch::session {

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "sys/fd.h"
 

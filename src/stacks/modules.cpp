@@ -11,9 +11,6 @@
 #include <cstring>
 #include <iterator>
 #include <span>
-#include <utility>
-
-#include "stacks/memory.h"
 
 namespace dlaunch::stacks {
 namespace {

@@ -15,7 +15,6 @@
 #include "stacks/call_frame.h"
 #include "stacks/memory.h"
 #include "stacks/proc.h"
-#include "stacks/unwind_table.h"
 #include "sys/fd.h"
 
 namespace dlaunch::stacks {

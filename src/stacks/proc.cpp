@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "base/printable.h"
-#include "base/text.h"
 #include "sys/files.h"
 
 namespace dlaunch::stacks {

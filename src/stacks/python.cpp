@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
-
-#include "stacks/python_layout.h"
 
 namespace dlaunch::stacks {
 namespace {

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "stacks/memory.h"
-#include "stacks/native.h"
 #include "stacks/proc.h"
 #include "stacks/python.h"
 #include "sys/files.h"

@@ -12,8 +12,8 @@
 #include "base/time.h"
 #include "stacks/memory.h"
 #include "stacks/modules.h"
+#include "stacks/native.h"
 #include "stacks/sample.h"
-#include "stacks/thread_state.h"
 #include "sys/descendants.h"
 
 namespace dlaunch::stacks {

@@ -44,7 +44,7 @@ namespace {
 ///   therefore also contain $o.
 /// - Agents of other versions are removed after 30 days without use.
 ///
-/// The stdin of an agent that connects to the launcher starts with the contact (dialback/contact.h): an empty line and
+/// The stdin of an agent that connects to the launcher starts with the contact (dialback/job_key.h): an empty line and
 /// a second line.
 constexpr std::string_view kScript = R"sh({
 e='

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "sys/child.h"
-#include "sys/fd.h"
 #include "sys/io.h"
 #include "transport/reason_lines.h"
 

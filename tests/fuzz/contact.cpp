@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "dialback/contact.h"
+#include "dialback/job_key.h"
 
 namespace {
 

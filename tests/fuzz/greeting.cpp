@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "pmix/greeting.h"
+#include "pmix/environment.h"
 
 namespace {
 

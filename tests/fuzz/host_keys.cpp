@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/digest.h"
-#include "transport/ssh/encoding.h"
 #include "transport/ssh/identity.h"
 #include "transport/ssh/known_hosts.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ascend/tables/merge.h"
+#include "ascend/tables/make.h"
 #include "ascend/tables/rules.h"
 #include "ascend/tables/table.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
 
 namespace {
 

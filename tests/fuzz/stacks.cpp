@@ -10,9 +10,8 @@
 #include "stacks/call_frame.h"
 #include "stacks/demangle.h"
 #include "stacks/memory.h"
+#include "stacks/native.h"
 #include "stacks/python.h"
-#include "stacks/thread_state.h"
-#include "stacks/unwind_table.h"
 
 using namespace dlaunch::stacks;
 

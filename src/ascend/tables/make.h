@@ -1,6 +1,8 @@
 // Makes a table from the facts of each host, or from a plan. Pure.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "ascend/tables/rules.h"
@@ -17,5 +19,21 @@ Result<json::Json> make_table(Version version, Product product, std::vector<Host
 /// `devices` are ignored. Rejects ranks without a device, and ranks that share a device.
 Result<json::Json> make_table(Version version, Product product, const plan::Plan& plan,
                               const std::vector<HostFacts>& facts);
+
+// Joins tables of different servers: sorts the servers by server_id and renumbers the ranks. Pure.
+
+struct NamedJson {
+  std::string name = {};  ///< the file name, for errors
+  json::Json json;
+};
+
+struct Merged {
+  json::Json json;
+  size_t servers = 0;
+  size_t ranks = 0;
+};
+
+/// As merge_rank_tables() (dlaunch/rank_table.h), for parsed tables.
+Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product> product);
 
 }  // namespace dlaunch::ranktable

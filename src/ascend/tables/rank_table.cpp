@@ -2,7 +2,6 @@
 #include <tuple>
 
 #include "ascend/tables/make.h"
-#include "ascend/tables/merge.h"
 #include "ascend/tables/rules.h"
 #include "base/text.h"
 #include "base/try.h"

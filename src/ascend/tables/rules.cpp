@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "ascend/tables/table.h"
 #include "base/index_cast.h"
 #include "base/text.h"
 

@@ -14,7 +14,7 @@
 #include <chrono>
 #include <utility>
 
-#include "pmix/greeting.h"
+#include "pmix/environment.h"
 
 namespace dlaunch::pmix {
 namespace {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace dlaunch::pmix {

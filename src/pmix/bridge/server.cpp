@@ -9,7 +9,6 @@
 #include <memory>
 #include <utility>
 
-#include "pmix/bridge/registry.h"
 #include "pmix/bridge/values.h"
 #include "pmix/collectives.h"
 #include "pmix/environment.h"

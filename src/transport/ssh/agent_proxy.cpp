@@ -12,7 +12,6 @@
 
 #include "sys/io.h"
 #include "sys/thread.h"
-#include "transport/ssh/encoding.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

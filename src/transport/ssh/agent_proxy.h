@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sys/fd.h"
-#include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "transport/ssh/config_file.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

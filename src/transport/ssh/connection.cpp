@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "sys/fd.h"
 #include "sys/randomness.h"
-#include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
 
 namespace dlaunch::transport::ssh {
 namespace {

@@ -4,10 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "base/digest.h"
 #include "base/text.h"
 #include "transport/ssh/config_file.h"
-#include "transport/ssh/encoding.h"
 #include "transport/ssh/identity.h"
 
 namespace dlaunch::transport::ssh {

@@ -1,4 +1,4 @@
-#include "ascend/tables/merge.h"
+#include "ascend/tables/make.h"
 
 #include "tables.h"
 

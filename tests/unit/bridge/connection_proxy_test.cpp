@@ -7,7 +7,7 @@
 #include <string>
 
 #include "loopback.h"
-#include "pmix/greeting.h"
+#include "pmix/environment.h"
 
 namespace dlaunch::pmix {
 namespace {

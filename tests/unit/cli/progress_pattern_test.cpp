@@ -1,4 +1,4 @@
-#include "cli/progress_pattern.h"
+#include "cli/values.h"
 
 #include "command_line_fixture.h"
 

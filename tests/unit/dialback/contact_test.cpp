@@ -1,4 +1,4 @@
-#include "dialback/contact.h"
+#include "dialback/job_key.h"
 
 #include <gtest/gtest.h>
 

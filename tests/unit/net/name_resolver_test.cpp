@@ -1,4 +1,4 @@
-#include "net/name_resolver.h"
+#include "net/this_machine.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "pmix/greeting.h"
+#include "pmix/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,6 @@
 #include <ctime>
 
 #include "stacks/sampler.h"
-#include "stacks/thread_state.h"
 #include "sys/files.h"
 
 // Names without C++ mangling, as in symbol tables. The empty asm after the call prevents a tail call.

@@ -6,8 +6,6 @@
 #include "stacks/call_frame.h"
 #include "stacks/dwarf_bytes.h"
 #include "stacks/native.h"
-#include "stacks/thread_state.h"
-#include "stacks/unwind_table.h"
 
 namespace dlaunch::stacks {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "temporary.h"
-#include "transport/ssh/encoding.h"
 #include "transport/ssh/identity.h"
 
 namespace dlaunch::transport::ssh {

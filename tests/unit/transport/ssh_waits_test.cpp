@@ -14,7 +14,7 @@
 #include "sys/io.h"
 #include "temporary.h"
 #include "transport/ssh/agent_proxy.h"
-#include "transport/ssh/encoding.h"
+#include "transport/ssh/identity.h"
 #include "transport/ssh/watchdog.h"
 
 namespace dlaunch::transport::ssh {
