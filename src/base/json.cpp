@@ -36,7 +36,7 @@ void append_escaped(std::string& out, char c) {
   }
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) append_escaped(out, c);
   return out + '"';
@@ -76,14 +76,14 @@ void write(const Json& json, size_t depth, std::string& out) {
       out += json.text;
       return;
     case Json::Kind::string:
-      out += quoted(json.text);
+      out += in_quotes(json.text);
       return;
     case Json::Kind::array:
       write_list(json.items, {'[', ']'}, depth, out, [&](const Json& item) { write(item, depth + 1, out); });
       return;
     case Json::Kind::object:
       write_list(json.members, {'{', '}'}, depth, out, [&](const Json::Member& member) {
-        out += quoted(member.key) + ": ";
+        out += in_quotes(member.key) + ": ";
         write(member.value, depth + 1, out);
       });
   }
@@ -148,7 +148,7 @@ std::string described(const Json& json) {
       return json.text;
     case Json::Kind::string: {
       const std::string_view shown = shortened(json.text);
-      return quoted(shown) + (shown.size() < json.text.size() ? "…" : "");
+      return in_quotes(shown) + (shown.size() < json.text.size() ? "…" : "");
     }
     case Json::Kind::array:
       return "[…]";
