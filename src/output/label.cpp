@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "dlaunch/worlds.h"
+#include "base/text.h"
 
 namespace dlaunch::output {
 namespace {

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
 #include "dlaunch/error.h"
 #include "dlaunch/output.h"
 #include "output/output.h"

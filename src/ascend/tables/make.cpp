@@ -238,14 +238,14 @@ Result<std::vector<Source>> read_all(const std::vector<NamedJson>& files) {
 }
 
 /// A server of one of the tables.
-struct Row {
+struct ServerRow {
   const TableServer* server = nullptr;
   const NamedJson* file = nullptr;
 };
 
-Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
+Result<std::vector<ServerRow>> rows_in_order(const std::vector<Source>& sources) {
   std::map<std::string, const NamedJson*> owners;
-  std::vector<Row> rows;
+  std::vector<ServerRow> rows;
   for (const Source& source : sources) {
     for (const TableServer& server : source.table.servers) {
       const auto [owner, added] = owners.emplace(server.id, source.file);
@@ -258,7 +258,8 @@ Result<std::vector<Row>> rows_in_order(const std::vector<Source>& sources) {
       rows.push_back({&server, source.file});
     }
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.server->id < b.server->id; });
+  std::sort(rows.begin(), rows.end(),
+            [](const ServerRow& a, const ServerRow& b) { return a.server->id < b.server->id; });
   return rows;
 }
 
@@ -271,10 +272,10 @@ std::vector<const Device*> by_rank(const TableServer& server) {
 }
 
 /// The devices of the servers with ranks from 0, as server objects (1.x) or as ranks (2.0).
-json::Json renumbered(const std::vector<Row>& rows, Version version) {
+json::Json renumbered(const std::vector<ServerRow>& rows, Version version) {
   json::Json list = json::Json::array();
   long rank = 0;
-  for (const Row& row : rows) {
+  for (const ServerRow& row : rows) {
     json::Json devices = json::Json::array();
     for (const Device* device : by_rank(*row.server)) {
       json::Json copy = *device->json;
@@ -321,7 +322,7 @@ Result<Merged> merge_tables(std::vector<NamedJson> tables, std::optional<Product
   const auto rows = TRY(rows_in_order(sources));
   const Version version = sources.front().table.version;
   Merged merged{.json = tables.front().json, .servers = rows.size(), .ranks = 0};
-  for (const Row& row : rows) merged.ranks += row.server->devices.size();
+  for (const ServerRow& row : rows) merged.ranks += row.server->devices.size();
   json::Json list = renumbered(rows, version);
   if (version == Version::v2_0) {
     merged.json.set("rank_count", json::Json::number(static_cast<long>(merged.ranks)));
