@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "net/connect.h"
+#include "net/tcp.h"
 #include "sys/io.h"
 
 namespace dlaunch::dialback {

@@ -18,8 +18,8 @@
 #include "grammars/launcher_job.h"
 #include "grammars/launchers.h"
 #include "grammars/mpirun/mca.h"
-#include "grammars/mpirun/personality.h"
 #include "grammars/mpirun/translate.h"
+#include "grammars/personality.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {

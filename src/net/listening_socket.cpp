@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/try.h"
-#include "net/connect.h"
+#include "net/tcp.h"
 #include "sys/interfaces.h"
 #include "sys/lookup.h"
 

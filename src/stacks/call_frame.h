@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stacks/memory.h"
+#include "stacks/process.h"
 
 namespace dlaunch::stacks {
 

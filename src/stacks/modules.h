@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "stacks/call_frame.h"
-#include "stacks/memory.h"
 #include "stacks/proc.h"
+#include "stacks/process.h"
 #include "sys/fd.h"
 
 namespace dlaunch::stacks {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "stacks/call_frame.h"
-#include "stacks/memory.h"
 #include "stacks/modules.h"
+#include "stacks/process.h"
 #include "stacks/sample.h"
 
 namespace dlaunch::stacks {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "stacks/memory.h"
+#include "stacks/process.h"
 #include "stacks/python_layout.h"
 #include "stacks/sample.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "stacks/memory.h"
+#include "stacks/process.h"
 
 namespace dlaunch::stacks {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "stacks/memory.h"
 #include "stacks/modules.h"
 #include "stacks/native.h"
+#include "stacks/process.h"
 #include "stacks/sample.h"
 #include "sys/descendants.h"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/try.h"
-#include "net/connect.h"
+#include "net/tcp.h"
 #include "sys/fd.h"
 #include "sys/io.h"
 #include "sys/pump_idle_flag.h"

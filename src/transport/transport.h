@@ -9,7 +9,7 @@
 
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
-#include "net/connect.h"
+#include "net/tcp.h"
 #include "sys/fd.h"
 
 namespace dlaunch::transport {

@@ -9,8 +9,8 @@
 #include "allocated_bytes.h"
 #include "stacks/call_frame.h"
 #include "stacks/demangle.h"
-#include "stacks/memory.h"
 #include "stacks/native.h"
+#include "stacks/process.h"
 #include "stacks/python.h"
 
 using namespace dlaunch::stacks;

@@ -17,7 +17,7 @@
 
 #include "dlaunch/host.h"
 #include "dlaunch/request.h"
-#include "net/connect.h"
+#include "net/tcp.h"
 #include "transport/ssh/agent_proxy.h"
 #include "transport/ssh/algorithms.h"
 #include "transport/ssh/config.h"

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <thread>
 
-#include "net/connect.h"
+#include "net/tcp.h"
 #include "sys/io.h"
 #include "temporary.h"
 #include "transport/ssh/agent_proxy.h"

@@ -1,4 +1,4 @@
-#include "net/connect.h"
+#include "net/tcp.h"
 
 #include <poll.h>
 #include <sys/socket.h>

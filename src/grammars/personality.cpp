@@ -1,4 +1,4 @@
-#include "grammars/mpirun/personality.h"
+#include "grammars/personality.h"
 
 #include <algorithm>
 #include <utility>

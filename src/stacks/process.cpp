@@ -1,4 +1,4 @@
-#include "stacks/memory.h"
+#include "stacks/process.h"
 
 #include <elf.h>
 #include <fcntl.h>
