@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/host.h"
-#include "machine/device_nodes.h"
+#include "machine/local.h"
 #include "plan/slot_list.h"
 #include "sys/inherited.h"
 

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <utility>
 
-#include "stacks/proc.h"
+#include "stacks/process.h"
 #include "sys/files.h"
 
 namespace dlaunch::agent {

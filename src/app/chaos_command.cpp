@@ -13,7 +13,6 @@
 #include "chaos/verdict.h"
 #include "cli/subcommands.h"
 #include "grammars/command_line.h"
-#include "grammars/parse.h"
 #include "launcher/open_files.h"
 #include "report/record_file.h"
 #include "sys/randomness.h"

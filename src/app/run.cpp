@@ -30,7 +30,6 @@
 #include "dlaunch/plan.h"
 #include "dlaunch/run.h"
 #include "grammars/command_line.h"
-#include "grammars/parse.h"
 #include "launcher/open_files.h"
 #include "plan/environment.h"
 #include "report/log.h"

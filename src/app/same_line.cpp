@@ -13,7 +13,7 @@
 #include "dialback/node_service.h"
 #include "dlaunch/run.h"
 #include "hosts/host_name.h"
-#include "net/listening_socket.h"
+#include "net/tcp.h"
 #include "report/version.h"
 #include "sys/process_state.h"
 #include "transport/bootstrap.h"

@@ -18,7 +18,7 @@
 #include "dlaunch/exit_status.h"
 #include "dlaunch/rank_table.h"
 #include "dlaunch/run.h"
-#include "grammars/parse.h"
+#include "grammars/command_line.h"
 #include "report/log.h"
 #include "report/record_file.h"
 #include "session/host_session.h"

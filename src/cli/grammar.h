@@ -11,7 +11,7 @@
 
 namespace dlaunch::cli {
 
-/// Selects the meaning of the words and the defaults (grammars/personality.h).
+/// Selects the meaning of the words and the defaults (grammars/launchers.h).
 enum class Grammar {
   dlaunch,
   open_mpi,

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "dialback/job_key.h"
 #include "dialback/sealed_socket.h"
-#include "net/listening_socket.h"
+#include "net/tcp.h"
 
 namespace dlaunch::dialback {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/grammar.h"
+#include "cli/option_spec.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::cli {
@@ -24,5 +25,15 @@ struct CommandLine {
 /// may be any option before the program. `help ranktable` becomes `ranktable --help`, for each subcommand with its own
 /// parser. An Error if argv[0] is a launcher without a grammar here.
 Result<CommandLine> read_command_line(std::string_view program_name, std::vector<std::string> words);
+
+// Converts a command line of any grammar to Options. Reads only the parameters and the files that they name.
+//
+// The value of an option comes from the first of: the command line; DLAUNCH_<NAME>; the config file; the default. The
+// last of repeated options wins, except that -x and --env-file accumulate. -x, --env-file and --wdir before the first
+// program apply to all programs of the job; the same options of a later program add to them or override them. -n
+// belongs to one program.
+
+/// For all subcommands except `ranktable`, `stacks` and `chaos`.
+Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context);
 
 }  // namespace dlaunch::cli

@@ -1,4 +1,4 @@
-#include "grammars/parse.h"
+#include "grammars/command_line.h"
 
 #include <algorithm>
 #include <iterator>
@@ -19,7 +19,6 @@
 #include "grammars/launchers.h"
 #include "grammars/mpirun/mca.h"
 #include "grammars/mpirun/translate.h"
-#include "grammars/personality.h"
 #include "report/version.h"
 
 namespace dlaunch::cli {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "stacks/call_frame.h"
-#include "stacks/proc.h"
 #include "stacks/process.h"
 #include "sys/fd.h"
 

@@ -18,7 +18,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "stacks/demangle.h"
-#include "stacks/proc.h"
+#include "stacks/process.h"
 #include "sys/files.h"
 
 namespace dlaunch::stacks {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "stacks/proc.h"
+#include "stacks/process.h"
 #include "stacks/python.h"
 #include "sys/files.h"
 

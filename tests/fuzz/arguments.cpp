@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
-#include "grammars/parse.h"
+#include "grammars/command_line.h"
 
 namespace {
 

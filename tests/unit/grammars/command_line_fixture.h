@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/try.h"
-#include "grammars/parse.h"
+#include "grammars/command_line.h"
 
 namespace dlaunch::cli {
 

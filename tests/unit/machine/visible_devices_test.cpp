@@ -1,4 +1,4 @@
-#include "machine/device_nodes.h"
+#include "machine/local.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "stacks/proc.h"
+#include "stacks/process.h"
 #include "stacks/python.h"
 #include "stacks/python_layout.h"
 
