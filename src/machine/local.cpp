@@ -40,7 +40,7 @@ std::optional<long> value_of(const std::string& text, std::string_view key) {
   return std::nullopt;
 }
 
-Addresses nvidia(const std::string& root) {
+Addresses nvidia_addresses(const std::string& root) {
   const std::string gpus = root + "/proc/driver/nvidia/gpus/";
   const auto there = entries_of(root + "/dev");  // a container may have only some of them
   Addresses found;
@@ -54,7 +54,7 @@ Addresses nvidia(const std::string& root) {
   return found;
 }
 
-Addresses ascend(const std::string& root) {
+Addresses ascend_addresses(const std::string& root) {
   const std::string driver = root + "/sys/bus/pci/drivers/devdrv_device_driver/";
   Addresses found;
   for (const std::string& address : entries_of(driver)) {
@@ -72,7 +72,7 @@ std::string pci_address(long domain, long location) {
 }
 
 /// Nodes in the order of their numbers, as in HIP; CPUs have the gpu_id 0.
-Addresses amd(const std::string& root) {
+Addresses amd_addresses(const std::string& root) {
   const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes/";
   std::map<long, std::string> by_number;
   for (const std::string& node : entries_of(nodes)) {
@@ -91,13 +91,13 @@ Addresses amd(const std::string& root) {
 Addresses addresses(const std::string& root, DeviceKind kind) {
   switch (kind) {
     case DeviceKind::nvidia:
-      return nvidia(root);
+      return nvidia_addresses(root);
     case DeviceKind::ascend:
-      return ascend(root);
+      return ascend_addresses(root);
     case DeviceKind::amd:
-      return amd(root);
+      return amd_addresses(root);
     case DeviceKind::named:
-      for (const auto& find : {nvidia, ascend, amd}) {
+      for (const auto& find : {nvidia_addresses, ascend_addresses, amd_addresses}) {
         if (Addresses found = find(root); !found.empty()) return found;
       }
       return {};

@@ -398,7 +398,7 @@ void PmixServer::modex_asked(const wire::PmixModexAsk& asked) {
 
 namespace {
 
-void release(void* infos) { delete static_cast<Infos*>(infos); }
+void release_infos(void* infos) { delete static_cast<Infos*>(infos); }
 
 }  // namespace
 
@@ -417,7 +417,7 @@ void PmixServer::constructed(const wire::PmixShared& shared, Gathering done) {
   infos->add_size(PMIX_GROUP_CONTEXT_ID, whole->number);
   infos->add_processes(PMIX_GROUP_MEMBERSHIP, group.members);
   if (!whole->data.empty()) infos->add_bytes(PMIX_GROUP_ENDPT_DATA, whole->data);
-  group.call(PMIX_SUCCESS, infos->data(), infos->size(), group.data, release, infos);
+  group.call(PMIX_SUCCESS, infos->data(), infos->size(), group.data, release_infos, infos);
 }
 
 }  // namespace dlaunch::pmix
