@@ -191,7 +191,7 @@ Result<MadeTable> make_over_hosts(const RanktableMake& command, const cli::Proce
 constexpr int kBrokenRule = 1;
 
 bool is_directory(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 

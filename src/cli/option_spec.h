@@ -192,9 +192,8 @@ consteval auto sorted_names() {
   std::array<FoundOption, kCount> names;
   auto* next = names.begin();
   for (const OptionSpec& spec : Table) {
-    each_name(spec.names, [&](std::string_view name) {
-      *next++ = {&spec, name.substr(name.starts_with('!') ? 1 : 0)};
-    });
+    each_name(spec.names,
+              [&](std::string_view name) { *next++ = {&spec, name.substr(name.starts_with('!') ? 1 : 0)}; });
   }
   std::ranges::sort(names, {}, &FoundOption::name);
   return names;

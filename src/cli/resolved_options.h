@@ -11,20 +11,6 @@
 
 namespace dlaunch::cli {
 
-// An option, or one value of an option, in a rule about options.
-
-struct Operand {
-  std::string_view name;
-  std::string_view value = {};  ///< empty: any value; for --map-by the unit
-};
-
-/// Parses NAME or NAME=VALUE; `word` must outlive the result.
-Operand operand_in(std::string_view word);
-/// Returns the option in effect if its value matches, else null.
-const ParsedOption* holds(const ResolvedOptions& effective, Operand operand);
-/// The option as typed, with the value of the operand.
-std::string describe(const ParsedOption& given, Operand operand);
-
 class ResolvedOptions {
  public:
   ResolvedOptions();
@@ -46,6 +32,19 @@ class ResolvedOptions {
  private:
   std::vector<std::optional<ParsedOption>> rows_;  // one per row of option_table()
 };
+
+/// An option, or one value of an option, in a rule about options.
+struct Operand {
+  std::string_view name;
+  std::string_view value = {};  ///< empty: any value; for --map-by the unit
+};
+
+/// Parses NAME or NAME=VALUE; `word` must outlive the result.
+Operand operand_in(std::string_view word);
+/// Returns the option in effect if its value matches, else null.
+const ParsedOption* holds(const ResolvedOptions& effective, Operand operand);
+/// The option as typed, with the value of the operand.
+std::string describe(const ParsedOption& given, Operand operand);
 
 /// If two options conflict, keeps the option whose source has the higher priority. Two options from one source are an
 /// Error.

@@ -63,9 +63,7 @@ HostLink::HostLink(asio::io_context& io, transport::Connection opened, const Job
       io, std::move(opened.stream), opened.agent_path,
       BootstrapStream::Handlers{[this](sys::Fd stream, const std::string& rest) { connect(std::move(stream), rest); },
                                 [this](const std::string& why) { lose({why}); },
-                                [this](const std::string& why) {
-                                  ended({why, "", Retry::when_up});
-                                },
+                                [this](const std::string& why) { ended({why, "", Retry::when_up}); },
                                 [this](const std::string& noise) { handlers_.detail("the shell printed: " + noise); },
                                 [this] { wait_ready(); }});
 }

@@ -4,8 +4,8 @@
 #include <array>
 #include <ctime>
 
-#include "dlaunch/worlds.h"
 #include "base/text.h"
+#include "dlaunch/worlds.h"
 
 namespace dlaunch::output {
 namespace {

@@ -53,7 +53,7 @@ bool is_special(const sys::HeldPlace& place) {
 /// terminals, which may be in non-blocking mode.
 sys::Fd inherited_file(const std::string& path) {
   const auto descriptor = named_descriptor(path);
-  struct stat facts {};
+  struct stat facts{};
   if (!descriptor || ::fstat(*descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   return sys::Fd(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
 }
@@ -82,7 +82,7 @@ Result<void> check_can_write(const std::string& path) {
     const int flags = ::fcntl(*descriptor, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return cannot_write(path, EBADF);
   }
-  struct stat facts {};
+  struct stat facts{};
   const bool there = ::stat(path.c_str(), &facts) == 0;
   if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
   const sys::HeldPlace place = sys::HeldPlace::of(path);
@@ -203,9 +203,8 @@ Result<void> RecordFile::prepare(int attempt) {
 }
 
 void RecordFile::write_early(const std::string& text) {
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
-    write_and_tell(path_, text, {kMode, false}, ends.out);
-  });
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, false}, ends.out); });
   if (writer) early_.emplace(*std::move(writer));
 }
 
@@ -213,10 +212,7 @@ Result<void> RecordFile::write(const std::string& text) {
   if (early_ && !early_->wait(kRecordWait))
     return fail(no_answer(path_));  // otherwise the early record would replace the later record
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) {
-        write_and_tell(path_, text, {kMode, true}, ends.out);
-      },
-      wanted_by(path_));
+      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, true}, ends.out); }, wanted_by(path_));
   if (!writer) {
     Error error = cannot_start(path_, errno);
     error.exit_code = kExitOutput;
@@ -232,9 +228,8 @@ StacksFiles::~StacksFiles() {
 std::string StacksFiles::write(const std::string& text) {
   if (base_.empty() || written_ == kMost) return {};
   std::string path = base_ + std::to_string(++written_);
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends) {
-    static_cast<void>(write_file_atomically(path, text, {kStacksMode, false}));
-  });
+  auto writer = sys::HelperProcess::start(
+      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {kStacksMode, false})); });
   if (!writer) return {};
   writers_.push_back(*std::move(writer));
   return path;

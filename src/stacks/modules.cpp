@@ -97,7 +97,7 @@ sys::Fd open_file(pid_t pid, const Mapping& mapping) {
   const bool program = size > 0 && mapping.path == std::string_view(link, static_cast<std::size_t>(size));
   const std::string path = program ? proc + "/exe" : proc + "/root" + mapping.path;
   const sys::Fd found(::open(path.c_str(), O_PATH | O_CLOEXEC | (program ? 0 : O_NOFOLLOW)));
-  struct stat facts {};
+  struct stat facts{};
   if (!found || ::fstat(found.get(), &facts) != 0) return {};
   if (program ? !S_ISREG(facts.st_mode) : !is_mapped_file(facts, mapping)) return {};
   const std::string same = "/proc/self/fd/" + std::to_string(found.get());

@@ -124,19 +124,10 @@ std::optional<SystemCall> parse_system_call(std::string_view text) {
 bool goes_on_after_a_stop(long system_call) {
   // SYS_restart_syscall: the kernel continues a call after an earlier stop.
   static constexpr std::array kGoOn = {
-    SYS_futex,
-    SYS_ppoll,
-    SYS_pselect6,
-    SYS_nanosleep,
-    SYS_clock_nanosleep,
-    SYS_wait4,
-    SYS_waitid,
-    SYS_rt_sigsuspend,
-    SYS_restart_syscall,
+      SYS_futex, SYS_ppoll,  SYS_pselect6,      SYS_nanosleep,       SYS_clock_nanosleep,
+      SYS_wait4, SYS_waitid, SYS_rt_sigsuspend, SYS_restart_syscall,
 #if defined(__x86_64__)
-    SYS_poll,
-    SYS_select,
-    SYS_pause,
+      SYS_poll,  SYS_select, SYS_pause,
 #endif
   };
   return std::ranges::find(kGoOn, system_call) != kGoOn.end();
@@ -145,29 +136,12 @@ bool goes_on_after_a_stop(long system_call) {
 bool may_be_repeated(long system_call) {
   // The calls that are never restarted (signal(7)), except close() and the calls with a partial result.
   static constexpr std::array kRepeated = {
-    SYS_read,
-    SYS_readv,
-    SYS_write,
-    SYS_writev,
-    SYS_recvfrom,
-    SYS_recvmsg,
-    SYS_recvmmsg,
-    SYS_sendto,
-    SYS_sendmsg,
-    SYS_accept,
-    SYS_accept4,
-    SYS_connect,
-    SYS_epoll_pwait,
-    SYS_semop,
-    SYS_semtimedop,
-    SYS_msgrcv,
-    SYS_msgsnd,
-    SYS_rt_sigtimedwait,
-    SYS_io_getevents,
-    SYS_io_pgetevents,
-    SYS_epoll_pwait2,
+      SYS_read,         SYS_readv,         SYS_write,        SYS_writev, SYS_recvfrom, SYS_recvmsg,
+      SYS_recvmmsg,     SYS_sendto,        SYS_sendmsg,      SYS_accept, SYS_accept4,  SYS_connect,
+      SYS_epoll_pwait,  SYS_semop,         SYS_semtimedop,   SYS_msgrcv, SYS_msgsnd,   SYS_rt_sigtimedwait,
+      SYS_io_getevents, SYS_io_pgetevents, SYS_epoll_pwait2,
 #if defined(__x86_64__)
-    SYS_epoll_wait,
+      SYS_epoll_wait,
 #endif
   };
   return std::ranges::find(kRepeated, system_call) != kRepeated.end();

@@ -35,7 +35,7 @@ constexpr unsigned kMemfdExec = 0x10;  // MFD_EXEC; Linux 6.3 requires the flag
 /// True if no other users can write `file` than can write this program.
 bool is_ours(const struct stat& file) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
-  struct stat own {};
+  struct stat own{};
   return ::stat("/proc/self/exe", &own) == 0 && S_ISREG(file.st_mode) && file.st_uid == own.st_uid &&
          file.st_gid == own.st_gid && (file.st_mode & kOthersWrite & ~own.st_mode) == 0;
 }
@@ -46,7 +46,7 @@ sys::Fd installed_agent() {
   sys::Fd file(::open(sys::installed_program(kAgent).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const std::string_view image = agent_image().bytes;
   std::array<char, 4096> head{};
-  struct stat facts {};
+  struct stat facts{};
   const bool same = file && ::fstat(file.get(), &facts) == 0 && static_cast<size_t>(facts.st_size) == image.size() &&
                     ::pread(file.get(), head.data(), head.size(), 0) == static_cast<ssize_t>(head.size()) &&
                     image.starts_with({head.data(), head.size()});

@@ -148,35 +148,19 @@ const std::map<string, Act>& acts() {
        }},
       // ---- order ----
       {"unknown_version",
-       [](Peer& l) {
-         l.expect<wire::Setup>(), l.send(wire::Hello{99, "evil", "x", 1, 5, {}}), l.until_gone();
-       }},
+       [](Peer& l) { l.expect<wire::Setup>(), l.send(wire::Hello{99, "evil", "x", 1, 5, {}}), l.until_gone(); }},
       {"hello_twice", [](Peer& l) { hello(l), l.send(wire::Hello{}), l.until_gone(); }},
       {"started_before_hello", [](Peer& l) { l.send(wire::Started{}), l.until_gone(); }},
-      {"unrequested_started",
-       [](Peer& l) {
-         begin(l), l.send(wire::Started{0, 1, 1, 0, {}}), l.until_gone();
-       }},
-      {"started_of_another_host",
-       [](Peer& l) {
-         begin(l), l.send(wire::Started{1, 1, 1, 0, {}}), l.until_gone();
-       }},
-      {"ended_of_an_unknown_rank",
-       [](Peer& l) {
-         begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone();
-       }},
+      {"unrequested_started", [](Peer& l) { begin(l), l.send(wire::Started{0, 1, 1, 0, {}}), l.until_gone(); }},
+      {"started_of_another_host", [](Peer& l) { begin(l), l.send(wire::Started{1, 1, 1, 0, {}}), l.until_gone(); }},
+      {"ended_of_an_unknown_rank", [](Peer& l) { begin(l), l.send(wire::Ended{kHuge, 0, false, 1}), l.until_gone(); }},
       {"unrequested_clean", [](Peer& l) { begin(l), l.send(wire::Clean{}), l.until_gone(); }},
       {"unrequested_host_info", [](Peer& l) { begin(l), l.send(wire::HostInfo{}), finale(l); }},
       {"unrequested_prepared", [](Peer& l) { begin(l), l.send(wire::Prepared{}), l.until_gone(); }},
       {"unrequested_stage_credit", [](Peer& l) { begin(l), l.send(wire::StageCredit{kHuge}), l.until_gone(); }},
-      {"unknown_stream",
-       [](Peer& l) {
-         l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone();
-       }},
+      {"unknown_stream", [](Peer& l) { l.send(wire::OutputData{begin(l), 9, 1, "x"}), l.until_gone(); }},
       {"descriptors_over_exec",
-       [](Peer& l) {
-         hello(l), l.send(wire::Started{l.expect<wire::Spawn>().rank, 1, 1, 3, {}}), l.until_gone();
-       }},
+       [](Peer& l) { hello(l), l.send(wire::Started{l.expect<wire::Spawn>().rank, 1, 1, 3, {}}), l.until_gone(); }},
       {"invalid_times",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
@@ -196,14 +180,8 @@ const std::map<string, Act>& acts() {
          for (int i = 0; i < 100000; ++i) l.send(wire::OutputData{rank, 2, 1, {}});
          finale(l);
        }},
-      {"stdin_credit",
-       [](Peer& l) {
-         l.send(wire::Credit{begin(l), 0, kHuge}), l.until_gone();
-       }},
-      {"output_credit",
-       [](Peer& l) {
-         l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone();
-       }},
+      {"stdin_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 0, kHuge}), l.until_gone(); }},
+      {"output_credit", [](Peer& l) { l.send(wire::Credit{begin(l), 1, kHuge}), l.until_gone(); }},
       // ---- what it says about its host ----
       {"cpus_4e9", [](Peer& l) { query(l, [](wire::HostInfo& f) { f.cpus = kHuge; }); }},
       {"million_devices",
@@ -250,34 +228,22 @@ const std::map<string, Act>& acts() {
          finale(l);
        }},
       // ---- MPI ----
-      {"abort",
-       [](Peer& l) {
-         l.send(wire::MpiAbort{begin(l), 1, 1}), l.until_gone();
-       }},
+      {"abort", [](Peer& l) { l.send(wire::MpiAbort{begin(l), 1, 1}), l.until_gone(); }},
       {"fence", [](Peer& l) { begin(l), l.send(wire::FenceIn{}), l.until_gone(); }},
       {"fence_of_9_mib",
        [](Peer& l) {
          begin(l), l.send(wire::FenceIn{1, {"k", string(8 * kMebi + kMebi / 2, 'x')}, {}}), l.until_gone();
        }},
       {"fence_twice", [](Peer& l) { begin(l), l.send(wire::FenceIn{}), l.send(wire::FenceIn{}), l.until_gone(); }},
-      {"fence_of_an_unknown_world",
-       [](Peer& l) {
-         begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone();
-       }},
-      {"fence_for_ranks_of_another_host",
-       [](Peer& l) {
-         begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone();
-       }},
+      {"fence_of_an_unknown_world", [](Peer& l) { begin(l), l.send(wire::FenceIn{kHuge, {}, {}}), l.until_gone(); }},
+      {"fence_for_ranks_of_another_host", [](Peer& l) { begin(l), l.send(wire::FenceIn{1, {}, {1}}), l.until_gone(); }},
       {"names",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
          for (int i = 0; i < 30000; ++i) ask_and_hear(l, wire::NameAsk{rank, 0, std::to_string(i), string(1000, 'x')});
          finale(l);
        }},
-      {"name_of_4_kib",
-       [](Peer& l) {
-         l.send(wire::NameAsk{begin(l), 0, "s", string(4096, 'x')}), l.until_gone();
-       }},
+      {"name_of_4_kib", [](Peer& l) { l.send(wire::NameAsk{begin(l), 0, "s", string(4096, 'x')}), l.until_gone(); }},
       {"requests_without_reading",
        [](Peer& l) {
          const std::uint32_t rank = begin(l);
@@ -285,10 +251,7 @@ const std::map<string, Act>& acts() {
          for (int i = 0; i < 100000; ++i) l.send(wire::NameAsk{rank, 1, "s", {}});
          l.deaf_until_gone();
        }},
-      {"unrequested_pmix",
-       [](Peer& l) {
-         begin(l), l.send(wire::PmixWant{1, "s", 0}), l.until_gone();
-       }},
+      {"unrequested_pmix", [](Peer& l) { begin(l), l.send(wire::PmixWant{1, "s", 0}), l.until_gone(); }},
       {"pmix_program_twice", [](Peer& l) { begin_pmix(l), l.send(wire::PmixProgramAsk{"x"}), l.until_gone(); }},
       {"board",
        [](Peer& l) {
@@ -310,9 +273,7 @@ const std::map<string, Act>& acts() {
          finale(l);
        }},
       {"unrequested_modex",
-       [](Peer& l) {
-         begin_pmix(l), l.send(wire::PmixModex{1, 0, string(kMebi, 'x')}), finale(l);
-       }},
+       [](Peer& l) { begin_pmix(l), l.send(wire::PmixModex{1, 0, string(kMebi, 'x')}), finale(l); }},
       {"event_of_another_host",
        [](Peer& l) {
          const auto [rank, space] = begin_pmix(l);

@@ -108,7 +108,7 @@ constexpr std::chrono::seconds kUndoWait{5};
 constexpr int kTries = 20;
 constexpr std::chrono::milliseconds kPause{100};
 
-constexpr struct stat kNothing {};
+constexpr struct stat kNothing{};
 
 constexpr const char* kCut = "cut";
 constexpr const char* kSlow = "slow";

@@ -23,9 +23,9 @@ namespace dlaunch::pmix {
 
 // Lets libpmix accept only connections of the ConnectionProxy. libpmix listens on a port of 127.0.0.1, which every user
 // of the machine can reach, and waits for the whole greeting of each peer. Therefore this program replaces accept(2)
-// (connection_proxy.cpp; the linker finds it before the function of the C library): the new function closes the connection
-// of any other peer, and returns an ended connection to libpmix. Owned by the ConnectionProxy; one object at a time.
-// libpmix calls the function from its own thread.
+// (connection_proxy.cpp; the linker finds it before the function of the C library): the new function closes the
+// connection of any other peer, and returns an ended connection to libpmix. Owned by the ConnectionProxy; one object at
+// a time. libpmix calls the function from its own thread.
 
 class AcceptFilter {
  public:

@@ -29,7 +29,7 @@ bool is_default(const ConfigLine& line) {
 struct AlgorithmOption {
   string_view keyword;
   AlgorithmKind kind;
-  string Algorithms::*list;
+  string Algorithms::* list;
 };
 constexpr AlgorithmOption kAlgorithmOptions[] = {
     {"ciphers", AlgorithmKind::ciphers, &Algorithms::ciphers},

@@ -177,9 +177,7 @@ class Pump {
     if (now == wanted) return;
     if (now != 0) lib_.ssh_event_remove_fd(event_, fd.get());
     now = wanted;
-    if (wanted != 0)
-      lib_.ssh_event_add_fd(
-          event_, fd.get(), wanted, [](socket_t, int, void*) { return 0; }, nullptr);
+    if (wanted != 0) lib_.ssh_event_add_fd(event_, fd.get(), wanted, [](socket_t, int, void*) { return 0; }, nullptr);
   }
 
   const PumpEnds& ends_;

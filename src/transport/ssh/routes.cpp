@@ -48,7 +48,7 @@ constexpr std::size_t kLargestFile = 64u << 20;  // bytes; known_hosts of a larg
 /// Opens the file first, like ssh: owner and mode belong to the file that is read.
 std::optional<File> read_whole(const std::string& path) {
   const sys::Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
+  struct stat status{};
   if (!opened || ::fstat(opened.get(), &status) != 0) return std::nullopt;
   auto text = sys::read_file(opened, kLargestFile);
   if (!text) return std::nullopt;

@@ -155,10 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"-report-state-on-timeout", "--allow-run-as-root"}, runs},
         TextLine{{"-am", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
         TextLine{{"-tune", "am"}, [](const Options& o) { return tagged(o) && env({"OMPI_MCA_btl=self,tcp"})(o); }},
-        TextLine{{"-tune", "tune"},
-                 [](const Options& o) {
-                   return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o);
-                 }},
+        TextLine{{"-tune", "tune"}, [](const Options& o) { return tagged(o) && env({"A=b", "OMPI_MCA_pml=ob1"})(o); }},
         TextLine{{"-x", "A=b=c", "-x", "HOME"}, env({"A=b=c", "HOME"})},
         TextLine{{"-stdin", "none"}, [](const Options& o) { return o.stdin_target.kind == Kind::none; }}));
 

@@ -56,14 +56,14 @@ TEST_F(WriteFile, HasTheModeMinusTheUmask) {
   const bool written = write_file_atomically(directory / "r", "x").has_value();
   ::umask(old);
   ASSERT_TRUE(written);
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(::stat((directory / "r").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777u, 0640u);
 }
 
 TEST_F(WriteFile, ExistingFileKeepsItsMode) {
   const auto mode = [&] {
-    struct stat facts {};
+    struct stat facts{};
     EXPECT_EQ(::stat((directory / "r").c_str(), &facts), 0);
     return facts.st_mode & 0777u;
   };
