@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "ascend/job_table.h"
-#include "base/error_forms.h"
 #include "base/index_cast.h"
 #include "base/printable.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "session/error_files.h"

@@ -1,9 +1,12 @@
-// Texts that several modules make or recognize: the reasons why a rank did not start, and the words for a lack of
-// memory. With the entries of the environment by which a sweep finds the processes of a job.
+// Texts that several modules make or recognize: the forms of errors, the reasons why a rank did not start, and the words
+// for a lack of memory. With the entries of the environment by which a sweep finds the processes of a job.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "dlaunch/error.h"
 
 namespace dlaunch {
 
@@ -27,5 +30,31 @@ inline std::string agent_mark(const std::string& id) { return "DLAUNCH_AGENT_OF=
 
 /// For a process that the kernel killed for lack of memory.
 inline constexpr const char* kOutOfMemory = ", out of memory (its cgroup counted an oom_kill)";
+
+// The forms of errors about values and options: each kind of error has the same words in every module. PURE.
+
+/// `invalid KIND "VALUE": expected EXPECTED`
+inline Error invalid_value(std::string_view kind, std::string_view value, std::string_view expected,
+                           std::string hint = {}) {
+  std::string what = "invalid ";
+  what.append(kind).append(" \"").append(value).append("\"");
+  return {.where = "", .what = std::move(what), .why = "expected " + std::string(expected), .hint = std::move(hint)};
+}
+
+/// `A conflicts with B: WHY`; `why` may be empty.
+inline Error conflict(std::string_view a, std::string_view b, std::string why,
+                      std::string hint = "remove one of the options") {
+  std::string what(a);
+  what.append(" conflicts with ").append(b);
+  return {.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
+}
+
+/// `A requires B: WHY`; `b` is an option or a condition, `why` may be empty.
+inline tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why = "",
+                                            std::string hint = "") {
+  std::string what(a);
+  what.append(" requires ").append(b);
+  return fail({.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)});
+}
 
 }  // namespace dlaunch

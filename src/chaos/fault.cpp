@@ -7,7 +7,7 @@
 #include <limits>
 #include <memory>
 
-#include "base/error_forms.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error_forms.h"
+#include "base/shared_texts.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/error_forms.h"
 #include "base/ip_address.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
-#include "base/error_forms.h"
 #include "base/ip_address.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "hosts/device_filter.h"
