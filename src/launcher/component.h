@@ -17,7 +17,7 @@
 #include "dlaunch/plan.h"
 #include "job/job.h"
 #include "launcher/hosts.h"
-#include "launcher/rank_output.h"
+#include "launcher/round_output.h"
 #include "output/output.h"
 #include "sys/fd.h"
 #include "wire/message.h"
@@ -31,7 +31,7 @@ struct Context {
   std::vector<output::RankFacts>& facts;  ///< of each rank, and of the sidecar after them
   const JobOptions& options;
   Hosts& hosts;
-  RankOutput& output;
+  RoundOutput& output;
   const job::Job& job;
   spdlog::logger& log;
   std::map<int, std::string>* error_texts;  ///< Launcher::Parts::error_texts
