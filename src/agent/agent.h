@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "agent/agent_tag.h"
-#include "agent/task.h"
 #include "agent/host_inspector.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -28,6 +27,7 @@
 #include "agent/reaper.h"
 #include "agent/shared_memory.h"
 #include "agent/stack_sampler.h"
+#include "agent/task.h"
 #include "agent/termination_notices.h"
 #include "agent/workdir_setup.h"
 #include "link/link.h"

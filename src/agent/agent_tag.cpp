@@ -38,7 +38,7 @@ std::string read_tag(const std::string& descriptor) {
   const ssize_t size = ::readlink(descriptor.c_str(), target, sizeof target);
   if (size < 0 || std::string_view(target, static_cast<size_t>(size)) != kLink) return {};
   const sys::Fd file(::open(descriptor.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat facts {};
+  struct stat facts{};
   if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) return {};
   std::string text(kLongest, '\0');
   const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
@@ -57,7 +57,7 @@ std::string tag_of(int pid) {
 }
 
 bool is_of_this_user(int pid) {
-  struct stat facts {};
+  struct stat facts{};
   return ::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
 }
 

@@ -77,7 +77,7 @@ bool open_terminal(Stdio& stdio, wire::WindowSize size) {
 /// An empty file keeps the time of its last change, because a new time means to the launcher that the rank wrote.
 sys::Fd open_file(const std::string& path) {
   sys::Fd file = sys::create_file(path, O_APPEND);
-  struct stat facts {};
+  struct stat facts{};
   const bool old = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
   if (old && ::ftruncate(file.get(), 0) != 0) {
     const int error = errno;

@@ -75,7 +75,7 @@ void add_open(int pid, std::set<std::string>& ids) {
   const sys::HeldDirectory files = sys::HeldDirectory::open("/proc/" + std::to_string(pid) + "/fd");
   if (!files) return;
   files.for_each_entry([&](const dirent& entry) {
-    struct stat file {};
+    struct stat file{};
     if (::fstatat(files.fd(), entry.d_name, &file, 0) == 0 && S_ISREG(file.st_mode)) ids.insert(id_of(file));
     return true;
   });
@@ -87,7 +87,7 @@ std::optional<std::set<std::string>> held_by_others(const std::set<int>& round, 
   std::set<std::string> ids;
   for (const sys::Process& process : sys::all_processes()) {
     if (Clock::now() >= deadline) return std::nullopt;
-    struct stat owner {};
+    struct stat owner{};
     const bool ours = ::stat(("/proc/" + std::to_string(process.pid)).c_str(), &owner) == 0 &&
                       owner.st_uid == ::geteuid() && !round.contains(process.pid);
     if (!ours) continue;
@@ -101,7 +101,7 @@ std::optional<std::set<std::string>> held_by_others(const std::set<int>& round, 
 /// that opens the file waits until the result is closed; the kernel's signal about this wait is ignored.
 sys::Fd open_alone(const sys::HeldDirectory& directory, const std::string& name, const std::string& id) {
   sys::Fd file = directory.open_file(name, O_RDWR | O_NONBLOCK);
-  struct stat seen {};
+  struct stat seen{};
   const bool alone = file && ::fstat(file.get(), &seen) == 0 && id_of(seen) == id &&
                      ::fcntl(file.get(), F_SETSIG, SIGURG) == 0 && ::fcntl(file.get(), F_SETLEASE, F_WRLCK) == 0;
   return alone ? std::move(file) : sys::Fd();
