@@ -61,7 +61,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "set the working directory of the ranks",
      .set_program = [](AppRequest& a, string_view v, Context h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
     {.names = "rank-dir", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::start,
-     .help = "run each rank in its own new directory: 'device{rank}'",
+     .help = "run each rank in a separate directory, for example 'device{rank}'",
      .set_job = set_rank_dir,
      .more = "The directory is below the working directory. dlaunch removes the files that an earlier job left in the"
              " directory. A directory that --rank-dir did not create must be empty. Fields: {rank} {local_rank} "

@@ -104,7 +104,9 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
       {.where = "--error-file",
        .what = "no rank is on this machine: the option has no effect",
        .why = "",
-       .hint = "remove the option: with --restarts or --env-for torchrun, each rank gets an error file on its host"});
+       .hint =
+           "remove the option; to get an error file for each rank on its host, "
+           "use --restarts N or --env-for torchrun"});
 }
 
 Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Plan& plan) {
