@@ -25,7 +25,7 @@ Result<void> apply_directives(std::string_view text, std::string_view name, outp
     } else {
       return bad_value(directive, "directive", "nocopy or nojobid after the last ':'",
                        output::is_template(name) ? "remove the ':' from the file name"
-                                                 : "add '/' to the end of a directory name with a ':'");
+                                                 : "add '/' to the end of the name if the directory name contains ':'");
     }
   }
   return {};

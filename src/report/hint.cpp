@@ -89,8 +89,8 @@ std::string not_executable_hint(std::string_view program) {
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
                              const std::vector<std::string>& subcommands) {
   if (is_missing_interpreter(status)) {
-    return "check the interpreter in the first line (#!) of a script, and its line end (LF); check the loader of a "
-           "binary";
+    return "check the interpreter (#!) and the line end (LF) in the first line of a script, "
+           "or the dynamic loader of a binary";
   }
   if (status.what.starts_with(kCannotEnterWorkingDirectory)) {
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";
