@@ -126,7 +126,7 @@ Result<output::FileSettings> file_settings(std::string_view text, const std::str
   if (!settings.job_directory && output::is_template(text)) {
     return fail({.where = "",
                  .what = "nojobid conflicts with the template \"" + std::string(text) + '"',
-                 .why = "a template has no job directory",
+                 .why = "nojobid omits the directory 1, but a template does not create this directory",
                  .hint = "remove nojobid"});
   }
   return settings;

@@ -69,10 +69,11 @@ std::string not_found_hint(const NotStarted& status, std::string_view program, s
     if (status.what.ends_with(std::string(kInWorkingDirectory).append(program))) {
       return "run " + dotted + ": the program is in the working directory, which is not in PATH";
     }
-    return "check the name and PATH; a program in the working directory is " + dotted;
+    return "check the name and PATH; write " + dotted + " for a program in the working directory";
   }
   if (program.front() != '/') {
-    return "check the path: it starts in the working directory " + shell_quote(wdir) + "; set another with --wdir";
+    return "check the path: a relative path starts in the working directory " + shell_quote(wdir) +
+           "; set another with --wdir";
   }
   return "check the path on the rank's host";
 }
