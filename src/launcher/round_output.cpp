@@ -134,7 +134,7 @@ void RoundOutput::complete(job::Outcome& outcome) {
   outcome.unended = unended || (outcome.unended && reader_waited_.value_or(false));
   if (outcome.unread && outcome.cause == job::Cause::success) {
     outcome.cause = job::Cause::output_failed;
-    outcome.detail = "not all output was read";
+    outcome.detail = "some output of the ranks was not read";
     outcome.exit_code = kExitOutput;
   }
 }

@@ -134,7 +134,7 @@ class StdinComponent final : public Component {
         source_(context.io, STDIN_FILENO, receivers(context),
                 {.send = [this](int rank, std::string bytes, bool eof) { send(rank, std::move(bytes), eof); },
                  .failed = [this](int error) { failed(error); },
-                 .hung_up = [this] { context_.log.warn("stdin ended: its terminal hung up"); }}) {}
+                 .hung_up = [this] { context_.log.warn("stdin ended: the terminal was closed"); }}) {}
 
   bool on(int host, wire::Message& message, std::deque<sys::Fd>&) override {
     if (const auto* started = std::get_if<wire::Started>(&message)) {
