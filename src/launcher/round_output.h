@@ -56,6 +56,7 @@ class RoundOutput {
   /// No more output will arrive.
   void abandon(int number) { streams_.abandon(number); }
 
+  output::StandardStreams& streams() const { return parts_.output.streams(); }
   /// A number that changes when a rank writes.
   std::uint64_t fed() const { return driver_.fed(); }
   /// Whether all output so far was taken.
