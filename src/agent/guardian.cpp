@@ -34,8 +34,7 @@ int sweep(const JobCgroup& cgroup, std::chrono::seconds grace, std::chrono::seco
   asio::io_context io(1);
   Reaper sweeper(io, cgroup);
   int code = kBroken;
-  sweeper.start(
-      grace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; }, kill_wait);
+  sweeper.start(grace, [&](const std::vector<std::string>& left) { code = left.empty() ? 0 : kBroken; }, kill_wait);
   io.run();
   return code;
 }

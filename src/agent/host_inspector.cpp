@@ -32,14 +32,14 @@ namespace dlaunch::agent {
 namespace {
 
 std::uint32_t error_of_entering(const std::string& directory) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(directory.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
   if (!S_ISDIR(info.st_mode)) return ENOTDIR;
   return ::access(directory.c_str(), X_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);
 }
 
 std::int64_t free_shared_memory() {
-  struct statvfs info {};
+  struct statvfs info{};
   if (::statvfs("/dev/shm", &info) != 0) return -1;
   return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
 }
@@ -77,7 +77,7 @@ void find_programs(const wire::QueryHost& query, wire::HostInfo& facts) {
 
 /// Returns 0 if an interpreter can read the path: a file, or a directory that Python runs as a program; else an errno.
 std::uint32_t error_of_reading(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return static_cast<std::uint32_t>(errno);
   if (S_ISDIR(info.st_mode) && ::access((path + "/__main__.py").c_str(), R_OK) != 0) return EISDIR;
   return ::access(path.c_str(), R_OK) == 0 ? 0 : static_cast<std::uint32_t>(errno);

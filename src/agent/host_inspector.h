@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/task.h"
 #include "agent/process_spawner.h"
+#include "agent/task.h"
 #include "base/lifetime.h"
 #include "link/link.h"
 #include "wire/message.h"

@@ -121,7 +121,7 @@ bool JobDirectory::make_shared_memory(const std::string& path) { return static_c
 
 tl::expected<std::string, JobDirectory::Failure> JobDirectory::keep(std::string_view name, std::string_view bytes) {
   if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) {
-    return tl::unexpected(Failure{EINVAL, "invalid name of a job file"});
+    return tl::unexpected(Failure{EINVAL, "protocol error: the launcher sent an invalid file name"});
   }
   auto base = made();
   if (!base) return base;

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/task.h"
 #include "agent/job_directory.h"
 #include "agent/pmix_service.h"
+#include "agent/task.h"
 #include "link/link.h"
 #include "pmi/probe.h"
 #include "pmi/server.h"

@@ -18,7 +18,7 @@ constexpr size_t kInterpreterLine = 256;  // the kernel reads no more of a "#!" 
 
 /// Returns 0 if the file can be executed, else an errno.
 int check(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;

@@ -99,7 +99,7 @@ Result<void> check_directory(const sys::HeldDirectory& directory, const std::str
 }
 
 Result<void> check_marker(const sys::Fd& marker, const RankDir& taken, const std::string& name) {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(marker.get(), &facts) != 0) return failed("cannot read " + name, errno);
   if (!S_ISREG(facts.st_mode)) return refused(name + " is not a file", kAnother);
   if (facts.st_nlink != 1) return refused(name + " is a hard link", kAnother);
@@ -163,7 +163,7 @@ Result<RankDir> make(RankDir taken, const std::string& dir, const std::vector<st
 }
 
 Result<void> check_base(const std::string& base) {
-  struct stat info {};
+  struct stat info{};
   int error = ::stat(base.c_str(), &info) == 0 ? 0 : errno;
   if (error == 0 && !S_ISDIR(info.st_mode)) error = ENOTDIR;
   if (error == 0) return {};

@@ -55,8 +55,8 @@ sys::Fd duplicate(const sys::Fd& fd) { return sys::Fd(::fcntl(fd.get(), F_DUPFD_
 
 sys::Fd open_null(int flags) { return sys::Fd(::open("/dev/null", flags | O_CLOEXEC)); }
 
-/// Opens a pseudo-terminal that passes bytes unchanged: no echo of stdin, and "\n" stays "\n".
-bool open_terminal(Stdio& stdio, wire::WindowSize size) {
+/// Opens a pseudo-terminal. Without `keys` it passes bytes unchanged: no echo of stdin, and "\n" stays "\n".
+bool open_terminal(Stdio& stdio, wire::WindowSize size, bool keys) {
   stdio.out.reset(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   char name[128];
   if (!stdio.out || ::grantpt(stdio.out.get()) != 0 || ::unlockpt(stdio.out.get()) != 0 ||
@@ -66,8 +66,12 @@ bool open_terminal(Stdio& stdio, wire::WindowSize size) {
   stdio.child_out.reset(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
   termios settings{};
   if (!stdio.child_out || ::tcgetattr(stdio.child_out.get(), &settings) != 0) return false;
-  settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
-  settings.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  if (keys) {
+    settings.c_iflag |= IUTF8;  // so that Backspace removes a whole character
+  } else {
+    settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+    settings.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  }
   if (::tcsetattr(stdio.child_out.get(), TCSANOW, &settings) != 0) return false;
   if (size.rows > 0) resize_terminal(stdio.out.get(), size);
   stdio.terminal = true;
@@ -77,7 +81,7 @@ bool open_terminal(Stdio& stdio, wire::WindowSize size) {
 /// An empty file keeps the time of its last change, because a new time means to the launcher that the rank wrote.
 sys::Fd open_file(const std::string& path) {
   sys::Fd file = sys::create_file(path, O_APPEND);
-  struct stat facts {};
+  struct stat facts{};
   const bool old = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
   if (old && ::ftruncate(file.get(), 0) != 0) {
     const int error = errno;
@@ -151,7 +155,7 @@ void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
 
 tl::expected<Stdio, Refusal> open_stdio(const wire::Spawn& spawn, wire::WindowSize size) {
   Stdio stdio;
-  const bool out = spawn.out == StreamMode::pty ? open_terminal(stdio, size)
+  const bool out = spawn.out == StreamMode::pty ? open_terminal(stdio, size, spawn.in == StreamMode::pty)
                                                 : open_output(spawn.out, spawn.out_path, stdio.child_out, stdio.out);
   if (!out) return failure("cannot open the rank's stdout " + spawn.out_path);
   if (spawn.err == StreamMode::joined || spawn.err == StreamMode::pty) {

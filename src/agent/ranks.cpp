@@ -231,11 +231,10 @@ void Ranks::connect(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
 }
 
 void Ranks::feed(std::uint32_t id, RankProcess& rank, Stdio& stdio) {
-  rank.in = std::make_unique<StdinFeeder>(io_, std::move(stdio.in), stdio.terminal,
-                                          StdinFeeder::Handlers{[this, id](std::uint32_t bytes) {
-                                                                  link_.send(wire::Credit{id, 0, bytes});
-                                                                },
-                                                                [this, id] { link_.send(wire::StdinClosed{id}); }});
+  rank.in = std::make_unique<StdinFeeder>(
+      io_, std::move(stdio.in), stdio.terminal,
+      StdinFeeder::Handlers{[this, id](std::uint32_t bytes) { link_.send(wire::Credit{id, 0, bytes}); },
+                            [this, id] { link_.send(wire::StdinClosed{id}); }});
 }
 
 /// Sends an output stream in frames, under the credit that the launcher grants.

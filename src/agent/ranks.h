@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "agent/binding.h"
-#include "agent/task.h"
 #include "agent/environment.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -25,6 +24,7 @@
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
+#include "agent/task.h"
 #include "base/lifetime.h"
 #include "link/link.h"
 #include "link/pipe_reader.h"

@@ -1,5 +1,5 @@
 // One feature of the agent, such as ranks, MPI, stacks or commands. The Agent passes messages and ended children to its
-// tasks in order, and knows none of them.
+// tasks, in order.
 #pragma once
 
 #include <sys/types.h>

@@ -15,10 +15,10 @@
 #include <memory>
 #include <string>
 
-#include "agent/task.h"
 #include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/stdin_feeder.h"
+#include "agent/task.h"
 #include "base/lifetime.h"
 #include "dlaunch/error.h"
 #include "link/link.h"

@@ -86,7 +86,9 @@ Result<void> check_fault(const Fault& fault, const cli::Options& job) {
   }
   if (kind == TargetKind::interface) {
     const std::string why = chaos::why_not_to_interface(fault);
-    if (!why.empty()) return refuse(fault, "not supported", why, "start the job with --fake-hosts 2x4, and cut:HOST@…");
+    if (!why.empty()) {
+      return refuse(fault, "not supported", why, "start the job with --fake-hosts 2x4, and use cut:fake2@10s");
+    }
   }
   const auto& files = job.output.files;
   constexpr auto kOut = output::Stream::out;

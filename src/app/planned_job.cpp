@@ -138,7 +138,7 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
     return fail({.where = "--shrink", .what = std::move(what), .why = std::move(why), .hint = ""});
   };
   if (!may_change_places(options, allocation) || options.rank_table) {
-    return refuse("cannot continue with fewer hosts", "the options assign ranks to hosts");
+    return refuse("cannot continue with fewer hosts", "an option sets the host of each rank");
   }
   const auto is_lost = [&](int host) { return std::ranges::find(lost, host) != lost.end(); };
   plan::Allocation left = allocation;

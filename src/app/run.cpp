@@ -144,6 +144,8 @@ Result<int> run_options(cli::Options options, const place::Place& place, Standar
                         transport::Transport* nodes = nullptr) {
   if (connects(options)) TRY(launcher::check_least_limits());
   if (options.request.job_id.empty()) options.request.job_id = make_job_id();
+  options.keys =
+      options.output.pty && options.stdin_target.kind != plan::StdinTarget::Kind::none && ::isatty(STDIN_FILENO) == 1;
   auto remarks = TRY(ascend::follow_table_file(options));
   std::ranges::copy(options.remarks, std::back_inserter(remarks));
   if (options.verb != cli::Verb::check) options.staged = TRY(session::read_staged(options.stage));

@@ -69,7 +69,7 @@ Result<std::string> ask(const std::string& job_id, bool all) {
   if (jobs.empty()) {
     return fail({.where = job_id,
                  .what = "unknown job",
-                 .why = "you run no job with this id on this machine, or its ranks started less than 1 s ago",
+                 .why = "you do not run a job with this id on this machine, or its ranks started less than 1 s ago",
                  .hint = "run dlaunch stacks to list your jobs"});
   }
   const sys::Fd socket = connect_to_launcher(std::move(jobs), until);

@@ -166,7 +166,7 @@ cli::CommandSpec make_command(RanktableMake& make) {
                   option("version", "1.0|1.2|2.0", "1.0", "write a table of this version", version_into(make.version)),
                   product_option(make.product),
                   option("hccn-conf", "FILE", "/etc/hccn.conf",
-                         "read the addresses that hccn_tool does not print from FILE", text_into(make.hccn_conf)),
+                         "read addresses from FILE if hccn_tool does not print them", text_into(make.hccn_conf)),
                   option("super_pod_id", "ID", "",
                          "version 1.2: id of the super pod, as npu-smi info -t spod-info prints it",
                          text_into(make.super_pod_id)),

@@ -118,7 +118,7 @@ tl::expected<std::string, Unreadable> read_whole_file(const std::string& path, s
     const int got = ::poll(&ready, 1, wait_ms);
     if (got == 0) {
       const std::string limit = std::to_string(fifo_wait.count());
-      return unreadable(path, "timed out after " + limit + " s: nothing writes to the FIFO");
+      return unreadable(path, "timed out after " + limit + " s: no program writes to the FIFO");
     }
     const ssize_t size = got < 0 ? -1 : ::read(file.get(), chunk, sizeof chunk);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;

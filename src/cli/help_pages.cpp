@@ -41,8 +41,8 @@ To run a program named hosts, use dlaunch -- hosts or dlaunch ./hosts.
      .title = "Connect to every host, check that the job can run there, and start nothing",
      .text = R"page(
 dlaunch check connects to all hosts at the same time and prints one row per host. If there are more than 16 hosts,
-hosts with equal results share a row. dlaunch then prints the failed checks on stderr, each with a hint. Select the
-hosts, directory, program and environment with the options of a job.
+hosts with equal results share a row. dlaunch then prints the failed checks on stderr, each with a hint. The options
+for hosts, directory, program and environment are the same as for a job.
 
 Columns:
   host           name of the host
@@ -86,7 +86,7 @@ no devices. dlaunch does not use a shell; for pipes and variables use sh -c '...
      .title = "Working directories and files of the ranks",
      .text = R"page(
 Ranks start in the current directory. The directory must exist on every host; --wdir selects another directory. With
---rank-dir, every rank gets its own new directory on its host. --stage sends files to the hosts and copies them into
+--rank-dir, every rank runs in a separate directory on its host. --stage sends files to the hosts and copies them into
 these directories.
 
   dlaunch -n 8 --rank-dir 'device{rank}' --stage '../*.py,conf' python3 train.py

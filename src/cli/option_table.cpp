@@ -59,7 +59,7 @@ constexpr OptionSpec kOptions[] = {
      .help = "set the working directory of the ranks",
      .set_program = [](AppRequest& a, string_view v, Context h) { return put(a.wdir, absolute_path(v, h.cwd)); }},
     {.names = "rank-dir", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::start,
-     .help = "run each rank in its own new directory: 'device{rank}'",
+     .help = "run each rank in a separate directory, for example 'device{rank}'",
      .set_job = set_rank_dir,
      .more = "The directory is below the working directory. dlaunch removes the files that an earlier job left in the"
              " directory. A directory that --rank-dir did not create must be empty. Fields: {rank} {local_rank} "
@@ -212,8 +212,9 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.pause_limit, seconds_within(v, 10s, 7 * 24h, "10 s to 7 days")); },
      .more = "dlaunch is stopped after Ctrl-Z, and while its machine sleeps. If the connection to an agent ends "
-             "during the stop, the agent ends its ranks immediately. Before the ranks start, the other nodes of "
-             "--same-line also wait up to TIME for a stopped node 0, if the machine of node 0 responds."},
+             "during the stop, the agent ends its ranks immediately. With --same-line, if dlaunch on node 0 is "
+             "stopped before the ranks start, the other nodes also wait up to TIME, as long as the machine of node 0 "
+             "responds."},
     {.names = "same-line", .section = Section::nodes,
      .common = true,
      .help = "you start this command on every node; node 0 runs the job",
@@ -274,9 +275,9 @@ constexpr OptionSpec kOptions[] = {
     {.names = "env-all", .section = Section::environment,
      .help = "pass on all variables, as srun does: also RANK, MASTER_ADDR, HOME and DISPLAY",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.whole_environment, v); },
-     .more = "Ranks get each variable of dlaunch, as with -x: --env-for does not remove or replace these variables. "
-             "dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts also get HOME, DISPLAY and "
-             "similar variables."},
+     .more = "Ranks get all variables of dlaunch's environment, as if -x named them: --env-for does not remove or "
+             "replace these variables. dlaunch still sets SLURM_*. In a job of a batch system, ranks on other hosts "
+             "also get HOME, DISPLAY and similar variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
      .help = "set the variables of a framework: torch, jax, mindspore, ..., auto",
@@ -367,7 +368,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_format,
      .more = "json is also a format of the subcommands hosts and check."},
     {.names = "pty", .section = Section::output, .preference = true,
-     .help = "give each rank a terminal",
+     .help = "give each rank a terminal; if stdin is a terminal, send the keys to the rank of --stdin as they are typed",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Arity::value, .value_name = "ACTION", .section = Section::output,
      .preference = true, .standard = "abort",
@@ -378,6 +379,11 @@ constexpr OptionSpec kOptions[] = {
      .standard = "0",
      .help = "send dlaunch's stdin to: none, all, or a rank",
      .set_job = [](Options& o, string_view v, Context) { return put(o.stdin_target, stdin_target(v)); }},
+    {.names = "escape", .takes = Arity::value, .value_name = "CHAR", .section = Section::output, .preference = true,
+     .standard = "~",
+     .help = "with --pty, the key that begins a command to dlaunch at the beginning of a line; none: no such key",
+     .set_job = [](Options& o, string_view v, Context) { return put(o.escape, escape_key(v)); },
+     .more = "~. ends the job, ~^Z suspends dlaunch, and ~? lists the commands, as in ssh. ~~ sends one ~."},
 
     {.names = "bind-to", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .common = true, .standard = "none",

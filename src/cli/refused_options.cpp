@@ -41,14 +41,14 @@ constexpr string_view kUseRestarts = "use --restarts N, or --on-failure continue
 constexpr string_view kUseRankDir =
     "use --rank-dir 'DIR{rank}' --stage FILE,... to copy files to each rank's directory";
 constexpr string_view kOneDevice = "each rank gets one device";
-constexpr string_view kUseDevices = "use --devices LIST, --visible rank to hide the others";
+constexpr string_view kUseDevices = "use --devices LIST, and --visible rank to hide the other devices";
 constexpr string_view kUseSameLine = "use --same-line --nodes N, or -H for the hosts";
 constexpr string_view kUseRendezvous =
     "use --same-line --rendezvous HOST:PORT, or -x MASTER_ADDR=HOST -x MASTER_PORT=PORT";
 
 constexpr RefusedOption kRefused[] = {
     // mpirun
-    {"npersocket", "the plan does not know the sockets of other hosts", "use -N with --map-by socket --bind-to socket"},
+    {"npersocket", "dlaunch does not know the sockets of other hosts", "use -N with --map-by socket --bind-to socket"},
     {"enable-recovery continuous max-restarts with-ft", kNoRestart, kUseRestarts},
     {"path", "ranks search their own PATH", "use -x PATH=DIR:$PATH"},
     {"s preload-binary", "", "use --rank-dir 'DIR{rank}' --stage PROG ./PROG; for Hydra's -s all, use --stdin all"},

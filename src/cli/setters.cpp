@@ -138,6 +138,12 @@ Result<void> map_modifiers(Options& o, string_view text) {
 
 }  // namespace
 
+Result<std::optional<char>> escape_key(string_view value) {
+  if (value == "none") return std::nullopt;
+  if (value.size() == 1 && value[0] > ' ' && value[0] < 127) return value[0];
+  return bad_value(value, "key", "one character, or none");
+}
+
 Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortOrContinue); }
 
 Result<void> set_nodes(SameLineRequest& request, string_view value) {

@@ -30,7 +30,7 @@ Result<void> apply_directives(std::string_view text, std::string_view name, outp
     } else {
       return bad_value(directive, "directive", "nocopy or nojobid after the last ':'",
                        output::is_template(name) ? "remove the ':' from the file name"
-                                                 : "add '/' to the end of a directory name with a ':'");
+                                                 : "add '/' to the end of the name if the directory name contains ':'");
     }
   }
   return {};
@@ -131,7 +131,7 @@ Result<output::FileSettings> file_settings(std::string_view text, const std::str
   if (!settings.job_directory && output::is_template(text)) {
     return fail({.where = "",
                  .what = "nojobid conflicts with the template \"" + std::string(text) + '"',
-                 .why = "a template has no job directory",
+                 .why = "nojobid omits the directory 1, but a template does not create this directory",
                  .hint = "remove nojobid"});
   }
   return settings;

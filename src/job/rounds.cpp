@@ -88,7 +88,9 @@ Rounds::Verdict Rounds::ended(const Outcome& outcome, Duration lived, int spares
   ++number_;
   Verdict verdict{.again = true};
   const bool too_often = is_hosts_own(outcome) && ++guilt_[failed_on] >= kGuilty;
-  if (too_often && static_cast<std::size_t>(spares) > outcome.lost_hosts.size()) verdict.replaced = failed_on;
+  const bool is_lost = std::ranges::find(outcome.lost_hosts, failed_on, &LostHost::name) != outcome.lost_hosts.end();
+  const bool spare_left = static_cast<std::size_t>(spares) > outcome.lost_hosts.size();
+  if (too_often && !is_lost && spare_left) verdict.replaced = failed_on;
   auto& wait = verdict.wait;
   if (short_ > 1) wait = std::min(kLongestWait, std::chrono::seconds(1 << std::min(short_ - 2, kMostDoublings)));
   for (const Unswept& host : outcome.unswept) all_gone_by_ = std::max(all_gone_by_, host.gone_by.value_or(now));

@@ -1,5 +1,5 @@
 // One feature of a running job in the launcher, such as MPI, stdin, hangs or sweeps. The Launcher offers each event to
-// its components in order, and knows none of them: a new feature is a component and one line in make_components().
+// its components, in order. A new feature is a component and one line in make_components() (components.h).
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -17,21 +17,21 @@
 #include "dlaunch/plan.h"
 #include "job/job.h"
 #include "launcher/hosts.h"
-#include "launcher/rank_output.h"
+#include "launcher/round_output.h"
 #include "output/output.h"
 #include "sys/fd.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
 
-/// What the components of a round share. All references outlive the components.
+/// The parts of a round that its components share. All references outlive the components.
 struct Context {
   asio::io_context& io;
   plan::Plan& plan;                       ///< MPI adds spawned ranks and their hosts
   std::vector<output::RankFacts>& facts;  ///< of each rank, and of the sidecar after them
   const JobOptions& options;
   Hosts& hosts;
-  RankOutput& output;
+  RoundOutput& output;
   const job::Job& job;
   spdlog::logger& log;
   std::map<int, std::string>* error_texts;  ///< Launcher::Parts::error_texts

@@ -23,16 +23,10 @@ std::unique_ptr<Component> make_wire_up(const Context& context);
 inline std::vector<std::unique_ptr<Component>> make_components(const Context& context) {
   std::vector<std::unique_ptr<Component>> components;
   for (const auto make : {
-           make_preemption,
-           make_host_actions,
-           make_terminal,
-           make_staging,
+           make_preemption, make_terminal, make_staging,
            make_sidecar,  // before stdin: takes messages about a process that is not a rank
-           make_stdin,
-           make_wire_up,
-           make_rank_watch,
-           make_sweeps,
-           make_agent_texts,
+           make_stdin, make_wire_up, make_rank_watch, make_sweeps, make_agent_texts,
+           make_host_actions,  // after stdin, which restores the terminal before this process stops
        }) {
     components.push_back(make(context));
   }

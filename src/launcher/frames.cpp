@@ -32,7 +32,11 @@ wire::Spawn spawn_frame(const plan::Plan& plan, int id, size_t local, const JobO
   spawn.slots = rank.slots;
   spawn.dir = rank.dir;
   spawn.save_env = settings.save_env && facts.world == 1;
-  spawn.in = takes_stdin(settings.stdin_target, plan, id) ? StreamMode::pipe : StreamMode::null;
+  if (settings.keys && facts.world == 1) {
+    spawn.in = StreamMode::pty;
+  } else {
+    spawn.in = takes_stdin(settings.stdin_target, plan, id) ? StreamMode::pipe : StreamMode::null;
+  }
   spawn.out = settings.output.pty ? StreamMode::pty : StreamMode::pipe;
   spawn.err = settings.output.pty || settings.output.merge_stderr ? StreamMode::joined : StreamMode::pipe;
   if (settings.output.pty) return spawn;

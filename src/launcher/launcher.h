@@ -20,7 +20,7 @@
 #include "launcher/component.h"
 #include "launcher/hosts.h"
 #include "launcher/rank_messages.h"
-#include "launcher/rank_output.h"
+#include "launcher/round_output.h"
 #include "launcher/waits.h"
 #include "link/signals.h"
 #include "output/output.h"
@@ -106,7 +106,7 @@ class Launcher {
   const Parts parts_;
   std::vector<output::RankFacts> facts_;
   job::Job job_;
-  RankOutput output_;
+  RoundOutput output_;
   Deadline deadline_;
   asio::steady_timer tick_timer_;
   RankOrder order_;

@@ -1,5 +1,5 @@
-// What the ranks do: their progress, hangs (job/hangs.h), and stack reports: for a hang, before the job's end, at
-// --stacks-on's signal, and on request of `dlaunch stacks`.
+// Progress, hangs (job/hangs.h) and stack reports of the ranks. A stack report is printed for a hang, before the job's
+// end, at the signal of --stacks-on, and for `dlaunch stacks`.
 #include <spdlog/logger.h>
 
 #include <asio/steady_timer.hpp>

@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "launcher/components.h"
+#include "launcher/escape_keys.h"
 #include "launcher/frames.h"
+#include "sys/raw_terminal.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
@@ -102,10 +104,11 @@ void StdinSource::read() {
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return wait();
   if (const int error = got < 0 ? errno : 0; error != 0 && error != EBADF && !hung_up()) return fail(error);
   if (got <= 0) return finish();
-  const std::string bytes(buffer.get(), static_cast<size_t>(got));
+  const std::string_view all(buffer.get(), static_cast<size_t>(got));
+  const std::string bytes = handlers_.typed ? handlers_.typed(all) : std::string(all);
   for (auto& [rank, credit] : credit_) {
-    credit -= static_cast<std::uint32_t>(got);
-    handlers_.send(rank, bytes, false);
+    credit -= static_cast<std::uint32_t>(bytes.size());
+    if (!bytes.empty()) handlers_.send(rank, bytes, false);
   }
   wait();
 }
@@ -126,20 +129,27 @@ void StdinSource::fail(int error) {
 
 namespace {
 
-/// Passes this process's stdin to the ranks of --stdin.
+/// Passes this process's stdin to the ranks of --stdin. With JobOptions::keys, the terminal is in raw mode from the
+/// start of the first rank that reads from it until the last such rank has ended.
 class StdinComponent final : public Component {
  public:
   explicit StdinComponent(const Context& context)
       : context_(context),
+        terminal_(STDIN_FILENO),
+        escapes_(context.options.escape),
         source_(context.io, STDIN_FILENO, receivers(context),
                 {.send = [this](int rank, std::string bytes, bool eof) { send(rank, std::move(bytes), eof); },
                  .failed = [this](int error) { failed(error); },
-                 .hung_up = [this] { context_.log.warn("stdin ended: its terminal hung up"); }}) {}
+                 .hung_up = [this] { context_.log.warn("stdin ended: the terminal was closed"); },
+                 .typed = [this](std::string_view bytes) { return typed(bytes); }}) {}
+  ~StdinComponent() override { restore(); }
 
   bool on(int host, wire::Message& message, std::deque<sys::Fd>&) override {
     if (const auto* started = std::get_if<wire::Started>(&message)) {
       const int rank = static_cast<int>(started->rank);
-      if (receives(rank)) source_.add(rank);
+      if (!receives(rank)) return false;
+      enter_raw_mode();
+      source_.add(rank);
       return false;
     }
     if (const auto* credit = std::get_if<wire::Credit>(&message)) {
@@ -155,14 +165,18 @@ class StdinComponent final : public Component {
   /// The rank accepts no more stdin, or never did.
   void rank_ended(int rank) override {
     if (receives(rank)) source_.remove(rank);
+    if (source_.stopped()) restore();
   }
 
   void perform(const job::Action& action) override {
     if (std::holds_alternative<job::Finished>(action)) source_.stop();
+    if (std::holds_alternative<job::Finished>(action) || std::holds_alternative<job::StopSelf>(action)) restore();
   }
 
   bool on_signal(int signal) override {
-    if (signal == SIGCONT) source_.continued();
+    if (signal != SIGCONT) return false;
+    if (was_raw_ && !source_.stopped()) enter_raw_mode();
+    source_.continued();
     return false;
   }
 
@@ -176,6 +190,39 @@ class StdinComponent final : public Component {
            takes_stdin(context_.options.stdin_target, context_.plan, rank);
   }
 
+  /// With one shown rank, its bytes go to the terminal unchanged. Lines of several ranks end with "\r\n" in any mode.
+  bool is_one_shown() const {
+    const auto& shown = context_.options.output.console_ranks;
+    return (shown ? static_cast<int>(shown->size()) : ranks_at_start(context_.plan)) == 1;
+  }
+
+  void enter_raw_mode() {
+    if (!context_.options.keys || !terminal_.enter(is_one_shown())) return;
+    was_raw_ = true;
+    context_.output.streams().set_raw_terminal(is_one_shown());
+  }
+
+  void restore() {
+    if (!terminal_.is_raw()) return;
+    context_.output.streams().set_raw_terminal(false);
+    terminal_.restore();
+  }
+
+  std::string typed(std::string_view bytes) {
+    if (!terminal_.is_raw()) return std::string(bytes);
+    EscapeKeys::Typed typed = escapes_.feed(bytes);
+    for (const EscapeKeys::Command command : typed.commands) {
+      if (command == EscapeKeys::Command::help) {
+        context_.output.streams().say(output::StandardStreams::Importance::needed, escapes_.help());
+      } else {
+        // Posts the signal to the loop, because it may end this object's reading.
+        const int signal = command == EscapeKeys::Command::end ? SIGINT : SIGTSTP;
+        asio::post(context_.io, lifetime_.guard([this, signal] { context_.happened(job::UserSignal{signal, {}}); }));
+      }
+    }
+    return std::move(typed.bytes);
+  }
+
   void send(int rank, std::string bytes, bool eof) const {
     context_.hosts.send(context_.plan.rank(rank).host,
                         wire::Stdin{static_cast<std::uint32_t>(rank), std::move(bytes), eof});
@@ -187,7 +234,11 @@ class StdinComponent final : public Component {
   }
 
   const Context& context_;
+  sys::RawTerminal terminal_;
+  EscapeKeys escapes_;
+  bool was_raw_ = false;  // before this process stopped
   StdinSource source_;
+  const Lifetime lifetime_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/lifetime.h"
 #include "launcher/waits.h"
@@ -23,6 +24,8 @@ class StdinSource {
     Send send;
     std::function<void(int error)> failed;  ///< the errno of a read: the ranks get no end of file
     std::function<void()> hung_up;          ///< the terminal is lost, which ends the ranks' stdin
+    /// Returns the bytes for the ranks. May be empty: all bytes.
+    std::function<std::string(std::string_view typed)> typed = {};
   };
 
   /// Reading starts after `ranks` different ranks have been added or removed. A descriptor that is not open for
@@ -38,6 +41,7 @@ class StdinSource {
   /// This process may be in the foreground again.
   void continued() { wait(); }
   void stop();
+  bool stopped() const { return done_; }
 
  private:
   void wait();

@@ -37,7 +37,7 @@ Error sink_error(const std::string& what, int error) {
   if (error == FileRelay::kKilled) {
     return {.where = "",
             .what = "cannot " + what,
-            .why = "the process that writes it was killed",
+            .why = "dlaunch's writer process was killed",
             .hint = "check dmesg: the kernel kills processes if memory is used up"};
   }
   return {.where = "", .what = "cannot " + what, .why = sys::why_not_opened(error), .hint = hint_for(error)};

@@ -50,7 +50,13 @@ Result<int> StandardStreams::print(std::string_view text, int exit_code) {
 
 void StandardStreams::say(Importance importance, std::string_view lines) {
   if (lines.empty()) return;
-  const std::string text = printable_lines(lines);
+  const bool raw = raw_terminal_ && is_terminal(Stream::err);
+  std::string text = printable_lines(lines);
+  if (raw) {
+    std::string returned;
+    for (const char c : text) (c == '\n' ? returned += '\r' : returned) += c;
+    text = std::move(returned);
+  }
   if (drop(importance, text)) return;
   report_dropped();
   showing();
@@ -59,7 +65,7 @@ void StandardStreams::say(Importance importance, std::string_view lines) {
     if (importance == Importance::needed) err.write_after_failure(text);
     return;
   }
-  if (err.mid_line()) err.write("\n");
+  if (err.mid_line()) err.write(raw ? "\r\n" : "\n");
   err.write(text);
   if (err.pending() > 0 && on_waiting_) on_waiting_();
 }

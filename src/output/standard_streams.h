@@ -52,6 +52,9 @@ class StandardStreams {
 
   /// Prints a text on stdout. Returns `exit_code`, or the Error of the write. A closed pipe is not an Error.
   Result<int> print(std::string_view text, int exit_code = 0);
+  /// While the terminal is in raw mode, the lines of say() end with "\r\n" there.
+  void set_raw_terminal(bool raw) { raw_terminal_ = raw; }
+
   /// Prints complete lines on stderr, after a newline if a rank's line is unfinished. Escapes unprintable characters;
   /// message() (base/printable.h) splits a text into lines. `needed` lines are tried again after a failed write.
   void say(Importance importance, std::string_view lines);
@@ -111,6 +114,7 @@ class StandardStreams {
   FdWriter out_;
   std::optional<FdWriter> err_;
   Dropped dropped_;
+  bool raw_terminal_ = false;
   std::function<void()> before_showing_;
   std::function<void()> on_waiting_;
 };

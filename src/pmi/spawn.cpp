@@ -154,7 +154,7 @@ Result<bool> SpawnReader::read(std::string_view line) {
     draft_.begin_program();
     return false;
   }
-  if (!in_block_) return bad_spawn("unexpected text between the blocks of a spawn request", key);
+  if (!in_block_) return bad_spawn("a spawn request with text outside mcmd=spawn … endcmd", key);
   if (line == "endcmd") {
     in_block_ = false;
     draft_.end_program();

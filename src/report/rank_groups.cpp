@@ -165,10 +165,11 @@ std::string not_found_hint(const NotStarted& status, std::string_view program, s
     if (status.what.ends_with(std::string(kInWorkingDirectory).append(program))) {
       return "run " + dotted + ": the program is in the working directory, which is not in PATH";
     }
-    return "check the name and PATH; a program in the working directory is " + dotted;
+    return "check the name and PATH; write " + dotted + " for a program in the working directory";
   }
   if (program.front() != '/') {
-    return "check the path: it starts in the working directory " + shell_quote(wdir) + "; set another with --wdir";
+    return "check the path: a relative path starts in the working directory " + shell_quote(wdir) +
+           "; set another with --wdir";
   }
   return "check the path on the rank's host";
 }
@@ -185,8 +186,8 @@ std::string not_executable_hint(std::string_view program) {
 std::string not_started_hint(const NotStarted& status, std::string_view program, std::string_view wdir, bool has_path,
                              const std::vector<std::string>& subcommands) {
   if (is_missing_interpreter(status)) {
-    return "check the interpreter in the first line (#!) of a script, and its line end (LF); check the loader of a "
-           "binary";
+    return "check the interpreter (#!) and the line end (LF) in the first line of a script, "
+           "or the dynamic loader of a binary";
   }
   if (status.what.starts_with(kCannotEnterWorkingDirectory)) {
     return "check that the directory exists on the rank's host and that you may enter it; set another with --wdir";

@@ -100,11 +100,11 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan) {
   const auto here = [&](const plan::Rank& rank) { return plan.host_of(rank).host.local; };
   if (name.empty() || std::ranges::any_of(plan.ranks, here)) return {};
-  return fail(
-      {.where = "--error-file",
-       .what = "no rank is on this machine: the option has no effect",
-       .why = "",
-       .hint = "remove the option: with --restarts or --env-for torchrun, each rank gets an error file on its host"});
+  return fail({.where = "--error-file",
+               .what = "no rank is on this machine: the option has no effect",
+               .why = "",
+               .hint = "remove the option; to get an error file for each rank on its host, "
+                       "use --restarts N or --env-for torchrun"});
 }
 
 Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Plan& plan) {

@@ -263,7 +263,7 @@ class Frozen(Stuck):
                 (self.dir / "killed").touch()
                 _, result = self.seconds(job)
                 self.assert_exit(result, 1)
-                self.assertIn(b"cannot write stdout: the process that writes it was killed\n", result.stderr)
+                self.assertIn(b"cannot write stdout: dlaunch's writer process was killed\n", result.stderr)
 
     @promise(LOSES_NOTHING, mode=BAD_DISK)
     def test_stdout_on_a_disk_that_hangs_for_a_time_is_whole(self):

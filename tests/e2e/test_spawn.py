@@ -181,7 +181,7 @@ class Hostile(Case):
         "not a number": ("say('mcmd=spawn\\nnprocs=99999999999\\nendcmd\\n')", "a spawn request with an invalid number of processes: \"99999999999\""),
         "huge totspawns": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=100000\\nendcmd\\n')", "a spawn request with an invalid number of programs: \"100000\""),
         "half a block": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\n'); os._exit(3)", ""),
-        "one block of two": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=2\\nendcmd\\ncmd=get_maxes\\n')", "unexpected text between the blocks of a spawn request"),
+        "one block of two": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ntotspawns=2\\nendcmd\\ncmd=get_maxes\\n')", "a spawn request with text outside mcmd=spawn … endcmd"),
         "no endcmd": ("say('mcmd=spawn\\nnprocs=1\\nexecname=x\\ncmd=get_maxes\\n')", "a command within a spawn request"),
         "no pair": ("say('mcmd=spawn\\nwhat\\n')", "a line of a spawn request that is not KEY=VALUE"),
         "without end": ("say('mcmd=spawn\\n')\n    while True: say('arg1=' + 'x' * 1000 + '\\n')", "a spawn request of more than 1048576 bytes"),

@@ -236,7 +236,7 @@ class Unreadable(Case):
             os.close(master)
             out, err = job.communicate(timeout=support.TIMEOUT)
         self.assertEqual((job.returncode, out), (0, b"end\n"))
-        self.assertEqual(err, b"dlaunch: note: stdin ended: its terminal hung up\n")
+        self.assertEqual(err, b"dlaunch: note: stdin ended: the terminal was closed\n")
 
 
 class StreamFlags(Case):

@@ -71,7 +71,7 @@ class Pty(Case):
 class Keys(Case):
     @promise(ENDS, LEAVES_NOTHING, mode=(PTY, SIGNAL))
     def test_interrupt_ends_the_job(self):
-        for options in [], ["--pty"]:
+        for options in [], ["--pty", "--stdin", "none"]:
             with self.subTest(options=options), self.under_pty("-n", 2, *options, *sh("echo ready; exec sleep 100")) as terminal:
                 terminal.read_until(b"ready", times=2)
                 terminal.type(b"\x03")
@@ -117,6 +117,127 @@ class Keys(Case):
 
     def launcher(self):
         return min(self.find(os.path.basename(support.DLAUNCH) + " -n"))
+
+
+class TypedKeys(Case):
+    """With --pty, the terminal is raw while a rank reads from it."""
+
+    def modes(self, terminal):
+        return termios.tcgetattr(terminal.master)
+
+    def assert_raw(self, terminal):
+        self.assertTrue(wait_until(lambda: not self.modes(terminal)[3] & (termios.ICANON | termios.ECHO | termios.ISIG)))
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(PTY, STDIN))
+    def test_terminal_is_raw_during_the_job_and_restored_after_it(self):
+        for script, code in (("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137)):
+            with self.subTest(script=script), self.under_pty("-n", 1, "--pty", *sh("echo ready; read go; " + script)) as terminal:
+                before = self.modes(terminal)
+                terminal.read_until(b"ready")
+                self.assert_raw(terminal)
+                terminal.type(b"\r")
+                self.assertEqual(terminal.finish()[0], code)
+                self.assertEqual(self.modes(terminal), before)
+
+    @promise(LOSES_NOTHING, mode=(PTY, STDIN))
+    def test_each_key_reaches_the_rank_as_it_is_typed(self):
+        script = ("import sys, tty; tty.setraw(0); print('ready', flush=True)\n"
+                  "while (key := sys.stdin.buffer.raw.read(1)) != b'q': print(key, end=' ', flush=True)")
+        for options in [], ["--fake-hosts", "1"]:
+            with self.subTest(options=options), self.under_pty(*options, "-n", 1, "--pty", "python3", "-c", script) as terminal:
+                terminal.read_until(b"ready")
+                for key in b"a\x03\x1a\x1c\x04\r\n\x7f~":
+                    terminal.type(bytes([key]))
+                    terminal.read_until(repr(bytes([key])).encode() if key != ord("~") else b"b'\\x7f'")
+                terminal.type(b"xq")  # ~x is not a command
+                code, shown = terminal.finish()
+                self.assertEqual(code, 0)
+                self.assertIn(b"b'~' b'x'", shown)
+
+    @promise(LEAVES_NOTHING, mode=(PTY, SIGNAL))
+    def test_interrupt_key_interrupts_only_the_rank(self):
+        script = "trap 'echo interrupted' INT; echo ready; while ! read line; do :; done; echo \"over $line\""
+        with self.under_pty("-n", 1, "--pty", "bash", "-c", script) as terminal:
+            terminal.read_until(b"ready")
+            terminal.type(b"\x03")
+            terminal.read_until(b"interrupted")
+            terminal.type(b"now\r")
+            terminal.read_until(b"over now")
+            self.assertEqual(terminal.finish()[0], 0)
+
+    def test_every_rank_has_a_terminal_and_only_one_gets_the_keys(self):
+        script = 'test -t 0 && echo "terminal $RANK_ID"; test $RANK_ID = 1 || exec sleep 100; read line; echo "got $line"; kill 0'
+        with self.under_pty("-n", 3, "--pty", "--stdin", "1", "--label", "--color", "never", *sh(script)) as terminal:
+            for rank in b"012":
+                terminal.read_until(b"terminal %c" % rank)
+            terminal.type(b"hello\r")
+            terminal.read_until(b"got hello")
+            terminal.finish()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(PTY, STDIN))
+    def test_escape_ends_the_job(self):
+        with self.under_pty("-n", 2, "--pty", *sh("echo ready; exec sleep 100")) as terminal:
+            before = self.modes(terminal)
+            terminal.read_until(b"ready", times=2)
+            self.assert_raw(terminal)
+            terminal.type(b"\r~?")
+            terminal.read_until(b"end the job")
+            terminal.type(b"~.")
+            code, shown = terminal.finish(10)
+            self.assertEqual((code, self.modes(terminal)), (130, before))
+            self.assertIn(b"dlaunch: interrupted by SIGINT", shown)
+            self.assert_nothing_left()
+
+    def test_escape_can_be_changed_and_disabled(self):
+        for key in "^", "none":
+            with self.subTest(key=key), self.under_pty("-n", 1, "--pty", "--escape", key, *sh("echo ready; read line; echo \"<$line>\"")) as terminal:
+                terminal.read_until(b"ready")
+                self.assert_raw(terminal)
+                terminal.type(b"~.\r" if key == "none" else b"^?~.\r")
+                code, shown = terminal.finish(10)
+                self.assertEqual(code, 0)
+                self.assertIn(b"<~.>", shown)
+                self.assertEqual(b"end the job" in shown, key == "^")
+
+    def test_escape_suspends_and_the_terminal_is_restored_meanwhile(self):
+        with self.under_pty("-n", 1, "--pty", *sh("echo ready; read line; echo \"over $line\"")) as terminal:
+            before = self.modes(terminal)
+            terminal.read_until(b"ready")
+            self.assert_raw(terminal)
+            terminal.type(b"~\x1a")
+            self.assertTrue(wait_until(lambda: state_of(terminal.job.pid) == "T"))
+            self.assertEqual(self.modes(terminal), before)
+            os.kill(terminal.job.pid, signal.SIGCONT)
+            self.assert_raw(terminal)
+            terminal.type(b"now\r")
+            terminal.read_until(b"over now")
+            self.assertEqual((terminal.finish()[0], self.modes(terminal)), (0, before))
+
+    @promise(LEAVES_NOTHING, mode=(PTY, FAILURE))
+    def test_terminal_is_restored_after_the_launcher_is_killed(self):
+        with self.under_pty("-n", 1, "--pty", *sh("echo ready; exec sleep 100")) as terminal:
+            before = self.modes(terminal)
+            slave = os.open(os.readlink(f"/proc/{terminal.job.pid}/fd/0"), os.O_RDWR | os.O_NOCTTY)
+            self.addCleanup(os.close, slave)
+            terminal.read_until(b"ready")
+            self.assert_raw(terminal)
+            terminal.job.kill()
+            self.assertTrue(wait_until(lambda: self.modes(terminal) == before))
+            self.assert_nothing_left()
+
+    def test_messages_start_in_the_first_column(self):
+        with self.under_pty("-v", "-n", 1, "--pty", *sh("echo ready; read line")) as terminal:
+            terminal.read_until(b"ready")
+            self.assert_raw(terminal)
+            os.kill(terminal.job.pid, signal.SIGUSR1)
+            terminal.read_until(b"received SIGUSR1")
+            terminal.type(b"\r")
+            _, shown = terminal.finish()
+        self.assertNotRegex(shown, rb"[^\r]\n")
+
+    def test_input_that_is_not_a_terminal_passes_unchanged(self):
+        out = self.assert_succeeds("-n", 1, "--pty", "cat", input=b"~.\n~?\nx\n")
+        self.assertEqual(out, b"~.\n~?\nx\n")
 
 
 class StatusLine(Case):

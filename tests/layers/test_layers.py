@@ -23,8 +23,8 @@ NOT_GUARDED = {  # file: reason
 MANAGER_VARIABLE = r"\b(?:SLURM_|SLURMD_|SRUN_|PBS_|LSB_|FLUX_|PE_HOSTFILE|SGE_|COBALT_|PALS_|AWS_BATCH_|NHOSTS)"
 # The body of a commit that raises a limit has the reason. A commit that reaches a lower figure lowers the limit.
 FIGURES = {
-    "lines of src and include": 76_305,
-    "lines of src/app": 1_860,
+    "lines of src and include": 76_584,
+    "lines of src/app": 1_865,
     "source files that connect by TCP": 1,
     "definitions of is_loopback": 1,
     "heartbeats of dial-back connections": 1,
@@ -132,7 +132,7 @@ def figures():
         return sum(text.count("\n") for path, text in texts.items() if path.startswith(folder))
 
     return {
-        "lines of src and include": 76_305lines(""),
+        "lines of src and include": lines(""),
         "lines of src/app": lines("src/app/"),
         "source files that connect by TCP": files(r"TCP_NODELAY(?s:.)*::connect\("),
         "definitions of is_loopback": files(r"bool is_loopback\([^)]*\)\s*\{"),

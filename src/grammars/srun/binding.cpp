@@ -204,7 +204,7 @@ class SrunBinding {
       const auto all = parse_int(there.value_or(""), 1, kMostCpu);
       if (all && *number < *all && given->spec->name() != "gpus") {
         return refuse_option(
-            *given, "not supported: fewer devices than the " + *there + " of the job on each node", "",
+            *given, "not supported: the job has " + *there + " devices on each node, and ranks see all of them", "",
             "use dlaunch's --devices 0-" + std::to_string(*number - 1) + " --visible host before srun's options");
       }
       job_.note(given->spelled + " changes nothing here: ranks see all devices of the job on their node");

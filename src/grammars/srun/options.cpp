@@ -15,7 +15,9 @@ constexpr string_view kResources = "ranks share all resources of the job on thei
 constexpr string_view kNodes = "the nodes come from salloc, sbatch or dlaunch's -H";
 constexpr string_view kContainer = "use `apptainer exec --bind MOUNTS IMAGE PROGRAM` as the program";
 constexpr string_view kScript = "use a wrapper script around the program";
-constexpr string_view kNodeDevices = "ranks see all devices of the job on their node; a smaller number is refused";
+constexpr string_view kNodeDevices =
+    "ranks see all devices of the job on their node; 0: no devices (an empty `CUDA_VISIBLE_DEVICES`). Except for `-G`, "
+    "a number below the node's number of devices is refused";
 constexpr string_view kClocks = "dlaunch does not set clocks or accounting limits";
 constexpr string_view kPlugin = "the option is for Slurm's network, plugins and daemons";
 
@@ -55,8 +57,8 @@ constexpr LauncherOption kSrunOptions[] = {
         "with `--bind-to core`; multithread: no change; memory_bound is refused", Support::translated, "SLURM_HINT"),
     of("threads-per-core", "N", "1: a CPU is a core, not a hardware thread; other numbers change "
         "nothing", Support::translated, "SLURM_THREADS_PER_CORE"),
-    of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more than 1: a shell gives each rank the next N devices of "
-        "its node", Support::translated, "SLURM_GPUS_PER_TASK"),
+    of("gpus-per-task", "[TYPE:]N", "1: `--visible rank`; more than 1: each rank gets the next N devices of its "
+        "node; for this, dlaunch starts the program through a shell", Support::translated, "SLURM_GPUS_PER_TASK"),
     of("gpu-bind", "HOW", "none: no change; per_task:1, single:1: `--visible rank`; closest: `--visible rank --bind-to "
         "device`; map_gpu, mask_gpu: `--devices LIST --visible rank`", Support::translated,
         "SLURM_GPU_BIND"),

@@ -16,8 +16,8 @@ constexpr LauncherOption kTorchrunOptions[] = {
     {{.names = "rdzv-backend", .takes = Arity::value, .value_name = "NAME",
       .help = "accepts static and c10d; refuses etcd, because dlaunch does not need a server"}},
     {{.names = "rdzv-endpoint", .takes = Arity::value, .value_name = "HOST[:PORT]",
-      .help = "one node with static: `-x MASTER_ADDR=HOST -x MASTER_PORT=PORT`; several nodes: `--rendezvous "
-          "HOST:PORT`"}},
+      .help = "one node with `--rdzv-backend static`: `-x MASTER_ADDR=HOST -x MASTER_PORT=PORT`; several nodes: "
+          "`--rendezvous HOST:PORT`"}},
     {{.names = "rdzv-id", .takes = Arity::value, .value_name = "ID",
       .help = "`-x TORCHELASTIC_RUN_ID=ID`, and part of a directory name in `--log-dir`"}},
     {{.names = "rdzv-conf", .takes = Arity::value, .value_name = "KEY=VALUE,...",

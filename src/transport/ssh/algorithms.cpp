@@ -81,7 +81,7 @@ Result<string> allowed_algorithms(AlgorithmKind kind, string_view value) {
     if (sign == '^') add_those_of(list, usual, "*");
   }
   if (list.empty()) {
-    return fail({"", "", "not supported by libssh: every configured algorithm",
+    return fail({"", "", "not supported by libssh: all configured algorithms",
                  "use OpenSSH's client: --exec 'ssh -T {host}'", kExitRefused});
   }
   string text;

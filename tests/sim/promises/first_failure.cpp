@@ -214,9 +214,12 @@ void FirstFailure::host_lost(const Facts& facts) {
     }
     return first;
   };
-  const bool failed = !failures.empty() || std::ranges::any_of(facts.history.not_forked(), [&](const auto& each) {
-    return each.round == facts.world.round();
+  const bool not_forked = std::ranges::any_of(facts.history.not_forked(),
+                                              [&](const auto& each) { return each.round == facts.world.round(); });
+  const bool left_mpi = std::ranges::any_of(facts.outcome->ranks, [](const auto& rank) {
+    return rank.status && std::holds_alternative<dlaunch::LeftMpi>(rank.status->value());
   });
+  const bool failed = !failures.empty() || not_forked || left_mpi;
   const auto& lost_hosts = facts.outcome->lost_hosts;
   const bool later =
       !failures.empty() && !lost_hosts.empty() && !facts.history.managed() &&

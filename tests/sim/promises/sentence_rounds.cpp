@@ -247,7 +247,7 @@ const std::vector<Row>& rows_not_simulated() {
       {"further messages", R"(\S+: further messages of the agent are not shown)", nullptr, "agents send few messages"},
       {"names of one host", R"(\S+ are names of the same host; each name gets ranks)", nullptr,
        "hosts have one name each"},
-      {"stdin ended", R"(stdin ended: its terminal hung up)", nullptr, "no terminal exists"},
+      {"stdin ended", R"(stdin ended: the terminal was closed)", nullptr, "no terminal exists"},
   };
   return rows;
 }

@@ -93,7 +93,7 @@ TEST(Spawn, AddsTheLoginVariablesOfThisHost) {
 
 INSTANTIATE_TEST_SUITE_P(
     Spawn, Refuses,
-    testing::Values(Refusal{{"no-such-program"}, "/", ENOENT, "no-such-program in PATH"},
+    testing::Values(Refusal{{"no-such-program"}, "/", ENOENT, "program \"no-such-program\": not found in PATH"},
                     Refusal{{"./no-such-program"}, "/usr", ENOENT, "./no-such-program"},
                     Refusal{{"/etc/passwd"}, "/", EACCES, "/etc/passwd"}, Refusal{{"/usr"}, "/", EISDIR, "/usr"},
                     Refusal{{"true"}, "/no/such/directory", ENOENT, "working directory /no/such/directory"},

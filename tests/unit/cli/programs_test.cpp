@@ -205,7 +205,7 @@ TEST(ReadWholeFile, ReportsAFifoWithoutData) {
   const std::string path = testing::TempDir() + "silent_fifo." + std::to_string(::getpid());
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   constexpr std::chrono::seconds kWait(1);
-  const std::string expected = "cannot read " + path + ": timed out after 1 s: nothing writes to the FIFO";
+  const std::string expected = "cannot read " + path + ": timed out after 1 s: no program writes to the FIFO";
   EXPECT_THAT(to_text(read_whole_file(path, kWait).error().error), HasSubstr(expected));
   const int silent = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // a writer without data
   EXPECT_THAT(to_text(read_whole_file(path, kWait).error().error), HasSubstr(expected));

@@ -75,6 +75,14 @@ TEST(Rounds, HostThatFailsTwiceIsReplacedByASpareHost) {
   EXPECT_EQ(rounds.ended(with_lost, Rounds::kLong, 2, "b").replaced, "b");
 }
 
+TEST(Rounds, LostHostThatFailedTwiceIsReplacedOnce) {
+  Outcome bus = failed_by_host(1, ExitStatus(Signaled{SIGBUS}));
+  Rounds rounds({}, 100);
+  EXPECT_EQ(rounds.ended(bus, Rounds::kLong, 2, "b").replaced, "");
+  bus.lost_hosts.push_back({"b", "its agent fell silent", ""});
+  EXPECT_EQ(rounds.ended(bus, Rounds::kLong, 2, "b").replaced, "");
+}
+
 TEST(Rounds, LostHostWithoutASpareHostEndsTheJobUnlessItMayShrink) {
   Outcome lost = failed(1, 125);
   lost.cause = Cause::host_lost;

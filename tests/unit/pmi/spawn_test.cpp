@@ -79,7 +79,7 @@ TEST(SpawnReader, RejectsMalformedSpawnRequest) {
   EXPECT_THAT(why({"mcmd=spawn", "=x"}), HasSubstr("not KEY=VALUE"));
   EXPECT_THAT(why({"mcmd=spawn", "cmd=get_maxes"}), HasSubstr("a command within a spawn"));
   EXPECT_THAT(why({"mcmd=spawn", "mcmd=spawn"}), HasSubstr("a command within a spawn"));
-  EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "nprocs=1"}), HasSubstr("between the blocks"));
+  EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "nprocs=1"}), HasSubstr("text outside"));
   EXPECT_THAT(why({"mcmd=spawn", "totspawns=2", "endcmd", "mcmd=spawn", "totspawns=3"}),
               HasSubstr("invalid number of programs"));
   for (const char* blocks : {"totspawns=0", "totspawns=257", "totspawns=-1", "totspawns=x"}) {

@@ -166,12 +166,14 @@ TEST(FailureSummary, ProgramNotFoundIsOneLineAndAHint) {
   for (int i = 0; i < 64; ++i) job.never_started(i, NotStarted{ENOENT, "cannot execute ./train (from /work dir)"});
   EXPECT_EQ(job.summary({}, "/l/1/rank.5/stderr"),
             "dlaunch: program \"./train\": not found on node1\n"
-            "dlaunch:   check the path: it starts in the working directory '/work dir'; set another with --wdir\n");
+            "dlaunch:   check the path: a relative path starts in the working directory '/work dir'; "
+            "set another with --wdir\n");
   job.outcome.ranks[7] = {};
   EXPECT_THAT(job.summary(), StartsWith("dlaunch: program \"./train\": not found on node1 (ranks 0-6,8-63)\n"));
   EXPECT_THAT(job.summary(), Not(HasSubstr("never started")));
   job.plan.apps[0].argv[0] = "train";
-  EXPECT_THAT(job.summary(), EndsWith("check the name and PATH; a program in the working directory is ./train\n"));
+  EXPECT_THAT(job.summary(),
+              EndsWith("check the name and PATH; write ./train for a program in the working directory\n"));
   for (const int i : {5, 6})
     job.never_started(
         i, NotStarted{ENOENT, "program \"train\": not found in PATH; the working directory contains it: ./train"});
@@ -232,7 +234,7 @@ TEST(NotStartedHint, IgnoresTheSameWordsInNames) {
       StartsWith("run the command in a shell: "));
   for (const std::string wdir : {"/tmp/my interpreter", "/tmp/my working directory"}) {
     EXPECT_THAT(not_started_hint({ENOENT, "cannot execute ./x (from " + wdir + ")"}, "./x", wdir, true),
-                StartsWith("check the path: it starts in the working directory '" + wdir + "'"));
+                StartsWith("check the path: a relative path starts in the working directory '" + wdir + "'"));
   }
   Fixture job(2);
   job.outcome.cause = job::Cause::rank_failed;

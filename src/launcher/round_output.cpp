@@ -1,4 +1,4 @@
-#include "launcher/rank_output.h"
+#include "launcher/round_output.h"
 
 #include <spdlog/logger.h>
 
@@ -25,24 +25,24 @@ constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter after 
 
 }  // namespace
 
-RankOutput::RankOutput(asio::io_context& io, Parts parts)
+RoundOutput::RoundOutput(asio::io_context& io, Parts parts)
     : io_(io),
       parts_(std::move(parts)),
       driver_(io, parts_.output),
       streams_(io, driver_, static_cast<int>(parts_.facts.size()), [this](int number) { parts_.drained(number); }) {}
 
-void RankOutput::start() {
+void RoundOutput::start() {
   driver_.start({[this] { streams_.resume(); }, [this] { check(); }, wrote_});
   if (parts_.options.policy.timeout) hurry(Clock::now() + *parts_.options.policy.timeout);
 }
 
-Result<void> RankOutput::add(const std::vector<output::RankFacts>& facts) {
+Result<void> RoundOutput::add(const std::vector<output::RankFacts>& facts) {
   TRY(parts_.output.add(facts));
   streams_.add_ranks(static_cast<int>(parts_.plan.ranks.size() + facts.size()));
   return {};
 }
 
-std::string RankOutput::opened(int host, const wire::Started& started, std::deque<sys::Fd>& fds) {
+std::string RoundOutput::opened(int host, const wire::Started& started, std::deque<sys::Fd>& fds) {
   const int number = static_cast<int>(started.rank);
   if (parts_.hosts.passes_fds(host)) {
     auto handed = handed_over(started, fds);
@@ -55,7 +55,7 @@ std::string RankOutput::opened(int host, const wire::Started& started, std::dequ
   return "";
 }
 
-void RankOutput::open_frames(int host, int number) {
+void RoundOutput::open_frames(int host, int number) {
   const bool late = number >= ranks_at_start(parts_.plan);  // a spawned rank, or the sidecar
   const std::uint32_t planned = first_credit(ranks_at_start(parts_.plan, host));
   const std::uint32_t credit = late ? std::min(planned, wire::kLateCredit) : planned;
@@ -66,39 +66,39 @@ void RankOutput::open_frames(int host, int number) {
                          });
 }
 
-std::string RankOutput::received(wire::OutputData& data) {
+std::string RoundOutput::received(wire::OutputData& data) {
   if (data.stream < 1 || data.stream > output::kStreams) return "protocol error: unknown stream from the agent";
   return streams_.received(static_cast<int>(data.rank), static_cast<Stream>(data.stream - 1), std::move(data.bytes),
                            data.time_ns);
 }
 
-void RankOutput::ended(int number) {
+void RoundOutput::ended(int number) {
   streams_.rank_ended(number);
   if (number < static_cast<int>(parts_.plan.ranks.size())) driver_.rank_ended(number);
 }
 
-void RankOutput::job_decides() {
+void RoundOutput::job_decides() {
   const bool gave_up = parts_.job.outcome().unread || parts_.job.outcome().unended;
   if (gave_up && !reader_waited_) reader_waited_ = !all_taken();
 }
 
-void RankOutput::job_decided() {
+void RoundOutput::job_decided() {
   written_ = parts_.output.streams().written();
   if (parts_.job.ranks_ended()) driver_.ranks_ended();
 }
 
-void RankOutput::perform(const job::Action& action) {
+void RoundOutput::perform(const job::Action& action) {
   if (std::holds_alternative<job::Finished>(action)) finish();
   if (std::holds_alternative<job::StopWaiting>(action)) give_up_reader();
 }
 
-void RankOutput::give_up_reader() {
+void RoundOutput::give_up_reader() {
   gave_up_reader_ = true;
   hurry();
   stop_when_taken();
 }
 
-void RankOutput::finish() {
+void RoundOutput::finish() {
   const job::Outcome& outcome = parts_.job.outcome();
   const bool sidecar = outcome.cause == job::Cause::sidecar_failed;
   driver_.finish_files(sidecar ? static_cast<int>(parts_.plan.ranks.size()) : outcome.first_failure);
@@ -106,12 +106,12 @@ void RankOutput::finish() {
   stop_when_taken();
 }
 
-void RankOutput::stop_when_taken() {
+void RoundOutput::stop_when_taken() {
   if (finished_ && driver_.files_settled() && (driver_.flushed() || gave_up_reader_)) io_.stop();
 }
 
 /// A sink has failed, or the reader is gone, or more bytes were taken.
-void RankOutput::check() {
+void RoundOutput::check() {
   if (const auto error = parts_.output.take_error()) {
     const bool failed_before = parts_.job.outcome().cause == job::Cause::output_failed;
     if (parts_.options.output.abort_on_error) {
@@ -127,26 +127,26 @@ void RankOutput::check() {
   stop_when_taken();
 }
 
-void RankOutput::complete(job::Outcome& outcome) {
+void RoundOutput::complete(job::Outcome& outcome) {
   if (!outcome.may_restart) await_files();
   const bool unended = outcome.unread && !reader_waited_.value_or(false);
   outcome.unread = (outcome.unread && !unended) || !shown();
   outcome.unended = unended || (outcome.unended && reader_waited_.value_or(false));
   if (outcome.unread && outcome.cause == job::Cause::success) {
     outcome.cause = job::Cause::output_failed;
-    outcome.detail = "not all output was read";
+    outcome.detail = "some output of the ranks was not read";
     outcome.exit_code = kExitOutput;
   }
 }
 
-void RankOutput::await_files() {
+void RoundOutput::await_files() {
   const auto written = parts_.output.streams().await_files();
   if (written) return;
   parts_.log.error(to_text(written.error()));
   if (!lost_) lost_ = written.error();
 }
 
-void RankOutput::write_out() {
+void RoundOutput::write_out() {
   if (shown()) return;
   asio::steady_timer last(io_, kLastWait);
   const Lifetime waiting;

@@ -25,7 +25,7 @@
 
 namespace dlaunch::launcher {
 
-class RankOutput {
+class RoundOutput {
  public:
   struct Parts {
     const plan::Plan& plan;
@@ -40,7 +40,7 @@ class RankOutput {
   };
   using Wrote = std::function<void(int number, output::Stream stream, std::string_view bytes)>;
 
-  RankOutput(asio::io_context& io, Parts parts);
+  RoundOutput(asio::io_context& io, Parts parts);
 
   /// `wrote` receives all bytes that ranks write, and an empty text at the end of a stream. Call before start().
   void observe(Wrote wrote) { wrote_ = std::move(wrote); }
@@ -56,6 +56,7 @@ class RankOutput {
   /// No more output will arrive.
   void abandon(int number) { streams_.abandon(number); }
 
+  output::StandardStreams& streams() const { return parts_.output.streams(); }
   /// A number that changes when a rank writes.
   std::uint64_t fed() const { return driver_.fed(); }
   /// Whether all output so far was taken.
