@@ -1,5 +1,5 @@
-// Texts that several modules make or recognize: the forms of errors, the reasons why a rank did not start, and the words
-// for a lack of memory. With the entries of the environment by which a sweep finds the processes of a job.
+// Texts that several modules make or recognize: the forms of errors, the reasons why a rank did not start, and the
+// words for a lack of memory. With the entries of the environment by which a sweep finds the processes of a job.
 #pragma once
 
 #include <string>
