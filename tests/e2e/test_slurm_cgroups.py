@@ -1,13 +1,14 @@
 """Tests jobs of a real Slurm with task/cgroup and proctrack/cgroup, as most sites run Slurm: the steps of a job see only
 the cores, the memory and the devices of the job."""
 import os
+import shlex
 import signal
 import time
 
 from hosts_case import PATIENCE, lines
 from promises import ENDS, FAILURE, KILL, LEAVES_NOTHING, NAMES_FIRST, ORPHANS, RESTARTS, SIGNAL, promise
 from side_by_side import takes_long
-from support import main, program, sh, wait_until
+from support import DLAUNCH, main, program, sh, wait_until
 from slurm import why_no_cgroups
 from test_slurm import SlurmCase
 
@@ -71,6 +72,14 @@ class Constrained(ConstrainedCase):
         options = ["-N2", "--exclusive", "--gpus-per-node=4", "--mem=300"]
         seen = self.as_lines(self.in_job(options, "-N", 1, *SHOW, by=["sh", "-c", busy, "sh"]))
         self.assertEqual(seen, [f"{name} {CPUS} 300: 0 1 2 3" for name in ("node1", "node2")])
+
+    def test_ranks_bound_to_threads_have_the_cpus_of_srun(self):
+        """srun binds by default if the ranks of a node use all CPUs of the job there."""
+        show = "sed -n s/^Cpus_allowed_list:/$SLURM_PROCID/p /proc/self/status"
+        ways = f"srun {' '.join(map(shlex.quote, sh(show)))}; echo; {DLAUNCH} --as srun --cpu-bind=threads {' '.join(map(shlex.quote, sh(show)))}"
+        done = self.bed.head.run(["salloc", "-Q", "-N2", f"--ntasks-per-node={CPUS}", "sh", "-c", ways], env=self.env)
+        srun, dlaunch = (sorted(part.split("\n")) for part in done.stdout.strip().split("\n\n"))
+        self.assertEqual((dlaunch, len(srun), len({line.split()[1] for line in srun})), (srun, 2 * CPUS, CPUS), done.stderr)
 
     def test_slurm_lists_the_ranks_as_processes_of_a_step(self):
         listed = self.as_lines(self.in_job(["-N2", "--ntasks-per-node=1"], "-N", 1, *sh('scontrol listpids "$SLURM_JOB_ID" | grep -cw $$')))
