@@ -189,7 +189,7 @@ class Launcher::Impl {
 
   void prepare(int host) {
     happened(job::HostReached{host});
-    staging_.begin(host);
+    staging_.begin(host, Clock::now());
   }
 
   void host_ready(int host) {
@@ -363,7 +363,7 @@ class Launcher::Impl {
     log().log(level_of(message), "{}: {}", host_name(host), message.text);
   }
   void on(int host, wire::StageCredit& credit, std::deque<sys::Fd>&) {
-    if (!staging_.granted(host, credit))
+    if (!staging_.granted(host, credit, Clock::now()))
       host_broken(host, "protocol error: the agent granted more --stage data than the launcher sent");
   }
   void on(int host, wire::Prepared& prepared, std::deque<sys::Fd>&) {
@@ -537,7 +537,7 @@ class Launcher::Impl {
   }
 
   void check_output() {
-    if (const auto error = parts_.output.take_error()) {
+    while (const auto error = parts_.output.take_error()) {
       const bool failed_before = job_.outcome().cause == job::Cause::output_failed;
       if (parts_.options.output.abort_on_error) {
         happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});
@@ -556,6 +556,8 @@ class Launcher::Impl {
     job::Progress progress = job_.progress();
     progress.reached = progress_.all();
     parts_.listener.progress(progress);
+    const std::string late = job_.phase() == job::Phase::starting ? staging_.note(Clock::now()) : "";
+    if (!late.empty()) log().warn(late);
     if (job_.saves()) {
       for (const auto& [host, signal] : signal_retry_.due(Clock::now())) parts_.hosts.send(host, signal);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/frames.h"
 
 namespace dlaunch::launcher {
@@ -17,17 +18,17 @@ bool RankDirStaging::needed(int host) const {
   return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
 }
 
-void RankDirStaging::begin(int host) {
-  Progress& progress = progress_[host];
-  progress = {true, 0, wire::kStageCredit};
+void RankDirStaging::begin(int host, Time now) {
+  progress_[host] = {true, 0, wire::kStageCredit, now};
   send_(host, prepare_frame(plan_, host, settings_, facts_));
   if (settings_.staged) send_staged(host);
 }
 
-bool RankDirStaging::granted(int host, const wire::StageCredit& credit) {
+bool RankDirStaging::granted(int host, const wire::StageCredit& credit, Time now) {
   const auto found = progress_.find(host);
   if (found == progress_.end() || credit.bytes > wire::kStageCredit - found->second.credit) return false;
   found->second.credit += credit.bytes;
+  found->second.since = now;
   if (found->second.waiting && settings_.staged) send_staged(host);
   return true;
 }
@@ -48,6 +49,20 @@ void RankDirStaging::send_staged(int host) {
 std::optional<HostFailure> RankDirStaging::done(int host, const wire::Prepared& prepared) {
   if (!std::exchange(progress_[host].waiting, false)) return std::nullopt;
   return HostFailure{prepared.why, prepared.hint};
+}
+
+std::string RankDirStaging::note(Time now) {
+  std::vector<std::string> late;
+  std::string dir;
+  for (const auto& [host, progress] : progress_) {
+    if (noted_ || !progress.waiting || now - progress.since < kNoteAfter) continue;
+    const plan::PlannedHost& planned = plan_.host(host);
+    late.push_back(planned.host.name);
+    if (dir.empty()) dir = plan_.rank(planned.ranks.front()).dir;
+  }
+  if (late.empty()) return {};
+  noted_ = true;
+  return "still waiting for the rank directories of " + fold_names(late) + ", such as " + dir;
 }
 
 }  // namespace dlaunch::launcher

@@ -95,7 +95,8 @@ class Output {
   std::optional<Time> deadline() const;
   void tick(Time now);
 
-  /// The first failure of a sink (full disk, closed pipe), once. Later bytes for the sink are dropped.
+  /// The next error, until there is none: the first failed write (full disk, closed pipe), stdout or stderr that was
+  /// given up, files that were given up. Later bytes for the sink are dropped.
   std::optional<Error> take_error();
   /// Gives up stdout and stderr if they are files that do not accept bytes; take_error() has the reason.
   void give_up_console(Time now);
