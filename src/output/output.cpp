@@ -37,13 +37,15 @@ class Output::Impl {
     add_sources();
   }
 
-  Result<void> open() {
+  Result<void> open(const Claimed& claimed) {
     if (settings_.label) {
       TRY(check_label_template(*settings_.label));
     }
     if (settings_.files) {
-      auto made = TRY(RankFiles::create(settings_, ranks_, shared));
+      auto made = TRY(RankFiles::create(settings_, ranks_, shared, claimed));
       files = std::move(made);
+    } else if (claimed) {
+      TRY(claimed());
     }
     console_.emplace(settings_, ranks_, streams, shared);
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
@@ -286,9 +288,9 @@ class Output::Impl {
 };
 
 Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                             StandardStreams& streams, OnLine on_line) {
+                                             StandardStreams& streams, OnLine on_line, const Claimed& claimed) {
   auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams, std::move(on_line));
-  TRY(impl->open());
+  TRY(impl->open(claimed));
   return std::unique_ptr<Output>(new Output(std::move(impl)));
 }
 

@@ -180,6 +180,32 @@ class SharedFiles(Case):
         self.assertEqual(sorted(path.name for path in self.dir.iterdir()), ["error.0", "logs"])
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_refused_job_changes_no_file(self):
+        for name in ("out.0", "error.0"):
+            (self.dir / name).write_text("old")
+        for name in ("out.1", "error.1"):
+            (self.dir / name).symlink_to(f"missing-{name}")
+        before = sorted(path.name for path in self.dir.iterdir())
+        for held, *options in (("--stdout-file", "--stdout-file", "out.{rank}"),
+                               ("--stdout-file", "--merge-stderr-to-stdout", "--output-filename", "out.{rank}:nocopy"),
+                               ("--error-file", "--error-file", "error.{rank}")):
+            with self.subTest(options):
+                used = self.dir / options[-1].replace("{rank}", "2").removesuffix(":nocopy")
+                with self.writer(held, used.name) as job:
+                    self.assertTrue(wait_until(used.exists))
+                    result = self.run_dlaunch(*options, "-n", 3, "true")
+                    self.assert_exit(result, 2)
+                    self.assertIn("writes there", result.stderr.decode())
+                    job.communicate(b"\n", timeout=TIMEOUT)
+                used.unlink(missing_ok=True)
+                self.assertEqual(sorted(path.name for path in self.dir.iterdir()), before)
+        result = self.run_dlaunch("--stdout-file", "out.{rank}", "--report", "missing/report", "-n", 2, "true")
+        self.assert_exit(result, 2)
+        self.assertEqual(sorted(path.name for path in self.dir.iterdir()), before)
+        for name in ("out.0", "error.0"):
+            self.assertEqual((self.dir / name).read_text(), "old")
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_closed_directory_of_a_running_job_is_not_removed(self):
         self.dir.chmod(0o777)
         user = {"before": ("setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups")} if os.geteuid() == 0 else {}
