@@ -180,6 +180,21 @@ class SharedFiles(Case):
         self.assertEqual(sorted(path.name for path in self.dir.iterdir()), ["error.0", "logs"])
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_pid_file_of_a_running_job_is_kept(self):
+        pid = self.dir / "pid"
+        options = ("--report-pid", pid, "--rank-dir", "d{rank}")
+        with self.writer(*options) as job:
+            self.assertTrue(wait_until((self.dir / "d0/.dlaunch-rank-dir").exists))
+            result = self.run_dlaunch(*options, "-n", 1, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(f"cannot write {pid}: process {job.pid}, the launcher of a running job, wrote this file", result.stderr.decode())
+            self.assertEqual(pid.read_text(), f"{job.pid}\n")
+            os.utime(pid, (0, 0))  # as if an earlier process with this pid wrote the file
+            self.assert_exit(self.run_dlaunch("--report-pid", pid, "-n", 1, "true"), 0)
+            job.communicate(b"\n", timeout=TIMEOUT)
+        self.assert_exit(self.run_dlaunch(*options, "-n", 1, "true"), 0)
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_refused_job_changes_no_file(self):
         for name in ("out.0", "error.0"):
             (self.dir / name).write_text("old")
