@@ -264,12 +264,12 @@ class DiskProcess {
       refused_ = !emptied_;
       return send(event);
     }
-    if (S_ISREG(facts.st_mode) && !appends) {
-      if (const auto holder = sys::lock_file(claimed.fd.get())) {
+    if (S_ISREG(facts.st_mode)) {
+      if (const auto holder = sys::lock_file(claimed.fd.get(), appends ? sys::Lock::shared : sys::Lock::exclusive)) {
         refused_ = !emptied_;
         return report_lock(event, *holder, path);
       }
-      claimed.has_content = facts.st_size > 0;
+      claimed.has_content = facts.st_size > 0 && !appends;
     }
     if (claimed.has_content) {
       event.size = static_cast<std::uint64_t>(facts.st_size);

@@ -155,7 +155,8 @@ class SharedFiles(Case):
         self.assert_exit(self.run_dlaunch(*outer), 0)
         inner = self.dir / "outer/inner"
         for option, used in ((("--rank-dir", inner), "inner/.dlaunch-rank-dir"), (("--output-filename", f"{inner}:nojobid"), "inner"),
-                             (("--stdout-file", inner), "inner"), (("--error-file", inner), "inner")):
+                             (("--stdout-file", inner), "inner"), (("--stdout-file", f"{inner}:append"), "inner"),
+                             (("--error-file", inner), "inner")):
             with self.subTest(option):
                 with self.writer(*option) as job:
                     self.assertTrue(wait_until((self.dir / "outer" / used).exists))
@@ -252,6 +253,31 @@ class SharedFiles(Case):
         result = self.run_dlaunch("--restarts", 2, "--env-for", "torchrun", "--output-filename", self.dir / "logs",
                                   "-n", 2, "sh", "-c", "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT))")
         self.assert_exit(result, 0)
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_appended_file_is_not_emptied(self):
+        log = self.dir / "log"
+        for first, second in ((":append", ""), ("", ":append")):
+            with self.subTest(first), self.writer("--stdout-file", f"{log}{first}") as job:
+                self.assertTrue(wait_until(lambda: log.exists() and log.read_text().endswith("one\n")))
+                result = self.run_dlaunch("--stdout-file", f"{log}{second}", "-n", 1, "echo", "other")
+                self.assert_exit(result, 2)
+                self.assertIn(f"cannot write {log}: process {job.pid} writes there", result.stderr.decode())
+                job.communicate(b"\n", timeout=TIMEOUT)
+            self.assertEqual(log.read_text(), "one\ntwo\n")
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_file_in_a_rank_directory_of_another_job_is_kept(self):
+        outer = ("--rank-dir", self.dir / "outer")
+        with self.writer(*outer) as other:
+            self.assertTrue(wait_until((self.dir / "outer/.dlaunch-rank-dir").exists))
+            with self.writer("--stdout-file", self.dir / "outer/log") as job:
+                self.assertTrue(wait_until((self.dir / "outer/log").exists))
+                other.communicate(b"\n", timeout=TIMEOUT)
+                self.assert_exit(self.run_dlaunch(*outer, "-n", 1, "true"), 125)
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual((self.dir / "outer/log").read_bytes(), b"one\ntwo\n")
+        self.assert_exit(self.run_dlaunch(*outer, "-n", 1, "true"), 0)
 
     @promise(LOSES_NOTHING, mode=FILES)
     def test_appended_file_is_shared(self):
