@@ -84,4 +84,21 @@ bool is_locked(const struct stat& file) {
   return locker != 0 && is_obeyed(locker);
 }
 
+std::vector<std::string> locked_by_jobs(int directory) {
+  std::vector<std::string> found;
+  const std::string above = link_target("/proc/self/fd/" + std::to_string(directory)) + '/';
+  for (const Process& process : all_processes()) {
+    if (!process.name.starts_with("dlaunch") || !is_obeyed(process.pid)) continue;
+    const std::string of_process = "/proc/" + std::to_string(process.pid);
+    for_each_entry(of_process + "/fd", [&](const dirent& entry) {
+      const std::string path = link_target(of_process + "/fd/" + entry.d_name);
+      if (!path.starts_with(above)) return true;
+      const auto locks = read_file(of_process + "/fdinfo/" + entry.d_name);
+      if (locks && locks->find("FLOCK") != std::string::npos) found.push_back(path.substr(above.size()));
+      return true;
+    });
+  }
+  return found;
+}
+
 }  // namespace dlaunch::sys

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sys/fd.h"
 
@@ -29,5 +31,9 @@ bool try_lock(int fd, Lock kind = Lock::exclusive);
 bool is_locked(const Fd& file);
 /// The same for a file that cannot be opened. Does not know locks of other hosts and other pid namespaces.
 bool is_locked(const struct stat& file);
+
+/// The relative paths of files and directories below the open directory that processes of dlaunch on this machine have
+/// locked: also if the directory does not permit reading.
+std::vector<std::string> locked_by_jobs(int directory);
 
 }  // namespace dlaunch::sys

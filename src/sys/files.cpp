@@ -68,13 +68,17 @@ Fd create_file(const std::string& path, int more_flags, bool* is_new) {
   return file;
 }
 
+std::string link_target(const std::string& link) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+}
+
 void remove_if_empty(const Fd& file) {
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != 0) return;
-  std::array<char, PATH_MAX> path{};
-  const std::string self = "/proc/self/fd/" + std::to_string(file.get());
-  const ssize_t size = ::readlink(self.c_str(), path.data(), path.size());
-  const HeldPlace place = size > 0 ? HeldPlace::of({path.data(), static_cast<std::size_t>(size)}) : HeldPlace();
+  const std::string path = link_target("/proc/self/fd/" + std::to_string(file.get()));
+  const HeldPlace place = path.empty() ? HeldPlace() : HeldPlace::of(path);
   const auto named = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (named && is_same(facts, *named)) place.directory.remove_file(place.name);
 }

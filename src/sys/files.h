@@ -28,6 +28,9 @@ std::optional<std::string> read_regular_file(const std::string& path, std::size_
 /// created the file.
 Fd create_file(const std::string& path, int more_flags = 0, bool* is_new = nullptr);
 
+/// The text of a symbolic link; empty on failure. For /proc/self/fd/N, the path of the open file.
+std::string link_target(const std::string& link);
+
 /// Removes an empty regular file, also if a link led to the file.
 void remove_if_empty(const Fd& file);
 

@@ -11,7 +11,7 @@ import threading
 import time
 
 import support
-from promises import (BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
+from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
                       STAGING, START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
@@ -353,6 +353,27 @@ class Frozen(Stuck):
         self.assertEqual(job.returncode, 143)
         self.thaw()
         self.assert_nothing_left()
+
+    @promise(ENDS, mode=(BAD_DISK, STAGING, ATTACK))
+    def test_closed_directory_of_a_running_job_keeps_its_mode(self):
+        self.disk.chmod(0o777)
+        self.dir.chmod(0o755)
+        directory = self.disk / "logs/d0"
+        user = {"before": support.NOBODY} if os.geteuid() == 0 else {}
+        with self.start("--rank-dir", directory, "-n", 1, *sh("chmod 0 .; echo up; read wait"), stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, **user) as job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            for options in (("--keep-logs", 1, "--output-filename", self.disk / "logs"), ("--rank-dir", directory)):
+                with self.subTest(options):
+                    self.freeze()
+                    other = self.begin(*options, "-n", 1, "true", **user)
+                    took, result = self.seconds(other)
+                    self.thaw()
+                    self.assertIn(b"job uses", result.stderr)
+                    self.assertLess(took, 9)
+                    time.sleep(1)  # a killed process would change the mode now
+                    self.assertEqual(directory.stat().st_mode & 0o777, 0)
+            job.communicate(b"\n", timeout=support.TIMEOUT)
 
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
