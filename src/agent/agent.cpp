@@ -118,11 +118,12 @@ class Agent::Impl {
     if (lease_) return launcher_lost("protocol error: unexpected message from the launcher");
     setup_ = std::move(setup);
     files_.belong_to(setup_.job_id);
-    tag_.write(setup_.job_id);
+    std::string host = host_identity();
+    tag_.write(setup_.job_id, host);
     utsname names{};
     ::uname(&names);
     link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
-                           sys::wall_ns(), host_identity()});
+                           sys::wall_ns(), std::move(host)});
     if (setup_.version != wire::kVersion) return launcher_lost("the launcher has another protocol version");
     heartbeat_ = std::max(kShortestBeat, std::chrono::milliseconds(setup_.heartbeat_ms));
     lease_.emplace(heartbeat_, std::chrono::milliseconds(setup_.pause_limit_ms), Clock::now());

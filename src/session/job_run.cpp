@@ -48,7 +48,7 @@ Result<job::Outcome> JobRun::run() {
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());
   launcher::take_signals(signals_, options_);
-  const sys::SignalSenders senders;
+  sys::SignalSenders::note();
   for (;;) {
     auto round = launcher();
     job::Outcome outcome = round->run();
