@@ -5,14 +5,13 @@
 #include <utility>
 #include <variant>
 
+#include "base/error_forms.h"
 #include "launcher/frames.h"
 
 namespace dlaunch::launcher {
 namespace {
 
 constexpr int kReportedRefusals = 5;  // number of refused spawns that are reported
-
-std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
 }  // namespace
 
@@ -54,12 +53,12 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   if (has_ended(ask)) return answer(host, ask, 0);
   if (spare_hosts_.full()) return refuse(host, ask, "too many spawns wait for hosts");
   auto spawned = spawner_.planned(*request);
-  if (!spawned) return refuse(host, ask, reason(spawned.error()));
+  if (!spawned) return refuse(host, ask, what_and_why(spawned.error()));
   if (spare_hosts_.wait_for_hosts(*spawned, host, ask)) {
     return log_.info("rank {}: the spawn waits for hosts", plan_.worlds.name(request->asker));
   }
   const auto added = spawner_.take(*std::move(spawned), request->asker, std::move(ask.pairs));
-  if (!added) return refuse(host, ask, reason(added.error()));
+  if (!added) return refuse(host, ask, what_and_why(added.error()));
   const int world = plan_.worlds.last();
   log_.debug("rank {} spawned {} ranks, world {}", plan_.worlds.name(request->asker), added->host_of_rank.size(),
              world);
