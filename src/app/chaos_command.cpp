@@ -156,8 +156,9 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   TRY(launcher::check_least_limits());
   const std::uint64_t seed = seed_of(asked);
   sys::CaughtSignals signals(kEndSignals);  // a signal to the launcher does not prevent the verdict
-  const auto outcome = TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()},
-                                                signals, [&](const std::string& text) { log.error(message(kPrefix, text)); }));
+  const auto outcome =
+      TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()}, signals,
+                               [&](const std::string& text) { log.error(message(kPrefix, text)); }));
   chaos::Results results{.seed = seed,
                          .command = asked.words,
                          .injections = outcome.injections,

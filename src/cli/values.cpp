@@ -121,7 +121,8 @@ std::optional<std::string_view> take_suffix(std::string_view& name, bool (*is_su
 
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {
   output::FileSettings settings;
-  for (auto words = take_suffix(text, [](auto) { return true; }); words; words = take_suffix(text, looks_like_directive)) {
+  for (auto words = take_suffix(text, [](auto) { return true; }); words;
+       words = take_suffix(text, looks_like_directive)) {
     TRY(apply_directives(*words, text, settings));
   }
   auto path = TRY(absolute_path(text, cwd));

@@ -34,7 +34,8 @@ class RankDirStaging {
   bool granted(int host, const wire::StageCredit& credit, Time now);
   /// nullopt: unexpected message of the agent. Else the reason of a failure; an empty reason: success.
   std::optional<HostFailure> done(int host, const wire::Prepared& prepared);
-  /// Once, after kNoteAfter: a note with the hosts that are not ready, for example because of a frozen disk. Else empty.
+  /// Once, after kNoteAfter: a note with the hosts that are not ready, for example because of a frozen disk. Else
+  /// empty.
   std::string note(Time now);
 
  private:

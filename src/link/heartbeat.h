@@ -53,8 +53,8 @@ class Pings {
   std::optional<Time> newest_answered_;
 };
 
-/// A check that comes later than planned by more than this part of its interval is late: this process or its machine was
-/// stopped or busy, and bytes of the peer may still be unread.
+/// A check that comes later than planned by more than this part of its interval is late: this process or its machine
+/// was stopped or busy, and bytes of the peer may still be unread.
 inline constexpr int kLatePart = 50;
 
 /// How late a check is; 0: in time.

@@ -27,7 +27,7 @@ struct DiskCommand {
     lock,           ///< creates and locks the log directory; answers only if another job has the lock: Locked
     lock_existing,  ///< as `lock`, without creation
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
-    create,         ///< creates and locks the file, and creates its directories: Created
+    create,  ///< creates and locks the file, and creates its directories: Created
     create_direct,  ///< as `create`, for a file that the rank opens itself
     create_append,  ///< as `create`, without truncation
     empty,          ///< truncates the created files: Emptied. Later, `create` truncates, too

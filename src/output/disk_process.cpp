@@ -354,7 +354,7 @@ class DiskProcess {
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
   OwnFiles own_files_;
-  sys::Fd directory_;     // holds the lock of the log directory
+  sys::Fd directory_;  // holds the lock of the log directory
   std::vector<Claimed> claimed_;
   bool emptied_ = false;  // all files of the first ranks
   bool refused_ = false;  // the job does not start: create nothing

@@ -47,9 +47,9 @@ class Output {
 
   using Claimed = std::function<Result<void>()>;
 
-  /// Creates and locks the files of all ranks, calls `claimed`, and empties the files. Returns the first Error; files of
-  /// an earlier job are then unchanged. A separate process writes the files, because a disk may hang. `on_line` receives
-  /// all output, in addition to console and files.
+  /// Creates and locks the files of all ranks, calls `claimed`, and empties the files. Returns the first Error; files
+  /// of an earlier job are then unchanged. A separate process writes the files, because a disk may hang. `on_line`
+  /// receives all output, in addition to console and files.
   static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
                                               StandardStreams& streams, OnLine on_line = {},
                                               const Claimed& claimed = {});

@@ -15,8 +15,8 @@ namespace dlaunch::report {
 /// The path of an attempt's record after a later attempt has started.
 std::string kept_record(const std::string& path, int attempt);
 
-/// Writes the pid of this process to a file before the job. Returns an Error (kExitRefused) if the launcher of a running
-/// job wrote the file, or if the file cannot be written within 10 s.
+/// Writes the pid of this process to a file before the job. Returns an Error (kExitRefused) if the launcher of a
+/// running job wrote the file, or if the file cannot be written within 10 s.
 Result<void> write_pid(const std::string& path);
 
 class RecordFile {

@@ -19,7 +19,9 @@ using output::Stream;
 std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
 
 /// Rules of file_layout.h permit files that several of these options share.
-bool is_log(std::string_view option) { return option != "--report" && option != "--report-pid" && option != "--error-file"; }
+bool is_log(std::string_view option) {
+  return option != "--report" && option != "--report-pid" && option != "--error-file";
+}
 
 }  // namespace
 
@@ -55,7 +57,10 @@ Result<void> check_different_files(const JobOptions& options, const std::string&
   }
   for (const LogFile& file : log_files(options, plan)) {
     const bool by_stream = options.output.files->by_stream;
-    TRY(add(!by_stream ? "--output-filename" : file.stream == Stream::out ? "--stdout-file" : "--stderr-file", file.path));
+    TRY(add(!by_stream                   ? "--output-filename"
+            : file.stream == Stream::out ? "--stdout-file"
+                                         : "--stderr-file",
+            file.path));
   }
   return {};
 }

@@ -23,8 +23,8 @@ enum class Lock { exclusive, shared };  ///< shared: for files that several jobs
 /// obstacle.
 std::optional<LockHolder> lock_file(int fd, Lock kind = Lock::exclusive);
 
-/// Locks the open file. False: another descriptor has a conflicting lock, for longer than 40 ms. A file system without locks is not
-/// an obstacle.
+/// Locks the open file. False: another descriptor has a conflicting lock, for longer than 40 ms. A file system without
+/// locks is not an obstacle.
 bool try_lock(int fd, Lock kind = Lock::exclusive);
 
 /// Whether this user or root locked the file by another descriptor, exclusively or shared. Removes a lock of `file`.
