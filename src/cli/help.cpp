@@ -149,7 +149,7 @@ std::string help_text() {
     if (!spec.common) continue;
     const std::string whole = meaning(spec);
     const bool fits = kShortColumn + whole.size() <= kHelpWidth;
-    text += entry(short_spelling(spec), fits ? whole : spec.help, kShortColumn);
+    text += entry(short_spelling(spec), fits ? whole : help_line(spec), kShortColumn);
   }
   text += "\nSubcommands:\n" + subcommand_list() + std::string(kExamples);
   return text +

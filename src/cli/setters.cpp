@@ -31,6 +31,8 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
     {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
+constexpr std::array<std::pair<string_view, TransportChoice>, 3> kTransports{
+    {{"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
 /// The modifiers in lower case. Open MPI accepts ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
@@ -284,17 +286,19 @@ Result<void> set_cpu_list(Options& o, string_view value, Context) {
 }
 
 Result<void> set_transport(Options& o, string_view value) {
-  constexpr std::pair<string_view, TransportChoice> kWords[] = {
-      {"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}};
   o.way = place::find_way(value);
-  const auto word = std::ranges::find(kWords, value, &std::pair<string_view, TransportChoice>::first);
-  if (o.way || word != std::end(kWords)) {
+  const auto word = std::ranges::find(kTransports, value, &std::pair<string_view, TransportChoice>::first);
+  if (o.way || word != std::end(kTransports)) {
     o.transport = o.way ? TransportChoice::by_manager : word->second;
     return {};
   }
-  std::vector<std::string> known = place::way_names();
-  for (const auto& each : std::views::reverse(kWords)) known.emplace(known.begin(), each.first);
-  return unknown_word(value, known);
+  return unknown_word(value, transport_names());
+}
+
+std::vector<std::string> transport_names() {
+  std::vector<std::string> names = place::way_names();
+  for (const auto& each : std::views::reverse(kTransports)) names.emplace(names.begin(), each.first);
+  return names;
 }
 
 Result<void> set_report_pid(Options& o, string_view value, Context here) {
