@@ -88,11 +88,12 @@ void Agent::on(wire::Setup& setup) {
   if (watch_.begun()) return launcher_lost("protocol error: unexpected message from the launcher");
   setup_ = std::move(setup);
   files_.belong_to(setup_.job_id);
-  tag_.write(setup_.job_id);
+  std::string host = host_identity();
+  tag_.write(setup_.job_id, host);
   utsname names{};
   ::uname(&names);
   link_.send(wire::Hello{wire::kVersion, names.nodename, names.machine, static_cast<std::uint32_t>(::getpid()),
-                         sys::wall_ns(), host_identity()});
+                         sys::wall_ns(), std::move(host)});
   if (setup_.version != wire::kVersion) return launcher_lost("the launcher has another protocol version");
   watch_.begin(setup_);
   link_.flush();

@@ -68,9 +68,9 @@ std::string fake_host() { return variable(own_environment(), hosts::kFakeHostVar
 
 AgentTag::AgentTag() : file_(::memfd_create(kName, MFD_CLOEXEC)) {}
 
-void AgentTag::write(const std::string& job_id) {
+void AgentTag::write(const std::string& job_id, const std::string& host) {
   written_ = now_ns();
-  job_on_host_ = job_id + '\n' + host_identity() + '\n';
+  job_on_host_ = job_id + '\n' + host + '\n';
   if (file_) sys::write_all(file_.get(), job_on_host_ + std::to_string(written_));
 }
 

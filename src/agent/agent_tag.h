@@ -24,8 +24,8 @@ class AgentTag {
  public:
   AgentTag();
 
-  /// Call once per agent. From now on, later agents of the job on this host find this agent.
-  void write(const std::string& job_id);
+  /// Call once per agent. From now on, later agents of the job on this host find this agent. `host`: host_identity().
+  void write(const std::string& job_id, const std::string& host);
 
   /// The processes of agents that wrote their tag for the same job, host and user before this agent did. A process that
   /// an older agent forked is included until its exec.

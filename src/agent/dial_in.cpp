@@ -162,13 +162,11 @@ int dial_in_main(int argc, char** argv) {
   if (argc < kWords) return kFailed;
   ::syscall(SYS_close_range, 3u, ~0u, 0u);
   sys::restore_ending_signals();
-  // A batch system that sends USR1 or USR2 to a step means the ranks. NodeService forwards both.
-  for (const int signal : {SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+  dialback::ignore_forwarded();
   auto done = dial_in(argv[2], argv[3]);
   if (done) return *done;
-  const Error& error = done.error();
-  std::printf("\ndlaunch:%s %s fail %s%s%s\n", argv[2], argv[3], error.what.c_str(), error.why.empty() ? "" : ": ",
-              error.why.c_str());
+  std::printf("\ndlaunch:%s %s fail %s\n", argv[2], argv[3], what_and_why(done.error()).c_str());
   std::fflush(stdout);
   return kFailed;
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/environment.h"
+#include "place/variables.h"
 #include "plan/environment.h"
 #include "plan/mpi.h"
 #include "sys/fd.h"
@@ -71,6 +72,16 @@ std::vector<std::string> node_variables() {
   auto variables = own_environment();
   std::erase_if(variables, [](const std::string& entry) { return !plan::tells_of_node(variable_name(entry)); });
   return variables;
+}
+
+std::vector<std::string> step_variables() {
+  auto variables = own_environment();
+  std::erase_if(variables, [](const std::string& entry) { return !place::numbers_srun_step(variable_name(entry)); });
+  return variables;
+}
+
+bool has_variables_of_tasks(const std::vector<std::string>& env) {
+  return std::ranges::any_of(env, place::counts_srun_tasks, variable_name);
 }
 
 std::string ErrorFiles::add_to(std::vector<std::string>& own, const std::vector<std::string>& shared,

@@ -31,6 +31,11 @@ void add_login(std::vector<std::string>& env);
 /// The batch system's variables about this node (plan::tells_of_node).
 std::vector<std::string> node_variables();
 
+/// The number of the step of srun that started this agent; empty if srun did not.
+std::vector<std::string> step_variables();
+/// Whether ranks with these variables also get step_variables().
+bool has_variables_of_tasks(const std::vector<std::string>& env);
+
 /// Removes all variables of a PMI-1 connection.
 void drop_pmi1(std::vector<std::string>& env);
 /// Removes the plan's variables of a PMI-1 connection in a world of `ranks` ranks, but not the user's variables.

@@ -34,6 +34,12 @@ bool is_named(const std::string& path, const std::string& prefix) {
   return std::string_view(path).substr(path.rfind('/') + 1).starts_with(prefix);
 }
 
+/// Slurm ends all processes below a step's group, but does not list processes in a group that dlaunch made there.
+bool is_in_step_of_slurm(const std::string& path) {
+  const size_t job = path.find("/job_");
+  return job != std::string::npos && path.find("/step_", job) != std::string::npos;
+}
+
 bool end_and_remove(const std::string& path) {
   for (int tries = 0; tries < kEndings; ++tries) {
     if (sys::remove_cgroup(path)) return true;
@@ -52,7 +58,7 @@ JobCgroup::JobCgroup() {
 /// Tries again if remove_abandoned() of another agent ran between the steps.
 void JobCgroup::make(const std::string& job_id) {
   const auto own = sys::own_cgroup();
-  if (!own || directory_) return;
+  if (!own || directory_ || is_in_step_of_slurm(*own)) return;
   for (int tries = 0; tries < kMakings && !directory_; ++tries) {
     const std::string path = *own + '/' + std::string(kPrefix) + job_id + '-' + sys::random_hex(4);
     if (path.size() >= sizeof path_->text || ::mkdir(path.c_str(), S_IRWXU) != 0) return;

@@ -58,10 +58,19 @@ bool prepare(const Launch& launch, pid_t parent, SpawnStep& step) {
   return (launch.directory >= 0 ? ::fchdir(launch.directory) : ::chdir(launch.wdir)) == 0;
 }
 
+/// Without calls that are unsafe after a fork.
+void write_number(char* text, unsigned number) {
+  size_t digits = 1;
+  for (unsigned rest = number; rest > 9; rest /= 10) ++digits;
+  text[digits] = 0;
+  for (; digits > 0; number /= 10) text[--digits] = static_cast<char>('0' + number % 10);
+}
+
 [[noreturn]] void become(const Launch& launch, pid_t parent, bool no_handlers, SpawnFailure& failure) {
   SpawnStep step = SpawnStep::session;
   if (prepare(launch, parent, step)) {
     step = SpawnStep::exec;
+    if (launch.own_pid) write_number(launch.own_pid, static_cast<unsigned>(::getpid()));
     reset_signals(no_handlers);
     ::execve(launch.path, launch.argv, launch.envp);
   }

@@ -22,6 +22,8 @@ struct SpawnFailure {
   int error = 0;
 };
 
+inline constexpr size_t kPidDigits = 10;
+
 /// The parameters of a child. The pointers are used only during the call.
 struct Launch {
   const char* path = nullptr;
@@ -38,7 +40,8 @@ struct Launch {
   bool terminal = false;  ///< `out` becomes the controlling terminal
   std::span<const unsigned long> affinity;  ///< a CPU mask as sched_setaffinity(2) takes it; empty: inherited
   rlimit open_files{};
-  bool wait = false;  ///< return only after the child's exec or end, so that its affinity can be read back
+  char* own_pid = nullptr;  ///< in `envp`: the child writes its process id here, up to kPidDigits and a NUL
+  bool wait = false;        ///< return only after the child's exec or end, so that its affinity can be read back
 };
 
 class ProcessSpawner {

@@ -67,10 +67,14 @@ bool is_unused(const sys::HeldDirectory& directory, const std::vector<std::strin
   return error == 0 && unused;
 }
 
+tl::unexpected<Error> in_use(const std::string& dir) {
+  return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
+}
+
 /// Allows only one job at a time in the directory; on a file system without locks there is no protection.
 Result<void> lock(const sys::Fd& marker, const std::string& dir) {
   if (sys::try_lock(marker.get())) return {};
-  return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
+  return in_use(dir);
 }
 
 /// An Error if a job or program has locked the directory or a file below, which would be removed.
@@ -115,11 +119,22 @@ sys::Fd open_marker(const sys::HeldDirectory& directory) {
   return directory.open_file(kRankDirMarker, O_RDONLY | O_NONBLOCK);
 }
 
+constexpr mode_t kReadable = S_IRUSR | S_IXUSR;
+
+/// Whether a job uses a directory that must be opened first: the disk may hang before the mode is restored.
+bool is_closed_in_use(const sys::HeldDirectory& directory) {
+  const auto facts = directory.facts();
+  if (!facts || (facts->st_mode & kReadable) == kReadable) return false;
+  const std::vector<std::string> locked = sys::locked_by_jobs(directory.fd());
+  return std::ranges::find(locked, kRankDirMarker) != locked.end();
+}
+
 /// Checks an existing directory, and locks its marker; without a marker the directory must be unused.
 Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, const std::vector<std::string>& kept) {
   TRY(check_directory(directory, dir));
   RankDir taken{std::move(directory), {}};
-  const sys::OpenedDirectory opened(taken.directory, S_IRUSR | S_IXUSR);  // a rank may have closed it
+  if (is_closed_in_use(taken.directory)) return in_use(dir);
+  const sys::OpenedDirectory opened(taken.directory, kReadable);  // a rank may have closed it
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker = open_marker(taken.directory);
   if (!marker && errno != ENOENT) return failed("cannot open " + name, errno, kAnother);

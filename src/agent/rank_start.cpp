@@ -6,9 +6,12 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
+#include "base/environment.h"
 #include "base/shared_texts.h"
+#include "place/variables.h"
 #include "plan/mpi.h"
 #include "sys/files.h"
 #include "sys/io.h"
@@ -134,7 +137,16 @@ Refusal refusal(const SpawnFailure& failure, const RankProgram& program) {
   return {failure.error, text_of(failure, program)};
 }
 
+char* RankStart::reserve_own_pid() {
+  const auto entry = std::ranges::find_if(env, place::is_pid_of_srun_task, variable_name);
+  if (entry == env.end()) return nullptr;
+  const size_t name = entry->find('=') + 1;
+  entry->resize(name + kPidDigits + 1);
+  return entry->data() + name;
+}
+
 void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
+  char* const own_pid = reserve_own_pid();
   argv = pointers(program.app->asked.argv, {});
   envp = pointers(program.app->asked.env, env);
   launch = {.path = program.path.c_str(),
@@ -150,6 +162,7 @@ void RankStart::complete(int cgroup, const rlimit& open_files, bool wait) {
             .terminal = stdio.terminal,
             .affinity = affinity,
             .open_files = open_files,
+            .own_pid = own_pid,
             .wait = wait};
 }
 

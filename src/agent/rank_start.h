@@ -64,6 +64,10 @@ struct RankStart {
 
   /// Call after all other members are set.
   void complete(int cgroup, const rlimit& open_files, bool wait);
+
+ private:
+  /// The place for the rank's process id in `env`; nullptr if the agent is not a task of srun.
+  char* reserve_own_pid();
 };
 
 }  // namespace dlaunch::agent

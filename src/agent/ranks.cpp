@@ -115,6 +115,7 @@ void Ranks::start(const wire::Spawn& spawn) {
   const auto gpus = plan::task_gpus(node_variables_.empty() ? app.asked.env : node_variables_, spawn.local_rank);
   if (gpus) add_missing(start->env, app.asked.env, {*gpus});
   add_missing(start->env, app.asked.env, node_variables_);
+  if (has_variables_of_tasks(app.asked.env)) add_missing(start->env, app.asked.env, step_variables_);
   program.error_file = error_files_.add_to(start->env, app.asked.env, spawn.rank);
   if (not_kept_) return refuse(spawn.rank, {not_kept_->error, not_kept_->what});
   auto path = path_of(app, spawn);

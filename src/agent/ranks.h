@@ -92,6 +92,7 @@ class Ranks final : public Task {
   const std::function<bool()> may_start_;
   ProcessSpawner spawner_;
   const std::vector<std::string> node_variables_ = node_variables();
+  const std::vector<std::string> step_variables_ = step_variables();
   const RankOomScore oom_score_;
   RankBinding binding_;
   std::uint32_t local_ranks_ = 0;  // ranks counted by Layout

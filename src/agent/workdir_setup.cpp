@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/exit_status.h"
@@ -167,8 +168,6 @@ Result<void> ArchiveExtractor::end() {
 constexpr size_t kMostQueued = 64;      // frames: all file frames except the last are large
 constexpr size_t kLongest = 16u << 10;  // a report of the process
 
-std::string failure_line(const Error& error) { return error.why.empty() ? error.what : error.what + ": " + error.why; }
-
 /// The first byte of each packet that the process sends.
 enum class Report : char {
   at = '@',      ///< then a path: the next system call on the path can hang
@@ -194,7 +193,7 @@ class Reporter {
   }
   void failed(const Error& error) const {
     sys::write_all(fd_,
-                   (static_cast<char>(Report::failed) + failure_line(error) + '\n' + error.hint).substr(0, kLongest));
+                   (static_cast<char>(Report::failed) + what_and_why(error) + '\n' + error.hint).substr(0, kLongest));
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/end_signals.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -15,6 +16,7 @@
 #include "grammars/command_line.h"
 #include "launcher/open_files.h"
 #include "report/record_file.h"
+#include "sys/caught_signals.h"
 #include "sys/randomness.h"
 
 namespace dlaunch::app {
@@ -154,8 +156,10 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   }
   TRY(launcher::check_least_limits());
   const std::uint64_t seed = seed_of(asked);
-  const auto outcome = TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()},
-                                                [&](const std::string& text) { log.error(message(kPrefix, text)); }));
+  sys::CaughtSignals signals(kEndSignals);  // a signal to the launcher does not prevent the verdict
+  const auto outcome =
+      TRY(chaos::run_chaos_job({asked.faults, seed, asked.words, job.report_file, !job.exec.empty()}, signals,
+                               [&](const std::string& text) { log.error(message(kPrefix, text)); }));
   chaos::Results results{.seed = seed,
                          .command = asked.words,
                          .injections = outcome.injections,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "session/error_files.h"
+#include "session/file_names.h"
 #include "session/rendezvous.h"
 #include "session/staged_files.h"
 
@@ -128,6 +129,8 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   TRY(ascend::add_table(options, plan));
   TRY(session::check_error_files_serve(options.error_file, plan));
   TRY(session::add_error_files(options.error_file, plan));
+  const bool in_file = options.report_pid != "-" && options.report_pid != "+";
+  TRY(session::check_different_files(options, in_file ? options.report_pid : "", plan));
   return PlannedJob{std::move(plan), std::move(held)};
 }
 

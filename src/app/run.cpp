@@ -100,7 +100,7 @@ Result<void> print_requested(const cli::Options& options, const plan::Allocation
   TRY(streams.print(text));
   if (options.report_pid == "+") log.error(pid);
   const bool in_file = !options.report_pid.empty() && options.report_pid != "-" && options.report_pid != "+";
-  return in_file ? report::write_in_time(options.report_pid, pid) : Result<void>();
+  return in_file ? report::write_pid(options.report_pid) : Result<void>();
 }
 
 /// Creates the session at the first need of a host.

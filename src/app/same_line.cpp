@@ -128,8 +128,7 @@ std::vector<hosts::HostEntry> hosts_of(const dialback::Statement& self, const st
 
 Result<int> serve(const cli::Options& options, const Endpoint& launcher, const dialback::Secret& key,
                   const dialback::Statement& self, Time deadline, dialback::EndSignals& signals, spdlog::logger& log) {
-  // A batch system that sends USR1 or USR2 to a step means the ranks. NodeService forwards both.
-  for (const int signal : {SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+  dialback::ignore_forwarded();
   auto connection = TRY(dialback::meet_launcher(launcher, key, self, deadline, signals, messages_to(log)));
   const sys::ProcessState before;
   // A second signal ends this process at once. With --checkpoint-signal TERM is forwarded each time, because batch

@@ -49,6 +49,11 @@ inline Error conflict(std::string_view a, std::string_view b, std::string why,
   return {.where = "", .what = std::move(what), .why = std::move(why), .hint = std::move(hint)};
 }
 
+/// `WHAT: WHY`, or `WHAT`: an error as a part of another text.
+inline std::string what_and_why(const Error& error) {
+  return error.why.empty() ? error.what : error.what + ": " + error.why;
+}
+
 /// `A requires B: WHY`; `b` is an option or a condition, `why` may be empty.
 inline tl::unexpected<Error> requires_other(std::string_view a, std::string_view b, std::string why = "",
                                             std::string hint = "") {

@@ -54,8 +54,15 @@ std::string short_spelling(const OptionSpec& spec) {
   return text + value_of(spec);
 }
 
-std::string meaning(const OptionSpec& spec) {
+std::string help_line(const OptionSpec& spec) {
   std::string text(spec.help);
+  const auto choices = spec.choices ? spec.choices() : std::vector<std::string>();
+  for (const std::string& each : choices) text += (&each == &choices.front() ? ": " : ", ") + each;
+  return text;
+}
+
+std::string meaning(const OptionSpec& spec) {
+  std::string text = help_line(spec);
   if (!spec.standard.empty() && spec.standard != "none") text += " (default: " + std::string(spec.standard) + ')';
   return text;
 }
@@ -247,7 +254,7 @@ std::string help_text() {
     if (!spec.common) continue;
     const std::string whole = meaning(spec);
     const bool fits = kShortColumn + whole.size() <= kHelpWidth;
-    text += entry(short_spelling(spec), fits ? whole : spec.help, kShortColumn);
+    text += entry(short_spelling(spec), fits ? whole : help_line(spec), kShortColumn);
   }
   text += "\nSubcommands:\n" + subcommand_list() + std::string(kExamples);
   return text +

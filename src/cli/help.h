@@ -51,6 +51,8 @@ std::string spelling(const OptionSpec& spec);
 /// At most one short and one long name: "-f, --hostfile FILE".
 std::string short_spelling(const OptionSpec& spec);
 
+/// The help text without the default.
+std::string help_line(const OptionSpec& spec);
 /// The help line with the default.
 std::string meaning(const OptionSpec& spec);
 

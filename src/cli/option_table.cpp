@@ -157,7 +157,7 @@ constexpr OptionSpec kOptions[] = {
              "prompts."},
     {.names = "transport", .takes = Arity::value, .value_name = "NAME", .section = Section::connections,
      .preference = true, .standard = "auto",
-     .help = "start agents on the hosts by: auto, ssh, exec, slurm, sge, lsf, pbs, pals, flux",
+     .help = "start agents on the hosts by", .choices = transport_names,
      .set_job = [](Options& o, string_view v, Context) { return set_transport(o, v); },
      .more = "auto uses the command of --exec, if --exec is set. Otherwise the batch system decides: srun (Slurm), "
              "qrsh (Grid Engine), blaunch (LSF), aprun, pbs_tmrsh or pbsdsh (PBS), flux exec (Flux). In all other "

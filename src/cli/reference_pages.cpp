@@ -137,7 +137,7 @@ std::string key_cell(const OptionSpec& spec) {
 
 std::string option_row(const OptionSpec& spec) {
   return "| `" + escaped(spelling(spec), "|") + "` | " + markdown(spec.standard) + " | " + key_cell(spec) + " | " +
-         markdown(spec.help) + " |\n";
+         markdown(help_line(spec)) + " |\n";
 }
 
 constexpr string_view kFamiliarHead = R"(

@@ -33,6 +33,8 @@ Result<void> check_file(const std::string& target) {
   return passed(output::check_file_template(target));
 }
 
+bool is_suffix(string_view text) { return text.starts_with(kLocal) || looks_like_directive(text); }
+
 }  // namespace
 
 Result<void> set_files(Options& o, string_view value, Context here) {
@@ -52,30 +54,27 @@ Result<void> set_stream_file(Options& o, output::Stream stream, string_view valu
   auto& local = out ? o.output.files->local : o.output.files->local_err;
   copy = append = false;
   local.reset();
-  for (size_t colon = value.rfind(':'); colon != value.npos; colon = value.rfind(':')) {
-    const string_view suffix = value.substr(colon + 1);
-    const bool ends_name = suffix.empty() && value.find(':') < colon;  // "a:copy:" is the name "a:copy"
-    if (ends_name) value.remove_suffix(1);
-    const bool of_name =
-        suffix.find('/') != suffix.npos || !(suffix.starts_with(kLocal) || looks_like_directive(suffix));
-    if (ends_name || of_name) break;
-    if (suffix.starts_with(kLocal) && local) {
+  const auto ends_name = [&] { return value.ends_with(':') && value.find(':') + 1 < value.size(); };
+  while (!ends_name()) {
+    const auto suffix = take_suffix(value, is_suffix);
+    if (!suffix) break;
+    if (suffix->starts_with(kLocal) && local) {
       return fail({.where = "",
                    .what = "duplicate suffix \"local\"",
                    .why = "",
                    .hint = "write all local ranks in one list, such as :local=0,1"});
     }
-    if (suffix.starts_with(kLocal)) {
-      local = TRY(rank_list(suffix.substr(kLocal.size())));
-    } else if (suffix == "copy") {
+    if (suffix->starts_with(kLocal)) {
+      local = TRY(rank_list(suffix->substr(kLocal.size())));
+    } else if (*suffix == "copy") {
       copy = true;
-    } else if (suffix == "append") {
+    } else if (*suffix == "append") {
       append = true;
     } else {
-      return bad_value(suffix, "suffix", "append, copy or local=LIST after ':'", "remove the ':' from the file name");
+      return bad_value(*suffix, "suffix", "append, copy or local=LIST after ':'", "remove the ':' from the file name");
     }
-    value = value.substr(0, colon);
   }
+  if (ends_name()) value.remove_suffix(1);  // "a:copy:" is the name "a:copy"
   TRY(put(target, absolute_path(value, here.cwd)));
   return check_file(target);
 }
@@ -99,6 +98,8 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"node", plan::MapBy::node}}};
 constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
     {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
+constexpr std::array<std::pair<string_view, TransportChoice>, 3> kTransports{
+    {{"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
 /// The modifiers in lower case. Open MPI accepts ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
@@ -352,17 +353,19 @@ Result<void> set_cpu_list(Options& o, string_view value, Context) {
 }
 
 Result<void> set_transport(Options& o, string_view value) {
-  constexpr std::pair<string_view, TransportChoice> kWords[] = {
-      {"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}};
   o.way = place::find_way(value);
-  const auto word = std::ranges::find(kWords, value, &std::pair<string_view, TransportChoice>::first);
-  if (o.way || word != std::end(kWords)) {
+  const auto word = std::ranges::find(kTransports, value, &std::pair<string_view, TransportChoice>::first);
+  if (o.way || word != std::end(kTransports)) {
     o.transport = o.way ? TransportChoice::by_manager : word->second;
     return {};
   }
-  std::vector<std::string> known = place::way_names();
-  for (const auto& each : std::views::reverse(kWords)) known.emplace(known.begin(), each.first);
-  return unknown_word(value, known);
+  return unknown_word(value, transport_names());
+}
+
+std::vector<std::string> transport_names() {
+  std::vector<std::string> names = place::way_names();
+  for (const auto& each : std::views::reverse(kTransports)) names.emplace(names.begin(), each.first);
+  return names;
 }
 
 Result<void> set_report_pid(Options& o, string_view value, Context here) {

@@ -64,6 +64,8 @@ Result<void> set_cores_per_rank(Options&, std::string_view);
 Result<std::string_view> bind_unit(Options&, std::string_view);
 Result<void> set_cpu_list(Options&, std::string_view, const ProcessContext&);
 Result<void> set_transport(Options&, std::string_view);
+/// The accepted values of --transport.
+std::vector<std::string> transport_names();
 Result<void> set_report_pid(Options&, std::string_view, const ProcessContext&);
 Result<void> set_personality(Options&, std::string_view, const ProcessContext&);
 Result<void> no_effect(Options&, std::string_view, const ProcessContext&);

@@ -115,16 +115,20 @@ bool looks_like_directive(std::string_view words) {
   return std::ranges::all_of(words, [](unsigned char c) { return std::isalpha(c) != 0 || c == ','; });
 }
 
+std::optional<std::string_view> take_suffix(std::string_view& name, bool (*is_suffix)(std::string_view)) {
+  const size_t colon = name.rfind(':');
+  if (colon == name.npos || name.find_first_of("/}", colon) != name.npos) return std::nullopt;
+  const std::string_view suffix = name.substr(colon + 1);
+  if (!is_suffix(suffix)) return std::nullopt;
+  name = name.substr(0, colon);
+  return suffix;
+}
+
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd) {
   output::FileSettings settings;
-  // Directives follow a ':' after the last '/' and outside of {…}: "a:b/" and "{time:…}" are names.
-  for (bool first = true;; first = false) {
-    const size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos || text.find_first_of("/}", colon) != std::string_view::npos) break;
-    const std::string_view words = text.substr(colon + 1);
-    if (!first && !looks_like_directive(words)) break;
-    text = text.substr(0, colon);
-    TRY(apply_directives(words, text, settings));
+  for (auto words = take_suffix(text, [](auto) { return true; }); words;
+       words = take_suffix(text, looks_like_directive)) {
+    TRY(apply_directives(*words, text, settings));
   }
   auto path = TRY(absolute_path(text, cwd));
   settings.target = std::move(path);

@@ -45,6 +45,9 @@ Result<int> stacks_signal(std::string_view text);
 Result<std::set<int>> exit_codes(std::string_view text);
 /// Whether the text after a ':' of a file name is a list of directives ("nocopy,nojobid"), maybe with a typing error.
 bool looks_like_directive(std::string_view words);
+/// Removes the last ':' of a file name and the suffix after it, and returns the suffix. nullopt: `is_suffix` does not
+/// accept the text, or the ':' belongs to the name, as in "a:b/" and "{time:…}".
+std::optional<std::string_view> take_suffix(std::string_view& name, bool (*is_suffix)(std::string_view));
 
 /// Parses DIR[:nocopy,nojobid] and DIR[:nocopy:nojobid]. The result's DIR is absolute.
 Result<output::FileSettings> file_settings(std::string_view text, const std::string& cwd);

@@ -1,33 +1,14 @@
-// Catches signals to this process, as a descriptor for a poll loop. Also works in the first process of a container,
-// which ignores signals by default. The destructor restores the previous state. Threads and agents started meanwhile
-// must set their own signal mask, as dlaunch's threads and agents do.
+// The signals of a process that waits for other nodes, or serves a launcher on another node.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <optional>
-#include <span>
 
 #include "dlaunch/error.h"
-#include "sys/fd.h"
+#include "sys/caught_signals.h"
 
 namespace dlaunch::dialback {
-
-class CaughtSignals {
- public:
-  explicit CaughtSignals(std::span<const int> signals);
-  ~CaughtSignals();
-  CaughtSignals(const CaughtSignals&) = delete;
-  CaughtSignals& operator=(const CaughtSignals&) = delete;
-
-  /// Readable after a signal.
-  int fd() const { return fd_.get(); }
-  /// A signal received since the last call.
-  std::optional<int> next();
-
- private:
-  sigset_t before_{};
-  sys::Fd fd_;
-};
 
 /// The signals that request the end of this process: kEndSignals, except for ignored signals.
 class EndSignals {
@@ -38,12 +19,17 @@ class EndSignals {
   /// The first signal, if any; the value is kept.
   std::optional<int> came();
   /// A signal received since the last call of either function.
-  std::optional<int> next() { return caught_.next(); }
+  std::optional<int> next();
 
  private:
-  CaughtSignals caught_;
+  sys::CaughtSignals caught_;
   std::optional<int> came_;
 };
+
+/// A batch system that sends one of these signals to a step means the ranks. NodeService forwards the signals.
+inline constexpr std::array kForwarded = {SIGUSR1, SIGUSR2};
+/// Call in a node's process as early as possible: until NodeService runs, the default action would end the process.
+void ignore_forwarded();
 
 /// The Error of a process that ended before its job started. The exit code is 128 plus the number of the signal.
 Error interrupted_by(int signal);

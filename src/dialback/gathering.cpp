@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shared_texts.h"
 #include "base/text.h"
+#include "link/heartbeat.h"
 #include "net/tcp.h"
 #include "sys/io.h"
 
@@ -84,13 +86,12 @@ bool Gathering::complete(Time now) const {
 void Gathering::wait(int ended) {
   std::vector<pollfd> polled{{ended, POLLIN, 0}};
   pending_.watch(polled);
-  const Time begun = Clock::now();
+  const Time planned = Clock::now() + kCheckInterval;
   ::poll(polled.data(), polled.size(), static_cast<int>(kCheckInterval.count()));
   const Time now = Clock::now();
-  if (now - begun > 2 * kCheckInterval) {  // this process was stopped
-    deadline_ += now - begun;
-    changed_ += now - begun;
-  }
+  const Duration stopped = link::lateness(planned, now, kCheckInterval);
+  deadline_ += stopped;
+  changed_ += stopped;
   pending_.turn(&polled[1], now);
   if (now >= next_check_) check_joined(now);
   if (now < next_note_) return;
@@ -241,7 +242,7 @@ Result<LauncherConnection> meet_launcher(const Endpoint& where, const Secret& ke
       error.hint = "start the same command on node 0; check the connection to " + to_string(where);
       return fail(std::move(error));
     }
-    const std::string text = error.what + (error.why.empty() ? "" : ": " + error.why);
+    const std::string text = what_and_why(error);
     if (std::exchange(reported, text) != text) messages.info(to_string(where) + ": " + text + "; trying again");
     readable(-1, signals.fd(), Clock::now() + pause);
   }

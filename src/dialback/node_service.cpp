@@ -1,7 +1,6 @@
 #include "dialback/node_service.h"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <utility>
 
@@ -19,7 +18,7 @@ Result<int> NodeService::run() {
   SealedSocket& socket = carrier_.socket();
   // Records that arrived with the welcome are processed before the first wait.
   std::vector<pollfd> polled(2 + Carrier::kPolled);
-  CaughtSignals warnings(std::array{SIGUSR1, SIGUSR2});
+  sys::CaughtSignals warnings(kForwarded);
   for (;;) {
     socket.beat(Clock::now());
     carrier_.turn(&polled[2]);
@@ -34,7 +33,7 @@ Result<int> NodeService::run() {
       socket.flush();
       return over(interrupted_by(*signal).exit_code);
     }
-    if (const auto warning = warnings.next(); warning && agent_runs_) agent_.forward(*warning);
+    if (const auto warning = warnings.next(); warning && agent_runs_) agent_.forward(warning->number);
     if (socket.over()) return over(launcher_lost(socket.why()));
     if (agent_runs_ && carrier_.local_ended()) agent_ended();
     // While an agent runs, the heartbeat of its link detects a lost launcher. The detection ends when the agent closes

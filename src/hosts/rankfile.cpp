@@ -1,5 +1,6 @@
 #include "hosts/rankfile.h"
 
+#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "dlaunch/hostfile.h"
@@ -25,8 +26,7 @@ Result<bool> take_key(Scanner& scanner, std::string_view word) {
 Result<std::string> read_slot(const Scanner& scanner, std::string_view text) {
   if (text == "*") return std::string();
   if (const auto ranges = plan::parse_slot_list(text); !ranges) {
-    const Error& error = ranges.error();
-    return wrong(scanner, error.what + (error.why.empty() ? "" : ": " + error.why), error.hint);
+    return wrong(scanner, what_and_why(ranges.error()), ranges.error().hint);
   }
   return std::string(text);
 }

@@ -67,8 +67,12 @@ bool is_killed(const ExitStatus& status) {
   return by && by->signal == SIGKILL;
 }
 
-/// Whether a signal of batch systems and terminals ended the rank, or ended the program of a rank that is a shell.
-bool is_stop(const ExitStatus& status) { return is_end_signal(status.shell_code() - kSignalBase); }
+/// Whether a signal of batch systems and terminals ended the rank, or ended the program of a rank that is a shell. ALRM
+/// and XCPU are a rank's own signals, unless `of_job`, the signal that ends the job, is the same.
+bool is_stop(const ExitStatus& status, int of_job) {
+  const int signal = status.shell_code() - kSignalBase;
+  return is_end_signal(signal) && (signal == of_job || (signal != SIGALRM && signal != SIGXCPU));
+}
 
 /// Whether the end may follow from the end of another rank.
 bool ended_by_peer(const RankRecord& record) {
@@ -216,7 +220,7 @@ RankEnd RankStates::end_of(int rank) const {
 /// Whether a signal reached the rank: from dlaunch, or shortly before from a batch system or terminal. After any other
 /// end the rank counts as failed, also if it ended later than the first failure.
 bool RankStates::may_be_stopped(const RankEnded& event) const {
-  if (event.after_signal || !is_stop(event.status)) return event.after_signal;
+  if (event.after_signal || !is_stop(event.status, outcome_.signal)) return event.after_signal;
   return sum(latest_ns(event), kReapingNs) >= since_epoch_ns(signalled_at_);
 }
 

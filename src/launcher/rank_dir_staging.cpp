@@ -1,8 +1,11 @@
 #include "launcher/rank_dir_staging.h"
 
+#include <spdlog/logger.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/components.h"
 #include "launcher/frames.h"
 
@@ -18,17 +21,17 @@ bool RankDirStaging::needed(int host) const {
   return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
 }
 
-void RankDirStaging::begin(int host) {
-  Progress& progress = progress_[host];
-  progress = {true, 0, wire::kStageCredit};
+void RankDirStaging::begin(int host, Time now) {
+  progress_[host] = {true, 0, wire::kStageCredit, now};
   send_(host, prepare_frame(plan_, host, settings_, facts_));
   if (settings_.staged) send_staged(host);
 }
 
-bool RankDirStaging::granted(int host, const wire::StageCredit& credit) {
+bool RankDirStaging::granted(int host, const wire::StageCredit& credit, Time now) {
   const auto found = progress_.find(host);
   if (found == progress_.end() || credit.bytes > wire::kStageCredit - found->second.credit) return false;
   found->second.credit += credit.bytes;
+  found->second.since = now;
   if (found->second.waiting && settings_.staged) send_staged(host);
   return true;
 }
@@ -51,6 +54,20 @@ std::optional<HostFailure> RankDirStaging::done(int host, const wire::Prepared& 
   return HostFailure{prepared.why, prepared.hint};
 }
 
+std::string RankDirStaging::note(Time now) {
+  std::vector<std::string> late;
+  std::string dir;
+  for (const auto& [host, progress] : progress_) {
+    if (noted_ || !progress.waiting || now - progress.since < kNoteAfter) continue;
+    const plan::PlannedHost& planned = plan_.host(host);
+    late.push_back(planned.host.name);
+    if (dir.empty()) dir = plan_.rank(planned.ranks.front()).dir;
+  }
+  if (late.empty()) return {};
+  noted_ = true;
+  return "still waiting for the rank directories of " + fold_names(late) + ", such as " + dir;
+}
+
 namespace {
 
 class Staging final : public Component {
@@ -63,13 +80,13 @@ class Staging final : public Component {
   bool reached(int host) override {
     if (!staging_.needed(host)) return true;
     context_.happened(job::HostReached{host});
-    staging_.begin(host);
+    staging_.begin(host, Clock::now());
     return false;
   }
 
   bool on(int host, wire::Message& message, std::deque<sys::Fd>&) override {
     if (const auto* credit = std::get_if<wire::StageCredit>(&message)) {
-      if (!staging_.granted(host, *credit))
+      if (!staging_.granted(host, *credit, Clock::now()))
         context_.broken(host, "protocol error: the agent granted more --stage data than the launcher sent");
     } else if (const auto* prepared = std::get_if<wire::Prepared>(&message)) {
       end(host, *prepared);
@@ -77,6 +94,11 @@ class Staging final : public Component {
       return false;
     }
     return true;
+  }
+
+  void tick(job::Progress&) override {
+    if (context_.job.phase() != job::Phase::starting) return;
+    if (const std::string late = staging_.note(Clock::now()); !late.empty()) context_.log.warn(late);
   }
 
  private:

@@ -6,8 +6,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/plan.h"
 #include "launcher/host_link.h"
@@ -18,6 +20,8 @@ namespace dlaunch::launcher {
 
 class RankDirStaging {
  public:
+  static constexpr std::chrono::seconds kNoteAfter{10};  ///< without an answer of the host
+
   using Send = std::function<void(int host, const wire::Message& message)>;
 
   RankDirStaging(const plan::Plan& plan, const JobOptions& settings, const std::vector<output::RankFacts>& facts,
@@ -25,17 +29,21 @@ class RankDirStaging {
 
   /// Whether ranks of this host have directories. If so, call begin() and wait for done().
   bool needed(int host) const;
-  void begin(int host);
+  void begin(int host, Time now);
   /// Returns false if the agent grants more than was sent.
-  bool granted(int host, const wire::StageCredit& credit);
+  bool granted(int host, const wire::StageCredit& credit, Time now);
   /// nullopt: unexpected message of the agent. Else the reason of a failure; an empty reason: success.
   std::optional<HostFailure> done(int host, const wire::Prepared& prepared);
+  /// Once, after kNoteAfter: a note with the hosts that are not ready, for example because of a frozen disk. Else
+  /// empty.
+  std::string note(Time now);
 
  private:
   struct Progress {
     bool waiting = false;
     size_t sent = 0;
     std::uint32_t credit = 0;
+    Time since = {};  // the last message in either direction
   };
 
   void send_staged(int host);
@@ -45,6 +53,7 @@ class RankDirStaging {
   const std::vector<output::RankFacts>& facts_;
   const Send send_;
   std::map<int, Progress> progress_;  // by host
+  bool noted_ = false;
 };
 
 }  // namespace dlaunch::launcher

@@ -112,7 +112,7 @@ void RoundOutput::stop_when_taken() {
 
 /// A sink has failed, or the reader is gone, or more bytes were taken.
 void RoundOutput::check() {
-  if (const auto error = parts_.output.take_error()) {
+  while (const auto error = parts_.output.take_error()) {
     const bool failed_before = parts_.job.outcome().cause == job::Cause::output_failed;
     if (parts_.options.output.abort_on_error) {
       parts_.happened(job::OutputFailed{error->what + ": " + error->why + '\n' + error->hint, kExitOutput});

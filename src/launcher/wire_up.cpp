@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/shared_texts.h"
 #include "launcher/components.h"
 #include "launcher/frames.h"
 #include "launcher/mpi_coordinators.h"
@@ -16,8 +17,6 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr int kReportedRefusals = 5;  // number of refused spawns that are reported
-
-std::string reason(const Error& error) { return error.what + (error.why.empty() ? "" : ": " + error.why); }
 
 class WireUp final : public Component {
  public:
@@ -102,12 +101,12 @@ void WireUp::on(int host, wire::SpawnAsk& ask) {
   if (has_ended(ask)) return answer(host, ask, 0);
   if (spare_hosts_.full()) return refuse(host, ask, "too many spawns wait for hosts");
   auto spawned = spawner_.planned(*request);
-  if (!spawned) return refuse(host, ask, reason(spawned.error()));
+  if (!spawned) return refuse(host, ask, what_and_why(spawned.error()));
   if (spare_hosts_.wait_for_hosts(*spawned, host, ask)) {
     return context_.log.info("rank {}: the spawn waits for hosts", context_.plan.worlds.name(request->asker));
   }
   const auto added = spawner_.take(*std::move(spawned), request->asker, std::move(ask.pairs));
-  if (!added) return refuse(host, ask, reason(added.error()));
+  if (!added) return refuse(host, ask, what_and_why(added.error()));
   const int world = context_.plan.worlds.last();
   context_.log.debug("rank {} spawned {} ranks, world {}", context_.plan.worlds.name(request->asker),
                      added->host_of_rank.size(), world);

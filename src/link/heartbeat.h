@@ -53,12 +53,19 @@ class Pings {
   std::optional<Time> newest_answered_;
 };
 
+/// A check that comes later than planned by more than this part of its interval is late: this process or its machine
+/// was stopped or busy, and bytes of the peer may still be unread.
+inline constexpr int kLatePart = 50;
+
+/// How late a check is; 0: in time.
+inline Duration lateness(Time planned, Time now, Duration interval) {
+  const Duration late = now - planned;
+  return late > interval / kLatePart ? late : Duration{};
+}
+
 class Heartbeat {
  public:
   static constexpr int kMisses = 3;
-  /// A check that comes later than planned by more than this part of an interval is late: this process or its machine
-  /// was stopped or busy, and bytes of the peer may still be unread.
-  static constexpr int kLatePart = 50;
 
   /// `pause`: the peer may be stopped for this time; it is dead after kMisses intervals or this time, if longer.
   Heartbeat(std::chrono::milliseconds interval, Time now, std::chrono::milliseconds pause = {})
@@ -76,8 +83,8 @@ class Heartbeat {
   /// check is late by an interval.
   bool dead(Time now) {
     if (now < deadline_) return false;
-    const Duration late = now - deadline_;
-    if (late <= interval_ / kLatePart || (extended_ && late < interval_)) return true;
+    const Duration late = lateness(deadline_, now, interval_);
+    if (late == Duration{} || (extended_ && late < interval_)) return true;
     extended_ = true;
     deadline_ = now + std::min<Duration>(interval_, late * kMisses);
     return false;

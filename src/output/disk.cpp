@@ -135,4 +135,10 @@ void Disk::give_up() {
   ended_ = true;
 }
 
+void Disk::cancel() {
+  process_.close_in();
+  process_.wait(kExitWait);
+  ended_ = true;
+}
+
 }  // namespace dlaunch::output

@@ -27,9 +27,10 @@ struct DiskCommand {
     lock,           ///< creates and locks the log directory; answers only if another job has the lock: Locked
     lock_existing,  ///< as `lock`, without creation
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
-    create,  ///< creates or truncates the file, and creates its directories: Created
+    create,  ///< creates and locks the file, and creates its directories: Created
     create_direct,  ///< as `create`, for a file that the rank opens itself
     create_append,  ///< as `create`, without truncation
+    empty,          ///< truncates the created files: Emptied. Later, `create` truncates, too
     watch,          ///< opens a file that the agent created, and that the rank writes itself
     rank_ended,     ///< the rank that writes the file has ended: Failed if the file may be cut
     look,           ///< not a command: the process looks at the ranks' own files
@@ -50,6 +51,7 @@ struct WriterEvent {
     created,  ///< `error` is 0 on success; with a descriptor if the file is a FIFO or a terminal
     rotated,  ///< `error` is 0 on success, else the text is the failed step
     locked,   ///< another job writes the file or the directory; `size` is the pid of its launcher, or 0
+    emptied,
     failed,
     size,
   };
@@ -113,6 +115,8 @@ class Disk {
   std::string oom() const { return oom_.text(); }
   /// Kills the process. Unwritten bytes are lost.
   void give_up();
+  /// The process removes the files that it created and did not empty, and exits.
+  void cancel();
 
  private:
   using Progress = sys::SharedObject<DiskProgress>;

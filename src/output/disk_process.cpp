@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "output/line_splitter.h"
@@ -92,12 +93,25 @@ class DiskProcess {
       write_gathered();
     }
     for (auto& [file, open] : files_) close(file, open);
+    for (const Claimed& claimed : claimed_) {
+      if (claimed.is_new) sys::remove_if_empty(claimed.fd);
+    }
   }
 
  private:
   struct File {
     sys::Fd fd;
     bool failed = false;
+  };
+
+  /// A file that `keep` empties.
+  struct Claimed {
+    std::uint32_t file = 0;
+    std::string path;
+    sys::Fd fd = {};
+    bool is_new = false;
+    bool has_content = false;
+    bool is_own = false;  // the rank opens the file itself
   };
 
   /// Meanwhile looks at the ranks' own files.
@@ -184,6 +198,8 @@ class DiskProcess {
       case Kind::create_direct:
       case Kind::create_append:
         return create(path, command_.kind);
+      case Kind::empty:
+        return empty();
       case Kind::watch:
         return own_files_.add(command_.file, path, sys::create_file(path), OwnFiles::Since::later);
       case Kind::rank_ended:
@@ -235,35 +251,54 @@ class DiskProcess {
 
   void create(const std::string& path, Kind kind) {
     const bool direct = kind == Kind::create_direct;
+    const bool appends = kind == Kind::create_append;
     WriterEvent event{WriterEvent::Kind::created, command_.file};
     if (refused_) event.error = ECANCELED;
     if (refused_) return send(event);
-    sys::Fd fd = sys::create_file(path, kind == Kind::create_append ? O_APPEND : 0);
+    Claimed claimed{command_.file, path};
+    claimed.fd = sys::create_file(path, appends ? O_APPEND : 0, &claimed.is_new);
     struct stat facts{};
-    if (!fd || ::fstat(fd.get(), &facts) != 0) {
+    if (!claimed.fd || ::fstat(claimed.fd.get(), &facts) != 0) {
       event.error = errno;
+      refused_ = !emptied_;
       return send(event);
     }
-    if (S_ISREG(facts.st_mode) && kind != Kind::create_append) {
-      if (const auto holder = sys::lock_file(fd.get())) return report_lock(event, *holder, path);
+    if (S_ISREG(facts.st_mode)) {
+      if (const auto holder = sys::lock_file(claimed.fd.get(), appends ? sys::Lock::shared : sys::Lock::exclusive)) {
+        refused_ = !emptied_;
+        return report_lock(event, *holder, path);
+      }
+      claimed.has_content = facts.st_size > 0 && !appends;
     }
-    if (S_ISREG(facts.st_mode) && facts.st_size > 0 && kind != Kind::create_append) {
+    if (claimed.has_content) {
       event.size = static_cast<std::uint64_t>(facts.st_size);
       event.time_ns = static_cast<std::int64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 + facts.st_mtim.tv_nsec;
-      if (::ftruncate(fd.get(), 0) != 0) event.error = errno;
     }
-    const bool polled = S_ISFIFO(facts.st_mode) || ::isatty(fd.get()) == 1;
+    const bool polled = S_ISFIFO(facts.st_mode) || ::isatty(claimed.fd.get()) == 1;
     if (polled && !direct) {
       event.has_fd = 1;
-      return send(event, {}, {&fd, 1});
+      return send(event, {}, {&claimed.fd, 1});
     }
     // A FIFO that the rank opens itself stays open here. Otherwise its reader could see an early end of file.
-    if (!direct || polled) {
-      files_[command_.file].fd = std::move(fd);
-    } else {
-      own_files_.add(command_.file, path, std::move(fd), OwnFiles::Since::before_the_rank);
-    }
+    claimed.is_own = direct && !polled;
+    claimed_.push_back(std::move(claimed));
     send(event);
+    if (emptied_) empty();
+  }
+
+  /// Empties the new files.
+  void empty() {
+    for (Claimed& claimed : std::exchange(claimed_, {})) {
+      progress_.file = claimed.file;
+      const int error = claimed.has_content && ::ftruncate(claimed.fd.get(), 0) != 0 ? errno : 0;
+      if (error != 0) send({WriterEvent::Kind::failed, claimed.file, error});
+      if (claimed.is_own) {
+        own_files_.add(claimed.file, claimed.path, std::move(claimed.fd), OwnFiles::Since::before_the_rank);
+      } else {
+        files_[claimed.file] = {std::move(claimed.fd), error != 0};
+      }
+    }
+    if (!std::exchange(emptied_, true)) send({WriterEvent::Kind::emptied, 0});
   }
 
   void close(std::uint32_t file, File& open) {
@@ -318,8 +353,10 @@ class DiskProcess {
   std::uint32_t gathered_for_ = 0;
   std::unordered_map<std::uint32_t, File> files_;
   OwnFiles own_files_;
-  sys::Fd directory_;     // holds the lock of the log directory
-  bool refused_ = false;  // the directory is locked, or could not be kept: create nothing
+  sys::Fd directory_;  // holds the lock of the log directory
+  std::vector<Claimed> claimed_;
+  bool emptied_ = false;  // all files of the first ranks
+  bool refused_ = false;  // the job does not start: create nothing
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <utility>
 
 #include "base/index_cast.h"
@@ -36,13 +37,15 @@ class Output::Impl {
     add_sources();
   }
 
-  Result<void> open() {
+  Result<void> open(const Claimed& claimed) {
     if (settings_.label) {
       TRY(check_label_template(*settings_.label));
     }
     if (settings_.files) {
-      auto made = TRY(RankFiles::create(settings_, ranks_, shared));
+      auto made = TRY(RankFiles::create(settings_, ranks_, shared, claimed));
       files = std::move(made);
+    } else if (claimed) {
+      TRY(claimed());
     }
     console_.emplace(settings_, ranks_, streams, shared);
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
@@ -142,18 +145,17 @@ class Output::Impl {
     if (!files) return;
     files_finished_ = true;
     files->finish(failed);
-    if (auto lost = files->lost()) report(*std::move(lost));
+    report_lost_files();
   }
 
   void give_up_files(Time now) {
     if (!files) return;
     files->give_up(now);
-    auto lost = files->lost();
-    if (files_finished_ && lost) report(*std::move(lost));
+    if (files_finished_) report_lost_files();
   }
 
   void give_up_console(Time now) {
-    if (auto lost = streams.give_up_files(); !lost) report(std::move(lost).error());
+    if (auto lost = streams.give_up_files(); !lost) report_lost(std::move(lost).error());
     for (const auto& screen : console_->screens()) {
       screen->channel->drained(now);
       check(*screen);
@@ -185,7 +187,7 @@ class Output::Impl {
   StandardStreams& streams;
   ChannelContext shared;
   std::unique_ptr<RankFiles> files;
-  std::optional<Error> write_error;
+  std::deque<Error> write_errors;
   bool reader_gone = false;
 
  private:
@@ -246,11 +248,20 @@ class Output::Impl {
     if (unfinished.size() >= kMaxHeld) on_line_(rank, stream, std::exchange(unfinished, {}));
   }
 
-  /// Keeps the first failure only.
+  /// Of several failed writes, only the first is reported.
   void report(Error error) {
-    if (std::exchange(reported_, true)) return;
-    write_error = std::move(error);
-    write_error->exit_code = kExitOutput;
+    if (!reported_) report_lost(std::move(error));
+  }
+
+  /// Reports dropped output also after a failed write, because the text names other files.
+  void report_lost(Error error) {
+    reported_ = true;
+    error.exit_code = kExitOutput;
+    write_errors.push_back(std::move(error));
+  }
+
+  void report_lost_files() {
+    if (auto lost = files->lost(); lost && !std::exchange(lost_files_reported_, true)) report_lost(*std::move(lost));
   }
 
   void connect(int rank, bool to_files = true) {
@@ -273,12 +284,13 @@ class Output::Impl {
   bool files_finished_ = false;
   std::vector<Source> sources_;
   bool reported_ = false;
+  bool lost_files_reported_ = false;
 };
 
 Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                             StandardStreams& streams, OnLine on_line) {
+                                             StandardStreams& streams, OnLine on_line, const Claimed& claimed) {
   auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams, std::move(on_line));
-  TRY(impl->open());
+  TRY(impl->open(claimed));
   return std::unique_ptr<Output>(new Output(std::move(impl)));
 }
 
@@ -310,7 +322,12 @@ void Output::give_up_files(Time now) { impl_->give_up_files(now); }
 void Output::give_up_console(Time now) { impl_->give_up_console(now); }
 std::optional<Time> Output::deadline() const { return impl_->shared.timers.deadline(); }
 void Output::tick(Time now) { impl_->tick(now); }
-std::optional<Error> Output::take_error() { return std::exchange(impl_->write_error, std::nullopt); }
+std::optional<Error> Output::take_error() {
+  if (impl_->write_errors.empty()) return std::nullopt;
+  Error first = std::move(impl_->write_errors.front());
+  impl_->write_errors.pop_front();
+  return first;
+}
 bool Output::reader_gone() const { return impl_->reader_gone; }
 LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }
 std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }

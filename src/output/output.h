@@ -45,10 +45,14 @@ class Output {
   /// Receives a line of a stream without its newline, or a part of a long line.
   using OnLine = std::function<void(int rank, Stream stream, std::string_view line)>;
 
-  /// Creates the files of all ranks, or returns the Error of the first file that cannot be created. A separate process
-  /// writes the files, because a disk may hang. `on_line` receives all output, in addition to console and files.
+  using Claimed = std::function<Result<void>()>;
+
+  /// Creates and locks the files of all ranks, calls `claimed`, and empties the files. Returns the first Error; files
+  /// of an earlier job are then unchanged. A separate process writes the files, because a disk may hang. `on_line`
+  /// receives all output, in addition to console and files.
   static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                              StandardStreams& streams, OnLine on_line = {});
+                                              StandardStreams& streams, OnLine on_line = {},
+                                              const Claimed& claimed = {});
   ~Output();
 
   /// Describes files of an earlier job that open() overwrote; empty if there were none.
@@ -95,7 +99,8 @@ class Output {
   std::optional<Time> deadline() const;
   void tick(Time now);
 
-  /// The first failure of a sink (full disk, closed pipe), once. Later bytes for the sink are dropped.
+  /// The next error, until there is none: the first failed write (full disk, closed pipe), stdout or stderr that was
+  /// given up, files that were given up. Later bytes for the sink are dropped.
   std::optional<Error> take_error();
   /// Gives up stdout and stderr if they are files that do not accept bytes; take_error() has the reason.
   void give_up_console(Time now);

@@ -62,7 +62,8 @@ std::size_t slot_index(int rank, Stream stream) {
 }  // namespace
 
 Result<std::unique_ptr<RankFiles>> RankFiles::create(const OutputSettings& settings,
-                                                     const std::vector<RankFacts>& ranks, ChannelContext& shared) {
+                                                     const std::vector<RankFacts>& ranks, ChannelContext& shared,
+                                                     const Claimed& claimed) {
   for (const std::string& text : {settings.files->target, settings.files->err_target}) {
     TRY(check_file_template(text));
   }
@@ -71,8 +72,15 @@ Result<std::unique_ptr<RankFiles>> RankFiles::create(const OutputSettings& setti
   std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
   files->claim_directory();
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
-  TRY(files->await_created());
+  TRY(files->await([&] { return files->not_created_ == 0; }));
+  if (claimed) TRY(claimed());
+  files->disk_->ask(DiskCommand::Kind::empty, 0, {});
+  TRY(files->await([&] { return files->emptied_; }));
   return files;
+}
+
+RankFiles::~RankFiles() {
+  if (!emptied_) disk_->cancel();
 }
 
 /// Locks the log directory, and keeps the directory of an earlier job. A later attempt has other names than an earlier
@@ -99,8 +107,8 @@ std::string RankFiles::overwritten() const {
          files_.front()->path + "; last written " + rfc3339(last_written_ns_);
 }
 
-Result<void> RankFiles::await_created() {
-  while (not_created_ > 0) {
+Result<void> RankFiles::await(const std::function<bool()>& done) {
+  while (!done()) {
     auto events = disk_->wait_events(kCreateWait);
     if (events.empty() && !disk_->ended()) {
       return fail(sink_error("create " + files_[disk_->file()]->path, ETIMEDOUT));
@@ -258,6 +266,9 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
         failures_.push_back(locked_error(event));
         if (event.tail == file.path) created_locked(file, event);  // else the log directory
         break;
+      case WriterEvent::Kind::emptied:
+        emptied_ = true;
+        break;
       case WriterEvent::Kind::failed:
         fail_file(file, write_error(file, event.error));
         break;
@@ -328,6 +339,7 @@ void RankFiles::drop_uncreated() {
     make_channel(*file);
   }
   not_created_ = 0;
+  emptied_ = true;
   close_ended();
 }
 

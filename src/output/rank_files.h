@@ -46,10 +46,14 @@ struct FileSlot {
 
 class RankFiles {
  public:
-  /// Creates the files of all ranks, or fails after kCreateWait without progress. The references must outlive the
-  /// result.
+  using Claimed = std::function<Result<void>()>;
+  /// Creates and locks the files of all ranks, calls `claimed`, and empties the files. Fails after kCreateWait without
+  /// progress. After an Error, files of an earlier job are unchanged. The references must outlive the result.
   static Result<std::unique_ptr<RankFiles>> create(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
-                                                   ChannelContext& shared);
+                                                   ChannelContext& shared, const Claimed& claimed);
+  ~RankFiles();
+  RankFiles(const RankFiles&) = delete;
+  RankFiles& operator=(const RankFiles&) = delete;
 
   /// Describes overwritten files of an earlier job; empty if there were none.
   std::string overwritten() const;
@@ -94,7 +98,7 @@ class RankFiles {
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
-  Result<void> await_created();
+  Result<void> await(const std::function<bool()>& done);
   void handle(std::vector<Disk::Event> all);
   void created(RankFile& file, Disk::Event& event);
   void created_locked(RankFile& file, Disk::Event& event);
@@ -123,6 +127,7 @@ class RankFiles {
   std::uint64_t lost_ = 0;            // dropped bytes of polled files
   std::vector<std::string> stuck_;    // paths of the files that did not accept bytes
   bool finished_ = false;
+  bool emptied_ = false;  // or given up
 };
 
 }  // namespace dlaunch::output

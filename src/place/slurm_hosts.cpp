@@ -58,6 +58,12 @@ bool is_in_step(const Environment& environment) {
   return parse_int(filled_variable(environment, "SLURM_STEP_ID").value_or(""), 0, kFirstSpecialStep - 1).has_value();
 }
 
+/// Whether variables of tasks describe a step. A rank of --env-for slurm without srun has no number of a step.
+bool has_variables_of_step(const Environment& environment) {
+  return is_in_step(environment) || (!filled_variable(environment, "SLURM_STEP_ID") &&
+                                     filled_variable(environment, "SLURM_STEP_NUM_TASKS").has_value());
+}
+
 /// A group of a heterogeneous job ("_HET_GROUP_1"), or a plain job ("").
 class Group {
  public:
@@ -115,7 +121,7 @@ bool Group::has_gpus() const {
 
 Result<Group::Slots> Group::slots(size_t nodes) const {
   auto cpus = TRY(counts("SLURM_JOB_CPUS_PER_NODE", nodes));
-  const bool told_of_step = suffix_.empty() && is_in_step(environment_) && !cpus.empty();
+  const bool told_of_step = suffix_.empty() && has_variables_of_step(environment_) && !cpus.empty();
   Slots tasks = told_of_step ? slots_of_job(cpus) : Slots{"SLURM_TASKS_PER_NODE"};
   if (!told_of_step) tasks.slots = TRY(counts(tasks.from, nodes));
   if (std::ranges::any_of(tasks.slots, [](int count) { return count > 1; })) return tasks;

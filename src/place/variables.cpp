@@ -45,6 +45,12 @@ bool describes_job_of_other_system(std::string_view name) { return is_in(&Names:
 
 bool describes_node(std::string_view name) { return is_in(&Names::of_node, name); }
 
+bool numbers_srun_step(std::string_view name) { return name == "SLURM_STEP_ID" || name == "SLURM_STEPID"; }
+
+bool is_pid_of_srun_task(std::string_view name) { return name == "SLURM_TASK_PID"; }
+
+bool counts_srun_tasks(std::string_view name) { return name == "SLURM_STEP_NUM_TASKS"; }
+
 bool identifies_srun_task(std::string_view name) {
   return std::ranges::find(kTaskNames, name) != kTaskNames.end() ||
          std::ranges::any_of(kTaskPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });

@@ -19,6 +19,15 @@ bool describes_node(std::string_view name);
 /// A variable that identifies a task of srun. A rank with the variable would join the step.
 bool identifies_srun_task(std::string_view name);
 
+/// The number of the step of srun. With --env-for slurm, ranks get the step of their agent.
+bool numbers_srun_step(std::string_view name);
+
+/// The process id of a task of srun.
+bool is_pid_of_srun_task(std::string_view name);
+
+/// A variable of every task of srun, and of every rank with the variables of --env-for slurm.
+bool counts_srun_tasks(std::string_view name);
+
 /// A variable of the whole Slurm job, with a name like a variable of a step. srun passes the variable on.
 inline constexpr std::string_view kTasksPerNode = "SLURM_NTASKS_PER_NODE";
 

@@ -183,12 +183,15 @@ void slurm_shared(const FrameworkJob& job, Entries& set) {
   set.set("SLURM_STEP_NUM_NODES", job.hosts);
   set.set("SLURM_STEP_NUM_TASKS", job.size);
   set.set("SLURM_STEP_TASKS_PER_NODE", job.ranks_of_hosts);
+  set.set("SLURM_TASKS_PER_NODE", job.ranks_of_hosts);
+  if (!job.order.empty()) set.set("SLURM_DISTRIBUTION", job.order);
 }
 
 void slurm_own(const FrameworkJob&, const FrameworkRank& rank, Entries& set) {
   set.set("SLURM_PROCID", rank.rank);
   set.set("SLURM_LOCALID", rank.local_rank);
   set.set("SLURM_NODEID", rank.host);
+  if (!rank.host_ranks.empty()) set.set("SLURM_GTIDS", rank.host_ranks);
 }
 
 constexpr std::array<FrameworkSpec, 11> kTable{

@@ -29,6 +29,7 @@ struct FrameworkJob {
   std::string scheduler_port = {};  ///< port on rank 0's host
   std::string addresses = {};       ///< one per host, separated by commas, rank 0's host first
   std::string ranks_of_hosts = {};  ///< numbers of ranks in the same order, as Slurm writes them: "2(x3),1"
+  std::string_view order = {};      ///< of the ranks, as Slurm names it: "block", "cyclic"; empty: another one
   std::string workers = {};         ///< one "host:port" per rank, separated by commas
   std::string number = {};          ///< the job's id as a number
   int round = 0;
@@ -44,7 +45,8 @@ struct FrameworkRank {
   int cross_rank = 0;    ///< index among the ranks with this local rank
   int cross_size = 1;    ///< number of these ranks
   std::string host_name = {};
-  std::optional<int> ordinal = {};  ///< Rank::ordinal
+  std::string_view host_ranks = {};  ///< the ranks of the host: "0,1"; empty if there are too many
+  std::optional<int> ordinal = {};   ///< Rank::ordinal
 };
 
 class Entries {

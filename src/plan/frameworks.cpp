@@ -21,6 +21,7 @@ constexpr const char* kLoopback = "127.0.0.1";
 // below the ephemeral ports of Linux (from 32768), and below torchrun's 29400 and 29500
 constexpr int kFirstPort = 20000;
 constexpr int kPorts = 9400;
+constexpr size_t kMostListed = 1024;           // ranks of a host in a list, of which each rank has a copy
 constexpr size_t kLongestEntry = 128U << 10U;  // execve(2), MAX_ARG_STRLEN
 
 struct Harmful {
@@ -103,6 +104,7 @@ class Facts {
     if (any(plan_, &FrameworkSpec::names_all_hosts)) {
       job.addresses = addresses();
       job.ranks_of_hosts = ranks_of_hosts();
+      job.order = order();
     }
     if (names_ports_of_ranks(plan_)) job.workers = workers();
     return job;
@@ -117,6 +119,7 @@ class Facts {
     facts.cross_rank = at_index(cross_rank_, rank.rank);
     facts.cross_size = at_index(cross_size_, rank.local_rank);
     facts.host_name = host.host.name;
+    facts.host_ranks = at_index(ranks_of_host_, rank.host);
     facts.ordinal = rank.ordinal;
     return facts;
   }
@@ -133,8 +136,12 @@ class Facts {
 
   void count_local_ranks() {
     cross_rank_.resize(plan_.ranks.size());
+    ranks_of_host_.resize(plan_.hosts.size());
     for (const size_t host : hosts_) {
       const std::vector<int>& ranks = plan_.hosts[host].ranks;
+      for (size_t i = 0; ranks.size() <= kMostListed && i < ranks.size(); ++i) {
+        ranks_of_host_[host].append(i == 0 ? "" : ",").append(std::to_string(ranks[i]));
+      }
       if (cross_size_.size() < ranks.size()) cross_size_.resize(ranks.size());
       for (size_t local = 0; local < ranks.size(); ++local) {
         cross_rank_[static_cast<size_t>(ranks[local])] = cross_size_[local]++;
@@ -174,6 +181,14 @@ class Facts {
     return list;
   }
 
+  /// srun calls one rank per host cyclic.
+  std::string_view order() const {
+    const auto host = [&](const Rank& rank) { return at_index(place_of_host_, rank.host); };
+    if (plan_.ranks.size() > plan_.hosts.size() && std::ranges::is_sorted(plan_.ranks, {}, host)) return "block";
+    const auto turn = [&](const Rank& rank) { return std::pair(rank.local_rank, host(rank)); };
+    return std::ranges::is_sorted(plan_.ranks, {}, turn) ? "cyclic" : "";
+  }
+
   /// The Slurm job around dlaunch, for squeue, requeue and steps of ranks. Else a number above MAX_JOB_ID of slurm.h,
   /// so that scancel with this number never ends a job.
   std::string slurm_job() const {
@@ -201,6 +216,7 @@ class Facts {
   std::vector<int> place_of_host_;  // index in hosts_
   std::vector<int> cross_rank_;     // of each rank
   std::vector<int> cross_size_;     // of each local rank
+  std::vector<std::string> ranks_of_host_;
 };
 
 /// Entries replace entries of the same name, except for names set by -x.

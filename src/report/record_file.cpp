@@ -4,14 +4,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <utility>
 
 #include "base/text.h"
+#include "sys/clock.h"
+#include "sys/descendants.h"
 #include "sys/fd.h"
+#include "sys/files.h"
 #include "sys/held_directory.h"
 #include "sys/io.h"
 
@@ -133,6 +138,8 @@ namespace {
 constexpr std::chrono::seconds kRecordWait{10};
 constexpr unsigned kMode = 0600;  // the record has command lines and paths
 
+constexpr std::size_t kPidFile = 32;
+
 constexpr char kReplaced = 'r';
 constexpr char kDirect = 'd';
 
@@ -157,10 +164,34 @@ void keep_record(const std::string& path, int attempt) {
   if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
-/// Writes the file and sends the reason of a failure, or an empty text.
+/// A helper process sends the reason of a failure and the hint.
+void tell(const Error& error, int to) { sys::write_all(to, error.why + '\n' + error.hint); }
+
+Error told(const std::string& path, const std::string& answer, int exit_code) {
+  const std::size_t end = std::min(answer.find('\n'), answer.size() - 1);
+  return {"", "cannot write " + path, answer.substr(0, end), answer.substr(end + 1), exit_code};
+}
+
+/// Sends nothing after a success.
 void write_and_tell(const std::string& path, const std::string& text, WriteAs as, int to) {
   const auto wrote = write_file_atomically(path, text, as);
-  if (!wrote) sys::write_all(to, wrote.error().why);
+  if (!wrote) tell(wrote.error(), to);
+}
+
+/// The launcher that wrote the pid file, if it still runs; else 0. A later process with this pid, or a process of
+/// another host, is not older than the file, or has another name.
+int running_writer(const std::string& path) {
+  const auto pid = parse_int(trim(sys::read_regular_file(path, kPidFile).value_or("")), 1, INT_MAX);
+  struct stat facts{};
+  if (!pid || ::stat(path.c_str(), &facts) != 0) return 0;
+  const auto process = sys::find_process(static_cast<int>(*pid));
+  const auto own = sys::find_process(::getppid());
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  if (!process || !own || process->pid == own->pid || process->name != own->name) return 0;
+  const auto started = static_cast<long>(process->start_time) / ::sysconf(_SC_CLK_TCK);
+  const auto age = std::chrono::nanoseconds(sys::wall_ns()) - std::chrono::seconds(facts.st_mtim.tv_sec);
+  return std::chrono::seconds(now.tv_sec - started + 1) >= age ? process->pid : 0;
 }
 
 Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code) {
@@ -168,14 +199,22 @@ Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, i
   if (!why) return fail(no_answer(path, exit_code));
   writer.wait(kRecordWait);
   if (why->empty()) return {};
-  return fail({"", "cannot write " + path, *why, "use a path in a directory that you may write to", exit_code});
+  return fail(told(path, *why, exit_code));
 }
 
 }  // namespace
 
-Result<void> write_in_time(const std::string& path, const std::string& text) {
+Result<void> write_pid(const std::string& path) {
+  const std::string text = std::to_string(::getpid()) + '\n';
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_tell(path, text, {}, ends.out); }, wanted_by(path));
+      [&](sys::HelperProcess::Ends ends) {
+        const int other = running_writer(path);
+        if (other == 0) return write_and_tell(path, text, {}, ends.out);
+        tell({"", "", "process " + std::to_string(other) + ", the launcher of a running job, wrote this file",
+              "use another path, or wait for the other job to end"},
+             ends.out);
+      },
+      wanted_by(path));
   if (!writer) return fail(cannot_start(path, errno));
   return await_writer(*writer, path, kExitRefused);
 }
@@ -187,8 +226,8 @@ Result<void> RecordFile::prepare(int attempt) {
       [&](sys::HelperProcess::Ends ends) {
         const auto can = check_can_write(path_);
         if (can && attempt > 0) keep_record(path_, attempt - 1);
-        sys::write_all(ends.out, can ? std::string(1, is_replaced(path_) ? kReplaced : kDirect)
-                                     : can.error().why + '\n' + can.error().hint);
+        if (!can) return tell(can.error(), ends.out);
+        sys::write_all(ends.out, std::string(1, is_replaced(path_) ? kReplaced : kDirect));
       },
       wanted_by(path_));
   if (!helper) return fail(cannot_start(path_, errno));
@@ -198,8 +237,7 @@ Result<void> RecordFile::prepare(int attempt) {
     replaced_ = answer->front() == kReplaced;
     return {};
   }
-  const std::size_t end = answer->find('\n');
-  return fail({"", "cannot write " + path_, answer->substr(0, end), answer->substr(end + 1), kExitRefused});
+  return fail(told(path_, *answer, kExitRefused));
 }
 
 void RecordFile::write_early(const std::string& text) {

@@ -36,8 +36,9 @@ Result<void> check_can_write(const std::string& path);
 /// The path of an attempt's record after a later attempt has started.
 std::string kept_record(const std::string& path, int attempt);
 
-/// Writes a small file before the job. Returns an Error (kExitRefused) if the file cannot be written within 10 s.
-Result<void> write_in_time(const std::string& path, const std::string& text);
+/// Writes the pid of this process to a file before the job. Returns an Error (kExitRefused) if the launcher of a
+/// running job wrote the file, or if the file cannot be written within 10 s.
+Result<void> write_pid(const std::string& path);
 
 class RecordFile {
  public:

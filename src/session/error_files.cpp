@@ -29,29 +29,20 @@ constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::chrono::seconds kDiskWait{5};
 
 struct LockedFile {
-  std::string path;
   sys::Fd file;
-  bool created = false;
+  bool is_new = false;
 };
 
 /// Creates and locks a file. Returns an errno; EWOULDBLOCK: another job has the lock.
 int lock(const std::string& path, std::vector<LockedFile>& files) {
-  LockedFile locked{path, sys::create_file(path, O_EXCL), true};
-  if (!locked.file) locked = {path, sys::create_file(path), false};
+  LockedFile locked;
+  locked.file = sys::create_file(path, 0, &locked.is_new);
   struct stat facts{};
   if (!locked.file || ::fstat(locked.file.get(), &facts) != 0) return errno;
   if (!S_ISREG(facts.st_mode)) return 0;
   if (sys::lock_file(locked.file.get())) return EWOULDBLOCK;
   files.push_back(std::move(locked));
   return 0;
-}
-
-void remove_if_empty(const LockedFile& locked) {
-  struct stat facts{};
-  if (::fstat(locked.file.get(), &facts) != 0 || facts.st_size != 0) return;
-  const sys::HeldPlace place = sys::HeldPlace::of(locked.path);
-  const auto named = place ? place.directory.facts_of(place.name) : std::nullopt;
-  if (named && sys::is_same(facts, *named)) place.directory.remove_file(place.name);
 }
 
 /// The work of the process that holds the locks. Sends one byte per path, its errno, and stops after the first failure.
@@ -72,7 +63,7 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
     ::shutdown(ends.out, SHUT_RDWR);
   }
   for (const LockedFile& each : files) {
-    if (emptied || each.created) remove_if_empty(each);
+    if (emptied || each.is_new) sys::remove_if_empty(each.file);
   }
 }
 

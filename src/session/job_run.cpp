@@ -60,7 +60,7 @@ Result<job::Outcome> JobRun::run() {
   TRY(launcher::check_open_files(plan_, options_));
   TRY(open());
   take_signals(signals_, options_);
-  const sys::SignalSenders senders;
+  sys::SignalSenders::note();
   for (;;) {
     auto round = launcher();
     job::Outcome outcome = round->run();
@@ -136,13 +136,13 @@ Result<void> JobRun::open() {
   }
   error_files_.reset();                               // of the round before
   error_files_ = TRY(LockedErrorFiles::lock(plan_));  // before log files of an earlier job are overwritten
-  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  const bool prepares = record_.wanted() && rounds_.number() == 0;  // early, because the job may run for hours
+  const auto claimed = [&] { return prepares ? record_.prepare(plan_.attempt.value_or(0)) : Result<void>(); };
+  auto output =
+      TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line, claimed));
   if (error_files_) TRY(error_files_->empty());
   output_ = std::move(output);
   if (rounds_.number() > 0) return {};
-  if (record_.wanted()) {  // early, because the job may run for hours; the log directory may contain the record
-    TRY(record_.prepare(plan_.attempt.value_or(0)));
-  }
   if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
   return {};
 }

@@ -8,6 +8,7 @@
 #include "dlaunch/run.h"
 #include "report/log.h"
 #include "session/error_files.h"
+#include "session/file_names.h"
 #include "session/host_session.h"
 #include "session/job_run.h"
 #include "session/rendezvous.h"
@@ -82,6 +83,7 @@ Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& 
     session.ports() = TRY(session::arrange_rendezvous(plan, session.waiter()));
     TRY(session::check_error_files_serve(session.options().error_file, plan));
     TRY(session::add_error_files(session.options().error_file, plan));
+    TRY(session::check_different_files(session.options(), "", plan));
     return run(plan, session);
   });
 }

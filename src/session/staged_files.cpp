@@ -14,11 +14,9 @@
 #include <optional>
 #include <set>
 
-#include "base/index_cast.h"
 #include "base/printable.h"
 #include "base/try.h"
-#include "launcher/frames.h"
-#include "output/file_layout.h"
+#include "session/file_names.h"
 #include "sys/fd.h"
 #include "sys/held_directory.h"
 #include "wire/archive.h"
@@ -166,20 +164,11 @@ class Packer {
 /// The log files of ranks within the rank directories, relative to these directories.
 std::set<std::string> logs_in_rank_dirs(const JobOptions& options, const plan::Plan& plan) {
   std::set<std::string> names;
-  if (!options.output.files) return names;
-  output::FileSettings files = *options.output.files;
-  files.job = plan.job_id;
   std::set<std::string> dirs;
   for (const plan::Rank& rank : plan.ranks) dirs.insert(rank.dir);
-  const auto facts = launcher::rank_facts(plan);
-  const int ranks = output::count_ranks(facts);
-  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
-    for (const auto stream : {output::Stream::out, output::Stream::err}) {
-      const auto file = output::file_path(files, at_index(facts, rank), rank, ranks, stream);
-      const std::string path = fs::path(file).lexically_normal().string();
-      for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
-        if (dirs.contains(path.substr(0, slash))) names.insert(path.substr(slash + 1));
-      }
+  for (const auto& [stream, path] : log_files(options, plan)) {
+    for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+      if (dirs.contains(path.substr(0, slash))) names.insert(path.substr(slash + 1));
     }
   }
   return names;

@@ -52,18 +52,19 @@ int locker_of(int fd) {
 
 }  // namespace
 
-bool try_lock(int fd) {
-  constexpr int kAttempts = 5;  // another job that looks for locks has a shared lock for a moment
+bool try_lock(int fd, Lock kind) {
+  constexpr int kAttempts = 5;  // another job that looks for locks has a lock for a moment
   constexpr std::chrono::milliseconds kPause{10};
-  for (int attempt = 1; ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++attempt) {
+  const int operation = (kind == Lock::shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  for (int attempt = 1; ::flock(fd, operation) != 0 && errno == EWOULDBLOCK; ++attempt) {
     if (attempt == kAttempts) return false;
     std::this_thread::sleep_for(kPause);
   }
   return true;
 }
 
-std::optional<LockHolder> lock_file(int fd) {
-  if (try_lock(fd)) return std::nullopt;
+std::optional<LockHolder> lock_file(int fd, Lock kind) {
+  if (try_lock(fd, kind)) return std::nullopt;
   const int locker = locker_of(fd);
   if (!is_obeyed(locker)) return std::nullopt;
   const auto process = locker == 0 ? std::nullopt : find_process(locker);
@@ -73,13 +74,31 @@ std::optional<LockHolder> lock_file(int fd) {
 }
 
 bool is_locked(const Fd& file) {
-  return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
-         is_obeyed(locker_of(file.get()));
+  if (!file) return false;
+  const bool exclusively = ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return (exclusively || !try_lock(file.get())) && is_obeyed(locker_of(file.get()));
 }
 
 bool is_locked(const struct stat& file) {
   const int locker = locker_of(file);
   return locker != 0 && is_obeyed(locker);
+}
+
+std::vector<std::string> locked_by_jobs(int directory) {
+  std::vector<std::string> found;
+  const std::string above = link_target("/proc/self/fd/" + std::to_string(directory)) + '/';
+  for (const Process& process : all_processes()) {
+    if (!process.name.starts_with("dlaunch") || !is_obeyed(process.pid)) continue;
+    const std::string of_process = "/proc/" + std::to_string(process.pid);
+    for_each_entry(of_process + "/fd", [&](const dirent& entry) {
+      const std::string path = link_target(of_process + "/fd/" + entry.d_name);
+      if (!path.starts_with(above)) return true;
+      const auto locks = read_file(of_process + "/fdinfo/" + entry.d_name);
+      if (locks && locks->find("FLOCK") != std::string::npos) found.push_back(path.substr(above.size()));
+      return true;
+    });
+  }
+  return found;
 }
 
 }  // namespace dlaunch::sys

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <memory>
 #include <string_view>
 
@@ -48,14 +49,38 @@ constexpr mode_t kFileMode = 0644;
 
 }  // namespace
 
-Fd create_file(const std::string& path, int more_flags) {
+Fd create_file(const std::string& path, int more_flags, bool* is_new) {
   if (path.ends_with('/')) {
     errno = EISDIR;
     return {};
   }
   const HeldPlace place = HeldPlace::make(path, kDirectoryMode);
   if (!place) return {};
-  return open_file_at(place, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | more_flags, kFileMode);
+  const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | more_flags;
+  if (!is_new) return open_file_at(place, flags | O_CREAT, kFileMode);
+  Fd file = open_file_at(place, flags | O_CREAT | O_EXCL, kFileMode);
+  *is_new = static_cast<bool>(file);
+  if (file || errno != EEXIST) return file;
+  file = open_file_at(place, flags, kFileMode);
+  if (file || errno != ENOENT) return file;
+  file = open_file_at(place, flags | O_CREAT, kFileMode);  // a link to a missing file
+  *is_new = static_cast<bool>(file);
+  return file;
+}
+
+std::string link_target(const std::string& link) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+}
+
+void remove_if_empty(const Fd& file) {
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != 0) return;
+  const std::string path = link_target("/proc/self/fd/" + std::to_string(file.get()));
+  const HeldPlace place = path.empty() ? HeldPlace() : HeldPlace::of(path);
+  const auto named = place ? place.directory.facts_of(place.name) : std::nullopt;
+  if (named && is_same(facts, *named)) place.directory.remove_file(place.name);
 }
 
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {

@@ -119,6 +119,7 @@ std::pair<std::string, std::string> split_last(const std::string& path) {
 }
 
 constexpr mode_t kProbeMode = 0600;
+constexpr mode_t kReadable = S_IRUSR | S_IXUSR;
 constexpr size_t kProbeName = 8;
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
@@ -187,8 +188,11 @@ class TreeWalk {
     const auto facts = at_.facts();
     if (!facts) return false;
     Level level{*facts, name, std::move(prefix), {}, {}};
-    const auto closed = at_.add_mode(S_IRWXU);
-    if (!removes_) level.closed = closed;
+    if (removes_) {
+      at_.add_mode(S_IRWXU);
+    } else if ((facts->st_mode & kReadable) != kReadable && !find_lock_of_job(level.prefix)) {
+      level.closed = at_.add_mode(kReadable);
+    }
     const int error = at_.for_each_entry([&](const dirent& entry) {
       const std::string path = level.prefix + entry.d_name;
       if (is_kept(path)) return true;
@@ -204,6 +208,15 @@ class TreeWalk {
     levels_.push_back(std::move(level));
     if (levels_.size() == 1) stays_ = levels_.back().stays;
     return true;
+  }
+
+  /// Does not change the mode of a running job's directory: the disk may hang before the mode is restored.
+  bool find_lock_of_job(const std::string& prefix) {
+    for (const std::string& name : locked_by_jobs(at_.fd())) {
+      const std::string path = prefix + name;
+      if (!is_kept(path) && !holds_kept(path + '/')) locked_ = path;
+    }
+    return !locked_.empty();
   }
 
   /// EISDIR: the entry is a directory.

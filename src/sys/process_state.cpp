@@ -46,22 +46,23 @@ ProcessState::~ProcessState() {
   ::setrlimit(RLIMIT_NOFILE, &open_files_);
 }
 
-SignalSenders::SignalSenders() {
-  seen();  // a handler must not make the first call
+void SignalSenders::note() {
+  struct sigaction noted{};  // of all signals of the loop
+  Handler next = nullptr;
   for (const int signal : kJobSignals) {
-    struct sigaction action{};
-    ::sigaction(signal, nullptr, &action);
-    if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) continue;
-    before_[signal] = action;
-    seen()[static_cast<std::size_t>(signal)].next = action.sa_handler;
-    action.sa_flags |= SA_SIGINFO;
-    action.sa_sigaction = note_sender;
-    ::sigaction(signal, &action, nullptr);
+    struct sigaction before{};
+    if (!next) {
+      ::sigaction(signal, nullptr, &before);
+      if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) continue;
+      noted = before;
+      next = before.sa_handler;
+      noted.sa_flags |= SA_SIGINFO;
+      noted.sa_sigaction = note_sender;
+    }
+    seen()[static_cast<std::size_t>(signal)].next = next;
+    ::sigaction(signal, &noted, &before);
+    if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != next) ::sigaction(signal, &before, nullptr);
   }
-}
-
-SignalSenders::~SignalSenders() {
-  for (const auto& [signal, action] : before_) ::sigaction(signal, &action, nullptr);
 }
 
 std::optional<int> SignalSenders::last(int signal) {

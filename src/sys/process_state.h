@@ -6,7 +6,6 @@
 
 #include <array>
 #include <csignal>
-#include <map>
 #include <optional>
 
 namespace dlaunch::sys {
@@ -35,19 +34,13 @@ class ProcessState {
 /// The senders of a job's signals: a handler in front of Asio's handlers, which do not receive the sender.
 class SignalSenders {
  public:
-  /// For the signals of kJobSignals that already have a handler. One object at a time.
-  SignalSenders();
-  /// Restores the earlier handlers.
-  ~SignalSenders();
-  SignalSenders(const SignalSenders&) = delete;
-  SignalSenders& operator=(const SignalSenders&) = delete;
+  /// For the signals of kJobSignals that the event loop handles. The owner of the loop's handlers also removes this
+  /// handler; ProcessState restores the earlier handlers.
+  static void note();
 
   /// The pid of the sender of the last signal. Empty: the sender is the kernel (for a terminal or a timer), or a
   /// process outside of this pid namespace.
   static std::optional<int> last(int signal);
-
- private:
-  std::map<int, struct sigaction> before_;
 };
 
 }  // namespace dlaunch::sys

@@ -11,8 +11,8 @@ import threading
 import time
 
 import support
-from promises import (BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
-                      START, promise)
+from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
+                      STAGING, START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -251,6 +251,26 @@ class Frozen(Stuck):
                 self.thaw()
                 self.assert_nothing_left()
 
+    @promise(ENDS, LOSES_NOTHING, mode=(BAD_DISK, FILES, SIGNAL))
+    def test_lost_stdout_does_not_hide_lost_files(self):
+        """dlaunch gives up stdout before the log files: 5 s after the ranks have ended."""
+        job = self.to_disk("-n", 2, "--output-filename", f"{self.disk}/{{rank}}.{{stream}}",
+                           *sh(f"{until_there('frozen')}; echo; sleep 1; head -c 600000 /dev/zero; touch done$RANK_ID; sleep 1000"))
+        self.assertTrue(wait_until((self.disk / "1.stdout").exists))
+        self.freeze()
+        (self.dir / "frozen").touch()
+        self.assertTrue(wait_until(lambda: all((self.dir / f"done{rank}").exists() for rank in range(2))))
+        job.send_signal(signal.SIGINT)
+        time.sleep(6)
+        job.send_signal(signal.SIGINT)
+        took, result = self.seconds(job)
+        self.assert_exit(result, 130)
+        self.assertLess(took, 10)
+        self.assertIn(b"cannot write stdout: the disk does not respond, and the end of the output is lost\n", result.stderr)
+        told = next((line for line in result.stderr.decode().splitlines() if "were not written in time" in line), "")
+        for rank in range(2):
+            self.assertIn(f"{self.disk}/{rank}.stdout", told, result.stderr)
+
     @promise(LOSES_NOTHING, mode=(BAD_DISK, KILL))
     def test_killed_process_that_writes_stdout_is_reported(self):
         for end in ("exit 0", f"{until_there('killed')}; echo more"):
@@ -317,6 +337,43 @@ class Frozen(Stuck):
         took, result = self.seconds(self.begin("--report", self.disk / "report", "-n", 1, "true"))
         self.assertLess(took, 25)
         self.assertIn(f"cannot write {self.disk}/report: timed out after 10 s", result.stderr.decode())
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, STAGING, START))
+    def test_rank_directory_on_a_frozen_disk_is_named(self):
+        self.freeze()
+        stderr = self.dir / "stderr"
+        with open(stderr, "wb") as err:
+            job = self.start("--rank-dir", f"{self.disk}/d{{rank}}", "-n", 2, "true", stdin=subprocess.DEVNULL, stderr=err)
+        told = f"dlaunch: note: still waiting for the rank directories of {os.uname().nodename}, such as {self.disk}/d0\n"
+        self.assertTrue(wait_until(lambda: told in stderr.read_text(), 15), stderr.read_text())
+        time.sleep(3)
+        self.assertEqual(stderr.read_text(), told)
+        job.terminate()
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 143)
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, mode=(BAD_DISK, STAGING, ATTACK))
+    def test_closed_directory_of_a_running_job_keeps_its_mode(self):
+        self.disk.chmod(0o777)
+        self.dir.chmod(0o755)
+        directory = self.disk / "logs/d0"
+        user = {"before": support.NOBODY} if os.geteuid() == 0 else {}
+        with self.start("--rank-dir", directory, "-n", 1, *sh("chmod 0 .; echo up; read wait"), stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, **user) as job:
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            for options in (("--keep-logs", 1, "--output-filename", self.disk / "logs"), ("--rank-dir", directory)):
+                with self.subTest(options):
+                    self.freeze()
+                    other = self.begin(*options, "-n", 1, "true", **user)
+                    took, result = self.seconds(other)
+                    self.thaw()
+                    self.assertIn(b"job uses", result.stderr)
+                    self.assertLess(took, 9)
+                    time.sleep(1)  # a killed process would change the mode now
+                    self.assertEqual(directory.stat().st_mode & 0o777, 0)
+            job.communicate(b"\n", timeout=support.TIMEOUT)
 
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):

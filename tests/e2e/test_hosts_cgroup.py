@@ -65,6 +65,15 @@ class ControlGroups(LeftCase):
     def id_of(self, host, part="sleep 1000"):
         return {environment(pid).get(b"DLAUNCH_JOB_ID", b"").decode() for pid in host.find(part)}.difference({""}).pop()
 
+    def test_ranks_of_a_step_of_slurm_stay_in_its_group(self):
+        """Slurm lists only the processes of its own groups, as with scontrol listpids."""
+        step = f"{self.tree()}/system.slice/node1_slurmstepd.scope/job_1/step_0/user/task_0"
+        self.bed.head.sh(f"mkdir -p {step}")
+        enter = ["sh", "-c", f'echo $$ >{step}/cgroup.procs && exec "$@"', "sh"]
+        done = self.run_dlaunch("-n", 2, "sed", "-n", "s/^0:://p", "/proc/self/cgroup", before=enter)
+        self.assert_exit(done, 0)
+        self.assertEqual(done.stdout.decode().splitlines(), [step.removeprefix(self.mount["head"])] * 2)
+
     @promise(LEAVES_NOTHING, mode=RUN, place=(HERE, SSH))
     def test_ranks_have_one_cgroup_per_host(self):
         show = ["sh", "-c", "echo $DLAUNCH_JOB_ID $(sed -n s/^0:://p /proc/self/cgroup)"]

@@ -155,7 +155,8 @@ class SharedFiles(Case):
         self.assert_exit(self.run_dlaunch(*outer), 0)
         inner = self.dir / "outer/inner"
         for option, used in ((("--rank-dir", inner), "inner/.dlaunch-rank-dir"), (("--output-filename", f"{inner}:nojobid"), "inner"),
-                             (("--stdout-file", inner), "inner"), (("--error-file", inner), "inner")):
+                             (("--stdout-file", inner), "inner"), (("--stdout-file", f"{inner}:append"), "inner"),
+                             (("--error-file", inner), "inner")):
             with self.subTest(option):
                 with self.writer(*option) as job:
                     self.assertTrue(wait_until((self.dir / "outer" / used).exists))
@@ -178,6 +179,47 @@ class SharedFiles(Case):
         self.assertEqual((self.dir / "logs/1/rank.0/stdout").read_bytes(), b"old\n")
         self.assertEqual((self.dir / "error.0").read_text(), "old failure")
         self.assertEqual(sorted(path.name for path in self.dir.iterdir()), ["error.0", "logs"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_pid_file_of_a_running_job_is_kept(self):
+        pid = self.dir / "pid"
+        options = ("--report-pid", pid, "--rank-dir", "d{rank}")
+        with self.writer(*options) as job:
+            self.assertTrue(wait_until((self.dir / "d0/.dlaunch-rank-dir").exists))
+            result = self.run_dlaunch(*options, "-n", 1, "true")
+            self.assert_exit(result, 2)
+            self.assertIn(f"cannot write {pid}: process {job.pid}, the launcher of a running job, wrote this file", result.stderr.decode())
+            self.assertEqual(pid.read_text(), f"{job.pid}\n")
+            os.utime(pid, (0, 0))  # as if an earlier process with this pid wrote the file
+            self.assert_exit(self.run_dlaunch("--report-pid", pid, "-n", 1, "true"), 0)
+            job.communicate(b"\n", timeout=TIMEOUT)
+        self.assert_exit(self.run_dlaunch(*options, "-n", 1, "true"), 0)
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_refused_job_changes_no_file(self):
+        for name in ("out.0", "error.0"):
+            (self.dir / name).write_text("old")
+        for name in ("out.1", "error.1"):
+            (self.dir / name).symlink_to(f"missing-{name}")
+        before = sorted(path.name for path in self.dir.iterdir())
+        for held, *options in (("--stdout-file", "--stdout-file", "out.{rank}"),
+                               ("--stdout-file", "--merge-stderr-to-stdout", "--output-filename", "out.{rank}:nocopy"),
+                               ("--error-file", "--error-file", "error.{rank}")):
+            with self.subTest(options):
+                used = self.dir / options[-1].replace("{rank}", "2").removesuffix(":nocopy")
+                with self.writer(held, used.name) as job:
+                    self.assertTrue(wait_until(used.exists))
+                    result = self.run_dlaunch(*options, "-n", 3, "true")
+                    self.assert_exit(result, 2)
+                    self.assertIn("writes there", result.stderr.decode())
+                    job.communicate(b"\n", timeout=TIMEOUT)
+                used.unlink(missing_ok=True)
+                self.assertEqual(sorted(path.name for path in self.dir.iterdir()), before)
+        result = self.run_dlaunch("--stdout-file", "out.{rank}", "--report", "missing/report", "-n", 2, "true")
+        self.assert_exit(result, 2)
+        self.assertEqual(sorted(path.name for path in self.dir.iterdir()), before)
+        for name in ("out.0", "error.0"):
+            self.assertEqual((self.dir / name).read_text(), "old")
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_closed_directory_of_a_running_job_is_not_removed(self):
@@ -211,6 +253,31 @@ class SharedFiles(Case):
         result = self.run_dlaunch("--restarts", 2, "--env-for", "torchrun", "--output-filename", self.dir / "logs",
                                   "-n", 2, "sh", "-c", "[ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit $((3 + TORCHELASTIC_RESTART_COUNT))")
         self.assert_exit(result, 0)
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_appended_file_is_not_emptied(self):
+        log = self.dir / "log"
+        for first, second in ((":append", ""), ("", ":append")):
+            with self.subTest(first), self.writer("--stdout-file", f"{log}{first}") as job:
+                self.assertTrue(wait_until(lambda: log.exists() and log.read_text().endswith("one\n")))
+                result = self.run_dlaunch("--stdout-file", f"{log}{second}", "-n", 1, "echo", "other")
+                self.assert_exit(result, 2)
+                self.assertIn(f"cannot write {log}: process {job.pid} writes there", result.stderr.decode())
+                job.communicate(b"\n", timeout=TIMEOUT)
+            self.assertEqual(log.read_text(), "one\ntwo\n")
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_file_in_a_rank_directory_of_another_job_is_kept(self):
+        outer = ("--rank-dir", self.dir / "outer")
+        with self.writer(*outer) as other:
+            self.assertTrue(wait_until((self.dir / "outer/.dlaunch-rank-dir").exists))
+            with self.writer("--stdout-file", self.dir / "outer/log") as job:
+                self.assertTrue(wait_until((self.dir / "outer/log").exists))
+                other.communicate(b"\n", timeout=TIMEOUT)
+                self.assert_exit(self.run_dlaunch(*outer, "-n", 1, "true"), 125)
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual((self.dir / "outer/log").read_bytes(), b"one\ntwo\n")
+        self.assert_exit(self.run_dlaunch(*outer, "-n", 1, "true"), 0)
 
     @promise(LOSES_NOTHING, mode=FILES)
     def test_appended_file_is_shared(self):

@@ -2,6 +2,7 @@
 import functools
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -53,6 +54,18 @@ class Signals(Case):
             self.assertEqual(self.heard(job), [name] * self.ranks)
         job.terminate()  # a repeated signal would arrive before SIGTERM
         self.assertEqual(self.rest(job, 143), ["TERM"] * self.ranks)
+
+    def test_job_makes_few_system_calls(self):
+        """Each job pays for these calls. A new one needs a reason, and a higher limit here."""
+        if not shutil.which("strace"):
+            self.skipTest("strace is not installed")
+        env = {**self.env, "PATH": "/usr/bin:/bin"}
+        subprocess.run(["strace", "-f", "-c", "-o", "calls", support.DLAUNCH, "-n", "1", "true"], cwd=self.dir, env=env, check=True)
+        table = (self.dir / "calls").read_text()
+        calls = {words[-1]: int(words[3]) for words in map(str.split, table.splitlines()) if len(words) > 4 and words[3].isdigit()}
+        of_sanitizer = 1000 if support.SANITIZED else 0
+        self.assertLessEqual(calls["rt_sigaction"], 170 + of_sanitizer, table)
+        self.assertLessEqual(sum(count for name, count in calls.items() if name != "total"), 700 + of_sanitizer, table)
 
     def test_interrupt_and_hangup_are_forwarded(self):
         for number, name in ((signal.SIGINT, "INT"), (signal.SIGHUP, "HUP")):

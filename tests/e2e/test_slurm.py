@@ -31,13 +31,16 @@ class SlurmCase(HostsCase):
     kill_wait = 5
     more = ()
     proctrack = "linuxproc"
+    constraints = ()
+    cpus = {}
     leaves = clean_within = 60
 
     def setUp(self):
         if WHY_NOT:
             self.skipTest(WHY_NOT)
         super().setUp()
-        self.slurm = slurm.Slurm(self.bed, self.scheduler, kill_wait=self.kill_wait, more=self.more, proctrack=self.proctrack)
+        self.slurm = slurm.Slurm(self.bed, self.scheduler, cpus=self.cpus, kill_wait=self.kill_wait, more=self.more,
+                                 proctrack=self.proctrack, constraints=self.constraints)
         self.addCleanup(self.slurm.close)
         self.slurm.__enter__()
         self.env.update(self.slurm.environment())

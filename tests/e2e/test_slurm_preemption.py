@@ -10,7 +10,7 @@ from hosts_case import PATIENCE
 from promises import DEADLINE, ENDS, FILES, LOSES_NOTHING, PREEMPTION, SIGNAL, promise
 from side_by_side import takes_long
 from support import DLAUNCH, main, wait_until
-from slurm import there_is_freezer
+from slurm import why_no_cgroups
 from test_slurm import SlurmCase
 
 PYTHON = "/usr/bin/python3"  # on the hosts; this interpreter may be in a home directory
@@ -163,8 +163,8 @@ class ByCgroup(SignalsOfSteps, PreemptionCase):
     proctrack = "cgroup"
 
     def setUp(self):
-        if not there_is_freezer():
-            self.skipTest("the kernel has no freezer of cgroups version 1, which proctrack/cgroup requires without systemd")
+        if why := why_no_cgroups():
+            self.skipTest(why)
         super().setUp()
 
 

@@ -142,17 +142,15 @@ NAMES_OF_NODE = {"SLURMD_NODENAME", "SLURM_TOPOLOGY_ADDR"}
 OF_A_SHELL = {"PWD", "OLDPWD", "SHLVL", "_"}
 # Differences between srun and dlaunch, with the reason.
 ONLY_SRUN = {
-    "SLURM_STEP_ID": "MPI libraries would take dlaunch for srun", "SLURM_STEPID": "as SLURM_STEP_ID",
     "SLURM_SRUN_COMM_HOST": "an address of the process srun", "SLURM_SRUN_COMM_PORT": "as SLURM_SRUN_COMM_HOST",
-    "SLURM_STEP_LAUNCHER_PORT": "as SLURM_SRUN_COMM_HOST", "SLURM_TASK_PID": "of the task of srun, which is the agent",
-    "SLURM_TASKS_PER_NODE": "would describe the step, and a dlaunch in the rank reads the job",
-    "SLURM_OOM_KILL_STEP": "of the step of srun", "SLURM_GTIDS": "not supported", "SLURM_DISTRIBUTION": "not supported", "SLURM_UMASK": "for srun itself",
+    "SLURM_STEP_LAUNCHER_PORT": "as SLURM_SRUN_COMM_HOST", "SLURM_OOM_KILL_STEP": "of the step of srun", "SLURM_UMASK": "for srun itself",
     "SLURM_PRIO_PROCESS": "for srun itself", "SLURM_WORKING_CLUSTER": "for srun itself", "SRUN_DEBUG": "for srun itself",
     "SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0": "an old name that srun adds"}
 ONLY_DLAUNCH = ("PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "RANK_SIZE", "RANK_ID", "DEVICE_ID", "DLAUNCH_",  # of every rank
                 # for MPI programs
                 "PMI_", "PMIX_", "MPI_LOCAL", "OMPI_MCA_btl_sm_backing", "OMPI_MCA_btl_vader_backing", "JSM_JSRUN_PORT", "MPIR_CVAR_PMI_VERSION")
-OTHER_VALUE = {"SLURM_STEP_NODELIST": "names of hosts without brackets", "SLURM_TASK_PID": ONLY_SRUN["SLURM_TASK_PID"]}
+OTHER_VALUE = {"SLURM_STEP_NODELIST": "names of hosts without brackets", "SLURM_STEP_ID": "each step has its own number",
+               "SLURM_STEPID": "each step has its own number", "SLURM_TASK_PID": "each rank has its own number"}
 OF_A_LOGIN = {"HOME", "USER", "LOGNAME", "SHELL"}  # dlaunch keeps these with --export=NONE
 
 
@@ -196,16 +194,31 @@ class EnvironmentOfRanks(BesideSrun):
                 self.assertEqual(other, {}, "another value: srun, dlaunch")
         return dlaunch
 
-    CASES = ["", "--export=ALL", "-r0 -n1 -N1 --export=NONE", "-r0 -n1 -N1 --export=FOO,X=3,MASTER_ADDR=b", "-r0 -n1 -N1 --export=ALL,X=3,FOO=new",
+    CASES = ["", "--export=ALL", "-m cyclic", "-m plane=2", "-m block:cyclic", "-n2 -N2 --ntasks-per-node=1", "-r0 -n1 -N1 --export=NONE", "-r0 -n1 -N1 --export=FOO,X=3,MASTER_ADDR=b", "-r0 -n1 -N1 --export=ALL,X=3,FOO=new",
              "-r0 -n1 -N1 --export=RANK,SLURM_OWN=new"]
 
     def test_in_a_shell_of_salloc(self):
-        ranks = self.assert_same_environments(["salloc", "-Q", "-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], self.CASES, 12)
+        ranks = self.assert_same_environments(["salloc", "-Q", "-N2", "--ntasks-per-node=2", "--gpus-per-node=2"], self.CASES, 22 + 4)
         for rank in range(4):
             self.assertEqual(EXPORTED.items() - ranks["", rank].items(), set())
 
     def test_in_a_job_without_gpus(self):
         self.assert_same_environments(["env", "CUDA_VISIBLE_DEVICES=3", "salloc", "-Q", "-N2", "--ntasks-per-node=1"], [""], 2)
+
+    def test_step_and_process_of_a_rank_have_the_numbers_of_its_variables(self):
+        show = '''sh -c 'scontrol listpids | grep "^$$ *$SLURM_JOB_ID *$SLURM_STEP_ID " >/dev/null &&
+            echo $SLURM_PROCID: step $((SLURM_STEP_ID == SLURM_STEPID)) process $((SLURM_TASK_PID == $$))' '''
+        for options in (["-N2", "--ntasks-per-node=2"], ["-N2", "--ntasks=4", "--gpus=3"]):
+            with self.subTest(options):
+                srun, dlaunch = self.by_both(options, f"srun true; srun {show}")
+                self.assertEqual(srun, [f"{rank}: step 1 process 1" for rank in range(4)])
+                self.assertEqual(dlaunch, srun)
+
+    def test_dlaunch_in_a_rank_reads_the_job(self):
+        nested = f"{DLAUNCH} hosts | grep ^node"
+        srun, dlaunch = self.by_both(["-N2", "--ntasks-per-node=2"], f"srun -n1 -N1 sh -c '{nested}'; srun -n2 {DLAUNCH} true 2>&1 | grep -o '2 copies' | sort -u")
+        self.assertEqual(len(srun), 3)
+        self.assertEqual(dlaunch, srun)
 
     def test_a_rank_starts_a_step_of_the_job(self):
         step = f"{shutil.which('srun')} --overlap -n1 -N1 sh -c '[ $SLURM_JOB_ID = $1 ] && echo step' sh $SLURM_JOB_ID"

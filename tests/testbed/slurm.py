@@ -18,7 +18,8 @@ import namespaces
 
 CPUS, GPUS = 8, 4
 START_TIMEOUT = 120
-FREEZER = pathlib.Path("/sys/fs/cgroup/freezer")
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+CONSTRAINTS = {"Cores": "cpuset", "RAMSpace": "memory", "Devices": "devices"}  # of cgroup.conf, and their controllers
 CONFIGURATION = """\
 ClusterName=testbed
 SlurmctldHost=head({address})
@@ -35,7 +36,7 @@ SlurmdLogFile={dir}/log/%n
 SlurmctldPidFile={dir}/slurmctld.pid
 SlurmdPidFile={dir}/%n.pid
 ProctrackType=proctrack/{proctrack}
-TaskPlugin=task/none
+TaskPlugin=task/{task}
 MpiDefault=none
 ReturnToService=2
 SchedulerType=sched/{scheduler}
@@ -60,9 +61,15 @@ def why_not():
     return f"no {', '.join(missing)} (apt-get install slurmd slurmctld slurm-client munge)" if missing else None
 
 
-def there_is_freezer():
-    """Whether proctrack/cgroup works without cgroups of version 2, which require systemd."""
-    return os.access(FREEZER / "cgroup.procs", os.W_OK)
+def why_no_cgroups(*constraints):
+    """The reason why proctrack/cgroup with these constraints cannot run here, or None. Slurm requires systemd for
+    cgroups of version 2."""
+    missing = [name for name in controllers_for(constraints) if not os.access(CGROUPS / name / "cgroup.procs", os.W_OK)]
+    return f"the kernel has no {', '.join(missing)} in cgroups of version 1, which Slurm requires without systemd" if missing else None
+
+
+def controllers_for(constraints):
+    return ["freezer", *(CONSTRAINTS[name] for name in constraints)]
 
 
 def age_of(group):
@@ -75,11 +82,14 @@ def age_of(group):
 
 class Slurm:
     """`cpus`: {host name: processors}, CPUS for the others. `kill_wait`: seconds from TERM to KILL. `more`: lines for
-    slurm.conf. `proctrack`: "linuxproc", or "cgroup" if there_is_freezer()."""
+    slurm.conf. `proctrack`: "linuxproc", or "cgroup" unless why_no_cgroups(). `constraints`: names of CONSTRAINTS, for
+    proctrack "cgroup": a step sees only the cores, the memory and the devices of its job. The nodes then need as many
+    processors as the machine has."""
 
-    def __init__(self, bed, scheduler="builtin", cpus=None, kill_wait=5, more=(), proctrack="linuxproc"):
-        self.proctrack = proctrack
-        self.freezer = FREEZER / bed.dir.name
+    def __init__(self, bed, scheduler="builtin", cpus=None, kill_wait=5, more=(), proctrack="linuxproc", constraints=()):
+        self.proctrack, self.constraints = proctrack, constraints
+        # Its own groups: jobs and nodes of testbeds side by side have equal names.
+        self.groups = [CGROUPS / name / bed.dir.name for name in controllers_for(constraints)] if proctrack == "cgroup" else []
         self.bed, self.scheduler, self.cpus, self.kill_wait, self.more = bed, scheduler, cpus or {}, kill_wait, more
         self.dir = bed.dir / "slurm"
         self.daemons = []
@@ -90,12 +100,11 @@ class Slurm:
         self._start_munge()
         for host in self.bed.hosts.values():
             self._add_devices(host)
-            if self.proctrack == "cgroup":  # its own groups: jobs and nodes of testbeds side by side have equal names
-                self.freezer.mkdir(exist_ok=True)
-                host.sh(f"mount --bind {self.freezer} {FREEZER}")
         (self.dir / "gres.conf").write_text(f"Name=gpu File=/dev/nvidia[0-{GPUS - 1}]\n")
         (self.dir / "slurm.conf").write_text(self._configuration())
-        (self.dir / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        self._make_groups()
+        constrained = "".join(f"Constrain{name}=yes\n" for name in self.constraints)
+        (self.dir / "cgroup.conf").write_text(f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={self.dir}/cgroup\n{constrained}")
         self._start(self.bed.head, "slurmctld", "-D", "-c", "-f", str(self.dir / "slurm.conf"))
         for name, host in self.bed.hosts.items():
             self._start(host, "slurmd", "-D", "-c", "-f", str(self.dir / "slurm.conf"), "-N", name)
@@ -129,11 +138,23 @@ class Slurm:
             daemon.wait(START_TIMEOUT)
         self.daemons = []
 
+    def _make_groups(self):
+        """A group of each controller, at a path for the nodes. dlaunch reads the controllers at their usual path."""
+        for group in self.groups:
+            group.mkdir(exist_ok=True)
+            for name in ("cpuset.cpus", "cpuset.mems"):  # without these values, processes of a new group cannot run
+                if (group / name).exists():
+                    (group / name).write_text((group.parent / name).read_text())
+            place = self.dir / "cgroup" / group.parent.name
+            place.mkdir(parents=True)
+            for host in self.bed.hosts.values():
+                host.sh(f"mount --bind {group} {place}")
+
     def _remove_groups(self):
         """Also the groups of test beds that were killed. Their processes may be in another namespace: age decides."""
         deadline = time.monotonic() + START_TIMEOUT  # a slurmstepd may still end
-        abandoned = [group for group in FREEZER.glob("testbed-*") if age_of(group) > 2 * 3600]
-        for place in [self.freezer, *abandoned]:
+        abandoned = [group for group in CGROUPS.glob("*/testbed-*") if age_of(group) > 2 * 3600]
+        for place in [*self.groups, *abandoned]:
             while place.exists() and time.monotonic() < deadline:
                 for group, _, _ in os.walk(place, topdown=False):
                     with contextlib.suppress(OSError):
@@ -181,10 +202,12 @@ class Slurm:
         return [step for step in self.tell("squeue", "-h", "-s", "-o", "%i").split() if not step.endswith(("batch", "extern"))]
 
     def _add_devices(self, host):
-        """Makes character devices with the names of GPUs, in a /dev of the host."""
+        """Makes character devices with the names of GPUs, in a /dev of the host. With the constraint of devices, a
+        process that may open such a device gets ENXIO, any other process EPERM."""
         place = self.dir / f"{host.name}.dev"
         place.mkdir()
-        made = " && ".join(f"mknod {place}/nvidia{number} c 1 3" for number in range(GPUS))
+        kind = "195 {}" if "Devices" in self.constraints else "1 3"
+        made = " && ".join(f"mknod {place}/nvidia{number} c {kind.format(number)}" for number in range(GPUS))
         host.sh(f"""set -e
             mount -t tmpfs -o mode=0755 none {place}
             cd /dev && cp -a null zero full random urandom tty ptmx fd stdin stdout stderr {place}
@@ -204,7 +227,8 @@ class Slurm:
         addresses = self.bed.addresses()
         nodes = [f"NodeName={name} NodeAddr={addresses[name]} CPUs={self.cpus.get(name, CPUS)} RealMemory=4000 Gres=gpu:{GPUS}"
                  for name in self.bed.names]
-        return CONFIGURATION.format(proctrack=self.proctrack, address=addresses["head"], dir=self.dir, scheduler=self.scheduler, kill_wait=self.kill_wait,
+        task = "cgroup,task/affinity" if self.constraints else "none"
+        return CONFIGURATION.format(proctrack=self.proctrack, task=task, address=addresses["head"], dir=self.dir, scheduler=self.scheduler, kill_wait=self.kill_wait,
                                     more="\n".join(self.more), nodes="\n".join(nodes))
 
     def _start(self, host, *words):

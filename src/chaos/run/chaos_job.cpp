@@ -4,7 +4,6 @@
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/end_signals.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/try.h"
@@ -30,6 +28,7 @@
 #include "chaos/run/links.h"
 #include "dlaunch/exit_status.h"
 #include "dlaunch/record.h"
+#include "sys/caught_signals.h"
 #include "sys/child.h"
 #include "sys/fd.h"
 #include "sys/files.h"
@@ -206,15 +205,16 @@ long long full_at(const std::vector<Fault>& faults) {
 
 class ChaosJob {
  public:
-  ChaosJob(const ChaosSetup& setup, const std::string& directory, const std::function<void(const std::string&)>& tell)
+  ChaosJob(const ChaosSetup& setup, const std::string& directory, sys::CaughtSignals& signals,
+           const std::function<void(const std::string&)>& tell)
       : setup_(setup),
+        signals_(signals),
         tell_(tell),
         undo_(directory),
         record_(setup.record.empty() ? directory + "/record" : setup.record),
         links_(setup.proxies ? std::make_unique<Links>(directory + kLinks) : nullptr),
         schedule_(setup.faults) {
     for (const Fault& fault : setup.faults) injections_.push_back({.fault = fault});
-    block_signals();
     start(launcher_words(setup, directory));
     injector_ = std::make_unique<Injector>(pid_, links_.get(), undo_, setup.seed);
   }
@@ -228,20 +228,12 @@ class ChaosJob {
   }
 
  private:
-  void block_signals() {
-    sigset_t taken;
-    ::sigemptyset(&taken);
-    for (const int signal : kEndSignals) ::sigaddset(&taken, signal);
-    ::sigprocmask(SIG_BLOCK, &taken, &mask_before_);
-    signals_.reset(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-
   void start(const std::vector<std::string>& words) {
     sys::Pipe out = sys::make_pipe();
     if (!out.write) sys::throw_errno("pipe");
     pid_ = ::fork();
     if (pid_ < 0) sys::throw_errno("fork");
-    if (pid_ == 0) become_launcher(words, out.write.get(), mask_before_, full_at(setup_.faults));
+    if (pid_ == 0) become_launcher(words, out.write.get(), signals_.mask_before(), full_at(setup_.faults));
     launcher_ = sys::open_pidfd(pid_);
     if (!launcher_) sys::throw_errno("pidfd_open");
     out_ = std::make_unique<LinePipe>(std::move(out.read), STDOUT_FILENO,
@@ -250,7 +242,7 @@ class ChaosJob {
 
   void turn() {
     std::vector<pollfd> fds = {{launcher_.get(), POLLIN, 0},
-                               {signals_.get(), POLLIN, 0},
+                               {signals_.fd(), POLLIN, 0},
                                {record_.fd(), POLLIN, 0},
                                {out_->reads(), POLLIN, 0},
                                {out_->writes(), POLLOUT, 0}};
@@ -278,9 +270,8 @@ class ChaosJob {
 
   /// The launcher also received the signal of a terminal.
   void pass_signal() {
-    signalfd_siginfo what{};
-    if (::read(signals_.get(), &what, sizeof what) != sizeof what) return;
-    if (what.ssi_code <= 0) ::kill(pid_, static_cast<int>(what.ssi_signo));
+    const auto signal = signals_.next();
+    if (signal && !signal->from_kernel) ::kill(pid_, signal->number);
   }
 
   void record_read() {
@@ -373,6 +364,7 @@ class ChaosJob {
   }
 
   const ChaosSetup& setup_;
+  sys::CaughtSignals& signals_;
   const std::function<void(const std::string&)>& tell_;
   const Time start_ = Clock::now();
   Undo undo_;
@@ -380,8 +372,6 @@ class ChaosJob {
   std::unique_ptr<Links> links_;
   Schedule schedule_;
   std::vector<Injection> injections_;
-  sigset_t mask_before_{};
-  sys::Fd signals_;
   pid_t pid_ = 0;
   sys::Fd launcher_;  // a pidfd
   std::unique_ptr<LinePipe> out_;
@@ -394,9 +384,10 @@ class ChaosJob {
 
 }  // namespace
 
-Result<ChaosOutcome> run_chaos_job(const ChaosSetup& setup, const std::function<void(const std::string&)>& tell) {
+Result<ChaosOutcome> run_chaos_job(const ChaosSetup& setup, sys::CaughtSignals& signals,
+                                   const std::function<void(const std::string&)>& tell) {
   const std::string directory = TRY(make_directory());
-  return ChaosJob(setup, directory, tell).run();
+  return ChaosJob(setup, directory, signals, tell).run();
 }
 
 }  // namespace dlaunch::chaos

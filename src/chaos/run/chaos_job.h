@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chaos/verdict.h"
+#include "sys/caught_signals.h"
 
 namespace dlaunch::chaos {
 
@@ -24,8 +25,9 @@ struct ChaosOutcome {
   double seconds = 0;
 };
 
-/// Runs the job to its end and observes the result. `tell` gets a line for each action. An Error: the job was not
-/// started.
-Result<ChaosOutcome> run_chaos_job(const ChaosSetup& setup, const std::function<void(const std::string&)>& tell);
+/// Runs the job to its end and observes the result. `signals`, with kEndSignals, go to the launcher. `tell` gets a line
+/// for each action. An Error: the job was not started.
+Result<ChaosOutcome> run_chaos_job(const ChaosSetup& setup, sys::CaughtSignals& signals,
+                                   const std::function<void(const std::string&)>& tell);
 
 }  // namespace dlaunch::chaos

@@ -36,6 +36,7 @@ class SrunLayout {
   Result<int> add() {
     TRY(read_numbers());
     TRY(read_distribution());
+    add_variables();
     if (slurm_job(job_)) {
       TRY(read_nodes());
       TRY(choose_nodes());
@@ -70,6 +71,23 @@ class SrunLayout {
     if (dash != std::string::npos) most_nodes_ = TRY(node_count(*nodes, string_view(nodes->value).substr(dash + 1)));
     if (least_nodes_ <= most_nodes_) return {};
     return refuse_value(*nodes, "range of nodes", "MIN-MAX with MIN not above MAX");
+  }
+
+  /// Variables of srun's options, for steps that a rank starts. --env-for slurm sets those of the order of ranks.
+  void add_variables() {
+    const ParsedOption* each = line_.find("ntasks-per-node");
+    if (line_.typed("ntasks-per-node")) job_.add_variable(*each, "SLURM_NTASKS_PER_NODE", std::to_string(each_));
+    const ParsedOption* given = line_.find("distribution");
+    const std::string how = given ? lower_case(given->value) : "";
+    if (plane_ > 0) {
+      job_.add_variable(*given, "SLURM_DISTRIBUTION", "plane");
+      job_.add_variable(*given, "SLURM_DIST_PLANESIZE", std::to_string(plane_));
+    } else if (how.find_first_of(":,") != std::string::npos || packed_) {
+      job_.add_variable(*given, "SLURM_DISTRIBUTION",
+                        how.starts_with('*') ? "block" + how.substr(1)
+                        : how == "pack"      ? "block,pack"
+                                             : how);
+    }
   }
 
   /// The order of ranks on nodes. The levels for sockets and cores are only checked.

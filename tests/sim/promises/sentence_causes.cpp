@@ -340,6 +340,8 @@ std::string judge_loss(const std::string& why, int host, std::optional<Told> los
     if (truth.world().scenario().here && host == 0) return {};  // no network to observe
     if (closed.empty()) return "the connection was not closed";
     if (!loss || (truth.met(host, {"flap"}) && truth.fault_count(host) > 2)) return {};  // overlapping silences
+    // The launcher may have been stopped just before the begin of the round: the loss is then as old as the round.
+    if (truth.stopped_since(said.base) && loss->is_between(0, truth.start_error())) return {};
     for (const Ns time : closed) {
       // The launcher's own end of a cut connection is reset, also of a silent host.
       const bool cut = truth.met(host, {"cut"}) && loss->is(truth.running_at(time) - said.base);

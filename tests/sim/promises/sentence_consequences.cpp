@@ -180,6 +180,8 @@ std::string not_connected(const Words& words, Said& said) {
   if (words[1].starts_with("cannot connect to ")) {
     if (said.truth.met(host, {"refuse"})) return {};
     if (!said.truth.met(host, {"refuse1"})) return "the host accepts logins";
+    // A login during a silence takes the time of the sweep.
+    if (said.truth.met(host, {"silent", "freeze", "flap"}, since)) return {};
     // The refused login may have been the last one for which the sweep had time.
     constexpr Ns kReach = std::chrono::nanoseconds(dlaunch::launcher::Sweeps::kReach).count() + kSecond;
     const bool tried = said.truth.managed() || said.truth.stopped_since(since) || said.truth.has_sweeper(host, kReach);

@@ -189,6 +189,17 @@ std::string no_handler(const Words& words, Said& said) {
   return said.truth.world().scenario().preempt ? "" : "no --checkpoint-signal is set";
 }
 
+/// still waiting for the rank directories of H, such as DIR
+std::string still_waiting(const Words& words, Said& said) {
+  if (!said.truth.world().scenario().staged) return "the ranks have no directories";
+  for (const std::string& name : told_names(words[0])) {
+    const int host = said.truth.host(name);
+    if (host < 0) return "no such host";
+    if (!said.truth.harmed(host) && !said.truth.stopped_since(0)) return "the host is sound";
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::vector<Row>& rows_of_rounds() {
@@ -216,6 +227,8 @@ const std::vector<Row>& rows_of_agents() {
   static const std::vector<Row> rows = {
       {"lost spare host H", R"(lost spare host (\S+): (.*))", spare_lost},
       {"the agent ends its ranks", R"((\S+): the agent ends its ranks: (.*))", agent_ends},
+      {"still waiting for the rank directories of H",
+       R"(still waiting for the rank directories of (\S+), such as (/.*))", still_waiting},
       {"rank R cannot spawn", R"(rank ([\d/]+) cannot spawn: the job is ending)", no_spawn},
       {"ranks do not catch S",
        R"((\S+): ranks? [\d,/-]+ (?:does|do) not catch (\w+), so dlaunch did not send the signal)", no_handler},

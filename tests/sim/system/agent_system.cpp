@@ -58,7 +58,7 @@ std::vector<std::string> JobCgroup::remove() { return {}; }
 void JobCgroup::remove_abandoned() {}
 
 AgentTag::AgentTag() = default;
-void AgentTag::write(const std::string&) {}
+void AgentTag::write(const std::string&, const std::string&) {}
 
 /// Agents of a host start in the order of their numbers.
 std::vector<sys::Process> AgentTag::older_agents() const {

@@ -38,8 +38,9 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"x", "-n", "a:b", "--"}, "--map-by block -n 3 x -n a:b --"},
         SameLine{{"-n5", "--", "-x"}, "--map-by block -n 5 -x"},
         SameLine{{"-ln", "5", "x"}, "--label='{rank}: ' --map-by block -n 5 x"},
-        SameLine{{"--ntasks=6", "--ntasks-per-n=2", "x"}, "--map-by block -n 6 x"},
-        SameLine{{"-N2", "--tasks-per-node", "2", "x"}, "--include node1@node2 --map-by block -n 4 x"},
+        SameLine{{"--ntasks=6", "--ntasks-per-n=2", "x"}, "--map-by block -x SLURM_NTASKS_PER_NODE=2 -n 6 x"},
+        SameLine{{"-N2", "--tasks-per-node", "2", "x"},
+                 "--include node1@node2 --map-by block -x SLURM_NTASKS_PER_NODE=2 -n 4 x"},
         SameLine{{"-N", "1-2", "-n4", "x"}, "--include node1@node2 --map-by block -n 4 x"},
         SameLine{{"-n1", "x"}, "--include node1 -n 1 x"},
         SameLine{{"-r1", "-n2", "x"}, "--include node2@node3 --map-by block -n 2 x"},
@@ -48,14 +49,16 @@ INSTANTIATE_TEST_SUITE_P(
         SameLine{{"-x", "node[1,3]", "-N1", "-n3", "x"}, "--include node2 -n 3 x"},
         SameLine{{"-m", "cyclic", "-n5", "x"}, "--map-by node -n 5 x"},
         SameLine{{"-m", "block:cyclic,Pack", "-n5", "x"},
-                 "--max-slots 4,1 --include node1@node2 --map-by block -n 5 x"},
-        SameLine{{"-m", "block,pack", "-N3", "-n6", "x"}, "--max-slots 4,1,1 --map-by block -n 6 x"},
-        SameLine{{"-m", "pack", "-w", "node3", "-n3", "x"}, "--include node3 -n 3 x"},
-        SameLine{{"-m", "pack", "-O", "-n15", "x"}, "--map-by block -n 15 x"},
-        SameLine{{"-m", "cyclic,pack", "-n6", "x"}, "--map-by node -n 6 x"},
+                 "--max-slots 4,1 --include node1@node2 --map-by block -x SLURM_DISTRIBUTION=block:cyclic,pack -n 5 x"},
+        SameLine{{"-m", "block,pack", "-N3", "-n6", "x"},
+                 "--max-slots 4,1,1 --map-by block -x SLURM_DISTRIBUTION=block,pack -n 6 x"},
+        SameLine{{"-m", "pack", "-w", "node3", "-n3", "x"}, "--include node3 -x SLURM_DISTRIBUTION=block,pack -n 3 x"},
+        SameLine{{"-m", "pack", "-O", "-n15", "x"}, "--map-by block -x SLURM_DISTRIBUTION=block,pack -n 15 x"},
+        SameLine{{"-m", "cyclic,pack", "-n6", "x"}, "--map-by node -x SLURM_DISTRIBUTION=cyclic,pack -n 6 x"},
         SameLine{{"-m", "CYCLIC", "-n5", "x"}, "--map-by node -n 5 x"},
         SameLine{{"-w", "node3*2", "-n1", "x"}, "--include node3 -n 1 x"},
-        SameLine{{"-m", "plane=2", "-n5", "x"}, "-N 2 -n 5 x"}, SameLine{{"-O", "-n13", "x"}, "--map-by block -n 13 x"},
+        SameLine{{"-m", "plane=2", "-n5", "x"}, "-N 2 -x SLURM_DISTRIBUTION=plane -x SLURM_DIST_PLANESIZE=2 -n 5 x"},
+        SameLine{{"-O", "-n13", "x"}, "--map-by block -n 13 x"},
         SameLine{{"-c2", "x"},
                  "--bind-to hwthread:if-supported --cores-per-rank 2 --map-by block -n 6 -x SLURM_CPUS_PER_TASK=2 x"}));
 
@@ -159,9 +162,10 @@ TEST(Srun, TypedNodesAndRanksPerNodeOverrideNtasksOfTheJob) {
   EXPECT_EQ(per_node.same({"-N1", "x"}), "--include node1 -n 2 x");
   EXPECT_EQ(per_node.same({"-N1", "-n3", "x"}), "--include node1 -n 3 x");
   EXPECT_EQ(per_node.same({"x"}), "--map-by block -n 6 x");
-  EXPECT_EQ(srun.same({"-N2", "--ntasks-per-node=4", "x"}), "--include node1@node2 --map-by block -n 8 x");
+  EXPECT_EQ(srun.same({"-N2", "--ntasks-per-node=4", "x"}),
+            "--include node1@node2 --map-by block -x SLURM_NTASKS_PER_NODE=4 -n 8 x");
   EXPECT_THAT(srun.options({"-N2", "--ntasks-per-node=2", "x"}).notes, IsEmpty());
-  EXPECT_EQ(srun.same({"--ntasks-per-node=3", "x"}), "--map-by block -n 6 x");
+  EXPECT_EQ(srun.same({"--ntasks-per-node=3", "x"}), "--map-by block -x SLURM_NTASKS_PER_NODE=3 -n 6 x");
 }
 
 TEST(Srun, ReadsQuotesAndOrderOfMultiProg) {
@@ -288,7 +292,7 @@ TEST(Srun, LeavesOutNodesWhoseCpusAreUsed) {
   EXPECT_EQ(srun.same({"-n14", "-O", "x"}), "--max-slots 9,5 --map-by block -n 14 x");
   EXPECT_THAT(srun.same({"-n6", "-c2", "x"}), HasSubstr("--max-slots 4,2 "));
   EXPECT_THAT(srun.same({"-n5", "-c2", "-m", "pack", "x"}), HasSubstr("--max-slots 4,1 "));
-  EXPECT_EQ(srun.same({"-n8", "-m", "pack", "x"}), "--include n1 -n 8 x");
+  EXPECT_EQ(srun.same({"-n8", "-m", "pack", "x"}), "--include n1 -x SLURM_DISTRIBUTION=block,pack -n 8 x");
 }
 
 TEST(Srun, RejectsAHostFileThatPlacesEachRank) {
@@ -306,7 +310,7 @@ TEST(Srun, PrintsOneNoteForAllocationOptions) {
 TEST(Srun, StartsOnThisMachineOutsideAJob) {
   const LauncherFixture srun("srun", kUsual);
   EXPECT_EQ(srun.same({"-n4", "x"}), "-n 4 x");
-  EXPECT_EQ(srun.same({"-N1", "--ntasks-per-node=3", "x"}), "-n 3 x");
+  EXPECT_EQ(srun.same({"-N1", "--ntasks-per-node=3", "x"}), "-x SLURM_NTASKS_PER_NODE=3 -n 3 x");
   EXPECT_EQ(srun.same({"x"}), "-n 1 x");
   for (const Words& words : {Words{"-N2", "x"}, Words{"-w", "a", "x"}, Words{"-p", "q", "x"}, Words{"-A", "a", "x"}}) {
     EXPECT_THAT(srun.error(words), HasSubstr("salloc or sbatch")) << words.front();

@@ -276,6 +276,21 @@ TEST(Job, RankThatEndedByItselfBeforeTheSignalIsNotStopped) {
   EXPECT_EQ(s.job.outcome().exit_code, 130);
 }
 
+/// A terminal sends INT to the ranks, too. ALRM and XCPU are a rank's own, unless the job also received this signal.
+TEST(Job, OwnAlarmOfARankShortlyBeforeTheSignalIsNotAStop) {
+  for (const int signal : {SIGINT, SIGALRM, SIGXCPU}) {
+    Script s(3);
+    s.start();
+    s.say(UserSignal{signal}, 9);
+    s.end(0, ExitStatus(Signaled{SIGINT}), 8.5);
+    s.end(1, ExitStatus(Signaled{SIGALRM}), 8.5);
+    s.end(2, ExitStatus(Exited{128 + SIGXCPU}), 8.5);
+    EXPECT_TRUE(s.job.outcome().ranks[0].ended_by_us);
+    EXPECT_EQ(s.job.outcome().ranks[1].ended_by_us, signal == SIGALRM);
+    EXPECT_EQ(s.job.outcome().ranks[2].ended_by_us, signal == SIGXCPU);
+  }
+}
+
 TEST(Job, IsIdleIfNoRankRunsWhenTheJobBeginsToEnd) {
   Script starting(1);
   starting.say(UserSignal{SIGINT}, 1);

@@ -11,6 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+const Time kStart{};
+
 /// A job with one rank on each of two hosts, and all messages sent to them.
 struct Told {
   explicit Told(size_t archive = 0) {
@@ -56,7 +58,7 @@ TEST(RankDirStaging, SendsOnlyTheHostsDirectories) {
   told.settings.output.files = output::FileSettings{.target = "/w/./d{rank}/log"};
   Prepares prepares(told);
   EXPECT_TRUE(prepares.preparation.needed(1));
-  prepares.preparation.begin(1);
+  prepares.preparation.begin(1, kStart);
   ASSERT_EQ(told.sent.size(), 1u);
   const auto& asked = std::get<wire::Prepare>(told.sent[0].second);
   EXPECT_THAT(asked.dirs, ElementsAre("/w/d1"));
@@ -69,12 +71,12 @@ TEST(RankDirStaging, SendsAtMostTheGrant) {
   const size_t size = 3 * wire::kStageCredit + 5;
   Told told(size);
   Prepares prepares(told);
-  prepares.preparation.begin(0);
+  prepares.preparation.begin(0, kStart);
   EXPECT_EQ(told.staged(0), wire::kStageCredit);
   EXPECT_EQ(told.staged(1), 0u);
-  prepares.preparation.granted(0, {10});
+  prepares.preparation.granted(0, {10}, kStart);
   EXPECT_EQ(told.staged(0), wire::kStageCredit + 10);
-  for (int i = 0; i < 4; ++i) prepares.preparation.granted(0, {wire::kStageCredit});
+  for (int i = 0; i < 4; ++i) prepares.preparation.granted(0, {wire::kStageCredit}, kStart);
   EXPECT_EQ(told.staged(0), size);
   int ends = 0;
   for (const auto& [host, message] : told.sent) {
@@ -87,12 +89,12 @@ TEST(RankDirStaging, SendsAtMostTheGrant) {
 TEST(RankDirStaging, StopsWhenAHostReportsAFailure) {
   Told told(4 * wire::kStageCredit);
   Prepares prepares(told);
-  prepares.preparation.begin(0);
+  prepares.preparation.begin(0, kStart);
   const auto loss = prepares.preparation.done(0, {"disk full", "make room"});
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->why, "disk full");
   EXPECT_EQ(loss->hint, "make room");
-  prepares.preparation.granted(0, {wire::kStageCredit});
+  prepares.preparation.granted(0, {wire::kStageCredit}, kStart);
   EXPECT_EQ(told.staged(0), wire::kStageCredit);
 }
 
@@ -100,9 +102,29 @@ TEST(RankDirStaging, RejectsAnUnexpectedAnswer) {
   Told told;
   Prepares prepares(told);
   EXPECT_FALSE(prepares.preparation.done(0, {}));
-  prepares.preparation.begin(0);
+  prepares.preparation.begin(0, kStart);
   EXPECT_TRUE(prepares.preparation.done(0, {}));
   EXPECT_FALSE(prepares.preparation.done(0, {}));
+}
+
+TEST(RankDirStaging, NamesLateHostsOnce) {
+  Told told(8 * wire::kStageCredit);
+  Prepares prepares(told);
+  prepares.preparation.begin(0, kStart);
+  prepares.preparation.begin(1, kStart);
+  const Time late = kStart + RankDirStaging::kNoteAfter;
+  EXPECT_EQ(prepares.preparation.note(late - std::chrono::milliseconds(1)), "");
+  prepares.preparation.granted(0, {10}, late);
+  EXPECT_EQ(prepares.preparation.note(late), "still waiting for the rank directories of n1, such as /w/d1");
+  EXPECT_EQ(prepares.preparation.note(late + RankDirStaging::kNoteAfter), "");
+}
+
+TEST(RankDirStaging, PrintsNoNoteAboutReadyHosts) {
+  Told told;
+  Prepares prepares(told);
+  prepares.preparation.begin(0, kStart);
+  prepares.preparation.done(0, {});
+  EXPECT_EQ(prepares.preparation.note(kStart + RankDirStaging::kNoteAfter), "");
 }
 
 TEST(RankDirStaging, IsNotNeededWithoutDirectories) {

@@ -114,6 +114,12 @@ TEST(ResourceManager, AStepOfOneTaskHasTheJobsNodesAndSlots) {
       << "--ntasks-per-node=1 --gpus-per-node=3";
 }
 
+TEST(ResourceManager, ARankWithVariablesOfAStepHasTheJobsNodesAndSlots) {
+  EXPECT_THAT(hosts({"SLURM_JOB_NODELIST=a,b", "SLURM_STEP_NUM_TASKS=1", "SLURM_TASKS_PER_NODE=1", "SLURM_NTASKS=1",
+                     "SLURM_JOB_CPUS_PER_NODE=2(x2)", "SLURM_NTASKS_PER_NODE=2"}),
+              ElementsAre("a:2", "b:2"));
+}
+
 TEST(ResourceManager, GpusOfASlurmJobsNodes) {
   const std::string shown =
       "JobId=5 JobName=x\n   NodeList=a[1-3],b\n     Nodes=a[1-2] CPU_IDs=0 Mem=100 GRES=gpu:4(IDX:0-1,4-5)\n"

@@ -185,17 +185,37 @@ TEST(Frameworks, SetsVariablesOfMpich) {
 
 TEST(Frameworks, SetsVariablesOfSlurm) {
   const Words one = on_one_host(Framework::slurm);
-  EXPECT_THAT(one, testing::UnorderedElementsAre("SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0",
-                                                 "SLURM_NTASKS=2", "SLURM_NPROCS=2", "SLURM_NNODES=1",
-                                                 "SLURM_STEP_NODELIST=127.0.0.1", "SLURM_STEP_NUM_NODES=1",
-                                                 "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_TASKS_PER_NODE=2",
-                                                 testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]{8}")));
+  EXPECT_THAT(
+      one, testing::UnorderedElementsAre(
+               "SLURM_PROCID=1", "SLURM_LOCALID=1", "SLURM_NODEID=0", "SLURM_NTASKS=2", "SLURM_NPROCS=2",
+               "SLURM_NNODES=1", "SLURM_STEP_NODELIST=127.0.0.1", "SLURM_STEP_NUM_NODES=1", "SLURM_STEP_NUM_TASKS=2",
+               "SLURM_STEP_TASKS_PER_NODE=2", "SLURM_TASKS_PER_NODE=2", "SLURM_GTIDS=0,1", "SLURM_DISTRIBUTION=block",
+               testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]{8}")));
   EXPECT_THAT(on_two_hosts(Framework::slurm, 2),
-              testing::UnorderedElementsAre("SLURM_PROCID=2", "SLURM_LOCALID=0", "SLURM_NODEID=1", "SLURM_NTASKS=4",
-                                            "SLURM_NPROCS=4", "SLURM_NNODES=2", "SLURM_STEP_NODELIST=10.0.0.1,n1",
-                                            "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NUM_TASKS=4",
-                                            "SLURM_STEP_TASKS_PER_NODE=2(x2)",
-                                            testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]{8}")));
+              testing::UnorderedElementsAre(
+                  "SLURM_PROCID=2", "SLURM_LOCALID=0", "SLURM_NODEID=1", "SLURM_NTASKS=4", "SLURM_NPROCS=4",
+                  "SLURM_NNODES=2", "SLURM_STEP_NODELIST=10.0.0.1,n1", "SLURM_STEP_NUM_NODES=2",
+                  "SLURM_STEP_NUM_TASKS=4", "SLURM_STEP_TASKS_PER_NODE=2(x2)", "SLURM_TASKS_PER_NODE=2(x2)",
+                  "SLURM_GTIDS=2,3", "SLURM_DISTRIBUTION=block", testing::MatchesRegex("SLURM_JOB_ID=[1-9][0-9]{8}")));
+}
+
+TEST(Frameworks, SlurmsVariablesShowTheOrderOfRanks) {
+  const auto shown = [](std::string_view places, int ranks) {
+    Request asked = request_for({Framework::slurm}, ranks);
+    for (int rank = 0; rank < static_cast<int>(places.size()); ++rank) {
+      asked.rank_places.push_back(
+          {.rank = rank, .host = std::string("n") + places[static_cast<size_t>(rank)], .slots = {}, .from = {}});
+    }
+    const Plan plan = planned(asked, hosts({2000, 2000}));
+    const Words environment = rank_environment(plan, plan.ranks.front());
+    return variable(environment, "SLURM_DISTRIBUTION").value_or("none") + ' ' +
+           variable(environment, "SLURM_GTIDS").value_or("none");
+  };
+  EXPECT_EQ(shown("0011", 4), "block 0,1");
+  EXPECT_EQ(shown("0101", 4), "cyclic 0,2");
+  EXPECT_EQ(shown("01", 2), "cyclic 0") << "one rank per host";
+  EXPECT_EQ(shown("0110", 4), "none 0,3");
+  EXPECT_EQ(shown("", 1025), "block none") << "too long for a copy in each rank";
 }
 
 TEST(Frameworks, RanksOfASlurmJobHaveItsNumber) {

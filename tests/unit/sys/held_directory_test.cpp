@@ -189,8 +189,10 @@ TEST_F(HeldDirectoryTest, FindsLocksBelowExceptForKeptNames) {
   EXPECT_EQ(open("/a").locked_below(), "");
   for (const char* name : {"logs/old", "logs"}) {
     const Fd locked(::open((top_ + "/a/" + name).c_str(), O_RDONLY | O_CLOEXEC));
-    ASSERT_EQ(::flock(locked.get(), LOCK_EX), 0);
-    EXPECT_EQ(open("/a").locked_below(), name);
+    for (const int kind : {LOCK_EX, LOCK_SH}) {
+      ASSERT_EQ(::flock(locked.get(), kind), 0);
+      EXPECT_EQ(open("/a").locked_below(), name);
+    }
   }
   const Fd locked(::open((top_ + "/a/logs").c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(locked.get(), LOCK_EX), 0);

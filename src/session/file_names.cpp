@@ -1,0 +1,68 @@
+#include "session/file_names.h"
+
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "base/index_cast.h"
+#include "base/printable.h"
+#include "base/shared_texts.h"
+#include "base/try.h"
+#include "launcher/frames.h"
+#include "output/file_layout.h"
+
+namespace dlaunch::session {
+namespace {
+
+using output::Stream;
+
+std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
+
+/// Rules of file_layout.h permit files that several of these options share.
+bool is_log(std::string_view option) {
+  return option != "--report" && option != "--report-pid" && option != "--error-file";
+}
+
+}  // namespace
+
+std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan) {
+  std::vector<LogFile> all;
+  if (!options.output.files) return all;
+  output::FileSettings files = *options.output.files;
+  files.job = plan.job_id;
+  const auto facts = launcher::rank_facts(plan);
+  const int ranks = output::count_ranks(facts);
+  for (int rank = 0; rank < static_cast<int>(facts.size()); ++rank) {
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      if (!files.keeps(stream, at_index(facts, rank).local_rank)) continue;
+      all.push_back({stream, normal(output::file_path(files, at_index(facts, rank), rank, ranks, stream))});
+    }
+  }
+  return all;
+}
+
+Result<void> check_different_files(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+  if (options.report_file.empty() && pid_file.empty() && options.error_file.empty()) return {};
+  std::map<std::string, std::string_view> option_of;
+  const auto add = [&](std::string_view option, const std::string& path) -> Result<void> {
+    if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
+    const auto [other, is_new] = option_of.emplace(path, option);
+    if (is_new || (is_log(option) && is_log(other->second))) return {};
+    return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
+  };
+  TRY(add("--report", normal(options.report_file)));
+  TRY(add("--report-pid", normal(pid_file)));
+  if (!options.error_file.empty()) {
+    for (const std::string& path : launcher::error_files(plan)) TRY(add("--error-file", normal(path)));
+  }
+  for (const LogFile& file : log_files(options, plan)) {
+    const bool by_stream = options.output.files->by_stream;
+    TRY(add(!by_stream                   ? "--output-filename"
+            : file.stream == Stream::out ? "--stdout-file"
+                                         : "--stderr-file",
+            file.path));
+  }
+  return {};
+}
+
+}  // namespace dlaunch::session

@@ -1,0 +1,24 @@
+// The files that options of a job name. PURE.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dlaunch/error.h"
+#include "dlaunch/job_options.h"
+#include "dlaunch/plan.h"
+
+namespace dlaunch::session {
+
+struct LogFile {
+  output::Stream stream;
+  std::string path;  ///< normalized
+};
+
+/// The log files of all ranks, in the order of the ranks.
+std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan);
+
+/// Rejects two options that name the same file. `pid_file` is the file of --report-pid, or empty.
+Result<void> check_different_files(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan);
+
+}  // namespace dlaunch::session

@@ -1,0 +1,70 @@
+#include "session/file_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/environment.h"
+#include "launcher/frames.h"
+
+namespace dlaunch::session {
+namespace {
+
+using testing::HasSubstr;
+
+/// A job with two ranks on this machine.
+class FileNames : public testing::Test {
+ protected:
+  FileNames() {
+    plan.hosts.push_back({{}, {0, 1}});
+    plan.hosts.front().host.local = true;
+    for (int rank = 0; rank < 2; ++rank) {
+      plan::Rank planned;
+      planned.rank = rank;
+      planned.local_rank = rank;
+      plan.ranks.push_back(planned);
+    }
+  }
+  void log(const std::string& out, const std::string& err = "") {
+    options.output.files = output::FileSettings{.target = out, .by_stream = true, .err_target = err};
+  }
+  std::string error(const std::string& pid_file = "") const {
+    const auto checked = check_different_files(options, pid_file, plan);
+    return checked ? "" : to_text(checked.error());
+  }
+
+  plan::Plan plan;
+  JobOptions options;
+};
+
+TEST_F(FileNames, RejectsTwoOptionsWithTheSameFile) {
+  options.report_file = "/w/a";
+  EXPECT_EQ(error("/w/b"), "");
+  EXPECT_THAT(error("/w/x/../a"), HasSubstr("--report conflicts with --report-pid: both write /w/a"));
+  log("/w/b", "/w/./a");
+  EXPECT_THAT(error(), HasSubstr("--report conflicts with --stderr-file: both write /w/a"));
+  log("/w/{rank}");
+  EXPECT_EQ(error(), "");
+  EXPECT_THAT(error("/w/1"), HasSubstr("--report-pid conflicts with --stdout-file: both write /w/1"));
+  options.output.files = output::FileSettings{.target = "/w"};
+  EXPECT_EQ(error(), "");
+  EXPECT_THAT(error("/w/1/rank.1/stderr"), HasSubstr("--report-pid conflicts with --output-filename"));
+}
+
+TEST_F(FileNames, RejectsAnErrorFileThatIsALog) {
+  options.error_file = "/w/{rank}.e";
+  for (plan::Rank& rank : plan.ranks)
+    rank.env.push_back(std::string(launcher::kErrorFileVariable) + "=/w/" + std::to_string(rank.rank) + ".e");
+  log("/w/{rank}.o", "/w/{rank}.o");
+  EXPECT_EQ(error(), "");
+  log("", "/w/1.e");
+  EXPECT_THAT(error(), HasSubstr("--error-file conflicts with --stderr-file: both write /w/1.e"));
+}
+
+TEST_F(FileNames, AcceptsSharedDevices) {
+  options.report_file = "/dev/stdout";
+  log("/dev/stdout", "/dev/null");
+  EXPECT_EQ(error("/dev/stdout"), "");
+}
+
+}  // namespace
+}  // namespace dlaunch::session
