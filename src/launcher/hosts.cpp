@@ -304,9 +304,9 @@ Time Hosts::gone_by(int host) const {
 
 void Hosts::lose(int host, const HostFailure& loss) { failed(*at_index(slots_, host), loss); }
 
-std::string Hosts::manager_notice(int host) const {
+transport::ReasonLine Hosts::manager_notice(int host) const {
   const auto& link = at_index(slots_, host)->link;
-  return link ? link->manager_notice().text : "";
+  return link ? link->manager_notice() : transport::ReasonLine();
 }
 
 void Hosts::drop(int host) {

@@ -77,7 +77,7 @@ class Hosts {
   /// Opens another link to a lost host, to a new agent, and sends Setup. Null on failure, with the reason in `why`.
   std::unique_ptr<HostLink> open_again(int host, HostLink::Handlers handlers, std::string& why);
   /// The termination message of the host's transport command (HostLink::manager_notice).
-  std::string manager_notice(int host) const;
+  transport::ReasonLine manager_notice(int host) const;
   /// From now on this host is not reported.
   void drop(int host);
   void close();

@@ -65,7 +65,7 @@ class Preemption final : public Component {
   void host_lost(int host, const HostFailure& loss) override {
     if (loss.ordered.text.empty() || context_.job.phase() == job::Phase::starting) return;
     const std::int64_t since = loss.ordered.read_ns - std::chrono::nanoseconds(kKillsBefore).count();
-    context_.happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered.text), host, own_clock()});
+    context_.happened(job::HostTermination{SIGKILL, since, ended_by_manager(loss.ordered), host, own_clock()});
   }
 
   void perform(const job::Action& action) override {
@@ -119,9 +119,11 @@ class Preemption final : public Component {
     return ended_by_manager(context_.hosts.manager_notice(host));
   }
 
-  std::string ended_by_manager(const std::string& notice) const {
+  std::string ended_by_manager(const transport::ReasonLine& notice) const {
     const std::string job = context_.plan.manager ? plan::to_string(*context_.plan.manager) : "the job";
-    return job + " was cancelled or reached its time limit" + (notice.empty() ? "" : ": " + notice);
+    const bool failed = notice.meaning == place::LineMeaning::node_failed;
+    return job + (failed ? " lost a node" : " was cancelled or reached its time limit") +
+           (notice.text.empty() ? "" : ": " + notice.text);
   }
 
   const Context& context_;

@@ -588,6 +588,18 @@ class Ends(SlurmCase):
         self.assert_hosts_clean()
 
     @promise(ENDS, NAMES_FIRST, mode=SIGNAL)
+    def test_job_with_a_failed_node_ends_without_a_failed_rank(self):
+        """dlaunch prints the reason of Slurm, unless an agent gets SIGTERM before srun prints the reason."""
+        job = self.start_in_job(["-N2", "--ntasks-per-node=2"], "sleep", "1000")
+        self.assertTrue(wait_until(lambda: len(self.sleepers()) == 4, PATIENCE))
+        self.slurm.tell("scontrol", "update", "NodeName=node2", "State=DOWN", "Reason=test")
+        _, err = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 143, err)
+        self.assertRegex(err.decode(), r"(?m)Slurm job 1 (lost a node: .* DUE TO NODE FAILURE|was cancelled or reached its time limit$)")
+        for wrong in (b"rank 0", b"failed", b"may still run"):
+            self.assertNotIn(wrong, err)
+
+    @promise(ENDS, NAMES_FIRST, mode=SIGNAL)
     def test_cancelled_batch_script_reports_the_reason(self):
         for attempt in range(3):
             script, said = self.dir / "script", self.dir / f"said{attempt}"
