@@ -381,7 +381,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.stdin_target, stdin_target(v)); }},
     {.names = "escape", .takes = Arity::value, .value_name = "CHAR", .section = Section::output, .preference = true,
      .standard = "~",
-     .help = "with --pty, the key that begins a command to dlaunch at the beginning of a line; none: no such key",
+     .help = "with --pty, the key that begins a command to dlaunch at the beginning of a line; none disables the commands",
      .set_job = [](Options& o, string_view v, Context) { return put(o.escape, escape_key(v)); },
      .more = "~. ends the job, ~^Z suspends dlaunch, and ~? lists the commands, as in ssh. ~~ sends one ~."},
 
