@@ -158,11 +158,7 @@ void Agent::reap() {
 
 // ---- ends ----
 void Agent::stop_tasks() {
-  round_->workdir_setup.stop();
-  inspector_.stop();
-  command_runner_.stop();
-  stack_sampler_.stop();
-  round_->mpi.stop();
+  for (Task* const each : tasks()) each->stop();
 }
 
 /// Removes the round's files and groups. Returns all remains of the round, for Clean.
@@ -197,7 +193,7 @@ void Agent::launcher_lost(const std::string& why, std::uint8_t level) {
   link_.send(wire::Log{level, "the agent ends its ranks: " + why});
   link_.flush();
   link_.close();
-  watch_.stop();
+  watch_.give_up();
   notices_.stop();
   round_->ranks.discard();
   stop_tasks();

@@ -34,10 +34,13 @@ bool is_named(const std::string& path, const std::string& prefix) {
   return std::string_view(path).substr(path.rfind('/') + 1).starts_with(prefix);
 }
 
-/// Slurm ends all processes below a step's group, but does not list processes in a group that dlaunch made there.
+/// Slurm ends all processes below the group of an srun step, but does not list processes in a group that dlaunch made
+/// there. The groups step_batch, step_extern and step_interactive may outlive the job of dlaunch.
 bool is_in_step_of_slurm(const std::string& path) {
-  const size_t job = path.find("/job_");
-  return job != std::string::npos && path.find("/step_", job) != std::string::npos;
+  constexpr std::string_view kStep = "/step_";
+  const size_t step = path.find(kStep, std::min(path.find("/job_"), path.size()));
+  const char first = step == std::string::npos ? '\0' : path.c_str()[step + kStep.size()];
+  return first >= '0' && first <= '9';
 }
 
 bool end_and_remove(const std::string& path) {

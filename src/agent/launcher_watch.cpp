@@ -70,7 +70,7 @@ std::chrono::milliseconds LauncherWatch::left_of(std::chrono::milliseconds grace
   return std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0), grace);
 }
 
-void LauncherWatch::stop() {
+void LauncherWatch::give_up() {
   stopped_ = true;
   timer_.cancel();
   lease_timer_.cancel();

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "agent/task.h"
-#include "base/lifetime.h"
 #include "base/time.h"
 #include "link/heartbeat.h"
 #include "link/link.h"
@@ -49,8 +48,8 @@ class LauncherWatch final : public Task {
 
   /// Clean was sent: sends nothing more, and stops the loop at the end of the link.
   void finish() { finishing_ = true; }
-  /// The launcher is lost.
-  void stop() override;
+  /// The launcher is lost: waits for nothing more.
+  void give_up();
 
  private:
   void beat();

@@ -19,7 +19,7 @@ class Task {
   virtual ~Task() = default;
 
   /// A message of the launcher. nullopt: other tasks receive the message, too. Else the protocol error, or an
-  /// empty text: no other task receives it.
+  /// empty text: no other task receives the message.
   virtual std::optional<std::string> on(wire::Message& /*message*/) { return std::nullopt; }
   /// A child of this process has ended. Returns true if no other task has to know.
   virtual bool reaped(pid_t /*pid*/, int /*wait_status*/) { return false; }

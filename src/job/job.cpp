@@ -22,7 +22,7 @@ Actions Job::handle(const Event& event, Time now) {
   } else if (const auto* lost = std::get_if<HostLost>(&event)) {
     lose_for_next_round(*lost);
   } else if (user && is_end_signal(user->signal)) {
-    outcome_.signal = user->signal;
+    if (outcome_.cause == Cause::success) outcome_.signal = user->signal;
     forbid_restart("received " + signal_name(user->signal) + " while the round was being stopped");
     stop_waiting(Cause::interrupted, kSignalBase + user->signal, now);
   }

@@ -40,6 +40,8 @@ struct Context {
   /// The host is prepared for its ranks: see Component::reached().
   std::function<void(int host)> ready;
   std::function<void(int host, const HostFailure& loss)> lost;
+  /// As if this process received the signal. The loop handles the signal later.
+  std::function<void(int signal)> signalled;
 
   /// The host's agent violates the protocol. Does nothing if `why` is empty.
   void broken(int host, const std::string& why) const {
@@ -60,15 +62,17 @@ class Component {
   /// The host's agent has answered. Returns false if the component will call Context::ready for this host.
   virtual bool reached(int /*host*/) { return true; }
   virtual void host_ready(int /*host*/) {}
-  /// The job learns of the loss afterwards.
+  /// The job gets the loss afterwards.
   virtual void host_lost(int /*host*/, const HostFailure& /*loss*/) {}
+  /// The job knows the loss.
+  virtual void host_gone(int /*host*/) {}
   /// Data that the ranks of this host share, sent before the ranks start: at the job's start, or of a spawned world.
   virtual std::vector<wire::Message> shared_frames(int /*host*/) { return {}; }
 
   /// A message of an agent, in an order that RankOrder allows; `fds` came with it. Returns true if no other part of the
   /// launcher handles the message.
   virtual bool on(int /*host*/, wire::Message& /*message*/, std::deque<sys::Fd>& /*fds*/) { return false; }
-  /// The rank has ended, or cannot be started. The job learns of it afterwards.
+  /// The rank has ended, or cannot be started. The job gets the event afterwards.
   virtual void rank_ended(int /*rank*/) {}
   /// The output of the rank, or of the sidecar, is complete.
   virtual void drained(int /*number*/) {}

@@ -2,6 +2,7 @@
 
 #include <spdlog/logger.h>
 
+#include <asio/post.hpp>
 #include <csignal>
 #include <utility>
 
@@ -35,7 +36,8 @@ Launcher::Launcher(asio::io_context& io, const Parts& parts)
                parts.error_texts,
                [this](const job::Event& event) { happened(event); },
                [this](int host) { ready(host); },
-               [this](int host, const HostFailure& loss) { lost(host, loss); }},
+               [this](int host, const HostFailure& loss) { lost(host, loss); },
+               [this](int signal) { asio::post(io_, lifetime_.guard([this, signal] { on_signal(signal); })); }},
       components_(make_components(context_)) {
   for (const auto& component : components_) component->prepare(job_);
   if (parts.round.may_follow) job_.allow_restart();
@@ -113,6 +115,7 @@ void Launcher::lost(int host, const HostFailure& loss) {
   for (const auto& component : components_) component->host_lost(host, loss);
   happened(job::HostLost{host, loss.why, loss.hint, parts_.hosts.gone_by(host)});
   for (const int rank : parts_.plan.host(host).ranks) output_.abandon(rank);
+  for (const auto& component : components_) component->host_gone(host);
 }
 
 /// The ranks of a host that may be replaced must end before their replacements start. A lost host without another login
@@ -155,7 +158,7 @@ void Launcher::on(int host, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
 }
 
 void Launcher::on(int host, wire::OutputData& output, std::deque<sys::Fd>&) {
-  job_.output_arrived(Clock::now());
+  if (output.stream >= 1 && output.stream <= output::kStreams) job_.output_arrived(Clock::now());
   context_.broken(host, output_.received(output));
 }
 

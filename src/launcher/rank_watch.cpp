@@ -105,7 +105,8 @@ RankWatch::RankWatch(const Context& context)
       server_(context.io, [this](bool whole, StacksServer::Answer answer) { ask(whole, std::move(answer)); }),
       files_(stacks_base(context.plan, context.options)) {
   const auto window = context.options.policy.hang_after;
-  if (window.count() > 0) hangs_.emplace(window, Clock::now());
+  // A program that waits for keys does not hang.
+  if (window.count() > 0 && !context.options.keys) hangs_.emplace(window, Clock::now());
   if (!context.options.progress) return;
   context.output.observe([this](int number, output::Stream stream, std::string_view bytes) {
     bytes.empty() ? progress_.ended(number, stream) : progress_.fed(number, stream, bytes);

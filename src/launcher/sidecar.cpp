@@ -22,7 +22,10 @@ class Sidecar final : public Component {
 
   bool on(int host, wire::Message& message, std::deque<sys::Fd>& fds) override {
     if (const auto* started = std::get_if<wire::Started>(&message); started && is(started->rank)) {
-      context_.broken(host, context_.output.opened(host, *started, fds));
+      if (const std::string why = context_.output.opened(host, *started, fds); !why.empty()) {
+        context_.broken(host, why);
+        return true;
+      }
       pid_ = started->pid;
       context_.log.debug("the {} started, pid {}", context_.plan.sidecar->name, pid_);
       return true;
@@ -40,10 +43,10 @@ class Sidecar final : public Component {
     return false;
   }
 
-  void host_lost(int host, const HostFailure&) override {
-    if (!context_.plan.sidecar || context_.plan.sidecar->host != host) return;
+  void host_gone(int host) override {
+    if (!context_.plan.sidecar || context_.plan.sidecar->host != host || (over_ && drained_)) return;
     over_ = true;
-    context_.output.abandon(number_);
+    drained_ ? report_if_gone() : context_.output.abandon(number_);
   }
 
   void drained(int number) override {

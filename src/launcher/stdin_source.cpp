@@ -69,7 +69,8 @@ void StdinSource::stop() {
 size_t StdinSource::allowance() const {
   size_t least = kReadSize;
   for (const auto& [rank, credit] : credit_) least = std::min<size_t>(least, credit);
-  return least;
+  // EscapeKeys may add a key that it held back before.
+  return handlers_.typed && least > 0 ? least - 1 : least;
 }
 
 bool StdinSource::in_background() const { return ::isatty(fd_) == 1 && ::tcgetpgrp(fd_) != ::getpgrp(); }
@@ -148,8 +149,8 @@ class StdinComponent final : public Component {
     if (const auto* started = std::get_if<wire::Started>(&message)) {
       const int rank = static_cast<int>(started->rank);
       if (!receives(rank)) return false;
-      enter_raw_mode();
       source_.add(rank);
+      enter_raw_mode();
       return false;
     }
     if (const auto* credit = std::get_if<wire::Credit>(&message)) {
@@ -165,20 +166,27 @@ class StdinComponent final : public Component {
   /// The rank accepts no more stdin, or never did.
   void rank_ended(int rank) override {
     if (receives(rank)) source_.remove(rank);
-    if (source_.stopped()) restore();
   }
 
   void perform(const job::Action& action) override {
     if (std::holds_alternative<job::Finished>(action)) source_.stop();
-    if (std::holds_alternative<job::Finished>(action) || std::holds_alternative<job::StopSelf>(action)) restore();
+    if (std::holds_alternative<job::StopSelf>(action)) restore();
   }
 
   bool on_signal(int signal) override {
     if (signal != SIGCONT) return false;
-    if (was_raw_ && !source_.stopped()) enter_raw_mode();
+    enter_raw_mode();
     source_.continued();
     return false;
   }
+
+  /// A shell that takes this process to the foreground sends no signal if this process runs already. After the last
+  /// rank that reads, the terminal stays raw until all output is printed.
+  void tick(job::Progress&) override {
+    enter_raw_mode();
+    if (source_.stopped() && context_.output.all_taken()) restore();
+  }
+  void ended(job::Outcome&) override { restore(); }
 
  private:
   static int receivers(const Context& context) {
@@ -197,8 +205,7 @@ class StdinComponent final : public Component {
   }
 
   void enter_raw_mode() {
-    if (!context_.options.keys || !terminal_.enter(is_one_shown())) return;
-    was_raw_ = true;
+    if (!context_.options.keys || !source_.reads() || !terminal_.enter(is_one_shown())) return;
     context_.output.streams().set_raw_terminal(is_one_shown());
   }
 
@@ -214,10 +221,10 @@ class StdinComponent final : public Component {
     for (const EscapeKeys::Command command : typed.commands) {
       if (command == EscapeKeys::Command::help) {
         context_.output.streams().say(output::StandardStreams::Importance::needed, escapes_.help());
+      } else if (command == EscapeKeys::Command::end) {
+        context_.signalled(SIGHUP);  // as if the terminal was closed: interactive programs ignore other signals
       } else {
-        // Posts the signal to the loop, because it may end this object's reading.
-        const int signal = command == EscapeKeys::Command::end ? SIGINT : SIGTSTP;
-        asio::post(context_.io, lifetime_.guard([this, signal] { context_.happened(job::UserSignal{signal, {}}); }));
+        ::kill(0, SIGTSTP);  // the foreground group, as the kernel does for Ctrl-Z: a script or pipeline around dlaunch
       }
     }
     return std::move(typed.bytes);
@@ -236,9 +243,7 @@ class StdinComponent final : public Component {
   const Context& context_;
   sys::RawTerminal terminal_;
   EscapeKeys escapes_;
-  bool was_raw_ = false;  // before this process stopped
   StdinSource source_;
-  const Lifetime lifetime_;
 };
 
 }  // namespace

@@ -42,6 +42,8 @@ class StdinSource {
   void continued() { wait(); }
   void stop();
   bool stopped() const { return done_; }
+  /// Whether all ranks that receive stdin have started, and one of them has not ended.
+  bool reads() const { return !done_ && seen_.size() >= ranks_ && !credit_.empty(); }
 
  private:
   void wait();

@@ -27,10 +27,10 @@ class Terminal final : public Component {
   }
 
   bool on_signal(int signal) override {
-    if (signal != SIGWINCH) return false;
-    if (!context_.options.output.pty) return true;
-    if (const auto size = window_size()) context_.hosts.send_to_all(*size);
-    return true;
+    if (signal != SIGWINCH && signal != SIGCONT) return false;  // the size may have changed while dlaunch was stopped
+    const auto size = context_.options.output.pty ? window_size() : std::nullopt;
+    if (size) context_.hosts.send_to_all(*size);
+    return signal == SIGWINCH;
   }
 
  private:

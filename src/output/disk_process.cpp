@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -94,7 +95,8 @@ class DiskProcess {
     }
     for (auto& [file, open] : files_) close(file, open);
     for (const Claimed& claimed : claimed_) {
-      if (claimed.is_new) sys::remove_if_empty(claimed.fd);
+      // Another job may append to the file, and then shares its lock.
+      if (claimed.is_new && ::flock(claimed.fd.get(), LOCK_EX | LOCK_NB) == 0) sys::remove_if_empty(claimed.fd);
     }
   }
 
@@ -104,7 +106,7 @@ class DiskProcess {
     bool failed = false;
   };
 
-  /// A file that `keep` empties.
+  /// A file that `empty` empties.
   struct Claimed {
     std::uint32_t file = 0;
     std::string path;

@@ -107,12 +107,22 @@ std::string RankFiles::overwritten() const {
          files_.front()->path + "; last written " + rfc3339(last_written_ns_);
 }
 
+/// The step of the disk that has not ended in time.
+Error RankFiles::timed_out() const {
+  using Kind = DiskCommand::Kind;
+  const Kind step = disk_->at();
+  const bool of_directory = step == Kind::lock || step == Kind::lock_existing || step == Kind::rotate;
+  const std::uint32_t file = disk_->file();
+  const std::string path = of_directory || file >= files_.size() ? settings_.files->target : files_[file]->path;
+  return sink_error((step == Kind::rotate ? "rename " : step == Kind::empty ? "empty " : "create ") + path, ETIMEDOUT);
+}
+
 Result<void> RankFiles::await(const std::function<bool()>& done) {
+  std::uint32_t file = disk_->file();
   while (!done()) {
     auto events = disk_->wait_events(kCreateWait);
-    if (events.empty() && !disk_->ended()) {
-      return fail(sink_error("create " + files_[disk_->file()]->path, ETIMEDOUT));
-    }
+    const std::uint32_t before = std::exchange(file, disk_->file());
+    if (events.empty() && !disk_->ended() && before == file) return fail(timed_out());
     handle(std::move(events));
     if (!failures_.empty()) return fail(failures_.front());
   }

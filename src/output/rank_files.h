@@ -98,6 +98,7 @@ class RankFiles {
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
+  Error timed_out() const;
   Result<void> await(const std::function<bool()>& done);
   void handle(std::vector<Disk::Event> all);
   void created(RankFile& file, Disk::Event& event);

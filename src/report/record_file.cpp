@@ -178,6 +178,15 @@ void write_and_tell(const std::string& path, const std::string& text, WriteAs as
   if (!wrote) tell(wrote.error(), to);
 }
 
+/// A link to dlaunch has another name. The program of another user's process is unknown.
+bool runs_same_program(const sys::Process& a, const sys::Process& b) {
+  const auto program = [](const sys::Process& of) {
+    return sys::link_target("/proc/" + std::to_string(of.pid) + "/exe");
+  };
+  const std::string of_a = program(a);
+  return of_a.empty() ? a.name == b.name : of_a == program(b);
+}
+
 /// The launcher that wrote the pid file, if it still runs; else 0. A later process with this pid, or a process of
 /// another host, is not older than the file, or has another name.
 int running_writer(const std::string& path) {
@@ -188,7 +197,7 @@ int running_writer(const std::string& path) {
   const auto own = sys::find_process(::getppid());
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  if (!process || !own || process->pid == own->pid || process->name != own->name) return 0;
+  if (!process || !own || process->pid == own->pid || !runs_same_program(*process, *own)) return 0;
   const auto started = static_cast<long>(process->start_time) / ::sysconf(_SC_CLK_TCK);
   const auto age = std::chrono::nanoseconds(sys::wall_ns()) - std::chrono::seconds(facts.st_mtim.tv_sec);
   return std::chrono::seconds(now.tv_sec - started + 1) >= age ? process->pid : 0;

@@ -16,7 +16,12 @@ CaughtSignals::CaughtSignals(std::span<const int> signals) {
   if (!fd_) throw_errno("signalfd");
 }
 
-CaughtSignals::~CaughtSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+/// Signals that nobody has read must not end this process now.
+CaughtSignals::~CaughtSignals() {
+  while (next()) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 std::optional<CaughtSignal> CaughtSignals::next() {
   signalfd_siginfo info{};

@@ -27,6 +27,7 @@ void restore_mode(int fd, const termios& raw, const termios& before) {
 
 /// Waits for the end of the pipe: this process restores the terminal first, unless it is killed.
 void guard(int pipe, const std::string& path, const termios& raw, const termios& before) {
+  ::setpgid(0, 0);  // KILL to the group of this process must not reach the child
   char byte = 0;
   while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {
   }
@@ -39,8 +40,9 @@ void guard(int pipe, const std::string& path, const termios& raw, const termios&
 bool RawTerminal::enter(bool output) {
   termios before{};
   char path[128];
-  if (is_raw()) return true;
   if (::tcgetpgrp(fd_) != ::getpgrp() || ::tcgetattr(fd_, &before) != 0) return false;
+  if (is_raw() && (before.c_lflag & ICANON) == 0) return true;
+  guardian_.reset();
   raw_ = before;
   ::cfmakeraw(&raw_);
   if (!output) raw_.c_oflag = before.c_oflag;

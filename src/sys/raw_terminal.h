@@ -12,14 +12,15 @@ namespace dlaunch::sys {
 
 class RawTerminal {
  public:
-  /// Remembers the mode of the terminal. `fd` must outlive this object.
+  /// `fd` must outlive this object.
   explicit RawTerminal(int fd) : fd_(fd) {}
   ~RawTerminal() { restore(); }
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
 
-  /// Switches the terminal to raw mode. `output`: also for output, so that "\n" moves only down. Returns false if the
-  /// descriptor is not a terminal, or another process group is in the foreground.
+  /// Switches the terminal to raw mode, again if a shell has made it read lines since. `output`: also for output, so that
+  /// "\n" moves only down. Returns false if the descriptor is not a terminal, or another process group is in the
+  /// foreground.
   bool enter(bool output);
   bool is_raw() const { return before_.has_value(); }
   /// Restores the mode before enter(). Does nothing if another process has changed the mode since.

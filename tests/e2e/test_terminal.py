@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import termios
+import threading
 import time
 
 import support
@@ -154,6 +155,22 @@ class TypedKeys(Case):
                 self.assertEqual(code, 0)
                 self.assertIn(b"b'~' b'x'", shown)
 
+    @promise(LOSES_NOTHING, mode=(PTY, STDIN))
+    def test_pasted_bytes_with_the_escape_key_are_not_lost(self):
+        """The key that is held back must fit into the credit of the rank."""
+        script = ("import os, sys, time, tty; tty.setraw(0); print('ready', flush=True); time.sleep(1)\n"
+                  "pasted = b''\nwhile not pasted.endswith(b'q'): pasted += os.read(0, 65536)\n"
+                  "print(len(pasted), flush=True)")
+        pasted = b"\r~x" * 100000 + b"q"
+        with self.under_pty("-n", 1, "--pty", "python3", "-c", script) as terminal:
+            terminal.read_until(b"ready")
+            self.assert_raw(terminal)
+            typist = threading.Thread(target=lambda: [terminal.type(pasted[at:at + 4096]) for at in range(0, len(pasted), 4096)])
+            typist.start()
+            terminal.read_until(b"%d" % len(pasted))
+            typist.join()
+            self.assertEqual(terminal.finish()[0], 0)
+
     @promise(LEAVES_NOTHING, mode=(PTY, SIGNAL))
     def test_interrupt_key_interrupts_only_the_rank(self):
         script = "trap 'echo interrupted' INT; echo ready; while ! read line; do :; done; echo \"over $line\""
@@ -184,8 +201,8 @@ class TypedKeys(Case):
             terminal.read_until(b"end the job")
             terminal.type(b"~.")
             code, shown = terminal.finish(10)
-            self.assertEqual((code, self.modes(terminal)), (130, before))
-            self.assertIn(b"dlaunch: interrupted by SIGINT", shown)
+            self.assertEqual((code, self.modes(terminal)), (129, before))
+            self.assertIn(b"dlaunch: interrupted by SIGHUP", shown)
             self.assert_nothing_left()
 
     def test_escape_can_be_changed_and_disabled(self):
