@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-
 #include <nlohmann/json.hpp>
 
 #include "base/environment.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "base/try.h"
+#include "cli/files.h"
 #include "cli/values.h"
 #include "output/label.h"
 
@@ -17,13 +18,6 @@
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
-
-#include <algorithm>
-
-#include "base/text.h"
-#include "base/try.h"
-#include "cli/files.h"
-#include "cli/values.h"
 
 namespace dlaunch::cli {
 namespace {
@@ -213,7 +207,7 @@ std::string without_effect(const std::string& name, const OptionSpec* spec, std:
   return what + "unknown option" + (near ? "; use " + variable_of(*near) : "");
 }
 
-/// Checks DLAUNCH_ATTEMPT. allocate/job_life.h reads it.
+/// Checks DLAUNCH_ATTEMPT. place/place.h reads it.
 Result<void> check_attempt(const std::string& name, std::string_view value) {
   if (value.empty() || whole_number(value, 0, kMostAttempts)) return {};
   return fail({name, "invalid attempt number", "expected 0 for the first attempt, 1 for the next attempt",

@@ -1,6 +1,6 @@
 // Sets the devices that a rank sees (--visible) through the variables of their drivers. Pure.
 //
-// The allocation has only the devices in the lists of the launcher, as physical ids (allocate/local.h). The new
+// The allocation has only the devices in the lists of the launcher, as physical ids (machine/local.h). The new
 // variables replace these lists and do not narrow the devices again. For devices of an unknown kind, the variables of
 // all drivers are set.
 #pragma once

@@ -8,6 +8,9 @@ import unittest
 from layers import Layer, circles, declared_twice, escapes, long_files, not_public, read_layers, tries_within, unguarded
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/sim/mutants"))
+from list import MUTANTS  # noqa: E402
+
 SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 MOST_LINES = 450
@@ -117,6 +120,13 @@ class Project(unittest.TestCase):
         self.assertEqual({name: lines for name, lines in found.items() if name not in LONGER}, {},
                          f"more than {MOST_LINES} lines: split the file, or add the reason to LONGER")
         self.assertEqual(LONGER.keys() - found.keys(), set(), "remove these files from LONGER")
+
+    def test_each_mutant_applies_to_its_source(self):
+        def times(mutant):
+            path = ROOT / mutant["file"]
+            return path.read_text().count(mutant["old"]) if path.is_file() else 0
+        self.assertEqual([mutant["name"] for mutant in MUTANTS if times(mutant) != 1], [],
+                         "adapt file, old and new in tests/sim/mutants/list.py: `old` must occur once in `file`")
 
 
 def figures():
