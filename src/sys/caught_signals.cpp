@@ -16,7 +16,7 @@ CaughtSignals::CaughtSignals(std::span<const int> signals) {
   if (!fd_) throw_errno("signalfd");
 }
 
-/// Signals that nobody has read must not end this process now.
+/// Drops the signals that were not read: they would end this process now.
 CaughtSignals::~CaughtSignals() {
   while (next()) {
   }
