@@ -124,7 +124,7 @@ class Promises(ManagerCase, SlurmCase):
                 _, err = job.communicate(timeout=PATIENCE)
                 # Slurm kills the processes of the step one by one, and killed a rank before its agent.
                 if b"(SIGKILL)" in err:
-                    self.assertIn(b"dlaunch did not send it", err)
+                    self.assertIn(b"dlaunch did not send SIGKILL", err)
                     self.assertEqual(job.returncode, 137, err)
                 else:
                     self.assertEqual(job.returncode, 143 if killed == slice(1, 2) else 125, err)
