@@ -30,11 +30,13 @@ def rows(title):
 
 
 def framework_variables():
-    """{framework: names in its rows}."""
+    """{framework: names in its rows}, without variables that a rank gets only in a batch job."""
     found = {}
     framework = None
-    for first, variables, _ in rows("Variables of frameworks"):
+    for first, variables, meaning in rows("Variables of frameworks"):
         framework = first.strip().strip("`") or framework
+        if meaning.strip().startswith("only if srun"):
+            continue
         found.setdefault(framework, set()).update(NAME.findall(variables))
     for framework, other in SAME_AS.items():
         found[framework] |= found[other]
