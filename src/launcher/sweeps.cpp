@@ -106,6 +106,8 @@ void Sweeps::received(int host, const wire::Message& message) {
           "timed out after " + std::to_string(seconds) + " s waiting for the agent's cleanup");
   } else if (const auto* clean = std::get_if<wire::Clean>(&message)) {
     end(host, "", clean->left);
+  } else if (std::holds_alternative<wire::TerminationNotice>(message) && found->second->link) {
+    found->second->link->ping();  // without an answer, the agent ends this link
   }
 }
 
