@@ -368,7 +368,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_format,
      .more = "json is also a format of the subcommands hosts and check."},
     {.names = "pty", .section = Section::output, .preference = true,
-     .help = "give each rank a terminal; if stdin is a terminal, send the keys to the rank of --stdin as they are typed",
+     .help = "give each rank a terminal; if stdin is a terminal, send the keys to the rank of --stdin as they are "
+             "typed",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Arity::value, .value_name = "ACTION", .section = Section::output,
      .preference = true, .standard = "abort",
@@ -381,7 +382,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.stdin_target, stdin_target(v)); }},
     {.names = "escape", .takes = Arity::value, .value_name = "CHAR", .section = Section::output, .preference = true,
      .standard = "~",
-     .help = "with --pty, the key that begins a command to dlaunch at the beginning of a line; none disables the commands",
+     .help = "with --pty, the key that begins a command to dlaunch at the beginning of a line; none disables the "
+             "commands",
      .set_job = [](Options& o, string_view v, Context) { return put(o.escape, escape_key(v)); },
      .more = "~. ends the job, ~^Z suspends dlaunch, and ~? lists the commands, as in ssh. ~~ sends one ~."},
 

@@ -287,8 +287,7 @@ int ranks_at_start(const plan::Plan& plan) { return plan.worlds.size(1, static_c
 
 int ranks_at_start(const plan::Plan& plan, int host) {
   const std::vector<int>& ranks = plan.host(host).ranks;
-  const int first_spawned = plan.worlds.size(1, static_cast<int>(plan.ranks.size()));
-  return static_cast<int>(std::ranges::lower_bound(ranks, first_spawned) - ranks.begin());
+  return static_cast<int>(std::ranges::lower_bound(ranks, ranks_at_start(plan)) - ranks.begin());
 }
 
 std::uint32_t first_credit(int local_ranks) {

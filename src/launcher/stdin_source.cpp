@@ -131,7 +131,7 @@ void StdinSource::fail(int error) {
 namespace {
 
 /// Passes this process's stdin to the ranks of --stdin. With JobOptions::keys, the terminal is in raw mode from the
-/// start of the first rank that reads from it until the last such rank has ended.
+/// start of all ranks that read from it until the last such rank has ended and all output is printed.
 class StdinComponent final : public Component {
  public:
   explicit StdinComponent(const Context& context)
@@ -142,7 +142,7 @@ class StdinComponent final : public Component {
                 {.send = [this](int rank, std::string bytes, bool eof) { send(rank, std::move(bytes), eof); },
                  .failed = [this](int error) { failed(error); },
                  .hung_up = [this] { context_.log.warn("stdin ended: the terminal was closed"); },
-                 .typed = [this](std::string_view bytes) { return typed(bytes); }}) {}
+                 .typed = reader_of_keys()}) {}
   ~StdinComponent() override { restore(); }
 
   bool on(int host, wire::Message& message, std::deque<sys::Fd>&) override {
@@ -213,6 +213,11 @@ class StdinComponent final : public Component {
     if (!terminal_.is_raw()) return;
     context_.output.streams().set_raw_terminal(false);
     terminal_.restore();
+  }
+
+  std::function<std::string(std::string_view)> reader_of_keys() {
+    if (!context_.options.keys) return {};
+    return [this](std::string_view bytes) { return typed(bytes); };
   }
 
   std::string typed(std::string_view bytes) {
