@@ -52,8 +52,8 @@ struct JobOptions {
   /// --stacks-on: the signal after which the stacks of all ranks are printed; the job continues. 0: no signal.
   int stacks_on = 0;
   plan::StdinTarget stdin_target{plan::StdinTarget::Kind::none};  ///< the ranks whose stdin is descriptor 0
-  /// With output.pty, if descriptor 0 is a terminal: the terminal is in raw mode while ranks read from it, and the stdin
-  /// of each rank is its own terminal.
+  /// With output.pty, if descriptor 0 is a terminal: the terminal is in raw mode while ranks read from it, and the
+  /// stdin of each rank is its own terminal.
   bool keys = false;
   std::optional<char> escape = '~';  ///< --escape: with `keys`, begins a command to dlaunch after a newline
   /// dlaunch's subcommands, for the hint "put the subcommand first" if a program is not found. Empty: no such hint.
