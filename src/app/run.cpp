@@ -14,8 +14,8 @@
 #include <optional>
 #include <system_error>
 
-#include "allocate/choose.h"
-#include "app/batch_system.h"
+#include "settle/hosts.h"
+#include "app/settle.h"
 #include "app/commands.h"
 #include "app/console_listener.h"
 #include "app/job_key.h"

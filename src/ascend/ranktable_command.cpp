@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <set>
 
-#include "allocate/choose.h"
+#include "settle/hosts.h"
 #include "ascend/ranktable_arguments.h"
 #include "ascend/table_hosts.h"
 #include "ascend/tables/address.h"

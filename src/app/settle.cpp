@@ -1,4 +1,4 @@
-#include "app/batch_system.h"
+#include "app/settle.h"
 
 #include <glob.h>
 #include <unistd.h>

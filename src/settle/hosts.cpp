@@ -1,4 +1,4 @@
-#include "allocate/choose.h"
+#include "settle/hosts.h"
 
 #include <algorithm>
 #include <string>
