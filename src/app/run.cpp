@@ -127,7 +127,7 @@ class SessionOnDemand {
   std::optional<session::HostSession> session_;
 };
 
-Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation, SessionOnDemand& on_demand,
+Result<End> show_or_run(const cli::Options& options, const plan::Allocation& allocation, SessionOnDemand& on_demand,
                         StandardStreams& streams, spdlog::logger& log) {
   const bool connected = on_demand.exists();
   auto job = TRY(plan_job(options, allocation, connected ? on_demand.get().waiter() : sys::wait_readable));
@@ -148,12 +148,13 @@ Result<int> show_or_run(const cli::Options& options, const plan::Allocation& all
   const auto without = [&](const plan::Plan& plan, const std::vector<int>& lost) {
     return plan_without(options, allocation, plan, lost, session.waiter());
   };
-  return TRY(dlaunch::run(job.plan, session, without)).exit_code;
+  const job::Outcome outcome = TRY(dlaunch::run(job.plan, session, without));
+  return End(outcome.exit_code, outcome.cause == job::Cause::interrupted ? outcome.signal : 0);
 }
 
 bool connects(const cli::Options& options) { return settle::starts_ranks(options) || options.verb == cli::Verb::check; }
 
-Result<int> run_options(const cli::Options& asked, const place::Place& place, StandardStreams& streams,
+Result<End> run_options(const cli::Options& asked, const place::Place& place, StandardStreams& streams,
                         spdlog::logger& log, transport::Transport* nodes = nullptr) {
   if (connects(asked)) TRY(launcher::check_least_limits());
   session::FactFinder finder(asked.request.environment, cli::read_text);
@@ -180,7 +181,7 @@ Result<int> run_options(const cli::Options& asked, const place::Place& place, St
   return show_or_run(options, allocation, session, streams, log);
 }
 
-Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
+Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
   if (line.verb == cli::Verb::ranktable) {
     ConsoleListener listener(streams);
@@ -210,16 +211,25 @@ tl::unexpected<Error> refused_by_system(const char* why, int error) {
                kExitHostLost});
 }
 
+/// The end after an Error. A signal before the start of a job is an Error, too.
+End end_after(const Error& error, spdlog::logger& log) {
+  const int code = report::complain(log, error);
+  return {code, std::max(code - kSignalBase, 0)};
+}
+
+/// Signals of a terminal and of `kill`. Others, such as SIGXCPU of a batch system, are reported by the exit code only.
+bool ends_by(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP; }
+
 }  // namespace
 
-int run(int argc, char** argv) {
+End run(int argc, char** argv) {
   open_standard_fds();
   sys::restore_ending_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   streams.relay_files();
   const auto log = report::make_log(streams);
-  Result<int> done = kBroken;
+  Result<End> done = End(kBroken);
   try {
     done = run_command(argc, argv, streams, *log);
   } catch (const std::system_error& error) {
@@ -229,12 +239,13 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     log->error(message("internal error: ", error.what()));
   }
-  int exit_code = done ? *done : report::complain(*log, done.error());
+  End end = done ? *done : end_after(done.error(), *log);
   if (const auto written = streams.wait_written(); !written) {
     const int lost = report::complain(*log, written.error());
-    if (exit_code == 0) exit_code = lost;
+    if (end.exit_code == 0) end.exit_code = lost;
   }
-  return exit_code;
+  if (!ends_by(end.signal)) end.signal = 0;
+  return end;
 }
 
 }  // namespace dlaunch::app

@@ -171,7 +171,7 @@ cli::Options on_nodes(cli::Options options, std::string job_id, std::vector<host
   return options;
 }
 
-Result<int> launch(const cli::Options& options, const NodeRole& role, net::ListeningSocket listener,
+Result<End> launch(const cli::Options& options, const NodeRole& role, net::ListeningSocket listener,
                    const dialback::Secret& key, const dialback::Statement& self, Time deadline,
                    std::optional<dialback::EndSignals>& signals, spdlog::logger& log, const RunJob& run) {
   const std::string job_id = make_job_id();
@@ -188,11 +188,11 @@ Result<int> launch(const cli::Options& options, const NodeRole& role, net::Liste
   const cli::Options job = on_nodes(options, job_id, hosts_of(self, here, joined));
   dialback::Nodes nodes(std::move(joined));
   auto done = run(job, &nodes);
-  nodes.end(done ? *done : done.error().exit_code);
+  nodes.end(done ? done->exit_code : done.error().exit_code);
   return done;
 }
 
-Result<int> plan_only(const cli::Options& options, const NodeRole& role, const Endpoint& launcher, const RunJob& run) {
+Result<End> plan_only(const cli::Options& options, const NodeRole& role, const Endpoint& launcher, const RunJob& run) {
   std::string at = launcher.host.empty() ? net::address_on_the_network() : launcher.host;
   const std::string here = net::own_names(options.request.environment).names.front();
   std::vector<hosts::HostEntry> nodes = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
@@ -210,7 +210,7 @@ cli::Options without_same_line(cli::Options options) {
 
 }  // namespace
 
-Result<int> run_same_line(const cli::Options& options, const place::Place& place, const std::string& key_text,
+Result<End> run_same_line(const cli::Options& options, const place::Place& place, const std::string& key_text,
                           spdlog::logger& log, const RunJob& run) {
   const NodeRole role = TRY(role_of(options.same_line, place.node));
   if (role.nodes == 1) return run(without_same_line(options), nullptr);
