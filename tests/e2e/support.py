@@ -64,6 +64,20 @@ def open_files(pid):
 
 
 class Job(subprocess.Popen):
+    """returncode is the exit code that a shell shows: 130 after SIGINT. `died_of`: the signal that ended the process, or 0.
+    After SIGKILL, returncode is -9."""
+    died_of = 0
+
+    @property
+    def returncode(self):
+        return self._returncode
+
+    @returncode.setter
+    def returncode(self, code):
+        if code in (-signal.SIGINT, -signal.SIGQUIT, -signal.SIGTERM, -signal.SIGHUP):
+            self.died_of, code = -code, 128 - code
+        self._returncode = code
+
     def __exit__(self, failure, *rest):
         if failure:
             self.kill()  # else Popen waits for the job
