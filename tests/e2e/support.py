@@ -20,7 +20,9 @@ import unittest
 import uuid
 
 from promises import HERE
-from side_by_side import SideBySide
+from side_by_side import SideBySide  # adds tests/testbed to the path
+
+import processes  # noqa: E402
 
 DLAUNCH = os.environ["DLAUNCH"]
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
@@ -63,21 +65,7 @@ def open_files(pid):
     return found
 
 
-class Job(subprocess.Popen):
-    """returncode is the exit code that a shell shows: 130 after SIGINT. `died_of`: the signal that ended the process, or 0.
-    After SIGKILL, returncode is -9."""
-    died_of = 0
-
-    @property
-    def returncode(self):
-        return self._returncode
-
-    @returncode.setter
-    def returncode(self, code):
-        if code in (-signal.SIGINT, -signal.SIGQUIT, -signal.SIGTERM, -signal.SIGHUP):
-            self.died_of, code = -code, 128 - code
-        self._returncode = code
-
+class Job(processes.Job):
     def __exit__(self, failure, *rest):
         if failure:
             self.kill()  # else Popen waits for the job
