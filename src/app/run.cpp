@@ -127,8 +127,16 @@ class SessionOnDemand {
   std::optional<session::HostSession> session_;
 };
 
-Result<End> show_or_run(const cli::Options& options, const plan::Allocation& allocation, SessionOnDemand& on_demand,
-                        StandardStreams& streams, spdlog::logger& log) {
+/// `detail` names the host if the signal came to a host: this process got no signal. In a batch job, the batch system
+/// sends TERM, and salloc would report a death by a signal as exit code 1.
+End end_of(const job::Outcome& outcome, const place::Place& place) {
+  const bool signalled = outcome.cause == job::Cause::interrupted && outcome.detail.empty();
+  const bool by_system = outcome.signal == SIGTERM && place.job();
+  return {outcome.exit_code, signalled && !by_system ? outcome.signal : 0};
+}
+
+Result<End> show_or_run(const cli::Options& options, const place::Place& place, const plan::Allocation& allocation,
+                        SessionOnDemand& on_demand, StandardStreams& streams, spdlog::logger& log) {
   const bool connected = on_demand.exists();
   auto job = TRY(plan_job(options, allocation, connected ? on_demand.get().waiter() : sys::wait_readable));
   if (options.show_env) return show_env(options, streams, log, job.plan);
@@ -149,7 +157,7 @@ Result<End> show_or_run(const cli::Options& options, const plan::Allocation& all
     return plan_without(options, allocation, plan, lost, session.waiter());
   };
   const job::Outcome outcome = TRY(dlaunch::run(job.plan, session, without));
-  return End(outcome.exit_code, outcome.cause == job::Cause::interrupted ? outcome.signal : 0);
+  return end_of(outcome, place);
 }
 
 bool connects(const cli::Options& options) { return settle::starts_ranks(options) || options.verb == cli::Verb::check; }
@@ -178,7 +186,7 @@ Result<End> run_options(const cli::Options& asked, const place::Place& place, St
     return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
   }
   if (early) session.get().hosts().open(allocation.hosts);
-  return show_or_run(options, allocation, session, streams, log);
+  return show_or_run(options, place, allocation, session, streams, log);
 }
 
 Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
