@@ -56,8 +56,9 @@ std::string short_spelling(const OptionSpec& spec) {
 
 std::string help_line(const OptionSpec& spec) {
   std::string text(spec.help);
-  const auto choices = spec.choices ? spec.choices() : std::vector<std::string>();
-  for (const std::string& each : choices) text += (&each == &choices.front() ? ": " : ", ") + each;
+  if (!text.ends_with(':')) return text;
+  const auto choices = spec.choices();
+  for (const std::string& each : choices) text += (&each == &choices.front() ? " " : ", ") + each;
   return text;
 }
 

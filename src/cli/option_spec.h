@@ -78,7 +78,7 @@ struct OptionSpec {
   std::string_view shown = {};                      ///< the name in --help; empty: the first name
   std::string_view standard = {};                   ///< the default, in help texts; empty: off
   std::string_view help = {};                       ///< one line
-  std::vector<std::string> (*choices)() = nullptr;  ///< listed at the end of `help`
+  std::vector<std::string> (*choices)() = nullptr;  ///< fixed values, listed after a `help` that ends with ':'
   JobSetter set_job = nullptr;
   ProgramSetter set_program = nullptr;  ///< instead of set_job: the option belongs to one program of `a : b`
   std::string_view more = {};           ///< sentences for `dlaunch help TOPIC`, docs/options.md and the man page

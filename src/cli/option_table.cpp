@@ -5,6 +5,7 @@
 
 #include "base/most_nodes.h"
 #include "base/try.h"
+#include "cli/grammar.h"
 #include "cli/option_spec.h"
 #include "cli/setters.h"
 #include "cli/values.h"
@@ -41,6 +42,9 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"pmi2", plan::Mpi::pmi2},
                                                {"pmix", plan::Mpi::pmix},
                                                {"none", plan::Mpi::none}}};
+constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
+    {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
+constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 constexpr std::array<Word<output::Color>, 3> kColor{
     {{"auto", output::Color::automatic}, {"always", output::Color::always}, {"never", output::Color::never}}};
 // clang-format off
@@ -74,7 +78,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.save_env, v); }},
     {.names = "personality as", .takes = Arity::value, .value_name = "LAUNCHER", .section = Section::start,
      .common = true, .shown = "as", .standard = "from the name of the command",
-     .help = "read the options of another launcher: torchrun, mpirun, srun, ...",
+     .help = "read the options of another launcher: torchrun, mpirun, srun, ...", .choices = grammar_names,
      .set_job = set_personality,
      .more = "Put --as before all other options. Launchers: torchrun, torch.distributed.launch, mpirun (ompi), hydra, "
              "msrun, deepspeed, horovodrun, srun, accelerate, dlaunch. A link to dlaunch with the launcher's name has "
@@ -132,7 +136,7 @@ constexpr OptionSpec kOptions[] = {
              "user, port or key of the hosts, add -H or a hostfile. docs/rank-tables.md has the details."},
     {.names = "product", .takes = Arity::value, .value_name = "NAME", .section = Section::devices, .preference = true,
      .standard = "910",
-     .help = "check Ascend devices by the rules of this product: 910, a2, a3, 950",
+     .help = "check Ascend devices by the rules of this product: 910, a2, a3, 950", .choices = product_names,
      .set_job = set_product},
     {.names = "max-slots", .takes = Arity::value, .value_name = "N[,N...]", .section = Section::hosts, .preference = true,
      .help = "start at most N ranks per host; a list has one number for each host",
@@ -151,13 +155,13 @@ constexpr OptionSpec kOptions[] = {
      .more = "'@' separates the hosts. The example means devices 0 and 2 of host1, and all devices of host2."},
     {.names = "host-key", .takes = Arity::value, .value_name = "MODE", .section = Section::connections,
      .preference = true, .standard = "strict",
-     .help = "check ssh host keys: strict (must be known), accept-new, off",
-     .set_job = set_host_key,
+     .help = "check ssh host keys: strict (must be known), accept-new, off", .choices = words_of<kHostKeys>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.host_key, one_of<kHostKeys>(v)); },
      .more = "Without this option, StrictHostKeyChecking of the ssh configuration applies, if set. dlaunch never "
              "prompts."},
     {.names = "transport", .takes = Arity::value, .value_name = "NAME", .section = Section::connections,
      .preference = true, .standard = "auto",
-     .help = "start agents on the hosts by", .choices = transport_names,
+     .help = "start agents on the hosts by:", .choices = transport_names,
      .set_job = [](Options& o, string_view v, Context) { return set_transport(o, v); },
      .more = "auto uses the command of --exec, if --exec is set. Otherwise the batch system decides: srun (Slurm), "
              "qrsh (Grid Engine), blaunch (LSF), aprun, pbs_tmrsh or pbsdsh (PBS), flux exec (Flux). In all other "
@@ -280,7 +284,7 @@ constexpr OptionSpec kOptions[] = {
              "also get HOME, DISPLAY and similar variables."},
     {.names = "env-for", .takes = Arity::value, .value_name = "LIST", .section = Section::environment, .joins = true,
      .preference = true, .common = true,
-     .help = "set the variables of a framework: torch, jax, mindspore, ..., auto",
+     .help = "set the variables of a framework: torch, jax, mindspore, ..., auto", .choices = plan::framework_names,
      .set_job = [](Options& o, string_view v, Context) { return put(o.request.frameworks, plan::parse_frameworks(v)); },
      .more = "Separate several frameworks with commas. Frameworks: torch, torchrun, deepspeed, jax, tensorflow, "
              "mindspore, mindspore-dynamic, horovod, openmpi, mpich, slurm. The value auto selects torch, deepspeed, "
@@ -288,15 +292,15 @@ constexpr OptionSpec kOptions[] = {
              "the variables of an outer launcher. -x overrides --env-for. docs/environment.md lists the variables."},
     {.names = "visible", .takes = Arity::value, .value_name = "SCOPE", .section = Section::devices, .preference = true,
      .common = true, .standard = "none",
-     .help = "devices that a rank sees: its own (rank), all (host), no change (none)",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.request.visible, one_of(v, kVisible)); },
+     .help = "devices that a rank sees: its own (rank), all (host), no change (none)", .choices = words_of<kVisible>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.request.visible, one_of<kVisible>(v)); },
      .more = "Sets CUDA_VISIBLE_DEVICES, ASCEND_RT_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, depending on the kind of "
              "the host's devices."},
 
     {.names = "mpi", .takes = Arity::value, .value_name = "KIND", .section = Section::environment, .preference = true,
      .standard = "auto",
-     .help = "serve MPI to the ranks: auto, pmi1 or pmi2 (MPICH), pmix (Open MPI), none",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.request.mpi, one_of(v, kMpi)); },
+     .help = "serve MPI to the ranks: auto, pmi1 or pmi2 (MPICH), pmix (Open MPI), none", .choices = words_of<kMpi>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.request.mpi, one_of<kMpi>(v)); },
      .more = "docs/mpi.md explains how auto chooses."},
 
     {.names = "label", .takes = Arity::maybe_value, .value_name = "TEMPLATE", .section = Section::output,
@@ -359,12 +363,13 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_raw},
     {.names = "color", .takes = Arity::value, .value_name = "WHEN", .section = Section::output, .preference = true,
      .standard = "auto",
-     .help = "color labels by rank: auto, always, never",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.output.color, one_of(v, kColor)); },
+     .help = "color labels by rank:", .choices = words_of<kColor>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.output.color, one_of<kColor>(v)); },
      .more = "With auto, dlaunch colors labels on a terminal unless NO_COLOR is set."},
     {.names = "format", .takes = Arity::value, .value_name = "FORMAT", .section = Section::output, .by_variable = true,
      .standard = "text",
      .help = "jsonl: print the ranks' output as JSON lines; json: print --dry-run, --show-env or --show-config as JSON",
+     .choices = format_names,
      .set_job = set_format,
      .more = "json is also a format of the subcommands hosts and check."},
     {.names = "pty", .section = Section::output, .preference = true,
@@ -373,12 +378,12 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.pty, v); }},
     {.names = "on-output-error", .takes = Arity::value, .value_name = "ACTION", .section = Section::output,
      .preference = true, .standard = "abort",
-     .help = "if output cannot be written: abort or continue",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.output.abort_on_error, abort_or_continue(v)); }},
+     .help = "if output cannot be written: abort or continue", .choices = words_of<kAbortOrContinue>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.output.abort_on_error, one_of<kAbortOrContinue>(v)); }},
 
     {.names = "stdin", .takes = Arity::value, .value_name = "TARGET", .section = Section::output, .preference = true,
      .standard = "0",
-     .help = "send dlaunch's stdin to: none, all, or a rank",
+     .help = "send dlaunch's stdin to: none, all, or a rank", .choices = words_of<kStdinWords>,
      .set_job = [](Options& o, string_view v, Context) { return put(o.stdin_target, stdin_target(v)); }},
     {.names = "escape", .takes = Arity::value, .value_name = "CHAR", .section = Section::output, .preference = true,
      .standard = "~",
@@ -388,10 +393,10 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "bind-to", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .common = true, .standard = "none",
-     .help = "bind each rank to a unit: none, core, hwthread, socket, numa, device",
+     .help = "bind each rank to a unit:", .choices = words_of<kBindTo>,
      .set_job = [](Options& o, string_view v, Context) -> Result<void> {
        const auto unit = TRY(bind_unit(o, v));
-       return unit.empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of(unit, kBindTo)); },
+       return unit.empty() ? Result<void>{} : put(o.request.binding.bind_to, one_of<kBindTo>(unit)); },
      .more = "Append :overload-allowed to let ranks share cores. Append :if-supported to leave the ranks of a host "
              "unbound if the host has too few cores. With device, a rank gets all cores of the NUMA node next to its "
              "device on the PCI bus. If this NUMA node is unknown, dlaunch does not bind the rank and prints a note."},
@@ -413,7 +418,7 @@ constexpr OptionSpec kOptions[] = {
              "0-3/4-7, the first rank gets 0-3, the second rank 4-7, and the third rank 0-3 again."},
     {.names = "map-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
-     .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa",
+     .help = "place ranks by: slot, node, block, ppr:N:node, seq, core, socket, numa", .choices = map_by_names,
      .set_job = set_map_by,
      .more = "With slot, ranks fill one host after the other. With node, each host gets one rank in turn. With block, "
              "each host gets as many ranks as with node, but with consecutive numbers. The value ppr:N:node equals -N "
@@ -422,17 +427,17 @@ constexpr OptionSpec kOptions[] = {
              "unit. Append :PE=N to give each rank N cores. Append :OVERSUBSCRIBE to allow more ranks than slots."},
     {.names = "rank-by", .takes = Arity::value, .value_name = "UNIT", .section = Section::binding, .preference = true,
      .standard = "slot",
-     .help = "number ranks by: slot (or fill), node, core, socket",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.request.binding.rank_by, one_of(v, kRankBy)); }},
+     .help = "number ranks by: slot (or fill), node, core, socket", .choices = words_of<kRankBy>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.request.binding.rank_by, one_of<kRankBy>(v)); }},
     {.names = "report-bindings", .section = Section::binding, .preference = true,
      .help = "print the CPUs that each running rank may use",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.request.binding.report, v); }},
 
     {.names = "on-failure", .takes = Arity::value, .value_name = "ACTION", .section = Section::failures,
      .preference = true, .common = true, .standard = "abort",
-     .help = "if a rank fails: abort (stop all ranks) or continue",
+     .help = "if a rank fails: abort (stop all ranks) or continue", .choices = words_of<kAbortOrContinue>,
      .set_job = [](Options& o, string_view v, Context) {
-       return put(o.policy.abort_on_failure, abort_or_continue(v)); }},
+       return put(o.policy.abort_on_failure, one_of<kAbortOrContinue>(v)); }},
     {.names = "grace", .takes = Arity::value, .value_name = "TIME", .section = Section::failures, .preference = true,
      .standard = "5",
      .help = "wait TIME between SIGTERM and SIGKILL",
@@ -456,7 +461,8 @@ constexpr OptionSpec kOptions[] = {
     {.names = "on-hang", .takes = Arity::value, .value_name = "ACTION", .section = Section::failures,
      .preference = true, .standard = "report",
      .help = "after a hang: report (and continue), end (exit code 124), restart (see --restarts)",
-     .set_job = [](Options& o, string_view v, Context) { return put(o.policy.on_hang, one_of(v, kOnHang)); }},
+     .choices = words_of<kOnHang>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.policy.on_hang, one_of<kOnHang>(v)); }},
     {.names = "progress", .takes = Arity::value, .value_name = "PATTERN", .section = Section::failures,
      .preference = true, .common = true, .standard = "none",
      .help = "find each rank's step number in its output by PATTERN: 'step (\\d+)'",
@@ -472,6 +478,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "stacks-on", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::failures,
      .preference = true, .standard = "none",
      .help = "on SIGNAL (USR1, USR2 or QUIT), print the stacks of all ranks and continue",
+     .choices = words_of<kStacksSignals>,
      .set_job = [](Options& o, string_view v, Context) { return put(o.stacks_on, stacks_signal(v)); },
      .more = "dlaunch does not pass this signal on to the ranks."},
     {.names = "restarts", .takes = Arity::value, .value_name = "N", .section = Section::restarts, .preference = true,

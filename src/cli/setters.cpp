@@ -96,11 +96,8 @@ constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"socket", plan::MapBy::socket},
                                                    {"numa", plan::MapBy::numa},
                                                    {"node", plan::MapBy::node}}};
-constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
-    {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
 constexpr std::array<std::pair<string_view, TransportChoice>, 3> kTransports{
     {{"auto", TransportChoice::automatic}, {"ssh", TransportChoice::ssh}, {"exec", TransportChoice::exec}}};
-constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
 
 /// The modifiers in lower case. Open MPI accepts ":PE=2,OVERSUBSCRIBE" and ":PE=2:OVERSUBSCRIBE".
 std::vector<std::string> modifiers_of(string_view text) {
@@ -145,8 +142,6 @@ Result<std::optional<char>> escape_key(string_view value) {
   return bad_value(value, "key", "one character, or none");
 }
 
-Result<bool> abort_or_continue(string_view value) { return one_of(value, kAbortOrContinue); }
-
 Result<void> set_nodes(SameLineRequest& request, string_view value) {
   const size_t colon = std::min(value.find(':'), value.size());
   TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMostNodes)));
@@ -171,10 +166,12 @@ Result<void> set_format(Options& o, string_view value, Context) {
     o.output.mode = output::Mode::jsonl;
     return {};
   }
-  if (value != "text" && value != "json") return unknown_word(value, {"text", "json", "jsonl"});
+  if (value != "text" && value != "json") return unknown_word(value, format_names());
   o.format = value == "json" ? Format::json : Format::text;
   return {};
 }
+
+std::vector<std::string> format_names() { return {"text", "json", "jsonl"}; }
 
 Result<void> set_timeout(Options& o, string_view value, Context) {
   auto limit = TRY(seconds(value));
@@ -189,8 +186,6 @@ Result<void> set_wait_after_first(Options& o, string_view value, Context) {
   if (limit.count() > 0) o.policy.after_first = limit;
   return {};
 }
-
-Result<void> set_host_key(Options& o, string_view value, Context) { return put(o.host_key, one_of(value, kHostKeys)); }
 
 Result<void> set_raw(Options& o, string_view value, Context) {
   if (value == "true") o.output.mode = output::Mode::raw;
@@ -252,8 +247,10 @@ Result<void> set_rank_table(Options& o, string_view value, Context here) {
 Result<void> set_product(Options& o, string_view value, Context) {
   o.product = ranktable::parse_product(value);
   if (o.product) return {};
-  return unknown_word(value, {"910", "a2", "a3", "950"});
+  return unknown_word(value, product_names());
 }
+
+std::vector<std::string> product_names() { return {"910", "a2", "a3", "950"}; }
 
 Result<void> set_filter(std::string& place, string_view value) {
   if (value.empty()) return missing_value("host", "host1:0,2@host2");
@@ -311,7 +308,11 @@ Result<void> set_map_by(Options& o, string_view value, Context) {
     o.request.binding.map_by = map_by;
     return {};
   }
-  return unknown_word(value, {"slot", "core", "hwthread", "socket", "numa", "node", "block", "seq", "ppr:N:node"});
+  return unknown_word(value, map_by_names());
+}
+
+std::vector<std::string> map_by_names() {
+  return {"slot", "core", "hwthread", "socket", "numa", "node", "block", "seq", "ppr:N:node"};
 }
 
 Result<void> set_cores_per_rank(Options& o, string_view value) {

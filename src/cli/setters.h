@@ -32,18 +32,18 @@ inline Result<void> passed(Result<void> check) {
 /// `value` is N or MIN:MAX.
 Result<void> set_nodes(SameLineRequest& request, std::string_view value);
 Result<void> set_ranks(plan::AppRequest&, std::string_view, const ProcessContext&);
-Result<bool> abort_or_continue(std::string_view);
 Result<std::optional<char>> escape_key(std::string_view);
 /// `value` is a number for all hosts, or a list with a number for each host.
 Result<void> set_max_slots(Options&, std::string_view, const ProcessContext&);
 Result<void> set_label(Options&, std::string_view, const ProcessContext&);
 Result<void> set_format(Options&, std::string_view, const ProcessContext&);
+/// The accepted values of --format.
+std::vector<std::string> format_names();
 Result<void> set_timeout(Options&, std::string_view, const ProcessContext&);
 Result<void> set_wait_after_first(Options&, std::string_view, const ProcessContext&);
 Result<void> set_files(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stream_file(Options&, output::Stream, std::string_view, const ProcessContext&);
 Result<void> set_error_file(Options&, std::string_view, const ProcessContext&);
-Result<void> set_host_key(Options&, std::string_view, const ProcessContext&);
 Result<void> set_raw(Options&, std::string_view, const ProcessContext&);
 Result<void> add_variable(plan::AppRequest&, std::string_view, const ProcessContext&);
 /// Reads the file that an option names.
@@ -54,11 +54,15 @@ Result<void> set_default_hostfile(Options&, std::string_view, const ProcessConte
 Result<void> set_rankfile(Options&, std::string_view, const ProcessContext&);
 Result<void> set_rank_table(Options&, std::string_view, const ProcessContext&);
 Result<void> set_product(Options&, std::string_view, const ProcessContext&);
+/// The accepted values of --product.
+std::vector<std::string> product_names();
 Result<void> set_filter(std::string& place, std::string_view);
 Result<void> set_agent_path(Options&, std::string_view, const ProcessContext&);
 Result<void> set_rank_dir(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stage(Options&, std::string_view, const ProcessContext&);
 Result<void> set_map_by(Options&, std::string_view, const ProcessContext&);
+/// The accepted values of --map-by, without modifiers.
+std::vector<std::string> map_by_names();
 Result<void> set_cores_per_rank(Options&, std::string_view);
 /// Sets the modifiers of "core:overload-allowed" and returns the unit, which may be empty.
 Result<std::string_view> bind_unit(Options&, std::string_view);

@@ -76,8 +76,9 @@ Result<std::chrono::milliseconds> seconds_within(std::string_view text, std::chr
 }
 
 Result<StdinTarget> stdin_target(std::string_view text) {
-  if (text == "none") return StdinTarget{StdinTarget::Kind::none, 0};
-  if (text == "all") return StdinTarget{StdinTarget::Kind::all, 0};
+  for (const auto& [word, kind] : kStdinWords) {
+    if (word == text) return StdinTarget{kind, 0};
+  }
   if (const auto rank = parse_int(text, 0, kMaxRanks - 1))
     return StdinTarget{StdinTarget::Kind::rank, static_cast<int>(*rank)};
   return bad_value(text, "reader", "none, all or a rank");
@@ -99,8 +100,8 @@ Result<int> checkpoint_signal(std::string_view text) {
 
 Result<int> stacks_signal(std::string_view text) {
   const std::string_view name = text.starts_with("SIG") ? text.substr(3) : text;
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGQUIT}) {
-    if (signal_name(signal) == "SIG" + std::string(name) || std::to_string(signal) == text) return signal;
+  for (const auto& [word, signal] : kStacksSignals) {
+    if (word == name || std::to_string(signal) == text) return signal;
   }
   return bad_value(text, "signal", "USR1, USR2 or QUIT");
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -70,18 +71,28 @@ Result<void> check_template_fields(std::string_view text);
 template <class T>
 using Word = std::pair<std::string_view, T>;
 
+inline constexpr std::array<Word<StdinTarget::Kind>, 2> kStdinWords{
+    {{"none", StdinTarget::Kind::none}, {"all", StdinTarget::Kind::all}}};
+inline constexpr std::array<Word<int>, 3> kStacksSignals{{{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"QUIT", SIGQUIT}}};
+
 /// The Error for a word that is not one of `words`.
 tl::unexpected<Error> unknown_word(std::string_view text, const std::vector<std::string>& words);
 
+/// The words of a table for one_of(), as OptionSpec::choices.
+template <const auto& Table>
+std::vector<std::string> words_of() {
+  std::vector<std::string> words;
+  for (const auto& row : Table) words.emplace_back(row.first);
+  return words;
+}
+
 /// Returns the value of the pair whose word is `text`.
-template <class T, size_t N>
-Result<T> one_of(std::string_view text, const std::array<Word<T>, N>& words) {
-  std::vector<std::string> known;
-  for (const auto& [word, value] : words) {
+template <const auto& Table>
+auto one_of(std::string_view text) -> Result<decltype(Table.front().second)> {
+  for (const auto& [word, value] : Table) {
     if (word == text) return value;
-    known.emplace_back(word);
   }
-  return unknown_word(text, known);
+  return unknown_word(text, words_of<Table>());
 }
 
 // --progress: a regular expression that finds a rank's progress number in a line of output. The time per line is

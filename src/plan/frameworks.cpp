@@ -288,10 +288,15 @@ void add_sidecar(Plan& plan) {
 
 std::string_view to_string(Framework framework) { return spec_of(framework).name; }
 
+std::vector<std::string> framework_names() {
+  std::vector<std::string> names;
+  for (const FrameworkSpec& spec : framework_table()) names.emplace_back(spec.name);
+  names.emplace_back("auto");
+  return names;
+}
+
 Result<std::vector<Framework>> parse_frameworks(std::string_view text) {
-  std::vector<std::string> known;
-  for (const FrameworkSpec& spec : framework_table()) known.emplace_back(spec.name);
-  known.emplace_back("auto");
+  const auto known = framework_names();
   std::vector<Framework> frameworks;
   const auto is_new = [&](Framework framework) { return std::ranges::find(frameworks, framework) == frameworks.end(); };
   for (const std::string& part : split(text, ',')) {

@@ -15,6 +15,9 @@ namespace dlaunch::plan {
 
 std::string_view to_string(Framework framework);
 
+/// The words that parse_frameworks() accepts.
+std::vector<std::string> framework_names();
+
 /// Parses "torch,jax", without duplicates. An Error has no `where`.
 Result<std::vector<Framework>> parse_frameworks(std::string_view text);
 
