@@ -1,4 +1,4 @@
-// The subcommands that this module runs: `chaos`, `check` and `stacks`. Each returns the exit code.
+// The subcommands that this module runs: `chaos`, `check`, `completion` and `stacks`. Each returns the exit code.
 #pragma once
 
 #include <spdlog/fwd.h>
@@ -26,5 +26,8 @@ Result<int> check_hosts(const cli::Options& options, const plan::Allocation& all
 /// Prints the stacks of processes on this machine, or of a job's ranks (docs/find-a-hang.md). `args` are the arguments
 /// after `stacks`.
 Result<int> run_stacks(const std::vector<std::string>& args, output::StandardStreams& streams, spdlog::logger& log);
+
+/// `dlaunch completion` and `dlaunch __complete`: prints a script, or the candidates for the last of `args`.
+Result<int> run_completion(cli::Verb verb, const std::vector<std::string>& args, output::StandardStreams& streams);
 
 }  // namespace dlaunch::app

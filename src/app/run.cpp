@@ -195,6 +195,8 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
     ConsoleListener listener(streams);
     return ascend::run_ranktable(line.words, read_process_context(), listener, streams, log);
   }
+  if (line.verb == cli::Verb::completion || line.verb == cli::Verb::complete)
+    return run_completion(line.verb, line.words, streams);
   if (line.verb == cli::Verb::stacks) return run_stacks(line.words, streams, log);
   if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
   auto context = read_process_context();

@@ -184,33 +184,35 @@ cli::CommandSpec make_command(RanktableMake& make) {
 
 }  // namespace
 
+cli::CommandSpec ranktable_command(RanktableTargets& targets) {
+  return {.name = "ranktable",
+          .usage = "make|check|merge [args]",
+          .what = "make, check or merge rank tables of Ascend devices",
+          .commands = {make_command(targets.make),
+                       {.name = "check",
+                        .usage = "FILE... [options]",
+                        .what = "check rank tables, and print each broken rule with its line",
+                        .options = {product_option(targets.check.product)},
+                        .operands = &targets.check.files,
+                        .notes = kCheckNotes},
+                       {.name = "merge",
+                        .usage = "FILE... [options]",
+                        .what = "merge the tables of several hosts, and print the path of the file",
+                        .options = {output_option(targets.merge.output), product_option(targets.merge.product)},
+                        .operands = &targets.merge.files,
+                        .notes = kMergeNotes}},
+          .notes = kNotes};
+}
+
 Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args) {
-  RanktableMake make;
-  RanktableCheck check;
-  RanktableMerge merge;
-  const cli::CommandSpec root{.name = "ranktable",
-                              .usage = "make|check|merge [args]",
-                              .what = "make, check or merge rank tables of Ascend devices",
-                              .commands = {make_command(make),
-                                           {.name = "check",
-                                            .usage = "FILE... [options]",
-                                            .what = "check rank tables, and print each broken rule with its line",
-                                            .options = {product_option(check.product)},
-                                            .operands = &check.files,
-                                            .notes = kCheckNotes},
-                                           {.name = "merge",
-                                            .usage = "FILE... [options]",
-                                            .what = "merge the tables of several hosts, and print the path of the file",
-                                            .options = {output_option(merge.output), product_option(merge.product)},
-                                            .operands = &merge.files,
-                                            .notes = kMergeNotes}},
-                              .notes = kNotes};
+  RanktableTargets targets;
+  const cli::CommandSpec root = ranktable_command(targets);
   const auto chosen = TRY(cli::parse_command(root, "dlaunch ranktable", args));
   if (chosen.help) return RanktableHelp{cli::help_text(*chosen.command, chosen.path)};
-  if (chosen.command->name == "check") return check;
-  if (chosen.command->name == "merge") return merge;
-  TRY(check_effects(make));
-  return make;
+  if (chosen.command->name == "check") return std::move(targets.check);
+  if (chosen.command->name == "merge") return std::move(targets.merge);
+  TRY(check_effects(targets.make));
+  return std::move(targets.make);
 }
 
 }  // namespace dlaunch::ascend

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ascend/tables/rules.h"
+#include "cli/option_parser.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::ascend {
@@ -41,6 +42,16 @@ struct RanktableMake {
 };
 
 using RanktableCommand = std::variant<RanktableHelp, RanktableCheck, RanktableMerge, RanktableMake>;
+
+/// The targets of the options of all commands.
+struct RanktableTargets {
+  RanktableMake make = {};
+  RanktableCheck check = {};
+  RanktableMerge merge = {};
+};
+
+/// `targets` must outlive the result.
+cli::CommandSpec ranktable_command(RanktableTargets& targets);
 
 Result<RanktableCommand> parse_ranktable(const std::vector<std::string>& args);
 

@@ -15,7 +15,9 @@ constexpr Subcommand kSubcommands[] = {
     {"ranktable", "make|check|merge [args]", "make, check or merge rank tables of Ascend devices", Verb::ranktable},
     {"chaos", "--fault FAULT... -- [options] program [args]", "run a job, inject faults, and check the recovery",
      Verb::chaos},
+    {"completion", "bash|zsh|fish", "print the completion script of a shell", Verb::completion},
     {"help", "[TOPIC|SUBCOMMAND|OPTION]", "explain a topic; without an argument, list the topics", Verb::help},
+    {"__complete", "", "", Verb::complete},  // for the script of a shell; not listed
 };
 
 struct NamedGrammar {
@@ -63,7 +65,7 @@ std::vector<std::string> grammar_names() {
   return names;
 }
 
-std::span<const Subcommand> subcommand_table() { return kSubcommands; }
+std::span<const Subcommand> subcommand_table() { return std::span(kSubcommands).first<std::size(kSubcommands) - 1>(); }
 
 const Subcommand* find_subcommand(string_view name) {
   const auto* const found = std::ranges::find(kSubcommands, name, &Subcommand::name);
@@ -72,7 +74,7 @@ const Subcommand* find_subcommand(string_view name) {
 
 std::vector<std::string> subcommand_names() {
   std::vector<std::string> names;
-  for (const Subcommand& subcommand : kSubcommands) names.emplace_back(subcommand.name);
+  for (const Subcommand& subcommand : subcommand_table()) names.emplace_back(subcommand.name);
   return names;
 }
 

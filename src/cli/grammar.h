@@ -41,7 +41,7 @@ struct Subcommand {
   Verb verb;
 };
 
-/// In the order of the help texts.
+/// In the order of the help texts, without __complete.
 std::span<const Subcommand> subcommand_table();
 
 /// Its row; nullptr: not a subcommand.

@@ -266,8 +266,10 @@ Result<Chosen> parse_below(const CommandSpec& command, const std::string& path, 
       "use " + listed(command.commands) + "; to run a program with this name: dlaunch -- " + std::string(command.name));
 }
 
-/// hccl_tools.py uses '_' in names, dlaunch uses '-'; both are valid.
-FoundOption find_in(const CommandSpec& command, std::string_view name) {
+}  // namespace
+
+// hccl_tools.py uses '_' in names, dlaunch uses '-'.
+FoundOption find_command_option(const CommandSpec& command, std::string_view name) {
   const std::string dashes = dashes_for_underscores(name);
   std::string underscores(name);
   std::ranges::replace(underscores, '-', '_');
@@ -278,6 +280,8 @@ FoundOption find_in(const CommandSpec& command, std::string_view name) {
   }
   return {};
 }
+
+namespace {
 
 Error unknown_option(const CommandSpec& command, const std::string& path, const std::string& spelled,
                      std::string_view name) {
@@ -301,7 +305,7 @@ Result<void> take(const CommandSpec& command, const ParsedOption& given) {
 }  // namespace
 
 Result<Chosen> parse_command(const CommandSpec& command, const std::string& path, std::span<const std::string> words) {
-  OptionParser parser({.find = [&](std::string_view name) { return find_in(command, name); },
+  OptionParser parser({.find = [&](std::string_view name) { return find_command_option(command, name); },
                        .unknown = [&](const std::string& spelled,
                                       std::string_view name) { return unknown_option(command, path, spelled, name); },
                        .permutes = command.commands.empty()});

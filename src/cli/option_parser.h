@@ -116,6 +116,9 @@ struct Chosen {
   bool help = false;                     ///< --help: no option is set
 };
 
+/// Finds an option of the command, or --help. `name` may have '_' for '-', and '-' for '_'.
+FoundOption find_command_option(const CommandSpec& command, std::string_view name);
+
 /// `path` is the command as typed. Names may have one dash or two, and '_' for '-'; options may follow operands.
 Result<Chosen> parse_command(const CommandSpec& command, const std::string& path, std::span<const std::string> words);
 

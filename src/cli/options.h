@@ -43,7 +43,7 @@ struct SameLineRequest {
 
 /// `dlaunch PROGRAM`, or the subcommand that the first word names; `ranktable`, `stacks` and `chaos` have
 /// their own options.
-enum class Verb { run, hosts, check, ranktable, stacks, chaos, help };
+enum class Verb { run, hosts, check, ranktable, stacks, chaos, completion, complete, help };
 
 /// --rank-table.
 struct RankTableRequest {

@@ -49,7 +49,9 @@ Result<void> set_expected(const ParsedOption& given, ChaosRun& run) {
   return {};
 }
 
-CommandSpec chaos_spec(ChaosRun& run) {
+}  // namespace
+
+CommandSpec chaos_command(ChaosRun& run) {
   const auto text_into = [](std::string& into) {
     return [&into](const ParsedOption& given) -> Result<void> {
       into = given.value;
@@ -102,6 +104,8 @@ CommandSpec chaos_spec(ChaosRun& run) {
           "docs/test-recovery.md has all faults and checks. To run a program named chaos, use dlaunch -- chaos."};
 }
 
+namespace {
+
 Result<void> check_run(const ChaosRun& run) {
   if (run.faults.empty()) {
     return fail({"chaos", "missing --fault", "", "add --fault kill:rank=0@1s, or --plan FILE"});
@@ -118,7 +122,7 @@ Result<void> check_run(const ChaosRun& run) {
 Result<ChaosCommand> parse_chaos(const std::vector<std::string>& args) {
   if (!args.empty() && args.front() == "link") return ChaosLink{{args.begin() + 1, args.end()}};
   ChaosRun run;
-  const CommandSpec spec = chaos_spec(run);
+  const CommandSpec spec = chaos_command(run);
   const auto end = std::ranges::find(args, "--");
   const auto chosen = TRY(parse_command(spec, "dlaunch chaos", {args.begin(), end}));
   if (chosen.help) return ChaosHelp{help_text(*chosen.command, chosen.path)};
@@ -129,13 +133,12 @@ Result<ChaosCommand> parse_chaos(const std::vector<std::string>& args) {
   return run;
 }
 
-Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
-  StacksCommand command;
-  const auto set_all = [&](const ParsedOption&) -> Result<void> {
+CommandSpec stacks_command(StacksCommand& command) {
+  const auto set_all = [&command](const ParsedOption&) -> Result<void> {
     command.all = true;
     return {};
   };
-  const CommandSpec spec{
+  return {
       .name = "stacks",
       .usage = "[JOB|PID]... [--all]",
       .what = "print the stacks of a running job's ranks, or of processes with their descendants",
@@ -159,6 +162,11 @@ Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
           "  dlaunch stacks --all 3083\n\n"
           "dlaunch help hangs explains the reports of hangs while a job runs.\n"
           "To run a program named stacks, use dlaunch -- stacks."};
+}
+
+Result<StacksCommand> parse_stacks(const std::vector<std::string>& args) {
+  StacksCommand command;
+  const CommandSpec spec = stacks_command(command);
   if (args.empty()) return command;
   const auto chosen = TRY(parse_command(spec, "dlaunch stacks", args));
   if (chosen.help) command.help = help_text(*chosen.command, chosen.path);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chaos/verdict.h"
+#include "cli/option_parser.h"
 #include "dlaunch/error.h"
 
 namespace dlaunch::cli {
@@ -32,6 +33,8 @@ struct ChaosRun {
 
 using ChaosCommand = std::variant<ChaosHelp, ChaosLink, ChaosRun>;
 
+/// The options of the command; they set members of `run`, which must outlive the result.
+CommandSpec chaos_command(ChaosRun& run);
 Result<ChaosCommand> parse_chaos(const std::vector<std::string>& args);
 
 struct StacksCommand {
@@ -43,6 +46,7 @@ struct StacksCommand {
 /// Returns the process id in `word`; nullopt if `word` is a job id.
 std::optional<int> process_of(const std::string& word);
 
+CommandSpec stacks_command(StacksCommand& command);
 Result<StacksCommand> parse_stacks(const std::vector<std::string>& args);
 
 }  // namespace dlaunch::cli

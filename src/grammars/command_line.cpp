@@ -21,7 +21,9 @@ constexpr string_view kUnread[] = {"jsrun", "lrun", "aprun", "ibrun", "prun", "m
 string_view base_name(string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// Whether a command of the program parses the words, and not parse_command_line().
-bool has_own_parser(Verb verb) { return verb == Verb::stacks || verb == Verb::ranktable || verb == Verb::chaos; }
+bool has_own_parser(Verb verb) {
+  return verb == Verb::stacks || verb == Verb::ranktable || verb == Verb::chaos || verb == Verb::completion;
+}
 
 /// Changes `help ranktable make` to `ranktable make --help`: a subcommand with its own parser has its own help.
 void forward_help(CommandLine& line) {
@@ -114,6 +116,7 @@ Result<CommandLine> read_command_line(string_view program_name, std::vector<std:
     line.verb = subcommand->verb;
     line.words.erase(line.words.begin());
   }
+  if (line.verb == Verb::complete) return line;
   if (line.verb == Verb::help) {
     forward_help(line);
     return line;

@@ -33,7 +33,7 @@ Result<CommandLine> read_command_line(std::string_view program_name, std::vector
 // program apply to all programs of the job; the same options of a later program add to them or override them. -n
 // belongs to one program.
 
-/// For all subcommands except `ranktable`, `stacks` and `chaos`.
+/// For all subcommands except those with their own parser.
 Result<Command> parse_command_line(const CommandLine& line, const ProcessContext& context);
 
 }  // namespace dlaunch::cli
