@@ -1,5 +1,4 @@
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <climits>
@@ -17,18 +16,16 @@
 namespace dlaunch::app {
 namespace {
 
-constexpr suseconds_t kLongestRead = 50'000;  // microseconds
+constexpr useconds_t kLongestRead = 50'000;  // microseconds
 
 /// Reads a file without a wait: a frozen file system ends the process, a FIFO counts as empty.
 tl::expected<std::string, cli::Unreadable> read_at_once(const std::string& path) {
   std::signal(SIGALRM, SIG_DFL);
-  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = kLongestRead}};
-  ::setitimer(ITIMER_REAL, &limit, nullptr);
-  struct stat file {};
+  ::ualarm(kLongestRead, 0);
+  struct stat file{};
   const bool regular = ::stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode);
   auto text = regular ? cli::read_whole_file(path) : std::string();
-  const itimerval none{};
-  ::setitimer(ITIMER_REAL, &none, nullptr);
+  ::ualarm(0, 0);
   return text;
 }
 

@@ -30,13 +30,6 @@ using cli::Verb;
 using std::string_view;
 using Words = std::span<const std::string>;
 
-/// The options that the line may have at the cursor.
-struct Known {
-  cli::FindOption find;
-  const LauncherSpec* launcher = nullptr;
-  bool permutes = false;  ///< options may follow other words
-};
-
 bool is_option(string_view word) { return word.size() > 1 && word.starts_with('-') && word != "--"; }
 
 /// Whether the next word is a value of the option.
@@ -64,16 +57,17 @@ class Completer {
 
  private:
   void complete_line(Words words) {
-    const cli::Subcommand* const first = words.empty() ? nullptr : cli::find_subcommand(words.front());
-    if (first && first->verb == Verb::help) return words.size() == 1 ? add_topics() : void();
+    const bool help = !words.empty() && words.front() == "help";
+    if (help) return words.size() == 1 ? add_topics() : void();
     const auto line = cli::read_command_line("dlaunch", {words.begin(), words.end()});
     if (!line) return;
     words = words.last(line->words.size());
     if (line->verb == Verb::completion && words.empty()) return add_all(shells());
     for (const cli::CommandSpec& command : sources_.commands) {
-      if (first && command.name == first->name) return complete_command(command, words);
+      if (cli::find_subcommand(command.name)->verb == line->verb) return complete_command(command, words);
     }
-    if (const LauncherSpec* const launcher = cli::launcher_of(line->grammar)) return complete_launcher(*launcher, words);
+    if (const LauncherSpec* const launcher = cli::launcher_of(line->grammar))
+      return complete_launcher(*launcher, words);
     if (before_.empty() && !typed_.starts_with('-')) add_subcommands();
     if (line->verb == Verb::run || line->verb == Verb::check || line->verb == Verb::hosts) complete_job(words, *line);
   }
@@ -81,32 +75,26 @@ class Completer {
   /// dlaunch's own options, and programs with a ':' between them.
   void complete_job(Words words, const cli::CommandLine& line) {
     bool later = false;
-    while (skip_options(words, {.find = cli::find_typed_option})) {
+    for (; skip_options(words, cli::find_typed_option); later = true) {
       const auto colon = std::ranges::find(words, ":");
-      if (colon == words.end()) return at_program(words, later, line);
-      later = true;
+      if (colon == words.end()) break;
       words = words.subspan(static_cast<size_t>(colon - words.begin()) + 1);
     }
-  }
-
-  void at_program(Words words, bool later, const cli::CommandLine& line) {
+    if (done_) return;
     if (words.empty() && typed_.starts_with('-')) return add_own_options(later, line.grammar);
     const bool all_commands = before_.empty() && typed_.empty();  // too many: list only the subcommands
-    if (line.verb != Verb::hosts && !all_commands) leave_program(words);
-  }
-
-  void leave_program(Words words) {
     if (!words.empty() && words.front() == "--") words = words.subspan(1);
-    made_.by_shell = ByShell::program;
-    made_.program = before_.size() + 1 - words.size();
+    if (line.verb != Verb::hosts && !all_commands) leave_program(words.size());
   }
 
-  /// The line of another launcher: dlaunch's own options come first.
+  /// `typed`: the number of the program's words before the cursor.
+  void leave_program(size_t typed) { made_.by_shell = "program " + std::to_string(before_.size() + 1 - typed); }
+
+  /// The line of another launcher. dlaunch's own options come first.
   void complete_launcher(const LauncherSpec& launcher, Words words) {
-    const size_t own = cli::own_options_before(words, launcher);
-    Words front = words.first(own);
-    if (!skip_options(front, {.find = cli::find_typed_option})) return;
-    words = words.subspan(own);
+    Words own = words.first(cli::own_options_before(words, launcher));
+    words = words.subspan(own.size());
+    if (!skip_options(own, cli::find_typed_option)) return;
     const bool may_be_own = words.empty();
     if (!launcher.subcommand.empty()) {
       if (words.empty() && !typed_.starts_with('-')) return add(std::string(launcher.subcommand), "");
@@ -114,21 +102,28 @@ class Completer {
       if (!words.empty()) words = words.subspan(1);
     }
     const auto find = [&launcher](string_view name) {
-      auto meant = cli::launcher_options_meant(launcher, name);
-      if (meant.empty()) meant = cli::single_dash_options_meant(launcher, '-' + std::string(name));
-      return meant.size() == 1 ? cli::FoundOption{&meant.front()->row, name} : cli::FoundOption{};
+      const LauncherOption* const option = cli::find_launcher_option(launcher, name);
+      return option ? cli::FoundOption{&option->row, name} : cli::FoundOption{};
     };
-    if (!skip_options(words, {.find = find, .launcher = &launcher})) return;
-    if (!words.empty() || !typed_.starts_with('-')) {
-      leave_program(words);
-      if (words.empty() && starts_scripts(launcher)) made_.by_shell = ByShell::files;
+    std::vector<std::string> line(words.begin(), words.end());
+    line.emplace_back("x");  // at the cursor: the value of an option, or a word of the program
+    const auto plain = cli::read_argparse(launcher, line);
+    if (!plain) return;
+    const auto dashes = std::ranges::find(*plain, "--");
+    if (dashes == plain->end()) {
+      const cli::FoundOption last = find(string_view(plain->back()).substr(2, plain->back().find('=') - 2));
+      return last.spec ? add_values(*last.spec, "") : void();
+    }
+    const auto typed = static_cast<size_t>(plain->end() - dashes) - 2;
+    if (typed > 0 || !typed_.starts_with('-')) {
+      leave_program(typed);
+      if (typed == 0 && starts_scripts(launcher)) made_.by_shell = "files";
       return;
     }
     if (add_attached_value(find)) return;
     for (const LauncherOption& option : launcher.options) {
-      if (option.support == cli::Support::refused) continue;
-      add_names(option.row, std::string(option.row.help),
-                [&](string_view name) { return cli::as_typed(launcher, name); });
+      const auto spelled = [&](string_view name) { return cli::as_typed(launcher, name); };
+      if (option.support != cli::Support::refused) add_names(option.row, std::string(option.row.help), spelled);
     }
     if (may_be_own && typed_.starts_with("--")) add_own_options(false, Grammar::dlaunch);
   }
@@ -139,57 +134,35 @@ class Completer {
     if (dashes != words.end() && command.name == "chaos") {
       return complete_line(words.subspan(static_cast<size_t>(dashes - words.begin()) + 1));
     }
-    if (!command.commands.empty() && words.empty()) {
-      for (const cli::CommandSpec& below : command.commands) add(std::string(below.name), std::string(below.what));
-    }
     for (const cli::CommandSpec& below : command.commands) {
+      if (words.empty()) add(std::string(below.name), std::string(below.what));
       if (!words.empty() && words.front() == below.name) return complete_command(below, words.subspan(1));
     }
     const auto find = [&command](string_view name) { return cli::find_command_option(command, name); };
-    if (!skip_options(words, {.find = find, .permutes = true})) return;
+    while (skip_options(words, find) && !words.empty()) words = words.subspan(1);
+    if (done_ || add_attached_value(find)) return;
     if (!typed_.starts_with('-')) {
       if (command.usage.starts_with("[JOB")) add_all(sources_.jobs());
-      if (command.usage.starts_with("FILE")) made_.by_shell = ByShell::files;
+      if (command.usage.starts_with("FILE")) made_.by_shell = "files";
       return;
     }
-    if (add_attached_value(find)) return;
     for (const cli::CommandSpec::Option& option : command.options) add_own(option.row);
     add_own(cli::help_option());
   }
 
-  /// Removes the options at the front of `words`. Returns false after the candidates of an option's value, and after an
-  /// unknown option.
-  bool skip_options(Words& words, const Known& known) {
-    while (!words.empty() && (is_option(words.front()) || (known.permutes && words.front() != "--"))) {
-      const Words rest = words.subspan(1);
-      const string_view word = words.front();
-      if (!is_option(word)) {
-        words = rest;
-        continue;
-      }
-      const TypedOption typed = cli::next_option(words, known.find);
-      if (typed.found.spec && known.launcher && takes_only_attached(*known.launcher, *typed.found.spec)) {
-        words = rest;
-      } else if (!typed.found.spec) {  // "-N2" has its value
-        const bool letters = known.launcher && !word.starts_with("--");
-        if (!letters || !cli::find_launcher_option(*known.launcher, word.substr(1, 1))) return false;
-      } else if (words.empty() && lacks_value(typed)) {
-        return add_values(*typed.found.spec, ""), false;
-      } else {
-        remember(typed);
-      }
+  /// Removes the options at the front of `words`. Returns false, and sets done_, after the candidates of an option's
+  /// value and after an unknown option.
+  bool skip_options(Words& words, const cli::FindOption& find) {
+    while (!words.empty() && is_option(words.front())) {
+      const TypedOption typed = cli::next_option(words, find);
+      const OptionSpec* const row = typed.found.spec;
+      done_ = !row || (words.empty() && lacks_value(typed));
+      if (row && done_) add_values(*row, "");
+      if (done_) return false;
+      if (row->name() == "hostfile" || (row->name() == "default-hostfile" && hostfile_.empty()))
+        hostfile_ = typed.text();
     }
     return true;
-  }
-
-  static bool takes_only_attached(const LauncherSpec& launcher, const OptionSpec& row) {
-    const auto option = std::ranges::find(launcher.options, &row, [](const LauncherOption& each) { return &each.row; });
-    return option != launcher.options.end() && option->alone;
-  }
-
-  void remember(const TypedOption& typed) {
-    const string_view name = typed.found.spec->name();
-    if (name == "hostfile" || (name == "default-hostfile" && hostfile_.empty())) hostfile_ = typed.text();
   }
 
   void add(std::string word, std::string about) {
@@ -270,15 +243,16 @@ class Completer {
       if (literal) add(start + word, "");
     }
     const bool file_template = kind == "TEMPLATE" && row.name().ends_with("-file");
-    if (kind.starts_with("FILE") || kind == "PATH" || file_template) made_.by_shell = ByShell::files;
-    if (kind.starts_with("DIR")) made_.by_shell = ByShell::directories;
+    if (kind.starts_with("FILE") || kind == "PATH" || file_template) made_.by_shell = "files";
+    if (kind.starts_with("DIR")) made_.by_shell = "directories";
   }
 
   /// The hosts in the hostfile of the line, else in the user's hostfile.
   std::vector<std::string> hosts() const {
     std::string file = hostfile_;
-    const auto preferences = file.empty() ? cli::read_preferences(nullptr, sources_.context, {cli::find_known_option, {}})
-                                          : cli::Preferences();
+    const auto preferences = file.empty()
+                                 ? cli::read_preferences(nullptr, sources_.context, {cli::find_known_option, {}})
+                                 : cli::Preferences();
     if (!preferences) return {};
     for (const char* name : {"default-hostfile", "hostfile"}) {
       for (const cli::ParsedOption& given : preferences->given) {
@@ -301,6 +275,7 @@ class Completer {
   const Words before_;
   const string_view typed_;  ///< the word at the cursor, up to the cursor
   std::string hostfile_;     ///< of the line, as typed
+  bool done_ = false;        ///< the candidates are complete
   Completion made_;
 };
 
@@ -313,17 +288,7 @@ Completion complete(Words words, const Sources& sources) {
 std::string to_text(const Completion& completion) {
   std::string text;
   for (const Candidate& each : completion.candidates) text += each.word + '\t' + each.about + '\n';
-  switch (completion.by_shell) {
-    case ByShell::nothing:
-      return text + ":\n";
-    case ByShell::files:
-      return text + ":files\n";
-    case ByShell::directories:
-      return text + ":directories\n";
-    case ByShell::program:
-      break;
-  }
-  return text + ":program " + std::to_string(completion.program) + '\n';
+  return text + ':' + completion.by_shell + '\n';
 }
 
 }  // namespace dlaunch::completion

@@ -14,14 +14,6 @@
 
 namespace dlaunch::completion {
 
-/// The words that the shell completes itself, in addition to the candidates.
-enum class ByShell {
-  nothing,
-  files,
-  directories,
-  program,  ///< the name of a program, and the program's own words
-};
-
 struct Candidate {
   std::string word;   ///< the whole word, with the part before the cursor
   std::string about;  ///< one line; may be empty
@@ -29,20 +21,21 @@ struct Candidate {
 
 struct Completion {
   std::vector<Candidate> candidates = {};
-  ByShell by_shell = ByShell::nothing;
-  size_t program = 0;  ///< with ByShell::program: position of the program in the line; dlaunch is at 0
+  /// The words that the shell adds: "files", "directories", or "program 3", the program at position 3 of the line and
+  /// its own words. dlaunch is at 0.
+  std::string by_shell = {};
 };
 
 struct Sources {
-  cli::ProcessContext context;                    ///< without Place
-  std::vector<cli::CommandSpec> commands = {};    ///< subcommands with their own options
+  cli::ProcessContext context;                     ///< without Place
+  std::vector<cli::CommandSpec> commands = {};     ///< subcommands with their own options
   std::function<std::vector<std::string>()> jobs;  ///< ids of the running jobs
 };
 
 /// `words`: the words after `dlaunch` up to the cursor. The last word may be empty.
 Completion complete(std::span<const std::string> words, const Sources& sources);
 
-/// One line per candidate, "WORD\tABOUT"; then ":", ":files", ":directories" or ":program 3".
+/// One line per candidate, "WORD\tABOUT"; then ':' and by_shell.
 std::string to_text(const Completion& completion);
 
 /// `dlaunch completion WORDS`: the script of bash, zsh or fish, or the text of --help.

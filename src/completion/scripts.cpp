@@ -123,13 +123,14 @@ Result<std::string> script_for(std::span<const std::string> words) {
       .usage = "bash|zsh|fish",
       .what = "print the script that completes command lines of dlaunch in a shell",
       .operands = &names,
-      .notes = "The script completes options, their values, hosts, files, jobs, and the words of the program.\n"
-               "cmake --install and the Debian package install the scripts for all users. To use a script without an "
-               "installation:\n"
-               "  source <(dlaunch completion bash)        in ~/.bashrc\n"
-               "  source <(dlaunch completion zsh)         in ~/.zshrc, after compinit\n"
-               "  dlaunch completion fish | source         in ~/.config/fish/config.fish\n"
-               "To run a program named completion, use dlaunch -- completion."};
+      .notes =
+          "The script completes options, their values, hosts, files, jobs, and the words of the program.\n"
+          "cmake --install and the Debian package install the scripts for all users. To use a script without an "
+          "installation:\n"
+          "  source <(dlaunch completion bash)        in ~/.bashrc\n"
+          "  source <(dlaunch completion zsh)         in ~/.zshrc, after compinit\n"
+          "  dlaunch completion fish | source         in ~/.config/fish/config.fish\n"
+          "To run a program named completion, use dlaunch -- completion."};
   const auto chosen = TRY(cli::parse_command(spec, "dlaunch completion", words));
   if (chosen.help) return cli::help_text(*chosen.command, chosen.path);
   if (names.size() > 1) return fail({"completion", "unexpected word \"" + names[1] + '"', "", "give one shell"});
