@@ -331,14 +331,14 @@ constexpr OptionSpec kOptions[] = {
              "and so on. dlaunch removes the old DIR.N."},
     {.names = "stdout-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .common = true,
-     .help = "write each rank's stdout to a file instead of the console: DIR/{rank}.out",
+     .help = "write each rank's stdout to a file, not to the console: DIR/{rank}.out",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::out, v, h); },
      .more = "Append suffixes: :local=LIST (only for ranks with these local numbers), :append (keep the "
              "old content of the file), :copy (print stdout on the console too). The fields are those of "
              "--output-filename. If several ranks have the same file name, dlaunch writes whole lines to the file. "
              "The option does not change stderr."},
     {.names = "stderr-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
-     .help = "write each rank's stderr to a file instead of the console: DIR/{rank}.err",
+     .help = "write each rank's stderr to a file, not to the console: DIR/{rank}.err",
      .set_job = [](Options& o, string_view v, Context h) { return set_stream_file(o, output::Stream::err, v, h); }},
     {.names = "error-file", .takes = Arity::value, .value_name = "TEMPLATE", .section = Section::output,
      .help = "let PyTorch write the error of each rank to a file: DIR/{rank}.json",

@@ -184,7 +184,7 @@ TEST(FirstWords, AcceptNamesOfMpiLibraries) {
 }
 
 TEST(FirstWords, HintAtSubcommandsOnlyInTheOwnGrammarWithoutDashes) {
-  const Words all{"hosts", "check", "stacks", "ranktable", "chaos", "help"};
+  const Words all{"hosts", "check", "stacks", "ranktable", "chaos", "completion", "help"};
   EXPECT_EQ(CommandLineFixture{}.options({"-n", "2", "hosts"}).subcommands, all);
   EXPECT_EQ(CommandLineFixture{}.options({"prog", "--", "x"}).subcommands, all);
   for (const Words& words :
