@@ -102,12 +102,18 @@ Result<void> print_requested(const cli::Options& options, const plan::Allocation
   return in_file ? report::write_pid(options.report_pid) : Result<void>();
 }
 
+/// A terminal without control sequences gets no status line.
+report::StatusSettings status_settings(const cli::Options& options) {
+  const bool dumb = variable(options.request.environment, "TERM") == "dumb";
+  return {.drawn = options.status.has_value() && !dumb, .quiet = options.status.value_or(std::chrono::milliseconds(0))};
+}
+
 /// The session of a job: created at the first need of a host.
 class SessionOnDemand {
  public:
   /// `nodes`: the transport to nodes with the same command line; null: the options choose the transport.
   SessionOnDemand(const cli::Options& job, StandardStreams& streams, spdlog::logger& log, transport::Transport* nodes)
-      : job_(job), streams_(streams), log_(log), listener_(streams), nodes_(nodes) {}
+      : job_(job), streams_(streams), log_(log), listener_(streams, status_settings(job)), nodes_(nodes) {}
 
   session::HostSession& get() {
     if (session_) return *session_;

@@ -217,6 +217,7 @@ void Launcher::time_passed() {
 
 void Launcher::tick() {
   job::Progress progress = job_.progress();
+  output_.describe(progress);
   for (const auto& component : components_) component->tick(progress);
   parts_.listener.progress(progress);
   tick_timer_.expires_after(kProgressTick);

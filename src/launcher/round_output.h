@@ -59,6 +59,7 @@ class RoundOutput {
   output::StandardStreams& streams() const { return parts_.output.streams(); }
   /// A number that changes when a rank writes.
   std::uint64_t fed() const { return driver_.fed(); }
+  void describe(job::Progress& progress) const { driver_.describe(progress); }
   /// Whether all output so far was taken.
   bool all_taken() const { return !streams_.any_waits() && driver_.flushed(); }
 
