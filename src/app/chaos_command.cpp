@@ -15,7 +15,7 @@
 #include "cli/subcommands.h"
 #include "grammars/command_line.h"
 #include "launcher/open_files.h"
-#include "report/record_file.h"
+#include "report/write_file.h"
 #include "sys/caught_signals.h"
 #include "sys/randomness.h"
 

@@ -20,7 +20,7 @@
 #include "dlaunch/run.h"
 #include "grammars/command_line.h"
 #include "report/log.h"
-#include "report/record_file.h"
+#include "report/write_file.h"
 #include "session/host_session.h"
 #include "sys/capture.h"
 #include "sys/files.h"

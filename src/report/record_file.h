@@ -5,33 +5,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "dlaunch/error.h"
 #include "sys/helper_process.h"
 
 namespace dlaunch::report {
-
-// Writes a complete text to a file, atomically.
-
-struct WriteAs {
-  unsigned mode = 0666;  ///< of a new file, minus the umask; an existing file keeps its mode and owner
-  bool durable = false;  ///< sync the file and its name to the device before the return
-};
-
-/// A reader of `path` gets the old file or the new file, never a part: a temporary file in the same directory replaces
-/// the old file. An existing pipe, device or link is not replaced but written to.
-Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as = {});
-
-/// Whether a new file would replace `path` (not for a pipe, device or link).
-bool is_replaced(const std::string& path);
-
-/// The descriptor of dlaunch that the path names: /dev/stdout, or /dev/fd/63 as a shell writes ">(command)".
-std::optional<int> named_descriptor(std::string_view path);
-
-/// A check before the job: an Error if a write would probably fail now. Does not write.
-Result<void> check_can_write(const std::string& path);
 
 /// The path of an attempt's record after a later attempt has started.
 std::string kept_record(const std::string& path, int attempt);
