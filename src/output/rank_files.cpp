@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"
+#include "sys/file_lock.h"
 #include "sys/held_directory.h"
 
 namespace dlaunch::output {
@@ -32,11 +33,9 @@ Error cannot_keep(const std::string& what, int error) {
 }
 
 Error locked_error(const Disk::Event& event) {
-  const std::string holder =
-      event.size == 0 ? "another job, perhaps on another host," : "process " + std::to_string(event.size);
   return {.where = "",
           .what = "cannot write " + event.tail,
-          .why = holder + " writes there",
+          .why = sys::writes_there({static_cast<int>(event.size)}),
           .hint = "use another path, for example with {job}, or wait for the other job to end"};
 }
 

@@ -19,12 +19,6 @@ namespace {
 
 constexpr int kAttempts = 16;  // attempts to find an unused temporary name
 
-tl::unexpected<Error> cannot_write(const std::string& path, int error) {
-  const char* const hint =
-      error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
-  return fail({"", "cannot write " + path, sys::why_not_opened(error), hint, kExitOutput});
-}
-
 /// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.
 int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
   int error = sys::write_all(fd.get(), text) ? 0 : errno;
@@ -65,6 +59,14 @@ void sync_directory(const sys::HeldDirectory& directory) {
 
 }  // namespace
 
+tl::unexpected<Error> cannot_write(const std::string& path, int error) {
+  const char* const hint =
+      error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
+  return fail({"", "cannot write " + path, sys::why_not_opened(error), hint, kExitOutput});
+}
+
+std::string claimed_name(const std::string& name) { return "." + name + ".dlaunch"; }
+
 std::optional<int> named_descriptor(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -100,6 +102,10 @@ Result<void> write_file_atomically(const std::string& path, std::string_view tex
   const bool direct = fd || is_special(place);
   std::random_device random;
   std::string written = place.name;
+  if (!direct && as.claimed) {
+    written = claimed_name(place.name);
+    fd = place.directory.open_file(written, O_WRONLY | O_TRUNC);
+  }
   for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
     if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";
     fd = direct ? sys::open_file_at(place, O_WRONLY | O_TRUNC, as.mode)

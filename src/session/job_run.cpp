@@ -50,7 +50,8 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       round_start_ns_(start_ns_),
       stacks_signal_(options_.stacks_on),
       signals_(session.io()),
-      record_(options_.report_file) {
+      record_(options_.report_file),
+      pid_file_(session.pid_file()) {
   options_.output.read_all = options_.output.read_all || options_.progress;
 }
 
@@ -136,15 +137,23 @@ Result<void> JobRun::open() {
   }
   error_files_.reset();                               // of the round before
   error_files_ = TRY(LockedErrorFiles::lock(plan_));  // before log files of an earlier job are overwritten
-  const bool prepares = record_.wanted() && rounds_.number() == 0;  // early, because the job may run for hours
-  const auto claimed = [&] { return prepares ? record_.prepare(plan_.attempt.value_or(0)) : Result<void>(); };
+  const bool is_first = rounds_.number() == 0;
+  const auto claimed = [&] { return is_first ? claim_files() : Result<void>(); };
   auto output =
       TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line, claimed));
   if (error_files_) TRY(error_files_->empty());
   output_ = std::move(output);
-  if (rounds_.number() > 0) return {};
+  if (!is_first) return {};
+  TRY(record_.keep_earlier(plan_.attempt.value_or(0)));
+  TRY(pid_file_.write());
   if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
   return {};
+}
+
+/// Early, because the job may run for hours.
+Result<void> JobRun::claim_files() {
+  TRY(record_.claim());
+  return pid_file_.claim();
 }
 
 /// The connected replacements of the plan; with `or_not_yet`, also replacements that are still connecting.

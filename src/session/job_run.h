@@ -38,6 +38,7 @@ class JobRun final : public Listener {
  private:
   spdlog::logger& log() { return session_.log(); }
   Result<void> open();
+  Result<void> claim_files();
   Result<void> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
   std::vector<bool> spares(bool or_not_yet) const;
@@ -82,6 +83,7 @@ class JobRun final : public Listener {
   const sys::KeptDisposition stacks_signal_;
   link::Signals signals_;
   report::RecordFile record_;
+  report::PidFile pid_file_;
   std::unique_ptr<output::Output> output_;
   std::unique_ptr<LockedErrorFiles> error_files_;
 };

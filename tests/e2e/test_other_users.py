@@ -1,5 +1,6 @@
 """Tests attacks of other users of the same machine, and of other jobs of the same user."""
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -188,12 +189,97 @@ class SharedFiles(Case):
             self.assertTrue(wait_until((self.dir / "d0/.dlaunch-rank-dir").exists))
             result = self.run_dlaunch(*options, "-n", 1, "true")
             self.assert_exit(result, 2)
-            self.assertIn(f"cannot write {pid}: process {job.pid}, the launcher of a running job, wrote this file", result.stderr.decode())
+            self.assertIn(f"cannot write {pid}: process {job.pid} writes there", result.stderr.decode())
             self.assertEqual(pid.read_text(), f"{job.pid}\n")
-            os.utime(pid, (0, 0))  # as if an earlier process with this pid wrote the file
-            self.assert_exit(self.run_dlaunch("--report-pid", pid, "-n", 1, "true"), 0)
             job.communicate(b"\n", timeout=TIMEOUT)
         self.assert_exit(self.run_dlaunch(*options, "-n", 1, "true"), 0)
+
+    def names(self):
+        return sorted(path.name for path in self.dir.iterdir())
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_record_of_a_running_job_is_kept(self):
+        (self.dir / "old").write_text("old")
+        (self.dir / "target").write_text("old")
+        (self.dir / "link").symlink_to("target")
+        for name, before in (("new", None), ("old", "old"), ("link", "old")):
+            record = self.dir / name
+            with self.subTest(name), self.writer("--report", name, "--stdout-file", "out") as job:
+                self.assertTrue(wait_until(lambda: (self.dir / "out").exists() and (self.dir / "out").read_text() == "one\n"))
+                if name != "link":
+                    self.assertTrue(wait_until(lambda: record.exists() and "running" in record.read_text()))
+                during = self.names()
+                for other in (("--report", record), ("--report", os.path.realpath(record)), ("--stdout-file", name)):
+                    result = self.run_dlaunch(*other, "-n", 1, "echo", "other")
+                    self.assert_exit(result, 2)
+                    self.assertIn(f"process {job.pid} writes there", result.stderr.decode())
+                self.assertEqual(self.names(), during)
+                if name == "link":
+                    self.assertEqual(record.read_text(), before)
+                job.communicate(b"\n", timeout=TIMEOUT)
+            self.assertEqual(json.loads(record.read_text())["ranks"][0]["stdout_bytes"], 8)
+            self.assert_exit(self.run_dlaunch("--report", record, "-n", 1, "echo", "other"), 0)
+            self.assertEqual(json.loads(record.read_text())["ranks"][0]["stdout_bytes"], 6)
+        self.assertEqual(self.names(), ["link", "new", "old", "out", "target"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_first_of_several_jobs_gets_the_file(self):
+        for option in ("--report", "--report-pid"):
+            for before in (None, "old"):
+                path = self.dir / f"{option[2:]}{before}"
+                if before:
+                    path.write_text(before)
+                with self.subTest(path.name), contextlib.ExitStack() as stack:
+                    jobs = [stack.enter_context(self.writer(option, path)) for _ in range(6)]
+                    self.assertTrue(wait_until(lambda: sum(job.poll() is not None for job in jobs) == 5))
+                    refused = [job for job in jobs if job.poll() is not None]
+                    self.assertEqual([job.returncode for job in refused], [2] * 5)
+                    for job in refused:
+                        self.assertRegex(job.stderr.read().decode(), f"cannot write {path}: (process [0-9]+|another job.*) writes there")
+                    [left] = [job for job in jobs if job not in refused]
+                    if option == "--report-pid":
+                        self.assertEqual(path.read_text(), f"{left.pid}\n")
+                    left.communicate(b"\n", timeout=TIMEOUT)
+                    self.assertEqual(left.returncode, 0)
+                    if option == "--report":
+                        self.assertEqual(json.loads(path.read_text())["exit_code"], 0)
+        self.assertEqual(self.names(), ["report-pidNone", "report-pidold", "reportNone", "reportold"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_killed_job_leaves_neither_lock_nor_file(self):
+        options = ("--report", "record", "--report-pid", "pid")
+        with self.writer("--rank-dir", "used") as other:
+            self.assertTrue(wait_until((self.dir / "used/.dlaunch-rank-dir").exists))
+            self.assert_exit(self.run_dlaunch("--report", "refused", "--stdout-file", "missing/a/", "-n", 1, "true"), 2)
+            self.assertEqual(self.names(), ["used"])
+            (self.dir / ".record.dlaunch").write_text("of a job on a machine that failed")
+            with self.writer(*options) as job:
+                self.assertTrue(wait_until((self.dir / "record").exists))
+                job.kill()
+                job.wait(TIMEOUT)
+            self.assertTrue(wait_until(lambda: self.run_dlaunch(*options, "-n", 1, "true").returncode == 0))
+            other.communicate(b"\n", timeout=TIMEOUT)
+        self.assertEqual(self.names(), ["pid", "record", "used"])
+
+    @promise(LOSES_NOTHING, mode=FILES)
+    def test_devices_and_pipes_of_a_record_are_not_locked(self):
+        os.mkfifo(self.dir / "fifo")
+        for name in ("/dev/null", "/dev/stdout", "/dev/fd/2"):
+            with self.subTest(name), self.writer("--report", name, "--report-pid", name) as job:
+                result = self.run_dlaunch("--report", name, "--report-pid", name, "-n", 1, "true")
+                self.assert_exit(result, 0)
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 0)
+        with self.writer("--report", "fifo") as job, self.writer("--report", "fifo") as other:
+            with subprocess.Popen(["cat", self.dir / "fifo"], stdout=subprocess.PIPE) as reader:
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 0)
+                self.assertIn(b'"exit_code": 0', reader.communicate(timeout=TIMEOUT)[0])
+            with subprocess.Popen(["cat", self.dir / "fifo"], stdout=subprocess.PIPE) as reader:
+                other.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(other.returncode, 0)
+                reader.communicate(timeout=TIMEOUT)
+        self.assertEqual(self.names(), ["fifo"])
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_refused_job_changes_no_file(self):
