@@ -35,7 +35,7 @@ class FileClaim {
   const bool replaced_;
 };
 
-// Helper processes that write a file tell the launcher why they failed.
+// Errors of helper processes that write a file, and their way to the launcher.
 
 inline constexpr std::chrono::seconds kWriterWait{10};
 

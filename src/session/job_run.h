@@ -38,7 +38,8 @@ class JobRun final : public Listener {
  private:
   spdlog::logger& log() { return session_.log(); }
   Result<void> open();
-  Result<void> claim_files();
+  bool begins_late() const;
+  Result<void> begin(output::Output& output);
   Result<void> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
   std::vector<bool> spares(bool or_not_yet) const;

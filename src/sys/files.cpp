@@ -49,22 +49,22 @@ constexpr mode_t kFileMode = 0644;
 
 }  // namespace
 
-Fd create_file(const std::string& path, int more_flags, bool* is_new) {
+Fd create_file(const std::string& path, int more_flags, Created* created) {
   if (path.ends_with('/')) {
     errno = EISDIR;
     return {};
   }
-  const HeldPlace place = HeldPlace::make(path, kDirectoryMode);
+  const HeldPlace place = HeldPlace::make(path, kDirectoryMode, created ? &created->directories : nullptr);
   if (!place) return {};
   const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | more_flags;
-  if (!is_new) return open_file_at(place, flags | O_CREAT, kFileMode);
+  if (!created) return open_file_at(place, flags | O_CREAT, kFileMode);
   Fd file = open_file_at(place, flags | O_CREAT | O_EXCL, kFileMode);
-  *is_new = static_cast<bool>(file);
+  created->file = static_cast<bool>(file);
   if (file || errno != EEXIST) return file;
   file = open_file_at(place, flags, kFileMode);
   if (file || errno != ENOENT) return file;
   file = open_file_at(place, flags | O_CREAT, kFileMode);  // a link to a missing file
-  *is_new = static_cast<bool>(file);
+  created->file = static_cast<bool>(file);
   return file;
 }
 

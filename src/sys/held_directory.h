@@ -28,8 +28,8 @@ class HeldDirectory {
   explicit HeldDirectory(Fd fd) : fd_(std::move(fd)) {}
 
   static HeldDirectory open(const std::string& path);
-  /// Creates missing directories with `mode`.
-  static HeldDirectory make(const std::string& path, mode_t mode);
+  /// Creates missing directories with `mode`, and appends their paths to `made`.
+  static HeldDirectory make(const std::string& path, mode_t mode, std::vector<std::string>* made = nullptr);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }
   int fd() const { return fd_.get(); }
@@ -101,10 +101,13 @@ struct HeldPlace {
   std::string name;
 
   static HeldPlace of(const std::string& path);
-  /// Creates missing directories with `mode`.
-  static HeldPlace make(const std::string& path, mode_t mode);
+  /// As HeldDirectory::make().
+  static HeldPlace make(const std::string& path, mode_t mode, std::vector<std::string>* made = nullptr);
   explicit operator bool() const { return static_cast<bool>(directory); }
 };
+
+/// Removes those of the directories that HeldDirectory::make() created that are empty.
+void remove_made(const std::vector<std::string>& made);
 
 /// Opens the file of a place. A symbolic link in place of the file is followed as in a path.
 Fd open_file_at(const HeldPlace& place, int flags, mode_t mode);

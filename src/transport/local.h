@@ -33,7 +33,7 @@ class Local : public Transport {
   void close() override;
   /// This process belongs to the job: close() also ends orphans without the job's environment. Without effect if this
   /// process is PID 1 or already has a child: an orphan may then come from another process. Call before the job starts
-  /// processes of its own, such as the writer of its files.
+  /// other processes, such as the writer of its files.
   void end_orphans();
   /// From now on this process also starts other commands. close() must not end the orphans of other commands.
   void start_other_commands() { end_orphans_ = false; }

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -374,6 +375,59 @@ class SharedFiles(Case):
             self.assert_exit(self.run_dlaunch(*line, "echo", "other"), 0)
             job.wait(TIMEOUT)
         self.assertEqual(sorted(shared.read_text().split()), ["one", "other", "two"])
+
+
+class RefusedJobs(Case):
+    """A job that is refused because of a running job has not changed any file or directory before."""
+
+    # Options of both jobs: the running job holds the lock.
+    HELD = {"log directory": ("--output-filename", "held_logs"), "file": ("--output-filename", "held.{rank}"),
+            "file of a stream": ("--stderr-file", "held_err"), "error file": ("--error-file", "held_error"),
+            "record": ("--report", "held_record"), "file of the pid": ("--report-pid", "held_pid"),
+            "rank directory": ("--rank-dir", "held_dir")}
+    # Options of the second job only: files of an earlier job, and new files.
+    OPTIONS = (("--output-filename", "logs"), ("--output-filename", "logs", "--keep-logs", 1), ("--output-filename", "logs:nocopy"),
+             ("--output-filename", "logs", "--keep-logs", 2), ("--output-filename", "out.{rank}"), ("--stdout-file", "all.out"),
+             ("--error-file", "error"), ("--report", "record"), ("--report-pid", "pid"), ("--rank-dir", "dir"),
+             ("--output-filename", "new/logs"), ("--output-filename", "new/logs", "--keep-logs", 1), ("--stdout-file", "new/out"),
+             ("--error-file", "new/error"), ("--report", "new_record"), ("--report-pid", "new_pid"), ("--rank-dir", "new/dir"))
+
+    def tree(self):
+        found = {}
+        for path in sorted(self.dir.rglob("*")):
+            facts = path.lstat()
+            found[str(path.relative_to(self.dir))] = (facts.st_mode, facts.st_ino, facts.st_mtime_ns if path.is_file() else 0,
+                                                      path.read_bytes() if path.is_file() else None)
+        return found
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_refused_job_changes_nothing(self):
+        old = ("-n", 1, "sh", "-c", "echo old; echo failure >${TORCHELASTIC_ERROR_FILE:-/dev/null}")
+        for _ in range(2):
+            self.assert_exit(self.run_dlaunch("--output-filename", "logs", "--keep-logs", 2, *old), 0)
+        self.assert_exit(self.run_dlaunch("--output-filename", "out.{rank}", "--report", "record", "--report-pid", "pid", *old), 0)
+        self.assert_exit(self.run_dlaunch("--stdout-file", "all.out", "--error-file", "error", *old), 0)
+        self.assert_exit(self.run_dlaunch("--rank-dir", "dir", "-n", 1, "sh", "-c", "echo old >file"), 0)
+        for reason, held in self.HELD.items():
+            with self.start(*held, "-n", 1, "sh", "-c", "echo one; echo two >&2; echo up >$UP; read wait", stdin=subprocess.PIPE,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"UP": str(self.dir / "up")}) as job:
+                self.assertTrue(wait_until((self.dir / "up").exists))
+                for files in self.OPTIONS:
+                    if held[0] == files[0] or {held[0], files[0]} <= {"--output-filename", "--stdout-file", "--stderr-file"}:
+                        continue  # two options that choose the same files
+                    with self.subTest(reason, files=files):
+                        before = self.tree()
+                        result = self.run_dlaunch(*held, *files, "-n", 1, "echo", "other")
+                        self.assert_exit(result, 125 if held[0] == "--rank-dir" else 2)
+                        self.assertRegex(result.stderr.decode(), "writes there|a running job uses this directory")
+                        after = self.tree()
+                        if held[0] == "--rank-dir" and files[0] in ("--report", "--report-pid"):
+                            self.assertEqual(len(after.keys() - before.keys()), 1 if files[1].startswith("new") else 0)
+                            before, after = ({name: facts for name, facts in tree.items() if name != files[1]} for tree in (before, after))
+                        self.assertEqual(after, before)
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 0)
+                (self.dir / "up").unlink()
 
 
 if __name__ == "__main__":
