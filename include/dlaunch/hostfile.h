@@ -62,9 +62,7 @@ struct HostRequest {
   std::optional<int> ssh_port = {};              ///< for hosts without port=
   std::string ssh_identity = {};                 ///< for hosts without identity=; empty: none
   bool ignore_resource_manager = false;
-  std::vector<HostEntry> of_manager = {};  ///< the answer of the resource manager; empty: not queried
   bool fake = false;              ///< --fake-hosts: each host of `list` is this machine; names are not looked up
-  bool by_manager = false;        ///< the command of the resource manager starts the agents
   std::vector<int> devices = {};  ///< --devices: ids to use on each host; empty: all devices
   std::string include = {};
   std::string exclude = {};

@@ -153,7 +153,9 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   }
   std::vector<std::unique_ptr<report::FileClaim>> claims;
   for (const std::string& file : {asked.report, asked.junit}) {
-    if (!file.empty()) claims.push_back(TRY(report::FileClaim::take(file, report::WriteAs().mode)));
+    if (file.empty()) continue;
+    auto claim = TRY(report::FileClaim::take(file, report::WriteAs().mode));
+    claims.push_back(std::move(claim));
   }
   TRY(launcher::check_least_limits());
   const std::uint64_t seed = seed_of(asked);

@@ -16,6 +16,7 @@
 #include "plan/environment.h"
 #include "report/preflight.h"
 #include "session/host_session.h"
+#include "settle/hosts.h"
 
 namespace dlaunch::app {
 namespace {
@@ -153,7 +154,7 @@ report::CheckedHost checked(const plan::Host& host, const wire::QueryHost& asked
   checked.agent_version = facts.version;
   checked.cpus = static_cast<int>(facts.cpus);
   checked.cpus_from = facts.cpus_from;
-  checked.device_kind = plan::to_string(launcher::device_kind(facts));
+  checked.device_kind = plan::to_string(settle::device_kind(facts));
   checked.devices.assign(facts.devices.begin(), facts.devices.end());
   checked.clock_offset = static_cast<double>(known.clock_offset_ns) * kNanosecond;
   checked.clock_error = static_cast<double>(known.clock_error_ns) * kNanosecond;

@@ -102,17 +102,17 @@ bool has_moved(const plan::Plan& now, const plan::Plan& before, const std::vecto
   });
 }
 
-Result<void> change_places(const cli::Options& options, const plan::Allocation& allocation,
-                           const std::vector<int>& order, session::HostSession& session, PlannedJob& job,
-                           const std::vector<HostFacts>& facts) {
+/// The job with the hosts in HCCL's order.
+Result<PlannedJob> with_places_changed(const cli::Options& options, const plan::Allocation& allocation,
+                                       const std::vector<int>& order, session::HostSession& session, PlannedJob job,
+                                       const std::vector<HostFacts>& facts) {
   const auto refused = [&] { return fail(ascend::wrong_server_order(job.plan, facts, order)); };
   if (!may_change_places(options, allocation)) return refused();
   job.held.release();
   auto changed = TRY(plan_job(options, reordered(allocation, job.plan, order), session.waiter()));
   if (!has_moved(changed.plan, job.plan, order)) return refused();
-  job = std::move(changed);
-  job.plan.notes.push_back(ascend::moved_note(job.plan));
-  return {};
+  changed.plan.notes.push_back(ascend::moved_note(changed.plan));
+  return changed;
 }
 
 }  // namespace
@@ -165,17 +165,18 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
   return TRY(plan_job(fewer, left, wait)).plan;
 }
 
-Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation,
-                            session::HostSession& session, PlannedJob& job) {
-  if (!options.rank_table || !options.rank_table->automatic) return {};
+Result<PlannedJob> with_job_table(const cli::Options& options, const plan::Allocation& allocation,
+                                  session::HostSession& session, PlannedJob job) {
+  if (!options.rank_table || !options.rank_table->automatic) return job;
   auto facts = TRY(ascend::ask_for_table(options, session, job.plan));
   if (!ascend::ranks_in_server_order(options, job.plan, facts)) {
     const std::vector<int> order = ascend::server_order(facts);
-    TRY(change_places(options, allocation, order, session, job, facts));
+    job = TRY(with_places_changed(options, allocation, order, session, std::move(job), facts));
     session.hosts().keep(order);
     facts = in_order(facts, order);
   }
-  return ascend::put_table(options, facts, job.plan);
+  TRY(ascend::put_table(options, facts, job.plan));
+  return job;
 }
 
 }  // namespace dlaunch::app

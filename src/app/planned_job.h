@@ -26,10 +26,10 @@ Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocat
                                 const plan::Plan& before, const std::vector<int>& lost,
                                 const net::NameResolver::Wait& wait);
 
-/// --rank-table auto: queries the plan's hosts and adds the rank table; otherwise does nothing. If HCCL would sort the
-/// hosts differently, plans the job again in HCCL's order, with a note, and renumbers the session, unless the user set
-/// which rank runs where. The session is connected to all hosts of the plan, or to no host.
-Result<void> make_job_table(const cli::Options& options, const plan::Allocation& allocation,
-                            session::HostSession& session, PlannedJob& job);
+/// --rank-table auto: queries the plan's hosts and returns the job with the rank table; otherwise returns the job. If
+/// HCCL would sort the hosts differently, plans the job again in HCCL's order, with a note, and renumbers the session,
+/// unless the user set which rank runs where. The session is connected to all hosts of the plan, or to no host.
+Result<PlannedJob> with_job_table(const cli::Options& options, const plan::Allocation& allocation,
+                                  session::HostSession& session, PlannedJob job);
 
 }  // namespace dlaunch::app

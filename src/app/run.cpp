@@ -14,8 +14,6 @@
 #include <optional>
 #include <system_error>
 
-#include "allocate/choose.h"
-#include "app/batch_system.h"
 #include "app/commands.h"
 #include "app/console_listener.h"
 #include "app/job_key.h"
@@ -33,8 +31,9 @@
 #include "launcher/open_files.h"
 #include "plan/environment.h"
 #include "report/log.h"
+#include "session/fact_finder.h"
 #include "session/host_session.h"
-#include "session/staged_files.h"
+#include "settle/settle.h"
 #include "sys/inherited.h"
 #include "sys/installed.h"
 #include "sys/randomness.h"
@@ -101,96 +100,95 @@ Result<void> print_requested(const cli::Options& options, const plan::Allocation
   return {};
 }
 
-/// Creates the session at the first need of a host.
-using Begin = std::function<void()>;
+/// The session of a job: created at the first need of a host.
+class SessionOnDemand {
+ public:
+  /// `nodes`: the transport to nodes with the same command line; null: the options choose the transport.
+  SessionOnDemand(const cli::Options& job, StandardStreams& streams, spdlog::logger& log, transport::Transport* nodes)
+      : job_(job), streams_(streams), log_(log), listener_(streams), nodes_(nodes) {}
 
-Result<int> show_or_run(const cli::Options& options, const plan::Allocation& allocation,
-                        std::optional<session::HostSession>& session, const Begin& begin, ConsoleListener& listener,
-                        StandardStreams& streams, spdlog::logger& log) {
-  auto job = TRY(plan_job(options, allocation, session ? session->waiter() : sys::wait_readable));
+  session::HostSession& get() {
+    if (session_) return *session_;
+    session_.emplace(job_.request.job_id, job_.of_job(), streams_, log_, listener_, nodes_);
+    session_->own_process();
+    return *session_;
+  }
+  bool exists() const { return session_.has_value(); }
+  ConsoleListener& listener() { return listener_; }
+
+ private:
+  const cli::Options& job_;
+  StandardStreams& streams_;
+  spdlog::logger& log_;
+  ConsoleListener listener_;
+  transport::Transport* const nodes_;
+  std::optional<session::HostSession> session_;
+};
+
+/// `detail` names the host if the signal came to a host: this process got no signal. In a batch job, the batch system
+/// sends TERM, and salloc would report a death by a signal as exit code 1.
+End end_of(const job::Outcome& outcome, const place::Place& place) {
+  const bool signalled = outcome.cause == job::Cause::interrupted && outcome.detail.empty();
+  const bool by_system = outcome.signal == SIGTERM && place.job();
+  return {outcome.exit_code, signalled && !by_system ? outcome.signal : 0};
+}
+
+Result<End> show_or_run(const cli::Options& options, const place::Place& place, const plan::Allocation& allocation,
+                        SessionOnDemand& on_demand, StandardStreams& streams, spdlog::logger& log) {
+  const bool connected = on_demand.exists();
+  auto job = TRY(plan_job(options, allocation, connected ? on_demand.get().waiter() : sys::wait_readable));
   if (options.show_env) return show_env(options, streams, log, job.plan);
   if (options.dry_run) {
     return streams.print(options.format == cli::Format::json ? plan::to_json(job.plan) : plan::to_table(job.plan));
   }
-  if (session) {
-    session::keep_planned(*session, allocation, job.plan);
-  } else {
-    begin();
-  }
-  TRY(make_job_table(options, allocation, *session, job));
+  session::HostSession& session = on_demand.get();
+  if (connected) session::keep_planned(session, allocation, job.plan);
+  job = TRY(with_job_table(options, allocation, session, std::move(job)));
   TRY(print_requested(options, allocation, job.plan, streams, log));
-  if (options.request.mpi == plan::Mpi::pmix && session->options().pmix_program.empty()) {
+  if (options.request.mpi == plan::Mpi::pmix && session.options().pmix_program.empty()) {
     return fail({"--mpi pmix", "not supported: this build of dlaunch has no PMIx", "",
                  "install libpmix-dev, and build dlaunch again"});
   }
-  session->ports() = std::move(job.held);
-  if (options.report_pid != "-" && options.report_pid != "+") session->pid_file() = options.report_pid;
-  listener.of_plan(job.plan);
+  session.ports() = std::move(job.held);
+  if (options.report_pid != "-" && options.report_pid != "+") session.pid_file() = options.report_pid;
+  on_demand.listener().of_plan(job.plan);
   const auto without = [&](const plan::Plan& plan, const std::vector<int>& lost) {
-    return plan_without(options, allocation, plan, lost, session->waiter());
+    return plan_without(options, allocation, plan, lost, session.waiter());
   };
-  return TRY(dlaunch::run(job.plan, *session, without)).exit_code;
+  const job::Outcome outcome = TRY(dlaunch::run(job.plan, session, without));
+  return end_of(outcome, place);
 }
 
-bool starts_ranks(const cli::Options& options) {
-  return options.verb == cli::Verb::run && !options.dry_run && !options.show_env;
-}
+bool connects(const cli::Options& options) { return settle::starts_ranks(options) || options.verb == cli::Verb::check; }
 
-bool connects(const cli::Options& options) { return starts_ranks(options) || options.verb == cli::Verb::check; }
-
-/// `nodes` is the transport to nodes with the same command line; null: the options choose the transport.
-Result<int> run_options(cli::Options options, const place::Place& place, StandardStreams& streams, spdlog::logger& log,
-                        transport::Transport* nodes = nullptr) {
-  if (connects(options)) TRY(launcher::check_least_limits());
-  if (options.request.job_id.empty()) options.request.job_id = make_job_id();
-  options.keys =
-      options.output.pty && options.stdin_target.kind != plan::StdinTarget::Kind::none && ::isatty(STDIN_FILENO) == 1;
-  auto remarks = TRY(ascend::follow_table_file(options));
-  std::ranges::copy(options.remarks, std::back_inserter(remarks));
-  if (options.verb != cli::Verb::check) options.staged = TRY(session::read_staged(options.stage));
-  TRY(choose_transport(options, place));
-  resolve_preemption_deadline(options, place);
-  resolve_manager_settings(options, place);
-  resolve_attempt(options, place);
-  ConsoleListener listener(streams);
-  std::optional<session::HostSession> session;  // created at the first need of a host
-  const Begin begin = [&] {
-    session.emplace(options.request.job_id, options.of_job(), streams, log, listener, nodes);
-    session->own_process();
-  };
+Result<End> run_options(const cli::Options& asked, const place::Place& place, StandardStreams& streams,
+                        spdlog::logger& log, transport::Transport* nodes = nullptr) {
+  if (connects(asked)) TRY(launcher::check_least_limits());
+  session::FactFinder finder(asked.request.environment, cli::read_text);
+  const settle::SettledJob job =
+      TRY(finder.settle([&](const settle::Facts& facts) { return settle::settle_job(asked, place, facts); }));
+  const cli::Options& options = job.options;
+  SessionOnDemand session(options, streams, log, nodes);
+  const bool starts = settle::starts_ranks(options);
   // Ignore the --stacks-on signal before the ranks run and after they end: its default action would kill dlaunch.
-  if (starts_ranks(options) && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
-  if (starts_ranks(options) && hosts::names_no_host(options.hosts, place)) {
-    begin();
-    session->start_here_early();
-  }
-  auto allocation = TRY(hosts::choose_allocation(options.hosts, place, options.request.environment));
-  allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
-  allocation.remarks = remarks;
-  add_manager(options, place, allocation);
-  if (options.same_line.asked && !nodes) assume_nodes_as_here(allocation);
-  ascend::mark_table_devices(options, allocation);
+  if (starts && options.stacks_on != 0) std::signal(options.stacks_on, SIG_IGN);
+  const bool early = starts && settle::only_here(job, place);
+  if (early) session.get().start_here_early();
+  const auto allocation =
+      TRY(finder.settle([&](const settle::Facts& facts) { return settle::settle_hosts(job, place, facts); },
+                        [&]() -> session::HostSession& { return session.get(); }));
   if (options.verb == cli::Verb::check) {
-    add_transport_remark(options, place, allocation);
     report::log_notes(log, allocation.notes);
     return check_hosts(options, allocation, streams, log);
   }
-  if (plan::needs_slots(options.verb == cli::Verb::hosts ? plan::Request{} : options.request, allocation)) {
-    if (!session) begin();
-    if (const auto failed = session::find_slots(*session, allocation, options.hosts)) return *failed;
-  } else if (session) {
-    session->hosts().open(allocation.hosts);
+  if (options.verb == cli::Verb::hosts) {
+    return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
   }
-  if (needs_devices(options, place, allocation)) {
-    if (!session) begin();
-    if (const auto failed = find_devices(*session, allocation, options, place)) return *failed;
-  }
-  add_transport_remark(options, place, allocation);
-  if (options.verb != cli::Verb::hosts) return show_or_run(options, allocation, session, begin, listener, streams, log);
-  return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
+  if (early) session.get().hosts().open(allocation.hosts);
+  return show_or_run(options, place, allocation, session, streams, log);
 }
 
-Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
+Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
   const cli::CommandLine line = TRY(cli::read_command_line(argv[0], {argv + 1, argv + argc}));
   if (line.verb == cli::Verb::ranktable) {
     ConsoleListener listener(streams);
@@ -200,14 +198,14 @@ Result<int> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   if (line.verb == cli::Verb::chaos) return run_chaos(line.words, read_process_context(), streams, log);
   auto context = read_process_context();
   const std::string key = take_key_variable(context.environment);
-  auto command = TRY(cli::parse_command_line(line, context));
+  const auto command = TRY(cli::parse_command_line(line, context));
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
-  auto& options = std::get<cli::Options>(command);
+  const auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
-  if (!options.same_line.asked) return run_options(std::move(options), context.place, streams, log);
+  if (!options.same_line.asked) return run_options(options, context.place, streams, log);
   if (connects(options)) TRY(launcher::check_least_limits());
-  return run_same_line(std::move(options), context.place, key, log, [&](cli::Options job, transport::Transport* nodes) {
-    return run_options(std::move(job), context.place, streams, log, nodes);
+  return run_same_line(options, context.place, key, log, [&](const cli::Options& job, transport::Transport* nodes) {
+    return run_options(job, context.place, streams, log, nodes);
   });
 }
 
@@ -220,16 +218,25 @@ tl::unexpected<Error> refused_by_system(const char* why, int error) {
                kExitHostLost});
 }
 
+/// The end after an Error. A signal before the start of a job is an Error, too.
+End end_after(const Error& error, spdlog::logger& log) {
+  const int code = report::complain(log, error);
+  return {code, std::max(code - kSignalBase, 0)};
+}
+
+/// Signals of a terminal and of `kill`. Others, such as SIGXCPU of a batch system, are reported by the exit code only.
+bool ends_by(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP; }
+
 }  // namespace
 
-int run(int argc, char** argv) {
+End run(int argc, char** argv) {
   open_standard_fds();
   sys::restore_ending_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write then fails with EPIPE
   StandardStreams streams({STDOUT_FILENO, STDERR_FILENO});
   streams.relay_files();
   const auto log = report::make_log(streams);
-  Result<int> done = kBroken;
+  Result<End> done = End(kBroken);
   try {
     done = run_command(argc, argv, streams, *log);
   } catch (const std::system_error& error) {
@@ -239,12 +246,13 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     log->error(message("internal error: ", error.what()));
   }
-  int exit_code = done ? *done : report::complain(*log, done.error());
+  End end = done ? *done : end_after(done.error(), *log);
   if (const auto written = streams.wait_written(); !written) {
     const int lost = report::complain(*log, written.error());
-    if (exit_code == 0) exit_code = lost;
+    if (end.exit_code == 0) end.exit_code = lost;
   }
-  return exit_code;
+  if (!ends_by(end.signal)) end.signal = 0;
+  return end;
 }
 
 }  // namespace dlaunch::app

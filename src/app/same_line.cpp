@@ -164,49 +164,59 @@ Result<std::optional<net::ListeningSocket>> listen_if_node_0(const NodeRole& rol
   return net::listen_if_here(at, net::own_names(options.request.environment), deadline, ended);
 }
 
-Result<int> launch(cli::Options options, const NodeRole& role, net::ListeningSocket listener,
+/// The options of a job with this name on these nodes.
+cli::Options on_nodes(cli::Options options, std::string job_id, std::vector<hosts::HostEntry> nodes) {
+  options.request.job_id = std::move(job_id);
+  options.hosts.list = std::move(nodes);
+  return options;
+}
+
+Result<End> launch(const cli::Options& options, const NodeRole& role, net::ListeningSocket listener,
                    const dialback::Secret& key, const dialback::Statement& self, Time deadline,
                    std::optional<dialback::EndSignals>& signals, spdlog::logger& log, const RunJob& run) {
+  const std::string job_id = make_job_id();
   const std::string here = listener.at.host;
-  dialback::Gathering gathering(std::move(listener),
-                                {.key = key,
-                                 .self = self,
-                                 .welcome = {options.request.job_id, options.heartbeat, options.pause_limit},
-                                 .least = role.least,
-                                 .last_call = options.same_line.last_call,
-                                 .deadline = deadline,
-                                 .messages = messages_to(log)});
+  dialback::Gathering gathering(std::move(listener), {.key = key,
+                                                      .self = self,
+                                                      .welcome = {job_id, options.heartbeat, options.pause_limit},
+                                                      .least = role.least,
+                                                      .last_call = options.same_line.last_call,
+                                                      .deadline = deadline,
+                                                      .messages = messages_to(log)});
   auto joined = TRY(gathering.run(*signals));
   signals.reset();  // the job handles signals itself
-  options.hosts.list = hosts_of(self, here, joined);
+  const cli::Options job = on_nodes(options, job_id, hosts_of(self, here, joined));
   dialback::Nodes nodes(std::move(joined));
-  auto done = run(std::move(options), &nodes);
-  nodes.end(done ? *done : done.error().exit_code);
+  auto done = run(job, &nodes);
+  nodes.end(done ? done->exit_code : done.error().exit_code);
   return done;
 }
 
-Result<int> plan_only(cli::Options options, const NodeRole& role, const Endpoint& launcher, const RunJob& run) {
+Result<End> plan_only(const cli::Options& options, const NodeRole& role, const Endpoint& launcher, const RunJob& run) {
   std::string at = launcher.host.empty() ? net::address_on_the_network() : launcher.host;
   const std::string here = net::own_names(options.request.environment).names.front();
-  options.hosts.list = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
+  std::vector<hosts::HostEntry> nodes = {{.name = here, .reach = reach_of({}, std::move(at)), .from = kMode}};
   for (int node = 1; node < role.nodes; ++node) {
-    options.hosts.list.push_back({.name = "node" + std::to_string(node), .reach = reach_of(node, {}), .from = kMode});
+    nodes.push_back({.name = "node" + std::to_string(node), .reach = reach_of(node, {}), .from = kMode});
   }
-  return run(std::move(options), nullptr);
+  return run(on_nodes(options, options.request.job_id, std::move(nodes)), nullptr);
+}
+
+/// One node runs the job as any job on this machine.
+cli::Options without_same_line(cli::Options options) {
+  options.same_line = {};
+  return options;
 }
 
 }  // namespace
 
-Result<int> run_same_line(cli::Options options, const place::Place& place, const std::string& key_text,
+Result<End> run_same_line(const cli::Options& options, const place::Place& place, const std::string& key_text,
                           spdlog::logger& log, const RunJob& run) {
   const NodeRole role = TRY(role_of(options.same_line, place.node));
-  if (role.nodes == 1) {  // runs like any job on this machine
-    options.same_line = {};
-    return run(std::move(options), nullptr);
-  }
+  if (role.nodes == 1) return run(without_same_line(options), nullptr);
   const bool planned = options.dry_run || options.show_env;
   const auto endpoint = TRY(endpoint_of(role, options.same_line.named, planned));
-  if (planned) return plan_only(std::move(options), role, endpoint, run);
+  if (planned) return plan_only(options, role, endpoint, run);
   const auto key = TRY(choose_key(options.same_line.key_file, key_text));
   const bool patient = options.wait_hosts > std::chrono::milliseconds(0);
   const Time deadline = Clock::now() + (patient ? Duration(options.wait_hosts) : Duration(kUsualPatience));
@@ -215,24 +225,7 @@ Result<int> run_same_line(cli::Options options, const place::Place& place, const
   const int node = listener ? 0 : role.node.value_or(dialback::kUnnumbered);
   const dialback::Statement self = statement_of(role, node, options);
   if (!listener) return serve(options, endpoint, key, self, deadline, *signals, log);
-  options.request.job_id = make_job_id();
-  return launch(std::move(options), role, *std::move(listener), key, self, deadline, signals, log, run);
-}
-
-void assume_nodes_as_here(plan::Allocation& allocation) {
-  const auto here = std::ranges::find_if(allocation.hosts, &plan::Host::local);
-  if (here == allocation.hosts.end()) return;
-  for (plan::Host& host : allocation.hosts) {
-    if (!host.reach.node || !host.slots_unknown) continue;
-    host.slots = here->slots;
-    host.slots_from = "as on node 0";
-    host.slots_unknown = false;
-    host.device_kind = here->device_kind;
-    host.devices = here->devices;
-    host.devices_from = here->devices_from;
-  }
-  allocation.remarks.emplace_back(
-      "the other nodes have not connected: dlaunch assumes that all nodes have the same number of slots");
+  return launch(options, role, *std::move(listener), key, self, deadline, signals, log, run);
 }
 
 }  // namespace dlaunch::app

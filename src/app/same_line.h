@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "app/run.h"
 #include "cli/options.h"
 #include "dlaunch/error.h"
 #include "dlaunch/host.h"
@@ -16,14 +17,11 @@
 namespace dlaunch::app {
 
 /// Runs the job on the hosts in the options; `nodes` is the transport to the connected nodes, null in a dry run.
-using RunJob = std::function<Result<int>(cli::Options options, transport::Transport* nodes)>;
+using RunJob = std::function<Result<End>(const cli::Options& options, transport::Transport* nodes)>;
 
 /// Runs this node's part: `run` on node 0, an agent on other nodes. `key` is the value of DLAUNCH_KEY. Returns the
 /// job's exit code on all nodes.
-Result<int> run_same_line(cli::Options options, const place::Place& place, const std::string& key, spdlog::logger& log,
-                          const RunJob& run);
-
-/// In a dry run the other nodes are not connected: each node is assumed to be equal to this node.
-void assume_nodes_as_here(plan::Allocation& allocation);
+Result<End> run_same_line(const cli::Options& options, const place::Place& place, const std::string& key,
+                          spdlog::logger& log, const RunJob& run);
 
 }  // namespace dlaunch::app

@@ -12,6 +12,7 @@
 #include "base/index_cast.h"
 #include "plan/environment.h"
 #include "report/preflight.h"
+#include "settle/hosts.h"
 
 namespace dlaunch::ascend {
 namespace {
@@ -70,7 +71,7 @@ class Check {
     const bool other =
         configured.device_kind == plan::DeviceKind::nvidia || configured.device_kind == plan::DeviceKind::amd;
     if (!configured.devices.empty() && !other) return {configured.devices.begin(), configured.devices.end()};
-    if (!known.facts || launcher::device_kind(*known.facts) != plan::DeviceKind::ascend) return {};
+    if (!known.facts || settle::device_kind(*known.facts) != plan::DeviceKind::ascend) return {};
     return {known.facts->devices.begin(), known.facts->devices.end()};
   }
 

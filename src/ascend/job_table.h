@@ -1,8 +1,7 @@
-// The rank table of a job (--rank-table): reads hosts and places from a given file before the plan, checks Ascend's
-// rules, and makes the table after the plan.
+// The rank table of a job (--rank-table): checks Ascend's rules, and makes the table after the plan. settle/rank_table.h
+// reads a given table.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,25 +12,6 @@
 #include "session/host_session.h"
 
 namespace dlaunch::ascend {
-
-// --rank-table FILE: makes the options of the job in a rank table. PURE: access to this machine is a parameter.
-//
-// The table has hosts, ranks and devices. -H or a hostfile may set how to connect to the same hosts. A host of the list
-// matches the table's host whose server_id or host_ip is the name or address of the listed host. A single host needs no
-// match. A table of version 2.0 has no host names: its servers are the hosts of the list, in order.
-
-/// Returns true if two different names, of a host list and of a table, belong to the same host.
-using SameHost = std::function<bool(const std::string& listed, const std::string& in_table)>;
-
-/// Sets the hosts, places and devices of options.rank_table in `options`. Returns notes for the user, one line per
-/// note.
-Result<std::vector<std::string>> follow_rank_table(cli::Options& options, const SameHost& same_host);
-
-/// --rank-table FILE: reads hosts and places from the file. Returns remarks for the user.
-Result<std::vector<std::string>> follow_table_file(cli::Options& options);
-
-/// Marks the devices of a rank table as Ascend devices.
-void mark_table_devices(const cli::Options& options, plan::Allocation& allocation);
 
 /// Checks the ranks' devices against Ascend's rules. A violation is an Error if HCCL is certain to be used (a rank
 /// table, --env-for mindspore), else a note.

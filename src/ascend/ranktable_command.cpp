@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <set>
 
-#include "allocate/choose.h"
 #include "ascend/ranktable_arguments.h"
 #include "ascend/table_hosts.h"
 #include "ascend/tables/address.h"
@@ -21,7 +20,9 @@
 #include "grammars/command_line.h"
 #include "report/log.h"
 #include "report/write_file.h"
+#include "session/fact_finder.h"
 #include "session/host_session.h"
+#include "settle/hosts.h"
 #include "sys/capture.h"
 #include "sys/files.h"
 #include "sys/interfaces.h"
@@ -155,13 +156,20 @@ Result<MadeTable> make_on_this_host(const RanktableMake& command) {
   return made;
 }
 
+/// The hosts of these options.
+Result<plan::Allocation> choose_hosts(const cli::Options& options, const place::Place& place) {
+  return session::FactFinder(options.request.environment, cli::read_text).settle([&](const settle::Facts& facts) {
+    return settle::choose_hosts(options.hosts, place, {}, facts);
+  });
+}
+
 /// Connects to the hosts in command.job_words and queries their agents. An Error lists all hosts with missing data;
 /// there is no partial table.
 Result<MadeTable> make_over_hosts(const RanktableMake& command, const cli::ProcessContext& context, Listener& listener,
                                   output::StandardStreams& streams, spdlog::logger& log) {
   const auto options = TRY(options_of(command, context));
   const auto chosen = TRY(ranktable::choose_devices(command.device_num, command.visible_devices));
-  const auto allocation = TRY(hosts::choose_allocation(options.hosts, context.place, options.request.environment));
+  const auto allocation = TRY(choose_hosts(options, context.place));
   const bool devices_given = command.device_num || command.visible_devices;
   TableQuestion question{.hosts = allocation.hosts,
                          .path = search_path(context.environment),

@@ -116,8 +116,7 @@ std::optional<Error> add_server_id(const plan::Host& host, const wire::HostInfo&
   return std::nullopt;
 }
 
-Error lost(spdlog::logger& log, const std::vector<job::LostHost>& hosts, Duration elapsed) {
-  log.error(report::lost_hosts_text(hosts, false, elapsed));
+Error not_all_answered() {
   return {.where = "rank table",
           .what = "not all hosts answered",
           .why = "",
@@ -128,18 +127,12 @@ Error lost(spdlog::logger& log, const std::vector<job::LostHost>& hosts, Duratio
 }  // namespace
 
 Result<std::vector<HostFacts>> ask_table_hosts(session::HostSession& session, const TableQuestion& question) {
-  const Time start = Clock::now();
-  const auto queried = session.query(
-      question.hosts, [](int) { return wire::QueryHost{}; },
+  const auto queried = session::query_all(
+      session, question.hosts, [](int) { return wire::QueryHost{}; },
       [&](int host, const launcher::QueriedHost&) {
         return run_commands(question.path, commands_for(question, static_cast<size_t>(host)));
       });
-  if (queried.signal != 0) return fail(session::interrupted_error(queried.signal));
-  std::vector<job::LostHost> gone;
-  for (size_t i = 0; i < question.hosts.size(); ++i) {
-    if (const auto& loss = queried.hosts[i].loss) gone.push_back({question.hosts[i].name, loss->why, loss->hint});
-  }
-  if (!gone.empty()) return fail(lost(session.log(), gone, Clock::now() - start));
+  if (!queried) return fail(queried.error().what.empty() ? not_all_answered() : queried.error());
   net::NameResolver names(session.waiter());
   const auto ask_name = [&](size_t host) {
     if (host < question.hosts.size() && !ranktable::parse_address(question.hosts[host].name)) {
@@ -153,12 +146,12 @@ Result<std::vector<HostFacts>> ask_table_hosts(session::HostSession& session, co
     const plan::Host& host = question.hosts[i];
     ask_name(i + kNamesAtOnce);
     HostFacts& facts = hosts.emplace_back(HostFacts{.devices = question.devices[i]});
-    const auto given = answers(queried.hosts[i], commands_for(question, i).size());
+    const auto given = answers((*queried)[i], commands_for(question, i).size());
     const auto trouble = question.root_info.empty() ? add_addresses(question, facts.devices, given, facts)
                                                     : add_root_info(question, given, facts);
     if (trouble) troubles.add(host.name, *trouble);
-    const auto unnamed = add_server_id(host, queried.hosts[i].facts.value_or(wire::HostInfo{}),
-                                       question.hosts.size() == 1, names, facts);
+    const auto unnamed =
+        add_server_id(host, (*queried)[i].facts.value_or(wire::HostInfo{}), question.hosts.size() == 1, names, facts);
     if (unnamed && question.root_info.empty()) troubles.add(host.name, *unnamed);
   }
   if (auto error = troubles.take(session.log())) return fail(*std::move(error));

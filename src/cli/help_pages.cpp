@@ -11,9 +11,9 @@ constexpr HelpPage kPages[] = {
     {.names = "hosts host hostfile",
      .title = "Print the hosts, their slots and devices, and start nothing",
      .text = R"page(
-dlaunch uses the hosts of the first of these sources: -H, --hostfile, the batch system, --default-hostfile, this
-machine. A slot is the capacity for one rank. dlaunch hosts connects to a host only if the number of its slots is
-unknown.
+dlaunch takes the hosts from the first of these sources that exists: -H, --hostfile, the batch system,
+--default-hostfile, this machine. A slot is the capacity for one rank. dlaunch hosts connects to a host only if the
+number of its slots is unknown.
 
 Columns:
   host       the name as given; "(spare)" marks a spare host
@@ -267,11 +267,12 @@ all ranks. dlaunch hosts and dlaunch check inspect the hosts.
     {.names = "configuration config defaults",
      .title = "Configuration file and DLAUNCH_* variables",
      .text = R"page(
-The value of an option comes from the first of these sources: the command line, the variable DLAUNCH_NAME, the
-configuration file, the default. The file is ~/.config/dlaunch/config.toml, or $XDG_CONFIG_HOME/dlaunch/config.toml,
-or the file of --config or DLAUNCH_CONFIG. Keys are the names of options; docs/options.md lists them. In the name of a
-variable, write _ for -. --pty=false on the command line turns off the flag --pty. dlaunch prints a note about an
-unknown variable and ignores the variable. --show-config prints the source of each value.
+The value of an option comes from the first of these sources that sets the option: the command line, the variable
+DLAUNCH_NAME, the configuration file, the default. The file is ~/.config/dlaunch/config.toml, or
+$XDG_CONFIG_HOME/dlaunch/config.toml, or the file of --config or DLAUNCH_CONFIG. Keys are the names of options;
+docs/options.md lists them. In the name of a variable, write _ for -. --pty=false on the command line turns off the
+flag --pty. dlaunch prints a note about an unknown variable and ignores the variable. --show-config prints the source
+of each value.
 
   grace = 10
   label = "[{rank}] "

@@ -262,7 +262,7 @@ constexpr OptionSpec kOptions[] = {
 
     {.names = "x", .takes = Arity::value, .value_name = "VAR[=VALUE]", .section = Section::environment,
      .common = true,
-     .help = "set VAR, or pass on its current value; 'PREFIX_*': all with this prefix",
+     .help = "set VAR, or pass it on; 'PREFIX_*': all variables with this prefix",
      .set_program = add_variable},
     {.names = "env-file", .takes = Arity::value, .value_name = "FILE", .section = Section::environment,
      .help = "set the variables in FILE: NAME=VALUE lines",
@@ -382,8 +382,7 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.stdin_target, stdin_target(v)); }},
     {.names = "escape", .takes = Arity::value, .value_name = "CHAR", .section = Section::output, .preference = true,
      .standard = "~",
-     .help = "with --pty, the key that begins a command to dlaunch at the beginning of a line; none disables the "
-             "commands",
+     .help = "with --pty: after Enter, this key begins a command to dlaunch; none: no commands",
      .set_job = [](Options& o, string_view v, Context) { return put(o.escape, escape_key(v)); },
      .more = "~. ends the job, ~^Z suspends dlaunch, and ~? lists the commands, as in ssh. ~~ sends one ~."},
 
@@ -460,19 +459,19 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.policy.on_hang, one_of(v, kOnHang)); }},
     {.names = "progress", .takes = Arity::value, .value_name = "PATTERN", .section = Section::failures,
      .preference = true, .common = true, .standard = "none",
-     .help = "read each rank's step number from its output: 'step (\\d+)'",
+     .help = "find each rank's step number in its output by PATTERN: 'step (\\d+)'",
      .set_job = [](Options& o, string_view v, Context) { return put(o.progress, progress_pattern(v)); },
      .more = "PATTERN is a regular expression (RE2) with one group for the number. dlaunch uses the last match in "
              "a rank's output. The status line, the record of --report and the stack reports show the number. After "
              "the first number, only a changed number resets the timer of --hang-after."},
     {.names = "progress-lag", .takes = Arity::value, .value_name = "K", .section = Section::failures,
      .preference = true, .standard = "10 times a rank's usual step",
-     .help = "with --progress: report a rank K steps behind the median of all ranks; 0: never",
+     .help = "with --progress: report a rank that is K steps behind the median of all ranks; 0: never",
      .set_job = [](Options& o, string_view v, Context) {
        return put(o.progress_lag, whole_number(v, 0, kMostProgressLag)); }},
     {.names = "stacks-on", .takes = Arity::value, .value_name = "SIGNAL", .section = Section::failures,
      .preference = true, .standard = "none",
-     .help = "print the stacks of all ranks on SIGNAL and continue: USR1, USR2 or QUIT",
+     .help = "on SIGNAL (USR1, USR2 or QUIT), print the stacks of all ranks and continue",
      .set_job = [](Options& o, string_view v, Context) { return put(o.stacks_on, stacks_signal(v)); },
      .more = "dlaunch does not pass this signal on to the ranks."},
     {.names = "restarts", .takes = Arity::value, .value_name = "N", .section = Section::restarts, .preference = true,

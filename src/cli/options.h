@@ -1,7 +1,6 @@
 // The options of one run, with all defaults filled in. A value; `run` owns it.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -73,10 +72,6 @@ struct Options : JobOptions {
   std::string rsh_agent;   ///< Open MPI's plm_rsh_agent
   std::string link_proxy;  ///< inserted before the command of `exec`
   std::string rsh_args;    ///< Open MPI's plm_rsh_args; if `exec` is empty, it is made from rsh_agent and rsh_args
-
-  std::string manager_program;  ///< the command that starts the agents if HostRequest::by_manager
-  /// GPUs per node name for Slurm's steps, if nodes may differ. A node without an entry has no GPUs.
-  std::map<std::string, int> step_gpus;
 
   PortRange ports;  ///< --port
   SameLineRequest same_line;

@@ -190,10 +190,25 @@ void Job::finish_when_idle(Time now) {
   at_.sidecar = now + sidecar_wait_;
 }
 
+/// Ranks may handle the user's signal and exit with 0: then the job succeeded. `detail` names the host if the batch
+/// system sent the signal there.
+void Job::settle_interrupted() {
+  const auto succeeded = [](const RankRecord& rank) { return rank.status && rank.status->ok(); };
+  const bool complete = outcome_.lost_hosts.empty() && !outcome_.unread && !outcome_.unended;
+  if (outcome_.cause != Cause::interrupted || !outcome_.detail.empty() || !complete) return;
+  if (!std::ranges::all_of(outcome_.ranks, succeeded)) return;
+  outcome_.cause = Cause::success;
+  outcome_.exit_code = 0;
+  outcome_.signal = 0;
+  outcome_.detail.clear();
+  outcome_.cause_at.reset();
+}
+
 void Job::finish_hosts(Time now) {
   if (phase_ == Phase::finishing || phase_ == Phase::finished) return;
   phase_ = Phase::finishing;
   settle_preempted();
+  settle_interrupted();
   finished_at_ = now;
   const bool sweeping = hosts_.count(HostState::sweeping) > 0;
   at_ = {.timeout = at_.timeout, .clean = now + policy_.grace + (sweeping ? kSweepWait : kFinishWait)};

@@ -254,6 +254,7 @@ class Job {
   void ask_to_save();
   void end_unsaved(Time now);
   void settle_preempted();
+  void settle_interrupted();
   void out_of_time(Time now);
   void end_the_others(Time now);
   void note_failure(int rank, Time now);

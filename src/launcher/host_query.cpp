@@ -167,27 +167,4 @@ void HostQuery::show_progress() {
   }));
 }
 
-plan::DeviceKind device_kind(const wire::HostInfo& facts) {
-  return facts.device_kind > static_cast<std::uint8_t>(plan::DeviceKind::amd)
-             ? plan::DeviceKind::none
-             : static_cast<plan::DeviceKind>(facts.device_kind);
-}
-
-void fill_slots(plan::Host& host, const wire::HostInfo& facts) {
-  if (!host.slots_unknown) return;
-  host.slots_unknown = false;
-  host.slots = static_cast<int>(std::min(facts.cpus, wire::kMostCpus));
-  host.slots_from = facts.cpus_from + " there";
-  if (host.devices.empty() && !facts.devices.empty()) {
-    host.device_kind = device_kind(facts);
-    host.devices.assign(facts.devices.begin(), facts.devices.end());
-    host.devices_from = facts.devices_from + " there";
-  }
-  if (!host.devices.empty()) {
-    host.slots = static_cast<int>(host.devices.size());
-    host.slots_from = host.devices_from;
-  }
-  if (host.max_slots) host.slots = std::min(host.slots, *host.max_slots);
-}
-
 }  // namespace dlaunch::launcher

@@ -81,10 +81,4 @@ class HostQuery {
   Result result_;
 };
 
-/// Sets the slots of a host without configured slots: one per device found there, else one per CPU.
-void fill_slots(plan::Host& host, const wire::HostInfo& facts);
-
-/// The kind of the devices in a HostInfo; none if this version does not know the kind.
-plan::DeviceKind device_kind(const wire::HostInfo& facts);
-
 }  // namespace dlaunch::launcher

@@ -57,7 +57,7 @@ std::optional<Error> refuse_unknown_slots(const Allocation& allocation) {
   const auto more = std::ranges::count_if(allocation.hosts, unknown) - 1;
   std::string why = escaped(first->name);
   if (more > 0) why += " and " + std::to_string(more) + " more";
-  return refused(escaped(first->from), "unknown number of slots before dlaunch connects to the hosts", why,
+  return refused(escaped(first->from), "missing number of slots", why,
                  "add slots=N after the host name, or start N ranks per host with -N");
 }
 

@@ -89,8 +89,7 @@ std::optional<Error> refuse_without_devices(const Request& request, const Alloca
   const auto without = std::ranges::find_if(allocation.hosts, [](const Host& host) { return host.devices.empty(); });
   if (without == allocation.hosts.end()) return std::nullopt;
   return refused("devices", "not found on " + escaped(without->name) + ": this command starts one rank per device",
-                 "set the number of ranks with -n N or with the option of this launcher; "
-                 "DLAUNCH_FAKE_DEVICES=N adds N fake devices");
+                 "set the number of ranks (in dlaunch: -n N); DLAUNCH_FAKE_DEVICES=N simulates N devices");
 }
 
 size_t bytes_of(const std::vector<std::string>& words) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/environment.h"
 #include "base/index_cast.h"
 
 namespace dlaunch::plan {

@@ -84,7 +84,7 @@ void set_verbosity(spdlog::logger& log, int verbosity, bool quiet) {
 }
 
 int complain(spdlog::logger& log, const Error& error) {
-  log.error(to_text(error));
+  if (!error.what.empty()) log.error(to_text(error));
   return error.exit_code;
 }
 

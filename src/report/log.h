@@ -33,7 +33,7 @@ std::shared_ptr<spdlog::logger> make_log(output::StandardStreams& streams);
 /// Applies -v, -vv and --quiet.
 void set_verbosity(spdlog::logger& log, int verbosity, bool quiet);
 
-/// Prints the error and returns its exit code.
+/// Prints the error and returns its exit code. An Error without `what` has been printed before.
 int complain(spdlog::logger& log, const Error& error);
 
 void log_notes(spdlog::logger& log, const std::vector<std::string>& notes);

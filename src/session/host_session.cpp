@@ -54,17 +54,6 @@ JobOptions settled(JobOptions options, const std::string& job_id) {
 
 bool same_host(const plan::Host& a, const plan::Host& b) { return a.name == b.name && a.reach == b.reach; }
 
-void fill_in(plan::Allocation& allocation, size_t host, const wire::HostInfo& facts) {
-  if (!allocation.hosts[host].slots_unknown) return;
-  launcher::fill_slots(allocation.hosts[host], facts);
-  for (plan::Pool& pool : allocation.pools) {
-    for (size_t i = 0; i < pool.hosts.size(); ++i) {
-      const bool unknown = pool.hosts[i] == static_cast<int>(host) && pool.slots[i] == 0;
-      if (unknown) pool.slots[i] = allocation.hosts[host].slots;
-    }
-  }
-}
-
 }  // namespace
 
 /// Passes messages of transports' threads to the loop. Threads that do not end in time outlive the loop.
@@ -158,25 +147,33 @@ Error interrupted_error(int signal) {
   return {"", "interrupted by " + signal_name(signal), "no rank was started", "", kSignalBase + signal};
 }
 
-std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const hosts::HostRequest& asked) {
+Result<std::vector<launcher::QueriedHost>> query_all(HostSession& session, const std::vector<plan::Host>& hosts,
+                                                     launcher::HostQuery::Question question,
+                                                     launcher::HostQuery::Commands commands) {
   const Time start = Clock::now();
-  const auto queried = session.query(allocation.hosts, [&](int host) -> std::optional<wire::QueryHost> {
-    if (!at_index(allocation.hosts, host).slots_unknown) return std::nullopt;
-    wire::QueryHost query;
-    query.cores = asked.count_cores;
-    query.no_devices = asked.fake_devices == 0;
-    return query;
-  });
-  if (queried.signal != 0) return report::complain(session.log(), interrupted_error(queried.signal));
+  auto queried = session.query(hosts, std::move(question), std::move(commands));
+  if (queried.signal != 0) return fail(interrupted_error(queried.signal));
   std::vector<job::LostHost> lost;
-  for (size_t i = 0; i < allocation.hosts.size(); ++i) {
-    const launcher::QueriedHost& known = queried.hosts[i];
-    if (known.loss) lost.push_back({allocation.hosts[i].name, known.loss->why, known.loss->hint});
-    if (known.facts) fill_in(allocation, i, *known.facts);
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (const auto& loss = queried.hosts[i].loss) lost.push_back({hosts[i].name, loss->why, loss->hint});
   }
-  if (lost.empty()) return std::nullopt;
+  if (lost.empty()) return std::move(queried.hosts);
   session.log().error(report::lost_hosts_text(lost, false, Clock::now() - start));
-  return kExitHostLost;
+  return fail({"", "", "", "", kExitHostLost});  // printed above
+}
+
+Result<settle::QueryHosts::Answer> query(HostSession& session, const settle::QueryHosts& question) {
+  const auto hosts = TRY(query_all(session, question.hosts, [&](int host) -> std::optional<wire::QueryHost> {
+    const auto& asked = at_index(question.queries, host);
+    if (!asked) return std::nullopt;
+    wire::QueryHost query;
+    query.cores = asked->count_cores;
+    query.no_devices = asked->no_devices;
+    return query;
+  }));
+  settle::QueryHosts::Answer found;
+  for (const launcher::QueriedHost& host : hosts) found.push_back(host.facts);
+  return found;
 }
 
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan) {

@@ -13,7 +13,6 @@
 
 #include "base/time.h"
 #include "dlaunch/host.h"
-#include "dlaunch/hostfile.h"
 #include "dlaunch/job_options.h"
 #include "dlaunch/listener.h"
 #include "dlaunch/plan.h"
@@ -21,6 +20,7 @@
 #include "launcher/hosts.h"
 #include "net/this_machine.h"
 #include "output/standard_streams.h"
+#include "settle/facts.h"
 #include "sys/process_state.h"
 #include "sys/reserved_ports.h"
 #include "transport/local.h"
@@ -88,9 +88,14 @@ class HostSession {
   launcher::Hosts hosts_;
 };
 
-/// Connects to every host of the allocation, once for the whole job, and queries CPUs and devices of hosts without
-/// configured slots. Returns the exit code of a failure; all unreachable hosts are reported together.
-std::optional<int> find_slots(HostSession& session, plan::Allocation& allocation, const hosts::HostRequest& asked);
+/// HostSession::query() of all hosts. If a host cannot be used, prints why, for all such hosts together; the Error then
+/// has no text.
+Result<std::vector<launcher::QueriedHost>> query_all(HostSession& session, const std::vector<plan::Host>& hosts,
+                                                     launcher::HostQuery::Question question,
+                                                     launcher::HostQuery::Commands commands = {});
+
+/// As query_all(), for the CPUs and devices of hosts.
+Result<settle::QueryHosts::Answer> query(HostSession& session, const settle::QueryHosts& question);
 
 /// Keeps the open hosts of the plan, with the plan's numbers, and drops all other hosts.
 void keep_planned(HostSession& session, const plan::Allocation& opened, const plan::Plan& plan);

@@ -8,11 +8,13 @@
 #include "dlaunch/run.h"
 #include "report/log.h"
 #include "session/error_files.h"
+#include "session/fact_finder.h"
 #include "session/file_names.h"
 #include "session/host_session.h"
 #include "session/job_run.h"
 #include "session/rendezvous.h"
 #include "session/staged_files.h"
+#include "settle/hosts.h"
 #include "sys/randomness.h"
 
 namespace dlaunch {
@@ -70,11 +72,17 @@ std::string make_job_id() { return sys::random_hex(8); }
 
 Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& asked, const JobOptions& options,
                         Listener& listener) {
-  return with_session(make_job_id(), options, listener, [&](session::HostSession& session) -> Result<void> {
-    const auto failed = session::find_slots(session, allocation, asked);
-    if (!failed) return {};
-    return fail({"", "cannot get the slots of the hosts", "", "check the errors above, one per host", *failed});
+  const auto found = with_session(make_job_id(), options, listener, [&](session::HostSession& session) {
+    return session::FactFinder({}, {}).settle(
+        [&](const settle::Facts& facts) { return settle::with_slots(allocation, asked, facts); },
+        [&]() -> session::HostSession& { return session; });
   });
+  if (found) {
+    allocation = *found;
+    return {};
+  }
+  if (!found.error().what.empty()) return fail(found.error());
+  return fail({"", "cannot get the slots of the hosts", "", "check the errors above, one per host", kExitHostLost});
 }
 
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {

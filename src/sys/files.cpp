@@ -83,6 +83,13 @@ void remove_if_empty(const Fd& file) {
   if (named && is_same(facts, *named)) place.directory.remove_file(place.name);
 }
 
+void remove_made(const std::vector<std::string>& made) {
+  for (auto path = made.rbegin(); path != made.rend(); ++path) {
+    const HeldPlace place = HeldPlace::of(*path);
+    if (place) place.directory.remove_empty(place.name);
+  }
+}
+
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {
   return for_each_entry(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC)), visit);
 }

@@ -399,13 +399,6 @@ HeldPlace HeldPlace::make(const std::string& path, mode_t mode, std::vector<std:
   return {HeldDirectory::make(directory, mode, made), std::move(name)};
 }
 
-void remove_made(const std::vector<std::string>& made) {
-  for (auto path = made.rbegin(); path != made.rend(); ++path) {
-    const HeldPlace place = HeldPlace::of(*path);
-    if (place) place.directory.remove_empty(place.name);
-  }
-}
-
 Fd open_file_at(const HeldPlace& place, int flags, mode_t mode) {
   Fd directory(::fcntl(place.directory.fd(), F_DUPFD_CLOEXEC, 0));
   std::string name = place.name;

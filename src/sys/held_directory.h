@@ -106,9 +106,6 @@ struct HeldPlace {
   explicit operator bool() const { return static_cast<bool>(directory); }
 };
 
-/// Removes those of the directories that HeldDirectory::make() created that are empty.
-void remove_made(const std::vector<std::string>& made);
-
 /// Opens the file of a place. A symbolic link in place of the file is followed as in a path.
 Fd open_file_at(const HeldPlace& place, int flags, mode_t mode);
 

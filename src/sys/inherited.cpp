@@ -1,6 +1,8 @@
 #include "sys/inherited.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <csignal>
 
@@ -43,6 +45,17 @@ void restore_ending_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+void die_of(int signal) {
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);  // SIGQUIT would write a core file
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
 }
 
 KeptDisposition::KeptDisposition(int signal) : signal_(signal) {

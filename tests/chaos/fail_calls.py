@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import lines  # noqa: E402
 from field import everyone  # noqa: E402
 from promises import BROKEN_INSIDE  # noqa: E402
+from processes import Job  # noqa: E402
 from run_step import read_witness  # noqa: E402
 
 ROLES = ("launcher", "starter", "guardian", "worker", "rank")
@@ -75,7 +76,7 @@ class Runner:
         out, err = directory / "out", directory / "err"
         start = time.monotonic()
         with open(out, "wb") as out_file, open(err, "wb") as err_file, \
-                subprocess.Popen(words, env=env, cwd=directory, stdin=subprocess.DEVNULL, stdout=out_file, stderr=err_file) as job:
+                Job(words, env=env, cwd=directory, stdin=subprocess.DEVNULL, stdout=out_file, stderr=err_file) as job:
             while job.poll() is None and time.monotonic() < start + HANGS:
                 time.sleep(0.005)
             code, took = job.poll(), time.monotonic() - start

@@ -16,7 +16,8 @@ import time
 
 import slowness
 from draw import DISK, INPUT, Fault, silent
-from faults import Faults, send
+from faults import Faults, send  # adds tests/testbed to the path
+from processes import Job
 
 HANGS = 120  # seconds after which a job is killed
 
@@ -170,8 +171,8 @@ class Nodes:
             _, host = self.starts.pop(0)
             enter, *words = self.field[host].command(["sh", "-c", 'cd "$0"; "$@"; exit $?', self.cwd, *self.words(host)])
             # With its own fork, nsenter would stop together with dlaunch and miss its continuation.
-            self.jobs[host] = subprocess.Popen([enter, "--no-fork", *words], env=self.env, stdin=subprocess.DEVNULL,
-                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.jobs[host] = Job([enter, "--no-fork", *words], env=self.env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def tell_who_waits(self, seconds):
         """The launcher is lost and no rank has started. A node that has not connected yet waits for another launcher,
@@ -244,9 +245,8 @@ def run_step(step, field, dlaunch, programs, settles):
     while time.monotonic() < seen.started + step.starts.get("head", 0):
         nodes.turn(seen.started)
         time.sleep(0.002)
-    job = subprocess.Popen([dlaunch, *step.words(programs)], env=env, cwd=scratch.path,
-                           preexec_fn=field.bed.head.enter(scratch.path), stdin=subprocess.PIPE if step.stdin else subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    job = Job([dlaunch, *step.words(programs)], env=env, cwd=scratch.path, preexec_fn=field.bed.head.enter(scratch.path),
+              stdin=subprocess.PIPE if step.stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     readers = [Reader(job.stdout), Reader(job.stderr)]
     if step.stdin:
         threading.Thread(target=feed, args=(job.stdin,), daemon=True).start()

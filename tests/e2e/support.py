@@ -20,7 +20,9 @@ import unittest
 import uuid
 
 from promises import HERE
-from side_by_side import SideBySide
+from side_by_side import SideBySide  # adds tests/testbed to the path
+
+import processes  # noqa: E402
 
 DLAUNCH = os.environ["DLAUNCH"]
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
@@ -63,7 +65,7 @@ def open_files(pid):
     return found
 
 
-class Job(subprocess.Popen):
+class Job(processes.Job):
     def __exit__(self, failure, *rest):
         if failure:
             self.kill()  # else Popen waits for the job

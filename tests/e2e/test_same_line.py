@@ -15,7 +15,7 @@ from pmi_client import client
 from promises import (ATTACK, ENDS, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, PREEMPTION, RUN,
                       SAME_LINE, SIGNAL, SILENCE, START, promise)
 from side_by_side import takes_long
-from support import DLAUNCH, MARKER, SANITIZED, TIMEOUT, kill_together, main, of_process, settle, sh, wait_until
+from support import DLAUNCH, MARKER, Job, SANITIZED, TIMEOUT, kill_together, main, of_process, settle, sh, wait_until
 
 KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"
 PORT = 29400
@@ -42,8 +42,8 @@ class SameLineCase(HostsCase):
 
     def on(self, node, words, env=None, before=(DLAUNCH,), stdin=subprocess.DEVNULL):
         """Starts dlaunch with `words` on a node; `before` may replace the start of the command line."""
-        job = subprocess.Popen(self.host(node + 1).command([*before, *map(str, words)]), env=self.env | {MARKER: self.marker} | (env or {}),
-                               stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
+        job = Job(self.host(node + 1).command([*before, *map(str, words)]), env=self.env | {MARKER: self.marker} | (env or {}),
+                  stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
         self.addCleanup(lambda: (job.poll() is None and job.kill(), job.wait(), job.stdout.close(), job.stderr.close()))
         self.jobs[node] = job
         return job
@@ -116,7 +116,7 @@ class Torchrun(SameLineCase):
         words = ["--as", "torchrun", "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_endpoint=localhost:29511",
                  "--no-python", "sh", "-c", "echo $RANK of $WORLD_SIZE"]
         for copy in (0, 1):
-            self.jobs[copy] = subprocess.Popen(self.host(1).command([DLAUNCH, *words]), env=self.env | {MARKER: self.marker, "DLAUNCH_KEY": KEY},
+            self.jobs[copy] = Job(self.host(1).command([DLAUNCH, *words]), env=self.env | {MARKER: self.marker, "DLAUNCH_KEY": KEY},
                                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
         ends = self.ends()
         self.assertEqual([end[0] for end in ends], [0, 0], ends)

@@ -105,9 +105,9 @@ class Signals(Case):
             job = self.job("--grace", 60, "sleep", 1000, ranks=32)
             time.sleep(run * 0.002)  # a different time in each run
             job.send_signal(signal.SIGINT)
-            # -2: SIGINT arrived before dlaunch handled signals. A rank that missed its signal would wait for the grace
-            # period.
-            self.assertIn(job.wait(10), (130, -2), f"run {run}")
+            # A rank that missed its signal would wait for the grace period.
+            job.wait(10)
+            self.assertEqual((job.returncode, job.died_of), (130, signal.SIGINT), f"run {run}")
         self.assert_nothing_left()
 
     @promise(ENDS, mode=(SIGNAL, START))
@@ -120,14 +120,49 @@ class Signals(Case):
                     self.assertTrue(wait_until(lambda pid=job.pid: state(pid) == "S"))
                     job.send_signal(number)
                     err = job.communicate(timeout=10)[1]
-                self.assertEqual((job.returncode, err), (-number, b""))
+                self.assertEqual((job.died_of, err), (number, b""))
 
     @promise(LOSES_NOTHING, mode=SIGNAL)
     def test_ranks_handle_signals_before_the_end(self):
-        job = self.job(*sh('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done'))
+        job = self.job(*sh('trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done'))
         self.heard(job)
         job.terminate()
         self.assertEqual(self.rest(job, 143), ["bye"] * self.ranks)
+
+    def test_job_succeeds_if_its_ranks_handle_the_signal_and_exit_with_0(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            job = self.job(*sh('trap "echo bye; exit 0" INT TERM HUP; echo up; while :; do sleep 0.05; done'))
+            self.heard(job)
+            job.send_signal(number)
+            self.assertEqual(self.rest(job, 0), ["bye"] * self.ranks)
+            self.assertEqual(job.died_of, 0)
+            self.assertNotIn(b"dlaunch", job.stderr.read())
+
+    @promise(ENDS, mode=SIGNAL)
+    def test_dlaunch_dies_of_the_signal_that_interrupted_the_job(self):
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+            for hosts in ([], ["--fake-hosts", 2]):
+                job = self.job(*hosts, *sh("echo up; exec sleep 1000"), ranks=2)
+                self.heard(job, 2)
+                job.send_signal(number)
+                self.rest(job, 128 + number)
+                self.assertEqual(job.died_of, number)
+                self.assertIn(f"interrupted by {number.name}", support.cause(job.stderr.read()))
+        self.assertEqual(list(self.dir.glob("core*")), [])
+
+    def test_exit_code_of_an_interrupted_rank_is_no_death_of_dlaunch(self):
+        with self.start("-n", 1, *sh("kill -INT $$"), stderr=subprocess.PIPE) as job:
+            job.communicate(timeout=support.TIMEOUT)
+        self.assertEqual((job.returncode, job.died_of), (130, 0))
+
+    def test_interrupt_of_a_terminal_stops_the_loop_of_a_shell(self):
+        line = f'for i in 1 2 3; do {support.DLAUNCH} -n 1 sh -c "echo up; exec sleep 1000"; done; echo after'
+        with subprocess.Popen(["bash", "-c", line], env=self.env, cwd=self.dir, start_new_session=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shell:
+            self.assertEqual(shell.stdout.readline(), b"up\n")
+            os.killpg(shell.pid, signal.SIGINT)
+            out = shell.communicate(timeout=support.TIMEOUT)[0]
+        self.assertEqual((out, shell.returncode), (b"", -signal.SIGINT))
 
     def test_signals_ignored_at_the_start_stay_ignored(self):
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
@@ -156,7 +191,7 @@ class Signals(Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             self.assertEqual(job.stdout.readline(), b"up\n")
             job.terminate()
-            self.assertEqual(job.wait(support.TIMEOUT), 143)
+            self.assertEqual(job.wait(support.TIMEOUT), -signal.SIGTERM)
 
     def test_background_job_of_a_script_ignores_an_interrupt(self):
         with subprocess.Popen([*sh(f'{support.DLAUNCH} -n 1 sh -c "echo up; exec sleep 1000" & echo $!; wait $!')], env=self.env, cwd=self.dir,

@@ -276,7 +276,7 @@ class StatusLine(Case):
         self.assertIn(b"up\r\nover\r\n", shown)
 
     def test_slow_end_shows_and_erases_the_status_line(self):
-        script = f"trap '{until_there('told')}; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        script = f"trap '{until_there('told')}; exit 3' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.under_pty("-n", 1, *sh(script)) as terminal:
             terminal.read_until(b"ready")
             terminal.type(b"\x03")
@@ -291,7 +291,7 @@ class StatusLine(Case):
     @promise(LOSES_NOTHING, mode=PTY)
     def test_output_is_not_mixed_with_the_status_line(self):
         """Output of a rank during the status line is on its own line and remains."""
-        script = (f"trap '{until_there('told')}; echo $RANK_ID last words; {until_there('told-again')}; exit 0' TERM INT; echo ready; "
+        script = (f"trap '{until_there('told')}; echo $RANK_ID last words; {until_there('told-again')}; exit 3' TERM INT; echo ready; "
                   "while :; do sleep 0.05; done")
         with self.under_pty("-n", 2, *sh(script)) as terminal:
             terminal.read_until(b"ready", times=2)
@@ -310,7 +310,7 @@ class StatusLine(Case):
 
     def test_status_line_needs_a_terminal(self):
         # A terminal would show the status line within a second.
-        script = "trap 'sleep 1; exit 0' TERM INT; echo ready; while :; do sleep 0.05; done"
+        script = "trap 'sleep 1; exit 3' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.start("-n", 1, *sh(script), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             job.stdout.readline()
             job.send_signal(signal.SIGINT)

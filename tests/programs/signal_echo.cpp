@@ -1,5 +1,5 @@
-// signal_echo: prints "ready PID", then the name of each received signal (USR1 USR2 CONT WINCH INT HUP TERM), and exits
-// with 0 on TERM. Also prints a signal that arrived while the parent had it blocked.
+// signal_echo: prints "ready PID", then the name of each received signal (USR1 USR2 CONT WINCH INT HUP TERM), and dies of
+// TERM. Also prints a signal that arrived while the parent had it blocked.
 #include <unistd.h>
 
 #include <csignal>
@@ -18,5 +18,7 @@ int main() {
     if (sigwait(&set, &number) != 0) return 1;
     std::printf("%s\n", sigabbrev_np(number));
   }
-  return 0;
+  std::fflush(stdout);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  return std::raise(SIGTERM);
 }

@@ -1,8 +1,26 @@
-"""Finds the processes of a host: those in its network namespace. They are visible from outside, so an unreachable host
-is covered, too."""
+"""Starts dlaunch, and finds the processes of a host: those in its network namespace. They are visible from outside, so an
+unreachable host is covered, too."""
 import contextlib
 import os
 import pathlib
+import signal
+import subprocess
+
+
+class Job(subprocess.Popen):
+    """returncode is the exit code that a shell shows: 130 after SIGINT. `died_of`: the signal that ended the process, or 0.
+    After SIGKILL, returncode is -9."""
+    died_of = 0
+
+    @property
+    def returncode(self):
+        return self._returncode
+
+    @returncode.setter
+    def returncode(self, code):
+        if code in (-signal.SIGINT, -signal.SIGQUIT, -signal.SIGTERM, -signal.SIGHUP):
+            self.died_of, code = -code, 128 - code
+        self._returncode = code
 
 
 def namespace_of(pid, kind="net"):

@@ -292,8 +292,8 @@ class SrunLayout {
       ranks_ = static_cast<int>(std::max(most_ranks(), 1L));
     if (ranks_ == 0) ranks_ = std::max(nodes, least_ranks_);
     if (each_ * nodes != ranks_ && line_.typed("ntasks-per-node")) {
-      job_.note(line_.find("ntasks-per-node")->spelled + " changes nothing, as in srun: the job has " +
-                count(ranks_, "rank") + " on " + count(nodes, "node"));
+      job_.note(line_.find("ntasks-per-node")->spelled + " changes nothing, as in srun: -n or SLURM_NTASKS sets " +
+                count(ranks_, "rank") + " for " + count(nodes, "node"));
     }
     if (plane_ == 1) cyclic_ = true;
     if (plane_ < 2) return {};

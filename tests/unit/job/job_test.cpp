@@ -399,6 +399,42 @@ TEST(Job, TerminatingSignalsHaveExitCodesOfTheShell) {
   }
 }
 
+TEST(Job, SucceedsIfAllRanksHandleTheSignalAndExitWithZero) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Script s(2);
+    s.start();
+    s.say(UserSignal{signal}, 1);
+    s.end(0, kOk, 1.1);
+    s.end(1, kOk, 1.2);
+    s.say(HostClean{0, {}}, 1.3);
+    EXPECT_EQ(s.job.outcome().cause, Cause::success);
+    EXPECT_EQ(s.job.outcome().exit_code, 0);
+    EXPECT_EQ(s.job.outcome().signal, 0);
+  }
+}
+
+TEST(Job, IsInterruptedIfOneRankDoesNotExitWithZeroAfterTheSignal) {
+  for (const ExitStatus& other : {ExitStatus(Exited{3}), ExitStatus(Signaled{SIGINT}), ExitStatus(Signaled{SIGKILL})}) {
+    Script s(2);
+    s.start();
+    s.say(UserSignal{SIGINT}, 1);
+    s.end(0, kOk, 1.1);
+    s.end(1, other, 1.2);
+    EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+    EXPECT_EQ(s.job.outcome().exit_code, 130);
+  }
+}
+
+/// A batch system that ends a job did not let it finish, even if its ranks exit with 0.
+TEST(Job, IsInterruptedByASignalToAHostEvenIfAllRanksExitWithZero) {
+  Script s(1);
+  s.start();
+  s.say(HostTermination{SIGTERM, 1'000'000'000, "node0 received a termination signal"}, 1);
+  s.end(0, kOk, 1.1);
+  EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(s.job.outcome().exit_code, 143);
+}
+
 TEST(Job, CtrlCWhileStartingEndsAtOnce) {
   Script s(1);
   EXPECT_THAT(s.say(UserSignal{SIGINT}, 0.1), ElementsAre(Action(DropHost{0}), Action(Finished{})));

@@ -220,52 +220,5 @@ TEST_F(HostInspectorTest, TheLauncherTakesOverTheLinks) {
   EXPECT_EQ(launcher.run().exit_code, 0);
 }
 
-plan::Host unknown_host() {
-  plan::Host host;
-  host.name = "a";
-  host.slots_unknown = true;
-  return host;
-}
-
-TEST(FillSlots, UsesCpusWithoutDevices) {
-  plan::Host host = unknown_host();
-  fill_slots(host, facts_of(6));
-  EXPECT_FALSE(host.slots_unknown);
-  EXPECT_EQ(host.slots, 6);
-  EXPECT_EQ(host.slots_from, "affinity mask there");
-}
-
-TEST(FillSlots, UsesDevicesIfPresent) {
-  plan::Host host = unknown_host();
-  wire::HostInfo facts = facts_of(64);
-  facts.device_kind = static_cast<std::uint8_t>(plan::DeviceKind::nvidia);
-  facts.devices = {0, 1};
-  facts.devices_from = "/dev/nvidia*";
-  fill_slots(host, facts);
-  EXPECT_EQ(host.slots, 2);
-  EXPECT_THAT(host.devices, ElementsAre(0, 1));
-  EXPECT_EQ(host.device_kind, plan::DeviceKind::nvidia);
-}
-
-TEST(FillSlots, NeverExceedsTheMaximum) {
-  plan::Host host = unknown_host();
-  host.max_slots = 3;
-  fill_slots(host, facts_of(64));
-  EXPECT_EQ(host.slots, 3);
-}
-
-TEST(FillSlots, KeepsTheUsersSlots) {
-  plan::Host host;
-  host.slots = 5;
-  fill_slots(host, facts_of(64));
-  EXPECT_EQ(host.slots, 5);
-}
-
-TEST(FillSlots, TreatsAnUnknownDeviceKindAsNoDevices) {
-  wire::HostInfo facts = facts_of(1);
-  facts.device_kind = 200;
-  EXPECT_EQ(device_kind(facts), plan::DeviceKind::none);
-}
-
 }  // namespace
 }  // namespace dlaunch::launcher

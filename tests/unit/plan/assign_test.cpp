@@ -80,8 +80,7 @@ TEST(Assign, PlacesInRoundsAsHydra) {
 TEST(Assign, AcceptsUnknownSlotsOnlyIfTheyDoNotMatter) {
   Allocation unknown = hosts({0, 0});
   for (Host& host : unknown.hosts) host.slots_unknown = true;
-  EXPECT_THAT(refusal(request(2), unknown),
-              HasSubstr("unknown number of slots before dlaunch connects to the hosts: n0 and 1 more"));
+  EXPECT_THAT(refusal(request(2), unknown), HasSubstr("missing number of slots: n0 and 1 more"));
   EXPECT_THAT(assigned(per_host(2), unknown), ElementsAre(0, 0, 1, 1));
   EXPECT_TRUE(make_plan(per_host(2), unknown));
   Request sequence = request({});

@@ -1,6 +1,7 @@
 #include "dlaunch/hostfile.h"
 
 #include "../hosts/entries.h"
+#include "settle/hosts.h"
 
 namespace dlaunch::hosts {
 namespace {
@@ -119,6 +120,63 @@ TEST(Choose, ConnectionOptionsApplyToHostsWithoutTheirOwn) {
   EXPECT_EQ(allocation->hosts[1].reach.identity, "/key");
   EXPECT_EQ(allocation->hosts[2].reach.port, 22);
   EXPECT_EQ(allocation->hosts[2].reach.identity, "/own");
+}
+
+using settle::device_kind;
+using settle::fill_slots;
+
+wire::HostInfo facts_of(std::uint32_t cpus) {
+  wire::HostInfo facts;
+  facts.cpus = cpus;
+  facts.cpus_from = "affinity mask";
+  return facts;
+}
+
+plan::Host unknown_host() {
+  plan::Host host;
+  host.name = "a";
+  host.slots_unknown = true;
+  return host;
+}
+
+TEST(FillSlots, UsesCpusWithoutDevices) {
+  plan::Host host = unknown_host();
+  fill_slots(host, facts_of(6));
+  EXPECT_FALSE(host.slots_unknown);
+  EXPECT_EQ(host.slots, 6);
+  EXPECT_EQ(host.slots_from, "affinity mask there");
+}
+
+TEST(FillSlots, UsesDevicesIfPresent) {
+  plan::Host host = unknown_host();
+  wire::HostInfo facts = facts_of(64);
+  facts.device_kind = static_cast<std::uint8_t>(plan::DeviceKind::nvidia);
+  facts.devices = {0, 1};
+  facts.devices_from = "/dev/nvidia*";
+  fill_slots(host, facts);
+  EXPECT_EQ(host.slots, 2);
+  EXPECT_THAT(host.devices, ElementsAre(0, 1));
+  EXPECT_EQ(host.device_kind, plan::DeviceKind::nvidia);
+}
+
+TEST(FillSlots, NeverExceedsTheMaximum) {
+  plan::Host host = unknown_host();
+  host.max_slots = 3;
+  fill_slots(host, facts_of(64));
+  EXPECT_EQ(host.slots, 3);
+}
+
+TEST(FillSlots, KeepsTheUsersSlots) {
+  plan::Host host;
+  host.slots = 5;
+  fill_slots(host, facts_of(64));
+  EXPECT_EQ(host.slots, 5);
+}
+
+TEST(FillSlots, TreatsAnUnknownDeviceKindAsNoDevices) {
+  wire::HostInfo facts = facts_of(1);
+  facts.device_kind = 200;
+  EXPECT_EQ(device_kind(facts), plan::DeviceKind::none);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // --rank-table FILE: the options that follow from a table.
-#include "ascend/job_table.h"
+#include "settle/rank_table.h"
 
 #include "command_line_fixture.h"
 
-namespace dlaunch::ascend {
+namespace dlaunch::settle {
 namespace {
 
 using cli::CommandLineFixture;
@@ -28,15 +28,33 @@ std::string table_of(const std::vector<std::string>& servers, int devices, int f
   return R"({"version":"1.0","server_list":[)" + list + R"(],"status":"completed"})";
 }
 
-class RankTable : public testing::Test {
+class RankTableOption : public testing::Test {
  protected:
   Result<std::vector<std::string>> follow(Words words) {
     words.insert(words.begin(), {"--rank-table", "t.json"});
     words.emplace_back("prog");
     options = fixture.options(words);
-    return follow_rank_table(options, [&](const std::string& listed, const std::string& in_table) {
-      return std::ranges::find(same, std::pair(listed, in_table)) != same.end();
-    });
+    const TablePlaces read = TRY(read_with_names());
+    table_ = read;
+    return read.notes;
+  }
+  /// The table; `same` has the addresses of names.
+  Result<TablePlaces> read_with_names() {
+    Facts facts;
+    facts.add(FindOwnNames{}, {{"here"}, {}});
+    while (true) {
+      auto read = read_rank_table(options, facts);
+      if (read) return *read;
+      if (const auto* error = std::get_if<Error>(&read.error())) return fail(*error);
+      for (const Question& question : std::get<std::vector<Question>>(read.error())) {
+        const auto& name = std::get<LookUp>(question);
+        std::vector<std::string> addresses;
+        for (const auto& [listed, address] : same) {
+          if (listed == name.name) addresses.push_back(address);
+        }
+        facts.add(name, {addresses, ""});
+      }
+    }
   }
   std::string error(const Words& words) {
     const auto followed = follow(words);
@@ -44,8 +62,7 @@ class RankTable : public testing::Test {
   }
   std::vector<std::string> places() const {
     std::vector<std::string> list;
-    for (const plan::RankPlace& place : options.request.rank_places)
-      list.push_back(std::to_string(place.rank) + " " + place.host);
+    for (const plan::RankPlace& place : table_.places) list.push_back(std::to_string(place.rank) + " " + place.host);
     return list;
   }
 
@@ -53,16 +70,17 @@ class RankTable : public testing::Test {
 
   CommandLineFixture fixture;
   cli::Options options;
+  TablePlaces table_;
   std::vector<std::pair<std::string, std::string>> same;
 };
 
-TEST_F(RankTable, SetsHostsRanksAndDevices) {
+TEST_F(RankTableOption, SetsHostsRanksAndDevices) {
   table(table_of({"10.0.0.1"}, 4, 4));
   const auto notes = follow({});
   ASSERT_TRUE(notes) << to_text(notes.error());
   EXPECT_THAT(*notes, IsEmpty());
-  ASSERT_EQ(options.hosts.list.size(), 1u);
-  const hosts::HostEntry& host = options.hosts.list.front();
+  ASSERT_EQ(table_.hosts.size(), 1u);
+  const hosts::HostEntry& host = table_.hosts.front();
   EXPECT_EQ(host.name, "10.0.0.1");
   EXPECT_EQ(host.slots, 4);
   EXPECT_EQ(host.devices, (std::vector<int>{4, 5, 6, 7}));
@@ -70,39 +88,38 @@ TEST_F(RankTable, SetsHostsRanksAndDevices) {
   EXPECT_TRUE(options.request.rank_table);
 }
 
-TEST_F(RankTable, HostListSetsConnectionOptions) {
+TEST_F(RankTableOption, HostListSetsConnectionOptions) {
   table(table_of({"10.0.0.1", "10.0.0.2"}, 8));
   fixture.files["/cwd/hosts"] = "b port=22 slots=8\na port=2222 wdir=/w\n";
   same = {{"a", "10.0.0.1"}, {"b", "10.0.0.2"}};
   ASSERT_TRUE(follow({"--hostfile", "hosts"}));
-  ASSERT_EQ(options.hosts.list.size(), 2u);
-  EXPECT_EQ(options.hosts.list[0].name, "a");
-  EXPECT_EQ(options.hosts.list[0].reach.port, 2222);
-  EXPECT_EQ(options.hosts.list[0].wdir, "/w");
-  EXPECT_EQ(options.hosts.list[1].name, "b");
+  ASSERT_EQ(table_.hosts.size(), 2u);
+  EXPECT_EQ(table_.hosts[0].name, "a");
+  EXPECT_EQ(table_.hosts[0].reach.port, 2222);
+  EXPECT_EQ(table_.hosts[0].wdir, "/w");
+  EXPECT_EQ(table_.hosts[1].name, "b");
   EXPECT_EQ(places()[7], "7 a");
   EXPECT_EQ(places()[8], "8 b");
-  EXPECT_THAT(options.hosts.hostfile, IsEmpty());
 }
 
-TEST_F(RankTable, AcceptsAnotherNameOfASingleHost) {
+TEST_F(RankTableOption, AcceptsAnotherNameOfASingleHost) {
   table(table_of({"10.0.0.1"}, 8));
   const auto notes = follow({"-H", "a"});
   ASSERT_TRUE(notes);
   EXPECT_THAT(*notes, ElementsAre("a has the name 10.0.0.1 in t.json"));
-  EXPECT_EQ(options.hosts.list[0].name, "a");
+  EXPECT_EQ(table_.hosts[0].name, "a");
   ASSERT_TRUE(follow({"-H", "10.0.0.1:8"}));
 }
 
-TEST_F(RankTable, ConnectsToTheHostIpOfAServer) {
+TEST_F(RankTableOption, ConnectsToTheHostIpOfAServer) {
   std::string text = table_of({"server-1"}, 1);
   table(text.replace(text.find("\"device\""), 0, "\"host_ip\":\"10.0.0.7\","));
   ASSERT_TRUE(follow({}));
-  EXPECT_EQ(options.hosts.list[0].name, "10.0.0.7");
+  EXPECT_EQ(table_.hosts[0].name, "10.0.0.7");
   EXPECT_THAT(follow({"-H", "server-1"}).value(), IsEmpty());
 }
 
-TEST_F(RankTable, RejectsContradictingOptions) {
+TEST_F(RankTableOption, RejectsContradictingOptions) {
   table(table_of({"10.0.0.1", "10.0.0.2"}, 8));
   EXPECT_THAT(error({"-H", "10.0.0.1"}), HasSubstr("host \"10.0.0.2\" of t.json: not found in the host list"));
   EXPECT_THAT(error({"-H", "10.0.0.1,10.0.0.2,c"}), HasSubstr("unknown host \"c\": t.json has "));
@@ -114,7 +131,7 @@ TEST_F(RankTable, RejectsContradictingOptions) {
   EXPECT_EQ(error({"-H", "10.0.0.2,10.0.0.1"}), "");
 }
 
-TEST_F(RankTable, RejectsPlacementOptions) {
+TEST_F(RankTableOption, RejectsPlacementOptions) {
   table(table_of({"10.0.0.1"}, 8));
   fixture.files["/cwd/ranks"] = "rank 0=a\n";
   for (const Words& words : std::vector<Words>{{"--devices", "0-3"},
@@ -129,7 +146,7 @@ TEST_F(RankTable, RejectsPlacementOptions) {
   }
 }
 
-TEST_F(RankTable, OverridesVariablesAndDefaultsOfMpirun) {
+TEST_F(RankTableOption, OverridesVariablesAndDefaultsOfMpirun) {
   table(table_of({"10.0.0.1"}, 4));
   fixture.environment = {"DLAUNCH_FAKE_DEVICES=8", "DLAUNCH_MAP_BY=node"};
   EXPECT_EQ(error({}), "");
@@ -142,7 +159,7 @@ TEST_F(RankTable, OverridesVariablesAndDefaultsOfMpirun) {
   EXPECT_THAT(options.request.frameworks, IsEmpty()) << "MindSpore would take its device from Open MPI's variables";
 }
 
-TEST_F(RankTable, RejectsAMalformedTableWithItsPosition) {
+TEST_F(RankTableOption, RejectsAMalformedTableWithItsPosition) {
   table(table_of({"10.0.0.1"}, 3));
   EXPECT_THAT(error({}), HasSubstr("t.json:1:"));
   EXPECT_THAT(error({}), HasSubstr("dlaunch ranktable check t.json"));
@@ -153,10 +170,10 @@ TEST_F(RankTable, RejectsAMalformedTableWithItsPosition) {
   EXPECT_THAT(error({}), HasSubstr("t.json:1:"));
   fixture.files["/cwd/t.txt"] = table_of({"10.0.0.1"}, 1);
   options = fixture.options({"--rank-table", "t.txt", "prog"});
-  EXPECT_THAT(to_text(follow_rank_table(options, {}).error()), HasSubstr("expected the ending .json"));
+  EXPECT_THAT(to_text(read_with_names().error()), HasSubstr("expected the ending .json"));
 }
 
-TEST_F(RankTable, Version2RequiresAHostList) {
+TEST_F(RankTableOption, Version2RequiresAHostList) {
   const auto rank = [](int id, int device, const char* server) {
     return R"({"rank_id":)" + std::to_string(id) + R"(,"local_id":)" + std::to_string(device) + R"(,"device_id":)" +
            std::to_string(device) + R"(,"level_list":[{"net_layer":0,"net_instance_id":")" + server +
@@ -172,7 +189,7 @@ TEST_F(RankTable, Version2RequiresAHostList) {
   EXPECT_THAT(places(), ElementsAre("0 localhost"));
 }
 
-TEST_F(RankTable, ParsesItsOptions) {
+TEST_F(RankTableOption, ParsesItsOptions) {
   EXPECT_TRUE(fixture.options({"--rank-table", "auto", "prog"}).rank_table->automatic);
   EXPECT_THAT(fixture.error({"--rank-table", "gone.json", "prog"}), HasSubstr("/cwd/gone.json"));
   EXPECT_THAT(fixture.error({"--product", "911", "prog"}), HasSubstr("910"));
@@ -181,4 +198,4 @@ TEST_F(RankTable, ParsesItsOptions) {
 }
 
 }  // namespace
-}  // namespace dlaunch::ascend
+}  // namespace dlaunch::settle

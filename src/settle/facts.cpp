@@ -1,0 +1,21 @@
+#include "settle/facts.h"
+
+namespace dlaunch::settle {
+
+std::vector<std::string> Names::addresses(const std::string& name) {
+  const LookUp question{name};
+  const auto* const answer = facts_.find(question);
+  if (!answer) {
+    open_.emplace_back(question);
+    return {};
+  }
+  if (trouble_.empty()) trouble_ = answer->trouble;
+  return answer->addresses;
+}
+
+Settling<void> Names::complete() const {
+  if (open_.empty()) return {};
+  return tl::unexpected(Stop(open_));
+}
+
+}  // namespace dlaunch::settle
