@@ -392,6 +392,14 @@ class RefusedJobs(Case):
              ("--output-filename", "new/logs"), ("--output-filename", "new/logs", "--keep-logs", 1), ("--stdout-file", "new/out"),
              ("--error-file", "new/error"), ("--report", "new_record"), ("--report-pid", "new_pid"), ("--rank-dir", "new/dir"))
 
+    # Texts that the files of the running job have once its rank waits.
+    WRITTEN = {"log directory": (("held_logs/1/rank.0/stdout", "one"), ("held_logs/1/rank.0/stderr", "two")),
+               "file": (("held.0", "one"), ("held.0", "two")), "file of a stream": (("held_err", "two"),),
+               "record": (("held_record", '"running"'),)}
+
+    def has_written(self, reason):
+        return all((self.dir / name).exists() and text in (self.dir / name).read_text() for name, text in self.WRITTEN.get(reason, ()))
+
     def tree(self):
         found = {}
         for path in sorted(self.dir.rglob("*")):
@@ -411,7 +419,7 @@ class RefusedJobs(Case):
         for reason, held in self.HELD.items():
             with self.start(*held, "-n", 1, "sh", "-c", "echo one; echo two >&2; echo up >$UP; read wait", stdin=subprocess.PIPE,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"UP": str(self.dir / "up")}) as job:
-                self.assertTrue(wait_until((self.dir / "up").exists))
+                self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and self.has_written(reason)))
                 for files in self.OPTIONS:
                     if held[0] == files[0] or {held[0], files[0]} <= {"--output-filename", "--stdout-file", "--stderr-file"}:
                         continue  # two options that choose the same files
