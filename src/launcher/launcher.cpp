@@ -101,7 +101,13 @@ void Launcher::reached(int host) {
   if (is_ready) ready(host);
 }
 
+void Launcher::begin() {
+  const auto begun = parts_.round.begin();
+  if (!begun) output_.fail(begun.error());
+}
+
 void Launcher::ready(int host) {
+  if (parts_.round.begin && ++ready_ == static_cast<int>(parts_.plan.hosts.size())) begin();
   happened(job::HostReady{host});
   for (const auto& component : components_) component->host_ready(host);
 }

@@ -64,6 +64,8 @@ class RoundOutput {
   bool all_taken() const { return !streams_.any_waits() && driver_.flushed(); }
 
   // ---- the job's decisions ----
+  /// Ends the job with this error. Before the ranks start.
+  void fail(const Error& error);
   /// The job has handled an event, and its actions follow.
   void job_decides();
   /// The job's actions were performed.
