@@ -79,7 +79,6 @@ class Launcher {
   bool is_spare(int host) const;
   void reached(int host);
   void ready(int host);
-  void begin();
   void lost(int host, const HostFailure& loss);
   std::uint32_t lease_ms(int host) const;
 

@@ -111,7 +111,10 @@ void RoundOutput::stop_when_taken() {
   if (finished_ && driver_.files_settled() && (driver_.flushed() || gave_up_reader_)) io_.stop();
 }
 
-void RoundOutput::fail(const Error& error) {
+void RoundOutput::begin(const std::function<Result<void>()>& begin) {
+  const auto begun = begin ? begin() : Result<void>();
+  if (begun) return;
+  const Error& error = begun.error();
   parts_.happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
 }
 

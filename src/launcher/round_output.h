@@ -64,8 +64,8 @@ class RoundOutput {
   bool all_taken() const { return !streams_.any_waits() && driver_.flushed(); }
 
   // ---- the job's decisions ----
-  /// Ends the job with this error. Before the ranks start.
-  void fail(const Error& error);
+  /// Calls `begin`, which may be empty, before the ranks start. An Error ends the job.
+  void begin(const std::function<Result<void>()>& begin);
   /// The job has handled an event, and its actions follow.
   void job_decides();
   /// The job's actions were performed.
