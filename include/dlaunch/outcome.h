@@ -29,6 +29,11 @@ struct Progress {
   Phase phase = Phase::starting;
   int ranks = 0;
   int started = 0;
+  int live = 0;                                                          ///< ranks that run
+  std::optional<std::chrono::steady_clock::time_point> started_at = {};  ///< as Outcome::started_at
+  std::uint64_t bytes = 0;                                               ///< of output that the launcher has read
+  bool typed = false;                           ///< ranks have read from a terminal: a person works with them
+  bool disk_waits = false;                      ///< a file does not accept output
   std::set<int> running = {};                   ///< only while ending: the ranks that still run, for display
   Worlds worlds = {};                           ///< the worlds of the ids in `running`
   std::vector<std::string> missing_hosts = {};  ///< only while starting: hosts that are not ready

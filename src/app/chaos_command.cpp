@@ -3,6 +3,8 @@
 #include <spdlog/logger.h>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "base/end_signals.h"
 #include "base/printable.h"
@@ -15,7 +17,8 @@
 #include "cli/subcommands.h"
 #include "grammars/command_line.h"
 #include "launcher/open_files.h"
-#include "report/record_file.h"
+#include "report/file_claim.h"
+#include "report/write_file.h"
 #include "sys/caught_signals.h"
 #include "sys/randomness.h"
 
@@ -148,11 +151,11 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   for (const Fault& fault : asked.faults) {
     TRY(check_fault(fault, job));
   }
+  std::vector<std::unique_ptr<report::FileClaim>> claims;
   for (const std::string& file : {asked.report, asked.junit}) {
     if (file.empty()) continue;
-    auto ok = report::check_can_write(file);
-    if (!ok) ok.error().exit_code = kExitRefused;
-    TRY(std::move(ok));
+    auto claim = TRY(report::FileClaim::take(file, report::WriteAs().mode));
+    claims.push_back(std::move(claim));
   }
   TRY(launcher::check_least_limits());
   const std::uint64_t seed = seed_of(asked);
@@ -168,10 +171,10 @@ Result<int> run(const cli::ChaosRun& asked, const cli::ProcessContext& context, 
   results.job_code = outcome.seen.exit_code;
   results.seconds = outcome.seconds;
   if (!asked.report.empty()) {
-    TRY(report::write_file_atomically(asked.report, to_json(results)));
+    TRY(report::write_file_atomically(asked.report, to_json(results), {.claimed = true}));
   }
   if (!asked.junit.empty()) {
-    TRY(report::write_file_atomically(asked.junit, to_junit(results)));
+    TRY(report::write_file_atomically(asked.junit, to_junit(results), {.claimed = true}));
   }
   print_verdict(results, log);
   return results.exit_code;

@@ -14,6 +14,11 @@ report::JobStatus status_of(const job::Progress& progress) {
   } else if (progress.phase == job::Phase::ending) {
     status.phase = report::JobStatus::Phase::ending;
   }
+  const bool works = progress.typed && !progress.reached;  // the line would cover the words that a person types
+  status.live = works ? 0 : progress.live;
+  status.since = progress.started_at;
+  status.bytes = progress.bytes;
+  status.disk_waits = progress.disk_waits;
   status.reached = progress.reached;
   status.started = progress.started;
   status.total = progress.ranks;
@@ -31,11 +36,13 @@ report::JobStatus status_of(const job::Progress& progress) {
 
 void ConsoleListener::of_plan(const plan::Plan& plan) {
   if (!plan.remarks.empty()) remark_ = plan.remarks.front();
+  hosts_ = static_cast<int>(plan.hosts.size());
 }
 
 void ConsoleListener::progress(const job::Progress& progress) {
   report::JobStatus status = status_of(progress);
   status.remark = remark_;
+  status.hosts = hosts_;
   status_.update(status, Clock::now());
   status_.tick(Clock::now());
 }

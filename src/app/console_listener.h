@@ -10,7 +10,8 @@ namespace dlaunch::app {
 
 class ConsoleListener final : public Listener {
  public:
-  explicit ConsoleListener(output::StandardStreams& streams) : status_(streams) {}
+  explicit ConsoleListener(output::StandardStreams& streams, const report::StatusSettings& settings = {})
+      : status_(streams, settings) {}
 
   /// From now on the line is about this plan's job, and shows the plan's remarks.
   void of_plan(const plan::Plan& plan);
@@ -19,6 +20,7 @@ class ConsoleListener final : public Listener {
  private:
   report::StatusLine status_;
   std::string remark_;
+  int hosts_ = 0;
 };
 
 }  // namespace dlaunch::app

@@ -31,7 +31,6 @@
 #include "launcher/open_files.h"
 #include "plan/environment.h"
 #include "report/log.h"
-#include "report/record_file.h"
 #include "session/fact_finder.h"
 #include "session/host_session.h"
 #include "settle/settle.h"
@@ -98,8 +97,13 @@ Result<void> print_requested(const cli::Options& options, const plan::Allocation
   if (options.report_pid == "-") text += pid;
   TRY(streams.print(text));
   if (options.report_pid == "+") log.error(pid);
-  const bool in_file = !options.report_pid.empty() && options.report_pid != "-" && options.report_pid != "+";
-  return in_file ? report::write_pid(options.report_pid) : Result<void>();
+  return {};
+}
+
+/// A terminal without control sequences gets no status line.
+report::StatusSettings status_settings(const cli::Options& options) {
+  const bool dumb = variable(options.request.environment, "TERM") == "dumb";
+  return {.drawn = options.status.has_value() && !dumb, .quiet = options.status.value_or(std::chrono::milliseconds(0))};
 }
 
 /// The session of a job: created at the first need of a host.
@@ -107,7 +111,7 @@ class SessionOnDemand {
  public:
   /// `nodes`: the transport to nodes with the same command line; null: the options choose the transport.
   SessionOnDemand(const cli::Options& job, StandardStreams& streams, spdlog::logger& log, transport::Transport* nodes)
-      : job_(job), streams_(streams), log_(log), listener_(streams), nodes_(nodes) {}
+      : job_(job), streams_(streams), log_(log), listener_(streams, status_settings(job)), nodes_(nodes) {}
 
   session::HostSession& get() {
     if (session_) return *session_;
@@ -152,6 +156,7 @@ Result<End> show_or_run(const cli::Options& options, const place::Place& place, 
                  "install libpmix-dev, and build dlaunch again"});
   }
   session.ports() = std::move(job.held);
+  if (options.report_pid != "-" && options.report_pid != "+") session.pid_file() = options.report_pid;
   on_demand.listener().of_plan(job.plan);
   const auto without = [&](const plan::Plan& plan, const std::vector<int>& lost) {
     return plan_without(options, allocation, plan, lost, session.waiter());

@@ -9,8 +9,8 @@ struct End {
   End(int code = 0, int by = 0) : exit_code(code), signal(by) {}  // NOLINT: most functions end with a code
 
   int exit_code;
-  /// The user's signal that ended the job, if a shell must see it: a loop of a shell and `make` stop only if the program
-  /// died of SIGINT. 0: no signal.
+  /// The user's signal that ended the job, if a shell must see it: a loop of a shell and `make` stop only if the
+  /// program died of SIGINT. 0: no signal.
   int signal;
 };
 

@@ -19,7 +19,7 @@
 #include "dlaunch/run.h"
 #include "grammars/command_line.h"
 #include "report/log.h"
-#include "report/record_file.h"
+#include "report/write_file.h"
 #include "session/fact_finder.h"
 #include "session/host_session.h"
 #include "settle/hosts.h"

@@ -554,6 +554,14 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "write the record of the job to FILE as JSON",
      .set_job = [](Options& o, string_view v, Context h) { return put(o.report_file, absolute_path(v, h.cwd)); }},
+    {.names = "status", .takes = Arity::value, .value_name = "WHEN", .section = Section::inspect, .preference = true,
+     .standard = "2",
+     .help = "show a status line after a time without output: on, off, SECONDS",
+     .set_job = [](Options& o, string_view v, Context) { return put(o.status, status_patience(v)); },
+     .more = "dlaunch draws the line only on a terminal, and erases it before other output. It shows the running ranks, "
+             "the time, progress numbers, and hosts, ranks or disks that dlaunch waits for. A line about a slow start or "
+             "end needs no time without output. There is no line if TERM is dumb, and no line about running ranks after "
+             "you typed input for them."},
     {.names = "verbose v vv", .takes = Arity::count, .section = Section::inspect, .preference = true,
      .common = true, .standard = "0",
      .help = "print progress; -vv prints more",

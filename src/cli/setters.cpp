@@ -142,6 +142,14 @@ Result<std::optional<char>> escape_key(string_view value) {
   return bad_value(value, "key", "one character, or none");
 }
 
+Result<std::optional<std::chrono::milliseconds>> status_patience(string_view value) {
+  if (value == "off") return std::nullopt;
+  if (value == "on") return Options().status;
+  const auto time = seconds_within(value, std::chrono::milliseconds(0), std::chrono::hours(24), "");
+  if (time) return *time;
+  return bad_value(value, "status", "on, off, or a time such as 5 or 1m");
+}
+
 Result<void> set_nodes(SameLineRequest& request, string_view value) {
   const size_t colon = std::min(value.find(':'), value.size());
   TRY(put(request.least, whole_number(value.substr(0, colon), 1, kMostNodes)));

@@ -33,6 +33,7 @@ inline Result<void> passed(Result<void> check) {
 Result<void> set_nodes(SameLineRequest& request, std::string_view value);
 Result<void> set_ranks(plan::AppRequest&, std::string_view, const ProcessContext&);
 Result<std::optional<char>> escape_key(std::string_view);
+Result<std::optional<std::chrono::milliseconds>> status_patience(std::string_view);
 /// `value` is a number for all hosts, or a list with a number for each host.
 Result<void> set_max_slots(Options&, std::string_view, const ProcessContext&);
 Result<void> set_label(Options&, std::string_view, const ProcessContext&);

@@ -79,6 +79,8 @@ Progress Job::progress() const {
   Progress progress{.phase = phase_,
                     .ranks = ranks_.size(),
                     .started = ranks_.count_started(),
+                    .live = ranks_.live(),
+                    .started_at = outcome_.started_at,
                     .worlds = ranks_.worlds(),
                     .signal = sent_signal_};
   for (int host = 0; phase_ == Phase::starting && host < hosts_.size(); ++host) {

@@ -65,10 +65,10 @@ job::Outcome Launcher::run() {
 
 const job::Outcome& Launcher::settle() {
   constexpr int kMost = 10'000;  // agents may send without a pause
-  for (int handlers = 0; handlers < kMost; ++handlers) {
+  int handlers = 0;
+  do {
     io_.restart();  // a handler may have stopped the loop before the others ran
-    if (io_.poll_one() == 0) break;
-  }
+  } while (io_.poll_one() > 0 && ++handlers < kMost);
   io_.restart();
   return job_.outcome();
 }
@@ -102,6 +102,7 @@ void Launcher::reached(int host) {
 }
 
 void Launcher::ready(int host) {
+  if (++ready_ == static_cast<int>(parts_.plan.hosts.size())) output_.begin(parts_.round.begin);
   happened(job::HostReady{host});
   for (const auto& component : components_) component->host_ready(host);
 }
@@ -152,8 +153,7 @@ void Launcher::on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
 
 void Launcher::on(int host, wire::SpawnFailed& refused, std::deque<sys::Fd>&) {
   const int rank = static_cast<int>(refused.rank);
-  const ExitStatus status(NotStarted{static_cast<int>(refused.error), refused.what});
-  ended(host, rank, status, refused.time_ns, false);
+  ended(host, rank, ExitStatus(NotStarted{static_cast<int>(refused.error), refused.what}), refused.time_ns, false);
   output_.abandon(rank);
 }
 
@@ -217,6 +217,7 @@ void Launcher::time_passed() {
 
 void Launcher::tick() {
   job::Progress progress = job_.progress();
+  output_.describe(progress);
   for (const auto& component : components_) component->tick(progress);
   parts_.listener.progress(progress);
   tick_timer_.expires_after(kProgressTick);

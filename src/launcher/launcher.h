@@ -6,6 +6,7 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ class Launcher {
   struct Round {
     bool may_follow = false;            ///< another round may follow this one
     std::optional<Time> start_at = {};  ///< the earliest start of its ranks
+    /// Called when all hosts are ready, before the first rank starts; an Error ends the job. May be empty.
+    std::function<Result<void>()> begin = {};
   };
   struct Parts {
     plan::Plan& plan;  ///< spawned ranks are added
@@ -112,6 +115,7 @@ class Launcher {
   RankOrder order_;
   const Context context_;
   const Components components_;
+  int ready_ = 0;  // hosts of the plan
   int started_ = 0;
   const Lifetime lifetime_;
 };

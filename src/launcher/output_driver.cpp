@@ -43,7 +43,7 @@ void OutputDriver::start(Handlers handlers) {
 }
 
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
-  ++fed_;
+  fed_ += bytes.size();
   if (handlers_.wrote && !bytes.empty()) handlers_.wrote(rank, stream, bytes);
   output_.feed(rank, stream, bytes, Clock::now(), wall_ns);
   after_change();
@@ -77,6 +77,11 @@ void OutputDriver::wait_writer_events() {
     if (output_.event_fd() >= 0) wait_writer_events();
     after_change();
   });
+}
+
+void OutputDriver::describe(job::Progress& progress) const {
+  progress.bytes = fed_;
+  progress.disk_waits = watch_.has_value() || console_watch_.has_value();
 }
 
 void OutputDriver::ranks_ended() {

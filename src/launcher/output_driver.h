@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "dlaunch/outcome.h"
 #include "launcher/waits.h"
 #include "output/output.h"
 
@@ -39,7 +40,9 @@ class OutputDriver {
   void feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns);
   void end(int rank, output::Stream stream);
   void rank_ended(int rank);
-  /// A number that changes when a rank writes.
+  /// Sets the members about output.
+  void describe(job::Progress& progress) const;
+  /// The number of bytes that ranks wrote.
   std::uint64_t fed() const { return fed_; }
   /// Whether the console has taken all output.
   bool flushed() const { return output_.waiting().empty(); }
@@ -74,7 +77,7 @@ class OutputDriver {
   static Time last_moved(std::optional<Watch>& watch, std::uint64_t progress, Time now);
   std::optional<Watch> watch_;          // set during the wait for files
   std::optional<Watch> console_watch_;  // set during the wait for files that are stdout or stderr
-  std::uint64_t fed_ = 0;               // calls of feed()
+  std::uint64_t fed_ = 0;               // bytes
   std::optional<Time> hurry_at_;
   bool ranks_ended_ = false;
   Handlers handlers_;

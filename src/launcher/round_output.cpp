@@ -12,6 +12,7 @@
 #include "base/end_signals.h"
 #include "base/index_cast.h"
 #include "base/lifetime.h"
+#include "base/shared_texts.h"
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "launcher/rank_messages.h"
@@ -108,6 +109,13 @@ void RoundOutput::finish() {
 
 void RoundOutput::stop_when_taken() {
   if (finished_ && driver_.files_settled() && (driver_.flushed() || gave_up_reader_)) io_.stop();
+}
+
+void RoundOutput::begin(const std::function<Result<void>()>& begin) {
+  const auto begun = begin ? begin() : Result<void>();
+  if (begun) return;
+  const Error& error = begun.error();
+  parts_.happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
 }
 
 /// A sink has failed, or the reader is gone, or more bytes were taken.

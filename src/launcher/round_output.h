@@ -59,10 +59,13 @@ class RoundOutput {
   output::StandardStreams& streams() const { return parts_.output.streams(); }
   /// A number that changes when a rank writes.
   std::uint64_t fed() const { return driver_.fed(); }
+  void describe(job::Progress& progress) const { driver_.describe(progress); }
   /// Whether all output so far was taken.
   bool all_taken() const { return !streams_.any_waits() && driver_.flushed(); }
 
   // ---- the job's decisions ----
+  /// Calls `begin`, which may be empty, before the ranks start. An Error ends the job.
+  void begin(const std::function<Result<void>()>& begin);
   /// The job has handled an event, and its actions follow.
   void job_decides();
   /// The job's actions were performed.

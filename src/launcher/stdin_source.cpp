@@ -105,6 +105,7 @@ void StdinSource::read() {
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return wait();
   if (const int error = got < 0 ? errno : 0; error != 0 && error != EBADF && !hung_up()) return fail(error);
   if (got <= 0) return finish();
+  typed_ = typed_ || ::isatty(fd_) == 1;
   const std::string_view all(buffer.get(), static_cast<size_t>(got));
   const std::string bytes = handlers_.typed ? handlers_.typed(all) : std::string(all);
   for (auto& [rank, credit] : credit_) {
@@ -182,8 +183,9 @@ class StdinComponent final : public Component {
 
   /// A shell that takes this process to the foreground sends no signal if this process runs already. After the last
   /// rank that reads, the terminal stays raw until all output is printed.
-  void tick(job::Progress&) override {
+  void tick(job::Progress& progress) override {
     enter_raw_mode();
+    progress.typed = terminal_.is_raw() || source_.typed();
     if (source_.stopped() && context_.output.all_taken()) restore();
   }
   void ended(job::Outcome&) override { restore(); }

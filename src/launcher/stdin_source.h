@@ -42,6 +42,8 @@ class StdinSource {
   void continued() { wait(); }
   void stop();
   bool stopped() const { return done_; }
+  /// Whether the ranks got bytes from a terminal.
+  bool typed() const { return typed_; }
   /// Whether all ranks that receive stdin have started, and one of them has not ended.
   bool reads() const { return !done_ && seen_.size() >= ranks_ && !credit_.empty(); }
 
@@ -62,6 +64,7 @@ class StdinSource {
   Readiness readiness_;
   asio::steady_timer foreground_timer_;
   bool waiting_ = false;
+  bool typed_ = false;
   bool done_ = false;
   std::set<int> seen_;                   // added or removed
   std::map<int, std::uint32_t> credit_;  // by rank

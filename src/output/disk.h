@@ -24,7 +24,7 @@ namespace dlaunch::output {
 /// Sent through a pipe, followed by `size` bytes: a path, or the bytes to write.
 struct DiskCommand {
   enum class Kind : std::uint32_t {
-    lock,           ///< creates and locks the log directory; answers only if another job has the lock: Locked
+    lock,           ///< creates and locks the log directory: Claimed, or Locked if another job has the lock
     lock_existing,  ///< as `lock`, without creation
     rotate,  ///< renames the directory to PATH.1, an existing one to PATH.2, … up to PATH.N with N in `file`: Rotated
     create,  ///< creates and locks the file, and creates its directories: Created
@@ -50,7 +50,8 @@ struct WriterEvent {
   enum class Kind : std::uint32_t {
     created,  ///< `error` is 0 on success; with a descriptor if the file is a FIFO or a terminal
     rotated,  ///< `error` is 0 on success, else the text is the failed step
-    locked,   ///< another job writes the file or the directory; `size` is the pid of its launcher, or 0
+    claimed,
+    locked,  ///< another job writes the file or the directory; `size` is the pid of its launcher, or 0
     emptied,
     failed,
     size,

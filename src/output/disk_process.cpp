@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -98,6 +99,7 @@ class DiskProcess {
       // Another job may append to the file, and then shares its lock.
       if (claimed.is_new && ::flock(claimed.fd.get(), LOCK_EX | LOCK_NB) == 0) sys::remove_if_empty(claimed.fd);
     }
+    if (!emptied_) sys::remove_made(made_);
   }
 
  private:
@@ -226,14 +228,13 @@ class DiskProcess {
   void lock(const std::string& path, bool create) {
     if (refused_) return;
     const auto made =  // `create` reports an error
-        create ? sys::HeldDirectory::make(path, kDirectoryMode) : sys::HeldDirectory::open(path);
+        create ? sys::HeldDirectory::make(path, kDirectoryMode, &made_) : sys::HeldDirectory::open(path);
     sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
-    if (!fd) return;
-    if (const auto holder = sys::lock_file(fd.get())) {
-      refused_ = true;
-      return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
-    }
+    const auto holder = fd ? sys::lock_file(fd.get()) : std::nullopt;
+    refused_ = holder.has_value();
+    if (holder) return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
     directory_ = std::move(fd);
+    send({WriterEvent::Kind::claimed, 0});
   }
 
   void report_lock(WriterEvent event, sys::LockHolder holder, const std::string& path) const {
@@ -258,7 +259,10 @@ class DiskProcess {
     if (refused_) event.error = ECANCELED;
     if (refused_) return send(event);
     Claimed claimed{command_.file, path};
-    claimed.fd = sys::create_file(path, appends ? O_APPEND : 0, &claimed.is_new);
+    sys::Created created;
+    claimed.fd = sys::create_file(path, appends ? O_APPEND : 0, &created);
+    claimed.is_new = created.file;
+    if (!emptied_) std::ranges::move(created.directories, std::back_inserter(made_));
     struct stat facts{};
     if (!claimed.fd || ::fstat(claimed.fd.get(), &facts) != 0) {
       event.error = errno;
@@ -300,6 +304,7 @@ class DiskProcess {
         files_[claimed.file] = {std::move(claimed.fd), error != 0};
       }
     }
+    made_.clear();
     if (!std::exchange(emptied_, true)) send({WriterEvent::Kind::emptied, 0});
   }
 
@@ -357,8 +362,9 @@ class DiskProcess {
   OwnFiles own_files_;
   sys::Fd directory_;  // holds the lock of the log directory
   std::vector<Claimed> claimed_;
-  bool emptied_ = false;  // all files of the first ranks
-  bool refused_ = false;  // the job does not start: create nothing
+  std::vector<std::string> made_;  // created directories, until `empty`
+  bool emptied_ = false;           // all files of the first ranks
+  bool refused_ = false;           // the job does not start: create nothing
 };
 
 }  // namespace

@@ -88,6 +88,13 @@ tl::unexpected<Error> one_file_for_both(const std::string& path) {
 
 }  // namespace
 
+std::string locked_directory(const FileSettings& files) {
+  if (files.by_stream || is_template(files.target)) return {};
+  std::string directory = files.target;
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  return directory;
+}
+
 std::string stacks_base(const FileSettings& files, const RankFacts& facts) {
   std::string path = log_directory(files);
   const bool is_directory = !files.by_stream && !is_template(files.target);

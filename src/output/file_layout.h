@@ -21,6 +21,10 @@ Result<void> check_file_template(std::string_view target);
 /// check_file_template(). `rank` is the number in the world, `ranks` the size of the world.
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream);
 
+/// The directory of all files, without a slash at its end, which a job locks as a whole and --keep-logs renames; empty:
+/// the files have a template, or an option for each stream.
+std::string locked_directory(const FileSettings& files);
+
 /// The common prefix of the paths of stack reports, next to the rank directories of a round.
 std::string stacks_base(const FileSettings& files, const RankFacts& facts);
 

@@ -37,17 +37,21 @@ class Output::Impl {
     add_sources();
   }
 
-  Result<void> open(const Claimed& claimed) {
+  Result<void> open() {
     if (settings_.label) {
       TRY(check_label_template(*settings_.label));
     }
     if (settings_.files) {
-      auto made = TRY(RankFiles::create(settings_, ranks_, shared, claimed));
-      files = std::move(made);
-    } else if (claimed) {
-      TRY(claimed());
+      files = TRY(RankFiles::claim(settings_, ranks_, shared));
     }
     console_.emplace(settings_, ranks_, streams, shared);
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank, false);
+    return {};
+  }
+
+  Result<void> begin() {
+    if (!files) return {};
+    TRY(files->begin());
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
     return {};
   }
@@ -288,14 +292,16 @@ class Output::Impl {
 };
 
 Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                             StandardStreams& streams, OnLine on_line, const Claimed& claimed) {
+                                             StandardStreams& streams, OnLine on_line) {
   auto impl = std::make_unique<Impl>(settings, std::move(ranks), streams, std::move(on_line));
-  TRY(impl->open(claimed));
+  TRY(impl->open());
   return std::unique_ptr<Output>(new Output(std::move(impl)));
 }
 
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
+
+Result<void> Output::begin() { return impl_->begin(); }
 
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }

@@ -45,17 +45,18 @@ class Output {
   /// Receives a line of a stream without its newline, or a part of a long line.
   using OnLine = std::function<void(int rank, Stream stream, std::string_view line)>;
 
-  using Claimed = std::function<Result<void>()>;
-
-  /// Creates and locks the files of all ranks, calls `claimed`, and empties the files. Returns the first Error; files
-  /// of an earlier job are then unchanged. A separate process writes the files, because a disk may hang. `on_line`
-  /// receives all output, in addition to console and files.
+  /// Creates and locks the files of all ranks, and returns the first Error. Files of an earlier job are unchanged. A
+  /// separate process writes the files, because a disk may hang. `on_line` receives all output, in addition to console
+  /// and files.
   static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
-                                              StandardStreams& streams, OnLine on_line = {},
-                                              const Claimed& claimed = {});
+                                              StandardStreams& streams, OnLine on_line = {});
+  /// Call once, before ranks start: empties the files, or renames the log directories of earlier jobs and creates the
+  /// files. Blocks while the disk works, at most 10 s without progress. Without this call, the files that open()
+  /// created are removed.
+  Result<void> begin();
   ~Output();
 
-  /// Describes files of an earlier job that open() overwrote; empty if there were none.
+  /// Describes files of an earlier job that begin() overwrote; empty if there were none.
   std::string overwritten() const;
 
   /// Adds the ranks of another world, with the next ids. An Error adds no rank. A file that cannot be created is

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"
+#include "sys/file_lock.h"
 #include "sys/held_directory.h"
 
 namespace dlaunch::output {
@@ -32,11 +33,9 @@ Error cannot_keep(const std::string& what, int error) {
 }
 
 Error locked_error(const Disk::Event& event) {
-  const std::string holder =
-      event.size == 0 ? "another job, perhaps on another host," : "process " + std::to_string(event.size);
   return {.where = "",
           .what = "cannot write " + event.tail,
-          .why = holder + " writes there",
+          .why = sys::writes_there({static_cast<int>(event.size)}),
           .hint = "use another path, for example with {job}, or wait for the other job to end"};
 }
 
@@ -61,43 +60,49 @@ std::size_t slot_index(int rank, Stream stream) {
 
 }  // namespace
 
-Result<std::unique_ptr<RankFiles>> RankFiles::create(const OutputSettings& settings,
-                                                     const std::vector<RankFacts>& ranks, ChannelContext& shared,
-                                                     const Claimed& claimed) {
+Result<std::unique_ptr<RankFiles>> RankFiles::claim(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
+                                                    ChannelContext& shared) {
   for (const std::string& text : {settings.files->target, settings.files->err_target}) {
     TRY(check_file_template(text));
   }
   TRY(check_one_rank_a_file(*settings.files, ranks));
   auto disk = TRY(Disk::start());
   std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
-  files->claim_directory();
-  for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) files->add_rank(rank);
-  TRY(files->await([&] { return files->not_created_ == 0; }));
-  if (claimed) TRY(claimed());
-  files->disk_->ask(DiskCommand::Kind::empty, 0, {});
-  TRY(files->await([&] { return files->emptied_; }));
+  if (settings.keep_logs > 0 && !locked_directory(*settings.files).empty()) {
+    files->claim_directory(DiskCommand::Kind::lock_existing);
+    TRY(files->await([&] { return files->not_claimed_ == 0; }));
+  } else {
+    TRY(files->create());
+  }
   return files;
+}
+
+Result<void> RankFiles::begin() {
+  const std::string directory = locked_directory(*settings_.files);
+  if (settings_.keep_logs > 0 && !directory.empty()) {
+    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
+    TRY(create());
+  }
+  disk_->ask(DiskCommand::Kind::empty, 0, {});
+  return await([&] { return emptied_; });
+}
+
+Result<void> RankFiles::create() {
+  claim_directory(DiskCommand::Kind::lock);
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) add_rank(rank);
+  return await([&] { return not_claimed_ == 0 && not_created_ == 0; });
 }
 
 RankFiles::~RankFiles() {
   if (!emptied_) disk_->cancel();
 }
 
-/// Locks the log directory, and keeps the directory of an earlier job. A later attempt has other names than an earlier
-/// one, whose launcher may still be ending.
-void RankFiles::claim_directory() {
-  const FileSettings& files = *settings_.files;
-  if (files.by_stream || is_template(files.target)) return;
-  std::string directory = files.target;
-  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
-  const auto lock = [&](DiskCommand::Kind kind) {
-    if (ranks_.front().attempt == 0) disk_->ask(kind, 0, directory);
-  };
-  if (settings_.keep_logs > 0) {
-    lock(DiskCommand::Kind::lock_existing);
-    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
-  }
-  lock(DiskCommand::Kind::lock);
+/// A later attempt has other names than an earlier one, whose launcher may still be ending.
+void RankFiles::claim_directory(DiskCommand::Kind kind) {
+  const std::string directory = locked_directory(*settings_.files);
+  if (directory.empty() || ranks_.front().attempt > 0) return;
+  disk_->ask(kind, 0, directory);
+  ++not_claimed_;
 }
 
 std::string RankFiles::overwritten() const {
@@ -124,7 +129,7 @@ Result<void> RankFiles::await(const std::function<bool()>& done) {
     const std::uint32_t before = std::exchange(file, disk_->file());
     if (events.empty() && !disk_->ended() && before == file) return fail(timed_out());
     handle(std::move(events));
-    if (!failures_.empty()) return fail(failures_.front());
+    if (!failures_.empty()) return fail(take_failures().front());
   }
   return {};
 }
@@ -264,27 +269,30 @@ void RankFiles::flush(FdWriter& writer, Time now) {
 
 void RankFiles::handle(std::vector<Disk::Event> all) {
   for (Disk::Event& event : all) {
-    RankFile& file = *files_[event.file];
+    RankFile* const file = event.file < files_.size() ? files_[event.file].get() : nullptr;
     switch (event.kind) {
       case WriterEvent::Kind::rotated:
         if (event.error != 0) failures_.push_back(cannot_keep(event.tail, event.error));
         break;
+      case WriterEvent::Kind::claimed:
+        --not_claimed_;
+        break;
       case WriterEvent::Kind::created:
-        created(file, event);
+        created(*file, event);
         break;
       case WriterEvent::Kind::locked:
         failures_.push_back(locked_error(event));
-        if (event.tail == file.path) created_locked(file, event);  // else the log directory
+        if (file && event.tail == file->path) created_locked(*file, event);  // else the log directory
         break;
       case WriterEvent::Kind::emptied:
         emptied_ = true;
         break;
       case WriterEvent::Kind::failed:
-        fail_file(file, write_error(file, event.error));
+        fail_file(*file, write_error(*file, event.error));
         break;
       case WriterEvent::Kind::size:
-        file.size = event.size;
-        file.tail = std::move(event.tail);
+        file->size = event.size;
+        file->tail = std::move(event.tail);
         break;
     }
   }
@@ -348,6 +356,7 @@ void RankFiles::drop_uncreated() {
     file->writer = std::make_unique<FdWriter>(FdWriter::failed(EPIPE));
     make_channel(*file);
   }
+  not_claimed_ = 0;
   not_created_ = 0;
   emptied_ = true;
   close_ended();

@@ -46,11 +46,13 @@ struct FileSlot {
 
 class RankFiles {
  public:
-  using Claimed = std::function<Result<void>()>;
-  /// Creates and locks the files of all ranks, calls `claimed`, and empties the files. Fails after kCreateWait without
-  /// progress. After an Error, files of an earlier job are unchanged. The references must outlive the result.
-  static Result<std::unique_ptr<RankFiles>> create(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
-                                                   ChannelContext& shared, const Claimed& claimed);
+  /// Creates and locks the files of all ranks; with OutputSettings::keep_logs, only locks the directory of an earlier
+  /// job. Fails after kCreateWait without progress. Files of an earlier job are unchanged. The references must outlive
+  /// the result.
+  static Result<std::unique_ptr<RankFiles>> claim(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
+                                                  ChannelContext& shared);
+  /// Renames the directories of earlier jobs and creates the files, or empties the files. Call before ranks start.
+  Result<void> begin();
   ~RankFiles();
   RankFiles(const RankFiles&) = delete;
   RankFiles& operator=(const RankFiles&) = delete;
@@ -94,7 +96,8 @@ class RankFiles {
             std::unique_ptr<Disk> disk)
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
-  void claim_directory();
+  void claim_directory(DiskCommand::Kind kind);
+  Result<void> create();
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
@@ -122,6 +125,7 @@ class RankFiles {
   std::vector<RankFile*> recorded_;  // channels that may hold lines for the writer
   std::vector<RankFile*> polled_;    // FIFOs and terminals
   std::vector<Error> failures_;
+  std::size_t not_claimed_ = 0;  // directories
   std::size_t not_created_ = 0;
   int overwritten_ = 0;               // number of files that had content before
   std::int64_t last_written_ns_ = 0;  // newest modification time of these files

@@ -1,160 +1,23 @@
 #include "report/record_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstring>
-#include <ctime>
-#include <random>
 #include <utility>
 
-#include "base/text.h"
-#include "sys/clock.h"
-#include "sys/descendants.h"
-#include "sys/fd.h"
-#include "sys/files.h"
+#include "base/try.h"
+#include "report/write_file.h"
 #include "sys/held_directory.h"
-#include "sys/io.h"
 
 namespace dlaunch::report {
-namespace {
-
-constexpr int kAttempts = 16;  // attempts to find an unused temporary name
-
-tl::unexpected<Error> cannot_write(const std::string& path, int error) {
-  const char* const hint =
-      error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
-  return fail({"", "cannot write " + path, sys::why_not_opened(error), hint, kExitOutput});
-}
-
-/// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.
-int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
-  int error = sys::write_all(fd.get(), text) ? 0 : errno;
-  if (error == 0 && durable && ::fsync(fd.get()) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
-  if (::close(fd.release()) != 0 && error == 0 && errno != EINTR) error = errno;
-  return error;
-}
-
-/// Copies mode, group and, if permitted, owner from the replaced file.
-void take_over(int fd, const sys::HeldPlace& place) {
-  auto old = place.directory.facts_of(place.name);
-  if (!old) return;
-  if (::fchown(fd, old->st_uid, old->st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old->st_gid) != 0) {
-    old->st_mode &= ~static_cast<mode_t>(S_IRWXG);  // the new file has another group
-  }
-  ::fchmod(fd, old->st_mode & 0777);
-}
-
-bool is_special(const sys::HeldPlace& place) {
-  const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
-  return facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode);
-}
-
-/// The file of an inherited descriptor, at the descriptor's own position; empty for other paths, and for pipes and
-/// terminals, which may be in non-blocking mode.
-sys::Fd inherited_file(const std::string& path) {
-  const auto descriptor = named_descriptor(path);
-  struct stat facts{};
-  if (!descriptor || ::fstat(*descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  return sys::Fd(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
-}
-
-/// A file system without support for the sync (EINVAL) is not an error.
-void sync_directory(const sys::HeldDirectory& directory) {
-  const sys::Fd fd = directory.open_file(".", O_RDONLY | O_DIRECTORY);
-  if (fd) ::fsync(fd.get());
-}
-
-}  // namespace
-
-std::optional<int> named_descriptor(std::string_view path) {
-  if (path == "/dev/stdout") return STDOUT_FILENO;
-  if (path == "/dev/stderr") return STDERR_FILENO;
-  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
-    const auto number =
-        path.starts_with(directory) ? parse_int(path.substr(directory.size()), 0, INT_MAX) : std::nullopt;
-    if (number) return static_cast<int>(*number);
-  }
-  return std::nullopt;
-}
-
-Result<void> check_can_write(const std::string& path) {
-  if (const auto descriptor = named_descriptor(path)) {
-    const int flags = ::fcntl(*descriptor, F_GETFL);
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return cannot_write(path, EBADF);
-  }
-  struct stat facts{};
-  const bool there = ::stat(path.c_str(), &facts) == 0;
-  if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
-  const sys::HeldPlace place = sys::HeldPlace::of(path);
-  if (!place) return cannot_write(path, errno);
-  const bool can = is_special(place) ? ::access(path.c_str(), W_OK) == 0
-                                     : ::faccessat(place.directory.fd(), ".", W_OK | X_OK, 0) == 0;
-  return can ? Result<void>() : cannot_write(path, errno);
-}
-
-bool is_replaced(const std::string& path) { return !named_descriptor(path) && !is_special(sys::HeldPlace::of(path)); }
-
-Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as) {
-  const sys::HeldPlace place = sys::HeldPlace::of(path);
-  if (!place) return cannot_write(path, errno);
-  sys::Fd fd = inherited_file(path);
-  const bool direct = fd || is_special(place);
-  std::random_device random;
-  std::string written = place.name;
-  for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
-    if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";
-    fd = direct ? sys::open_file_at(place, O_WRONLY | O_TRUNC, as.mode)
-                : place.directory.open_file(written, O_WRONLY | O_CREAT | O_EXCL, as.mode);
-    if (!fd && (direct || errno != EEXIST)) break;
-  }
-  if (!fd) return cannot_write(path, errno);
-  if (!direct) take_over(fd.get(), place);
-  int error = write_and_close(std::move(fd), text, as.durable);
-  if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
-  if (error == 0) error = place.directory.rename(written, place.name);
-  if (error != 0) {
-    place.directory.remove_file(written);
-    return cannot_write(path, error);
-  }
-  if (as.durable) sync_directory(place.directory);
-  return {};
-}
-
-namespace {
-
-constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
-
-}  // namespace
 
 std::string kept_record(const std::string& path, int attempt) { return path + ".attempt." + std::to_string(attempt); }
 
 namespace {
 
-constexpr std::chrono::seconds kRecordWait{10};
-constexpr unsigned kMode = 0600;  // the record has command lines and paths
-
-constexpr std::size_t kPidFile = 32;
-
-constexpr char kReplaced = 'r';
-constexpr char kDirect = 'd';
-
-sys::HelperProcess::Inherited wanted_by(const std::string& path) {
-  return named_descriptor(path) ? sys::HelperProcess::Inherited::kept : sys::HelperProcess::Inherited::closed;
-}
-
-Error no_answer(const std::string& path, int exit_code = kExitOutput) {
-  return {"", "cannot write " + path, "timed out after 10 s", "use a path on a disk that responds", exit_code};
-}
-
-Error cannot_start(const std::string& path, int error) {
-  return {path, "cannot start the process that writes the file", std::strerror(error),
-          "set higher limits of processes and open files: ulimit -u, ulimit -n", kExitRefused};
-}
+constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
+constexpr unsigned kMode = 0600;        // the record has command lines and paths
 
 void keep_record(const std::string& path, int attempt) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
@@ -164,102 +27,64 @@ void keep_record(const std::string& path, int attempt) {
   if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
-/// A helper process sends the reason of a failure and the hint.
-void tell(const Error& error, int to) { sys::write_all(to, error.why + '\n' + error.hint); }
-
-Error told(const std::string& path, const std::string& answer, int exit_code) {
-  const std::size_t end = std::min(answer.find('\n'), answer.size() - 1);
-  return {"", "cannot write " + path, answer.substr(0, end), answer.substr(end + 1), exit_code};
-}
-
 /// Sends nothing after a success.
-void write_and_tell(const std::string& path, const std::string& text, WriteAs as, int to) {
+void write_and_answer(const std::string& path, const std::string& text, WriteAs as, int to) {
   const auto wrote = write_file_atomically(path, text, as);
-  if (!wrote) tell(wrote.error(), to);
-}
-
-/// A link to dlaunch has another name. The program of another user's process is unknown.
-bool runs_same_program(const sys::Process& a, const sys::Process& b) {
-  const auto program = [](const sys::Process& of) {
-    return sys::link_target("/proc/" + std::to_string(of.pid) + "/exe");
-  };
-  const std::string of_a = program(a);
-  return of_a.empty() ? a.name == b.name : of_a == program(b);
-}
-
-/// The launcher that wrote the pid file, if it still runs; else 0. A later process with this pid, or a process of
-/// another host, is not older than the file, or has another name.
-int running_writer(const std::string& path) {
-  const auto pid = parse_int(trim(sys::read_regular_file(path, kPidFile).value_or("")), 1, INT_MAX);
-  struct stat facts{};
-  if (!pid || ::stat(path.c_str(), &facts) != 0) return 0;
-  const auto process = sys::find_process(static_cast<int>(*pid));
-  const auto own = sys::find_process(::getppid());
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  if (!process || !own || process->pid == own->pid || !runs_same_program(*process, *own)) return 0;
-  const auto started = static_cast<long>(process->start_time) / ::sysconf(_SC_CLK_TCK);
-  const auto age = std::chrono::nanoseconds(sys::wall_ns()) - std::chrono::seconds(facts.st_mtim.tv_sec);
-  return std::chrono::seconds(now.tv_sec - started + 1) >= age ? process->pid : 0;
+  if (!wrote) send_error(wrote.error(), to);
 }
 
 Result<void> await_writer(sys::HelperProcess& writer, const std::string& path, int exit_code) {
-  const auto why = writer.read_all(kRecordWait);
+  const auto why = writer.read_all(kWriterWait);
   if (!why) return fail(no_answer(path, exit_code));
-  writer.wait(kRecordWait);
+  writer.wait(kWriterWait);
   if (why->empty()) return {};
-  return fail(told(path, *why, exit_code));
+  return fail(received_error(path, *why, exit_code));
 }
 
 }  // namespace
 
-Result<void> write_pid(const std::string& path) {
+Result<void> PidFile::claim() {
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, WriteAs().mode));
+  return {};
+}
+
+Result<void> PidFile::write() {
+  if (!claim_) return {};
   const std::string text = std::to_string(::getpid()) + '\n';
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) {
-        const int other = running_writer(path);
-        if (other == 0) return write_and_tell(path, text, {}, ends.out);
-        tell({"", "", "process " + std::to_string(other) + ", the launcher of a running job, wrote this file",
-              "use another path, or wait for the other job to end"},
-             ends.out);
-      },
-      wanted_by(path));
-  if (!writer) return fail(cannot_start(path, errno));
-  return await_writer(*writer, path, kExitRefused);
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {.claimed = true}, ends.out); },
+      wanted_by(path_));
+  if (!writer) return fail(cannot_start(path_, errno));
+  return await_writer(*writer, path_, kExitRefused);
 }
 
 RecordFile::RecordFile(std::string path) : path_(std::move(path)) {}
 
-Result<void> RecordFile::prepare(int attempt) {
-  auto helper = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) {
-        const auto can = check_can_write(path_);
-        if (can && attempt > 0) keep_record(path_, attempt - 1);
-        if (!can) return tell(can.error(), ends.out);
-        sys::write_all(ends.out, std::string(1, is_replaced(path_) ? kReplaced : kDirect));
-      },
-      wanted_by(path_));
+Result<void> RecordFile::claim() {
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, kMode));
+  return {};
+}
+
+Result<void> RecordFile::keep_earlier(int attempt) {
+  if (path_.empty() || attempt == 0) return {};
+  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends) { keep_record(path_, attempt - 1); });
   if (!helper) return fail(cannot_start(path_, errno));
-  const auto answer = helper->read_all(kRecordWait);
-  if (!answer) return fail(no_answer(path_, kExitRefused));
-  if (answer->size() == 1) {
-    replaced_ = answer->front() == kReplaced;
-    return {};
-  }
-  return fail(told(path_, *answer, kExitRefused));
+  if (!helper->wait(kWriterWait)) return fail(no_answer(path_, kExitRefused));
+  return {};
 }
 
 void RecordFile::write_early(const std::string& text) {
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, false}, ends.out); });
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {kMode, false, true}, ends.out); });
   if (writer) early_.emplace(*std::move(writer));
 }
 
 Result<void> RecordFile::write(const std::string& text) {
-  if (early_ && !early_->wait(kRecordWait))
-    return fail(no_answer(path_));  // otherwise the early record would replace the later record
+  if (early_ && !early_->wait(kWriterWait))
+    return fail(no_answer(path_, kExitOutput));  // otherwise the early record would replace the later record
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_tell(path_, text, {kMode, true}, ends.out); }, wanted_by(path_));
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {kMode, true, !early_}, ends.out); },
+      wanted_by(path_));
   if (!writer) {
     Error error = cannot_start(path_, errno);
     error.exit_code = kExitOutput;
@@ -276,7 +101,7 @@ std::string StacksFiles::write(const std::string& text) {
   if (base_.empty() || written_ == kMost) return {};
   std::string path = base_ + std::to_string(++written_);
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {kStacksMode, false})); });
+      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {.mode = kStacksMode})); });
   if (!writer) return {};
   writers_.push_back(*std::move(writer));
   return path;

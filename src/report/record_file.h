@@ -3,63 +3,59 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dlaunch/error.h"
+#include "report/file_claim.h"
 #include "sys/helper_process.h"
 
 namespace dlaunch::report {
 
-// Writes a complete text to a file, atomically.
-
-struct WriteAs {
-  unsigned mode = 0666;  ///< of a new file, minus the umask; an existing file keeps its mode and owner
-  bool durable = false;  ///< sync the file and its name to the device before the return
-};
-
-/// A reader of `path` gets the old file or the new file, never a part: a temporary file in the same directory replaces
-/// the old file. An existing pipe, device or link is not replaced but written to.
-Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as = {});
-
-/// Whether a new file would replace `path` (not for a pipe, device or link).
-bool is_replaced(const std::string& path);
-
-/// The descriptor of dlaunch that the path names: /dev/stdout, or /dev/fd/63 as a shell writes ">(command)".
-std::optional<int> named_descriptor(std::string_view path);
-
-/// A check before the job: an Error if a write would probably fail now. Does not write.
-Result<void> check_can_write(const std::string& path);
-
 /// The path of an attempt's record after a later attempt has started.
 std::string kept_record(const std::string& path, int attempt);
 
-/// Writes the pid of this process to a file before the job. Returns an Error (kExitRefused) if the launcher of a
-/// running job wrote the file, or if the file cannot be written within 10 s.
-Result<void> write_pid(const std::string& path);
+/// PidFile: the file of --report-pid.
+class PidFile {
+ public:
+  /// Without a path, the functions do nothing.
+  explicit PidFile(std::string path) : path_(std::move(path)) {}
+
+  /// Returns the Errors of FileClaim::take().
+  Result<void> claim();
+  /// Writes the pid of this process. Returns an Error (kExitRefused) if the file cannot be written within 10 s.
+  Result<void> write();
+
+ private:
+  std::string path_;
+  std::unique_ptr<FileClaim> claim_;
+};
 
 class RecordFile {
  public:
   /// Without a path no record is written.
   explicit RecordFile(std::string path);
 
-  /// Returns an Error (kExitRefused) if the file cannot be written, or if its disk does not respond. Renames an
-  /// existing record of the previous attempt to FILE.attempt.K.
-  Result<void> prepare(int attempt);
+  /// Returns the Errors of FileClaim::take().
+  Result<void> claim();
+  /// Renames an existing record of the previous attempt to FILE.attempt.K. Returns an Error (kExitRefused) if the disk
+  /// does not respond.
+  Result<void> keep_earlier(int attempt);
 
   bool wanted() const { return !path_.empty(); }
   /// Whether write_early() is useful while the job runs. write_early() does not wait and does not report failures. A
   /// pipe or a device gets one record, at the end.
-  bool wanted_early() const { return wanted() && replaced_; }
+  bool wanted_early() const { return claim_ && claim_->replaced(); }
   void write_early(const std::string& text);
   /// Returns after the record is synced to the device.
   Result<void> write(const std::string& text);
 
  private:
   std::string path_;
-  bool replaced_ = true;  // a new file replaces the old file; known after prepare()
+  std::unique_ptr<FileClaim> claim_;
   std::optional<sys::HelperProcess> early_;
 };
 

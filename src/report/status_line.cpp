@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "base/printable.h"
@@ -33,14 +35,51 @@ std::string starting_text(const JobStatus& status, Time now) {
   return "starting: " + std::to_string(status.started) + " of " + std::to_string(status.total) + " ranks" + remark;
 }
 
-std::string running_text(const job::Reached& reached, const Worlds& worlds) {
-  std::string text = "running: progress " + std::to_string(reached.least);
+/// "00:41", "1:02:03"
+std::string clock_text(Duration elapsed) {
+  const auto all = std::chrono::duration_cast<std::chrono::seconds>(elapsed).count();
+  char text[32];
+  const long hours = all / 3600, minutes = all / 60 % 60, seconds = all % 60;
+  const int length = hours > 0 ? std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", hours, minutes, seconds)
+                               : std::snprintf(text, sizeof text, "%02ld:%02ld", minutes, seconds);
+  return {text, static_cast<size_t>(length)};
+}
+
+/// "3.1 MB/s"; empty below 1 kB/s.
+std::string rate_text(double rate) {
+  constexpr std::array kUnits = {"kB/s", "MB/s", "GB/s"};
+  rate /= 1000;
+  if (rate < 1) return {};
+  size_t unit = 0;
+  for (; rate >= 1000 && unit + 1 < kUnits.size(); ++unit) rate /= 1000;
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%.1f %s", rate, kUnits[unit]);
+  return {text, static_cast<size_t>(length)};
+}
+
+std::string progress_text(const job::Reached& reached, const Worlds& worlds) {
+  std::string text = "progress " + std::to_string(reached.least);
   if (reached.least == reached.most) return text;
   return text + " (rank " + worlds.name(reached.last) + ") to " + std::to_string(reached.most);
 }
 
+std::string running_text(const JobStatus& status, Time now, double rate) {
+  std::string text = std::to_string(status.live) + '/' + std::to_string(status.total) + " running";
+  const auto add = [&text](const std::string& part) {
+    if (!part.empty()) text += " · " + part;
+  };
+  if (status.since) add(clock_text(now - *status.since));
+  if (status.round > 0) add("round " + std::to_string(status.round + 1));
+  if (status.hosts > 1) add(count(static_cast<size_t>(status.hosts), "host"));
+  if (status.reached) add(progress_text(*status.reached, status.worlds));
+  add(rate_text(rate));
+  return text;
+}
+
 /// Whether there is no line to show.
-bool is_empty(const JobStatus& status) { return status.phase == Phase::running && !status.reached; }
+bool is_empty(const JobStatus& status) {
+  return status.phase == Phase::running && status.live == 0 && !status.disk_waits;
+}
 
 std::string short_name(int signal) {
   const std::string name = signal_name(signal);
@@ -59,10 +98,13 @@ std::string ending_text(const JobStatus& status, Time now) {
 
 }  // namespace
 
-std::string status_text(const JobStatus& status, Time now) {
+std::string status_text(const JobStatus& status, Time now, double rate) {
+  if (is_empty(status)) return {};
+  const bool ended = status.phase != Phase::starting && status.live == 0 && status.waiting.empty();
+  if (ended && status.disk_waits) return "ending: waiting for a disk to accept the output";
   switch (status.phase) {
     case Phase::running:
-      return status.reached ? running_text(*status.reached, status.worlds) : "";
+      return running_text(status, now, rate);
     case Phase::starting:
       return starting_text(status, now);
     case Phase::ending:
@@ -71,8 +113,30 @@ std::string status_text(const JobStatus& status, Time now) {
   return {};
 }
 
-StatusLine::StatusLine(output::StandardStreams& streams)
-    : streams_(streams), fd_(streams.fd(output::Stream::err)), terminal_(::isatty(fd_) == 1) {
+std::string cut_to(std::string_view text, size_t columns) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
+    if (begins_character && columns-- == 0) break;
+  }
+  return std::string(text.substr(0, end));
+}
+
+double Rate::at(std::uint64_t count, Time now) {
+  constexpr std::chrono::seconds kWindow{1};
+  if (!newer_ || now - newer_->at >= kWindow) {
+    older_ = newer_;
+    newer_ = Mark{now, count};
+  }
+  if (!older_ || now <= older_->at) return 0;
+  return static_cast<double>(count - older_->count) / std::chrono::duration<double>(now - older_->at).count();
+}
+
+StatusLine::StatusLine(output::StandardStreams& streams, const StatusSettings& settings)
+    : streams_(streams),
+      fd_(streams.fd(output::Stream::err)),
+      terminal_(settings.drawn && ::isatty(fd_) == 1),
+      quiet_(settings.quiet) {
   streams_.before_showing([this] { clear(); });
 }
 
@@ -82,11 +146,11 @@ StatusLine::~StatusLine() {
 }
 
 void StatusLine::update(JobStatus status, Time now) {
-  if (!terminal_ || status == status_) return;
+  if (!terminal_) return;
   if (status.phase != status_.phase || is_empty(status)) {
     clear();
     due_ = now + kPatience;
-  } else if (!shown_.empty()) {
+  } else if (!shown_.empty() && (status.phase != Phase::running || status.reached != status_.reached)) {
     due_ = std::min(due_, now + kBetween);
   }
   status_ = std::move(status);
@@ -98,20 +162,35 @@ std::optional<Time> StatusLine::deadline() const {
   return due_;
 }
 
+/// The line about running ranks without progress numbers must not flicker between two lines of output.
+Time StatusLine::earliest(Time now) {
+  const std::uint64_t written = streams_.writer(output::Stream::err).written();
+  if (std::exchange(written_, written) != written) quiet_since_ = now;
+  const bool waits = status_.phase == Phase::running && !status_.reached;
+  return waits ? std::max(due_, std::max(quiet_since_, status_.since.value_or(now)) + quiet_) : due_;
+}
+
 void StatusLine::tick(Time now) {
-  if (!terminal_ || is_empty(status_) || now < due_) return;
+  if (!terminal_ || is_empty(status_)) return;
+  const double rate = rate_.at(status_.bytes, now);
+  due_ = earliest(now);
+  if (now < due_) return;
   due_ = now + kCountdown;
-  std::string text = printable(status_text(status_, now));
-  text.resize(std::min(text.size(), static_cast<size_t>(std::max(1, columns() - 1))));  // the last column would wrap
+  // A text in the last column would wrap.
+  std::string text =
+      cut_to(printable(status_text(status_, now, rate)), static_cast<size_t>(std::max(1, columns() - 1)));
   if (text == shown_ || !may_draw()) return;
   streams_.overlay(kClearLine + text);
+  written_ = streams_.writer(output::Stream::err).written();
   shown_ = std::move(text);
 }
 
 void StatusLine::clear() {
   if (shown_.empty()) return;
   shown_.clear();
-  if (in_foreground()) streams_.overlay(kClearLine);
+  if (!in_foreground()) return;
+  streams_.overlay(kClearLine);
+  written_ = streams_.writer(output::Stream::err).written();
 }
 
 /// False after a rank's unfinished line (maybe a prompt). False in the background: the terminal could stop dlaunch

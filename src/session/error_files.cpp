@@ -30,19 +30,19 @@ constexpr std::chrono::seconds kDiskWait{5};
 
 struct LockedFile {
   sys::Fd file;
-  bool is_new = false;
+  sys::Created created = {};
 };
 
 /// Creates and locks a file. Returns an errno; EWOULDBLOCK: another job has the lock.
 int lock(const std::string& path, std::vector<LockedFile>& files) {
   LockedFile locked;
-  locked.file = sys::create_file(path, 0, &locked.is_new);
+  locked.file = sys::create_file(path, 0, &locked.created);
   struct stat facts{};
-  if (!locked.file || ::fstat(locked.file.get(), &facts) != 0) return errno;
-  if (!S_ISREG(facts.st_mode)) return 0;
-  if (sys::lock_file(locked.file.get())) return EWOULDBLOCK;
-  files.push_back(std::move(locked));
-  return 0;
+  int error = !locked.file || ::fstat(locked.file.get(), &facts) != 0 ? errno : 0;
+  if (error == 0 && !S_ISREG(facts.st_mode)) return 0;
+  if (error == 0 && sys::lock_file(locked.file.get())) error = EWOULDBLOCK;
+  if (error == 0 || !locked.created.directories.empty()) files.push_back(std::move(locked));
+  return error;
 }
 
 /// The work of the process that holds the locks. Sends one byte per path, its errno, and stops after the first failure.
@@ -63,7 +63,8 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
     ::shutdown(ends.out, SHUT_RDWR);
   }
   for (const LockedFile& each : files) {
-    if (emptied || each.is_new) sys::remove_if_empty(each.file);
+    if (each.file && (emptied || each.created.file)) sys::remove_if_empty(each.file);
+    if (!emptied) sys::remove_made(each.created.directories);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <asio/io_context.hpp>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -42,6 +43,8 @@ class HostSession {
   output::StandardStreams& streams() { return streams_; }
   spdlog::logger& log() { return log_; }
   Listener& listener() { return listener_; }
+  /// Path of --report-pid; empty: no file.
+  std::string& pid_file() { return pid_file_; }
   /// Ports that the job's ranks will bind, reserved until the ranks start.
   sys::ReservedPorts& ports() { return ports_; }
 
@@ -75,6 +78,7 @@ class HostSession {
   output::StandardStreams& streams_;
   spdlog::logger& log_;
   Listener& listener_;
+  std::string pid_file_;
   sys::ReservedPorts ports_;
   transport::Local here_;
   const std::shared_ptr<Mailbox> mailbox_;

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "launcher/open_files.h"
+#include "output/file_layout.h"
 #include "plan/environment.h"
 #include "plan/replacements.h"
 #include "report/bindings.h"
@@ -50,7 +51,8 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       round_start_ns_(start_ns_),
       stacks_signal_(options_.stacks_on),
       signals_(session.io()),
-      record_(options_.report_file) {
+      record_(options_.report_file),
+      pid_file_(session.pid_file()) {
   options_.output.read_all = options_.output.read_all || options_.progress;
 }
 
@@ -117,16 +119,20 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ = start_at_.value_or(Clock::now());
   round_start_ns_ = sys::wall_ns();
   error_texts_.clear();
-  return std::make_unique<launcher::Launcher>(session_.io(), launcher::Launcher::Parts{plan_,
-                                                                                       options_,
-                                                                                       *output_,
-                                                                                       session_.hosts(),
-                                                                                       session_.ports(),
-                                                                                       signals_,
-                                                                                       *this,
-                                                                                       log(),
-                                                                                       {!rounds_.is_last(), start_at_},
-                                                                                       &error_texts_});
+  std::function<Result<void>()> begin;
+  if (begins_late()) begin = [this] { return this->begin(*output_); };
+  return std::make_unique<launcher::Launcher>(
+      session_.io(),
+      launcher::Launcher::Parts{plan_,
+                                options_,
+                                *output_,
+                                session_.hosts(),
+                                session_.ports(),
+                                signals_,
+                                *this,
+                                log(),
+                                {.may_follow = !rounds_.is_last(), .start_at = start_at_, .begin = std::move(begin)},
+                                &error_texts_});
 }
 
 Result<void> JobRun::open() {
@@ -134,16 +140,37 @@ Result<void> JobRun::open() {
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
-  error_files_.reset();                               // of the round before
-  error_files_ = TRY(LockedErrorFiles::lock(plan_));  // before log files of an earlier job are overwritten
-  const bool prepares = record_.wanted() && rounds_.number() == 0;  // early, because the job may run for hours
-  const auto claimed = [&] { return prepares ? record_.prepare(plan_.attempt.value_or(0)) : Result<void>(); };
-  auto output =
-      TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line, claimed));
-  if (error_files_) TRY(error_files_->empty());
+  error_files_.reset();  // of the round before
+  error_files_ = TRY(LockedErrorFiles::lock(plan_));
+  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
+  const bool is_first = rounds_.number() == 0;
+  if (is_first) {  // early, because the job may run for hours
+    TRY(record_.claim());
+    TRY(pid_file_.claim());
+  }
+  if (!begins_late()) TRY(begin(*output));
   output_ = std::move(output);
+  return is_first ? pid_file_.write() : Result<void>();
+}
+
+/// A host may still refuse the job, because another job uses the directory of a rank. A directory of --keep-logs is
+/// renamed before a rank gets a directory in it.
+bool JobRun::begins_late() const {
+  const bool renames = options_.output.files && options_.output.keep_logs > 0;
+  const std::string logs = renames ? output::locked_directory(*options_.output.files) + '/' : "";
+  const auto has_directory = [](const plan::Rank& rank) { return !rank.dir.empty(); };
+  const auto is_in_logs = [&](const plan::Rank& rank) { return renames && rank.dir.starts_with(logs); };
+  return rounds_.number() == 0 && std::ranges::any_of(plan_.ranks, has_directory) &&
+         std::ranges::none_of(plan_.ranks, is_in_logs);
+}
+
+/// The first changes of files of an earlier job: all claims of this job have succeeded.
+Result<void> JobRun::begin(output::Output& output) {
+  TRY(output.begin());
+  if (error_files_) TRY(error_files_->empty());
   if (rounds_.number() > 0) return {};
-  if (const std::string lost = output_->overwritten(); !lost.empty()) log().info(lost);
+  TRY(record_.keep_earlier(plan_.attempt.value_or(0)));
+  if (const std::string lost = output.overwritten(); !lost.empty()) log().info(lost);
   return {};
 }
 

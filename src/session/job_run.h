@@ -38,6 +38,8 @@ class JobRun final : public Listener {
  private:
   spdlog::logger& log() { return session_.log(); }
   Result<void> open();
+  bool begins_late() const;
+  Result<void> begin(output::Output& output);
   Result<void> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
   std::vector<bool> spares(bool or_not_yet) const;
@@ -82,6 +84,7 @@ class JobRun final : public Listener {
   const sys::KeptDisposition stacks_signal_;
   link::Signals signals_;
   report::RecordFile record_;
+  report::PidFile pid_file_;
   std::unique_ptr<output::Output> output_;
   std::unique_ptr<LockedErrorFiles> error_files_;
 };

@@ -52,6 +52,11 @@ int locker_of(int fd) {
 
 }  // namespace
 
+std::string writes_there(LockHolder holder) {
+  return (holder.pid == 0 ? "another job, perhaps on another host," : "process " + std::to_string(holder.pid)) +
+         " writes there";
+}
+
 bool try_lock(int fd, Lock kind) {
   constexpr int kAttempts = 5;  // another job that looks for locks has a lock for a moment
   constexpr std::chrono::milliseconds kPause{10};

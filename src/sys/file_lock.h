@@ -16,6 +16,9 @@ struct LockHolder {
   int pid = 0;  ///< of the other launcher; 0: unknown, because it runs on another host or in another pid namespace
 };
 
+/// "process 42 writes there"
+std::string writes_there(LockHolder holder);
+
 enum class Lock { exclusive, shared };  ///< shared: for files that several jobs append to
 
 /// Locks the open file in a process that the launcher started. Returns the holder if another job has the lock. A file

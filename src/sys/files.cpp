@@ -49,22 +49,22 @@ constexpr mode_t kFileMode = 0644;
 
 }  // namespace
 
-Fd create_file(const std::string& path, int more_flags, bool* is_new) {
+Fd create_file(const std::string& path, int more_flags, Created* created) {
   if (path.ends_with('/')) {
     errno = EISDIR;
     return {};
   }
-  const HeldPlace place = HeldPlace::make(path, kDirectoryMode);
+  const HeldPlace place = HeldPlace::make(path, kDirectoryMode, created ? &created->directories : nullptr);
   if (!place) return {};
   const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | more_flags;
-  if (!is_new) return open_file_at(place, flags | O_CREAT, kFileMode);
+  if (!created) return open_file_at(place, flags | O_CREAT, kFileMode);
   Fd file = open_file_at(place, flags | O_CREAT | O_EXCL, kFileMode);
-  *is_new = static_cast<bool>(file);
+  created->file = static_cast<bool>(file);
   if (file || errno != EEXIST) return file;
   file = open_file_at(place, flags, kFileMode);
   if (file || errno != ENOENT) return file;
   file = open_file_at(place, flags | O_CREAT, kFileMode);  // a link to a missing file
-  *is_new = static_cast<bool>(file);
+  created->file = static_cast<bool>(file);
   return file;
 }
 
@@ -81,6 +81,13 @@ void remove_if_empty(const Fd& file) {
   const HeldPlace place = path.empty() ? HeldPlace() : HeldPlace::of(path);
   const auto named = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (named && is_same(facts, *named)) place.directory.remove_file(place.name);
+}
+
+void remove_made(const std::vector<std::string>& made) {
+  for (auto path = made.rbegin(); path != made.rend(); ++path) {
+    const HeldPlace place = HeldPlace::of(*path);
+    if (place) place.directory.remove_empty(place.name);
+  }
 }
 
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {

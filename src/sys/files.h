@@ -23,16 +23,24 @@ std::optional<std::string> read_file(const Fd& file, std::size_t limit);
 /// Reads a regular file, not a link, as a whole. Returns nullopt for other kinds of files, and above `limit`.
 std::optional<std::string> read_regular_file(const std::string& path, std::size_t limit);
 
+struct Created {
+  bool file = false;
+  std::vector<std::string> directories = {};
+};
+
 /// Opens a file for writing without blocking. Creates missing files and directories. Returns an empty Fd with errno set
-/// on failure: ENXIO for a FIFO without a reader; for links in the path see held_directory.h. `is_new`: whether this
-/// call created the file.
-Fd create_file(const std::string& path, int more_flags = 0, bool* is_new = nullptr);
+/// on failure: ENXIO for a FIFO without a reader; for links in the path see held_directory.h. Adds what this call
+/// created to `created`.
+Fd create_file(const std::string& path, int more_flags = 0, Created* created = nullptr);
 
 /// The text of a symbolic link; empty on failure. For /proc/self/fd/N, the path of the open file.
 std::string link_target(const std::string& link);
 
 /// Removes an empty regular file, also if a link led to the file.
 void remove_if_empty(const Fd& file);
+
+/// Removes created directories (HeldDirectory::make(), Created) that are empty.
+void remove_made(const std::vector<std::string>& made);
 
 // The entries of a directory, by readdir. <filesystem> would make the agent larger.
 

@@ -42,11 +42,21 @@ std::string take_name(std::string& rest) {
   return name;
 }
 
-Fd open_or_make(const Fd& at, const std::string& name, std::optional<mode_t> missing) {
+/// Missing directories are created with `mode`.
+struct Missing {
+  mode_t mode;
+  std::vector<std::string>* made;  // receives their paths; null: nothing
+};
+
+Fd open_or_make(const Fd& at, const std::string& name, const std::optional<Missing>& missing) {
   Fd next(::openat(at.get(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
   if (next || errno != ENOENT || !missing) return next;
-  if (::mkdirat(at.get(), name.c_str(), *missing) != 0 && errno != EEXIST) return {};
+  const bool is_made = ::mkdirat(at.get(), name.c_str(), missing->mode) == 0;
+  if (!is_made && errno != EEXIST) return {};
   next.reset(::openat(at.get(), name.c_str(), kDirectoryFlags | O_NOFOLLOW));
+  if (next && is_made && missing->made) {
+    missing->made->push_back(link_target("/proc/self/fd/" + std::to_string(next.get())));
+  }
   return next;
 }
 
@@ -82,9 +92,9 @@ std::optional<std::string> trusted_target(const Fd& directory, const std::string
   return std::string(text.data(), static_cast<size_t>(size));
 }
 
-/// The directory of a path, opened with O_PATH; with `missing`, created directories have this mode. Returns an empty Fd
-/// with errno set: ELOOP for a link that is not trusted.
-Fd walk(const std::string& path, std::optional<mode_t> missing, const Fd& start = {}) {
+/// The directory of a path, opened with O_PATH. Returns an empty Fd with errno set: ELOOP for a link that is not
+/// trusted.
+Fd walk(const std::string& path, const std::optional<Missing>& missing, const Fd& start = {}) {
   Fd at = open_start(path, start);
   int links = 0;
   for (std::string rest = path; at && !rest.empty();) {
@@ -278,7 +288,9 @@ class TreeWalk {
 
 HeldDirectory HeldDirectory::open(const std::string& path) { return HeldDirectory(walk(path, std::nullopt)); }
 
-HeldDirectory HeldDirectory::make(const std::string& path, mode_t mode) { return HeldDirectory(walk(path, mode)); }
+HeldDirectory HeldDirectory::make(const std::string& path, mode_t mode, std::vector<std::string>* made) {
+  return HeldDirectory(walk(path, Missing{mode, made}));
+}
 
 HeldDirectory HeldDirectory::copy() const { return HeldDirectory(Fd(::fcntl(fd(), F_DUPFD_CLOEXEC, 0))); }
 
@@ -382,9 +394,9 @@ HeldPlace HeldPlace::of(const std::string& path) {
   return {HeldDirectory::open(directory), std::move(name)};
 }
 
-HeldPlace HeldPlace::make(const std::string& path, mode_t mode) {
+HeldPlace HeldPlace::make(const std::string& path, mode_t mode, std::vector<std::string>* made) {
   auto [directory, name] = split_last(path);
-  return {HeldDirectory::make(directory, mode), std::move(name)};
+  return {HeldDirectory::make(directory, mode, made), std::move(name)};
 }
 
 Fd open_file_at(const HeldPlace& place, int flags, mode_t mode) {

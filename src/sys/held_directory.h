@@ -28,8 +28,8 @@ class HeldDirectory {
   explicit HeldDirectory(Fd fd) : fd_(std::move(fd)) {}
 
   static HeldDirectory open(const std::string& path);
-  /// Creates missing directories with `mode`.
-  static HeldDirectory make(const std::string& path, mode_t mode);
+  /// Creates missing directories with `mode`, and appends their paths to `made`.
+  static HeldDirectory make(const std::string& path, mode_t mode, std::vector<std::string>* made = nullptr);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }
   int fd() const { return fd_.get(); }
@@ -101,8 +101,8 @@ struct HeldPlace {
   std::string name;
 
   static HeldPlace of(const std::string& path);
-  /// Creates missing directories with `mode`.
-  static HeldPlace make(const std::string& path, mode_t mode);
+  /// As HeldDirectory::make().
+  static HeldPlace make(const std::string& path, mode_t mode, std::vector<std::string>* made = nullptr);
   explicit operator bool() const { return static_cast<bool>(directory); }
 };
 

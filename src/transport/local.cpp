@@ -130,6 +130,8 @@ Local::Local(const std::string& job_id, std::chrono::milliseconds grace, const r
       note_(std::move(note)),
       environment_(std::move(environment)) {}
 
+void Local::end_orphans() { end_orphans_ = ::getpid() != 1 && sys::has_no_child(); }
+
 void Local::start_early() { early_ = start(); }
 
 Result<Connection> Local::open(const plan::Host& host) {
@@ -140,7 +142,6 @@ Result<Connection> Local::open(const plan::Host& host) {
 }
 
 Result<Connection> Local::start() {
-  if (agents_.empty() && (::getpid() == 1 || !sys::has_no_child())) end_orphans_ = false;
   sys::become_subreaper();
   const sys::OomWatch watch;
   auto [ours, theirs] = sys::make_socketpair();

@@ -32,8 +32,9 @@ class Local : public Transport {
   Result<Connection> open(const plan::Host& host) override;
   void close() override;
   /// This process belongs to the job: close() also ends orphans without the job's environment. Without effect if this
-  /// process is PID 1 or has a child before the first start: an orphan may then come from another process.
-  void end_orphans() { end_orphans_ = true; }
+  /// process is PID 1 or already has a child: an orphan may then come from another process. Call before the job starts
+  /// other processes, such as the writer of its files.
+  void end_orphans();
   /// From now on this process also starts other commands. close() must not end the orphans of other commands.
   void start_other_commands() { end_orphans_ = false; }
   /// Signals the agents, which report the signal to their launcher. After TERM, INT or HUP this machine, or the part of

@@ -73,6 +73,13 @@ class Layout(Case):
         self.assertIn(b"{rank}", result.stderr)
         self.assertFalse((self.dir / "ran").exists())
 
+    def test_stdout_file_of_no_rank_is_not_created(self):
+        for options in ((), ("--rank-dir", "dir")):
+            result = self.run_dlaunch("--stdout-file", "log:local=5", *options, "-n", 1, "true")
+            self.assert_exit(result, 0)
+            self.assertEqual(result.stderr, b"dlaunch: note: --stdout-file: no rank has the local rank 5\n")
+            self.assertFalse((self.dir / "log").exists())
+
     def test_stdout_file_of_one_rank_is_appended(self):
         for _ in range(2):
             out = self.assert_succeeds("-n", 2, "--stdout-file", "logs/{rank}:local=1:append", *sh("echo $RANK_ID"))

@@ -1,6 +1,8 @@
 """Tests attacks of other users of the same machine, and of other jobs of the same user."""
 import contextlib
+import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -188,12 +190,97 @@ class SharedFiles(Case):
             self.assertTrue(wait_until((self.dir / "d0/.dlaunch-rank-dir").exists))
             result = self.run_dlaunch(*options, "-n", 1, "true")
             self.assert_exit(result, 2)
-            self.assertIn(f"cannot write {pid}: process {job.pid}, the launcher of a running job, wrote this file", result.stderr.decode())
+            self.assertIn(f"cannot write {pid}: process {job.pid} writes there", result.stderr.decode())
             self.assertEqual(pid.read_text(), f"{job.pid}\n")
-            os.utime(pid, (0, 0))  # as if an earlier process with this pid wrote the file
-            self.assert_exit(self.run_dlaunch("--report-pid", pid, "-n", 1, "true"), 0)
             job.communicate(b"\n", timeout=TIMEOUT)
         self.assert_exit(self.run_dlaunch(*options, "-n", 1, "true"), 0)
+
+    def names(self):
+        return sorted(path.name for path in self.dir.iterdir())
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_record_of_a_running_job_is_kept(self):
+        (self.dir / "old").write_text("old")
+        (self.dir / "target").write_text("old")
+        (self.dir / "link").symlink_to("target")
+        for name, before in (("new", None), ("old", "old"), ("link", "old")):
+            record = self.dir / name
+            with self.subTest(name), self.writer("--report", name, "--stdout-file", "out") as job:
+                self.assertTrue(wait_until(lambda: (self.dir / "out").exists() and (self.dir / "out").read_text() == "one\n"))
+                if name != "link":
+                    self.assertTrue(wait_until(lambda: record.exists() and "running" in record.read_text()))
+                during = self.names()
+                for other in (("--report", record), ("--report", os.path.realpath(record)), ("--stdout-file", name)):
+                    result = self.run_dlaunch(*other, "-n", 1, "echo", "other")
+                    self.assert_exit(result, 2)
+                    self.assertIn(f"process {job.pid} writes there", result.stderr.decode())
+                self.assertEqual(self.names(), during)
+                if name == "link":
+                    self.assertEqual(record.read_text(), before)
+                job.communicate(b"\n", timeout=TIMEOUT)
+            self.assertEqual(json.loads(record.read_text())["ranks"][0]["stdout_bytes"], 8)
+            self.assert_exit(self.run_dlaunch("--report", record, "-n", 1, "echo", "other"), 0)
+            self.assertEqual(json.loads(record.read_text())["ranks"][0]["stdout_bytes"], 6)
+        self.assertEqual(self.names(), ["link", "new", "old", "out", "target"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_first_of_several_jobs_gets_the_file(self):
+        for option in ("--report", "--report-pid"):
+            for before in (None, "old"):
+                path = self.dir / f"{option[2:]}{before}"
+                if before:
+                    path.write_text(before)
+                with self.subTest(path.name), contextlib.ExitStack() as stack:
+                    jobs = [stack.enter_context(self.writer(option, path)) for _ in range(6)]
+                    self.assertTrue(wait_until(lambda: sum(job.poll() is not None for job in jobs) == 5))
+                    refused = [job for job in jobs if job.poll() is not None]
+                    self.assertEqual([job.returncode for job in refused], [2] * 5)
+                    for job in refused:
+                        self.assertRegex(job.stderr.read().decode(), f"cannot write {path}: (process [0-9]+|another job.*) writes there")
+                    [left] = [job for job in jobs if job not in refused]
+                    if option == "--report-pid":
+                        self.assertEqual(path.read_text(), f"{left.pid}\n")
+                    left.communicate(b"\n", timeout=TIMEOUT)
+                    self.assertEqual(left.returncode, 0)
+                    if option == "--report":
+                        self.assertEqual(json.loads(path.read_text())["exit_code"], 0)
+        self.assertEqual(self.names(), ["report-pidNone", "report-pidold", "reportNone", "reportold"])
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_killed_job_leaves_neither_lock_nor_file(self):
+        options = ("--report", "record", "--report-pid", "pid")
+        with self.writer("--rank-dir", "used") as other:
+            self.assertTrue(wait_until((self.dir / "used/.dlaunch-rank-dir").exists))
+            self.assert_exit(self.run_dlaunch("--report", "refused", "--stdout-file", "missing/a/", "-n", 1, "true"), 2)
+            self.assertEqual(self.names(), ["used"])
+            (self.dir / ".record.dlaunch").write_text("of a job on a machine that failed")
+            with self.writer(*options) as job:
+                self.assertTrue(wait_until((self.dir / "record").exists))
+                job.kill()
+                job.wait(TIMEOUT)
+            self.assertTrue(wait_until(lambda: self.run_dlaunch(*options, "-n", 1, "true").returncode == 0))
+            other.communicate(b"\n", timeout=TIMEOUT)
+        self.assertEqual(self.names(), ["pid", "record", "used"])
+
+    @promise(LOSES_NOTHING, mode=FILES)
+    def test_devices_and_pipes_of_a_record_are_not_locked(self):
+        os.mkfifo(self.dir / "fifo")
+        for name in ("/dev/null", "/dev/stdout", "/dev/fd/2"):
+            with self.subTest(name), self.writer("--report", name, "--report-pid", name) as job:
+                result = self.run_dlaunch("--report", name, "--report-pid", name, "-n", 1, "true")
+                self.assert_exit(result, 0)
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 0)
+        with self.writer("--report", "fifo") as job, self.writer("--report", "fifo") as other:
+            with subprocess.Popen(["cat", self.dir / "fifo"], stdout=subprocess.PIPE) as reader:
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 0)
+                self.assertIn(b'"exit_code": 0', reader.communicate(timeout=TIMEOUT)[0])
+            with subprocess.Popen(["cat", self.dir / "fifo"], stdout=subprocess.PIPE) as reader:
+                other.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(other.returncode, 0)
+                reader.communicate(timeout=TIMEOUT)
+        self.assertEqual(self.names(), ["fifo"])
 
     @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
     def test_refused_job_changes_no_file(self):
@@ -288,6 +375,67 @@ class SharedFiles(Case):
             self.assert_exit(self.run_dlaunch(*line, "echo", "other"), 0)
             job.wait(TIMEOUT)
         self.assertEqual(sorted(shared.read_text().split()), ["one", "other", "two"])
+
+
+class RefusedJobs(Case):
+    """A job that is refused because of a running job has not changed any file or directory before."""
+
+    # Options of both jobs: the running job holds the lock.
+    HELD = {"log directory": ("--output-filename", "held_logs"), "file": ("--output-filename", "held.{rank}"),
+            "file of a stream": ("--stderr-file", "held_err"), "error file": ("--error-file", "held_error"),
+            "record": ("--report", "held_record"), "file of the pid": ("--report-pid", "held_pid"),
+            "rank directory": ("--rank-dir", "held_dir")}
+    # Options of the second job only: files of an earlier job, and new files.
+    OPTIONS = (("--output-filename", "logs"), ("--output-filename", "logs", "--keep-logs", 1), ("--output-filename", "logs:nocopy"),
+             ("--output-filename", "logs", "--keep-logs", 2), ("--output-filename", "out.{rank}"), ("--stdout-file", "all.out"),
+             ("--error-file", "error"), ("--report", "record"), ("--report-pid", "pid"), ("--rank-dir", "dir"),
+             ("--output-filename", "new/logs"), ("--output-filename", "new/logs", "--keep-logs", 1), ("--stdout-file", "new/out"),
+             ("--error-file", "new/error"), ("--report", "new_record"), ("--report-pid", "new_pid"), ("--rank-dir", "new/dir"))
+
+    # Texts that the files of the running job have once its rank waits.
+    WRITTEN = {"log directory": (("held_logs/1/rank.0/stdout", "one"), ("held_logs/1/rank.0/stderr", "two")),
+               "file": (("held.0", "one"), ("held.0", "two")), "file of a stream": (("held_err", "two"),),
+               "record": (("held_record", '"running"'),)}
+
+    def has_written(self, reason):
+        return all((self.dir / name).exists() and text in (self.dir / name).read_text() for name, text in self.WRITTEN.get(reason, ()))
+
+    def tree(self):
+        found = {}
+        for path in sorted(self.dir.rglob("*")):
+            facts = path.lstat()
+            found[str(path.relative_to(self.dir))] = (facts.st_mode, facts.st_ino, facts.st_mtime_ns if path.is_file() else 0,
+                                                      path.read_bytes() if path.is_file() else None)
+        return found
+
+    @promise(LOSES_NOTHING, mode=(FILES, ATTACK))
+    def test_refused_job_changes_nothing(self):
+        old = ("-n", 1, "sh", "-c", "echo old; echo failure >${TORCHELASTIC_ERROR_FILE:-/dev/null}")
+        for _ in range(2):
+            self.assert_exit(self.run_dlaunch("--output-filename", "logs", "--keep-logs", 2, *old), 0)
+        self.assert_exit(self.run_dlaunch("--output-filename", "out.{rank}", "--report", "record", "--report-pid", "pid", *old), 0)
+        self.assert_exit(self.run_dlaunch("--stdout-file", "all.out", "--error-file", "error", *old), 0)
+        self.assert_exit(self.run_dlaunch("--rank-dir", "dir", "-n", 1, "sh", "-c", "echo old >file"), 0)
+        for reason, held in self.HELD.items():
+            with self.start(*held, "-n", 1, "sh", "-c", "echo one; echo two >&2; echo up >$UP; read wait", stdin=subprocess.PIPE,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"UP": str(self.dir / "up")}) as job:
+                self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and self.has_written(reason)))
+                for files in self.OPTIONS:
+                    if held[0] == files[0] or {held[0], files[0]} <= {"--output-filename", "--stdout-file", "--stderr-file"}:
+                        continue  # two options that choose the same files
+                    with self.subTest(reason, files=files):
+                        before = self.tree()
+                        result = self.run_dlaunch(*held, *files, "-n", 1, "echo", "other")
+                        self.assert_exit(result, 125 if held[0] == "--rank-dir" else 2)
+                        self.assertRegex(result.stderr.decode(), "writes there|a running job uses this directory")
+                        after = self.tree()
+                        if held[0] == "--rank-dir" and files[0] in ("--report", "--report-pid"):
+                            self.assertEqual(len(after.keys() - before.keys()), 1 if files[1].startswith("new") else 0)
+                            before, after = ({name: facts for name, facts in tree.items() if name != files[1]} for tree in (before, after))
+                        self.assertEqual(after, before)
+                job.communicate(b"\n", timeout=TIMEOUT)
+                self.assertEqual(job.returncode, 0)
+                (self.dir / "up").unlink()
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ class Progress(Case):
     def test_terminal_shows_the_progress(self):
         script = "echo step $((DLAUNCH_RANK + 5)) >&2; while ! [ -e go ]; do sleep 0.02; done"
         with self.under_pty("-n", 2, "--progress", PATTERN, *sh(script), env={"DLAUNCH_QUIET": "true"}) as terminal:
-            terminal.read_until(CLEAR + b"running: progress 5 (rank 0) to 6")
+            terminal.read_until(b" \xc2\xb7 progress 5 (rank 0) to 6")
             (self.dir / "go").touch()
             code, shown = terminal.finish()
         self.assertEqual(code, 0, shown)

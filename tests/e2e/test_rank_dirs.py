@@ -75,6 +75,21 @@ class OneHost(Case):
         self.assertEqual(self.files("device0"), [MARKER, "logs"])
         self.assertEqual((self.dir / "device0" / "logs" / "0").read_text(), "third\n")
 
+    def test_rank_directory_in_the_log_directory_is_kept_with_the_logs(self):
+        for job in range(2):
+            result = self.run_dlaunch("--keep-logs", 1, "--output-filename", "logs/", "--rank-dir", "logs/work{rank}", "-n", 1, *sh(f"echo {job}; echo {job} >file"))
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"%d\n" % job, b""))
+        for job, logs in enumerate(("logs.1", "logs")):
+            for name in ("work0/file", "1/rank.0/stdout"):
+                self.assertEqual((self.dir / logs / name).read_text(), f"{job}\n")
+
+    def test_logs_that_cannot_be_renamed_are_reported_once(self):
+        (self.dir / "file").touch()
+        result = self.run_dlaunch("--keep-logs", 1, "--output-filename", "file/logs", "--rank-dir", "work", "-n", 1, "touch", "ran")
+        self.assert_exit(result, 2)
+        self.assertEqual(result.stderr.count(b"cannot keep"), 1, result.stderr)
+        self.assertEqual(self.files("work"), [MARKER])
+
     def test_stage_copies_files(self):
         script = self.dir / "go.sh"
         script.write_text("#!/bin/sh\ncat conf/a.yaml link\n")

@@ -275,6 +275,37 @@ class StatusLine(Case):
         self.assertEqual(code, 0)
         self.assertIn(b"up\r\nover\r\n", shown)
 
+    def test_quiet_job_shows_and_erases_a_status_line(self):
+        script = f"echo up; {until_there('told')}; echo over"
+        for words, hosts in (([], b""), (["--fake-hosts", 2, "-n", 2], b" \xc2\xb7 2 hosts")):
+            (self.dir / "told").unlink(missing_ok=True)
+            with self.under_pty(*words, "--status", 0.5, *sh(script)) as terminal:
+                terminal.read_until(b" running \xc2\xb7 00:0")
+                if hosts:
+                    terminal.read_until(hosts)
+                (self.dir / "told").touch()
+                code, shown = terminal.finish()
+            self.assertEqual(code, 0, shown)
+            self.assertEqual([line for line in screen(shown) if b"running" in line], [], shown)
+            self.assertIn(b"over", screen(shown))
+
+    def test_status_line_can_be_switched_off(self):
+        for words, env in ((["--status", "off"], {}), (["--status", 0], {"TERM": "dumb"})):
+            with self.under_pty("-n", 1, *words, *sh("echo up; sleep 1; echo over"), env=env) as terminal:
+                code, shown = terminal.finish()
+            self.assertEqual((code, shown), (0, b"up\r\nover\r\n"))
+
+    def test_typed_input_ends_the_status_line_of_running_ranks(self):
+        with self.under_pty("-n", 1, "--status", 0.3, "cat") as terminal:
+            terminal.read_until(b"1/1 running")
+            terminal.type(b"one\n")
+            terminal.read_until(b"one\r\n" + CLEAR + b"one\r\n")
+            before = len(terminal.seen)
+            time.sleep(1)
+            terminal.type(b"\x04")
+            code, shown = terminal.finish()
+        self.assertEqual((code, shown[before:].count(b"running")), (0, 0), shown)
+
     def test_slow_end_shows_and_erases_the_status_line(self):
         script = f"trap '{until_there('told')}; exit 3' TERM INT; echo ready; while :; do sleep 0.05; done"
         with self.under_pty("-n", 1, *sh(script)) as terminal:

@@ -8,7 +8,7 @@ PROMISES = {
     "no crash": r"crash by signal|exception: ",
     "nothing left": r"left: |left for good: ",
     "first failure": r"exit code \d+ after success|success, although|the exit code is not|.* without a signal|a timeout without"
-                     r"|preempted without|unexpected cause|no first failure|no cause: |a rank that (did not|failed later)"
+                     r"|preempted without|interrupted, although|unexpected cause|no first failure|no cause: |a rank that (did not|failed later)"
                      r"|a rank that a batch|a sound host is called lost|a lost host is called the cause",
     "grace": r"grace: ",
     "bytes": r"bytes of |a line that no rank wrote",
@@ -31,6 +31,8 @@ MUTANTS = [
     mutant("wait_after_first_ignores_a_notice", "job/preempted.cpp",
            "  at_.after_first.reset();  // the ranks have until the deadline to save their state\n", "",
            killed_by="grace"),
+    mutant("handled_signal_is_a_failure", "job/ending.cpp", "  settle_interrupted();\n  finished_at_", "  finished_at_",
+           killed_by="first failure"),
     mutant("no_kill_after_grace", "job/job.cpp",
            "if (passed(at_.kill, now)) return kill_ranks(now);",
            "if (passed(at_.kill, now)) return;",

@@ -90,6 +90,13 @@ bool FirstFailure::may_be_lost(const Facts& facts, int host) const {
   return facts.history.launcher_was_stopped() || !running || facts.world.scenario().staged;
 }
 
+/// Whether the user's signal ended ranks that then exited with 0, and all of their output was read.
+static bool all_succeeded(const job::Outcome& outcome) {
+  const bool complete = outcome.lost_hosts.empty() && !outcome.unread && !outcome.unended && outcome.detail.empty();
+  return complete && std::ranges::all_of(outcome.ranks,
+                                         [](const job::RankRecord& rank) { return rank.status && rank.status->ok(); });
+}
+
 void FirstFailure::job_ended(const Facts& facts) {
   // Without --shrink, no error prevents the next round: dlaunch refuses a restart that lacks hosts.
   if (!facts.outcome && !world_.scenario().shrink) broke("no cause: the job ends with an error");
@@ -109,6 +116,7 @@ void FirstFailure::job_ended(const Facts& facts) {
     case job::Cause::interrupted:
       if (outcome.exit_code != 128 + outcome.signal) broke("the exit code is not 128 + the signal");
       if (!facts.history.user_signalled() && !facts.history.managed()) broke("\"interrupted\" without a signal");
+      if (all_succeeded(outcome)) broke("interrupted, although all ranks handled the signal and exited with 0");
       return;
     case job::Cause::timeout:
       if (facts.world.scenario().timeout == 0 && facts.world.scenario().after_first == 0)

@@ -23,7 +23,9 @@ OutputSettings to(const std::string& target, bool copy = true) {
 Result<std::unique_ptr<Output>> open_quietly(const OutputSettings& settings, int ranks) {
   static const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   static StandardStreams nowhere({null, null});
-  return Output::open(settings, facts_of(ranks), nowhere);
+  auto output = Output::open(settings, facts_of(ranks), nowhere);
+  const auto begun = output ? (*output)->begin() : Result<void>();
+  return begun ? std::move(output) : tl::unexpected(begun.error());
 }
 
 int mode_of(const std::string& path) {

@@ -98,6 +98,7 @@ class OutputFixture {
     auto opened = Output::open(settings, facts_of(ranks, local), streams);
     if (!opened) throw std::runtime_error(to_text(opened.error()));
     output = std::move(*opened);
+    if (const auto begun = output->begin(); !begun) throw std::runtime_error(to_text(begun.error()));
   }
 
   void feed(int rank, std::string_view bytes, Stream stream = Stream::out) {

@@ -52,11 +52,41 @@ TEST(StatusText, ShowsTheEnding) {
   EXPECT_EQ(status_text({}, kNow), "");
 }
 
+TEST(StatusText, ShowsRunningRanks) {
+  JobStatus status{.live = 12, .hosts = 2, .since = kNow, .total = 16};
+  EXPECT_EQ(status_text(status, kNow + 41s), "12/16 running · 00:41 · 2 hosts");
+  EXPECT_EQ(status_text(status, kNow + 3723s, 3'100'000), "12/16 running · 1:02:03 · 2 hosts · 3.1 MB/s");
+  status.hosts = 1;
+  status.round = 2;
+  EXPECT_EQ(status_text(status, kNow + 1s, 999), "12/16 running · 00:01 · round 3");
+  EXPECT_EQ(status_text(status, kNow + 1s, 2'500), "12/16 running · 00:01 · round 3 · 2.5 kB/s");
+  EXPECT_EQ(status_text(status, kNow + 1s, 2.5e12), "12/16 running · 00:01 · round 3 · 2500.0 GB/s");
+}
+
 TEST(StatusText, ShowsTheProgress) {
-  JobStatus status{.reached = job::Reached{.ranks = 4, .least = 120, .most = 480, .last = 3}};
-  EXPECT_EQ(status_text(status, kNow), "running: progress 120 (rank 3) to 480");
+  JobStatus status{.live = 4, .reached = job::Reached{.ranks = 4, .least = 120, .most = 480, .last = 3}, .total = 4};
+  EXPECT_EQ(status_text(status, kNow), "4/4 running · progress 120 (rank 3) to 480");
   status.reached->least = 480;
-  EXPECT_EQ(status_text(status, kNow), "running: progress 480");
+  EXPECT_EQ(status_text(status, kNow), "4/4 running · progress 480");
+}
+
+TEST(StatusText, ShowsTheWaitForADisk) {
+  EXPECT_EQ(status_text({.disk_waits = true}, kNow), "ending: waiting for a disk to accept the output");
+}
+
+TEST(StatusText, IsCutBetweenCharacters) {
+  EXPECT_EQ(cut_to("a·b·c", 4), "a·b·");
+  EXPECT_EQ(cut_to("a·b", 9), "a·b");
+  EXPECT_EQ(cut_to("·", 0), "");
+}
+
+TEST(Rate, IsMeasuredOverTheLastSeconds) {
+  Rate rate;
+  EXPECT_EQ(rate.at(0, kNow), 0);
+  EXPECT_EQ(rate.at(500, kNow + 500ms), 0);
+  EXPECT_DOUBLE_EQ(rate.at(2000, kNow + 1s), 2000);
+  EXPECT_DOUBLE_EQ(rate.at(2000, kNow + 2s), 0);
+  EXPECT_DOUBLE_EQ(rate.at(3000, kNow + 2500ms), 1000.0 / 1.5);
 }
 
 class OnATerminal : public testing::Test {
@@ -130,6 +160,33 @@ TEST_F(OnATerminal, NewPhaseWaitsAgainBeforeItIsShown) {
   line.update({.phase = Phase::ending, .waiting = {1}}, kNow + 400ms);
   EXPECT_THAT(shown(), EndsWith("\r\x1b[K"));
   EXPECT_EQ(line.deadline(), kNow + 700ms);
+}
+
+TEST_F(OnATerminal, ShowsRunningRanksAfterATimeWithoutOutput) {
+  StatusLine line(*streams, {.quiet = 2s});
+  const JobStatus running{.live = 2, .since = kNow, .total = 2};
+  line.update(running, kNow);
+  line.tick(kNow + 1900ms);
+  EXPECT_EQ(shown(), "");
+  line.tick(kNow + 2s);
+  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:02");
+  line.tick(kNow + 3s);
+  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:03");
+  streams->say(output::StandardStreams::Importance::needed, "output\n");
+  EXPECT_THAT(shown(), EndsWith("output\r\n"));
+  line.tick(kNow + 4s);
+  line.tick(kNow + 5900ms);
+  EXPECT_EQ(shown(), "");
+  line.tick(kNow + 6s);
+  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:06");
+}
+
+TEST_F(OnATerminal, IsNeverDrawnIfItIsOff) {
+  StatusLine line(*streams, {.drawn = false});
+  line.update(starting(1), kNow);
+  line.tick(kNow + 10s);
+  EXPECT_EQ(shown(), "");
+  EXPECT_EQ(line.deadline(), std::nullopt);
 }
 
 TEST_F(OnATerminal, DoesNotWaitForAStoppedTerminal) {

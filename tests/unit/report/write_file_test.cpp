@@ -1,4 +1,4 @@
-#include "report/record_file.h"
+#include "report/write_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,0 +1,128 @@
+#include "report/write_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <random>
+#include <utility>
+
+#include "base/text.h"
+#include "sys/fd.h"
+#include "sys/held_directory.h"
+#include "sys/io.h"
+
+namespace dlaunch::report {
+namespace {
+
+constexpr int kAttempts = 16;  // attempts to find an unused temporary name
+
+/// Returns errno, or 0 on success. Closes `fd`, because some file systems report a full disk only on close.
+int write_and_close(sys::Fd fd, std::string_view text, bool durable) {
+  int error = sys::write_all(fd.get(), text) ? 0 : errno;
+  if (error == 0 && durable && ::fsync(fd.get()) != 0 && errno != EINVAL) error = errno;  // EINVAL: a pipe
+  if (::close(fd.release()) != 0 && error == 0 && errno != EINTR) error = errno;
+  return error;
+}
+
+/// Copies mode, group and, if permitted, owner from the replaced file.
+void take_over(int fd, const sys::HeldPlace& place) {
+  auto old = place.directory.facts_of(place.name);
+  if (!old) return;
+  if (::fchown(fd, old->st_uid, old->st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old->st_gid) != 0) {
+    old->st_mode &= ~static_cast<mode_t>(S_IRWXG);  // the new file has another group
+  }
+  ::fchmod(fd, old->st_mode & 0777);
+}
+
+bool is_special(const sys::HeldPlace& place) {
+  const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
+  return facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode);
+}
+
+/// The file of an inherited descriptor, at the descriptor's own position; empty for other paths, and for pipes and
+/// terminals, which may be in non-blocking mode.
+sys::Fd inherited_file(const std::string& path) {
+  const auto descriptor = named_descriptor(path);
+  struct stat facts{};
+  if (!descriptor || ::fstat(*descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+  return sys::Fd(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
+}
+
+/// A file system without support for the sync (EINVAL) is not an error.
+void sync_directory(const sys::HeldDirectory& directory) {
+  const sys::Fd fd = directory.open_file(".", O_RDONLY | O_DIRECTORY);
+  if (fd) ::fsync(fd.get());
+}
+
+}  // namespace
+
+tl::unexpected<Error> cannot_write(const std::string& path, int error) {
+  const char* const hint =
+      error == ENOENT ? "use a path in an existing directory" : "use a path in a directory that you may write to";
+  return fail({"", "cannot write " + path, sys::why_not_opened(error), hint, kExitOutput});
+}
+
+std::string claimed_name(const std::string& name) { return "." + name + ".dlaunch"; }
+
+std::optional<int> named_descriptor(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    const auto number =
+        path.starts_with(directory) ? parse_int(path.substr(directory.size()), 0, INT_MAX) : std::nullopt;
+    if (number) return static_cast<int>(*number);
+  }
+  return std::nullopt;
+}
+
+Result<void> check_can_write(const std::string& path) {
+  if (const auto descriptor = named_descriptor(path)) {
+    const int flags = ::fcntl(*descriptor, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return cannot_write(path, EBADF);
+  }
+  struct stat facts{};
+  const bool there = ::stat(path.c_str(), &facts) == 0;
+  if (path.ends_with('/') || (there && S_ISDIR(facts.st_mode))) return cannot_write(path, EISDIR);
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  if (!place) return cannot_write(path, errno);
+  const bool can = is_special(place) ? ::access(path.c_str(), W_OK) == 0
+                                     : ::faccessat(place.directory.fd(), ".", W_OK | X_OK, 0) == 0;
+  return can ? Result<void>() : cannot_write(path, errno);
+}
+
+bool is_replaced(const std::string& path) { return !named_descriptor(path) && !is_special(sys::HeldPlace::of(path)); }
+
+Result<void> write_file_atomically(const std::string& path, std::string_view text, WriteAs as) {
+  const sys::HeldPlace place = sys::HeldPlace::of(path);
+  if (!place) return cannot_write(path, errno);
+  sys::Fd fd = inherited_file(path);
+  const bool direct = fd || is_special(place);
+  std::random_device random;
+  std::string written = place.name;
+  if (!direct && as.claimed) {
+    written = claimed_name(place.name);
+    fd = place.directory.open_file(written, O_WRONLY | O_TRUNC);
+  }
+  for (int attempt = 0; !fd && attempt < kAttempts; ++attempt) {
+    if (!direct) written = place.name + "." + std::to_string(random()) + ".tmp";
+    fd = direct ? sys::open_file_at(place, O_WRONLY | O_TRUNC, as.mode)
+                : place.directory.open_file(written, O_WRONLY | O_CREAT | O_EXCL, as.mode);
+    if (!fd && (direct || errno != EEXIST)) break;
+  }
+  if (!fd) return cannot_write(path, errno);
+  if (!direct) take_over(fd.get(), place);
+  int error = write_and_close(std::move(fd), text, as.durable);
+  if (direct) return error == 0 ? Result<void>() : cannot_write(path, error);
+  if (error == 0) error = place.directory.rename(written, place.name);
+  if (error != 0) {
+    place.directory.remove_file(written);
+    return cannot_write(path, error);
+  }
+  if (as.durable) sync_directory(place.directory);
+  return {};
+}
+
+}  // namespace dlaunch::report
