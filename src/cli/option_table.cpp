@@ -557,6 +557,7 @@ constexpr OptionSpec kOptions[] = {
     {.names = "status", .takes = Arity::value, .value_name = "WHEN", .section = Section::inspect, .preference = true,
      .standard = "2",
      .help = "show a status line after a time without output: on, off, SECONDS",
+     .choices = [] { return std::vector<std::string>{"on", "off"}; },
      .set_job = [](Options& o, string_view v, Context) { return put(o.status, status_patience(v)); },
      .more = "dlaunch draws the line only on a terminal, and erases it before other output. It shows the running ranks, "
              "the time, progress numbers, and hosts, ranks or disks that dlaunch waits for. A line about a slow start or "
