@@ -561,8 +561,8 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.status, status_patience(v)); },
      .more = "dlaunch draws the line only on a terminal, and erases it before other output. It shows the running ranks, "
              "the time, progress numbers, and hosts, ranks or disks that dlaunch waits for. A line about a slow start or "
-             "end needs no time without output. There is no line if TERM is dumb, and no line about running ranks after "
-             "you typed input for them."},
+             "end needs no time without output. With TERM=dumb, dlaunch draws no line. After you typed input for the "
+             "ranks, dlaunch draws no line about running ranks."},
     {.names = "verbose v vv", .takes = Arity::count, .section = Section::inspect, .preference = true,
      .common = true, .standard = "0",
      .help = "print progress; -vv prints more",
