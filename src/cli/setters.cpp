@@ -200,6 +200,14 @@ Result<void> set_wait_after_first(Options& o, string_view value, Context) {
 
 Result<void> set_host_key(Options& o, string_view value, Context) { return put(o.host_key, one_of(value, kHostKeys)); }
 
+Result<void> set_fold(Options& o, string_view value, Context) {
+  constexpr std::array<Word<output::Fold>, 4> kLevels{{{"own", output::Fold::own},
+                                                       {"exact", output::Fold::exact},
+                                                       {"numbers", output::Fold::numbers},
+                                                       {"off", output::Fold::off}}};
+  return put(o.output.fold, one_of(value.empty() ? "own" : value == "false" ? "off" : value, kLevels));
+}
+
 Result<void> set_raw(Options& o, string_view value, Context) {
   if (value == "true") o.output.mode = output::Mode::raw;
   return {};

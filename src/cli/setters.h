@@ -45,6 +45,7 @@ Result<void> set_files(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stream_file(Options&, output::Stream, std::string_view, const ProcessContext&);
 Result<void> set_error_file(Options&, std::string_view, const ProcessContext&);
 Result<void> set_host_key(Options&, std::string_view, const ProcessContext&);
+Result<void> set_fold(Options&, std::string_view, const ProcessContext&);
 Result<void> set_raw(Options&, std::string_view, const ProcessContext&);
 Result<void> add_variable(plan::AppRequest&, std::string_view, const ProcessContext&);
 /// Reads the file that an option names.
