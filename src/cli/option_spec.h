@@ -77,6 +77,7 @@ struct OptionSpec {
   bool common = false;                              ///< part of --help
   std::string_view shown = {};                      ///< the name in --help; empty: the first name
   std::string_view standard = {};                   ///< the default, in help texts; empty: off
+  std::string_view bare = {};                       ///< for Arity::maybe_value: the value without VALUE
   std::string_view help = {};                       ///< one line
   std::vector<std::string> (*choices)() = nullptr;  ///< fixed values, listed after a `help` that ends with ':'
   JobSetter set_job = nullptr;

@@ -12,6 +12,7 @@
 #include "dlaunch/hostfile.h"
 #include "hosts/device_filter.h"
 #include "hosts/named.h"
+#include "output/label.h"
 #include "plan/frameworks.h"
 
 namespace dlaunch::cli {
@@ -304,11 +305,17 @@ constexpr OptionSpec kOptions[] = {
      .more = "docs/mpi.md explains how auto chooses."},
 
     {.names = "label", .takes = Arity::maybe_value, .value_name = "TEMPLATE", .section = Section::output,
-     .preference = true, .common = true,
+     .preference = true, .common = true, .bare = output::kDefaultLabel,
      .help = "begin each line with TEMPLATE, by default with '[{rank}] '",
      .set_job = set_label,
      .more = "Fields: {rank} {local_rank} {host} {device} {stream} {time}. Write --label=TEMPLATE. After a space, "
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
+    {.names = "fold", .takes = Arity::maybe_value, .value_name = "LEVEL", .section = Section::output,
+     .preference = true, .standard = "own on a terminal with more than 8 ranks", .bare = "own",
+     .help = "print equal lines of several ranks once, with the numbers of these ranks",
+     .set_job = set_fold,
+     .more = "Levels: exact (equal bytes), own (equal except the rank's own numbers and names, and the time), numbers "
+             "(equal except all numbers), off."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line with '[1,0]<stdout>:', as Open MPI does",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},

@@ -11,7 +11,6 @@
 #include "base/try.h"
 #include "cli/files.h"
 #include "cli/values.h"
-#include "output/label.h"
 
 // Header-only: a shared library would make each start slower.
 #define TOML_HEADER_ONLY 1
@@ -317,10 +316,9 @@ struct Row {
 };
 
 std::string shown_value(const ParsedOption& given) {
-  if (given.spec->takes == Arity::maybe_value && given.value.empty()) {
-    return std::string(output::kDefaultLabel);
-  }
-  return given.value;
+  if (given.spec->takes != Arity::maybe_value) return given.value;
+  if (given.value.empty()) return std::string(given.spec->bare);
+  return given.value == "false" ? "off" : given.value;
 }
 
 /// All options of the job, except --help and --show-config.

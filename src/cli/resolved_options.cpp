@@ -26,15 +26,19 @@ void ResolvedOptions::add(const ParsedOption& given) {
   const std::string joined = given.spec->joins && row && row->source == given.source ? row->value + "," : "";
   row = given;
   row->value.insert(0, joined);
-  if (given.spec->takes == Arity::maybe_value && given.value == "false") row.reset();
+  const bool off_by_default = given.spec->standard.empty();
+  if (given.spec->takes == Arity::maybe_value && given.value == "false" && off_by_default) row.reset();
   if (adds) row->value = std::to_string(std::min(9L, before + parse_int(given.value, 0, 9).value_or(0)));
 }
 
 const ParsedOption* ResolvedOptions::find(std::string_view name) const {
   const FoundOption found = find_option(name);
   const std::optional<ParsedOption>& row = rows_[index_of(found.spec)];
-  const bool flag_off = row && row->spec->takes == Arity::nothing && row->value != "true";
-  return row && !flag_off ? &*row : nullptr;
+  if (!row) return nullptr;
+  const Arity takes = row->spec->takes;
+  const bool off =
+      takes == Arity::nothing ? row->value != "true" : takes == Arity::maybe_value && row->value == "false";
+  return off ? nullptr : &*row;
 }
 
 void ResolvedOptions::drop(const ParsedOption& given) { rows_[index_of(given.spec)].reset(); }
@@ -80,9 +84,11 @@ constexpr string_view kRecordHasAll = "JSON records already have rank, host, str
 
 constexpr Contradiction kContradictions[] = {
     {"label", "tag-output timestamp-output", kOneLineStart},
-    {"raw", "label tag-output timestamp-output color=always", kRawHasNoLines},
+    {"raw", "label tag-output timestamp-output color=always fold", kRawHasNoLines},
     {"raw", "format=jsonl", "both set the output format"},
     {"format=jsonl", "label tag-output timestamp-output", kRecordHasAll},
+    {"format=jsonl", "fold", "each JSON record is from one rank"},
+    {"pty", "fold", "the ranks write to a terminal, not lines"},
     {"format=jsonl", "color=always", "JSON output has no colors"},
     {"format=jsonl", "display-map", "--display-map does not print JSON"},
     {"format=jsonl", "display-allocation", "--display-allocation does not print JSON"},

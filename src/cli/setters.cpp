@@ -90,6 +90,10 @@ using plan::AppRequest;
 using std::string_view;
 using Context = const ProcessContext&;
 
+constexpr std::array<Word<output::Fold>, 4> kFoldLevels{{{"own", output::Fold::own},
+                                                         {"exact", output::Fold::exact},
+                                                         {"numbers", output::Fold::numbers},
+                                                         {"off", output::Fold::off}}};
 constexpr std::array<Word<plan::MapBy>, 6> kMapBy{{{"slot", plan::MapBy::slot},
                                                    {"core", plan::MapBy::core},
                                                    {"hwthread", plan::MapBy::hwthread},
@@ -193,6 +197,10 @@ Result<void> set_wait_after_first(Options& o, string_view value, Context) {
   o.policy.after_first.reset();
   if (limit.count() > 0) o.policy.after_first = limit;
   return {};
+}
+
+Result<void> set_fold(Options& o, string_view value, Context) {
+  return put(o.output.fold, one_of<kFoldLevels>(value.empty() ? "own" : value == "false" ? "off" : value));
 }
 
 Result<void> set_raw(Options& o, string_view value, Context) {
@@ -318,6 +326,8 @@ Result<void> set_map_by(Options& o, string_view value, Context) {
   }
   return unknown_word(value, map_by_names());
 }
+
+std::vector<std::string> fold_levels() { return words_of<kFoldLevels>(); }
 
 std::vector<std::string> map_by_names() {
   return {"slot", "core", "hwthread", "socket", "numa", "node", "block", "seq", "ppr:N:node"};

@@ -45,6 +45,7 @@ Result<void> set_wait_after_first(Options&, std::string_view, const ProcessConte
 Result<void> set_files(Options&, std::string_view, const ProcessContext&);
 Result<void> set_stream_file(Options&, output::Stream, std::string_view, const ProcessContext&);
 Result<void> set_error_file(Options&, std::string_view, const ProcessContext&);
+Result<void> set_fold(Options&, std::string_view, const ProcessContext&);
 Result<void> set_raw(Options&, std::string_view, const ProcessContext&);
 Result<void> add_variable(plan::AppRequest&, std::string_view, const ProcessContext&);
 /// Reads the file that an option names.
@@ -64,6 +65,7 @@ Result<void> set_stage(Options&, std::string_view, const ProcessContext&);
 Result<void> set_map_by(Options&, std::string_view, const ProcessContext&);
 /// The accepted values of --map-by, without modifiers.
 std::vector<std::string> map_by_names();
+std::vector<std::string> fold_levels();
 Result<void> set_cores_per_rank(Options&, std::string_view);
 /// Sets the modifiers of "core:overload-allowed" and returns the unit, which may be empty.
 Result<std::string_view> bind_unit(Options&, std::string_view);

@@ -146,6 +146,7 @@ void Launcher::on(int host, wire::Started& started, std::deque<sys::Fd>& fds) {
   if (const std::string why = output_.opened(host, started, fds); !why.empty()) return context_.broken(host, why);
   const int rank = static_cast<int>(started.rank);
   happened(job::RankStarted{rank, static_cast<int>(started.pid), started.time_ns, folded_cpus(started)});
+  parts_.output.rank_started(rank, static_cast<int>(started.pid));
   parts_.log.debug("rank {} started, pid {}", parts_.plan.worlds.name(rank), started.pid);
   const int all = ranks_at_start(parts_.plan);
   if (rank < all && ++started_ == all) parts_.listener.all_started(job_.outcome());

@@ -131,6 +131,8 @@ void RoundOutput::check() {
       parts_.log.error(to_text(*error));
     }
   }
+  if (parts_.output.take_fold_note())
+    parts_.log.warn("equal lines of several ranks are printed once; use --fold=off to print all lines");
   if (parts_.output.reader_gone()) parts_.happened(job::OutputFailed{"", kExitSigpipe});
   stop_when_taken();
 }

@@ -1,10 +1,16 @@
 #include "output/console.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "output/file_layout.h"
 #include "output/record_channel.h"
 
 namespace dlaunch::output {
 namespace {
+
+constexpr int kMostUnfolded = 8;  // ranks on a terminal without --fold
 
 bool has_prefix(const OutputSettings& settings) { return settings.label || settings.tag || settings.timestamp; }
 
@@ -29,12 +35,22 @@ bool colored(const OutputSettings& settings, int fd) {
   return settings.color == Color::always || (settings.color == Color::automatic && isatty(fd) != 0);
 }
 
-Prefix prefix_of(const OutputSettings& settings, const StreamFacts& facts, int fd) {
-  Prefix prefix = Prefix::open_mpi(settings, facts);
-  if (!has_prefix(settings) && !facts.host.name.empty())
-    return Prefix::label(kDefaultLabel, facts, colored(settings, fd));
-  if (settings.label) prefix.append(Prefix::label(*settings.label, facts, colored(settings, fd)));
+/// Lines that may be folded have a label, because a reader must know their ranks.
+Prefix prefix_of(const OutputSettings& settings, Writers writers, const Screen& screen) {
+  Prefix prefix = Prefix::open_mpi(settings, writers);
+  const bool color = colored(settings, screen.fd);
+  if (!has_prefix(settings) && (screen.fold || !writers.front()->host.name.empty()))
+    return Prefix::label(kDefaultLabel, writers, color);
+  if (settings.label) prefix.append(Prefix::label(*settings.label, writers, color));
   return prefix;
+}
+
+Fold fold_of(const OutputSettings& settings, const std::vector<RankFacts>& ranks, bool terminal) {
+  const int shown = count_shown(settings, ranks);
+  if (settings.pty || shown < 2) return Fold::off;
+  const bool names_ranks =
+      !has_prefix(settings) || settings.tag || settings.label.value_or("").find("{rank}") != std::string::npos;
+  return settings.fold.value_or(terminal && shown > kMostUnfolded && names_ranks ? Fold::own : Fold::off);
 }
 
 /// A single rank without labels behaves as without dlaunch: all bytes pass at once, including prompts.
@@ -57,13 +73,26 @@ Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& r
     } else if (passes_bytes(settings, ranks)) {
       screens_.back()->channel = std::make_unique<RawChannel>(writer);
     } else {
-      screens_.back()->channel = std::make_unique<LineChannel>(writer, shared, partial_lines);
+      make_line_channel(settings, ranks, *screens_.back(), shared);
     }
   };
   add_screen(Stream::out);
   if (settings.mode != Mode::jsonl && !streams.are_one()) add_screen(Stream::err);
   const int size = count_ranks(ranks);
   for (size_t id = 0; id < ranks.size(); ++id) add_rank(settings, ranks[id], id, size);
+}
+
+void Console::make_line_channel(const OutputSettings& settings, const std::vector<RankFacts>& ranks, Screen& screen,
+                                ChannelContext& shared) {
+  const Fold level = fold_of(settings, ranks, screen.partial_lines == PartialLines::shown);
+  if (level == Fold::off) {
+    screen.channel = std::make_unique<LineChannel>(screen.writer, shared, screen.partial_lines);
+    return;
+  }
+  const auto make_prefix = [&screen, settings](Writers writers) { return prefix_of(settings, writers, screen); };
+  auto fold = std::make_unique<FoldChannel>(screen.writer, shared, screen.partial_lines, level, make_prefix);
+  screen.fold = fold.get();
+  screen.channel = std::move(fold);
 }
 
 bool Console::add(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t from,
@@ -83,7 +112,7 @@ void Console::make_lines(const OutputSettings& settings, const std::vector<RankF
   std::vector<int> last;
   for (const auto& screen : screens_) {
     last.push_back(static_cast<RawChannel&>(*screen->channel).last());
-    screen->channel = std::make_unique<LineChannel>(screen->writer, shared, screen->partial_lines);
+    make_line_channel(settings, ranks, *screen, shared);
   }
   const int size = count_ranks(ranks);
   for (size_t id = 0; id < before; ++id) add_rank(settings, ranks[id], id, size);
@@ -107,13 +136,31 @@ void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, s
     slot = {screen.channel.get(), static_cast<int>(stream), &screen};
     if (auto* json = dynamic_cast<JsonlChannel*>(slot.channel)) slot.slot = json->add(who);
     if (auto* lines = dynamic_cast<LineChannel*>(slot.channel)) {
-      slot.slot = lines->add(prefix_of(settings, who, screen.fd));
+      Prefix prefix = prefix_of(settings, std::array{&who}, screen);
+      slot.slot = screen.fold ? screen.fold->add(who, std::move(prefix)) : lines->add(std::move(prefix));
     }
   }
 }
 
 ConsoleSlot Console::slot(int rank, Stream stream) const {
   return slots_[static_cast<std::size_t>(rank) * kStreams + static_cast<std::size_t>(stream)];
+}
+
+void Console::set_pid(int rank, int pid) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    const ConsoleSlot to = slot(rank, stream);
+    if (to.screen && to.screen->fold) to.screen->fold->set_pid(to.slot, pid);
+  }
+}
+
+void Console::show_held() {
+  for (const auto& screen : screens_) {
+    if (screen->fold) screen->fold->show_held();
+  }
+}
+
+bool Console::has_folded() const {
+  return std::ranges::any_of(screens_, [](const auto& screen) { return screen->fold && screen->fold->has_folded(); });
 }
 
 }  // namespace dlaunch::output

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "output/channel.h"
+#include "output/fold_channel.h"
 #include "output/output.h"
 #include "output/standard_streams.h"
 
@@ -18,7 +19,8 @@ struct Screen {
   FdWriter& writer;
   PartialLines partial_lines;
   std::unique_ptr<Channel> channel;
-  bool fed = false;  ///< got bytes of ranks: a failed write fails the job
+  FoldChannel* fold = nullptr;  ///< `channel` if equal lines are folded
+  bool fed = false;             ///< got bytes of ranks: a failed write fails the job
   bool reported = false;
 
   /// The errno of a new failure, once; else 0.
@@ -48,11 +50,19 @@ class Console {
 
   ConsoleSlot slot(int rank, Stream stream) const;
 
+  /// The process of the rank started.
+  void set_pid(int rank, int pid);
+  /// Prints the lines that --fold holds.
+  void show_held();
+  bool has_folded() const;
+
   /// One per fd. One for both if they are the same file or terminal, or if all output goes to stdout.
   std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }
   const std::vector<std::unique_ptr<Screen>>& screens() const { return screens_; }
 
  private:
+  void make_line_channel(const OutputSettings& settings, const std::vector<RankFacts>& ranks, Screen& screen,
+                         ChannelContext& shared);
   void add_rank(const OutputSettings& settings, const RankFacts& facts, std::size_t id, int world_size);
   void make_lines(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
                   ChannelContext& shared);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <set>
 
 #include "base/text.h"
 #include "dlaunch/worlds.h"
@@ -51,15 +52,49 @@ std::string right_aligned(int number, int highest) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-std::string number_of(const StreamFacts& facts) {
-  return facts.host.name.empty() ? Worlds::rank_name({facts.host.world, facts.rank}) : facts.host.name;
+constexpr std::size_t kMostRanges = 3;  // further ranges are replaced by a count
+
+/// "0-3,8", or "0-3,8,16,… 64 ranks".
+std::string ranks_of(Writers writers) {
+  std::set<int> ranks;
+  for (const StreamFacts* writer : writers) ranks.insert(writer->rank);
+  const std::vector<std::string> ranges = split(fold_ints(ranks), ',');
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i) text += (i > 0 ? "," : "") + ranges[i];
+  return ranges.size() > kMostRanges ? text + ",… " + count(ranks.size(), "rank") : text;
+}
+
+std::string number_of(Writers writers) {
+  const RankFacts& host = writers.front()->host;
+  if (!host.name.empty()) return host.name;
+  if (writers.size() == 1) return Worlds::rank_name({host.world, writers.front()->rank});
+  return (host.world == 1 ? "" : std::to_string(host.world) + '/') + ranks_of(writers);
 }
 
 /// Open MPI's job number, and the rank in the job.
-std::string tag_of(const StreamFacts& facts) {
-  const std::string number = facts.host.name.empty() ? std::to_string(facts.rank) : facts.host.name;
-  return "[" + std::to_string(facts.host.world) + "," + number + "]";
+std::string tag_of(Writers writers) {
+  const RankFacts& host = writers.front()->host;
+  return "[" + std::to_string(host.world) + "," + (host.name.empty() ? ranks_of(writers) : host.name) + "]";
 }
+
+std::string hosts_of(Writers writers) {
+  std::set<std::string> hosts;
+  for (const StreamFacts* writer : writers) hosts.insert(writer->host.host);
+  return fold_names({hosts.begin(), hosts.end()});
+}
+
+/// Up to three values of the writers, such as "0,1"; "*" for more.
+template <class Value>
+std::string values_of(Writers writers, Value value) {
+  std::set<std::string> values;
+  for (const StreamFacts* writer : writers) values.insert(value(writer->host));
+  if (values.size() > kMostRanges) return "*";
+  std::string text;
+  for (const std::string& each : values) text += (text.empty() ? "" : ",") + each;
+  return text;
+}
+
+std::string device_of(const RankFacts& host) { return host.device ? std::to_string(*host.device) : "-"; }
 
 }  // namespace
 
@@ -69,16 +104,17 @@ Result<void> check_label_template(std::string_view text) {
   return parse_template(text, label_fields(), "--label").map([](const auto&) {});
 }
 
-Prefix Prefix::open_mpi(const OutputSettings& settings, const StreamFacts& facts) {
+Prefix Prefix::open_mpi(const OutputSettings& settings, Writers writers) {
   Prefix prefix;
   if (settings.timestamp) prefix.add_time(Part::Kind::ctime);
-  if (settings.tag) prefix.add_text(tag_of(facts));
-  if (!prefix.empty()) prefix.add_text("<" + std::string(stream_name(facts.stream)) + ">:");
+  if (settings.tag) prefix.add_text(tag_of(writers));
+  if (!prefix.empty()) prefix.add_text("<" + std::string(stream_name(writers.front()->stream)) + ">:");
   return prefix;
 }
 
-Prefix Prefix::label(std::string_view text, const StreamFacts& facts, bool color) {
+Prefix Prefix::label(std::string_view text, Writers writers, bool color) {
   Prefix prefix;
+  const StreamFacts& facts = *writers.front();
   const std::size_t by_rank = static_cast<std::size_t>(facts.rank) % kRankColors.size();
   const int code = facts.stream == Stream::err ? kStderrColor : kRankColors.at(by_rank);
   if (color) prefix.add_text("\x1b[" + std::to_string(code) + "m");
@@ -87,12 +123,14 @@ Prefix Prefix::label(std::string_view text, const StreamFacts& facts, bool color
     if (field.empty()) prefix.add_text(literal);
     if (field == "rank") {
       const bool is_padded = text == kDefaultLabel || text == kSrunLabel;
-      const bool aligned = is_padded && facts.host.name.empty() && facts.host.world == 1;
-      prefix.add_text(aligned ? right_aligned(facts.rank, facts.ranks - 1) : number_of(facts));
+      const bool aligned = is_padded && writers.size() == 1 && facts.host.name.empty() && facts.host.world == 1;
+      prefix.add_text(aligned ? right_aligned(facts.rank, facts.ranks - 1) : number_of(writers));
     }
-    if (field == "local_rank") prefix.add_text(std::to_string(facts.host.local_rank));
-    if (field == "host") prefix.add_text(facts.host.host);
-    if (field == "device") prefix.add_text(facts.host.device ? std::to_string(*facts.host.device) : "-");
+    if (field == "local_rank") {
+      prefix.add_text(values_of(writers, [](const RankFacts& host) { return std::to_string(host.local_rank); }));
+    }
+    if (field == "host") prefix.add_text(hosts_of(writers));
+    if (field == "device") prefix.add_text(values_of(writers, device_of));
     if (field == "stream") prefix.add_text(stream_name(facts.stream));
     if (field == "time") prefix.add_time(Part::Kind::iso_time);
   }

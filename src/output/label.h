@@ -2,7 +2,9 @@
 // for the time zone.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,18 +31,28 @@ struct StreamFacts {
   Stream stream = Stream::out;
 };
 
+/// The streams of a line: one, or several of one world that wrote the same line (--fold), by ascending rank.
+using Writers = std::span<const StreamFacts* const>;
+
 std::string_view stream_name(Stream stream);
 
-/// The prefix of one stream. Constant text is rendered once, times at most once per millisecond.
+/// The prefix of one stream, or of several streams with the same line. Constant text is rendered once, times at most
+/// once per millisecond.
 class Prefix {
  public:
   Prefix() = default;  ///< an empty prefix
 
   /// Open MPI's forms: "[1,R]<stdout>:", "Fri Nov 20 12:22:31 2026<stdout>:", or both. Empty without
   /// --tag-output and --timestamp-output.
-  static Prefix open_mpi(const OutputSettings& settings, const StreamFacts& facts);
+  static Prefix open_mpi(const OutputSettings& settings, Writers writers);
+  static Prefix open_mpi(const OutputSettings& settings, const StreamFacts& facts) {
+    return open_mpi(settings, std::array{&facts});
+  }
   /// `text` must have passed check_label_template.
-  static Prefix label(std::string_view text, const StreamFacts& facts, bool color);
+  static Prefix label(std::string_view text, Writers writers, bool color);
+  static Prefix label(std::string_view text, const StreamFacts& facts, bool color) {
+    return label(text, std::array{&facts}, color);
+  }
 
   void append(const Prefix& other);
   bool empty() const { return parts_.empty(); }

@@ -36,6 +36,11 @@ class Output::Impl {
         on_line_(std::move(on_line)) {
     add_sources();
   }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (console_) console_->show_held();
+  }
 
   Result<void> open() {
     if (settings_.label) {
@@ -44,7 +49,10 @@ class Output::Impl {
     if (settings_.files) {
       files = TRY(RankFiles::claim(settings_, ranks_, shared));
     }
-    console_.emplace(settings_, ranks_, streams, shared);
+    console_ = std::make_shared<Console>(settings_, ranks_, streams, shared);
+    streams.before_saying([held = std::weak_ptr(console_)] {  // the Output of the next round replaces the callback
+      if (const auto console = held.lock()) console->show_held();
+    });
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank, false);
     return {};
   }
@@ -111,6 +119,14 @@ class Output::Impl {
     if (!s.file.file) return;
     files->end(std::exchange(s.file, {}), now);
     check_files();
+  }
+
+  void rank_started(int rank, int pid) { console_->set_pid(rank, pid); }
+
+  /// A job has one note: in the first round.
+  bool take_fold_note() {
+    if (noted_fold_ || settings_.fold || ranks_.front().round.value_or(0) > 0 || !console_->has_folded()) return false;
+    return noted_fold_ = true;
   }
 
   std::vector<FdWriter*> waiting() const {
@@ -284,11 +300,12 @@ class Output::Impl {
   const OutputSettings settings_;
   std::vector<RankFacts> ranks_;
   const OnLine on_line_;
-  std::optional<Console> console_;
+  std::shared_ptr<Console> console_;
   bool files_finished_ = false;
   std::vector<Source> sources_;
   bool reported_ = false;
   bool lost_files_reported_ = false;
+  bool noted_fold_ = false;
 };
 
 Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std::vector<RankFacts> ranks,
@@ -310,6 +327,7 @@ void Output::feed(int rank, Stream stream, std::string_view bytes, Time now, std
   impl_->feed(rank, stream, bytes, {now, wall_ns});
 }
 void Output::end(int rank, Stream stream, Time now) { impl_->end(rank, stream, now); }
+void Output::rank_started(int rank, int pid) { impl_->rank_started(rank, pid); }
 void Output::rank_ended(int rank) {
   if (impl_->files) impl_->files->rank_ended(rank);
 }
@@ -334,6 +352,7 @@ std::optional<Error> Output::take_error() {
   impl_->write_errors.pop_front();
   return first;
 }
+bool Output::take_fold_note() { return impl_->take_fold_note(); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
 LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }
 std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }

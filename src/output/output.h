@@ -73,6 +73,8 @@ class Output {
   /// Ends the stream and writes its last partial line.
   void end(int rank, Stream stream, Time now);
 
+  /// The rank's process has started. --fold needs its pid.
+  void rank_started(int rank, int pid);
   /// The rank has ended. take_error() reports later if a file that the rank wrote itself may be cut.
   void rank_ended(int rank);
 
@@ -103,6 +105,8 @@ class Output {
   /// The next error, until there is none: the first failed write (full disk, closed pipe), stdout or stderr that was
   /// given up, files that were given up. Later bytes for the sink are dropped.
   std::optional<Error> take_error();
+  /// Whether lines were folded for the first time although the user did not set --fold. True once.
+  bool take_fold_note();
   /// Gives up stdout and stderr if they are files that do not accept bytes; take_error() has the reason.
   void give_up_console(Time now);
   /// Whether the reader of stdout has closed the pipe (EPIPE). The job then ends without a message, like a filter.

@@ -181,7 +181,7 @@ void RecordChannel::expire(int slot, Time now) {
 }
 
 RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, ReadTime at) {
-  const std::size_t head = slot.broken ? finish_broken_line(slot, bytes) : finish_carriage_return(slot, bytes);
+  const std::size_t head = slot.broken ? finish_broken_line(slot, bytes) : finish_carriage_return(slot, bytes, at);
   bytes.remove_prefix(head);
   if (bytes.empty()) return {head};
   if (slot.prefix.empty()) return {head + pass_records(slot, bytes)};
@@ -196,12 +196,15 @@ std::size_t LineChannel::finish_broken_line(Slot& slot, std::string_view bytes) 
 }
 
 /// If '\r' was the last byte, the record has ended, and a '\n' at the start of `bytes` belongs to its end.
-std::size_t LineChannel::finish_carriage_return(Slot& slot, std::string_view bytes) {
+std::size_t LineChannel::finish_carriage_return(Slot& slot, std::string_view bytes, ReadTime at) {
   const bool written = on_line_ == &slot && after_carriage_return_;
   if (!written && !ends_in_carriage_return(slot.held)) return 0;
   const std::size_t newline = bytes[0] == '\n' ? 1 : 0;
-  if (!written || newline > 0) write_started(slot, bytes.substr(0, newline));
-  line_ended(slot);
+  if (written && newline == 0) {
+    line_ended(slot);
+  } else {
+    end_held(slot, bytes.substr(0, newline), at);
+  }
   return newline;
 }
 
@@ -218,11 +221,10 @@ RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view 
   std::string_view record = records.next();
   if (record.empty()) return {0};
   if (on_line_ == &slot || !slot.held.empty()) {
-    write_started(slot, record);
-    line_ended(slot);
+    end_held(slot, record, at);
     record = records.next();
   }
-  shared_.block += line_break(slot);
+  shared_.block += line_break(&slot);
   line_ended(slot);
   const std::string_view prefix = slot.prefix.render(at.wall_ns);
   while (!record.empty()) {
@@ -263,9 +265,19 @@ void LineChannel::flush_partial(Slot& slot) {
   after_carriage_return_ = ended;
 }
 
-/// Writes the held bytes and `more`, after a line break and the prefix if needed.
 void LineChannel::write_started(Slot& slot, std::string_view more) {
-  writer_.write(std::array{line_break(slot), prefix_of_held(slot), std::string_view(slot.held), more});
+  writer_.write(std::array{line_break(&slot), prefix_of_held(slot), std::string_view(slot.held), more});
+}
+
+void LineChannel::end_held(Slot& slot, std::string_view more, ReadTime) {
+  write_started(slot, more);
+  line_ended(slot);
+}
+
+void LineChannel::begin_line() {
+  shared_.block += line_break(nullptr);
+  on_line_ = nullptr;
+  after_carriage_return_ = false;
 }
 
 void LineChannel::line_ended(Slot& slot) {
@@ -275,8 +287,8 @@ void LineChannel::line_ended(Slot& slot) {
   if (owner_ == &slot) owner_ = nullptr;
 }
 
-std::string_view LineChannel::line_break(const Slot& slot) {
-  if (!on_line_ || on_line_ == &slot || after_carriage_return_) return "";
+std::string_view LineChannel::line_break(const Slot* slot) {
+  if (!on_line_ || on_line_ == slot || after_carriage_return_) return "";
   on_line_->broken = on_line_->held.empty();
   return "\n";
 }

@@ -63,6 +63,8 @@ class RecordChannel : public Channel {
   virtual void keep_rest(Slot& slot, std::string_view rest, ReadTime at) = 0;
   /// Writes the held bytes of an idle or ended stream.
   virtual void flush_partial(Slot& slot) = 0;
+  /// All bytes of an ended stream were processed, except its held bytes.
+  virtual void finish(Slot& slot);
 
   Slot& slot_at(int slot) { return at_index(slots_, slot); }
   bool crowded() const { return writer_.pending() > kQueueLimit; }
@@ -80,7 +82,6 @@ class RecordChannel : public Channel {
   void wait_first(Slot& slot, std::string_view bytes, ReadTime at);
   void give_turn(Time now);
   void drain(Time now);
-  void finish(Slot& slot);
 
   std::deque<Slot> slots_;  // a deque keeps addresses valid
   std::deque<Slot*> line_;  // waiting streams, in order, each once
@@ -97,11 +98,23 @@ class RecordChannel : public Channel {
 // - A record that is too long to hold has the sink for itself until the record or its stream ends. The sink is free
 //   again if the stream is idle for kBulkPatience times kPartialIdle: its rank may wait for a rank that is not read.
 
-class LineChannel final : public RecordChannel {
+class LineChannel : public RecordChannel {
  public:
   using RecordChannel::RecordChannel;
   /// The sink's last line is an unfinished line of the slot.
   void resume(int slot) { on_line_ = &slot_at(slot); }
+
+ protected:
+  /// The slot of the sink's last line if that line is partial; else null.
+  const Slot* on_line() const { return on_line_; }
+  virtual Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
+  /// Writes the held bytes and `more`, after a line break and the prefix if needed.
+  virtual void write_started(Slot& slot, std::string_view more);
+  /// Writes the held record, which ends with `more`.
+  virtual void end_held(Slot& slot, std::string_view more, ReadTime at);
+  /// Begins a new line of any stream.
+  void begin_line();
+  void append_record(std::string_view prefix, std::string_view record);
 
  private:
   Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) override;
@@ -109,14 +122,11 @@ class LineChannel final : public RecordChannel {
   void flush_partial(Slot& slot) override;
 
   static std::size_t finish_broken_line(Slot& slot, std::string_view bytes);
-  std::size_t finish_carriage_return(Slot& slot, std::string_view bytes);
+  std::size_t finish_carriage_return(Slot& slot, std::string_view bytes, ReadTime at);
   std::size_t pass_records(Slot& slot, std::string_view bytes);
-  Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
-  void append_record(std::string_view prefix, std::string_view record);
 
-  void write_started(Slot& slot, std::string_view more);
   void line_ended(Slot& slot);
-  std::string_view line_break(const Slot& slot);
+  std::string_view line_break(const Slot* slot);
   std::string_view prefix_of_held(Slot& slot) const;
 
   Slot* on_line_ = nullptr;             // slot of the sink's last line if that line is partial; else null

@@ -60,6 +60,7 @@ void StandardStreams::say(Importance importance, std::string_view lines) {
   if (drop(importance, text)) return;
   report_dropped();
   showing();
+  if (before_saying_) before_saying_();
   FdWriter& err = error_writer();
   if (err.error() != 0) {
     if (importance == Importance::needed) err.write_after_failure(text);

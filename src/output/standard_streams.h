@@ -86,6 +86,8 @@ class StandardStreams {
   void showing() const {
     if (before_showing_) before_showing_();
   }
+  /// Sets a callback that is called before the lines of say() are written, to write earlier output.
+  void before_saying(std::function<void()> hook) { before_saying_ = std::move(hook); }
   /// Sets a callback that is called if lines of say() are queued.
   void on_waiting(std::function<void()> hook) { on_waiting_ = std::move(hook); }
 
@@ -116,6 +118,7 @@ class StandardStreams {
   Dropped dropped_;
   bool raw_terminal_ = false;
   std::function<void()> before_showing_;
+  std::function<void()> before_saying_;
   std::function<void()> on_waiting_;
 };
 

@@ -123,6 +123,10 @@ INSTANTIATE_TEST_SUITE_P(
     Useless, Refused,
     testing::Values(
         Refusal{{"--raw", "--label", "p"}, {"--raw conflicts with --label: raw output is not split into lines"}},
+        Refusal{{"--raw", "--fold", "p"}, {"--raw conflicts with --fold"}},
+        Refusal{{"--pty", "--fold=own", "p"}, {"--pty conflicts with --fold"}},
+        Refusal{{"--format=jsonl", "--fold", "p"}, {"--format jsonl conflicts with --fold"}},
+        Refusal{{"--fold=all", "p"}, {"--fold: ", "own, exact, numbers"}},
         Refusal{{"--raw", "-tag-output", "p"}, {"--raw", "-tag-output"}},
         Refusal{{"--label", "--tag-output", "p"},
                 {"--label conflicts with --tag-output: both set the start of each line"}},

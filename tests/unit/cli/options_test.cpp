@@ -42,6 +42,9 @@ auto verbosity(int n) {
 auto label(const std::string& text) {
   return [text](const Options& o) { return o.output.label == text; };
 }
+auto fold(output::Fold level) {
+  return [level](const Options& o) { return o.output.fold == level; };
+}
 auto files(const std::string& target, bool copy, bool job_directory) {
   return [=](const Options& o) {
     const auto& f = o.output.files;
@@ -110,6 +113,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         TextLine{{"--label"}, label("[{rank}] ")}, TextLine{{"--label={rank}: "}, label("{rank}: ")},
         TextLine{{"--label", "[{host}]"}, label("[{host}]")}, TextLine{{"--label=[{rank}]"}, label("[{rank}]")},
+        TextLine{{"--fold"}, fold(output::Fold::own)}, TextLine{{"--fold=numbers"}, fold(output::Fold::numbers)},
+        TextLine{{"--fold=off"}, fold(output::Fold::off)}, TextLine{{"--fold=exact"}, fold(output::Fold::exact)},
+        TextLine{{"--fold=off", "--raw"}, fold(output::Fold::off)},
         TextLine{{"-tag-output"}, [](const Options& o) { return o.output.tag && !o.output.timestamp; }},
         TextLine{{"-tag-output", "--timestamp-output"},
                  [](const Options& o) { return o.output.tag && o.output.timestamp; }},

@@ -55,6 +55,14 @@ TEST(Preferences, FlagsMayBeFalse) {
   EXPECT_EQ(fixture.options({"p"}).output.label, std::nullopt);
 }
 
+TEST(Preferences, TheCommandLineChangesTheLevelOfFold) {
+  const CommandLineFixture fixture = with_config("fold = \"off\"\n");
+  EXPECT_EQ(fixture.options({"p"}).output.fold, output::Fold::off);
+  EXPECT_EQ(fixture.options({"--fold", "p"}).output.fold, output::Fold::own);
+  const CommandLineFixture numbers = with_config("fold = \"numbers\"\n");
+  EXPECT_EQ(numbers.options({"--raw", "p"}).output.fold, std::nullopt);
+}
+
 TEST(Preferences, ReadsTheFileAsToml) {
   const CommandLineFixture fixture = with_config(
       "# comment\r\n"

@@ -1,0 +1,146 @@
+"""Tests --fold: equal lines of several ranks appear once, with the ranks. Files keep every line."""
+import re
+import sys
+
+import support
+from promises import FAILURE, LOSES_NOTHING, RUN, promise
+from support import Case, screen, sh
+
+PYTHON = sys.executable
+
+
+def ranks_of(label):
+    """{0, 1, 2, 5} of "[0-2,5]"."""
+    ranks = set()
+    for part in label.strip("[] ").split(","):
+        first, _, last = part.partition("-")
+        ranks |= set(range(int(first), int(last or first) + 1))
+    return ranks
+
+
+def unfolded(text):
+    """{rank: its lines} of labelled lines."""
+    lines = {}
+    for line in text.decode().splitlines():
+        label, rest = re.match(r"(\[[\d, -]+\]) (.*)$", line).groups()
+        for rank in ranks_of(label):
+            lines.setdefault(rank, []).append(rest)
+    return lines
+
+
+class Fold(Case):
+    def assert_at_last(self, wanted, shown):
+        """On a busy machine, ranks that start late miss the 250 ms: tries up to 10 times."""
+        for _ in range(10):
+            result = shown()
+            if result == wanted:
+                return
+        self.assertEqual(result, wanted)
+
+    def fold(self, *args, ranks=9, level="own"):
+        return self.assert_succeeds("-n", ranks, f"--fold={level}", *args)
+
+    def test_an_equal_line_appears_once(self):
+        self.assert_at_last(b"[0-8] hello\n", lambda: self.fold("echo", "hello"))
+
+    def test_a_rank_that_differs_is_named(self):
+        script = sh("test $RANK_ID = 3 && echo 4 channels || echo 8 channels")
+        self.assert_at_last([b"[0-2,4-8] 8 channels", b"[3] 4 channels"], lambda: sorted(self.fold(*script).splitlines()))
+
+    def test_own_numbers_do_not_count(self):
+        script = "echo rank $RANK_ID of 9, pid $$; echo size $((RANK_ID / 5))"
+
+        def shown():
+            lines = self.fold(*sh(script)).splitlines()
+            return sorted(re.sub(rb"(rank|pid) \d+", rb"\1 N", line) for line in lines)
+        self.assert_at_last([b"[0-4] size 0", b"[0-8] rank N of 9, pid N", b"[5-8] size 1"], shown)
+        self.assertGreaterEqual(len(self.fold(*sh(script), level="exact").splitlines()), 11)
+
+    def test_numbers_are_shown_as_a_range(self):
+        script = sh("echo step 10 loss 0.$((RANK_ID + 1))")
+        self.assert_at_last(b"[0-8] step 10 loss {0.1\xe2\x80\xa60.9}\n", lambda: self.fold(*script, level="numbers"))
+
+    @promise(LOSES_NOTHING, mode=RUN)
+    def test_no_line_is_lost_and_each_rank_keeps_its_order(self):
+        script = "for i in $(seq 300); do echo $((i * (RANK_ID % 3 + 1) % 7)); done"
+        out = unfolded(self.fold(*sh(script), ranks=5, level="exact"))  # 5 ranks have at most 3 ranges
+        for rank in range(5):
+            self.assertEqual(out[rank], [str(i * (rank % 3 + 1) % 7) for i in range(1, 301)])
+
+    @promise(LOSES_NOTHING, mode=FAILURE)
+    def test_last_lines_of_a_failed_job_are_not_lost(self):
+        result = self.run_dlaunch("-n", 5, "--fold", *sh("seq 100; test $RANK_ID = 4 && exit 3; sleep 60"))
+        self.assert_exit(result, 3)
+        self.assertEqual(unfolded(result.stdout)[4], [str(i) for i in range(1, 101)])
+
+    def test_equal_tracebacks_are_one(self):
+        (self.dir / "fail.py").write_text("import os\nrank = os.environ['RANK_ID']\n"
+                                          "raise KeyError('odd' if rank == '5' else 'even')\n")
+
+        def labels():
+            result = self.run_dlaunch("-n", 9, "--fold", "--on-failure", "continue", PYTHON, "fail.py")
+            return sorted(re.findall(rb"^(\[.*\]) Traceback \(most recent call last\):\n +File", result.stderr, re.M)
+                          + re.findall(rb"^\[5\] KeyError: .*", result.stderr, re.M))
+        self.assert_at_last([b"[0-4,6-8]", b"[5] KeyError: 'odd'"], labels)
+
+    def test_files_and_records_do_not_change(self):
+        self.assert_at_last(b"[0-8] hello\n", lambda: self.fold("--output-filename", "logs", "echo", "hello"))
+        files = sorted(self.dir.glob("logs/1/rank.*/stdout"))
+        self.assertEqual([file.read_text() for file in files], ["hello\n"] * 9)
+
+    def test_without_fold_a_pipe_gets_every_line(self):
+        for options in ([], ["--fold=off"]):
+            self.assertEqual(self.assert_succeeds("-n", 9, *options, "echo", "hello"), b"hello\n" * 9)
+
+    def test_conflicts(self):
+        for option in ("--raw", "--pty", "--format=jsonl"):
+            result = self.run_dlaunch("-n", 9, "--fold", option, "echo", "hello")
+            self.assert_exit(result, 2)
+            self.assertIn(b"conflicts with --fold", result.stderr)
+        result = self.run_dlaunch("-n", 9, "--fold=all", "echo", "hello")
+        self.assert_exit(result, 2)
+
+    def test_the_configuration_file_sets_the_level(self):
+        (self.dir / "config").write_text('fold = "exact"\n')
+        self.assert_at_last(b"[0-2] hello\n", lambda: self.assert_succeeds("--config", "config", "-n", 3, "echo", "hello"))
+        self.assertEqual(self.assert_succeeds("--config", "config", "-n", 3, "--fold=off", "echo", "hello"), b"hello\n" * 3)
+        self.assertEqual(self.assert_succeeds("--config", "config", "-n", 3, "--raw", "echo", "hello"), b"hello\n" * 3)
+
+
+class AtTheTerminal(Case):
+    def shown(self, *args):
+        with self.under_pty(*args, env={"NO_COLOR": "1"}) as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual(code, 0, shown)
+        return [line for line in screen(shown) if line]
+
+    def test_more_than_8_ranks_are_folded(self):
+        for _ in range(10):  # on a busy machine, ranks that start late miss the 250 ms
+            shown = self.shown("-n", 9, "--oversubscribe", *sh("echo hello; echo more"))
+            lines = [line for line in shown if not line.startswith(b"dlaunch: ")]
+            if lines == [b"[0-8] hello", b"[0-8] more"]:
+                break
+        self.assertEqual(lines, [b"[0-8] hello", b"[0-8] more"])
+        self.assertEqual(sum(b"--fold=off" in line for line in shown), 1, shown)
+
+    def test_8_ranks_are_not_folded(self):
+        self.assertEqual(self.shown("-n", 8, "--quiet", "echo", "hello"), [b"hello"] * 8)
+
+    def test_fold_off(self):
+        self.assertEqual(self.shown("-n", 9, "--quiet", "--fold=off", "echo", "hello"), [b"hello"] * 9)
+
+    def test_a_level_has_no_note(self):
+        shown = self.shown("-n", 9, "--fold=exact", "echo", "hello")
+        self.assertEqual([line for line in shown if b"--fold=off" in line], [])
+
+    def test_a_prompt_comes_after_the_lines_before(self):
+        with self.under_pty("-n", 9, "--quiet", "--fold", *sh("test $RANK_ID = 0 || exit 0; echo ready; printf 'name? '; read x; echo $x"),
+                            env={"NO_COLOR": "1"}) as terminal:
+            terminal.read_until(b"[0] ready\r\n[0] name? ")
+            terminal.type(b"me\n")
+            code, shown = terminal.finish()
+        self.assertEqual((code, screen(shown)[-2]), (0, b"me"), shown)
+
+
+if __name__ == "__main__":
+    support.main(side_by_side=3)
