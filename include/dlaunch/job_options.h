@@ -60,6 +60,10 @@ struct JobOptions {
   std::vector<std::string> subcommands = {};
   std::string report_file = {};  ///< --report: path of the record (record.h); absolute; empty: no record
 
+  std::string junit_file = {};  ///< --junit: path of the results of the ranks in the XML format of JUnit; absolute
+  bool results_table = false;   ///< --summary table: prints the result of each rank at the end
+  bool github = false;          ///< prints the first failure as an annotation of GitHub Actions
+
   /// --error-file: a template for file names. In each round, a rank of this machine may write the reason of its failure
   /// into its file.
   std::string error_file = {};

@@ -1,5 +1,5 @@
-// The rank table of a job (--rank-table): checks Ascend's rules, and makes the table after the plan. settle/rank_table.h
-// reads a given table.
+// The rank table of a job (--rank-table): checks Ascend's rules, and makes the table after the plan.
+// settle/rank_table.h reads a given table.
 #pragma once
 
 #include <string>

@@ -97,6 +97,29 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string xml(std::string_view text) {
+  std::string result;
+  for (const char c : escaped(text)) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
 std::string printable_lines(std::string_view text) {
   std::string out;
   for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {

@@ -14,6 +14,9 @@ std::string printable(std::string_view text);
 /// A word for an error or a table: like printable(), but keeps every byte; newline and tab become \n and \t.
 std::string escaped(std::string_view text);
 
+/// escaped(), for the text or an attribute of an XML document.
+std::string xml(std::string_view text);
+
 /// Applies printable() to each line. Keeps the newlines.
 std::string printable_lines(std::string_view text);
 

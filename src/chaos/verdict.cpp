@@ -206,30 +206,6 @@ Json injection_json(const Injection& each) {
           {"why_not", each.why_not.empty() ? Json(nullptr) : Json(each.why_not)}};
 }
 
-/// Text of XML; characters that XML does not allow are escaped.
-std::string xml(std::string_view text) {
-  std::string escaped_text;
-  for (const char c : escaped(text)) {
-    switch (c) {
-      case '&':
-        escaped_text += "&amp;";
-        break;
-      case '<':
-        escaped_text += "&lt;";
-        break;
-      case '>':
-        escaped_text += "&gt;";
-        break;
-      case '"':
-        escaped_text += "&quot;";
-        break;
-      default:
-        escaped_text += c;
-    }
-  }
-  return escaped_text;
-}
-
 tl::unexpected<Error> no_plan(const std::string& name, std::string why) {
   return fail({.where = name,
                .what = "invalid list of faults",

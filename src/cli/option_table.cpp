@@ -43,6 +43,7 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"pmi2", plan::Mpi::pmi2},
                                                {"pmix", plan::Mpi::pmix},
                                                {"none", plan::Mpi::none}}};
+constexpr std::array<Word<bool>, 2> kSummary{{{"failure", false}, {"table", true}}};
 constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
     {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
 constexpr std::array<Word<bool>, 2> kAbortOrContinue{{{"abort", true}, {"continue", false}}};
@@ -312,7 +313,7 @@ constexpr OptionSpec kOptions[] = {
              "dlaunch reads the next word as TEMPLATE only if the word contains '{'. Any other word is the program."},
     {.names = "fold", .takes = Arity::maybe_value, .value_name = "LEVEL", .section = Section::output,
      .preference = true, .standard = "own on a terminal with more than 8 ranks", .bare = "own",
-     .help = "print equal lines of several ranks once, with the numbers of these ranks",
+     .help = "print equal lines of several ranks once, with the numbers of these ranks", .choices = fold_levels,
      .set_job = set_fold,
      .more = "Levels: exact (equal bytes), own (equal except the rank's own numbers and names, and the time), numbers "
              "(equal except all numbers), off."},
@@ -561,6 +562,15 @@ constexpr OptionSpec kOptions[] = {
      .common = true,
      .help = "write the record of the job to FILE as JSON",
      .set_job = [](Options& o, string_view v, Context h) { return put(o.report_file, absolute_path(v, h.cwd)); }},
+    {.names = "junit", .takes = Arity::value, .value_name = "FILE", .section = Section::inspect,
+     .help = "write the result of each rank to FILE in the XML format of JUnit",
+     .set_job = [](Options& o, string_view v, Context h) { return put(o.junit_file, absolute_path(v, h.cwd)); },
+     .more = "CI systems show such a file. A rank that dlaunch stopped after another failure counts as skipped."},
+    {.names = "summary", .takes = Arity::value, .value_name = "KIND", .section = Section::inspect, .preference = true,
+     .standard = "failure",
+     .help = "at the end, print: failure (the first failure), or table (also all ranks)", .choices = words_of<kSummary>,
+     .set_job = [](Options& o, string_view v, Context) { return put(o.results_table, one_of<kSummary>(v)); },
+     .more = "The table has the host, the end, the time and the last line of each rank."},
     {.names = "status", .takes = Arity::value, .value_name = "WHEN", .section = Section::inspect, .preference = true,
      .standard = "2",
      .help = "show a status line after a time without output: on, off, SECONDS",

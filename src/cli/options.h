@@ -90,7 +90,7 @@ struct Options : JobOptions {
   bool show_allocation = false;  ///< --display-allocation
   /// --status: the time without output after which the status line about running ranks is drawn. nullopt: no line.
   std::optional<std::chrono::milliseconds> status = std::chrono::milliseconds(2000);
-  std::string report_pid;        ///< --report-pid: "-", "+" or an absolute path; empty: off
+  std::string report_pid;  ///< --report-pid: "-", "+" or an absolute path; empty: off
 
   std::vector<std::string> notes;    ///< about the command line, one line per note, no prefix
   std::vector<std::string> remarks;  ///< notes that need -v: the dlaunch command for another launcher's line

@@ -20,4 +20,13 @@ std::string duration_text(Duration duration) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
 }
 
+std::string cut_to(std::string_view text, size_t columns) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
+    if (begins_character && columns-- == 0) break;
+  }
+  return std::string(text.substr(0, end));
+}
+
 }  // namespace dlaunch::report

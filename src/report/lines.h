@@ -34,6 +34,9 @@ class Lines {
 /// Formats a double with a printf(3) format; at most 31 characters.
 std::string formatted(const char* format, double number);
 
+/// At most `columns` characters of a text in UTF-8, each one column wide.
+std::string cut_to(std::string_view text, std::size_t columns);
+
 /// "0.03 s", "12.4 s", "3 min 5 s", "2 h 7 min".
 std::string duration_text(Duration duration);
 

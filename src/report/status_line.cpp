@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "dlaunch/exit_status.h"
+#include "report/lines.h"
 
 namespace dlaunch::report {
 namespace {
@@ -111,15 +112,6 @@ std::string status_text(const JobStatus& status, Time now, double rate) {
       return status.waiting.empty() ? std::string("ending") : ending_text(status, now);
   }
   return {};
-}
-
-std::string cut_to(std::string_view text, size_t columns) {
-  size_t end = 0;
-  for (; end < text.size(); ++end) {
-    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
-    if (begins_character && columns-- == 0) break;
-  }
-  return std::string(text.substr(0, end));
 }
 
 double Rate::at(std::uint64_t count, Time now) {

@@ -47,9 +47,6 @@ struct JobStatus {
 /// for 3 ranks (TERM sent, KILL in 4 s): 5,9,12". Empty if there is no line to show. `rate`: bytes per second. PURE.
 std::string status_text(const JobStatus& status, Time now, double rate = 0);
 
-/// At most `columns` characters of a text in UTF-8, each one column wide. PURE.
-std::string cut_to(std::string_view text, std::size_t columns);
-
 /// Measures the rate of a counter over the last seconds. A passive value.
 class Rate {
  public:

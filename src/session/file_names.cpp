@@ -42,7 +42,8 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
 }
 
 Result<void> check_different_files(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
-  if (options.report_file.empty() && pid_file.empty() && options.error_file.empty()) return {};
+  const bool any = !options.report_file.empty() || !options.junit_file.empty() || !pid_file.empty();
+  if (!any && options.error_file.empty()) return {};
   std::map<std::string, std::string_view> option_of;
   const auto add = [&](std::string_view option, const std::string& path) -> Result<void> {
     if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
@@ -51,6 +52,7 @@ Result<void> check_different_files(const JobOptions& options, const std::string&
     return fail(conflict(other->second, option, "both write " + escaped(path), "use different files"));
   };
   TRY(add("--report", normal(options.report_file)));
+  TRY(add("--junit", normal(options.junit_file)));
   TRY(add("--report-pid", normal(pid_file)));
   if (!options.error_file.empty()) {
     for (const std::string& path : launcher::error_files(plan)) TRY(add("--error-file", normal(path)));

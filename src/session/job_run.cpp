@@ -38,6 +38,12 @@ void take_signals(link::Signals& signals, const JobOptions& options) {
   }
 }
 
+std::string last_words(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += '\n' + printable(line);
+  return text;
+}
+
 }  // namespace
 
 JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
@@ -52,6 +58,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       stacks_signal_(options_.stacks_on),
       signals_(session.io()),
       record_(options_.report_file),
+      junit_(options_.junit_file),
       pid_file_(session.pid_file()) {
   options_.output.read_all = options_.output.read_all || options_.progress;
 }
@@ -146,6 +153,7 @@ Result<void> JobRun::open() {
   const bool is_first = rounds_.number() == 0;
   if (is_first) {  // early, because the job may run for hours
     TRY(record_.claim());
+    TRY(junit_.claim());
     TRY(pid_file_.claim());
   }
   if (!begins_late()) TRY(begin(*output));
@@ -279,7 +287,12 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
     outcome.exit_code = lost->exit_code;
   }
   write_record(outcome);
+  if (options_.results_table) log().error(report::results_table(results(outcome)));
   if (!told.empty()) log().error(told);
+  if (options_.github && outcome.exit_code != 0) {
+    const report::Summary ended = summary(outcome);
+    log().error(report::github_error("dlaunch", report::cause_text(ended) + last_words(ended.last_lines)));
+  }
   launcher.write_out();
   session_.streams().give_up();
   return outcome;
@@ -329,13 +342,24 @@ std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns
                                   start_ns_, end_ns, wall.count(), std::move(outputs), past_});
 }
 
-/// Reports a record that cannot be written; such a failure fails an otherwise successful job.
+std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) const {
+  return report::rank_results(plan_, outcome, [this](int rank) { return output_->last_lines(rank).lines; });
+}
+
+/// Writes the record and the results. Reports a file that cannot be written; such a failure fails an otherwise
+/// successful job.
 void JobRun::write_record(job::Outcome& outcome) {
-  if (!record_.wanted()) return;
-  const auto wrote = record_.write(record_text(outcome, sys::wall_ns()));
-  if (wrote) return;
-  const int code = report::complain(log(), wrote.error());
-  if (outcome.exit_code == 0) outcome.exit_code = code;
+  const auto write = [&](report::RecordFile& file, const std::string& text) {
+    const auto wrote = file.write(text);
+    if (wrote) return;
+    const int code = report::complain(log(), wrote.error());
+    if (outcome.exit_code == 0) outcome.exit_code = code;
+  };
+  if (junit_.wanted()) {
+    const std::chrono::duration<double> wall = Clock::now() - start_;
+    write(junit_, report::results_junit(results(outcome), wall.count()));
+  }
+  if (record_.wanted()) write(record_, record_text(outcome, sys::wall_ns()));
 }
 
 }  // namespace dlaunch::session

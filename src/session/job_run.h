@@ -19,6 +19,7 @@
 #include "launcher/launcher.h"
 #include "link/signals.h"
 #include "output/output.h"
+#include "report/rank_results.h"
 #include "report/record.h"
 #include "report/record_file.h"
 #include "report/summary.h"
@@ -61,6 +62,7 @@ class JobRun final : public Listener {
     return start_at_ && outcome.started_at ? *outcome.started_at : round_start_;
   }
   report::Summary summary(const job::Outcome& outcome) const;
+  std::vector<report::RankResult> results(const job::Outcome& outcome) const;
   std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;
   void write_record(job::Outcome& outcome);
 
@@ -84,6 +86,7 @@ class JobRun final : public Listener {
   const sys::KeptDisposition stacks_signal_;
   link::Signals signals_;
   report::RecordFile record_;
+  report::RecordFile junit_;
   report::PidFile pid_file_;
   std::unique_ptr<output::Output> output_;
   std::unique_ptr<LockedErrorFiles> error_files_;

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/index_cast.h"
 #include "base/try.h"
 #include "dlaunch/plan.h"
@@ -254,6 +255,7 @@ Settling<SettledJob> settle_job(const cli::Options& asked, const place::Place& p
   cli::Options options = TRY(with_rank_table(asked, job, facts));
   std::ranges::copy(asked.remarks, std::back_inserter(job.remarks));
   if (options.request.job_id.empty()) options.request.job_id = TRY(known(facts, NameJob{}));
+  options.github = variable(options.request.environment, "GITHUB_ACTIONS") == "true";
   if (options.output.pty && options.stdin_target.kind != plan::StdinTarget::Kind::none) {
     options.keys = TRY(known(facts, FindTerminal{STDIN_FILENO}));
   }

@@ -28,8 +28,8 @@ bool is_kept(int signal);
 /// exit status of a child would be lost), and blocked signals. Call before any handler is installed.
 void restore_ending_signals();
 
-/// Ends this process by the signal, for a parent that reads the status. No core file. Returns if the signal does not end
-/// this process: the first process of a pid namespace ignores signals.
+/// Ends this process by the signal, for a parent that reads the status. No core file. Returns if the signal does not
+/// end this process: the first process of a pid namespace ignores signals.
 void die_of(int signal);
 
 /// Saves the action of a signal, and restores it in the destructor. 0: no signal.

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+from xml.etree import ElementTree
 
 import support
 from promises import BAD_DISK, FAILURE, NAMES_FIRST, promise
@@ -182,6 +183,44 @@ class Record(Case):
 
 def moment(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+class Results(Case):
+    FAILS = sh('echo "words of $RANK_ID" >&2; if test $RANK_ID = 1; then exit 3; fi; exec sleep 1000')
+
+    def test_junit_file_has_a_case_for_each_rank(self):
+        result = self.run_dlaunch("--fake-hosts", "2x2", "--junit", "out.xml", *self.FAILS)
+        self.assert_exit(result, 3)
+        suite = ElementTree.parse(self.dir / "out.xml").getroot()
+        self.assertEqual((suite.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("testsuite", "4", "1", "3"))
+        case = suite.findall("testcase")[1]
+        self.assertEqual((case.get("classname"), case.get("name")), ("fake1", "rank 1"))
+        self.assertEqual((case.find("failure").get("message"), case.find("failure").text), ("exited with code 3", "words of 1\n"))
+        self.assert_exit(self.run_dlaunch("-n", 2, "--junit", "out.xml", "true"), 0)
+        self.assertEqual(ElementTree.parse(self.dir / "out.xml").getroot().get("failures"), "0")
+
+    def test_junit_file_that_cannot_be_written_is_refused_before_the_job(self):
+        result = self.run_dlaunch("-n", 1, "--junit", "missing/out.xml", "echo", "started")
+        self.assert_exit(result, 2)
+        self.assertEqual(result.stdout, b"")
+        result = self.run_dlaunch("-n", 1, "--junit", "x", "--report", "x", "true")
+        self.assert_exit(result, 2)
+        self.assertIn(b"both write", result.stderr)
+
+    def test_summary_table_has_a_line_for_each_rank(self):
+        result = self.run_dlaunch("-n", 2, "--summary", "table", *self.FAILS)
+        self.assert_exit(result, 3)
+        table = [line.split() for line in result.stderr.decode().splitlines() if re.match("rank  |[01]  ", line)]
+        self.assertEqual(table[0], ["rank", "host", "end", "time", "last", "line"])
+        self.assertEqual([table[2][0], table[2][2:6], table[2][-3:]], ["1", ["exited", "with", "code", "3"], ["words", "of", "1"]])
+        self.assertEqual(len(table), 3)
+
+    def test_github_gets_the_first_failure_as_an_annotation(self):
+        found = [self.run_dlaunch("-n", 2, *self.FAILS, env=env).stderr.decode() for env in ({}, {"GITHUB_ACTIONS": "true"})]
+        self.assertNotIn("::error", found[0])
+        self.assertRegex(found[1], r"(?m)^::error title=dlaunch::rank 1 \(.*\) exited with code 3 after .* s%0Awords of 1$")
+        succeeded = self.run_dlaunch("-n", 1, "true", env={"GITHUB_ACTIONS": "true"})
+        self.assertEqual(succeeded.stderr, b"")
 
 
 if __name__ == "__main__":

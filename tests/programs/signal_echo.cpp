@@ -1,5 +1,5 @@
-// signal_echo: prints "ready PID", then the name of each received signal (USR1 USR2 CONT WINCH INT HUP TERM), and dies of
-// TERM. Also prints a signal that arrived while the parent had it blocked.
+// signal_echo: prints "ready PID", then the name of each received signal (USR1 USR2 CONT WINCH INT HUP TERM), and dies
+// of TERM. Also prints a signal that arrived while the parent had it blocked.
 #include <unistd.h>
 
 #include <csignal>

@@ -8,6 +8,8 @@
 
 #include <csignal>
 
+#include "report/lines.h"
+
 namespace dlaunch::report {
 namespace {
 
