@@ -211,7 +211,7 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   report::set_verbosity(log, options.verbosity, options.quiet);
   if (!options.same_line.asked) {
     auto done = run_options(options, context.place, streams, log);
-    if (done || !context.place.job()) return done;
+    if (done || !context.place.may_signal) return done;
     return End(report::complain(log, done.error()));  // as end_of(): no death by a signal
   }
   if (connects(options)) TRY(launcher::check_least_limits());

@@ -263,7 +263,7 @@ all ranks. dlaunch hosts and dlaunch check inspect the hosts.
   dlaunch -n 8 --report job.json python3 train.py
 )page",
      .options =
-             "dry-run show-env show-config display-map display-allocation report report-pid verbose quiet format "
+             "dry-run show-env show-config display-map display-allocation report junit summary report-pid verbose quiet format "
              "ascend"},
     {.names = "configuration config defaults",
      .title = "Configuration file and DLAUNCH_* variables",

@@ -175,6 +175,7 @@ Place read_place(const Environment& environment, const hosts::ReadText& read_fil
               .end = end_of_job(environment)};
   if (place.job()) place.copies = refuse_copies(*place.job(), environment);
   if (!place.copies) place.copies = refuse_copy_on_node(environment);
+  place.may_signal = place.job() || place.end || filled_variable(environment, "KUBERNETES_SERVICE_HOST");
   return place;
 }
 

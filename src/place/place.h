@@ -43,6 +43,7 @@ struct Place {
   /// nullopt: unknown.
   std::optional<Attempt> attempt = {};
   std::optional<OwnEnd> end = {};
+  bool may_signal = false;  ///< a batch system or Kubernetes ends this process by a signal
 
   /// nullptr: no job.
   const ManagerJob* job() const { return jobs.empty() ? nullptr : &jobs.front(); }

@@ -274,7 +274,7 @@ Settling<SettledJob> settle_job(const cli::Options& asked, const place::Place& p
     options.exec_is_signalled = job.way.exec_is_signalled;
     options.dial_in = job.way.dial_in;
   }
-  options.policy.in_batch_job = place.job() || place.end;
+  options.policy.in_batch_job = place.may_signal;
   options.policy.checkpoint = TRY(settle_checkpoint(options, job.way.by_manager(), place, facts));
   ManagerSettings settings = TRY(settings_of_manager(options, job.way, place, facts));
   options.dial_in = std::move(settings.dial_in);

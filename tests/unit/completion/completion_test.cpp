@@ -94,7 +94,9 @@ TEST(Completion, ListsTheFixedValuesThatTheSetterAccepts) {
   for (const cli::OptionSpec& row : cli::option_table()) {
     if (!row.choices) continue;
     const std::string option = "--" + std::string(row.name());
-    const Words values = candidates({{option, ""}});
+    const bool attached = row.takes == cli::Arity::maybe_value;
+    Words values = candidates({attached ? Words{option + '='} : Words{option, ""}});
+    for (std::string& value : values) value = attached ? value.substr(value.find('=') + 1) : value;
     EXPECT_EQ(values, row.choices()) << option;
     for (const std::string& value : values) {
       cli::Options options;

@@ -199,7 +199,7 @@ TEST(Settle, TakesTheFirstAttemptWithoutFiles) {
 
 TEST(Settle, SkipsTheAttemptsOfASystemThatDoesNotCount) {
   World world;
-  world.line.environment = {"HOME=/home/u", "LSB_RESTART=Y"};
+  world.line.environment = {"HOME=/home/u", "LSB_JOBID=5", "LSB_MCPU_HOSTS=a 2", "LSB_RESTART=Y"};
   for (int attempt = 0; attempt < 450; ++attempt)
     world.existing.insert("/cwd/r.json.attempt." + std::to_string(attempt));
   const auto settled = world.settled({"--report", "r.json", "true"});
