@@ -36,6 +36,7 @@ struct Policy {
   OnHang on_hang = OnHang::report;                ///< --on-hang
   std::optional<std::chrono::milliseconds> manager_kill_wait =
       {};                          ///< time from TERM to KILL of the resource manager that ends the job, if known
+  bool in_batch_job = false;       ///< signals may come from a batch system or Kubernetes, which ends the job with them
   bool highest_exit_code = false;  ///< exit with the highest code of the failed ranks, as srun; not with the first code
 };
 

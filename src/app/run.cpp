@@ -131,16 +131,15 @@ class SessionOnDemand {
   std::optional<session::HostSession> session_;
 };
 
-/// `detail` names the host if the signal came to a host: this process got no signal. In a batch job, the batch system
-/// sends TERM, and salloc would report a death by a signal as exit code 1.
-End end_of(const job::Outcome& outcome, const place::Place& place) {
+/// `detail` names the host if the signal came to a host: this process got no signal. A batch job ends with the exit
+/// code: salloc would report a death by SIGINT as exit code 0.
+End end_of(const job::Outcome& outcome, const cli::Options& options) {
   const bool signalled = outcome.cause == job::Cause::interrupted && outcome.detail.empty();
-  const bool by_system = outcome.signal == SIGTERM && place.job();
-  return {outcome.exit_code, signalled && !by_system ? outcome.signal : 0};
+  return {outcome.exit_code, signalled && !options.policy.in_batch_job ? outcome.signal : 0};
 }
 
-Result<End> show_or_run(const cli::Options& options, const place::Place& place, const plan::Allocation& allocation,
-                        SessionOnDemand& on_demand, StandardStreams& streams, spdlog::logger& log) {
+Result<End> show_or_run(const cli::Options& options, const plan::Allocation& allocation, SessionOnDemand& on_demand,
+                        StandardStreams& streams, spdlog::logger& log) {
   const bool connected = on_demand.exists();
   auto job = TRY(plan_job(options, allocation, connected ? on_demand.get().waiter() : sys::wait_readable));
   if (options.show_env) return show_env(options, streams, log, job.plan);
@@ -162,7 +161,7 @@ Result<End> show_or_run(const cli::Options& options, const place::Place& place, 
     return plan_without(options, allocation, plan, lost, session.waiter());
   };
   const job::Outcome outcome = TRY(dlaunch::run(job.plan, session, without));
-  return end_of(outcome, place);
+  return end_of(outcome, options);
 }
 
 bool connects(const cli::Options& options) { return settle::starts_ranks(options) || options.verb == cli::Verb::check; }
@@ -190,8 +189,8 @@ Result<End> run_options(const cli::Options& asked, const place::Place& place, St
   if (options.verb == cli::Verb::hosts) {
     return streams.print(options.format == cli::Format::json ? plan::to_json(allocation) : plan::to_table(allocation));
   }
-  if (early) session.get().hosts().open(allocation.hosts);
-  return show_or_run(options, place, allocation, session, streams, log);
+  if (early && session.get().hosts().empty()) session.get().hosts().open(allocation.hosts);
+  return show_or_run(options, allocation, session, streams, log);
 }
 
 Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog::logger& log) {
@@ -208,7 +207,11 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   const auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
-  if (!options.same_line.asked) return run_options(options, context.place, streams, log);
+  if (!options.same_line.asked) {
+    auto done = run_options(options, context.place, streams, log);
+    if (done || !context.place.job()) return done;
+    return End(report::complain(log, done.error()));  // as end_of(): no death by a signal
+  }
   if (connects(options)) TRY(launcher::check_least_limits());
   return run_same_line(options, context.place, key, log, [&](const cli::Options& job, transport::Transport* nodes) {
     return run_options(job, context.place, streams, log, nodes);

@@ -49,6 +49,12 @@ const Injection* ender_of(const std::vector<Injection>& injections, int round) {
   return first;
 }
 
+/// Whether the ranks handled the signal to the launcher and exited with 0.
+bool was_handled(const Injection& ender, const Seen& seen) {
+  const bool signalled = ender.fault.target.kind == FaultTarget::Kind::launcher && ender.fault.what != FaultKind::kill;
+  return signalled && seen.exit_code == 0 && seen.rounds.back().cause == job::Cause::success;
+}
+
 /// Returns an empty text if the message at the end of the round names the fault.
 std::string not_named(const Injection& ender, const RoundEnd& end) {
   const auto seen = [&](const std::string& wanted) { return "expected " + wanted + ", observed: " + end.text; };
@@ -106,7 +112,7 @@ Check check_code(const std::vector<Injection>& injections, const Seen& seen, con
   const Injection* const ender = ender_of(injections, static_cast<int>(seen.rounds.size()) - 1);
   if (launcher_was_killed(injections)) {
     differs(kSignalBase + SIGKILL);
-  } else if (ender) {
+  } else if (ender && !was_handled(*ender, seen)) {
     differs(code_after(ender->fault));
   }
   return check;
@@ -116,7 +122,7 @@ Check check_named(const std::vector<Injection>& injections, const Seen& seen) {
   Check check{"the message at the end of each round names the rank, host or signal of the fault", ""};
   for (size_t round = 0; round < seen.rounds.size() && check.broken.empty(); ++round) {
     const Injection* const ender = ender_of(injections, static_cast<int>(round));
-    if (!ender) continue;
+    if (!ender || was_handled(*ender, seen)) continue;
     const bool of_job = ender->fault.target.kind == FaultTarget::Kind::launcher;  // also between two rounds
     const std::string wrong = not_named(*ender, of_job ? seen.rounds.back() : seen.rounds[round]);
     if (!wrong.empty()) check.broken = "round " + std::to_string(round) + ": " + wrong;

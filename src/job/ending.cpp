@@ -190,12 +190,12 @@ void Job::finish_when_idle(Time now) {
   at_.sidecar = now + sidecar_wait_;
 }
 
-/// Ranks may handle the user's signal and exit with 0: then the job succeeded. `detail` names the host if the batch
-/// system sent the signal there.
+/// Ranks may handle the user's signal and exit with 0: then the job succeeded. A job that a batch system ended did not
+/// succeed. `detail` names the host that got the signal.
 void Job::settle_interrupted() {
   const auto succeeded = [](const RankRecord& rank) { return rank.status && rank.status->ok(); };
   const bool complete = outcome_.lost_hosts.empty() && !outcome_.unread && !outcome_.unended;
-  if (outcome_.cause != Cause::interrupted || !outcome_.detail.empty() || !complete) return;
+  if (outcome_.cause != Cause::interrupted || !outcome_.detail.empty() || !complete || policy_.in_batch_job) return;
   if (!std::ranges::all_of(outcome_.ranks, succeeded)) return;
   outcome_.cause = Cause::success;
   outcome_.exit_code = 0;

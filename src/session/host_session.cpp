@@ -13,6 +13,7 @@
 
 #include "base/index_cast.h"
 #include "base/lifetime.h"
+#include "base/try.h"
 #include "dialback/agent_group.h"
 #include "dlaunch/error.h"
 #include "launcher/waits.h"

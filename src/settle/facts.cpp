@@ -9,7 +9,7 @@ std::vector<std::string> Names::addresses(const std::string& name) {
     open_.emplace_back(question);
     return {};
   }
-  if (trouble_.empty()) trouble_ = answer->trouble;
+  if (answer->trouble.size() > trouble_.size()) trouble_ = answer->trouble;  // of all names until then
   return answer->addresses;
 }
 

@@ -23,6 +23,7 @@ namespace {
 constexpr std::chrono::seconds kEndLimit{5};            // of squeue
 constexpr std::chrono::seconds kConfigurationLimit{2};  // of scontrol, qstat and qconf
 constexpr int kMostAttempts = 1000000;
+constexpr int kAttemptsAtOnce = 200;
 
 /// Each agent runs in its own step with one node, numbered 0 there.
 void number_nodes(plan::Allocation& allocation, std::string_view variable) {
@@ -215,10 +216,18 @@ Settling<std::optional<int>> settle_attempt(const cli::Options& options, const p
   const auto& attempt = place.attempt;
   if (!attempt) return std::nullopt;
   int number = attempt->number;
-  while (!attempt->counted && number < kMostAttempts) {
-    const bool exists = TRY(known(facts, traces_of(options, number)));
-    if (!exists) break;
-    ++number;
+  for (bool used = !attempt->counted; used && number < kMostAttempts;) {
+    std::vector<Question> open;  // many at once: each answer begins this function again
+    const int end = number + kAttemptsAtOnce;
+    for (int next = number; next < end; ++next) {
+      const FindFiles traces = traces_of(options, next);
+      if (!facts.find(traces)) open.emplace_back(traces);
+    }
+    if (!open.empty()) return tl::unexpected(Stop(std::move(open)));
+    while (used && number < end) {
+      used = *facts.find(traces_of(options, number));
+      number += used ? 1 : 0;
+    }
   }
   return number;
 }
@@ -263,6 +272,7 @@ Settling<SettledJob> settle_job(const cli::Options& asked, const place::Place& p
     options.exec_is_signalled = job.way.exec_is_signalled;
     options.dial_in = job.way.dial_in;
   }
+  options.policy.in_batch_job = place.job() || place.end;
   options.policy.checkpoint = TRY(settle_checkpoint(options, job.way.by_manager(), place, facts));
   ManagerSettings settings = TRY(settings_of_manager(options, job.way, place, facts));
   options.dial_in = std::move(settings.dial_in);
@@ -283,7 +293,8 @@ Settling<plan::Allocation> settle_hosts(const SettledJob& job, const place::Plac
   allocation.notes.insert(allocation.notes.begin(), options.notes.begin(), options.notes.end());
   allocation.remarks = job.remarks;
   add_node_data(job, place, allocation);
-  if (options.same_line.asked && !starts_ranks(options)) assume_nodes_as_here(allocation);
+  const bool only_planned = options.dry_run || options.show_env;
+  if (options.same_line.asked && only_planned) assume_nodes_as_here(allocation);
   if (names_rank_table(options)) {
     for (plan::Host& host : allocation.hosts) host.device_kind = plan::DeviceKind::ascend;
   }

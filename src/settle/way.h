@@ -1,6 +1,5 @@
 // The way in which agents start on other hosts: the way of --transport, else of the batch system around this process,
-// else
-// --exec or ssh. Pure.
+// else --exec or ssh. Pure.
 #pragma once
 
 #include <map>

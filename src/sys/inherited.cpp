@@ -1,6 +1,7 @@
 #include "sys/inherited.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -49,7 +50,8 @@ void restore_ending_signals() {
 
 void die_of(int signal) {
   const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);  // SIGQUIT would write a core file
+  ::setrlimit(RLIMIT_CORE, &none);  // SIGQUIT would write a core file, or start the program of core_pattern:
+  ::prctl(PR_SET_DUMPABLE, 0);
   ::signal(signal, SIG_DFL);
   sigset_t only;
   ::sigemptyset(&only);

@@ -19,8 +19,7 @@ class RawTerminal {
   RawTerminal& operator=(const RawTerminal&) = delete;
 
   /// Switches the terminal to raw mode, again if a shell has made it read lines since. `output`: also for output, so
-  /// that
-  /// "\n" moves only down. Returns false if the descriptor is not a terminal, or another process group is in the
+  /// that "\n" moves only down. Returns false if the descriptor is not a terminal, or another process group is in the
   /// foreground.
   bool enter(bool output);
   bool is_raw() const { return before_.has_value(); }

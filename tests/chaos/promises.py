@@ -64,8 +64,10 @@ def ender_of(done, step, seen):
     if (fault.act in ("pause", "sleep", "call") and not silent(fault)) or not done.hit:
         return None
     if fault.whom == "launcher":
+        # The job succeeds if all ranks exit with 0 nevertheless.
+        sure = any(step.quirks.get(rank) != "ignores TERM" for rank in range(step.ranks))
         return Ender(done.time, -9, "", last=True) if fault.act == "kill" else \
-            Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT", last=True)
+            Ender(done.time, 143 if fault.act == "term" else 130, "TERM" if fault.act == "term" else "INT", 0, sure, last=True)
     if fault.whom == "rank":
         sure = fault.act == "kill" or step.quirks.get(fault.rank) != "ignores TERM"
         return Ender(done.time, 137 if fault.act == "kill" else 143, rf"rank {fault.rank} \(host", 0, sure, where=fault.host if step.pairs else "")

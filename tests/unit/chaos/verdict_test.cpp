@@ -41,6 +41,13 @@ TEST(Verdict, SucceedsIfTheInjectedRankIsReported) {
   EXPECT_THAT(broken({fired("kill:rank=3@1s")}, other), ElementsAre(HasSubstr("the exit code is 1")));
 }
 
+TEST(Verdict, AcceptsRanksThatHandleTheSignalToTheLauncher) {
+  const Seen seen{.exit_code = 0, .recorded_code = 0, .rounds = {{job::Cause::success}}};
+  EXPECT_THAT(broken({fired("signal:TERM:launcher@1s")}, seen), IsEmpty());
+  const Seen other{.exit_code = 3, .recorded_code = 3, .rounds = {{job::Cause::rank_failed, 1, "rank 1"}}};
+  EXPECT_THAT(broken({fired("signal:TERM:launcher@1s")}, other), testing::SizeIs(2));
+}
+
 TEST(Verdict, SucceedsAfterARecovery) {
   const Seen seen{.exit_code = 0,
                   .recorded_code = 0,

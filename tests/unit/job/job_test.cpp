@@ -425,6 +425,17 @@ TEST(Job, IsInterruptedIfOneRankDoesNotExitWithZeroAfterTheSignal) {
   }
 }
 
+TEST(Job, OfABatchSystemIsInterruptedEvenIfAllRanksExitWithZero) {
+  Policy policy;
+  policy.in_batch_job = true;
+  Script s(1, policy);
+  s.start();
+  s.say(UserSignal{SIGTERM}, 1);
+  s.end(0, kOk, 1.1);
+  EXPECT_EQ(s.job.outcome().cause, Cause::interrupted);
+  EXPECT_EQ(s.job.outcome().exit_code, 143);
+}
+
 /// A batch system that ends a job did not let it finish, even if its ranks exit with 0.
 TEST(Job, IsInterruptedByASignalToAHostEvenIfAllRanksExitWithZero) {
   Script s(1);

@@ -95,8 +95,9 @@ class World {
     return read(question.path);
   }
   FindFiles::Answer answer(const FindFiles& question) {
-    asked.push_back("files " + question.paths.at(0));
-    return existing.contains(question.paths.at(0));
+    const std::string path = question.paths.empty() ? "" : question.paths.front();
+    asked.push_back("files " + path);
+    return existing.contains(path);
   }
   ReadStaged::Answer answer(const ReadStaged& /*question*/) {
     asked.emplace_back("staged");
@@ -194,6 +195,29 @@ TEST(Settle, TakesTheFirstAttemptWithoutFiles) {
   ASSERT_TRUE(counted);
   EXPECT_EQ(counted->first.options.request.attempt, 1);
   EXPECT_EQ(counted->first.options.output.keep_logs, 0);
+}
+
+TEST(Settle, SkipsTheAttemptsOfASystemThatDoesNotCount) {
+  World world;
+  world.line.environment = {"HOME=/home/u", "LSB_RESTART=Y"};
+  for (int attempt = 0; attempt < 450; ++attempt)
+    world.existing.insert("/cwd/r.json.attempt." + std::to_string(attempt));
+  const auto settled = world.settled({"--report", "r.json", "true"});
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(settled->first.options.request.attempt, 451);
+  const auto without = world.settled({"true"});
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->first.options.request.attempt, 1);
+}
+
+TEST(Settle, KnowsThatABatchSystemMaySignalTheJob) {
+  World world;
+  EXPECT_FALSE(world.settled({"true"})->first.options.policy.in_batch_job);
+  world.line.environment = {"HOME=/home/u", "SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=s[1-2]",
+                            "SLURM_TASKS_PER_NODE=2(x2)"};
+  EXPECT_TRUE(world.settled({"--dry-run", "true"})->first.options.policy.in_batch_job);
+  world.line.environment = {"HOME=/home/u", "KUBERNETES_SERVICE_HOST=10.0.0.1"};
+  EXPECT_TRUE(world.settled({"true"})->first.options.policy.in_batch_job);
 }
 
 TEST(Settle, AsksForATerminalOnlyWithPty) {
