@@ -280,7 +280,7 @@ Settling<SettledJob> settle_job(const cli::Options& asked, const place::Place& p
   options.dial_in = std::move(settings.dial_in);
   if (settings.kill_wait) options.policy.manager_kill_wait = *settings.kill_wait;
   const auto attempt = TRY(settle_attempt(options, place, facts));
-  if (attempt) options.request.attempt = *attempt;
+  if (attempt) options.request.attempt = attempt;
   if (attempt.value_or(0) > 0) options.output.keep_logs = 0;
   job.options = std::move(options);
   return job;
