@@ -87,7 +87,7 @@ TypedOption next_option(std::span<const std::string>& words, const FindOption& f
   typed.own = words.first(std::min(own, words.size()));
   words = words.subspan(typed.own.size());
   const bool may_have = takes == Arity::maybe_value && !typed.value && !words.empty();
-  if (may_have && is_template(words.front())) {
+  if (may_have && typed.found.spec->value_name == "TEMPLATE" && is_template(words.front())) {
     typed.value = words.front();
     words = words.subspan(1);
   }

@@ -50,7 +50,7 @@ Fold fold_of(const OutputSettings& settings, const std::vector<RankFacts>& ranks
   if (settings.pty || shown < 2) return Fold::off;
   const bool names_ranks =
       !has_prefix(settings) || settings.tag || settings.label.value_or("").find("{rank}") != std::string::npos;
-  return settings.fold.value_or(terminal && shown > kMostUnfolded && names_ranks ? Fold::own : Fold::off);
+  return settings.fold.value_or(terminal && shown > kMostUnfolded && names_ranks ? Fold::exact : Fold::off);
 }
 
 /// A single rank without labels behaves as without dlaunch: all bytes pass at once, including prompts.

@@ -113,6 +113,9 @@ std::uint64_t Folder::find(const Source& source, std::string_view text, bool blo
   return 0;
 }
 
+/// The memory of an entry: its text, and two strings for each number.
+std::size_t Folder::size_of(const Entry& entry) { return entry.text.size() + entry.ranges.size() * sizeof(Range); }
+
 /// Adds an entry with the key that find() wrote.
 void Folder::push(const Source& source, std::string_view text, bool block, Time since, std::int64_t wall_ns) {
   while (tail_ - head_ >= kMostEntries || (head_ != tail_ && text_size_ + text.size() > kMostText)) show_oldest();
@@ -129,7 +132,7 @@ void Folder::push(const Source& source, std::string_view text, bool block, Time 
   entry.wall_ns = wall_ns;
   // A block began before it was added: the entries before it must be shown in time for it.
   for (std::uint64_t number = tail_; number-- > head_ && at(number).since > since;) at(number).since = since;
-  text_size_ += text.size();
+  text_size_ += size_of(entry);
   hashes_[tail_++ % kMostEntries] = hash_;
 }
 
@@ -160,7 +163,7 @@ void Folder::show_complete() {
 void Folder::show_oldest() {
   Entry& entry = at(head_++);
   first_joiner_ = 0;
-  text_size_ -= entry.text.size();
+  text_size_ -= size_of(entry);
   joined_size_ -= entry.sources.size();
   std::ranges::sort(entry.sources);
   const std::string ranged = with_ranges(entry);
@@ -168,7 +171,7 @@ void Folder::show_oldest() {
   clear(entry.text);
   clear(entry.key);
   entry.sources.clear();
-  entry.ranges.clear();
+  entry.ranges = std::vector<Range>();  // releases the memory
 }
 
 /// "loss {0.41…0.97}": the text with the ranges of the numbers that differ; empty if no number differs.

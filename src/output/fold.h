@@ -110,6 +110,7 @@ class Folder {
   void show_complete();
   void show_oldest();
   static std::string with_ranges(const Entry& entry);
+  static std::size_t size_of(const Entry& entry);
 
   const Fold level_;
   const Show show_;

@@ -6,7 +6,8 @@
 namespace dlaunch::output {
 namespace {
 
-constexpr std::size_t kTimeWithin = 64;  // a time stamp starts in the first bytes of a line
+constexpr std::size_t kAddressDigits = 7;  // of a hexadecimal number; shorter numbers are codes and flags
+constexpr std::size_t kTimeWithin = 64;    // a time stamp starts in the first bytes of a line
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -125,18 +126,26 @@ class KeyWriter {
     return true;
   }
 
+  /// A time stamp begins the line, or comes after a bracket, or after the letter of glog. "eta 00:10:00" is a duration.
+  bool begins_time(std::size_t at) const {
+    const std::string_view before = text_.substr(0, at);
+    return before.empty() || before.back() == '[' || before.back() == '(' || (at == 1 && is_letter(before[0])) ||
+           (at > 1 && before.substr(before.size() - 2) == "] ");
+  }
+
   /// Returns the end of the number at `at`.
   std::size_t pass_number(std::size_t at) {
-    if (!has_time_ && at < kTimeWithin && leave_out(at, time_size(text_.substr(at)), 't')) {
+    if (!has_time_ && at < kTimeWithin && begins_time(at) && leave_out(at, time_size(text_.substr(at)), 't')) {
       has_time_ = true;
       return copied_;
     }
     const std::size_t digits = end_of(text_, at, is_digit);
-    if (digits == at + 1 && text_[at] == '0' && digits + 1 < text_.size() && text_[digits] == 'x' &&
-        is_hex(text_[digits + 1]) && leave_out(at, end_of(text_, digits + 1, is_hex) - at, 'x')) {
-      return copied_;
-    }
-    const bool is_own = !word_at(text_, digits) && own_.has_number(text_, at, text_.substr(at, digits - at));
+    const bool is_hex_number = digits == at + 1 && text_[at] == '0' && digits < text_.size() && text_[digits] == 'x';
+    const std::size_t hex_end = is_hex_number ? end_of(text_, digits + 1, is_hex) : 0;
+    if (hex_end >= digits + 1 + kAddressDigits && leave_out(at, hex_end - at, 'x')) return copied_;
+    const bool is_decimal = digits < text_.size() && text_[digits] == '.' && digit_at(text_, digits + 1);
+    const bool is_own =
+        !is_decimal && !word_at(text_, digits) && own_.has_number(text_, at, text_.substr(at, digits - at));
     if (is_own && leave_out(at, digits - at, 'n')) return copied_;
     if (!with_numbers_) return digits;
     const std::size_t end = number_end(text_, at);
@@ -175,7 +184,7 @@ bool OwnWords::has_number(std::string_view text, std::size_t at, std::string_vie
     return number == rank_ && (kind.empty() || !is_letter(kind.back()));
   }
   for (const std::string_view word : {"device", "cuda", "gpu", "npu"}) {
-    if (ends_with(before, word)) return number == local_rank_ || number == device_;
+    if (ends_with(before, word)) return number == device_;
   }
   return number == pid_ && !is_word(text[at - 1]);
 }

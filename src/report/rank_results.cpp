@@ -75,7 +75,7 @@ std::string results_table(const std::vector<RankResult>& results) {
   return text;
 }
 
-std::string results_junit(const std::vector<RankResult>& results, double seconds) {
+std::string results_junit(const std::vector<RankResult>& results, double seconds, std::string_view cause) {
   const auto of_kind = [&](RankResult::Kind kind) {
     return std::to_string(std::ranges::count(results, kind, &RankResult::kind));
   };
@@ -93,10 +93,15 @@ std::string results_junit(const std::vector<RankResult>& results, double seconds
       cases += "</failure>\n  </testcase>\n";
     }
   }
+  const bool is_error = !cause.empty() && std::ranges::count(results, RankResult::Kind::failed, &RankResult::kind) == 0;
+  if (is_error) {
+    cases +=
+        "  <testcase classname=\"dlaunch\" name=\"job\">\n    <error message=\"" + xml(cause) + "\"/>\n  </testcase>\n";
+  }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"dlaunch\" tests=\"" +
-         std::to_string(results.size()) + "\" failures=\"" + of_kind(RankResult::Kind::failed) + "\" skipped=\"" +
-         of_kind(RankResult::Kind::stopped) + "\" time=\"" + formatted("%.3f", seconds) + "\">\n" + cases +
-         "</testsuite>\n";
+         std::to_string(results.size() + (is_error ? 1 : 0)) + "\" errors=\"" + (is_error ? "1" : "0") +
+         "\" failures=\"" + of_kind(RankResult::Kind::failed) + "\" skipped=\"" + of_kind(RankResult::Kind::stopped) +
+         "\" time=\"" + formatted("%.3f", seconds) + "\">\n" + cases + "</testsuite>\n";
 }
 
 std::string github_error(std::string_view title, std::string_view text) {

@@ -30,8 +30,9 @@ std::vector<RankResult> rank_results(const plan::Plan& plan, const job::Outcome&
 /// A table with a header: rank, host, end, duration, last line. Ends in a newline.
 std::string results_table(const std::vector<RankResult>& results);
 
-/// The results in the XML format of JUnit: a case for each rank. Stopped ranks are skipped cases.
-std::string results_junit(const std::vector<RankResult>& results, double seconds);
+/// The results in the XML format of JUnit: a case for each rank. Stopped ranks are skipped cases. `cause`: why the job
+/// failed; if no rank failed, the job is a case with this error.
+std::string results_junit(const std::vector<RankResult>& results, double seconds, std::string_view cause = {});
 
 /// "::error title=TITLE::TEXT\n": GitHub Actions shows the text next to the job.
 std::string github_error(std::string_view title, std::string_view text);

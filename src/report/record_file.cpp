@@ -17,7 +17,6 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 namespace {
 
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
-constexpr unsigned kMode = 0600;        // the record has command lines and paths
 
 void keep_record(const std::string& path, int attempt) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
@@ -58,10 +57,10 @@ Result<void> PidFile::write() {
   return await_writer(*writer, path_, kExitRefused);
 }
 
-RecordFile::RecordFile(std::string path) : path_(std::move(path)) {}
+RecordFile::RecordFile(std::string path, unsigned mode) : path_(std::move(path)), mode_(mode) {}
 
 Result<void> RecordFile::claim() {
-  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, kMode));
+  if (!path_.empty()) claim_ = TRY(FileClaim::take(path_, mode_));
   return {};
 }
 
@@ -75,7 +74,7 @@ Result<void> RecordFile::keep_earlier(int attempt) {
 
 void RecordFile::write_early(const std::string& text) {
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {kMode, false, true}, ends.out); });
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {mode_, false, true}, ends.out); });
   if (writer) early_.emplace(*std::move(writer));
 }
 
@@ -83,7 +82,7 @@ Result<void> RecordFile::write(const std::string& text) {
   if (early_ && !early_->wait(kWriterWait))
     return fail(no_answer(path_, kExitOutput));  // otherwise the early record would replace the later record
   auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {kMode, true, !early_}, ends.out); },
+      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {mode_, true, !early_}, ends.out); },
       wanted_by(path_));
   if (!writer) {
     Error error = cannot_start(path_, errno);

@@ -36,8 +36,10 @@ class PidFile {
 
 class RecordFile {
  public:
-  /// Without a path no record is written.
-  explicit RecordFile(std::string path);
+  static constexpr unsigned kPrivate = 0600;  ///< a record has command lines and paths
+
+  /// Without a path no record is written. `mode`: of a new file, minus the umask.
+  explicit RecordFile(std::string path, unsigned mode = kPrivate);
 
   /// Returns the Errors of FileClaim::take().
   Result<void> claim();
@@ -55,6 +57,7 @@ class RecordFile {
 
  private:
   std::string path_;
+  unsigned mode_;
   std::unique_ptr<FileClaim> claim_;
   std::optional<sys::HelperProcess> early_;
 };

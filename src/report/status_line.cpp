@@ -1,6 +1,7 @@
 #include "report/status_line.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,11 @@ std::string running_text(const JobStatus& status, Time now, double rate) {
   return text;
 }
 
+bool is_pipe(int fd) {
+  struct stat facts{};
+  return ::fstat(fd, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
+}
+
 /// Whether there is no line to show.
 bool is_empty(const JobStatus& status) {
   return status.phase == Phase::running && status.live == 0 && !status.disk_waits;
@@ -128,7 +134,8 @@ StatusLine::StatusLine(output::StandardStreams& streams, const StatusSettings& s
     : streams_(streams),
       fd_(streams.fd(output::Stream::err)),
       terminal_(settings.drawn && ::isatty(fd_) == 1),
-      quiet_(settings.quiet) {
+      quiet_(settings.quiet),
+      to_pipe_(is_pipe(streams.fd(output::Stream::out))) {
   streams_.before_showing([this] { clear(); });
 }
 
@@ -139,6 +146,7 @@ StatusLine::~StatusLine() {
 
 void StatusLine::update(JobStatus status, Time now) {
   if (!terminal_) return;
+  if (to_pipe_ && status.phase == Phase::running && !status.reached) status.live = 0;
   if (status.phase != status_.phase || is_empty(status)) {
     clear();
     due_ = now + kPatience;

@@ -98,6 +98,7 @@ class StatusLine {
   const int fd_;
   const bool terminal_;
   const std::chrono::milliseconds quiet_;
+  const bool to_pipe_;  // stdout: its reader may print an unfinished line on the terminal
   JobStatus status_;
   Rate rate_;
   Time due_;                   // of the next redraw

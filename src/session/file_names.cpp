@@ -20,7 +20,7 @@ std::string normal(const std::string& path) { return std::filesystem::path(path)
 
 /// Rules of file_layout.h permit files that several of these options share.
 bool is_log(std::string_view option) {
-  return option != "--report" && option != "--report-pid" && option != "--error-file";
+  return option != "--report" && option != "--junit" && option != "--report-pid" && option != "--error-file";
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "report/bindings.h"
 #include "report/log.h"
 #include "report/version.h"
+#include "report/write_file.h"
 #include "session/error_files.h"
 #include "session/rendezvous.h"
 #include "sys/clock.h"
@@ -36,6 +37,15 @@ void take_signals(link::Signals& signals, const JobOptions& options) {
   for (const int signal : sys::kJobSignals) {
     if (!sys::is_kept(signal) || signal == options.stacks_on) signals.add(signal);
   }
+}
+
+/// The first line of the summary of a failed job; empty after a success.
+std::string headline(const job::Outcome& outcome, std::string_view told) {
+  constexpr std::string_view kStart = "dlaunch: ";
+  if (outcome.exit_code == 0) return {};
+  std::string line(told.substr(0, told.find('\n')));
+  if (line.starts_with(kStart)) line.erase(0, kStart.size());
+  return line.empty() ? "the job failed with exit code " + std::to_string(outcome.exit_code) : line;
 }
 
 std::string last_words(const std::vector<std::string>& lines) {
@@ -58,7 +68,7 @@ JobRun::JobRun(plan::Plan& plan, HostSession& session, PlanWithout plan_without)
       stacks_signal_(options_.stacks_on),
       signals_(session.io()),
       record_(options_.report_file),
-      junit_(options_.junit_file),
+      junit_(options_.junit_file, report::WriteAs().mode),
       pid_file_(session.pid_file()) {
   options_.output.read_all = options_.output.read_all || options_.progress;
 }
@@ -119,7 +129,7 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
 void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
   session_.close();
   outcome.exit_code = error.exit_code;
-  write_record(outcome);
+  write_record(outcome, error.what);
 }
 
 std::unique_ptr<launcher::Launcher> JobRun::launcher() {
@@ -286,12 +296,12 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
     outcome.detail = lost->what + ": " + lost->why;
     outcome.exit_code = lost->exit_code;
   }
-  write_record(outcome);
+  const std::string cause = headline(outcome, told);
+  write_record(outcome, cause);
   if (options_.results_table) log().error(report::results_table(results(outcome)));
   if (!told.empty()) log().error(told);
-  if (options_.github && outcome.exit_code != 0) {
-    const report::Summary ended = summary(outcome);
-    log().error(report::github_error("dlaunch", report::cause_text(ended) + last_words(ended.last_lines)));
+  if (options_.github && !cause.empty()) {
+    log().error(report::github_error("dlaunch", cause + last_words(summary(outcome).last_lines)));
   }
   launcher.write_out();
   session_.streams().give_up();
@@ -348,7 +358,7 @@ std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) con
 
 /// Writes the record and the results. Reports a file that cannot be written; such a failure fails an otherwise
 /// successful job.
-void JobRun::write_record(job::Outcome& outcome) {
+void JobRun::write_record(job::Outcome& outcome, const std::string& cause) {
   const auto write = [&](report::RecordFile& file, const std::string& text) {
     const auto wrote = file.write(text);
     if (wrote) return;
@@ -357,7 +367,7 @@ void JobRun::write_record(job::Outcome& outcome) {
   };
   if (junit_.wanted()) {
     const std::chrono::duration<double> wall = Clock::now() - start_;
-    write(junit_, report::results_junit(results(outcome), wall.count()));
+    write(junit_, report::results_junit(results(outcome), wall.count(), cause));
   }
   if (record_.wanted()) write(record_, record_text(outcome, sys::wall_ns()));
 }

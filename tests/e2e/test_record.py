@@ -199,6 +199,19 @@ class Results(Case):
         self.assert_exit(self.run_dlaunch("-n", 2, "--junit", "out.xml", "true"), 0)
         self.assertEqual(ElementTree.parse(self.dir / "out.xml").getroot().get("failures"), "0")
 
+    def test_junit_file_has_an_error_if_no_rank_failed(self):
+        for options, cause in ((["--timeout", 1, "sleep", 60], "tim"), (["--exec", "exit 3; true {host}", "-H", "nohost:1", "true"], "nohost")):
+            result = self.run_dlaunch("-n", 1, "--junit", "out.xml", *options, env={"GITHUB_ACTIONS": "true"})
+            self.assertNotEqual(result.returncode, 0)
+            error = ElementTree.parse(self.dir / "out.xml").getroot().find("testcase/error")
+            self.assertIn(cause, error.get("message"))
+            self.assertRegex(result.stderr.decode(), "(?m)^::error title=dlaunch::.*" + cause)
+
+    def test_junit_file_is_no_log_file(self):
+        result = self.run_dlaunch("-n", 1, "--junit", "x", "--stdout-file", "x", "echo", "hi")
+        self.assert_exit(result, 2)
+        self.assertIn(b"both write", result.stderr)
+
     def test_junit_file_that_cannot_be_written_is_refused_before_the_job(self):
         result = self.run_dlaunch("-n", 1, "--junit", "missing/out.xml", "echo", "started")
         self.assert_exit(result, 2)

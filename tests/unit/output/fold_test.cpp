@@ -210,10 +210,13 @@ TEST(Fold, OwnLeavesOutTheNumbersOfTheRank) {
 }
 
 TEST(Fold, OwnKeepsOtherNumbers) {
-  for (const std::string before : {"step ", "Frank ", "0", "a", "rank 1", "pid 40", "size 12:00:0"}) {
+  for (const std::string before : {"step ", "Frank ", "0", "a", "rank 1", "pid 40", "size 12:00:0", "status 0x"}) {
     const auto make = [&](int rank) { return before + std::to_string(rank) + (before == "0" ? "x" : " end"); };
-    const std::size_t wanted = before == "size 12:00:0" ? 1 : 3;
-    EXPECT_THAT(folded(Fold::own, make), SizeIs(wanted)) << before;
+    EXPECT_THAT(folded(Fold::own, make), SizeIs(3)) << before;
+  }
+  for (const std::string before : {"gpu ", "rank "}) {
+    const auto make = [&](int rank) { return before + std::to_string(rank) + ".93 util"; };
+    EXPECT_THAT(folded(Fold::own, make), SizeIs(3)) << before;
   }
   // Rank 1 writes the number of rank 0.
   EXPECT_THAT(folded(Fold::own, [](int rank) { return "rank " + std::to_string(rank == 1 ? 0 : rank); }),

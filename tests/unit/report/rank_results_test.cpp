@@ -48,7 +48,7 @@ TEST(RankResults, TableHasTheEndOfEachRank) {
 TEST(RankResults, JunitHasACaseForEachRank) {
   EXPECT_EQ(results_junit(Job().results(), 4),
             R"(<?xml version="1.0" encoding="UTF-8"?>
-<testsuite name="dlaunch" tests="4" failures="1" skipped="2" time="4.000">
+<testsuite name="dlaunch" tests="4" errors="0" failures="1" skipped="2" time="4.000">
   <testcase classname="node1" name="rank 0" time="2.500"/>
   <testcase classname="node1" name="rank 1" time="2.500">
     <failure message="exited with code 3">first &lt;line&gt;
@@ -63,6 +63,16 @@ last \x1b[31mline
   </testcase>
 </testsuite>
 )");
+}
+
+TEST(RankResults, JunitHasTheCauseIfNoRankFailed) {
+  Job job;
+  job.outcome.ranks[1].ended_by_us = true;
+  const std::string text = results_junit(job.results(), 4, "time out after 1.0 s");
+  EXPECT_THAT(text, HasSubstr(R"(tests="5" errors="1" failures="0")"));
+  EXPECT_THAT(
+      text, HasSubstr("<testcase classname=\"dlaunch\" name=\"job\">\n    <error message=\"time out after 1.0 s\"/>"));
+  EXPECT_THAT(results_junit(Job().results(), 4, "rank 1 failed"), HasSubstr(R"(errors="0" failures="1")"));
 }
 
 TEST(RankResults, AnnotationIsOneLine) {
