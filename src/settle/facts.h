@@ -139,7 +139,7 @@ class AnswersTo {
     std::get<std::map<Q, typename Q::Answer>>(answers_).emplace(std::move(question), std::move(answer));
   }
   bool knows(const Question& question) const {
-    return std::visit([this](const auto& each) { return find(each) != nullptr; }, question);
+    return std::visit([this](const auto& each) { return this->find(each) != nullptr; }, question);
   }
 
  private:
