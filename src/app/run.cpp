@@ -131,11 +131,10 @@ class SessionOnDemand {
   std::optional<session::HostSession> session_;
 };
 
-/// `detail` names the host if the signal came to a host: this process got no signal. A batch job ends with the exit
-/// code: salloc would report a death by SIGINT as exit code 0.
-End end_of(const job::Outcome& outcome, const cli::Options& options) {
+/// `detail` names the host if the signal came to a host: this process got no signal.
+End end_of(const job::Outcome& outcome) {
   const bool signalled = outcome.cause == job::Cause::interrupted && outcome.detail.empty();
-  return {outcome.exit_code, signalled && !options.policy.in_batch_job ? outcome.signal : 0};
+  return {outcome.exit_code, signalled ? outcome.signal : 0};
 }
 
 Result<End> show_or_run(const cli::Options& options, const plan::Allocation& allocation, SessionOnDemand& on_demand,
@@ -161,7 +160,7 @@ Result<End> show_or_run(const cli::Options& options, const plan::Allocation& all
     return plan_without(options, allocation, plan, lost, session.waiter());
   };
   const job::Outcome outcome = TRY(dlaunch::run(job.plan, session, without));
-  return end_of(outcome, options);
+  return end_of(outcome);
 }
 
 bool connects(const cli::Options& options) { return settle::starts_ranks(options) || options.verb == cli::Verb::check; }
@@ -209,15 +208,15 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
   if (const auto* text = std::get_if<cli::ShowText>(&command)) return streams.print(text->text, text->exit_code);
   const auto& options = std::get<cli::Options>(command);
   report::set_verbosity(log, options.verbosity, options.quiet);
-  if (!options.same_line.asked) {
-    auto done = run_options(options, context.place, streams, log);
-    if (done || !context.place.may_signal) return done;
-    return End(report::complain(log, done.error()));  // as end_of(): no death by a signal
-  }
-  if (connects(options)) TRY(launcher::check_least_limits());
-  return run_same_line(options, context.place, key, log, [&](const cli::Options& job, transport::Transport* nodes) {
+  const RunJob run_job = [&](const cli::Options& job, transport::Transport* nodes) {
     return run_options(job, context.place, streams, log, nodes);
-  });
+  };
+  if (options.same_line.asked && connects(options)) TRY(launcher::check_least_limits());
+  const auto done =
+      options.same_line.asked ? run_same_line(options, context.place, key, log, run_job) : run_job(options, nullptr);
+  if (!context.place.may_signal) return done;
+  // A batch job ends with the exit code: salloc would report a death by SIGINT as exit code 0.
+  return End(done ? done->exit_code : report::complain(log, done.error()));
 }
 
 /// Descriptors, memory or threads ran out. All connections are closed by now, and the agents end their ranks.

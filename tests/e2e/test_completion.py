@@ -199,4 +199,5 @@ class Completion(Case):
                 self.assertLess(min(times), LONGEST)
 
 
-main(side_by_side=3)
+if __name__ == "__main__":
+    main(side_by_side=3)

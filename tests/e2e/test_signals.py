@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -149,6 +150,30 @@ class Signals(Case):
                 self.assertEqual(job.died_of, number)
                 self.assertIn(f"interrupted by {number.name}", support.cause(job.stderr.read()))
         self.assertEqual(list(self.dir.glob("core*")), [])
+
+    @promise(ENDS, mode=SIGNAL)
+    def test_dlaunch_exits_with_a_code_if_a_batch_system_may_have_signalled_it(self):
+        in_pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+        handled = sh('trap "exit 0" INT TERM; echo up; while :; do sleep 0.05; done')
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for program in (handled, sh("echo up; exec sleep 1000")):
+                job = self.job(*program, env=in_pod)
+                self.heard(job)
+                job.send_signal(number)
+                self.rest(job, 128 + number)
+                self.assertEqual(job.died_of, 0)
+        (self.dir / "key").write_text("a key of more than 32 characters for the nodes\n")
+        (self.dir / "key").chmod(0o600)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = "127.0.0.1:%d" % free.getsockname()[1]
+        for env, died in ((in_pod, 0), ({}, signal.SIGTERM)):  # node 0 waits for node 1
+            with self.start("--same-line", "--nodes", 2, "--node-rank", 0, "--rendezvous", address, "--key-file", "key", "true",
+                            env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+                self.assertTrue(wait_until(lambda pid=job.pid: signals_taken(pid) and state(pid) == "S"))
+                time.sleep(0.5)
+                job.terminate()
+                err = job.communicate(timeout=support.TIMEOUT)[1]
+            self.assertEqual((job.returncode, job.died_of), (143, died), err)
 
     def test_exit_code_of_an_interrupted_rank_is_no_death_of_dlaunch(self):
         with self.start("-n", 1, *sh("kill -INT $$"), stderr=subprocess.PIPE) as job:
