@@ -57,9 +57,9 @@ struct OutputSettings {
   bool tag = false;                       ///< --tag-output, Open MPI's form
   bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
-  std::optional<Fold> fold = {};                    ///< none: own on a terminal that shows more than 8 ranks, else off
-  bool merge_stderr = false;                        ///< stderr and stdout of a rank are the same file description
-  std::optional<std::set<int>> console_ranks = {};  ///< --ranks: ranks with output on the console; empty: all
+  std::optional<Fold> fold = {};  ///< none: exact on a terminal that shows more than 8 ranks, else off
+  bool merge_stderr = false;      ///< stderr and stdout of a rank are the same file description
+  std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks with output on the console; empty: all
   std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same, by local rank
   std::optional<FileSettings> files = {};
   bool read_all = false;       ///< ranks do not write into files directly: all output passes through the launcher

@@ -263,8 +263,8 @@ all ranks. dlaunch hosts and dlaunch check inspect the hosts.
   dlaunch -n 8 --report job.json python3 train.py
 )page",
      .options =
-             "dry-run show-env show-config display-map display-allocation report junit summary report-pid verbose quiet format "
-             "ascend"},
+             "dry-run show-env show-config display-map display-allocation report junit summary report-pid verbose "
+             "quiet format ascend"},
     {.names = "configuration config defaults",
      .title = "Configuration file and DLAUNCH_* variables",
      .text = R"page(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/environment.h"
@@ -265,8 +266,9 @@ class Completer {
     const auto text = sources_.context.read_file(path.value_or(""));
     const auto entries = hosts::parse_hostfile(text.value_or(""), file);
     if (!entries) return names;
+    std::set<string_view> known;
     for (const hosts::HostEntry& entry : *entries) {
-      if (std::ranges::find(names, entry.name) == names.end()) names.push_back(entry.name);
+      if (known.insert(entry.name).second) names.push_back(entry.name);
     }
     return names;
   }

@@ -24,7 +24,6 @@ namespace {
 constexpr std::chrono::seconds kEndLimit{5};            // of squeue
 constexpr std::chrono::seconds kConfigurationLimit{2};  // of scontrol, qstat and qconf
 constexpr int kMostAttempts = 1000000;
-constexpr int kAttemptsAtOnce = 200;
 
 /// Each agent runs in its own step with one node, numbered 0 there.
 void number_nodes(plan::Allocation& allocation, std::string_view variable) {
@@ -217,18 +216,19 @@ Settling<std::optional<int>> settle_attempt(const cli::Options& options, const p
   const auto& attempt = place.attempt;
   if (!attempt) return std::nullopt;
   int number = attempt->number;
-  for (bool used = !attempt->counted; used && number < kMostAttempts;) {
-    std::vector<Question> open;  // many at once: each answer begins this function again
-    const int end = number + kAttemptsAtOnce;
-    for (int next = number; next < end; ++next) {
-      const FindFiles traces = traces_of(options, next);
-      if (!facts.find(traces)) open.emplace_back(traces);
+  if (attempt->counted) return number;
+  // Each answer begins this function again: asks for twice as many numbers each time.
+  for (int at_once = 1; number < kMostAttempts; at_once *= 2) {
+    std::vector<Question> open;
+    std::optional<int> unused;
+    for (const int end = number + at_once; number < end; ++number) {
+      const FindFiles traces = traces_of(options, number);
+      const bool* const found = facts.find(traces);
+      if (!found) open.emplace_back(traces);
+      if (found && !*found && !unused) unused = number;
     }
     if (!open.empty()) return tl::unexpected(Stop(std::move(open)));
-    while (used && number < end) {
-      used = *facts.find(traces_of(options, number));
-      number += used ? 1 : 0;
-    }
+    if (unused) return unused;
   }
   return number;
 }
@@ -263,12 +263,9 @@ Settling<SettledJob> settle_job(const cli::Options& asked, const place::Place& p
     const auto staged = TRY(known(facts, ReadStaged{options.stage}));
     options.staged = TRY(staged);
   }
-  const bool in_job = !options.same_line.asked;
-  if (in_job && place.copies && !options.hosts.ignore_resource_manager) return fail(*place.copies);
-  if (in_job) {
+  if (!options.same_line.asked) {
+    if (place.copies && !options.hosts.ignore_resource_manager) return fail(*place.copies);
     job.manager_hosts = TRY(hosts_of_manager(options, place, facts));
-  }
-  if (in_job) {
     job.way = TRY(choose_way(options, place, facts));
     options.exec = job.way.exec;
     options.exec_is_signalled = job.way.exec_is_signalled;
