@@ -212,7 +212,7 @@ Result<End> run_command(int argc, char** argv, StandardStreams& streams, spdlog:
     return run_options(job, context.place, streams, log, nodes);
   };
   if (options.same_line.asked && connects(options)) TRY(launcher::check_least_limits());
-  const auto done =
+  auto done =
       options.same_line.asked ? run_same_line(options, context.place, key, log, run_job) : run_job(options, nullptr);
   if (!context.place.may_signal) return done;
   // A batch job ends with the exit code: salloc would report a death by SIGINT as exit code 0.
