@@ -64,6 +64,19 @@ class Output::Impl {
     return {};
   }
 
+  void start_begin(Time now) {
+    if (!files) return;
+    beginning_ = true;
+    files->start_begin(now);
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
+  }
+
+  std::optional<Result<void>> begun(Time now) {
+    auto result = files && beginning_ ? files->begun(now) : Result<void>();
+    beginning_ = beginning_ && !result;
+    return result;
+  }
+
   Result<void> add(const std::vector<RankFacts>& more) {
     const size_t before = ranks_.size();
     ranks_.insert(ranks_.end(), more.begin(), more.end());
@@ -158,6 +171,7 @@ class Output::Impl {
   }
 
   void check_files() {
+    if (beginning_) return;  // a failure is the result of begun()
     for (Error& error : files->take_failures()) report(std::move(error));
   }
 
@@ -301,6 +315,7 @@ class Output::Impl {
   std::vector<RankFacts> ranks_;
   const OnLine on_line_;
   std::shared_ptr<Console> console_;
+  bool beginning_ = false;
   bool files_finished_ = false;
   std::vector<Source> sources_;
   bool reported_ = false;
@@ -319,6 +334,8 @@ Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
 Result<void> Output::begin() { return impl_->begin(); }
+void Output::start_begin(Time now) { impl_->start_begin(now); }
+std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); }
 
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }

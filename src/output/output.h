@@ -54,6 +54,10 @@ class Output {
   /// files. Blocks while the disk works, at most 10 s without progress. Without this call, the files that open()
   /// created are removed.
   Result<void> begin();
+  /// As begin(), but does not block: begun() has the result, at the latest 10 s after the last progress of the disk.
+  void start_begin(Time now);
+  /// nullopt: the disk is still working. Call again after handle_writer_events(), and at times.
+  std::optional<Result<void>> begun(Time now);
   ~Output();
 
   /// Describes files of an earlier job that begin() overwrote; empty if there were none.
