@@ -199,6 +199,7 @@ void Launcher::perform(const job::Actions& actions) {
 }
 
 void Launcher::prepare_files() {
+  if (!parts_.round.begins_late) return files_prepared({});
   output_.begin([this](const Result<void>& begun) {
     if (!begun || !parts_.round.begin_others) return files_prepared(begun);
     parts_.round.begin_others(lifetime_.guard([this](const Result<void>& others) { files_prepared(others); }));
@@ -206,7 +207,11 @@ void Launcher::prepare_files() {
 }
 
 void Launcher::files_prepared(const Result<void>& result) {
-  if (result) return happened(job::FilesReady{});
+  if (job_.phase() != job::Phase::starting) return;
+  if (result) {
+    for (const auto& component : components_) component->files_begun();
+    return;
+  }
   const Error& error = result.error();
   happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
 }

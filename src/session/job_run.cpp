@@ -120,6 +120,9 @@ Result<job::Outcome> JobRun::run() {
 
 /// Prepares the next round.
 Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& guilty) {
+  for (plan::PlannedHost& host : planned_.hosts) {  // before the start of its ranks, a host has no directories for them
+    if (!outcome.started_at && host.since_round == rounds_.number() - 1) ++host.since_round;
+  }
   TRY(replace_lost(outcome, guilty));
   TRY(plan_round());
   return open();
