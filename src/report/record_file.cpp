@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/time.h"
 #include "base/try.h"
 #include "report/write_file.h"
 #include "sys/held_directory.h"
@@ -89,7 +90,8 @@ Result<void> RecordFile::write(const std::string& text) {
 }
 
 StacksFiles::~StacksFiles() {
-  for (sys::HelperProcess& writer : writers_) writer.wait(kWait);
+  const Time until = Clock::now() + kWait;
+  for (sys::HelperProcess& writer : writers_) writer.wait(std::chrono::milliseconds(milliseconds_until(until)));
 }
 
 std::string StacksFiles::write(const std::string& text) {

@@ -70,7 +70,7 @@ class StacksFiles {
  public:
   /// `base`: the path without its number; empty: no file is written.
   explicit StacksFiles(std::string base) : base_(std::move(base)) {}
-  /// Waits at most kWait for running writes.
+  /// Waits at most kWait for all running writes together.
   ~StacksFiles();
   StacksFiles(const StacksFiles&) = delete;
   StacksFiles& operator=(const StacksFiles&) = delete;

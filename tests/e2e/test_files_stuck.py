@@ -480,6 +480,21 @@ class Frozen(Stuck):
         self.assertIn(f"cannot create {self.disk}/logs".encode(), result.stderr)
 
     @promise(ENDS, mode=BAD_DISK)
+    def test_frozen_stack_reports_do_not_add_up_at_the_end(self):
+        with open(self.dir / "stderr", "wb") as err:
+            job = self.start("-n", 1, "--stacks-on", "USR1", "--stdout-file", f"{self.disk}/{{job}}.out", "--timeout", 600,
+                             *sh(f": > up; {until_there('end')}"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+        self.assertTrue(wait_until((self.dir / "up").exists))
+        self.freeze()
+        for number in range(1, 9):
+            job.send_signal(signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: f".{number}\n" in (self.dir / "stderr").read_text()))
+        (self.dir / "end").touch()
+        took, result = self.seconds(job)
+        self.assert_exit(result, 0)
+        self.assertLess(took, 5)
+
+    @promise(ENDS, mode=BAD_DISK)
     def test_frozen_report_file_does_not_block_the_end(self):
         job = self.begin("-n", 1, "--report", self.disk / "job.json", *sh(f": > up; {until_there('frozen')}; exit 3"))
         self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
