@@ -134,6 +134,12 @@ def words(cell):
     return len(re.sub(r"`[^`]*`", "", cell).split())
 
 
+def contributing_table(heading):
+    """The rows of the table in docs/CONTRIBUTING.md that starts with this heading."""
+    text = (ROOT / "docs/CONTRIBUTING.md").read_text()
+    return text[text.index(heading):].split("\n\n")[0].splitlines()[2:]
+
+
 class Docs(unittest.TestCase):
     def test_named_sources_exist(self):
         found = [(named(page), path) for page in PAGES for path in SOURCE.findall(page.read_text())]
@@ -266,15 +272,28 @@ class Docs(unittest.TestCase):
         shown = "".join(f"    {line}" for line in script if not line.startswith("# "))
         self.assertIn(shown, (ROOT / "docs/preemption.md").read_text())
 
-    def test_questions_of_newcomers_name_files_that_exist(self):
-        text = (ROOT / "docs/CONTRIBUTING.md").read_text()
-        table = text[text.index("| a newcomer asks |"):].split("\n\n")[0].splitlines()[2:]
+    def test_files_that_a_newcomer_asks_for_exist(self):
+        table = contributing_table("| a newcomer asks |")
         self.assertGreaterEqual(len(table), 6)
         for row in table:
             files = re.findall(r"`([\w/.-]+)`", row.split("|")[2])
             self.assertTrue(files, row)
             for file in files:
                 self.assertTrue((ROOT / file).exists(), f"{row}: {file}: not found")
+
+    def test_answers_to_newcomers_are_short_and_name_files_with_their_contents(self):
+        table = contributing_table("| question | answer |")
+        self.assertGreaterEqual(len(table), 20)
+        for row in table:
+            answer = row.split("|")[2]
+            self.assertLessEqual(len(answer.split()), 20, row)
+            spans = re.findall(r"`([^`]+)`", answer)
+            files = [ROOT / span for span in spans if "/" in span]
+            self.assertTrue(files, row)
+            self.assertEqual([str(file) for file in files if not file.is_file()], [], row)
+            texts = "\n".join(file.read_text() for file in files)
+            names = [span for span in spans if "/" not in span]
+            self.assertEqual([name for name in names if not re.search(rf"\b{re.escape(name)}\b", texts)], [], row)
 
 
 if __name__ == "__main__":
