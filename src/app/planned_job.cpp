@@ -126,7 +126,8 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   TRY(check_pid_file(options, plan));
   std::ranges::move(missing_local_ranks(options, plan), std::back_inserter(plan.notes));
   TRY(session::check_staged_names(options, plan));
-  std::ranges::move(TRY(ascend::doubts_about_rules(options, plan)), std::back_inserter(plan.notes));
+  std::vector<std::string> doubts = TRY(ascend::doubts_about_rules(options, plan));
+  std::ranges::move(doubts, std::back_inserter(plan.notes));
   PlannedJob job = TRY(session::with_rendezvous(std::move(plan), wait));
   job.plan = TRY(ascend::with_table_variables(options, std::move(job.plan)));
   TRY(session::check_error_files_serve(options.error_file, job.plan));

@@ -53,7 +53,8 @@ Result<PlannedJob> with_rendezvous(plan::Plan plan, const net::NameResolver::Wai
       [&](int index) { return plan::unseen_port(plan.job_id, index, plan.round); }, kMostTried);
   if (!held) return of_env_for(held.error());
   rendezvous.ports = held->ports();
-  return PlannedJob{TRY(plan::with_frameworks(std::move(plan), rendezvous)), *std::move(held)};
+  plan::Plan complete = TRY(plan::with_frameworks(std::move(plan), rendezvous));
+  return PlannedJob{std::move(complete), *std::move(held)};
 }
 
 }  // namespace dlaunch::session
