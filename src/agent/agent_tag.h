@@ -1,5 +1,5 @@
-// Identifies hosts, agents and ranks. Another agent of the same user finds this agent by its tag. This host is
-// identified independently of its name: each container and each fake host is a host.
+// Identifies this host independently of its name, gives the environment entries that mark the job's ranks, and tags
+// this agent, so that a later agent of the same user finds this agent. AgentTag is owned by `main`.
 #pragma once
 
 #include <string>
@@ -9,9 +9,6 @@
 #include "sys/fd.h"
 
 namespace dlaunch::agent {
-
-// Identifies this host independently of its name (each container and each fake host is a host), and gives the
-// environment entries that mark the job's ranks.
 
 /// From the running kernel and the namespaces: each container and each fake host of --fake-hosts counts as a separate
 /// host. Empty if /proc does not have the data.

@@ -11,7 +11,7 @@
 //   again: their agents may have ended, so that the launcher must connect again.
 // - If the job changes files of earlier jobs before its ranks start, these changes begin when every host is ready.
 // - The first failure (job/rank_states.h) stops all ranks, unless the policy is "continue". The exit code of the
-//   first failure is the job's exit code.
+//   first failure is the job's exit code; with "continue" and Policy::highest_exit_code, the highest code is.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
 // - Stopping ranks: the signal (TERM, or the signal of the user), then KILL after the grace. The job reports ranks that
 //   still run kKillWait after their host received KILL, and stops waiting. A second signal of the user: KILL.

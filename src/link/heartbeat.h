@@ -1,5 +1,5 @@
-// Signs of life on a link: Pings and their answers, and the time at which a silent peer is dead. PURE: time is a
-// parameter.
+// Signs of life on a link: Pings and their answers, the time at which a silent peer is dead, and the agent's lease.
+// PURE: time is a parameter.
 #pragma once
 
 #include <algorithm>
@@ -98,7 +98,7 @@ class Heartbeat {
   bool extended_ = false;
 };
 
-// The agent's permission to run ranks. PURE: time is a parameter. Owned by the Agent.
+// The agent's permission to run ranks. PURE: time is a parameter. Owned by LauncherWatch (agent/launcher_watch.h).
 //
 // A lease begins with Setup. The lease ends one length after the agent sent the newest Ping with an answer of the
 // launcher. The length is Setup's pause_limit_ms, or Layout's lease_ms. After Pause, the lease does not end before the

@@ -1,5 +1,7 @@
-// Describes frameworks: their names and the variables for their ranks. To add a framework, add a row to
-// framework_table.cpp. The values are static.
+// Describes frameworks: their names and the variables for their ranks. To add a framework, add a value to Framework
+// (dlaunch/request.h) and a row to framework_table.cpp. If two frameworks conflict, add a row to kHarmful
+// (frameworks.cpp). If the framework has its own launcher, add the prefix of the launcher's variables to
+// kNamesOfLaunchers (environment.cpp). The values are static.
 #pragma once
 
 #include <optional>

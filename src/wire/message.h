@@ -1,7 +1,8 @@
 // The messages between launcher and agent. Values; docs/wire.md has them byte by byte. PURE.
 //
 // Each message lists its fields once, in `fields`; the encoder and the decoder use this list. To add a message, write a
-// struct with an unused kType and its fields, and add it to `Message`. Never reuse the number of a type.
+// struct with an unused kType and its fields, and add it to `Message`. Never reuse the number of a type. The number
+// determines the sender (may_send in limits.h).
 #pragma once
 
 #include <variant>

@@ -1,4 +1,5 @@
-"""The documents name only files, pages, options and variables that exist, and fit a window of 120 columns."""
+"""The documents name only files, pages, options and variables that exist, have the size of their kind, and fit a window of
+120 columns."""
 import pathlib
 import re
 import sys
@@ -19,6 +20,25 @@ IN_TREE = re.compile(rf"(?<![\w./~$-])((?:{'|'.join(map(re.escape, FOLDERS))})/[
 FILE_NAME = re.compile(r"`([\w-]+\.(?:h|cpp|py|sh|md|sbatch|yaml))`")
 OTHER_FILES = {"hccl_tools.py", "merge_hccl.py", "kubexec.sh"}  # of MindSpore and of the MPI operator
 COLUMNS = 120
+# The largest number of lines of a page. The heading in docs/README.md is the kind of the page.
+LINES = {
+    "Start here": 120,  # a tutorial
+    "Run programs": 120,  # how-to pages: one task per page
+    "Watch and repair jobs": 120,
+    "Migrate from another launcher": 120,
+    "Reference": 250,
+    "Background": 150,  # explanations
+    "For developers": 250,
+}
+OTHER_LINES = {"README.md": 120, "docs/README.md": 60, "SECURITY.md": 80, "docs/design.md": 200}
+LONGER = {  # page: reason
+    "docs/options.md": "generated: one row per option",
+    "docs/migrate/mpirun.md": "two thirds are rows of the table of options, which a test compares with the grammar",
+    "docs/migrate/others.md": "four launchers, each with a how-to part and a table of options",
+    "docs/wire.md": "the tables of all frames, which a test compares with the encoder",
+}
+USER_LINES = 3_900  # of all pages for users, without LONGER
+CELL_WORDS = 20  # in a cell of a table for users, without code; the tables of migrate/ and options.md are in the sources
 # Options of other programs that the pages show: cmake, examples/train.py and ddp.py, pkg-config, kubectl, gdb, sbatch and
 # systemd-run; and an option that does not exist, in an example of an error.
 OTHER_OPTIONS = {"install", "prefix", "epochs", "fail-rank", "fail-code", "checkpoint", "cflags", "libs", "from-literal", "pid",
@@ -82,6 +102,44 @@ def anchors(page):
     return found
 
 
+def limits():
+    """{page: largest number of lines} of each page."""
+    found, most = dict(OTHER_LINES), None
+    for line in (ROOT / "docs/README.md").read_text().splitlines():
+        most = LINES[line[3:]] if line.startswith("## ") else most
+        for target in re.findall(r"^- \[[^\]]+\]\(([^)#\s]+\.md)\)", line):
+            found.setdefault(named((ROOT / "docs" / target).resolve()), most)
+    return found
+
+
+def tables(text):
+    """(number, line) of the rows of tables."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced and line.startswith("|"):
+            yield number, line
+
+
+def cells(text):
+    """(number of the line, text) of each cell of the tables."""
+    for number, line in tables(text):
+        for cell in re.split(r"(?<!\\)\|", line.strip().strip("|")):
+            if not re.fullmatch(r"[\s:-]*", cell):
+                yield number, cell.strip()
+
+
+def words(cell):
+    return len(re.sub(r"`[^`]*`", "", cell).split())
+
+
+def contributing_table(heading):
+    """The rows of the table in docs/CONTRIBUTING.md that starts with this heading."""
+    text = (ROOT / "docs/CONTRIBUTING.md").read_text()
+    return text[text.index(heading):].split("\n\n")[0].splitlines()[2:]
+
+
 class Docs(unittest.TestCase):
     def test_named_sources_exist(self):
         found = [(named(page), path) for page in PAGES for path in SOURCE.findall(page.read_text())]
@@ -110,6 +168,32 @@ class Docs(unittest.TestCase):
     def test_prose_is_wrapped(self):
         long = [f"{named(page)}:{number}" for page in PAGES for number, line in prose(page.read_text()) if len(line) > COLUMNS]
         self.assertEqual(long, [])
+
+    def test_pages_have_the_size_of_their_kind(self):
+        lines = {named(page): len(page.read_text().splitlines()) for page in PAGES}
+        most = limits()
+        self.assertEqual(most.keys(), lines.keys())
+        longer = {page for page, count in lines.items() if count > most[page]}
+        self.assertEqual(sorted(f"{page}: {lines[page]} lines, limit {most[page]}" for page in longer - LONGER.keys()), [],
+                         "move facts to the page of their kind, or split the page")
+        self.assertEqual(LONGER.keys() - longer, set(), "remove these pages from LONGER")
+
+    def test_pages_for_users_have_a_size_together(self):
+        users = [page for page in PAGES if page.name not in INTERNAL - {"glossary.md"} and named(page) not in LONGER]
+        self.assertLessEqual(sum(len(page.read_text().splitlines()) for page in users), USER_LINES,
+                             "shorten pages, or raise USER_LINES in a commit that gives the reason")
+
+    def test_cells_of_tables_are_short(self):
+        users = [page for page in PAGES if page.name not in INTERNAL - {"glossary.md"}]
+        written = [page for page in users if page.parent.name != "migrate" and page.name != "options.md"]
+        found = [(f"{named(page)}:{number}", cell) for page in written for number, cell in cells(page.read_text())]
+        self.assertGreater(len(found), 1000)
+        self.assertEqual([f"{where}: {cell}" for where, cell in found if words(cell) > CELL_WORDS], [],
+                         "shorten the cell, or move a sentence below the table")
+
+    def test_words_of_a_cell_are_counted_without_code(self):
+        text = "| a `x \\| y` b | c |\n|---|---|\n\n```text\n| no | table |\n```\n"
+        self.assertEqual([(number, words(cell)) for number, cell in cells(text)], [(1, 2), (1, 1)])
 
     def test_links_lead_to_a_page_and_a_heading(self):
         broken, count = [], 0
@@ -188,15 +272,28 @@ class Docs(unittest.TestCase):
         shown = "".join(f"    {line}" for line in script if not line.startswith("# "))
         self.assertIn(shown, (ROOT / "docs/preemption.md").read_text())
 
-    def test_questions_of_newcomers_name_files_that_exist(self):
-        text = (ROOT / "docs/CONTRIBUTING.md").read_text()
-        table = text[text.index("| a newcomer asks |"):].split("\n\n")[0].splitlines()[2:]
+    def test_files_that_a_newcomer_asks_for_exist(self):
+        table = contributing_table("| a newcomer asks |")
         self.assertGreaterEqual(len(table), 6)
         for row in table:
             files = re.findall(r"`([\w/.-]+)`", row.split("|")[2])
             self.assertTrue(files, row)
             for file in files:
                 self.assertTrue((ROOT / file).exists(), f"{row}: {file}: not found")
+
+    def test_answers_to_newcomers_are_short_and_name_files_with_their_contents(self):
+        table = contributing_table("| question | answer |")
+        self.assertGreaterEqual(len(table), 20)
+        for row in table:
+            answer = row.split("|")[2]
+            self.assertLessEqual(len(answer.split()), 20, row)
+            spans = re.findall(r"`([^`]+)`", answer)
+            files = [ROOT / span for span in spans if "/" in span]
+            self.assertTrue(files, row)
+            self.assertEqual([str(file) for file in files if not file.is_file()], [], row)
+            texts = "\n".join(file.read_text() for file in files)
+            names = [span for span in spans if "/" not in span]
+            self.assertEqual([name for name in names if not re.search(rf"\b{re.escape(name)}\b", texts)], [], row)
 
 
 if __name__ == "__main__":

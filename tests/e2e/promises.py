@@ -1,4 +1,4 @@
-"""The index of the end-to-end tests: which test holds which promise of docs/design.md, at which place, in which mode.
+"""The index of the end-to-end tests: which test holds which promise of docs/how-it-works.md, at which place, in which mode.
 
     @promise(ENDS, NAMES_FIRST, mode=KILL)               at the place of the test's class
     @promise(LOSES_NOTHING, mode=(RUN, FILES), place=SSH)

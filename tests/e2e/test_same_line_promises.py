@@ -1,4 +1,4 @@
-"""Tests the five promises (docs/design.md) with --same-line: each failure on each node, in any order of start."""
+"""Tests the five promises (docs/how-it-works.md) with --same-line: each failure on each node, in any order of start."""
 import hashlib
 import os
 import pathlib
