@@ -335,6 +335,15 @@ class StatusLine(Case):
         self.assertEqual(sum(line.endswith(b"last words") for line in screen(shown)), 2, shown)
         self.assertEqual([line for line in screen(shown) if b"ending:" in line], [], shown)
 
+    def test_suspended_job_shows_no_status_line(self):
+        with self.under_pty("-n", 1, "--status", 0.3, "sleep", 100) as terminal:
+            terminal.read_until(b"1/1 running")
+            terminal.type(b"\x1a")
+            self.assertTrue(wait_until(lambda: state_of(terminal.job.pid) == "T"))
+            os.kill(terminal.job.pid, signal.SIGKILL)
+            _, shown = terminal.finish()
+        self.assertEqual(screen(shown)[-1], b"", shown)
+
     def test_status_line_needs_a_terminal(self):
         # A terminal would show the status line within a second.
         script = "trap 'sleep 1; exit 3' TERM INT; echo ready; while :; do sleep 0.05; done"
