@@ -173,7 +173,7 @@ class Case(unittest.TestCase):
         return [pid for pid, command in self.processes().items() if part in command]
 
     @contextlib.contextmanager
-    def under_pty(self, *args, rows=24, columns=80, env=None):
+    def under_pty(self, *args, rows=24, columns=80, env=None, before=()):
         """Runs a job with a controlling terminal for its three streams. Yields a Terminal."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -182,7 +182,7 @@ class Case(unittest.TestCase):
         def take_terminal():
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-        job = self.start(*args, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        job = self.start(*args, env=env, before=before, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
                          preexec_fn=take_terminal)
         os.close(slave)
         try:

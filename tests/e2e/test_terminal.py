@@ -238,6 +238,17 @@ class TypedKeys(Case):
             self.assertTrue(wait_until(lambda: self.modes(terminal) == terminal.modes))
             self.assert_nothing_left()
 
+    def test_reader_of_the_output_can_write_lines_to_the_terminal(self):
+        """Such as less."""
+        script = "echo ready; read line; echo \"over $line\""
+        with self.under_pty("-n", 1, "--pty", *sh(script), before=["sh", "-c", '"$@" | cat -u | tr -d "\\r"', "sh"]) as terminal:
+            terminal.read_until(b"\n")
+            self.assert_raw(terminal)
+            self.assertEqual(self.modes(terminal)[1], terminal.modes[1])
+            terminal.type(b"now\r")
+            code, shown = terminal.finish()
+        self.assertEqual((code, shown), (0, b"ready\r\nnow\r\nover now\r\n"))
+
     def test_messages_start_in_the_first_column(self):
         with self.under_pty("-v", "-n", 1, "--pty", *sh("echo ready; read line")) as terminal:
             terminal.read_until(b"ready")

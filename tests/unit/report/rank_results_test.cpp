@@ -28,7 +28,8 @@ struct Job {
     outcome.ranks[3] = {};
   }
   std::vector<RankResult> results() const {
-    return rank_results(plan, outcome, [](int rank) {
+    return rank_results(plan, outcome, [](int rank, bool failed) {
+      EXPECT_EQ(failed, rank == 1);
       return rank == 1 ? std::vector<std::string>{"first <line>", "last \x1b[31mline"} : std::vector<std::string>{};
     });
   }
