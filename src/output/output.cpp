@@ -107,6 +107,7 @@ class Output::Impl {
   void feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
     Source& s = source(rank, stream);
     s.bytes += bytes.size();
+    s.fed_at = ++feeds_;
     s.tail.add(bytes);
     if (on_line_) pass_lines(rank, stream, bytes);
     if (s.file.file) {
@@ -206,6 +207,13 @@ class Output::Impl {
     return last;
   }
 
+  LastLines newest_lines(int rank) const {
+    const bool is_stderr_newer = source(rank, Stream::out).fed_at <= source(rank, Stream::err).fed_at;
+    if (is_stderr_newer || has_one_stream(rank)) return last_lines(rank);
+    auto lines = lines_of(rank, Stream::out);
+    return lines.empty() ? last_lines(rank) : LastLines{std::move(lines), "stdout", path(rank, Stream::out)};
+  }
+
   std::uint64_t bytes(int rank, Stream stream) const {
     const RankFile* file = direct(rank, stream);
     return file ? file->size : source(rank, stream).bytes;
@@ -229,6 +237,7 @@ class Output::Impl {
     ConsoleSlot console;
     FileSlot file;
     std::uint64_t bytes = 0;
+    std::uint64_t fed_at = 0;     // number of the last feed()
     std::string unfinished = {};  // start of a line for on_line_
     Tail tail = Tail{};           // for the failure summary
   };
@@ -318,6 +327,7 @@ class Output::Impl {
   bool beginning_ = false;
   bool files_finished_ = false;
   std::vector<Source> sources_;
+  std::uint64_t feeds_ = 0;
   bool reported_ = false;
   bool lost_files_reported_ = false;
   bool noted_fold_ = false;
@@ -372,6 +382,7 @@ std::optional<Error> Output::take_error() {
 bool Output::take_fold_note() { return impl_->take_fold_note(); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
 LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }
+LastLines Output::newest_lines(int rank) const { return impl_->newest_lines(rank); }
 std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }
 std::string Output::path(int rank, Stream stream) const { return impl_->path(rank, stream); }
 

@@ -118,6 +118,8 @@ class Output {
 
   /// The last lines of a rank's stderr, at most kLastLines. If stderr has only white space: the last lines of stdout.
   LastLines last_lines(int rank) const;
+  /// The last lines of the stream that the rank wrote to last. As last_lines() if the rank writes files itself.
+  LastLines newest_lines(int rank) const;
   /// The number of bytes fed, including dropped bytes; the file's size if the rank writes the file itself.
   std::uint64_t bytes(int rank, Stream stream) const;
   /// The path of the rank's file for the stream; empty without a file.

@@ -359,7 +359,9 @@ std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns
 }
 
 std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) const {
-  return report::rank_results(plan_, outcome, [this](int rank) { return output_->last_lines(rank).lines; });
+  return report::rank_results(plan_, outcome, [this](int rank, bool failed) {
+    return (failed ? output_->last_lines(rank) : output_->newest_lines(rank)).lines;
+  });
 }
 
 /// Writes the record and the results. Reports a file that cannot be written; such a failure fails an otherwise
