@@ -19,8 +19,10 @@ struct Screen {
   FdWriter& writer;
   PartialLines partial_lines;
   std::unique_ptr<Channel> channel;
-  FoldChannel* fold = nullptr;  ///< `channel` if equal lines are folded
-  bool fed = false;             ///< got bytes of ranks: a failed write fails the job
+  std::unique_ptr<LineLimit> limit = {};  ///< --console-rate
+  LineChannel* lines = nullptr;           ///< `channel` if it merges lines
+  FoldChannel* fold = nullptr;            ///< `channel` if equal lines are folded
+  bool fed = false;                       ///< got bytes of ranks: a failed write fails the job
   bool reported = false;
 
   /// The errno of a new failure, once; else 0.
@@ -52,9 +54,11 @@ class Console {
 
   /// The process of the rank started.
   void set_pid(int rank, int pid);
-  /// Prints the lines that --fold holds.
+  /// Prints the lines that --fold holds, and the numbers of the lines that --console-rate hides.
   void show_held();
   bool has_folded() const;
+  /// --console-rate ends: a file may lack lines.
+  void lift_limits();
 
   /// One per fd. One for both if they are the same file or terminal, or if all output goes to stdout.
   std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }

@@ -92,6 +92,7 @@ class Output::Impl {
   }
 
   void feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
+    shared.now = at.now;
     Source& s = source(rank, stream);
     s.bytes += bytes.size();
     s.tail.add(bytes);
@@ -109,6 +110,7 @@ class Output::Impl {
   }
 
   void end(int rank, Stream stream, Time now) {
+    shared.now = now;
     Source& s = source(rank, stream);
     if (!s.unfinished.empty()) on_line_(rank, stream, std::exchange(s.unfinished, {}));
     if (s.console.channel) {
@@ -138,6 +140,7 @@ class Output::Impl {
   }
 
   void flush(FdWriter& writer, Time now) {
+    shared.now = now;
     if (streams.owns(writer)) {
       streams.flush(writer);
       for (const auto& screen : console_->screens()) {
@@ -152,13 +155,17 @@ class Output::Impl {
   }
 
   void tick(Time now) {
+    shared.now = now;
     streams.showing();
     shared.timers.run(now);
     for (const auto& screen : console_->screens()) check(*screen);
   }
 
   void check_files() {
-    for (Error& error : files->take_failures()) report(std::move(error));
+    for (Error& error : files->take_failures()) {
+      console_->lift_limits();
+      report(std::move(error));
+    }
   }
 
   void finish_files(std::optional<int> failed) {
