@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "dlaunch/worlds.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"
 
@@ -68,7 +69,7 @@ bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& 
 
 Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
                  ChannelContext& shared)
-    : slots_(ranks.size() * kStreams) {
+    : streams_(streams), slots_(ranks.size() * kStreams) {
   const auto add_screen = [&](Stream stream) {
     FdWriter& writer = streams.writer(stream);
     const PartialLines partial_lines = streams.is_terminal(stream) ? PartialLines::shown : PartialLines::kept;
@@ -105,6 +106,10 @@ void Console::make_line_channel(const OutputSettings& settings, const std::vecto
     screen.limit =
         std::make_unique<LineLimit>(settings.console_rate, std::array{place(Stream::out), place(Stream::err)});
     lines->set_limit(*screen.limit);
+  }
+  const bool is_terminal = screen.partial_lines == PartialLines::shown && streams_.is_terminal(Stream::err);
+  if (settings.bars && !settings.pty && is_terminal && count_shown(settings, ranks) > 1) {
+    screen.bars = std::make_unique<BarChannel>(*lines, bars_, [this] { streams_.showing(); });
   }
   screen.lines = lines.get();
   screen.channel = std::move(lines);
@@ -154,6 +159,9 @@ void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, s
       Prefix prefix = prefix_of(settings, std::array{&who}, screen);
       slot.slot = screen.fold ? screen.fold->add(who, std::move(prefix)) : screen.lines->add(std::move(prefix));
       if (screen.limit) screen.limit->add(static_cast<int>(id), stream);
+      if (!screen.bars) continue;
+      slot.channel = screen.bars.get();
+      screen.bars->add(facts.name.empty() ? "rank " + Worlds::rank_name({facts.world, rank}) : facts.name);
     }
   }
 }

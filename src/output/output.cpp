@@ -102,7 +102,7 @@ class Output::Impl {
       check_files();
     }
     if (s.console.channel) {
-      streams.showing();
+      if (!s.console.screen->bars) streams.showing();
       s.console.screen->fed = true;
       s.console.channel->feed(s.console.slot, bytes, at);
       check(*s.console.screen);
@@ -122,6 +122,8 @@ class Output::Impl {
     files->end(std::exchange(s.file, {}), now);
     check_files();
   }
+
+  std::string bars() const { return console_->bars(); }
 
   void rank_started(int rank, int pid) { console_->set_pid(rank, pid); }
 
@@ -359,6 +361,7 @@ std::optional<Error> Output::take_error() {
   impl_->write_errors.pop_front();
   return first;
 }
+std::string Output::bars() const { return impl_->bars(); }
 bool Output::take_fold_note() { return impl_->take_fold_note(); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
 LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }

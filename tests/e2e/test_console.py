@@ -1,4 +1,4 @@
-"""Tests the console of jobs with much output: --console-rate."""
+"""Tests the console of jobs with much output: --console-rate, and progress bars of several ranks."""
 import re
 import signal
 import sys
@@ -10,6 +10,16 @@ from support import CLEAR, Case, screen, sh
 
 PYTHON = sys.executable
 NOTE = re.compile(rb"^\xe2\x80\xa6 ([\d,]+) (stdout|stderr) lines? of (\d+) ranks? not shown; see (.*)$", re.M)
+# A bar as tqdm draws it, on stderr.
+TQDM = """
+import os, sys, time
+rank, steps, pause = int(os.environ["RANK_ID"]), int(sys.argv[1]), float(sys.argv[2])
+for step in range(steps + 1):
+    sys.stderr.write(f"\\rtrain: {100 * step // steps:3d}%|{'#' * (20 * step // steps):20s}| {step}/{steps} [00:01]")
+    sys.stderr.flush()
+    time.sleep(pause * (1 + rank / 8))
+sys.stderr.write("\\n")
+"""
 
 
 def shown_and_hidden(out):
@@ -100,6 +110,63 @@ class ConsoleRate(Case):
     def test_a_closed_reader_ends_the_job(self):
         command = " ".join([*map(str, [support.DLAUNCH, "-n", 2, "--console-rate", 5, "--output-filename", "logs", "yes"]), "| head -2"])
         self.assertEqual(support.subprocess.run(["timeout", "20", "sh", "-c", command], cwd=self.dir, stdout=-1, check=True).stdout, b"y\ny\n")
+
+
+class ProgressBars(Case):
+    def shown(self, *args, ranks=4, columns=120, env=None):
+        (self.dir / "bar.py").write_text(TQDM)
+        with self.under_pty("-n", ranks, "--oversubscribe", "--quiet", *args, columns=columns, env={"NO_COLOR": "1", **(env or {})}) as terminal:
+            code, shown = terminal.finish()
+        self.assertEqual(code, 0, shown)
+        return shown
+
+    def test_a_single_line_shows_every_bar(self):
+        shown = self.shown("--output-filename", "logs", PYTHON, "bar.py", 40, 0.05)
+        drawn = re.findall(rb"slowest (\d+)% \(rank \d\) \xc2\xb7 median (\d+)% \xc2\xb7 fastest (\d+)% \(rank \d\) \xc2\xb7 train: +(\d+)%", shown)
+        self.assertGreater(len(drawn), 2, shown)
+        for slowest, median, fastest, text in drawn:
+            self.assertTrue(int(slowest) <= int(median) <= int(fastest), drawn)
+            self.assertEqual(slowest, text)
+        lines = [line for line in screen(shown) if line.strip()]
+        self.assertEqual(len(lines), 4, shown)
+        self.assertTrue(all(re.fullmatch(rb"train: 100%\|#{20}\| 40/40 \[00:01\]", line) for line in lines), lines)
+        self.assertEqual((self.dir / "logs/1/rank.0/stderr").read_bytes().count(b"\r"), 41)
+
+    def test_the_line_is_drawn_at_most_4_times_per_second(self):
+        started = time.monotonic()
+        shown = self.shown(PYTHON, "bar.py", 1000, 0.001)
+        self.assertLessEqual(shown.count(b"slowest"), 4 * (time.monotonic() - started) + 1)
+
+    def test_lines_of_ranks_erase_the_bars(self):
+        (self.dir / "bar.py").write_text(TQDM)
+        script = f'if test $RANK_ID = 3; then sleep 1; echo said; sleep 1; else exec {PYTHON} bar.py 40 0.05; fi'
+        shown = self.shown(*sh(script))
+        self.assertIn(CLEAR + b"said\r\n", shown)
+        self.assertEqual([line for line in screen(shown) if b"said" in line or b"slowest" in line], [b"said"], shown)
+
+    def test_folded_bars_leave_one_line(self):
+        for _ in range(10):  # on a busy machine, ranks that end late miss the 250 ms
+            lines = [line for line in screen(self.shown("--fold", *sh("printf '\\r10%%'; sleep 0.5; printf '\\r100%%\\n'"), ranks=9)) if line]
+            if lines == [b"[0-8] 100%"]:
+                break
+        self.assertEqual(lines, [b"[0-8] 100%"])
+
+    def test_without_a_line_all_updates_are_printed(self):
+        for words, env in ((["--status", "off"], {}), ([], {"TERM": "dumb"}), (["--raw"], {})):
+            shown = self.shown(*words, PYTHON, "bar.py", 10, 0.01, ranks=2, env=env)
+            self.assertEqual(shown.count(b"train:"), 22, shown)
+        out = self.run_dlaunch("-n", 2, PYTHON, "bar.py", 10, 0).stderr
+        self.assertEqual(out.count(b"\r"), 22)
+
+    def test_a_bar_narrower_than_its_text_stays_in_one_row(self):
+        with self.under_pty("-n", 2, "--quiet", PYTHON, "-c", TQDM, 60, 0.03, columns=30, env={"NO_COLOR": "1"}) as terminal:
+            terminal.read_until(b"slowest")
+            terminal.resize(24, 20)
+            code, shown = terminal.finish()
+        self.assertEqual(code, 0)
+        drawn = re.findall(rb"\r\x1b\[K(slowest[^\r\n\x1b]*)", shown)
+        self.assertLessEqual(max(len(text.decode()) for text in drawn), 29, drawn)
+        self.assertLessEqual(len(drawn[-1].decode()), 19, drawn)
 
 
 if __name__ == "__main__":
