@@ -48,16 +48,18 @@ Result<void> check_named_ranks(const cli::Options& options, const plan::Plan& pl
   return {};
 }
 
-/// Adds a note about each local rank of :local=LIST that no host has.
-void note_missing_local_ranks(const cli::Options& options, plan::Plan& plan) {
-  if (!options.output.files) return;
+/// A note about each local rank of :local=LIST that no host has.
+std::vector<std::string> missing_local_ranks(const cli::Options& options, const plan::Plan& plan) {
+  std::vector<std::string> notes;
+  if (!options.output.files) return notes;
   const auto most = std::ranges::max_element(plan.hosts, {}, [](const auto& host) { return host.ranks.size(); });
   const output::FileSettings& files = *options.output.files;
   for (const auto& [option, local] :
        {std::pair{"--stdout-file", &files.local}, std::pair{"--stderr-file", &files.local_err}}) {
     if (!*local || (*local)->empty() || *(*local)->rbegin() < static_cast<int>(most->ranks.size())) continue;
-    plan.notes.push_back(std::string(option) + ": no rank has the local rank " + std::to_string(*(*local)->rbegin()));
+    notes.push_back(std::string(option) + ": no rank has the local rank " + std::to_string(*(*local)->rbegin()));
   }
+  return notes;
 }
 
 Result<void> check_pid_file(const cli::Options& options, const plan::Plan& plan) {
@@ -119,19 +121,20 @@ Result<PlannedJob> with_places_changed(const cli::Options& options, const plan::
 
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,
                             const net::NameResolver::Wait& wait) {
-  auto plan = TRY(plan::make_plan(options.request, allocation));
+  plan::Plan plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
   TRY(check_pid_file(options, plan));
-  note_missing_local_ranks(options, plan);
+  std::ranges::move(missing_local_ranks(options, plan), std::back_inserter(plan.notes));
   TRY(session::check_staged_names(options, plan));
-  TRY(ascend::check_ascend_rules(options, plan));
-  auto held = TRY(session::arrange_rendezvous(plan, wait));
-  TRY(ascend::add_table(options, plan));
-  TRY(session::check_error_files_serve(options.error_file, plan));
-  TRY(session::add_error_files(options.error_file, plan));
+  std::vector<std::string> doubts = TRY(ascend::doubts_about_rules(options, plan));
+  std::ranges::move(doubts, std::back_inserter(plan.notes));
+  PlannedJob job = TRY(session::with_rendezvous(std::move(plan), wait));
+  job.plan = TRY(ascend::with_table_variables(options, std::move(job.plan)));
+  TRY(session::check_error_files_serve(options.error_file, job.plan));
+  job.plan = TRY(session::with_error_files(options.error_file, std::move(job.plan)));
   const bool in_file = options.report_pid != "-" && options.report_pid != "+";
-  TRY(session::check_different_files(options, in_file ? options.report_pid : "", plan));
-  return PlannedJob{std::move(plan), std::move(held)};
+  TRY(session::check_different_files(options, in_file ? options.report_pid : "", job.plan));
+  return job;
 }
 
 Result<plan::Plan> plan_without(const cli::Options& options, const plan::Allocation& allocation,
@@ -175,7 +178,7 @@ Result<PlannedJob> with_job_table(const cli::Options& options, const plan::Alloc
     session.hosts().keep(order);
     facts = in_order(facts, order);
   }
-  TRY(ascend::put_table(options, facts, job.plan));
+  job.plan.rank_table = TRY(ascend::rank_table(options, facts, job.plan));
   return job;
 }
 

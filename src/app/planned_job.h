@@ -7,14 +7,11 @@
 #include "dlaunch/plan.h"
 #include "net/this_machine.h"
 #include "session/host_session.h"
-#include "sys/reserved_ports.h"
+#include "session/rendezvous.h"
 
 namespace dlaunch::app {
 
-struct PlannedJob {
-  plan::Plan plan;
-  sys::ReservedPorts held;  ///< release right before the ranks start
-};
+using session::PlannedJob;
 
 /// `wait` is called while name servers are queried.
 Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation& allocation,

@@ -51,8 +51,9 @@ std::string name_for(const plan::Plan& plan, const std::vector<HostFacts>& facts
 
 }  // namespace
 
-Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan) {
-  if (settle::names_rank_table(options)) return {};  // checked when the rank table was read
+Result<std::vector<std::string>> doubts_about_rules(const cli::Options& options, const plan::Plan& plan) {
+  std::vector<std::string> notes;
+  if (settle::names_rank_table(options)) return notes;  // checked when the rank table was read
   const auto& frameworks = plan.frameworks;
   const bool automatic = options.rank_table.has_value();
   const bool sure = automatic || std::ranges::find(frameworks, plan::Framework::mindspore) != frameworks.end();
@@ -64,21 +65,19 @@ Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan) {
                  .hint = "set --devices, or start another number of ranks"});
   }
   for (const auto& each : broken) {
-    plan.notes.push_back(each.host + " " + each.what + ", and HCCL may refuse them: " + each.rule);
+    notes.push_back(each.host + " " + each.what + ", and HCCL may refuse them: " + each.rule);
   }
-  return {};
+  return notes;
 }
 
-Result<void> add_table(const cli::Options& options, plan::Plan& plan) {
-  if (!options.rank_table) return {};
+Result<plan::Plan> with_table_variables(const cli::Options& options, plan::Plan plan) {
+  if (!options.rank_table) return plan;
   const cli::RankTableRequest& asked = *options.rank_table;
   if (asked.automatic) {
     if (auto error = refuse_devices(plan)) return fail(*std::move(error));
   }
   const std::string name = asked.automatic ? "auto" : asked.path.substr(asked.path.rfind('/') + 1);
-  auto complete = TRY(plan::with_rank_table(std::move(plan), {name, asked.text, asked.path}));
-  plan = std::move(complete);
-  return {};
+  return plan::with_rank_table(std::move(plan), {name, asked.text, asked.path});
 }
 
 Result<std::vector<HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
@@ -127,11 +126,11 @@ std::string moved_note(const plan::Plan& plan) {
   return std::string(kAuto) + ": dlaunch sorted the hosts by address, as HCCL requires: " + names;
 }
 
-Result<void> put_table(const cli::Options& options, const std::vector<HostFacts>& facts, plan::Plan& plan) {
+Result<plan::RankTable> rank_table(const cli::Options& options, const std::vector<HostFacts>& facts,
+                                   const plan::Plan& plan) {
   const Product product = product_of(options);
   const auto table = TRY(ranktable::make_table(version_for(product), product, plan, facts));
-  plan.rank_table = plan::RankTable{name_for(plan, facts), json::to_text(table)};
-  return {};
+  return plan::RankTable{name_for(plan, facts), json::to_text(table)};
 }
 
 }  // namespace dlaunch::ascend

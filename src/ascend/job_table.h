@@ -14,11 +14,11 @@
 namespace dlaunch::ascend {
 
 /// Checks the ranks' devices against Ascend's rules. A violation is an Error if HCCL is certain to be used (a rank
-/// table, --env-for mindspore), else a note.
-Result<void> check_ascend_rules(const cli::Options& options, plan::Plan& plan);
+/// table, --env-for mindspore), else one of the returned notes.
+Result<std::vector<std::string>> doubts_about_rules(const cli::Options& options, const plan::Plan& plan);
 
-/// Adds the rank table's variables to the ranks. The text of a table that dlaunch makes later is empty.
-Result<void> add_table(const cli::Options& options, plan::Plan& plan);
+/// The plan with the rank table's variables in the ranks. The text of a table that dlaunch makes later is empty.
+Result<plan::Plan> with_table_variables(const cli::Options& options, plan::Plan plan);
 
 /// --rank-table auto: the facts of the plan's hosts, in the plan's order. The session has all these links, or no link.
 Result<std::vector<ranktable::HostFacts>> ask_for_table(const cli::Options& options, session::HostSession& session,
@@ -37,7 +37,8 @@ Error wrong_server_order(const plan::Plan& plan, const std::vector<ranktable::Ho
 /// The note that the hosts are in HCCL's order, not in the user's order.
 std::string moved_note(const plan::Plan& plan);
 
-/// Makes the rank table, for hosts in the right order, and adds the table to the plan for every host.
-Result<void> put_table(const cli::Options& options, const std::vector<ranktable::HostFacts>& facts, plan::Plan& plan);
+/// The rank table of the plan, for hosts in the right order.
+Result<plan::RankTable> rank_table(const cli::Options& options, const std::vector<ranktable::HostFacts>& facts,
+                                   const plan::Plan& plan);
 
 }  // namespace dlaunch::ascend

@@ -300,9 +300,10 @@ void set_in_programs(Plan& plan, std::string_view name, int number) {
 
 }  // namespace
 
-void set_round(Plan& plan, int round) {
+Plan of_round(Plan plan, int round) {
   plan.round = round;
   if (plan.restarts > 0) set_in_programs(plan, kRoundVariable, round);
+  return plan;
 }
 
 void set_attempt(Plan& plan, std::optional<int> attempt) {

@@ -74,8 +74,8 @@ void add_rank_environments(Plan& plan, bool rank_table);
 /// --show-env --format json: rank_environment() as an object, {"NAME": "value"}. Ends in a newline.
 std::string rank_environment_json(const Plan& plan, const Rank& rank);
 
-/// Sets kRoundVariable to the number of the round if the job has restarts. Keeps values of -x.
-void set_round(Plan& plan, int round);
+/// The plan of a round: if the job has restarts, kRoundVariable is the number of the round. Keeps values of -x.
+Plan of_round(Plan plan, int round);
 
 /// Sets kAttemptVariable of all ranks if the number is known. Keeps values of -x.
 void set_attempt(Plan& plan, std::optional<int> attempt);

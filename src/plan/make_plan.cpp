@@ -246,7 +246,7 @@ Result<Plan> make_plan(const Request& request, const Allocation& allocation) {
                          std::ranges::any_of(plan.spare, [](const Host& host) { return !host.local; });
   add_apps(plan, request, allocation, assigned.ranks_of_app, elsewhere);
   plan.restarts = request.restarts;
-  set_round(plan, 0);
+  plan = of_round(std::move(plan), 0);
   set_attempt(plan, request.attempt);
   add_ranks(plan, assigned.host_of_rank, places);
   add_slots(plan, request);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/index_cast.h"
 #include "base/text.h"
 
 namespace dlaunch::plan {
@@ -52,22 +53,25 @@ Result<std::vector<Host>> take_replacements(const Request& request, Allocation& 
   return taken;
 }
 
-std::optional<int> replace_host(Plan& plan, int host, int round, const std::vector<bool>& usable) {
-  PlannedHost& planned = plan.host(host);
+std::optional<int> find_replacement(const Plan& plan, int host, const std::vector<bool>& usable) {
   for (size_t i = 0; i < plan.replacements.size(); ++i) {
-    if (!usable[i] || plan.replacements[i].devices != planned.host.devices) continue;
-    planned.host = std::move(plan.replacements[i]);
-    planned.host.replacement = false;
-    planned.since_round = round;
-    plan.replacements.erase(plan.replacements.begin() + static_cast<std::ptrdiff_t>(i));
-    for (const int rank : planned.ranks) {
-      for (std::string& entry : plan.rank(rank).env) {
-        if (variable_name(entry) == kHostVariable) entry = std::string(kHostVariable) + '=' + planned.host.name;
-      }
-    }
-    return static_cast<int>(i);
+    if (usable[i] && plan.replacements[i].devices == plan.host(host).host.devices) return static_cast<int>(i);
   }
   return std::nullopt;
+}
+
+Plan with_replacement(Plan plan, int host, int replacement, int round) {
+  PlannedHost& planned = plan.host(host);
+  planned.host = std::move(at_index(plan.replacements, replacement));
+  planned.host.replacement = false;
+  planned.since_round = round;
+  plan.replacements.erase(plan.replacements.begin() + replacement);
+  for (const int rank : planned.ranks) {
+    for (std::string& entry : plan.rank(rank).env) {
+      if (variable_name(entry) == kHostVariable) entry = std::string(kHostVariable) + '=' + planned.host.name;
+    }
+  }
+  return plan;
 }
 
 }  // namespace dlaunch::plan

@@ -18,9 +18,11 @@ bool has_replacements(const Request& request, const Allocation& allocation);
 /// hostfile marks more (marked hosts are last). An Error if too few hosts remain, or if programs have separate hosts.
 Result<std::vector<Host>> take_replacements(const Request& request, Allocation& allocation);
 
-/// Moves the ranks of a host to the first of the plan's replacements with the same devices and `usable[index]`. The
-/// ranks keep all values except the name of the host. Returns the former index of the replacement; later
-/// indices decrease by one. nullopt without a matching replacement.
-std::optional<int> replace_host(Plan& plan, int host, int round, const std::vector<bool>& usable);
+/// The index of the first of the plan's replacements with the same devices as the host and `usable[index]`.
+std::optional<int> find_replacement(const Plan& plan, int host, const std::vector<bool>& usable);
+
+/// The plan after the ranks of a host moved to a replacement. The ranks keep all values except the name of the host.
+/// Later replacements move down by one index.
+Plan with_replacement(Plan plan, int host, int replacement, int round);
 
 }  // namespace dlaunch::plan

@@ -13,18 +13,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::pair<job::Cause, const char*> kCauses[] = {
-    {job::Cause::success, "success"},
-    {job::Cause::rank_failed, "rank_failed"},
-    {job::Cause::interrupted, "interrupted"},
-    {job::Cause::timeout, "timeout"},
-    {job::Cause::host_lost, "host_lost"},
-    {job::Cause::output_failed, "output_failed"},
-    {job::Cause::input_failed, "input_failed"},
-    {job::Cause::preempted, "preempted"},
-    {job::Cause::sidecar_failed, "companion_failed"},
-    {job::Cause::hung, "hung"},
-};
+std::optional<job::Cause> cause_of(std::string_view text) {
+  for (int each = 0; each <= static_cast<int>(job::Cause::hung); ++each) {
+    if (const auto cause = static_cast<job::Cause>(each); text == cause_name(cause)) return cause;
+  }
+  return std::nullopt;
+}
 
 struct StatusJson {
   Json operator()(const Exited& e) const { return {{"kind", "exited"}, {"code", e.code}}; }
@@ -130,10 +124,6 @@ Json libraries_json(const RecordInput& input) {
 Json plan_json(const std::string& text) {
   Json plan = Json::parse(text, nullptr, false);
   return plan.is_discarded() ? Json(text) : plan;
-}
-
-const char* cause_name(job::Cause cause) {
-  return std::ranges::find(kCauses, cause, [](const auto& row) { return row.first; })->second;
 }
 
 Json rounds_json(const RecordInput& input) {
@@ -301,9 +291,30 @@ std::optional<std::pair<std::int64_t, std::int64_t>> progress_span(const std::ve
   return span;
 }
 
-std::optional<job::Cause> cause_of(std::string_view text) {
-  const auto* const found = std::ranges::find(kCauses, text, [](const auto& row) { return row.second; });
-  return found == std::end(kCauses) ? std::nullopt : std::optional(found->first);
+const char* cause_name(job::Cause cause) {
+  switch (cause) {
+    case job::Cause::success:
+      return "success";
+    case job::Cause::rank_failed:
+      return "rank_failed";
+    case job::Cause::interrupted:
+      return "interrupted";
+    case job::Cause::timeout:
+      return "timeout";
+    case job::Cause::host_lost:
+      return "host_lost";
+    case job::Cause::output_failed:
+      return "output_failed";
+    case job::Cause::input_failed:
+      return "input_failed";
+    case job::Cause::preempted:
+      return "preempted";
+    case job::Cause::sidecar_failed:
+      return "companion_failed";
+    case job::Cause::hung:
+      return "hung";
+  }
+  throw std::logic_error("unknown cause of the end of a job");
 }
 
 std::string job_record_json(const RecordInput& input) {

@@ -42,7 +42,7 @@ std::string job_record_json(const RecordInput& input);
 /// The smallest and the largest progress of the ranks; none if no rank reported progress.
 std::optional<std::pair<std::int64_t, std::int64_t>> progress_span(const std::vector<job::RankRecord>& ranks);
 
-/// The cause with this name in the record.
-std::optional<job::Cause> cause_of(std::string_view text);
+/// The name of this cause in the record.
+const char* cause_name(job::Cause cause);
 
 }  // namespace dlaunch::report

@@ -70,14 +70,14 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
 
 }  // namespace
 
-Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
-  if (name.empty()) return {};
+Result<plan::Plan> with_error_files(const std::string& name, plan::Plan plan) {
+  if (name.empty()) return plan;
   const output::FileSettings files{.job = plan.job_id, .by_stream = true, .err_target = name};
   const auto facts = launcher::rank_facts(plan);
   auto apart = output::check_one_rank_a_file(files, facts, output::Sharing::never);
   if (!apart) {
     apart.error().where = "--error-file";
-    return apart;
+    return tl::unexpected(std::move(apart).error());
   }
   for (plan::Rank& rank : plan.ranks) {
     if (!plan.host_of(rank).host.local) continue;
@@ -86,7 +86,7 @@ Result<void> add_error_files(const std::string& name, plan::Plan& plan) {
                        std::string(kErrorFileVariable) + "=" +
                            output::file_path(files, at_index(facts, rank.rank), rank.rank, ranks, output::Stream::err));
   }
-  return {};
+  return plan;
 }
 
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan) {

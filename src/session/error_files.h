@@ -16,9 +16,9 @@
 
 namespace dlaunch::session {
 
-/// Sets the variable for the ranks on this machine, and replaces the value of an earlier round. `name` is a template,
-/// and empty if the option is missing; a value set with -x stays.
-Result<void> add_error_files(const std::string& name, plan::Plan& plan);
+/// The plan with the variable set for the ranks on this machine. `name` is a template, and empty if the option is
+/// missing; a value set with -x stays.
+Result<plan::Plan> with_error_files(const std::string& name, plan::Plan plan);
 
 /// Rejects the option if no rank is on this machine, because the option would have no effect.
 Result<void> check_error_files_serve(const std::string& name, const plan::Plan& plan);

@@ -260,9 +260,10 @@ bool JobRun::replace(const std::string& name) {
   const auto at = std::ranges::find(planned_.hosts, name, [](const auto& each) { return each.host.name; });
   const auto host = static_cast<int>(at - planned_.hosts.begin());
   const auto first = static_cast<int>(planned_.hosts.size());
-  auto spare = plan::replace_host(planned_, host, rounds_.number(), spares(false));
-  if (!spare) spare = plan::replace_host(planned_, host, rounds_.number(), spares(true));
+  auto spare = plan::find_replacement(planned_, host, spares(false));
+  if (!spare) spare = plan::find_replacement(planned_, host, spares(true));
   if (!spare) return false;
+  planned_ = plan::with_replacement(std::move(planned_), host, *spare, rounds_.number());
   std::vector<int> links(static_cast<size_t>(hosts.size()));
   std::iota(links.begin(), links.end(), 0);
   links[static_cast<size_t>(host)] = first + *spare;
@@ -274,11 +275,10 @@ bool JobRun::replace(const std::string& name) {
 
 /// Plans the next round: the first round's ranks on the same hosts, with new ports.
 Result<void> JobRun::plan_round() {
-  plan_ = planned_;
-  plan::set_round(plan_, rounds_.number());
-  session_.ports() = TRY(arrange_rendezvous(plan_, session_.waiter()));
-  plan_.notes = planned_.notes;
-  TRY(add_error_files(options_.error_file, plan_));
+  PlannedJob job = TRY(with_rendezvous(plan::of_round(planned_, rounds_.number()), session_.waiter()));
+  session_.ports() = std::move(job.held);
+  job.plan.notes = planned_.notes;
+  plan_ = TRY(with_error_files(options_.error_file, std::move(job.plan)));
   options_.output.keep_logs = 0;
   if (options_.policy.timeout) {
     const auto left = *session_.options().policy.timeout - (Clock::now() - start_);

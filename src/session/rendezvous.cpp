@@ -39,8 +39,8 @@ tl::unexpected<Error> of_env_for(Error error) {
 
 }  // namespace
 
-Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const net::NameResolver::Wait& wait) {
-  if (plan.frameworks.empty()) return sys::ReservedPorts{};
+Result<PlannedJob> with_rendezvous(plan::Plan plan, const net::NameResolver::Wait& wait) {
+  if (plan.frameworks.empty()) return PlannedJob{std::move(plan), {}};
   plan::Rendezvous rendezvous;
   if (plan::needs_address(plan)) {
     net::NameResolver names(wait);
@@ -53,9 +53,8 @@ Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const net::NameR
       [&](int index) { return plan::unseen_port(plan.job_id, index, plan.round); }, kMostTried);
   if (!held) return of_env_for(held.error());
   rendezvous.ports = held->ports();
-  auto complete = TRY(plan::with_frameworks(std::move(plan), rendezvous));
-  plan = std::move(complete);
-  return held;
+  plan::Plan complete = TRY(plan::with_frameworks(std::move(plan), rendezvous));
+  return PlannedJob{std::move(complete), *std::move(held)};
 }
 
 }  // namespace dlaunch::session

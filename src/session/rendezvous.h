@@ -8,7 +8,12 @@
 
 namespace dlaunch::session {
 
-/// Release the ports right before the ranks start. `wait` is called while name servers are queried.
-Result<sys::ReservedPorts> arrange_rendezvous(plan::Plan& plan, const net::NameResolver::Wait& wait);
+struct PlannedJob {
+  plan::Plan plan;
+  sys::ReservedPorts held;  ///< release right before the ranks start
+};
+
+/// The plan with its rendezvous. `wait` is called while name servers are queried.
+Result<PlannedJob> with_rendezvous(plan::Plan plan, const net::NameResolver::Wait& wait);
 
 }  // namespace dlaunch::session

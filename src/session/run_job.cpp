@@ -88,9 +88,10 @@ Result<void> find_slots(plan::Allocation& allocation, const hosts::HostRequest& 
 Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& listener) {
   return with_session(plan.job_id, options, listener, [&](session::HostSession& session) -> Result<job::Outcome> {
     TRY(session::check_staged_names(session.options(), plan));
-    session.ports() = TRY(session::arrange_rendezvous(plan, session.waiter()));
-    TRY(session::check_error_files_serve(session.options().error_file, plan));
-    TRY(session::add_error_files(session.options().error_file, plan));
+    session::PlannedJob job = TRY(session::with_rendezvous(plan, session.waiter()));
+    session.ports() = std::move(job.held);
+    TRY(session::check_error_files_serve(session.options().error_file, job.plan));
+    plan = TRY(session::with_error_files(session.options().error_file, std::move(job.plan)));
     TRY(session::check_different_files(session.options(), "", plan));
     return run(plan, session);
   });

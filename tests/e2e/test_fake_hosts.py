@@ -5,7 +5,7 @@ import signal
 
 from hosts_case import lines, own_lines
 from promises import ENDS, FAKE_HOSTS, KILL, LEAVES_NOTHING, NAMES_FIRST, RESTARTS, SILENCE, promise
-from support import Case, TIMEOUT, main, of_process, sh, wait_until
+from support import Case, TIMEOUT, kill_together, main, of_process, sh, wait_until
 
 
 class FakeHosts(Case):
@@ -71,8 +71,7 @@ class FakeHosts(Case):
         with self.start("--fake-hosts", "2x1", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:
             for _ in range(2):
                 self.assertEqual(job.stdout.readline(), b"up\n")
-            for pid in self.agents("fake2"):
-                os.kill(pid, signal.SIGKILL)
+            kill_together(*self.agents("fake2"))
             _, err = job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 125, err)
         self.assertIn(b"fake2", err)
@@ -100,8 +99,7 @@ class FakeHosts(Case):
             self.assertEqual(seen, [b"0 0 fake1\n", b"0 1 fake1\n", b"0 2 fake2\n", b"0 3 fake2\n"])
             self.assertTrue(wait_until(lambda: len(self.agents("fake3")) == 2, TIMEOUT), "the spare host has no agent")
             stay = self.agents("fake1")
-            for pid in self.agents("fake2"):
-                os.kill(pid, signal.SIGKILL)
+            kill_together(*self.agents("fake2"))
             out, err = job.communicate(timeout=TIMEOUT)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(len(stay), 2)

@@ -12,7 +12,7 @@ from hosts_case import HostsCase, lines, own_lines
 from promises import (DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ORPHANS,
                       RESTARTS, SIGNAL, SILENCE, promise)
 from side_by_side import takes_long
-from support import Case, SANITIZED, TIMEOUT, cause, main, program, sh, wait_until
+from support import Case, SANITIZED, TIMEOUT, cause, kill_together, main, program, sh, wait_until
 
 LIMIT = 3 * TIMEOUT  # time limit of a job in seconds, on a busy machine
 
@@ -346,9 +346,8 @@ class Spares(Agents):
             self.assertFalse([line for line in self.host(2).strangers().values() if line == "sleep 1000"], "two rounds were alive at once")
         self.assertIn(b"may still run on node2", err)
         self.bed.head.deliver(self.host(2))
-        for pid, line in self.host(2).strangers().items():  # the session does not know that its client has ended
-            if line.startswith("sshd: "):
-                os.kill(pid, signal.SIGKILL)
+        # The session does not know that its client has ended.
+        kill_together(*[pid for pid, line in self.host(2).strangers().items() if line.startswith("sshd: ")])
 
     @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_shrink_continues_with_fewer_ranks(self):

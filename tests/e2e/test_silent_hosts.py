@@ -10,7 +10,7 @@ import unittest
 from promises import DEADLINE, ENDS, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ORPHANS, RESTARTS, SIGNAL, SILENCE, promise
 from silent_case import FIRST_LINE, CutConnections, CutOff, FrozenHost, FrozenSession, SilentCase, sleeping
 from side_by_side import takes_long
-from support import main, of_process, oldest_first, settle, sh, wait_until, written
+from support import kill_together, main, of_process, oldest_first, settle, sh, wait_until, written
 
 QUICK = ("--heartbeat", 2, "--grace", 2)
 LOADED = 10  # seconds that a busy machine may need for the work of a moment
@@ -261,9 +261,7 @@ class UnreadSpawn(SilentCase):
         return job, worker
 
     def end_the_link(self):
-        for pid, line in self.host(2).strangers().items():
-            if line.startswith("sshd: "):
-                os.kill(pid, signal.SIGKILL)
+        kill_together(*[pid for pid, line in self.host(2).strangers().items() if line.startswith("sshd: ")])
 
     def go_on(self, worker):
         FrozenSession.send([worker], signal.SIGCONT)

@@ -15,7 +15,7 @@ from mpi_case import hellos
 from promises import (DEADLINE, ENDS, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, ONLY_SSHD, ORPHANS, RUN, SIGNAL,
                       SLURM, START, promise)
 from side_by_side import takes_long
-from support import DLAUNCH, main, of_process, open_files, program, sh, wait_until
+from support import DLAUNCH, kill_together, main, of_process, open_files, program, sh, wait_until
 
 import slurm  # of the testbed, by hosts_case's path
 
@@ -117,8 +117,7 @@ class Promises(ManagerCase, SlurmCase):
                 self.assertTrue(wait_until(lambda: len(self.sleepers()) == 8, PATIENCE))
                 sruns = sorted(pid for pid, line in self.bed.head.strangers().items() if line.startswith("srun "))
                 self.assertEqual(len(sruns), 2)
-                for pid in sruns[killed]:
-                    os.kill(pid, signal.SIGKILL)
+                kill_together(*sruns[killed])
                 if killed == slice(1, 2):  # the job does not depend on the child
                     os.kill(self.launchers()[0], signal.SIGTERM)
                 _, err = job.communicate(timeout=PATIENCE)

@@ -23,9 +23,10 @@ ARRAY = ["sbatch", "-w", "node[1-2]", "--ntasks-per-node=1", "--array=3"]
 EMPTY = ["sbatch", "-w", "node[1-2]", "--ntasks-per-node=1", "--export=NONE"]
 
 
-class Row(collections.namedtuple("Row", "job line free loud since", defaults=(False, None, (0, 0)))):
+class Row(collections.namedtuple("Row", "job line free loud since error", defaults=(False, None, (0, 0), "none"))):
     """job: the words before the script. free: Slurm may choose other nodes. loud: the result differs, and dlaunch prints
-    these words, a regular expression. since: the oldest version of Slurm with this behaviour of srun."""
+    these words, a regular expression. since: the oldest version of Slurm with this behaviour of srun. error: the class
+    of srun's error."""
 
 
 def show(words):
@@ -47,14 +48,14 @@ ROWS = [
     Row(SHELL, f"srun -m plane=2 -n5 {PLACES}"),
     Row(SHELL, f"SLURM_HOSTFILE=order srun -m arbitrary -n3 {PLACES}", loud="not supported: arbitrary distribution"),
     Row(SHELL, f"srun -N3 --ntasks-per-node=1 {PLACES}", since=(23, 2)),
-    Row(SHELL, "srun -n3 " + show("exit $((SLURM_PROCID + 1))")),
-    Row(SHELL, "srun -n3 -K " + show("[ $SLURM_PROCID != 1 ] || exit 5; exec sleep 60"), loud="rank 1 .* exited with code 5"),
-    Row(SHELL, "srun -n2 " + show("kill -KILL $$")),
-    Row(SHELL, "srun -n2 " + show("kill -TERM $$")),
-    Row(SHELL, "srun -n2 " + show("ulimit -c 0; kill -SEGV $$")),
-    Row(SHELL, "srun -n1 no-such-program", loud="program \"no-such-program\": not found"),
-    Row(SHELL, "srun -n1 /etc/passwd", loud="cannot run program \"/etc/passwd\" .*: Permission denied"),
-    Row(SHELL, "srun -n2 -W1 " + show("[ $SLURM_PROCID = 0 ] || exec sleep 60"), loud="timed out after 1.* rank 1 was still running"),
+    Row(SHELL, "srun -n3 " + show("exit $((SLURM_PROCID + 1))"), error="failed"),
+    Row(SHELL, "srun -n3 -K " + show("[ $SLURM_PROCID != 1 ] || exit 5; exec sleep 60"), loud="rank 1 .* exited with code 5", error="killed"),
+    Row(SHELL, "srun -n2 " + show("kill -KILL $$"), error="killed"),
+    Row(SHELL, "srun -n2 " + show("kill -TERM $$"), error="killed"),
+    Row(SHELL, "srun -n2 " + show("ulimit -c 0; kill -SEGV $$"), error="killed"),
+    Row(SHELL, "srun -n1 no-such-program", loud="program \"no-such-program\": not found", error="missing program"),
+    Row(SHELL, "srun -n1 /etc/passwd", loud="cannot run program \"/etc/passwd\" .*: Permission denied", error="program without permission"),
+    Row(SHELL, "srun -n2 -W1 " + show("[ $SLURM_PROCID = 0 ] || exec sleep 60"), loud="timed out after 1.* rank 1 was still running", error="killed"),
     Row(SHELL, "srun -n1 --quit-on-interrupt -Q true"),
     Row(SHELL, "echo in | srun -n2 cat"),
     Row(SHELL, "echo in | srun -n2 -i none cat"),
@@ -64,27 +65,27 @@ ROWS = [
     Row(SHELL, "srun -N2 -n2 -o each.%j.%N echo x; cat each.*"),
     Row(SHELL, "srun -n2 -o none echo x"),
     Row(SHELL, "srun -n2 -D /usr pwd"),
-    Row(SHELL, "srun -n1 -D /no/such pwd", loud="cannot enter the working directory /no/such"),
+    Row(SHELL, "srun -n1 -D /no/such pwd", loud="cannot enter the working directory /no/such", error="other"),
     Row(SHELL, "FOO=1 BAR=2 srun -n1 --export=FOO,X=3 /bin/sh -c 'echo $FOO $BAR $X'"),
     Row(SHELL, "BAR=2 srun -n1 --export=NONE /bin/sh -c 'echo $BAR-$SLURM_PROCID'"),
     Row(SHELL, "srun -n1 -J name " + show("echo $SLURM_JOB_NAME")),
-    Row(SHELL, "srun --multi-prog programs"),
-    Row(SHELL, "srun -n20 true"),
-    Row(SHELL, "srun -N4 -n4 true"),
-    Row(SHELL, "srun -w node9 -n1 true"),
-    Row(SHELL, "srun --no-such-option true"),
-    Row(SHELL, "srun -n zero true"),
-    Row(SHELL, "srun -n2"),
-    Row(SHELL, "srun --jobid=99999 -n1 true"),
+    Row(SHELL, "srun --multi-prog programs", error="failed"),
+    Row(SHELL, "srun -n20 true", error="refused"),
+    Row(SHELL, "srun -N4 -n4 true", error="refused"),
+    Row(SHELL, "srun -w node9 -n1 true", error="refused"),
+    Row(SHELL, "srun --no-such-option true", error="refused"),
+    Row(SHELL, "srun -n zero true", error="refused"),
+    Row(SHELL, "srun -n2", error="refused"),
+    Row(SHELL, "srun --jobid=99999 -n1 true", error="refused"),
     Row(SHELL, "srun -n1 true : -n1 true", loud=r"not supported: several programs with ':'"),
-    Row(SHELL, "srun -n1 --mpi-combine=no true"),  # only srun --usage has this option
+    Row(SHELL, "srun -n1 --mpi-combine=no true", error="refused"),  # only srun --usage has this option
     Row(SHELL, "srun -n1 --mem=50 --exact --mem-bind=none true"),
     Row(WHOLE, f"srun -n3 -c4 {show(PLACE + ' $SLURM_CPUS_PER_TASK')}"),
     Row(WHOLE, "srun -O -n30 hostname"),
     Row(GPUS, "srun --gpus-per-task=1 " + show("echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES")),
     Row(GPUS, "srun -n1 -N1 --gpus=1 " + show("echo $CUDA_VISIBLE_DEVICES"), loud="changes nothing here: ranks see all devices", since=(23, 11)),
     Row(BATCH, f"srun {PLACES}"),
-    Row(BATCH, "set -e; srun -n2 false; echo not reached"),
+    Row(BATCH, "set -e; srun -n2 false; echo not reached", error="failed"),
     Row(BATCH, "export MASTER_ADDR=$(scontrol show hostnames | head -n 1) MASTER_PORT=29400\n"
                "srun " + show("echo $SLURM_PROCID $MASTER_ADDR:$MASTER_PORT")),
     Row(BATCH, "srun -N1 -n1 -w node1 --exact echo a & srun -N1 -n1 -w node2 --exact echo b & wait"),
@@ -183,6 +184,7 @@ class Table(BesideSrun):
         for row, srun, dlaunch in results:
             with self.subTest(row.line):
                 said = f"srun: {srun.stderr}\ndlaunch: {dlaunch.stderr}"
+                self.assertEqual(srun.error.split(":")[0], row.error, f"srun did not do what the row is about\n{said}")
                 if row.loud:
                     self.assertNotEqual(dlaunch[:3], srun[:3], f"remove `loud`\n{said}")
                     self.assertRegex(dlaunch.stderr, row.loud)

@@ -14,6 +14,7 @@
 #include "plan/mpi.h"
 #include "promises/promise.h"
 #include "report/log.h"
+#include "report/record.h"
 #include "session/host_session.h"
 #include "session/job_run.h"
 #include "sys/io.h"
@@ -103,12 +104,6 @@ class RoundListener : public Listener {
   const plan::Plan& plan_;
 };
 
-const char* name_of(job::Cause cause) {
-  constexpr const char* kNames[] = {"success",       "rank_failed",  "interrupted", "timeout",        "host_lost",
-                                    "output_failed", "input_failed", "preempted",   "sidecar_failed", "hung"};
-  return kNames[static_cast<int>(cause)];
-}
-
 /// Real time again at the end of the scope.
 struct Installed {
   explicit Installed(World& world) { install(&world); }
@@ -190,7 +185,7 @@ class Case {
       auto result = job.run();
       if (result) {
         outcome_ = *std::move(result);
-        report_.summary = std::string(name_of(outcome_->cause)) + ' ' + std::to_string(outcome_->exit_code);
+        report_.summary = std::string(report::cause_name(outcome_->cause)) + ' ' + std::to_string(outcome_->exit_code);
       } else {
         report_.summary = "error " + result.error().what + ": " + result.error().why;
       }

@@ -83,25 +83,25 @@ TEST(Replacements, RejectsMoreSparesThanHosts) {
 }
 
 TEST(Replacements, SpareHostGetsTheRanksOfALostHost) {
-  auto plan = make_plan(request(4, 2), {.hosts = {host("a"), host("b"), host("c"), host("d")}});
-  ASSERT_TRUE(plan);
-  const Plan before = *plan;
-  EXPECT_EQ(replace_host(*plan, 1, 3, {false, true}), 1);
-  EXPECT_THAT(names(*plan), ElementsAre("a", "d"));
-  EXPECT_EQ(plan->host(1).ranks, before.host(1).ranks);
-  EXPECT_EQ(plan->host(1).since_round, 3);
-  EXPECT_EQ(plan->host(0).since_round, 0);
-  EXPECT_THAT(plan->rank(2).env, Contains("DLAUNCH_HOST=d"));
-  EXPECT_THAT(plan->rank(1).env, Contains("DLAUNCH_HOST=a"));
-  EXPECT_EQ(plan->replacements.size(), 1u);
-  EXPECT_EQ(replace_host(*plan, 0, 4, {false}), std::nullopt);
+  const auto before = make_plan(request(4, 2), {.hosts = {host("a"), host("b"), host("c"), host("d")}});
+  ASSERT_TRUE(before);
+  ASSERT_EQ(find_replacement(*before, 1, {false, true}), 1);
+  const Plan plan = with_replacement(*before, 1, 1, 3);
+  EXPECT_THAT(names(plan), ElementsAre("a", "d"));
+  EXPECT_EQ(plan.host(1).ranks, before->host(1).ranks);
+  EXPECT_EQ(plan.host(1).since_round, 3);
+  EXPECT_EQ(plan.host(0).since_round, 0);
+  EXPECT_THAT(plan.rank(2).env, Contains("DLAUNCH_HOST=d"));
+  EXPECT_THAT(plan.rank(1).env, Contains("DLAUNCH_HOST=a"));
+  EXPECT_EQ(plan.replacements.size(), 1u);
+  EXPECT_EQ(find_replacement(plan, 0, {false}), std::nullopt);
 }
 
 TEST(Replacements, SkipsHostsWithOtherDevices) {
   auto plan = make_plan(request(2, 2), {.hosts = {host("a", {0, 1}), host("b", {0}), host("c", {0, 1})}});
   ASSERT_TRUE(plan);
-  EXPECT_EQ(replace_host(*plan, 0, 1, {true, true}), 1);
-  EXPECT_THAT(names(*plan), ElementsAre("c"));
+  ASSERT_EQ(find_replacement(*plan, 0, {true, true}), 1);
+  EXPECT_THAT(names(with_replacement(*plan, 0, 1, 1)), ElementsAre("c"));
 }
 
 }  // namespace
