@@ -150,6 +150,7 @@ class Output::Impl {
         screen->channel->drained(now);
         check(*screen);
       }
+      if (files_finished_) console_->show_held();
       return;
     }
     files->flush(writer, now);
@@ -171,6 +172,7 @@ class Output::Impl {
   }
 
   void finish_files(std::optional<int> failed) {
+    console_->show_held();
     if (!files) return;
     files_finished_ = true;
     files->finish(failed);

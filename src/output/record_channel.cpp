@@ -48,7 +48,6 @@ RecordChannel::RecordChannel(Writer& writer, ChannelContext& shared, PartialLine
 
 int RecordChannel::add(Prefix prefix) {
   const int slot = static_cast<int>(slots_.size());
-  ++open_;
   slots_.emplace_back();
   slots_.back().number = slot;
   slots_.back().prefix = std::move(prefix);
@@ -157,7 +156,6 @@ void RecordChannel::end(int slot, Time now) {
 }
 
 void RecordChannel::finish(Slot& slot) {
-  --open_;
   if (!slot.held.empty()) flush_partial(slot);
   slot.held.shrink_to_fit();
   if (owner_ == &slot) owner_ = nullptr;
@@ -209,11 +207,6 @@ void LineChannel::expire(int slot, Time now) {
   if (slot != kLimit) return RecordChannel::expire(slot, now);
   if (!owner_) write_notes(limit_->take_notes(now));
   if (limit_->hides()) shared_.timers.start(limit_timer_, now);
-}
-
-void LineChannel::finish(Slot& slot) {
-  RecordChannel::finish(slot);
-  if (open_ == 0) LineChannel::show_held();
 }
 
 RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, ReadTime at) {

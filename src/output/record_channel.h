@@ -78,7 +78,6 @@ class RecordChannel : public Channel {
   ChannelContext& shared_;
   const PartialLines partial_lines_;
   Slot* owner_ = nullptr;  // the stream of a long record that has the sink for itself
-  int open_ = 0;           // streams that have not ended
 
  private:
   void process(Slot& slot, std::string_view bytes, ReadTime at);
@@ -116,7 +115,6 @@ class LineChannel : public RecordChannel {
  protected:
   /// Whether the limit shows a unit of `lines` lines of these slots.
   bool admits(std::span<const int> slots, std::size_t lines = 1) { return !limit_ || is_within_limit(slots, lines); }
-  void finish(Slot& slot) override;
   /// The slot of the sink's last line if that line is partial; else null.
   const Slot* on_line() const { return on_line_; }
   virtual Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
