@@ -42,7 +42,8 @@ struct Progress {
       {};  ///< while ending: the time at which KILL will be sent; empty: KILL was sent, or no rank runs
   std::optional<std::chrono::steady_clock::time_point> start_at =
       {};  ///< while starting: the time at which the ranks of this round start; empty: as soon as every host is ready
-  int round = 0;                        ///< 0: the first round
+  int round = 0;          ///< 0: the first round
+  std::string bars = {};  ///< with OutputSettings::bars: the progress bars that the ranks draw, in one line
   std::optional<Reached> reached = {};  ///< empty before the first number
 };
 

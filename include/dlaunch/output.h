@@ -58,6 +58,8 @@ struct OutputSettings {
   bool timestamp = false;                 ///< --timestamp-output, Open MPI's form
   Color color = Color::automatic;
   std::optional<Fold> fold = {};  ///< none: exact on a terminal that shows more than 8 ranks, else off
+  int console_rate = 0;           ///< --console-rate; 0: all lines. Requires `files` with all lines of the console
+  bool bars = false;              ///< on a terminal with several ranks: Progress::bars replaces progress bars
   bool merge_stderr = false;      ///< stderr and stdout of a rank are the same file description
   std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks with output on the console; empty: all
   std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same, by local rank

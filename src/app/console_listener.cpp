@@ -18,6 +18,7 @@ report::JobStatus status_of(const job::Progress& progress) {
   status.live = works ? 0 : progress.live;
   status.since = progress.started_at;
   status.bytes = progress.bytes;
+  status.bars = progress.bars;
   status.disk_waits = progress.disk_waits;
   status.reached = progress.reached;
   status.started = progress.started;

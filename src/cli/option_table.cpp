@@ -317,6 +317,12 @@ constexpr OptionSpec kOptions[] = {
      .set_job = set_fold,
      .more = "Levels: exact (equal bytes), own (equal except the rank's own numbers and names, and the time), numbers "
              "(equal except all numbers), off."},
+    {.names = "console-rate", .takes = Arity::value, .value_name = "LINES/s", .section = Section::output,
+     .preference = true,
+     .help = "print at most LINES per second of stdout, and of stderr; count further lines",
+     .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_rate, console_rate(v)); },
+     .more = "The files of --output-filename, or of --stdout-file and --stderr-file with :copy, must have all lines. "
+             "dlaunch prints the number of the other lines, and the place of the files."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line with '[1,0]<stdout>:', as Open MPI does",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "cli/values.h"
 #include "output/file_layout.h"
+#include "output/label.h"
 #include "place/place.h"
 
 namespace dlaunch::cli {
@@ -84,11 +85,12 @@ constexpr string_view kRecordHasAll = "JSON records already have rank, host, str
 
 constexpr Contradiction kContradictions[] = {
     {"label", "tag-output timestamp-output", kOneLineStart},
-    {"raw", "label tag-output timestamp-output color=always fold", kRawHasNoLines},
+    {"raw", "label tag-output timestamp-output color=always fold console-rate", kRawHasNoLines},
     {"raw", "format=jsonl", "both set the output format"},
     {"format=jsonl", "label tag-output timestamp-output", kRecordHasAll},
     {"format=jsonl", "fold", "each JSON record is from one rank"},
-    {"pty", "fold", "the ranks write to a terminal, not lines"},
+    {"format=jsonl", "console-rate", "the reader of the records needs all of them"},
+    {"pty", "fold console-rate", "the ranks write to a terminal, not lines"},
     {"format=jsonl", "color=always", "JSON output has no colors"},
     {"format=jsonl", "display-map", "--display-map does not print JSON"},
     {"format=jsonl", "display-allocation", "--display-allocation does not print JSON"},
@@ -338,6 +340,16 @@ Result<void> check_ranks(const ResolvedOptions& effective, string_view option) {
   return fail(conflict(ranks->spelled, files->spelled + " DIR:nocopy", "no output reaches the console"));
 }
 
+/// A line that the console does not show must be in a file.
+Result<void> check_console_rate(const ResolvedOptions& effective, const output::OutputSettings& output) {
+  const ParsedOption* rate = effective.find("console-rate");
+  const auto stream = output::shown_without_file(output);
+  if (!rate || rate->source != Source::command_line || !stream) return {};
+  const std::string name(output::stream_name(*stream));
+  return requires_other(rate->spelled, "--output-filename DIR", "the lines of " + name + " must be in files",
+                        "add --output-filename DIR, or --" + name + "-file FILE:copy");
+}
+
 /// `hosts` and `check` do not start ranks.
 Result<void> check_verb(const ResolvedOptions& effective, Verb verb) {
   if (const ParsedOption* ascend = effective.find("ascend"); ascend && verb != Verb::check) {
@@ -396,7 +408,8 @@ Result<void> check_preferred_templates(const ResolvedOptions& effective) {
 
 }  // namespace
 
-Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar) {
+Result<void> check_effects(const ResolvedOptions& effective, const output::OutputSettings& output, Verb verb,
+                           Grammar grammar) {
   if (grammar == Grammar::dlaunch) TRY(check_preferred_templates(effective));
   TRY(check_verb(effective, verb));
   TRY(check_format(effective, verb));
@@ -411,6 +424,7 @@ Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar 
   TRY(check_stacks_signal(effective));
   TRY(check_ranks_per_host(effective));
   TRY(check_keep_logs(effective));
+  TRY(check_console_rate(effective, output));
   TRY(check_ranks(effective, "ranks"));
   return check_ranks(effective, "local-ranks");
 }

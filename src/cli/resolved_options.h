@@ -55,7 +55,8 @@ Result<void> settle_contradictions(ResolvedOptions& effective);
 void settle_oversubscribe(const ResolvedOptions& effective, Options& options);
 
 /// Rejects options on the command line without an effect, and invalid templates of the preferences.
-Result<void> check_effects(const ResolvedOptions& effective, Verb verb, Grammar grammar);
+Result<void> check_effects(const ResolvedOptions& effective, const output::OutputSettings& output, Verb verb,
+                           Grammar grammar);
 
 /// Rejects "%r" and "$RANK_ID" in templates of a line in dlaunch's grammar. Call before the translation of options from
 /// other launchers: a translated value may contain "%r" as plain text.

@@ -203,6 +203,11 @@ Result<void> set_fold(Options& o, string_view value, Context) {
   return put(o.output.fold, one_of<kFoldLevels>(value.empty() ? "own" : value == "false" ? "off" : value));
 }
 
+Result<int> console_rate(string_view value) {
+  if (value.ends_with("/s")) value.remove_suffix(2);
+  return whole_number(value, 1, 1'000'000);
+}
+
 Result<void> set_raw(Options& o, string_view value, Context) {
   if (value == "true") o.output.mode = output::Mode::raw;
   return {};

@@ -66,6 +66,7 @@ Result<void> set_map_by(Options&, std::string_view, const ProcessContext&);
 /// The accepted values of --map-by, without modifiers.
 std::vector<std::string> map_by_names();
 std::vector<std::string> fold_levels();
+Result<int> console_rate(std::string_view value);
 Result<void> set_cores_per_rank(Options&, std::string_view);
 /// Sets the modifiers of "core:overload-allowed" and returns the unit, which may be empty.
 Result<std::string_view> bind_unit(Options&, std::string_view);

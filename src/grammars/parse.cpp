@@ -343,7 +343,7 @@ Result<Options> job_options(const CommandLine& line, const ResolvedOptions& reso
   options.request.cwd = context.cwd;
   TRY(resolved.apply(options, context));
   settle_oversubscribe(resolved, options);
-  TRY(check_effects(resolved, line.verb, line.grammar));
+  TRY(check_effects(resolved, options.output, line.verb, line.grammar));
   settle_personality(line.grammar, resolved, options);
   if (options.request.restarts > 0) options.stdin_target.kind = plan::StdinTarget::Kind::none;
   if (options.exec.empty()) options.exec = rsh_command(options.rsh_agent, options.rsh_args);

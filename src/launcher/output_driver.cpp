@@ -86,6 +86,7 @@ void OutputDriver::wait_writer_events() {
 
 void OutputDriver::describe(job::Progress& progress) const {
   progress.bytes = fed_;
+  progress.bars = output_.bars();
   progress.disk_waits = watch_.has_value() || console_watch_.has_value();
 }
 

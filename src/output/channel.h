@@ -139,6 +139,7 @@ class Timers {
 struct ChannelContext {
   Timers timers;
   std::string block;  ///< scratch for one write; empty between calls
+  Time now;           ///< of the last call of Output with a time
 };
 
 }  // namespace dlaunch::output

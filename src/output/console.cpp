@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "dlaunch/worlds.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"
 
@@ -53,16 +54,22 @@ Fold fold_of(const OutputSettings& settings, const std::vector<RankFacts>& ranks
   return settings.fold.value_or(terminal && shown > kMostUnfolded && names_ranks ? Fold::exact : Fold::off);
 }
 
+/// Hidden lines must be in the files.
+bool is_limited(const OutputSettings& settings) {
+  return settings.console_rate > 0 && settings.mode == Mode::lines && !settings.pty && !shown_without_file(settings);
+}
+
 /// A single rank without labels behaves as without dlaunch: all bytes pass at once, including prompts.
 bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
-  return settings.mode == Mode::raw || (!has_prefix(settings) && count_shown(settings, ranks) == 1);
+  return settings.mode == Mode::raw ||
+         (!has_prefix(settings) && !is_limited(settings) && count_shown(settings, ranks) == 1);
 }
 
 }  // namespace
 
 Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
                  ChannelContext& shared)
-    : slots_(ranks.size() * kStreams) {
+    : streams_(streams), slots_(ranks.size() * kStreams) {
   const auto add_screen = [&](Stream stream) {
     FdWriter& writer = streams.writer(stream);
     const PartialLines partial_lines = streams.is_terminal(stream) ? PartialLines::shown : PartialLines::kept;
@@ -85,14 +92,27 @@ Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& r
 void Console::make_line_channel(const OutputSettings& settings, const std::vector<RankFacts>& ranks, Screen& screen,
                                 ChannelContext& shared) {
   const Fold level = fold_of(settings, ranks, screen.partial_lines == PartialLines::shown);
+  std::unique_ptr<LineChannel> lines;
   if (level == Fold::off) {
-    screen.channel = std::make_unique<LineChannel>(screen.writer, shared, screen.partial_lines);
-    return;
+    lines = std::make_unique<LineChannel>(screen.writer, shared, screen.partial_lines);
+  } else {
+    const auto make_prefix = [&screen, settings](Writers writers) { return prefix_of(settings, writers, screen); };
+    auto fold = std::make_unique<FoldChannel>(screen.writer, shared, screen.partial_lines, level, make_prefix);
+    screen.fold = fold.get();
+    lines = std::move(fold);
   }
-  const auto make_prefix = [&screen, settings](Writers writers) { return prefix_of(settings, writers, screen); };
-  auto fold = std::make_unique<FoldChannel>(screen.writer, shared, screen.partial_lines, level, make_prefix);
-  screen.fold = fold.get();
-  screen.channel = std::move(fold);
+  if (is_limited(settings)) {
+    const auto place = [&](Stream stream) { return files_place(*settings.files, ranks.front(), stream); };
+    screen.limit =
+        std::make_unique<LineLimit>(settings.console_rate, std::array{place(Stream::out), place(Stream::err)});
+    lines->set_limit(*screen.limit);
+  }
+  const bool is_terminal = screen.partial_lines == PartialLines::shown && streams_.is_terminal(Stream::err);
+  if (settings.bars && !settings.pty && is_terminal && count_shown(settings, ranks) > 1) {
+    screen.bars = std::make_unique<BarChannel>(*lines, bars_, [this] { streams_.showing(); });
+  }
+  screen.lines = lines.get();
+  screen.channel = std::move(lines);
 }
 
 bool Console::add(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t from,
@@ -119,8 +139,8 @@ void Console::make_lines(const OutputSettings& settings, const std::vector<RankF
   for (size_t i = 0; i < screens_.size(); ++i) {
     if (!screens_[i]->writer.mid_line()) continue;
     for (size_t at = static_cast<size_t>(last[i]); at < before * kStreams; at += kStreams) {
-      if (slots_[at].channel != screens_[i]->channel.get()) continue;
-      static_cast<LineChannel&>(*screens_[i]->channel).resume(slots_[at].slot);
+      if (slots_[at].screen != screens_[i].get()) continue;
+      screens_[i]->lines->resume(slots_[at].slot);
     }
   }
 }
@@ -135,9 +155,13 @@ void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, s
     ConsoleSlot& slot = slots_[id * kStreams + static_cast<std::size_t>(stream)];
     slot = {screen.channel.get(), static_cast<int>(stream), &screen};
     if (auto* json = dynamic_cast<JsonlChannel*>(slot.channel)) slot.slot = json->add(who);
-    if (auto* lines = dynamic_cast<LineChannel*>(slot.channel)) {
+    if (screen.lines) {
       Prefix prefix = prefix_of(settings, std::array{&who}, screen);
-      slot.slot = screen.fold ? screen.fold->add(who, std::move(prefix)) : lines->add(std::move(prefix));
+      slot.slot = screen.fold ? screen.fold->add(who, std::move(prefix)) : screen.lines->add(std::move(prefix));
+      if (screen.limit) screen.limit->add(static_cast<int>(id), stream);
+      if (!screen.bars) continue;
+      slot.channel = screen.bars.get();
+      screen.bars->add(facts.name.empty() ? "rank " + Worlds::rank_name({facts.world, rank}) : facts.name);
     }
   }
 }
@@ -155,7 +179,13 @@ void Console::set_pid(int rank, int pid) {
 
 void Console::show_held() {
   for (const auto& screen : screens_) {
-    if (screen->fold) screen->fold->show_held();
+    if (screen->lines) screen->lines->show_held();
+  }
+}
+
+void Console::lift_limits() {
+  for (const auto& screen : screens_) {
+    if (screen->limit) screen->limit->lift();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "output/bar_channel.h"
 #include "output/channel.h"
 #include "output/fold_channel.h"
 #include "output/output.h"
@@ -19,8 +20,11 @@ struct Screen {
   FdWriter& writer;
   PartialLines partial_lines;
   std::unique_ptr<Channel> channel;
-  FoldChannel* fold = nullptr;  ///< `channel` if equal lines are folded
-  bool fed = false;             ///< got bytes of ranks: a failed write fails the job
+  std::unique_ptr<LineLimit> limit = {};  ///< --console-rate
+  LineChannel* lines = nullptr;           ///< `channel` if it merges lines
+  FoldChannel* fold = nullptr;            ///< `channel` if equal lines are folded
+  std::unique_ptr<BarChannel> bars = {};  ///< gets the bytes of the ranks in place of `channel`
+  bool fed = false;                       ///< got bytes of ranks: a failed write fails the job
   bool reported = false;
 
   /// The errno of a new failure, once; else 0.
@@ -52,9 +56,12 @@ class Console {
 
   /// The process of the rank started.
   void set_pid(int rank, int pid);
-  /// Prints the lines that --fold holds.
+  /// Prints the lines that --fold holds, and the numbers of the lines that --console-rate hides.
   void show_held();
   bool has_folded() const;
+  std::string bars() const { return bars_.text(); }
+  /// --console-rate ends: a file may lack lines.
+  void lift_limits();
 
   /// One per fd. One for both if they are the same file or terminal, or if all output goes to stdout.
   std::vector<std::unique_ptr<Screen>>& screens() { return screens_; }
@@ -67,6 +74,8 @@ class Console {
   void make_lines(const OutputSettings& settings, const std::vector<RankFacts>& ranks, std::size_t before,
                   ChannelContext& shared);
 
+  StandardStreams& streams_;
+  Bars bars_;
   std::vector<std::unique_ptr<Screen>> screens_;
   std::vector<ConsoleSlot> slots_;
 };

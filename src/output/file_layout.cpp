@@ -163,6 +163,23 @@ bool on_console(const OutputSettings& settings, const RankFacts& facts, int rank
   return !settings.console_local_ranks || settings.console_local_ranks->contains(facts.local_rank);
 }
 
+std::optional<Stream> shown_without_file(const OutputSettings& settings) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    if (stream == Stream::err && settings.merge_stderr) continue;
+    if (!settings.files || !settings.files->keeps(stream)) return stream;
+    if (stream == Stream::err ? settings.files->local_err : settings.files->local) return stream;
+  }
+  return std::nullopt;
+}
+
+std::string files_place(const FileSettings& files, const RankFacts& facts, Stream stream) {
+  if (files.by_stream && stream == Stream::err) return files.err_target;
+  if (files.by_stream || is_template(files.target)) return files.target;
+  std::string path = log_directory(files) + (files.job_directory ? "1/" : "") + later_parts(facts, "", "/");
+  path.pop_back();
+  return path;
+}
+
 int count_ranks(const std::vector<RankFacts>& all, int world) {
   return static_cast<int>(
       std::ranges::count_if(all, [&](const RankFacts& facts) { return facts.name.empty() && facts.world == world; }));

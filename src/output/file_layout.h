@@ -1,6 +1,7 @@
 // The path of each stream's file: Open MPI's layout below a directory, or a template. Pure: computes names only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,12 @@ std::vector<std::string> attempt_patterns(const FileSettings& files, int attempt
 
 /// Whether --ranks and --local-ranks select the rank for the console. `rank` is the number in the world.
 bool on_console(const OutputSettings& settings, const RankFacts& facts, int rank);
+
+/// A stream with lines on the console that are not in a file; nullopt: files have all lines of the console.
+std::optional<Stream> shown_without_file(const OutputSettings& settings);
+
+/// The directory or the template of the stream's files of a round, for a message.
+std::string files_place(const FileSettings& files, const RankFacts& facts, Stream stream);
 
 /// The number of the world's ranks, without a sidecar.
 int count_ranks(const std::vector<RankFacts>& all, int world = 1);

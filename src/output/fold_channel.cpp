@@ -41,6 +41,11 @@ int FoldChannel::add(const StreamFacts& facts, Prefix prefix) {
 }
 
 void FoldChannel::show_held() {
+  show_units();
+  LineChannel::show_held();
+}
+
+void FoldChannel::show_units() {
   folder_.flush();
   write_block();
 }
@@ -80,11 +85,11 @@ void FoldChannel::keep_order(const Slot& slot) {
   if (!on_line() || on_line() == &slot) return;
   const StreamFacts& partial = at_index(facts_, on_line()->number);
   const StreamFacts& facts = at_index(facts_, slot.number);
-  if (partial.rank == facts.rank && partial.host.first == facts.host.first) show_held();
+  if (partial.rank == facts.rank && partial.host.first == facts.host.first) show_units();
 }
 
 void FoldChannel::write_started(Slot& slot, std::string_view more) {
-  if (on_line() != &slot) show_held();
+  if (on_line() != &slot) show_units();
   LineChannel::write_started(slot, more);
 }
 
@@ -102,6 +107,8 @@ void FoldChannel::finish(Slot& slot) {
 }
 
 void FoldChannel::show(const FoldedUnit& unit) {
+  const auto lines = unit.is_block ? static_cast<std::size_t>(std::ranges::count(unit.text, '\n')) : 1;
+  if (!admits(unit.sources, lines)) return;
   begin_line();
   const bool is_folded = unit.sources.size() > 1;
   Prefix& prefix = is_folded ? prefix_of(unit) : slot_at(unit.sources.front()).prefix;

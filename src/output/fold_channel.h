@@ -26,8 +26,7 @@ class FoldChannel final : public LineChannel {
   /// Returns the slot of the stream.
   int add(const StreamFacts& facts, Prefix prefix);
   void set_pid(int slot, int pid) { folder_.set_pid(slot, pid); }
-  /// Prints all held lines, for example before a message of dlaunch.
-  void show_held();
+  void show_held() override;
   /// Whether a line of several streams was printed.
   bool has_folded() const { return !last_sources_.empty(); }
   void expire(int slot, Time now) override;
@@ -39,6 +38,7 @@ class FoldChannel final : public LineChannel {
   void finish(Slot& slot) override;
 
   void keep_order(const Slot& slot);
+  void show_units();
   void show(const FoldedUnit& unit);
   Prefix& prefix_of(const FoldedUnit& unit);
   void watch(Time now);

@@ -105,6 +105,7 @@ class Output::Impl {
   }
 
   void feed(int rank, Stream stream, std::string_view bytes, ReadTime at) {
+    shared.now = at.now;
     Source& s = source(rank, stream);
     s.bytes += bytes.size();
     s.fed_at = ++feeds_;
@@ -115,7 +116,7 @@ class Output::Impl {
       check_files();
     }
     if (s.console.channel) {
-      streams.showing();
+      if (!s.console.screen->bars) streams.showing();
       s.console.screen->fed = true;
       s.console.channel->feed(s.console.slot, bytes, at);
       check(*s.console.screen);
@@ -123,6 +124,7 @@ class Output::Impl {
   }
 
   void end(int rank, Stream stream, Time now) {
+    shared.now = now;
     Source& s = source(rank, stream);
     if (!s.unfinished.empty()) on_line_(rank, stream, std::exchange(s.unfinished, {}));
     if (s.console.channel) {
@@ -134,6 +136,8 @@ class Output::Impl {
     files->end(std::exchange(s.file, {}), now);
     check_files();
   }
+
+  std::string bars() const { return console_->bars(); }
 
   void rank_started(int rank, int pid) { console_->set_pid(rank, pid); }
 
@@ -152,6 +156,7 @@ class Output::Impl {
   }
 
   void flush(FdWriter& writer, Time now) {
+    shared.now = now;
     if (streams.owns(writer)) {
       streams.flush(writer);
       for (const auto& screen : console_->screens()) {
@@ -159,6 +164,7 @@ class Output::Impl {
         screen->channel->drained(now);
         check(*screen);
       }
+      if (files_finished_) console_->show_held();
       return;
     }
     files->flush(writer, now);
@@ -166,6 +172,7 @@ class Output::Impl {
   }
 
   void tick(Time now) {
+    shared.now = now;
     streams.showing();
     shared.timers.run(now);
     for (const auto& screen : console_->screens()) check(*screen);
@@ -173,10 +180,14 @@ class Output::Impl {
 
   void check_files() {
     if (beginning_) return;  // a failure is the result of begun()
-    for (Error& error : files->take_failures()) report(std::move(error));
+    for (Error& error : files->take_failures()) {
+      console_->lift_limits();
+      report(std::move(error));
+    }
   }
 
   void finish_files(std::optional<int> failed) {
+    console_->show_held();
     if (!files) return;
     files_finished_ = true;
     files->finish(failed);
@@ -379,6 +390,7 @@ std::optional<Error> Output::take_error() {
   impl_->write_errors.pop_front();
   return first;
 }
+std::string Output::bars() const { return impl_->bars(); }
 bool Output::take_fold_note() { return impl_->take_fold_note(); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
 LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }

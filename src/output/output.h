@@ -111,6 +111,8 @@ class Output {
   std::optional<Error> take_error();
   /// Whether lines were folded for the first time although the user did not set --fold. True once.
   bool take_fold_note();
+  /// The progress bars of the ranks (bars.h); empty if there are none.
+  std::string bars() const;
   /// Gives up stdout and stderr if they are files that do not accept bytes; take_error() has the reason.
   void give_up_console(Time now);
   /// Whether the reader of stdout has closed the pipe (EPIPE). The job then ends without a message, like a filter.

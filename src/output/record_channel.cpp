@@ -10,7 +10,8 @@
 namespace dlaunch::output {
 namespace {
 
-constexpr int kTurn = -1;  // the slot number of the channel's own timer
+constexpr int kTurn = -1;   // the slot number of the channel's own timer
+constexpr int kLimit = -3;  // of the timer of a LineLimit
 constexpr std::size_t kWaitingLimit = 2 * 1024 * 1024;
 
 constexpr std::size_t kBlock = 64 * 1024;  // small enough to stay in the cache until the kernel has copied it
@@ -180,11 +181,39 @@ void RecordChannel::expire(int slot, Time now) {
   drain(now);
 }
 
+void LineChannel::set_limit(LineLimit& limit) {
+  limit_ = &limit;
+  limit_timer_ = shared_.timers.add(this, kLimit);
+}
+
+void LineChannel::show_held() {
+  if (limit_ && !owner_) write_notes(limit_->take_notes());
+}
+
+bool LineChannel::is_within_limit(std::span<const int> slots, std::size_t lines) {
+  if (limit_->admits(slots, lines, shared_.now)) return true;
+  if (!limit_timer_->running) shared_.timers.start(limit_timer_, shared_.now);
+  return false;
+}
+
+void LineChannel::write_notes(const std::string& notes) {
+  if (notes.empty()) return;
+  begin_line();
+  shared_.block += notes;
+  write_block();
+}
+
+void LineChannel::expire(int slot, Time now) {
+  if (slot != kLimit) return RecordChannel::expire(slot, now);
+  if (!owner_) write_notes(limit_->take_notes(now));
+  if (limit_->hides()) shared_.timers.start(limit_timer_, now);
+}
+
 RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, ReadTime at) {
   const std::size_t head = slot.broken ? finish_broken_line(slot, bytes) : finish_carriage_return(slot, bytes, at);
   bytes.remove_prefix(head);
   if (bytes.empty()) return {head};
-  if (slot.prefix.empty()) return {head + pass_records(slot, bytes)};
+  if (slot.prefix.empty() && !limit_) return {head + pass_records(slot, bytes)};
   const auto [done, stopped] = label_records(slot, bytes, at);
   return {head + done, stopped};
 }
@@ -228,7 +257,8 @@ RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view 
   line_ended(slot);
   const std::string_view prefix = slot.prefix.render(at.wall_ns);
   while (!record.empty()) {
-    append_record(prefix, record);
+    if (admits({&slot.number, 1})) [[likely]]
+      append_record(prefix, record);  // [[likely]]: inlined
     if (crowded()) break;
     record = records.next();
   }
@@ -266,6 +296,8 @@ void LineChannel::flush_partial(Slot& slot) {
 }
 
 void LineChannel::write_started(Slot& slot, std::string_view more) {
+  if (on_line_ != &slot) slot.hidden = !admits({&slot.number, 1});
+  if (slot.hidden) return;
   writer_.write(std::array{line_break(&slot), prefix_of_held(slot), std::string_view(slot.held), more});
 }
 
@@ -290,7 +322,7 @@ void LineChannel::line_ended(Slot& slot) {
 std::string_view LineChannel::line_break(const Slot* slot) {
   if (!on_line_ || on_line_ == slot || after_carriage_return_) return "";
   on_line_->broken = on_line_->held.empty();
-  return "\n";
+  return on_line_->hidden ? "" : "\n";
 }
 
 std::string_view LineChannel::prefix_of_held(Slot& slot) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/time.h"
 #include "output/channel.h"
 #include "output/label.h"
+#include "output/line_limit.h"
 
 namespace dlaunch::output {
 
@@ -45,6 +47,7 @@ class RecordChannel : public Channel {
     std::string waiting;  // bytes that arrived while another stream had the sink
     std::int64_t waiting_wall_ns = 0;
     bool broken = false;  // a line break of another stream ended its partial line
+    bool hidden = false;  // the limit hides the line that it began
     bool queued = false;
     bool ended = false;
     IdleState idle_state = IdleState::had;
@@ -103,8 +106,15 @@ class LineChannel : public RecordChannel {
   using RecordChannel::RecordChannel;
   /// The sink's last line is an unfinished line of the slot.
   void resume(int slot) { on_line_ = &slot_at(slot); }
+  /// Hides the lines that `limit` does not admit. The sources of the limit are the slots.
+  void set_limit(LineLimit& limit);
+  /// Prints what is held, for example before a message of dlaunch: the numbers of hidden lines.
+  virtual void show_held();
+  void expire(int slot, Time now) override;
 
  protected:
+  /// Whether the limit shows a unit of `lines` lines of these slots.
+  bool admits(std::span<const int> slots, std::size_t lines = 1) { return !limit_ || is_within_limit(slots, lines); }
   /// The slot of the sink's last line if that line is partial; else null.
   const Slot* on_line() const { return on_line_; }
   virtual Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
@@ -127,10 +137,14 @@ class LineChannel : public RecordChannel {
 
   void line_ended(Slot& slot);
   std::string_view line_break(const Slot* slot);
+  bool is_within_limit(std::span<const int> slots, std::size_t lines);
+  void write_notes(const std::string& notes);
   std::string_view prefix_of_held(Slot& slot) const;
 
   Slot* on_line_ = nullptr;             // slot of the sink's last line if that line is partial; else null
   bool after_carriage_return_ = false;  // the record of on_line_ has ended; a '\n' may follow
+  LineLimit* limit_ = nullptr;
+  Timers::Handle limit_timer_;
 };
 
 /// JsonlChannel: writes one JSON object per record, for both streams of all ranks, to one sink. docs/output-formats.md

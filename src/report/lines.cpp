@@ -23,8 +23,10 @@ std::string duration_text(Duration duration) {
 std::string cut_to(std::string_view text, size_t columns) {
   size_t end = 0;
   for (; end < text.size(); ++end) {
-    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
-    if (begins_character && columns-- == 0) break;
+    const auto byte = static_cast<unsigned char>(text[end]);
+    const size_t width = (byte & 0xC0U) == 0x80U ? 0 : byte < 0xE3U ? 1 : 2;  // ideographs and emoji have two columns
+    if (columns < width) break;
+    columns -= width;
   }
   return std::string(text.substr(0, end));
 }

@@ -86,7 +86,7 @@ bool is_pipe(int fd) {
 
 /// Whether there is no line to show.
 bool is_empty(const JobStatus& status) {
-  return status.phase == Phase::running && status.live == 0 && !status.disk_waits;
+  return status.phase == Phase::running && status.live == 0 && !status.disk_waits && status.bars.empty();
 }
 
 std::string short_name(int signal) {
@@ -112,7 +112,7 @@ std::string status_text(const JobStatus& status, Time now, double rate) {
   if (ended && status.disk_waits) return "ending: waiting for a disk to accept the output";
   switch (status.phase) {
     case Phase::running:
-      return running_text(status, now, rate);
+      return status.bars.empty() ? running_text(status, now, rate) : status.bars;
     case Phase::starting:
       return starting_text(status, now);
     case Phase::ending:
@@ -148,12 +148,13 @@ StatusLine::~StatusLine() {
 void StatusLine::update(JobStatus status, Time now) {
   if (!terminal_) return;
   if (to_pipe_ && status.phase == Phase::running && !status.reached) status.live = 0;
-  if (status.phase != status_.phase || is_empty(status)) {
+  if (status.phase != status_.phase || is_empty(status) || status.bars.empty() != status_.bars.empty()) {
     clear();
     due_ = now + kPatience;
   } else if (!shown_.empty() && (status.phase != Phase::running || status.reached != status_.reached)) {
     due_ = std::min(due_, now + kBetween);
   }
+  if (status.phase == Phase::running && !status.bars.empty()) due_ = std::min(due_, drawn_ + kBetweenBars);
   status_ = std::move(status);
   tick(now);
 }
@@ -167,7 +168,7 @@ std::optional<Time> StatusLine::deadline() const {
 Time StatusLine::earliest(Time now) {
   const std::uint64_t written = streams_.writer(output::Stream::err).written();
   if (std::exchange(written_, written) != written) quiet_since_ = now;
-  const bool waits = status_.phase == Phase::running && !status_.reached;
+  const bool waits = status_.phase == Phase::running && !status_.reached && status_.bars.empty();
   return waits ? std::max(due_, std::max(quiet_since_, status_.since.value_or(now)) + quiet_) : due_;
 }
 
@@ -176,7 +177,8 @@ void StatusLine::tick(Time now) {
   const double rate = rate_.at(status_.bytes, now);
   due_ = earliest(now);
   if (now < due_) return;
-  due_ = now + kCountdown;
+  due_ = drawn_ = now;
+  due_ += kCountdown;
   // A text in the last column would wrap.
   std::string text =
       cut_to(printable(status_text(status_, now, rate)), static_cast<size_t>(std::max(1, columns() - 1)));

@@ -29,6 +29,7 @@ struct JobStatus {
   std::uint64_t bytes = 0;                ///< running: of the ranks' output until now
   bool disk_waits = false;                ///< running or ending: a file does not accept output
   std::optional<job::Reached> reached{};  ///< running
+  std::string bars{};                     ///< running: the progress bars of the ranks; shown in place of the counts
   int started = 0;                        ///< starting: number of started ranks, of `total`
   int total = 0;
   std::string missing{};           ///< starting: hosts that are not ready, as ranges
@@ -70,8 +71,9 @@ struct StatusSettings {
 
 class StatusLine {
  public:
-  static constexpr std::chrono::milliseconds kPatience{300};  ///< shorter phases are not shown
-  static constexpr std::chrono::milliseconds kBetween{100};   ///< minimum time between two redraws
+  static constexpr std::chrono::milliseconds kPatience{300};     ///< shorter phases are not shown
+  static constexpr std::chrono::milliseconds kBetween{100};      ///< minimum time between two redraws
+  static constexpr std::chrono::milliseconds kBetweenBars{250};  ///< the same, for the progress bars
 
   /// Draws only if stderr is a terminal.
   explicit StatusLine(output::StandardStreams& streams, const StatusSettings& settings = {});
@@ -103,6 +105,7 @@ class StatusLine {
   JobStatus status_;
   Rate rate_;
   Time due_;                   // of the next redraw
+  Time drawn_;                 // the last redraw
   std::uint64_t written_ = 0;  // bytes on the terminal
   Time quiet_since_;           // the terminal got no other output since this time
   std::string shown_;          // the text on the terminal; may be empty

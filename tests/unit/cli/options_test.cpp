@@ -42,6 +42,10 @@ auto verbosity(int n) {
 auto label(const std::string& text) {
   return [text](const Options& o) { return o.output.label == text; };
 }
+auto console_rate(int lines) {
+  return [lines](const Options& o) { return o.output.console_rate == lines; };
+}
+
 auto fold(output::Fold level) {
   return [level](const Options& o) { return o.output.fold == level; };
 }
@@ -116,6 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--fold"}, fold(output::Fold::own)}, TextLine{{"--fold=numbers"}, fold(output::Fold::numbers)},
         TextLine{{"--fold=off"}, fold(output::Fold::off)}, TextLine{{"--fold=exact"}, fold(output::Fold::exact)},
         TextLine{{"--fold=off", "--raw"}, fold(output::Fold::off)},
+        TextLine{{"--console-rate", "200", "--output-filename", "d"}, console_rate(200)},
+        TextLine{{"--console-rate=200/s", "--stdout-file=o:copy", "--stderr-file=e"}, console_rate(200)},
         TextLine{{"-tag-output"}, [](const Options& o) { return o.output.tag && !o.output.timestamp; }},
         TextLine{{"-tag-output", "--timestamp-output"},
                  [](const Options& o) { return o.output.tag && o.output.timestamp; }},

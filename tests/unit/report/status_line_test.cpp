@@ -80,6 +80,9 @@ TEST(StatusText, IsCutBetweenCharacters) {
   EXPECT_EQ(cut_to("a·b·c", 4), "a·b·");
   EXPECT_EQ(cut_to("a·b", 9), "a·b");
   EXPECT_EQ(cut_to("·", 0), "");
+  EXPECT_EQ(cut_to("训练 5%", 4), "训练");
+  EXPECT_EQ(cut_to("训练 5%", 3), "训");
+  EXPECT_EQ(cut_to("█▏🚀x", 4), "█▏🚀");
 }
 
 TEST(Rate, IsMeasuredOverTheLastSeconds) {
@@ -197,6 +200,35 @@ TEST_F(OnATerminal, IsErasedAfterTheTerminalGotNarrower) {
   ::ioctl(terminal, TIOCSWINSZ, &size);
   line.clear();
   EXPECT_EQ(shown(), "\r\x1b[J");
+}
+
+TEST_F(OnATerminal, ShowsBarsAtMost4TimesPerSecondAndAgainAfterOutput) {
+  StatusLine line(*streams, {.quiet = 2s});
+  JobStatus status{.live = 2, .since = kNow, .total = 2};
+  status.bars = "10%";
+  line.update(status, kNow);
+  EXPECT_EQ(shown(), "\r\x1b[K10%");
+  status.bars = "20%";
+  line.update(status, kNow + 200ms);
+  EXPECT_EQ(shown(), "");
+  EXPECT_EQ(line.deadline(), kNow + 250ms);
+  line.tick(kNow + 250ms);
+  EXPECT_EQ(shown(), "\r\x1b[K20%");
+  streams->say(output::StandardStreams::Importance::needed, "output\n");
+  EXPECT_EQ(shown(), "\r\x1b[Koutput\r\n");
+  line.update(status, kNow + 400ms);
+  EXPECT_EQ(shown(), "");
+  line.update(status, kNow + 600ms);
+  EXPECT_EQ(shown(), "\r\x1b[K20%");
+  status.bars.clear();
+  line.update(status, kNow + 700ms);
+  EXPECT_EQ(shown(), "\r\x1b[K");
+}
+
+TEST_F(OnATerminal, ShowsNoControlCharacterOfABar) {
+  StatusLine line(*streams);
+  line.update({.live = 1, .bars = "\x1b[2J\a5%", .total = 1}, kNow);
+  EXPECT_EQ(shown(), "\r\x1b[K\\x075%");
 }
 
 TEST_F(OnATerminal, IsNeverDrawnIfItIsOff) {
