@@ -207,19 +207,19 @@ TEST_F(OnATerminal, ShowsBarsAtMost4TimesPerSecondAndAgainAfterOutput) {
   JobStatus status{.live = 2, .since = kNow, .total = 2};
   status.bars = "10%";
   line.update(status, kNow);
-  EXPECT_EQ(shown(), "\r\x1b[K10%");
+  EXPECT_EQ(shown(), "\r\x1b[K10%\r");
   status.bars = "20%";
   line.update(status, kNow + 200ms);
   EXPECT_EQ(shown(), "");
   EXPECT_EQ(line.deadline(), kNow + 250ms);
   line.tick(kNow + 250ms);
-  EXPECT_EQ(shown(), "\r\x1b[K20%");
+  EXPECT_EQ(shown(), "\r\x1b[K20%\r");
   streams->say(output::StandardStreams::Importance::needed, "output\n");
   EXPECT_EQ(shown(), "\r\x1b[Koutput\r\n");
   line.update(status, kNow + 400ms);
   EXPECT_EQ(shown(), "");
   line.update(status, kNow + 600ms);
-  EXPECT_EQ(shown(), "\r\x1b[K20%");
+  EXPECT_EQ(shown(), "\r\x1b[K20%\r");
   status.bars.clear();
   line.update(status, kNow + 700ms);
   EXPECT_EQ(shown(), "\r\x1b[K");
@@ -228,7 +228,7 @@ TEST_F(OnATerminal, ShowsBarsAtMost4TimesPerSecondAndAgainAfterOutput) {
 TEST_F(OnATerminal, ShowsNoControlCharacterOfABar) {
   StatusLine line(*streams);
   line.update({.live = 1, .bars = "\x1b[2J\a5%", .total = 1}, kNow);
-  EXPECT_EQ(shown(), "\r\x1b[K\\x075%");
+  EXPECT_EQ(shown(), "\r\x1b[K\\x1b[2J\\x075%\r");
 }
 
 TEST_F(OnATerminal, IsNeverDrawnIfItIsOff) {
