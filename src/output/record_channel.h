@@ -4,6 +4,7 @@
 // Owned as every Channel (channel.h).
 #pragma once
 
+#include <array>
 #include <deque>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@ namespace dlaunch::output {
 
 /// A longer partial record is written at once, and then has the sink for itself.
 inline constexpr std::size_t kMaxHeld = 64 * 1024;
+/// The size of one write: small enough to stay in the cache until the kernel has copied it.
+inline constexpr std::size_t kBlock = 64 * 1024;
 
 class RecordChannel : public Channel {
  public:
@@ -124,7 +127,13 @@ class LineChannel : public RecordChannel {
   virtual void end_held(Slot& slot, std::string_view more, ReadTime at);
   /// Begins a new line of any stream.
   void begin_line();
-  void append_record(std::string_view prefix, std::string_view record);
+  void append_record(std::string_view prefix, std::string_view record) {  // inline, for speed
+    const bool large = record.size() > kBlock / 2;
+    if (large || shared_.block.size() + prefix.size() + record.size() > kBlock) write_block();
+    if (large) return writer_.write(std::array{prefix, record});
+    shared_.block += prefix;
+    shared_.block += record;
+  }
 
  private:
   Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) override;

@@ -55,7 +55,8 @@ class ConsoleRate(Case):
     @promise(LOSES_NOTHING, mode=FAILURE)
     def test_the_summary_has_hidden_lines_of_the_failed_rank(self):
         result = self.run_dlaunch("-n", 2, "--console-rate", 5, "--output-filename", "logs",
-                                  *sh("seq 100 >&2; test $RANK_ID = 1 && { echo the reason >&2; exit 3; }; sleep 60"))
+                                  *sh("seq 100 >&2; test $RANK_ID = 0 && { touch done; sleep 60; }; "
+                                      "while ! test -e done; do sleep 0.01; done; echo the reason >&2; exit 3"))
         self.assert_exit(result, 3)
         self.assertIn(b"the reason", result.stderr.split(b"dlaunch: ", 1)[1])
         shown, hidden = shown_and_hidden(result.stderr.split(b"dlaunch: ", 1)[0])
