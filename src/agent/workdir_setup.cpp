@@ -163,7 +163,7 @@ void WorkdirSetup::prepare(wire::Prepare&& asked) {
   push(asked, 0);
   failure_text_.clear();
   not_taken_.assign(asked.dirs.begin(), asked.dirs.end());
-  agreed_ = false;
+  filling_ = false;
   wait_reports();
   wait();
 }
@@ -211,7 +211,7 @@ bool WorkdirSetup::stage(const wire::Stage& stage) {
   if (!in_) return true;  // already failed and reported
   if (stage.bytes.size() > wire::kStageCredit - files_ || sent_.size() > kMostQueued) return false;
   push(stage, static_cast<std::uint32_t>(stage.bytes.size()));
-  agreed_ = false;
+  filling_ = true;
   wait();
   return true;
 }
@@ -255,7 +255,6 @@ bool WorkdirSetup::read_reports() {
         at_ = text;
         break;
       case Report::agreed:
-        agreed_ = true;
         timer_.cancel();
         link_.send(wire::Prepared{});
         break;
@@ -315,7 +314,7 @@ void WorkdirSetup::stop() {
   timer_.cancel();
   in_.reset();
   reports_.reset();
-  if (pid_ > 0 && !agreed_) ::kill(pid_, SIGKILL);  // otherwise the process removes what it created
+  if (pid_ > 0 && filling_) ::kill(pid_, SIGKILL);  // otherwise the process removes what it created
 }
 
 /// A batch system signals all processes of the job. The agent reports the signal, and ends this process by KILL.

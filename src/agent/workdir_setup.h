@@ -69,7 +69,7 @@ class WorkdirSetup final : public Task {
   ProcessSpawner spawner_;
   std::optional<sys::OomWatch> oom_;  // since the start of the process
   pid_t pid_ = 0;
-  bool agreed_ = false;  // the child waits for the first Stage
+  bool filling_ = false;  // the child has got a Stage, so it may have emptied a directory
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;
   std::unique_ptr<asio::posix::stream_descriptor> reports_;

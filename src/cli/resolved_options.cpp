@@ -344,7 +344,8 @@ Result<void> check_ranks(const ResolvedOptions& effective, string_view option) {
 Result<void> check_console_rate(const ResolvedOptions& effective, const output::OutputSettings& output) {
   const ParsedOption* rate = effective.find("console-rate");
   const auto stream = output::shown_without_file(output);
-  if (!rate || rate->source != Source::command_line || !stream) return {};
+  if (!rate || rate->source != Source::command_line) return {};
+  if (!stream) return check_ranks(effective, "console-rate");
   const std::string name(output::stream_name(*stream));
   return requires_other(rate->spelled, "--output-filename DIR", "the lines of " + name + " must be in files",
                         "add --output-filename DIR, or --" + name + "-file FILE:copy");

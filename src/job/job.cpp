@@ -110,7 +110,7 @@ void Job::on(const FilesReady&, Time now) {
 /// Does nothing until every host has answered.
 void Job::start_or_give_up(Time now) {
   if (hosts_.count(HostState::waiting) > 0) return;
-  if (!outcome_.lost_hosts.empty()) return no_start(now);
+  if (!outcome_.lost_hosts.empty() && files_ != Files::asked) return no_start(now);
   if (files_ == Files::wanted) actions_.push_back(PrepareFiles{});
   if (files_ != Files::ready) {
     files_ = Files::asked;

@@ -208,6 +208,7 @@ void Launcher::prepare_files() {
 
 void Launcher::files_prepared(const Result<void>& result) {
   if (job_.phase() != job::Phase::starting) return;
+  if (result && !job_.outcome().lost_hosts.empty()) return happened(job::FilesReady{});  // hosts empty no directory
   if (result) {
     for (const auto& component : components_) component->files_begun();
     return;

@@ -74,6 +74,7 @@ class Output::Impl {
   std::optional<Result<void>> begun(Time now) {
     auto result = files && beginning_ ? files->begun(now) : Result<void>();
     beginning_ = beginning_ && !result;
+    if (result && !*result) reported_ = true;  // later failures of the files follow from this one
     return result;
   }
 

@@ -251,11 +251,13 @@ RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view 
     end_held(slot, record, at);
     record = records.next();
   }
-  shared_.block += line_break(&slot);
-  line_ended(slot);
+  if (owner_ == &slot) owner_ = nullptr;
   const std::string_view prefix = slot.prefix.render(at.wall_ns);
   while (!record.empty()) {
-    if (admits({&slot.number, 1})) append_record(prefix, record);
+    if (admits({&slot.number, 1})) {
+      if (on_line_) begin_line();
+      append_record(prefix, record);
+    }
     if (crowded()) break;
     record = records.next();
   }

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/time.h"
@@ -19,11 +22,22 @@ namespace {
 
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
+/// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
+std::optional<int> attempt_of(const std::string& path) {
+  std::ifstream file(path);
+  const auto record = nlohmann::json::parse(file, nullptr, false);
+  if (!record.is_object() || !record.contains("attempt") || !record["attempt"].is_number_integer()) return std::nullopt;
+  return record["attempt"].get<int>();
+}
+
+/// Renames the record of an earlier attempt.
 void keep_record(const std::string& path, int attempt) {
   const sys::HeldPlace place = sys::HeldPlace::of(path);
   const auto facts = place ? place.directory.facts_of(place.name) : std::nullopt;
   if (!facts || !S_ISREG(facts->st_mode)) return;
-  const std::string kept = kept_record(place.name, attempt);
+  const int earlier = attempt_of(path).value_or(attempt - 1);
+  if (earlier == attempt) return;
+  const std::string kept = kept_record(place.name, earlier);
   if (!place.directory.facts_of(kept)) place.directory.rename(place.name, kept);
 }
 
@@ -67,7 +81,7 @@ Result<void> RecordFile::claim() {
 
 /// The work of the process that writes the record.
 void RecordFile::replace(const std::string& text, bool durable, int answer_to) const {
-  if (!early_ && attempt_ > 0) keep_record(path_, attempt_ - 1);
+  if (!early_ && attempt_ > 0) keep_record(path_, attempt_);
   write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !early_}, answer_to);
 }
 

@@ -175,8 +175,7 @@ bool JobRun::begins_late() const {
   const std::string logs = renames ? output::locked_directory(*options_.output.files) + '/' : "";
   const auto has_directory = [](const plan::Rank& rank) { return !rank.dir.empty(); };
   const auto is_in_logs = [&](const plan::Rank& rank) { return renames && rank.dir.starts_with(logs); };
-  return rounds_.number() == 0 && std::ranges::any_of(plan_.ranks, has_directory) &&
-         std::ranges::none_of(plan_.ranks, is_in_logs);
+  return !begun_ && std::ranges::any_of(plan_.ranks, has_directory) && std::ranges::none_of(plan_.ranks, is_in_logs);
 }
 
 /// The first changes of files of an earlier job: all claims of this job have succeeded.
@@ -184,17 +183,19 @@ Result<void> JobRun::begin(output::Output& output) {
   TRY(output.begin());
   if (error_files_) TRY(error_files_->empty());
   report_overwritten(output);
+  begun_ = true;
   return {};
 }
 
 /// The part of begin() after Output::begin(), on the loop of the running job.
 void JobRun::begin_others(const launcher::RoundOutput::Begun& begun) {
   report_overwritten(*output_);
+  begun_ = true;
   error_files_ ? error_files_->empty(session_.io(), begun) : begun({});
 }
 
 void JobRun::report_overwritten(const output::Output& output) {
-  const std::string lost = rounds_.number() == 0 ? output.overwritten() : "";
+  const std::string lost = !begun_ ? output.overwritten() : "";
   if (!lost.empty()) log().info(lost);
 }
 
@@ -285,7 +286,7 @@ Result<void> JobRun::plan_round() {
   session_.ports() = std::move(job.held);
   job.plan.notes = planned_.notes;
   plan_ = TRY(with_error_files(options_.error_file, std::move(job.plan)));
-  options_.output.keep_logs = 0;
+  if (begun_) options_.output.keep_logs = 0;
   if (options_.policy.timeout) {
     const auto left = *session_.options().policy.timeout - (Clock::now() - start_);
     options_.policy.timeout =

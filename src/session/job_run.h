@@ -90,6 +90,7 @@ class JobRun final : public Listener {
   report::RecordFile record_;
   report::RecordFile junit_;
   report::PidFile pid_file_;
+  bool begun_ = false;  // a round has changed the files of earlier jobs
   std::unique_ptr<output::Output> output_;
   std::unique_ptr<LockedErrorFiles> error_files_;
 };

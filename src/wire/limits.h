@@ -6,7 +6,7 @@
 namespace dlaunch::wire {
 
 /// The version of the protocol. Both sides must have the same version. The agent travels with its launcher.
-inline constexpr std::uint32_t kVersion = 14;
+inline constexpr std::uint32_t kVersion = 15;
 
 inline constexpr std::uint32_t kMaxFrame = 16u << 20;  ///< an environment of 2 MiB and argv fit
 inline constexpr std::uint32_t kMaxOutput =

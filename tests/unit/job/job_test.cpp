@@ -1219,19 +1219,31 @@ TEST(Job, RanksStartWhenTheFilesAreReady) {
 
 TEST(Job, SecondFaultEndsTheWaitForTheFiles) {
   const auto cause = [](const Event& event) {
-    Script s(2, timeout_of(5), true);
+    Script s(2, timeout_of(8), true);
     s.job.expect_files();
     s.say(HostReady{0}, 0);
     s.say(HostReady{1}, 0);
     s.say(event, 1);
-    s.tick(5);
-    EXPECT_THAT(s.say(FilesReady{}, 6), IsEmpty());
+    s.tick(8);
+    EXPECT_THAT(s.say(FilesReady{}, 9), IsEmpty());
     return s.job.outcome().cause;
   };
   EXPECT_EQ(cause(HostLost{1, "silence"}), Cause::host_lost);
   EXPECT_EQ(cause(UserSignal{SIGINT}), Cause::interrupted);
   EXPECT_EQ(cause(OutputFailed{"cannot empty logs", 2}), Cause::output_failed);
   EXPECT_EQ(cause(StacksTaken{}), Cause::timeout);
+}
+
+TEST(Job, HostsThatFailWhileFilesChangeAreReportedTogether) {
+  Script s(3, {}, true);
+  s.job.expect_files();
+  for (const int host : {0, 1, 2}) s.say(HostReady{host}, 0);
+  s.say(HostLost{1, "cannot remove w1/f"}, 1);
+  s.say(HostLost{2, "cannot remove w2/f"}, 1);
+  EXPECT_TRUE(s.job.outcome().detail.empty());
+  s.say(FilesReady{}, 2);
+  EXPECT_EQ(s.job.outcome().cause, Cause::host_lost);
+  EXPECT_EQ(s.job.outcome().lost_hosts.size(), 2U);
 }
 
 TEST(Job, FilesStayUnchangedIfAHostCannotBeUsed) {
