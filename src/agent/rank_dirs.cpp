@@ -12,6 +12,7 @@
 #include "base/shared_texts.h"
 #include "base/try.h"
 #include "sys/file_lock.h"
+#include "sys/files.h"
 
 namespace dlaunch::agent {
 namespace {
@@ -71,9 +72,11 @@ tl::unexpected<Error> in_use(const std::string& dir) {
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
-/// Allows only one job at a time in the directory; on a file system without locks there is no protection.
+/// Allows only one job at a time in the directory; on a file system without locks there is no protection. A job that
+/// was refused may have removed the marker since it was opened: undo_rank_dirs().
 Result<void> lock(const sys::Fd& marker, const std::string& dir) {
-  if (sys::try_lock(marker.get())) return {};
+  struct stat facts{};
+  if (sys::try_lock(marker.get()) && ::fstat(marker.get(), &facts) == 0 && facts.st_nlink > 0) return {};
   return in_use(dir);
 }
 
@@ -160,21 +163,23 @@ Result<RankDir> look(const std::string& dir, const std::vector<std::string>& kep
 }
 
 /// Creates the directory, unless `taken` has it open. Creates and locks the marker of the directory.
-Result<RankDir> make(RankDir taken, const std::string& dir, const std::vector<std::string>& kept) {
+Result<void> make(RankDir& taken, std::vector<std::string>& made, const std::string& dir,
+                  const std::vector<std::string>& kept) {
   if (!taken.directory) {
-    sys::HeldDirectory made = sys::HeldDirectory::make(dir, kDirMode);
-    if (!made) return failed("cannot create " + dir, errno);
-    taken = TRY(examine(std::move(made), dir, kept));  // another user can have been faster
-    if (taken.marker) return taken;
+    sys::HeldDirectory directory = sys::HeldDirectory::make(dir, kDirMode, &made);
+    if (!directory) return failed("cannot create " + dir, errno);
+    taken = TRY(examine(std::move(directory), dir, kept));  // another user can have been faster
+    if (taken.marker) return {};
   }
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker = taken.directory.open_file(kRankDirMarker, kMarkerFlags | O_CREAT, kMarkerMode);
   if (!marker) return failed("cannot write " + name, errno);
   TRY(check_marker(marker, taken, name));
-  if (::write(marker.get(), kMarkerText.data(), kMarkerText.size()) < 0) return failed("cannot write " + name, errno);
   TRY(lock(marker, dir));
   taken.marker = std::move(marker);
-  return taken;
+  taken.has_new_marker = true;
+  if (::write(taken.marker.get(), kMarkerText.data(), kMarkerText.size()) >= 0) return {};
+  return failed("cannot write " + name, errno);
 }
 
 Result<void> check_base(const std::string& base) {
@@ -188,8 +193,7 @@ Result<void> check_base(const std::string& base) {
 
 }  // namespace
 
-Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const AtPath& at) {
-  std::vector<RankDir> taken;
+Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenDirs& taken) {
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (i < asked.bases.size()) {
       at(asked.bases[i]);
@@ -197,15 +201,21 @@ Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const At
     }
     at(asked.dirs[i]);
     auto dir = TRY(look(asked.dirs[i], asked.kept));
-    taken.push_back(std::move(dir));
+    taken.dirs.push_back(std::move(dir));
   }
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
-    if (taken[i].marker) continue;
+    if (taken.dirs[i].marker) continue;
     at(asked.dirs[i]);
-    auto dir = TRY(make(std::move(taken[i]), asked.dirs[i], asked.kept));
-    taken[i] = std::move(dir);
+    TRY(make(taken.dirs[i], taken.made, asked.dirs[i], asked.kept));
   }
-  return taken;
+  return {};
+}
+
+void undo_rank_dirs(const TakenDirs& taken) {
+  for (const RankDir& dir : taken.dirs) {
+    if (dir.has_new_marker) dir.directory.remove_file(kRankDirMarker);
+  }
+  sys::remove_made(taken.made);
 }
 
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,

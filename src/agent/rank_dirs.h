@@ -22,6 +22,7 @@ using wire::kRankDirMarker;
 struct RankDir {
   sys::HeldDirectory directory;
   sys::Fd marker;  ///< other jobs cannot take the directory while this is open
+  bool has_new_marker = false;
 };
 
 /// By path. Owned by the Agent until the end of the job: later rounds use the same directories.
@@ -30,9 +31,17 @@ using RankDirs = std::map<std::string, RankDir>;
 /// Receives the path of each directory before each system call that can hang.
 using AtPath = std::function<void(const std::string& path)>;
 
-/// Creates missing directories, and returns all in the order of Prepare. Removes nothing. Examines all existing
-/// directories before the first change. An Error also if a file or directory below is locked.
-Result<std::vector<RankDir>> take_rank_dirs(const wire::Prepare& asked, const AtPath& at);
+struct TakenDirs {
+  std::vector<RankDir> dirs;      ///< in the order of Prepare
+  std::vector<std::string> made;  ///< created directories, also above rank directories
+};
+
+/// Creates missing directories, and takes all. Removes nothing. Examines all existing directories before the first
+/// change. An Error also if a file or directory below is locked; call undo_rank_dirs() then.
+Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenDirs& taken);
+
+/// The job does not start: removes created markers, and created directories that are empty.
+void undo_rank_dirs(const TakenDirs& taken);
 
 /// Empties a taken directory, except for the marker and `kept` (absolute names); `dir` is its path.
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,

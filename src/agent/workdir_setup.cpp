@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,10 +13,10 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
+#include "agent/archive_extractor.h"
 #include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -26,144 +25,10 @@
 #include "sys/descendants.h"
 #include "sys/held_directory.h"
 #include "sys/io.h"
-#include "wire/archive.h"
 #include "wire/codec.h"
 
 namespace dlaunch::agent {
 namespace {
-
-using Kind = wire::ArchiveItem::Kind;
-
-constexpr mode_t kOurs = 0700;  // the directory must be writable while it is filled, whatever its permissions
-
-tl::unexpected<Error> path_error(const std::string& path, int error) {
-  return fail({.where = "", .what = "cannot write " + path, .why = sys::why_not_opened(error), .hint = ""});
-}
-
-std::string last_name(const std::string& name) { return name.substr(name.rfind('/') + 1); }
-
-/// Extracts an archive (wire/archive.h), as its bytes arrive, into several directories at once, without following
-/// links. Owned by the process of agent/workdir_setup.h.
-class ArchiveExtractor {
- public:
-  struct Target {
-    std::string path;  ///< for messages
-    sys::HeldDirectory directory;
-  };
-  ArchiveExtractor(std::vector<Target> targets, AtPath at);
-
-  Result<void> feed(std::string_view bytes) { return reader_.feed(bytes); }
-  /// Whether the whole archive has arrived.
-  bool complete() const { return reader_.complete(); }
-  /// Gives the new directories the modes of the archive, after the last file.
-  Result<void> set_modes() const;
-
- private:
-  Result<void> begin(const wire::ArchiveItem& item);
-  Result<void> content(std::string_view bytes);
-  Result<void> end();
-  Result<void> begin_in(const Target& target);
-  Result<void> make_directory(const Target& target, const sys::HeldDirectory& parent);
-  std::string path_in(const Target& target) const { return target.path + '/' + item_.name; }
-
-  struct Made {
-    const Target& target;
-    std::string name;
-    mode_t mode;
-    struct stat facts;
-  };
-
-  const std::vector<Target> targets_;
-  const AtPath at_;
-  wire::ArchiveItem item_;
-  std::vector<sys::Fd> files_;  // one per directory, while the item is a file
-  std::string target_;          // while the item is a link
-  std::vector<Made> made_;
-  wire::ArchiveReader reader_;
-};
-
-ArchiveExtractor::ArchiveExtractor(std::vector<Target> targets, AtPath at)
-    : targets_(std::move(targets)),
-      at_(std::move(at)),
-      reader_({[this](const wire::ArchiveItem& item) { return begin(item); },
-               [this](std::string_view bytes) { return content(bytes); }, [this] { return end(); }}) {}
-
-Result<void> ArchiveExtractor::begin(const wire::ArchiveItem& item) {
-  item_ = item;
-  for (const Target& target : targets_) {
-    at_(target.path);
-    TRY(begin_in(target));
-  }
-  return {};
-}
-
-Result<void> ArchiveExtractor::begin_in(const Target& target) {
-  if (item_.kind == Kind::link) return {};
-  const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
-  if (!parent) return path_error(path_in(target), errno);
-  if (item_.kind == Kind::file) {
-    files_.push_back(parent.open_file(last_name(item_.name), O_WRONLY | O_CREAT | O_EXCL, item_.permissions));
-    if (!files_.back()) return path_error(path_in(target), errno);
-    ::fchmod(files_.back().get(), item_.permissions);  // adds what the umask removed; some file systems have no modes
-    return {};
-  }
-  return make_directory(target, parent);
-}
-
-/// An existing directory keeps its mode: the launcher may have created the directory for log files, or another user may
-/// have moved a directory of this user here. Only an empty directory counts as new.
-Result<void> ArchiveExtractor::make_directory(const Target& target, const sys::HeldDirectory& parent) {
-  const std::string name = last_name(item_.name);
-  const bool is_new = ::mkdirat(parent.fd(), name.c_str(), item_.permissions | kOurs) == 0;
-  if (!is_new && errno != EEXIST) return path_error(path_in(target), errno);
-  const sys::HeldDirectory made = parent.open_below(name);
-  const auto facts = made ? made.facts() : std::nullopt;
-  if (!facts) return path_error(path_in(target), errno);
-  bool is_empty = true;
-  const int error = made.for_each_entry([&](const dirent&) { return is_empty = false; });
-  if (is_new && is_empty && error == 0) made_.push_back({target, item_.name, item_.permissions, *facts});
-  return {};
-}
-
-Result<void> ArchiveExtractor::set_modes() const {
-  for (const Made& made : std::views::reverse(made_)) {  // a directory before its parent
-    at_(made.target.path);
-    const sys::HeldDirectory parent = made.target.directory.open_parent_below(made.name);
-    const sys::HeldDirectory directory = parent ? parent.open_below(last_name(made.name)) : sys::HeldDirectory();
-    const auto facts = directory ? directory.facts() : std::nullopt;
-    const int error = facts ? ESTALE : errno;
-    if (!facts || !sys::is_same(*facts, made.facts)) return path_error(made.target.path + '/' + made.name, error);
-    directory.set_mode(made.mode | (facts->st_mode & S_ISGID));  // some file systems have no modes
-  }
-  return {};
-}
-
-Result<void> ArchiveExtractor::content(std::string_view bytes) {
-  if (item_.kind == Kind::link) target_ += bytes;
-  for (size_t i = 0; i < files_.size(); ++i) {
-    at_(targets_[i].path);
-    if (!sys::write_all(files_[i].get(), bytes)) return path_error(path_in(targets_[i]), errno);
-  }
-  return {};
-}
-
-Result<void> ArchiveExtractor::end() {
-  for (size_t i = 0; i < files_.size(); ++i) {
-    at_(targets_[i].path);
-    if (::close(files_[i].release()) != 0)
-      return path_error(path_in(targets_[i]), errno);  // NFS reports a full disk here
-  }
-  files_.clear();
-  const std::string text = std::exchange(target_, {});
-  if (item_.kind != Kind::link) return {};
-  for (const Target& target : targets_) {
-    at_(target.path);
-    const sys::HeldDirectory parent = target.directory.open_parent_below(item_.name);
-    const int error = parent ? parent.make_link(last_name(item_.name), text) : errno;
-    if (error != 0) return path_error(path_in(target), error);
-  }
-  return {};
-}
 
 constexpr size_t kMostQueued = 64;      // frames: all file frames except the last are large
 constexpr size_t kLongest = 16u << 10;  // a report of the process
@@ -172,6 +37,7 @@ constexpr size_t kLongest = 16u << 10;  // a report of the process
 enum class Report : char {
   at = '@',      ///< then a path: the next system call on the path can hang
   taken = '+',   ///< with the descriptors of the next directory and its marker
+  agreed = '=',  ///< all directories are taken, and not emptied yet
   failed = '!',  ///< then a line with the failure, and a line with a hint
 };
 
@@ -191,6 +57,10 @@ class Reporter {
     const char first = static_cast<char>(Report::taken);
     return fds[0] && fds[1] && sys::send_some(fd_, {&first, 1}, fds) == 1;
   }
+  void agreed() const {
+    const char first = static_cast<char>(Report::agreed);
+    sys::write_all(fd_, {&first, 1});
+  }
   void failed(const Error& error) const {
     sys::write_all(fd_,
                    (static_cast<char>(Report::failed) + what_and_why(error) + '\n' + error.hint).substr(0, kLongest));
@@ -201,14 +71,24 @@ class Reporter {
   std::string at_;
 };
 
-/// The work of the prepare process; take() returns true when all work is done.
+/// The work of the prepare process; take() returns true when all work is done. If the work ends before the first Stage,
+/// the job does not start, and the directories get the state that they had.
 class Work {
  public:
   explicit Work(Reporter& reporter) : reporter_(reporter) {}
+  ~Work() {
+    if (!begun_) undo_rank_dirs(taken_);
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
 
-  Result<bool> take(const wire::Message& message) {
-    if (const auto* asked = std::get_if<wire::Prepare>(&message)) return prepare(*asked);
-    if (const auto* stage = std::get_if<wire::Stage>(&message); stage && extractor_) {
+  Result<bool> take(wire::Message& message) {
+    if (auto* asked = std::get_if<wire::Prepare>(&message)) {
+      asked_ = std::move(*asked);
+      return take_directories().map([] { return false; });
+    }
+    if (const auto* stage = std::get_if<wire::Stage>(&message)) {
+      if (!extractor_) TRY(empty_directories());
       TRY(extractor_->feed(stage->bytes));
       if (!stage->eof) return false;
       if (extractor_->complete()) return extractor_->set_modes().map([] { return true; });
@@ -217,29 +97,38 @@ class Work {
   }
 
  private:
-  Result<bool> prepare(const wire::Prepare& asked) {
-    const AtPath at = [this](const std::string& path) { reporter_.at(path); };
-    auto taken = TRY(take_rank_dirs(asked, at));
-    for (const RankDir& dir : taken) {
+  Result<void> take_directories() {
+    TRY(take_rank_dirs(asked_, at_, taken_));
+    for (const RankDir& dir : taken_.dirs) {
       if (!reporter_.taken(dir)) {
         return fail({.where = "", .what = "cannot send a directory", .why = std::strerror(errno), .hint = ""});
       }
     }
+    reporter_.agreed();
+    return {};
+  }
+
+  Result<void> empty_directories() {
+    begun_ = true;
     std::vector<ArchiveExtractor::Target> targets;
-    for (size_t i = 0; i < taken.size(); ++i) {
-      at(asked.dirs[i]);
-      TRY(empty_rank_dir(taken[i].directory, asked.dirs[i], asked.kept));
-      targets.push_back({asked.dirs[i], std::move(taken[i].directory)});
+    for (size_t i = 0; i < taken_.dirs.size(); ++i) {
+      at_(asked_.dirs[i]);
+      TRY(empty_rank_dir(taken_.dirs[i].directory, asked_.dirs[i], asked_.kept));
+      targets.push_back({asked_.dirs[i], std::move(taken_.dirs[i].directory)});
     }
-    extractor_.emplace(std::move(targets), at);
-    return !asked.staged;
+    extractor_.emplace(std::move(targets), at_);
+    return {};
   }
 
   Reporter& reporter_;
+  const AtPath at_ = [this](const std::string& path) { reporter_.at(path); };
+  wire::Prepare asked_;
+  TakenDirs taken_;
+  bool begun_ = false;  // all hosts have agreed
   std::optional<ArchiveExtractor> extractor_;
 };
 
-Result<void> work_off(int fd, Work work) {
+Result<void> work_off(int fd, Work& work) {
   wire::Decoder decoder;
   std::array<char, wire::kMaxOutput> bytes{};
   for (;;) {
@@ -274,6 +163,7 @@ void WorkdirSetup::prepare(wire::Prepare&& asked) {
   push(asked, 0);
   failure_text_.clear();
   not_taken_.assign(asked.dirs.begin(), asked.dirs.end());
+  agreed_ = false;
   wait_reports();
   wait();
 }
@@ -321,6 +211,7 @@ bool WorkdirSetup::stage(const wire::Stage& stage) {
   if (!in_) return true;  // already failed and reported
   if (stage.bytes.size() > wire::kStageCredit - files_ || sent_.size() > kMostQueued) return false;
   push(stage, static_cast<std::uint32_t>(stage.bytes.size()));
+  agreed_ = false;
   wait();
   return true;
 }
@@ -362,6 +253,11 @@ bool WorkdirSetup::read_reports() {
     switch (static_cast<Report>(packet[0])) {
       case Report::at:
         at_ = text;
+        break;
+      case Report::agreed:
+        agreed_ = true;
+        timer_.cancel();
+        link_.send(wire::Prepared{});
         break;
       case Report::failed:
         failure_text_ = text;
@@ -419,15 +315,16 @@ void WorkdirSetup::stop() {
   timer_.cancel();
   in_.reset();
   reports_.reset();
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  if (pid_ > 0 && !agreed_) ::kill(pid_, SIGKILL);  // otherwise the process removes what it created
 }
 
 /// A batch system signals all processes of the job. The agent reports the signal, and ends this process by KILL.
 int prepare_main() {
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) std::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NAME, "dlaunch-files");
   Reporter reporter(STDOUT_FILENO);
-  const auto done = work_off(STDIN_FILENO, Work(reporter));
+  Work work(reporter);
+  const auto done = work_off(STDIN_FILENO, work);
   if (done) return 0;
   reporter.failed(done.error());
   return 1;

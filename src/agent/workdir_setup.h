@@ -2,7 +2,9 @@
 // (a second agent with --prepare) does all of this: a disk may be slow or never answer, and heartbeats must continue.
 // The process receives Prepare and every Stage through a pipe, under the credit granted here. The process reports
 // through a socket: the descriptors of each prepared directory and its marker, the path that the next system call uses,
-// and a failure. Owned by the Agent; link, loop and directories must outlive this object.
+// and a failure. A job that is refused changes nothing: the process takes all directories, and empties them only when
+// the first Stage shows that all hosts have agreed. Owned by the Agent; link, loop and directories must outlive this
+// object.
 #pragma once
 
 #include <sys/types.h>
@@ -35,10 +37,11 @@ class WorkdirSetup final : public Task {
   WorkdirSetup(asio::io_context& io, link::Link& link, RankDirs& dirs)
       : io_(io), link_(link), dirs_(dirs), timer_(io) {}
 
-  /// Answers Prepare with Prepared, once.
+  /// Answers Prepare with Prepared when the directories are taken, and the last Stage when they are filled. A failure
+  /// is the last answer.
   std::optional<std::string> on(wire::Message& message) override;
   bool reaped(pid_t pid, int wait_status) override;
-  /// Kills the child, and sends no more answers.
+  /// Ends the child, and sends no more answers.
   void stop() override;
   /// `process`: a line of sys::describe(). For the child, the line gets the path that the child waits for.
   std::string explained(std::string process) const;
@@ -66,6 +69,7 @@ class WorkdirSetup final : public Task {
   ProcessSpawner spawner_;
   std::optional<sys::OomWatch> oom_;  // since the start of the process
   pid_t pid_ = 0;
+  bool agreed_ = false;  // the child waits for the first Stage
   const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;
   std::unique_ptr<asio::posix::stream_descriptor> reports_;

@@ -11,7 +11,6 @@
 #include "base/try.h"
 #include "session/error_files.h"
 #include "session/file_names.h"
-#include "session/rendezvous.h"
 #include "session/staged_files.h"
 
 namespace dlaunch::app {

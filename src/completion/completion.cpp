@@ -31,6 +31,9 @@ using cli::Verb;
 using std::string_view;
 using Words = std::span<const std::string>;
 
+/// Each candidate for a list repeats the list that is typed: more bytes than this would take too long.
+constexpr size_t kMostRepeated = size_t{4} << 20;
+
 bool is_option(string_view word) { return word.size() > 1 && word.starts_with('-') && word != "--"; }
 
 /// Whether the next word is a value of the option.
@@ -235,6 +238,7 @@ class Completer {
     const size_t last = row.joins ? typed_.rfind(',') : kind == "HOSTS" ? typed_.rfind('@') : typed_.npos;
     const std::string start(last == typed_.npos ? option : typed_.substr(0, last + 1));
     const auto add_words = [&](const std::vector<std::string>& words) {
+      if (start.size() * words.size() > kMostRepeated) return;
       for (const std::string& word : words) add(start + word, "");
     };
     if (row.choices) add_words(row.choices());

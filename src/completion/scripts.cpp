@@ -14,11 +14,29 @@ namespace {
 
 using std::string_view;
 
-// Bash also splits words at '=', ':' and '@'. `words` has the words without this split, `starts` their positions in
-// COMP_WORDS. Without candidates, bash completes files itself (-o default).
+// Bash also splits words at '=', ':' and '@'. `words` has the words without this split, without quotes and without
+// redirections, `starts` their positions in COMP_WORDS. Without candidates, bash completes files itself (-o default).
 constexpr string_view kBash = R"script(# bash completion of dlaunch
+_dlaunch_unquote() {
+  local word=$1 quote='' c i
+  unquoted=''
+  for ((i = 0; i < ${#word}; i++)); do
+    c=${word:i:1}
+    if [[ $c == "$quote" ]]; then
+      quote=''
+    elif [[ -z $quote && $c == [\'\"] ]]; then
+      quote=$c
+    elif [[ $c == \\ && $quote != \' ]]; then
+      i=$((i + 1))
+      unquoted+=${word:i:1}
+    else
+      unquoted+=$c
+    fi
+  done
+}
 _dlaunch() {
-  local rest=${COMP_LINE:0:COMP_POINT} piece='' reply line how='' prefix i
+  local rest=${COMP_LINE:0:COMP_POINT} piece='' reply line how='' prefix i unquoted
+  local redirection='^[0-9]*(&?>>?[|&]?|<<?<?[&>]?)'
   local -a words=() starts=() found=()
   for ((i = 0; i <= COMP_CWORD; i++)); do
     piece=${COMP_WORDS[i]}
@@ -31,8 +49,23 @@ _dlaunch() {
     words[-1]+=$piece
     rest=${rest#"$piece"}
   done
+  for ((i = ${#words[@]} - 1; i > 0; i--)); do
+    if [[ ${words[i]} =~ $redirection ]]; then
+      ((i + 1 < ${#words[@]})) || return 0
+      if [[ ${words[i]} == "${BASH_REMATCH[0]}" ]]; then
+        ((i + 2 < ${#words[@]})) || return 0
+        unset "words[i+1]" "starts[i+1]"
+      fi
+      unset "words[i]" "starts[i]"
+    elif [[ ${words[i]} == *[\'\"\\]* ]]; then
+      _dlaunch_unquote "${words[i]}"
+      words[i]=$unquoted
+    fi
+    words=("${words[@]}") starts=("${starts[@]}")
+  done
+  _dlaunch_unquote "$piece"
   prefix=${words[-1]}
-  [[ $piece == [=:@]* ]] || prefix=${prefix%"$piece"}
+  [[ $piece == [=:@]* ]] || prefix=${prefix%"$unquoted"}
   reply=$("${words[0]/#\~\//$HOME/}" __complete "${words[@]:1}" 2>/dev/null) || return
   while IFS= read -r line; do
     case $line in

@@ -113,15 +113,21 @@ struct OutputFailed {
   std::string detail;
   int exit_code;
 };
+/// The answer to PrepareFiles.
+struct FilesReady {};
 /// Not all of the user's stdin can be read.
 struct InputFailed {
   std::string detail;
 };
 using Event = std::variant<HostReached, HostReady, HostLost, HostTermination, RankStarted, RankEnded, RankAborted,
                            HostAdded, RanksAdded, RankDrained, SidecarEnded, SidecarGone, HostClean, HostSwept,
-                           UserSignal, Hung, StacksTaken, OutputFailed, InputFailed>;
+                           UserSignal, Hung, StacksTaken, OutputFailed, FilesReady, InputFailed>;
 
 // ---- actions ----
+/// All hosts are ready: changes files of earlier jobs. FilesReady or OutputFailed follows.
+struct PrepareFiles {
+  bool operator==(const PrepareFiles&) const = default;
+};
 struct StartRanks {
   int host;
   bool operator==(const StartRanks&) const = default;
@@ -185,8 +191,8 @@ struct Finished {
 struct StopWaiting {
   bool operator==(const StopWaiting&) const = default;
 };
-using Action = std::variant<StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, PingHost, DropHost,
-                            LoseHost, SweepHost, TakeStacks, StopSelf, Finished, StopWaiting>;
+using Action = std::variant<PrepareFiles, StartRanks, StartWorld, SignalRanks, CheckpointRanks, FinishHost, PingHost,
+                            DropHost, LoseHost, SweepHost, TakeStacks, StopSelf, Finished, StopWaiting>;
 using Actions = std::vector<Action>;
 
 }  // namespace dlaunch::job

@@ -103,10 +103,19 @@ void Job::on(const HostReady& event, Time now) {
   if (phase_ == Phase::starting) start_or_give_up(now);
 }
 
+void Job::on(const FilesReady&, Time now) {
+  if (std::exchange(files_, Files::ready) == Files::asked && phase_ == Phase::starting) start_or_give_up(now);
+}
+
 /// Does nothing until every host has answered.
 void Job::start_or_give_up(Time now) {
   if (hosts_.count(HostState::waiting) > 0) return;
   if (!outcome_.lost_hosts.empty()) return no_start(now);
+  if (files_ == Files::wanted) actions_.push_back(PrepareFiles{});
+  if (files_ != Files::ready) {
+    files_ = Files::asked;
+    return;
+  }
   if (start_at_ && now < *start_at_) {
     at_.start = start_at_;
     return;

@@ -9,6 +9,7 @@
 // - Ranks start when every host is ready. If one host cannot be used, no rank starts; the other hosts have kOthersWait
 //   to answer, so that all failures are reported together. After a stop of this process, they have the whole time
 //   again: their agents may have ended, so that the launcher must connect again.
+// - If the job changes files of earlier jobs before its ranks start, these changes begin when every host is ready.
 // - The first failure (job/rank_states.h) stops all ranks, unless the policy is "continue". The exit code of the
 //   first failure is the job's exit code; with "continue" and Policy::highest_exit_code, the highest code is.
 // - MPI_Abort is a failure at the time of the call (job/rank_states.h). It stops all ranks under any policy.
@@ -194,6 +195,8 @@ class Job {
   /// Prints stacks once per job: before --timeout stops the ranks, or after a fault (SIGSEGV etc.) of a rank if no
   /// round may follow.
   void show_stacks_first() { stacks_ = Stacks::wanted; }
+  /// The ranks start after FilesReady.
+  void expect_files() { files_ = Files::wanted; }
   /// The job has a sidecar. After the last rank, the sidecar has `wait` to end by itself.
   void expect_sidecar(std::chrono::seconds wait = kSidecarWait) {
     sidecar_ = Sidecar::expected;
@@ -248,6 +251,7 @@ class Job {
   void on(const Hung& event, Time now);
   void on(const StacksTaken& event, Time now);
   void on(const OutputFailed& event, Time now);
+  void on(const FilesReady& event, Time now);
   void on(const InputFailed& event, Time now);
 
   void preempt(const Preempted& notice, Time now);
@@ -305,6 +309,7 @@ class Job {
   /// `running`: its start is requested, and SidecarGone was not received yet. `awaited`: so, and the ranks have ended.
   enum class Sidecar { none, expected, running, awaited } sidecar_ = Sidecar::none;
   std::chrono::seconds sidecar_wait_ = kSidecarWait;
+  enum class Files { ready, wanted, asked } files_ = Files::ready;
   enum class Stacks { none, wanted, asked } stacks_ = Stacks::none;
   /// How long the job waits for the reader of the output of ended ranks. Later values wait less: limit_patience().
   enum class Patience { endless, limited, none } patience_ = Patience::endless;

@@ -66,6 +66,8 @@ class Component {
   virtual void host_lost(int /*host*/, const HostFailure& /*loss*/) {}
   /// The job knows the loss.
   virtual void host_gone(int /*host*/) {}
+  /// All hosts are ready, and the launcher has changed its own files. One component raises job::FilesReady.
+  virtual void files_begun() {}
   /// Data that the ranks of this host share, sent before the ranks start: at the job's start, or of a spawned world.
   virtual std::vector<wire::Message> shared_frames(int /*host*/) { return {}; }
 

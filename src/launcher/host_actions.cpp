@@ -57,6 +57,7 @@ class HostActions final : public Component {
 
   void act(const job::StopSelf&) const {
     context_.hosts.pause();
+    context_.output.streams().showing();  // erases the status line: the user's shell prints its prompt
     ::raise(SIGSTOP);
     context_.hosts.ping_all();
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/end_signals.h"
+#include "base/shared_texts.h"
 #include "launcher/components.h"
 #include "launcher/frames.h"
 #include "link/heartbeat.h"
@@ -41,6 +42,7 @@ Launcher::Launcher(asio::io_context& io, const Parts& parts)
       components_(make_components(context_)) {
   for (const auto& component : components_) component->prepare(job_);
   if (parts.round.may_follow) job_.allow_restart();
+  if (parts.round.begins_late) job_.expect_files();
   if (parts.round.start_at) job_.start_not_before(*parts.round.start_at);
 }
 
@@ -102,7 +104,6 @@ void Launcher::reached(int host) {
 }
 
 void Launcher::ready(int host) {
-  if (++ready_ == static_cast<int>(parts_.plan.hosts.size())) output_.begin(parts_.round.begin);
   happened(job::HostReady{host});
   for (const auto& component : components_) component->host_ready(host);
 }
@@ -185,6 +186,7 @@ void Launcher::drained(int number) {
 void Launcher::perform(const job::Actions& actions) {
   output_.job_decides();
   for (const job::Action& action : actions) {
+    if (std::holds_alternative<job::PrepareFiles>(action)) prepare_files();
     if (const auto* start = std::get_if<job::StartRanks>(&action)) start_ranks(start->host);
     if (const auto* start = std::get_if<job::StartWorld>(&action)) {
       order_.start_requested(start->host, newest_ranks(parts_.plan, start->host));
@@ -194,6 +196,24 @@ void Launcher::perform(const job::Actions& actions) {
   }
   deadline_.set(job_.deadline());
   output_.job_decided();
+}
+
+void Launcher::prepare_files() {
+  if (!parts_.round.begins_late) return files_prepared({});
+  output_.begin([this](const Result<void>& begun) {
+    if (!begun || !parts_.round.begin_others) return files_prepared(begun);
+    parts_.round.begin_others(lifetime_.guard([this](const Result<void>& others) { files_prepared(others); }));
+  });
+}
+
+void Launcher::files_prepared(const Result<void>& result) {
+  if (job_.phase() != job::Phase::starting) return;
+  if (result) {
+    for (const auto& component : components_) component->files_begun();
+    return;
+  }
+  const Error& error = result.error();
+  happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
 }
 
 void Launcher::start_ranks(int host) {

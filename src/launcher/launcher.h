@@ -34,8 +34,10 @@ class Launcher {
   struct Round {
     bool may_follow = false;            ///< another round may follow this one
     std::optional<Time> start_at = {};  ///< the earliest start of its ranks
-    /// Called when all hosts are ready, before the first rank starts; an Error ends the job. May be empty.
-    std::function<Result<void>()> begin = {};
+    /// Call Output::begin() when all hosts are ready, before the first rank starts; after it, call `begin_others` for
+    /// the other files. An Error ends the job.
+    bool begins_late = false;
+    std::function<void(RoundOutput::Begun begun)> begin_others = {};
   };
   struct Parts {
     plan::Plan& plan;  ///< spawned ranks are added
@@ -97,6 +99,8 @@ class Launcher {
   // ---- events and actions of the job ----
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
   void perform(const job::Actions& actions);
+  void prepare_files();
+  void files_prepared(const Result<void>& result);
   void start_ranks(int host);
 
   // ---- time and signals ----
@@ -115,7 +119,6 @@ class Launcher {
   RankOrder order_;
   const Context context_;
   const Components components_;
-  int ready_ = 0;  // hosts of the plan
   int started_ = 0;
   const Lifetime lifetime_;
 };

@@ -42,6 +42,11 @@ void OutputDriver::start(Handlers handlers) {
   wait_writer_events();
 }
 
+void OutputDriver::begin() {
+  output_.start_begin(Clock::now());
+  after_change();
+}
+
 void OutputDriver::feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns) {
   fed_ += bytes.size();
   if (handlers_.wrote && !bytes.empty()) handlers_.wrote(rank, stream, bytes);

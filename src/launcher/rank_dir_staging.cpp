@@ -22,23 +22,34 @@ bool RankDirStaging::needed(int host) const {
 }
 
 void RankDirStaging::begin(int host, Time now) {
-  progress_[host] = {true, 0, wire::kStageCredit, now};
+  progress_[host] = {.waiting = true, .credit = wire::kStageCredit, .since = now};
   send_(host, prepare_frame(plan_, host, settings_, facts_));
-  if (settings_.staged) send_staged(host);
+}
+
+void RankDirStaging::fill(Time now) {
+  for (auto& [host, progress] : progress_) {
+    progress.waiting = progress.filling = true;
+    progress.since = now;
+    settings_.staged ? send_staged(host, progress) : send_(host, wire::Stage{.bytes = "", .eof = true});
+  }
+}
+
+bool RankDirStaging::waits() const {
+  return std::ranges::any_of(progress_, [](const auto& each) { return each.second.waiting; });
 }
 
 bool RankDirStaging::granted(int host, const wire::StageCredit& credit, Time now) {
   const auto found = progress_.find(host);
-  if (found == progress_.end() || credit.bytes > wire::kStageCredit - found->second.credit) return false;
+  if (found == progress_.end() || !found->second.filling) return false;
+  if (credit.bytes > wire::kStageCredit - found->second.credit) return false;
   found->second.credit += credit.bytes;
   found->second.since = now;
-  if (found->second.waiting && settings_.staged) send_staged(host);
+  if (found->second.waiting && settings_.staged) send_staged(host, found->second);
   return true;
 }
 
 /// Only the last piece has `eof`; an archive is never empty.
-void RankDirStaging::send_staged(int host) {
-  Progress& progress = progress_[host];
+void RankDirStaging::send_staged(int host, Progress& progress) {
   const std::string& archive = *settings_.staged;
   while (progress.credit > 0 && progress.sent < archive.size()) {
     const size_t left = archive.size() - progress.sent;
@@ -50,8 +61,10 @@ void RankDirStaging::send_staged(int host) {
 }
 
 std::optional<HostFailure> RankDirStaging::done(int host, const wire::Prepared& prepared) {
-  if (!std::exchange(progress_[host].waiting, false)) return std::nullopt;
-  return HostFailure{prepared.why, prepared.hint};
+  const auto found = progress_.find(host);
+  if (found == progress_.end()) return std::nullopt;
+  const bool expected = std::exchange(found->second.waiting, false) || !prepared.why.empty();
+  return expected ? std::optional(HostFailure{prepared.why, prepared.hint}) : std::nullopt;
 }
 
 std::string RankDirStaging::note(Time now) {
@@ -76,6 +89,23 @@ class Staging final : public Component {
       : context_(context),
         staging_(context.plan, context.options, context.facts,
                  [this](int host, const wire::Message& message) { context_.hosts.send(host, message); }) {}
+
+  void prepare(job::Job& job) override {
+    for (int host = 0; host < static_cast<int>(context_.plan.hosts.size()); ++host) {
+      if (staging_.needed(host)) job.expect_files();
+    }
+  }
+
+  void files_begun() override {
+    filling_ = true;
+    staging_.fill(Clock::now());
+    check_filled();
+  }
+
+  void host_gone(int host) override {
+    staging_.forget(host);
+    check_filled();
+  }
 
   bool reached(int host) override {
     if (!staging_.needed(host)) return true;
@@ -105,11 +135,18 @@ class Staging final : public Component {
   void end(int host, const wire::Prepared& prepared) {
     const auto loss = staging_.done(host, prepared);
     if (!loss) return context_.broken(host, "protocol error: unexpected message from the agent");
-    loss->why.empty() ? context_.ready(host) : context_.lost(host, *loss);
+    if (!loss->why.empty()) return context_.lost(host, *loss);
+    filling_ ? check_filled() : context_.ready(host);
+  }
+
+  void check_filled() {
+    if (filling_ && !staging_.waits() && !std::exchange(filled_, true)) context_.happened(job::FilesReady{});
   }
 
   const Context& context_;
   RankDirStaging staging_;
+  bool filling_ = false;
+  bool filled_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Prepares a host between its Hello and its ready state: creates the directories of its ranks and sends the files of
-// --stage, under the credit of its agent. Does no I/O of its own except through `send`. Owned by the Launcher; all
-// constructor arguments must outlive this object.
+// Prepares a host between its Hello and its ready state: its agent checks, creates and locks the directories of its
+// ranks. When all hosts are ready, the agents empty the directories, and get the files of --stage under their credit.
+// Does no I/O of its own except through `send`. Owned by the Launcher; all constructor arguments must outlive this
+// object.
 #pragma once
 
 #include <functional>
@@ -30,6 +31,12 @@ class RankDirStaging {
   /// Whether ranks of this host have directories. If so, call begin() and wait for done().
   bool needed(int host) const;
   void begin(int host, Time now);
+  /// All hosts of the job are ready. Then wait for done() of each host that had begin().
+  void fill(Time now);
+  /// Whether a host has not answered begin() or fill().
+  bool waits() const;
+  /// The host is lost.
+  void forget(int host) { progress_.erase(host); }
   /// Returns false if the agent grants more than was sent.
   bool granted(int host, const wire::StageCredit& credit, Time now);
   /// nullopt: unexpected message of the agent. Else the reason of a failure; an empty reason: success.
@@ -43,10 +50,11 @@ class RankDirStaging {
     bool waiting = false;
     size_t sent = 0;
     std::uint32_t credit = 0;
+    bool filling = false;
     Time since = {};  // the last message in either direction
   };
 
-  void send_staged(int host);
+  void send_staged(int host, Progress& progress);
 
   const plan::Plan& plan_;
   const JobOptions& settings_;

@@ -40,11 +40,10 @@ static_assert(kBeforeEnd.first + kBeforeEnd.second < job::kStacksWait);
 
 /// The path prefix of stack files: next to the ranks' output files, else next to the record.
 std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
-  if (options.output.files) {
-    const std::vector<output::RankFacts> facts = rank_facts(plan);
-    return facts.empty() ? "" : output::stacks_base(*options.output.files, facts.front());
-  }
-  return options.report_file.empty() ? "" : options.report_file + ".stacks.";
+  const std::vector<output::RankFacts> facts = rank_facts(plan);
+  if (facts.empty()) return {};
+  if (options.output.files) return output::stacks_base(*options.output.files, facts.front());
+  return options.report_file.empty() ? "" : output::record_stacks_base(options.report_file, facts.front());
 }
 constexpr int kTicksToStacksServer = 5;  // a shorter job needs no stacks server
 

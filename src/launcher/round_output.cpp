@@ -22,6 +22,7 @@ namespace {
 
 using output::Stream;
 constexpr std::chrono::seconds kLastWait{1};         // for the last lines, after the job gave up on a reader
+constexpr std::chrono::seconds kBeginLook{1};        // interval of checks on the progress of the files
 constexpr int kExitSigpipe = kSignalBase + SIGPIPE;  // as for any filter after the exit of its reader
 
 }  // namespace
@@ -30,7 +31,8 @@ RoundOutput::RoundOutput(asio::io_context& io, Parts parts)
     : io_(io),
       parts_(std::move(parts)),
       driver_(io, parts_.output),
-      streams_(io, driver_, static_cast<int>(parts_.facts.size()), [this](int number) { parts_.drained(number); }) {}
+      streams_(io, driver_, static_cast<int>(parts_.facts.size()), [this](int number) { parts_.drained(number); }),
+      begin_look_(io, [this] { check_begun(); }) {}
 
 void RoundOutput::start() {
   driver_.start({[this] { streams_.resume(); }, [this] { check(); }, wrote_});
@@ -111,15 +113,21 @@ void RoundOutput::stop_when_taken() {
   if (finished_ && driver_.files_settled() && (driver_.flushed() || gave_up_reader_)) io_.stop();
 }
 
-void RoundOutput::begin(const std::function<Result<void>()>& begin) {
-  const auto begun = begin ? begin() : Result<void>();
-  if (begun) return;
-  const Error& error = begun.error();
-  parts_.happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
+void RoundOutput::begin(Begun begun) {
+  begun_ = std::move(begun);
+  driver_.begin();
+}
+
+void RoundOutput::check_begun() {
+  if (!begun_) return;
+  const auto result = parts_.output.begun(Clock::now());
+  if (!result) return begin_look_.set(Clock::now() + kBeginLook);
+  std::exchange(begun_, {})(*result);
 }
 
 /// A sink has failed, or the reader is gone, or more bytes were taken.
 void RoundOutput::check() {
+  check_begun();
   while (const auto error = parts_.output.take_error()) {
     const bool failed_before = parts_.job.outcome().cause == job::Cause::output_failed;
     if (parts_.options.output.abort_on_error) {

@@ -21,6 +21,7 @@
 #include "launcher/hosts.h"
 #include "launcher/output_driver.h"
 #include "launcher/rank_streams.h"
+#include "launcher/waits.h"
 #include "wire/message.h"
 
 namespace dlaunch::launcher {
@@ -38,6 +39,7 @@ class RoundOutput {
     std::function<void(int number)> drained;  ///< the output of a rank, or of the sidecar, is complete
     std::function<void(const job::Event&)> happened;
   };
+  using Begun = std::function<void(const Result<void>& result)>;
   using Wrote = std::function<void(int number, output::Stream stream, std::string_view bytes)>;
 
   RoundOutput(asio::io_context& io, Parts parts);
@@ -64,8 +66,8 @@ class RoundOutput {
   bool all_taken() const { return !streams_.any_waits() && driver_.flushed(); }
 
   // ---- the job's decisions ----
-  /// Calls `begin`, which may be empty, before the ranks start. An Error ends the job.
-  void begin(const std::function<Result<void>()>& begin);
+  /// Calls Output::start_begin(), and `begun` after the end of its work.
+  void begin(Begun begun);
   /// The job has handled an event, and its actions follow.
   void job_decides();
   /// The job's actions were performed.
@@ -92,12 +94,15 @@ class RoundOutput {
   void give_up_reader();
   void finish();
   void check();
+  void check_begun();
   void await_files();
 
   asio::io_context& io_;
   const Parts parts_;
   OutputDriver driver_;
   RankStreams streams_;
+  Deadline begin_look_;
+  Begun begun_;  // set while Output::start_begin() is at work
   Wrote wrote_;
   std::optional<Error> lost_;
   bool finished_ = false;

@@ -201,14 +201,16 @@ class StdinComponent final : public Component {
   }
 
   /// With one shown rank, its bytes go to the terminal unchanged. Lines of several ranks end with "\r\n" in any mode.
-  bool is_one_shown() const {
+  /// If stdout is a pipe, its reader may write to the terminal: `| less`.
+  bool is_output_raw() const {
     const auto& shown = context_.options.output.console_ranks;
+    if (!context_.output.streams().is_terminal(output::Stream::out)) return false;
     return (shown ? static_cast<int>(shown->size()) : ranks_at_start(context_.plan)) == 1;
   }
 
   void enter_raw_mode() {
-    if (!context_.options.keys || !source_.reads() || !terminal_.enter(is_one_shown())) return;
-    context_.output.streams().set_raw_terminal(is_one_shown());
+    if (!context_.options.keys || !source_.reads() || !terminal_.enter(is_output_raw())) return;
+    context_.output.streams().set_raw_terminal(is_output_raw());
   }
 
   void restore() {

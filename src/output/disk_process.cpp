@@ -294,6 +294,7 @@ class DiskProcess {
 
   /// Empties the new files.
   void empty() {
+    if (refused_) return;
     for (Claimed& claimed : std::exchange(claimed_, {})) {
       progress_.file = claimed.file;
       const int error = claimed.has_content && ::ftruncate(claimed.fd.get(), 0) != 0 ? errno : 0;

@@ -98,8 +98,13 @@ std::string locked_directory(const FileSettings& files) {
 std::string stacks_base(const FileSettings& files, const RankFacts& facts) {
   std::string path = log_directory(files);
   const bool is_directory = !files.by_stream && !is_template(files.target);
-  if (is_directory && files.job_directory) path += "1/";
-  return path + later_parts(facts, "", is_directory ? "/" : ".") + "stacks.";
+  if (!is_directory) return path + later_parts(facts, "", ".") + "stacks." + files.job + '.';
+  if (files.job_directory) path += "1/";
+  return path + later_parts(facts, "", "/") + "stacks.";
+}
+
+std::string record_stacks_base(const std::string& record, const RankFacts& facts) {
+  return record + ".stacks." + later_parts(facts, "", ".");
 }
 
 std::vector<std::string> attempt_patterns(const FileSettings& files, int attempt) {
@@ -131,7 +136,10 @@ Result<void> check_file_template(std::string_view target) {
 }
 
 std::string file_path(const FileSettings& files, const RankFacts& facts, int rank, int ranks, Stream stream) {
-  if (!facts.name.empty()) return log_directory(files) + facts.name + later_parts(facts, ".", "") + ".log";
+  if (!facts.name.empty()) {
+    const std::string job = has_field(pieces_of(files, Stream::out), "job") ? '.' + files.job : "";
+    return log_directory(files) + facts.name + job + later_parts(facts, ".", "") + ".log";
+  }
   if (!files.by_stream && !is_template(files.target)) return open_mpi_path(files, facts, rank, ranks, stream);
   std::string path;
   const auto pieces = pieces_of(files, stream);

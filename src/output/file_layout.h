@@ -26,8 +26,12 @@ std::string file_path(const FileSettings& files, const RankFacts& facts, int ran
 /// the files have a template, or an option for each stream.
 std::string locked_directory(const FileSettings& files);
 
-/// The common prefix of the paths of stack reports, next to the rank directories of a round.
+/// The common prefix of the paths of stack reports, next to the rank directories of a round. Several jobs may use the
+/// directory of a template: the prefix then has the job's id.
 std::string stacks_base(const FileSettings& files, const RankFacts& facts);
+
+/// As stacks_base(), next to the record of the job.
+std::string record_stacks_base(const std::string& record, const RankFacts& facts);
 
 /// Patterns for glob(3) that match all ranks' files of the attempt. Only for templates, and not for files that are
 /// appended to.

@@ -87,7 +87,7 @@ void Folder::join(int source, std::string_view text, bool block, Time since, std
     number = tail_ - 1;
   } else {
     ++trial_joined_;
-    widen(at(number), text);
+    add_unit(at(number), text);
   }
   at(number).sources.push_back(source);
   ++joined_size_;
@@ -96,21 +96,34 @@ void Folder::join(int source, std::string_view text, bool block, Time since, std
   show_complete();
 }
 
-/// The oldest entry with the key of `text` that the process of `source` may join; 0 if there is none.
+/// The oldest entry that `text` may join; 0 if there is none.
 std::uint64_t Folder::find(const Source& source, std::string_view text, bool block) {
   const std::uint64_t from = std::max(at_index(processes_, source.process).next, head_);
-  const auto is_text = [&](const Entry& entry) {
-    return entry.group == source.group && entry.key.empty() && entry.text == text;
-  };
-  if (from < tail_ && is_text(at(from))) return from;  // ranks often write the same sequence of lines
+  has_key_ = false;
+  if (from < tail_ && at(from).group == source.group && at(from).key.empty() && joins(at(from), text))
+    return from;  // ranks often write the same sequence of lines
   has_key_ = write_key(text, level_, block, source.own, key_, numbers_);
-  hash_ = std::hash<std::string_view>()(has_key_ ? std::string_view(key_) : text);
+  text_hash_ = std::hash<std::string_view>()(text);
+  hash_ = has_key_ ? std::hash<std::string_view>()(key_) : text_hash_;
   for (std::uint64_t number = from; number < tail_; ++number) {
-    if (hashes_[number % kMostEntries] != hash_) continue;
-    const Entry& entry = at(number);
-    if (has_key_ ? entry.group == source.group && entry.key == key_ : is_text(entry)) return number;
+    const std::size_t slot = number % kMostEntries;
+    if (hashes_[slot] != hash_ && text_hashes_[slot] != text_hash_) continue;
+    if (at(number).group == source.group && joins(at(number), text)) return number;
   }
   return 0;
+}
+
+/// Whether the unit of find() may join the entry.
+bool Folder::joins(const Entry& entry, std::string_view text) const {
+  return (entry.same_text && entry.text == text) || (entry.same_key && has_key_of(entry));
+}
+
+void Folder::add_unit(Entry& entry, std::string_view text) const {
+  if (entry.key.empty()) return;
+  if (!has_key_of(entry)) entry.same_key = false;
+  if (entry.text == text) return;
+  entry.same_text = false;
+  widen(entry, text);
 }
 
 /// The memory of an entry: its text, and two strings for each number.
@@ -133,6 +146,7 @@ void Folder::push(const Source& source, std::string_view text, bool block, Time 
   // A block began before it was added: the entries before it must be shown in time for it.
   for (std::uint64_t number = tail_; number-- > head_ && at(number).since > since;) at(number).since = since;
   text_size_ += size_of(entry);
+  text_hashes_[tail_ % kMostEntries] = text_hash_;
   hashes_[tail_++ % kMostEntries] = hash_;
 }
 
@@ -170,6 +184,7 @@ void Folder::show_oldest() {
   show_({ranged.empty() ? entry.text : ranged, entry.is_block, entry.sources, entry.wall_ns});
   clear(entry.text);
   clear(entry.key);
+  entry.same_text = entry.same_key = true;
   entry.sources.clear();
   entry.ranges = std::vector<Range>();  // releases the memory
 }

@@ -1,5 +1,7 @@
 // Folder: joins equal units (lines and tracebacks) of several ranks into one entry with the set of its ranks (--fold).
 // Pure: the time is an argument. Owned by FoldChannel. Rules:
+// - A unit joins an entry with its key or with its text: rank 0 and rank 1 write "rank 0". The units of an entry have
+//   the same key or the same text.
 // - Entries are shown in order of creation. A process joins only an entry that is younger than its last entry, so the
 //   units of each process keep their order. Groups (streams, worlds) do not share entries.
 // - The oldest entry is shown when no open source of its group can still join, when it is kFoldDelay old, and when the
@@ -91,7 +93,9 @@ class Folder {
     int group = 0;
     bool is_block = false;
     std::string text;
-    std::string key;  // empty if the text is the key
+    std::string key;        // empty if the text is the key
+    bool same_text = true;  // all units have the text of the entry
+    bool same_key = true;   // all units have the key of the entry
     std::vector<int> sources;
     std::vector<Range> ranges;
     Time since;
@@ -105,6 +109,9 @@ class Folder {
   void join(int source, std::string_view text, bool block, Time since, std::int64_t wall_ns);
   std::uint64_t find(const Source& source, std::string_view text, bool block);
   void push(const Source& source, std::string_view text, bool block, Time since, std::int64_t wall_ns);
+  bool has_key_of(const Entry& entry) const { return has_key_ && entry.key == key_; }
+  bool joins(const Entry& entry, std::string_view text) const;
+  void add_unit(Entry& entry, std::string_view text) const;
   void widen(Entry& entry, std::string_view text) const;
   bool can_grow(std::uint64_t number);
   void show_complete();
@@ -116,9 +123,10 @@ class Folder {
   const Show show_;
   std::vector<Source> sources_;
   std::deque<Process> processes_;
-  std::vector<std::vector<int>> groups_;  // the sources of each group
-  std::vector<Entry> entries_;            // a ring
-  std::array<std::size_t, kMostEntries> hashes_{};
+  std::vector<std::vector<int>> groups_;            // the sources of each group
+  std::vector<Entry> entries_;                      // a ring
+  std::array<std::size_t, kMostEntries> hashes_{};  // of the keys
+  std::array<std::size_t, kMostEntries> text_hashes_{};
   std::uint64_t head_ = 1;        // the oldest entry
   std::uint64_t tail_ = 1;        // the number of the next entry
   std::size_t first_joiner_ = 0;  // sources of the oldest entry's group before this one cannot join
@@ -134,6 +142,7 @@ class Folder {
   std::vector<NumberAt> numbers_;
   bool has_key_ = false;
   std::size_t hash_ = 0;
+  std::size_t text_hash_ = 0;
 };
 
 }  // namespace dlaunch::output

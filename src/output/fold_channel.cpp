@@ -101,10 +101,9 @@ void FoldChannel::end_held(Slot& slot, std::string_view more, ReadTime at) {
 }
 
 void FoldChannel::finish(Slot& slot) {
-  RecordChannel::finish(slot);
+  LineChannel::finish(slot);
   folder_.end(slot.number);
   write_block();
-  if (open_ == 0) show_held();
 }
 
 void FoldChannel::show(const FoldedUnit& unit) {

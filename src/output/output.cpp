@@ -64,6 +64,19 @@ class Output::Impl {
     return {};
   }
 
+  void start_begin(Time now) {
+    if (!files) return;
+    beginning_ = true;
+    files->start_begin(now);
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
+  }
+
+  std::optional<Result<void>> begun(Time now) {
+    auto result = files && beginning_ ? files->begun(now) : Result<void>();
+    beginning_ = beginning_ && !result;
+    return result;
+  }
+
   Result<void> add(const std::vector<RankFacts>& more) {
     const size_t before = ranks_.size();
     ranks_.insert(ranks_.end(), more.begin(), more.end());
@@ -95,6 +108,7 @@ class Output::Impl {
     shared.now = at.now;
     Source& s = source(rank, stream);
     s.bytes += bytes.size();
+    s.fed_at = ++feeds_;
     s.tail.add(bytes);
     if (on_line_) pass_lines(rank, stream, bytes);
     if (s.file.file) {
@@ -150,6 +164,7 @@ class Output::Impl {
         screen->channel->drained(now);
         check(*screen);
       }
+      if (files_finished_) console_->show_held();
       return;
     }
     files->flush(writer, now);
@@ -164,6 +179,7 @@ class Output::Impl {
   }
 
   void check_files() {
+    if (beginning_) return;  // a failure is the result of begun()
     for (Error& error : files->take_failures()) {
       console_->lift_limits();
       report(std::move(error));
@@ -171,6 +187,7 @@ class Output::Impl {
   }
 
   void finish_files(std::optional<int> failed) {
+    console_->show_held();
     if (!files) return;
     files_finished_ = true;
     files->finish(failed);
@@ -201,6 +218,13 @@ class Output::Impl {
     return last;
   }
 
+  LastLines newest_lines(int rank) const {
+    const bool is_stderr_newer = source(rank, Stream::out).fed_at <= source(rank, Stream::err).fed_at;
+    if (is_stderr_newer || has_one_stream(rank)) return last_lines(rank);
+    auto lines = lines_of(rank, Stream::out);
+    return lines.empty() ? last_lines(rank) : LastLines{std::move(lines), "stdout", path(rank, Stream::out)};
+  }
+
   std::uint64_t bytes(int rank, Stream stream) const {
     const RankFile* file = direct(rank, stream);
     return file ? file->size : source(rank, stream).bytes;
@@ -224,6 +248,7 @@ class Output::Impl {
     ConsoleSlot console;
     FileSlot file;
     std::uint64_t bytes = 0;
+    std::uint64_t fed_at = 0;     // number of the last feed()
     std::string unfinished = {};  // start of a line for on_line_
     Tail tail = Tail{};           // for the failure summary
   };
@@ -310,8 +335,10 @@ class Output::Impl {
   std::vector<RankFacts> ranks_;
   const OnLine on_line_;
   std::shared_ptr<Console> console_;
+  bool beginning_ = false;
   bool files_finished_ = false;
   std::vector<Source> sources_;
+  std::uint64_t feeds_ = 0;
   bool reported_ = false;
   bool lost_files_reported_ = false;
   bool noted_fold_ = false;
@@ -328,6 +355,8 @@ Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
 Result<void> Output::begin() { return impl_->begin(); }
+void Output::start_begin(Time now) { impl_->start_begin(now); }
+std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); }
 
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }
@@ -365,6 +394,7 @@ std::string Output::bars() const { return impl_->bars(); }
 bool Output::take_fold_note() { return impl_->take_fold_note(); }
 bool Output::reader_gone() const { return impl_->reader_gone; }
 LastLines Output::last_lines(int rank) const { return impl_->last_lines(rank); }
+LastLines Output::newest_lines(int rank) const { return impl_->newest_lines(rank); }
 std::uint64_t Output::bytes(int rank, Stream stream) const { return impl_->bytes(rank, stream); }
 std::string Output::path(int rank, Stream stream) const { return impl_->path(rank, stream); }
 

@@ -54,6 +54,10 @@ class Output {
   /// files. Blocks while the disk works, at most 10 s without progress. Without this call, the files that open()
   /// created are removed.
   Result<void> begin();
+  /// As begin(), but does not block: begun() has the result, at the latest 10 s after the last progress of the disk.
+  void start_begin(Time now);
+  /// nullopt: the disk is still working. Call again after handle_writer_events(), and at times.
+  std::optional<Result<void>> begun(Time now);
   ~Output();
 
   /// Describes files of an earlier job that begin() overwrote; empty if there were none.
@@ -116,6 +120,8 @@ class Output {
 
   /// The last lines of a rank's stderr, at most kLastLines. If stderr has only white space: the last lines of stdout.
   LastLines last_lines(int rank) const;
+  /// The last lines of the stream that the rank wrote to last. As last_lines() if the rank writes files itself.
+  LastLines newest_lines(int rank) const;
   /// The number of bytes fed, including dropped bytes; the file's size if the rank writes the file itself.
   std::uint64_t bytes(int rank, Stream stream) const;
   /// The path of the rank's file for the stream; empty without a file.

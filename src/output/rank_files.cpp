@@ -72,25 +72,44 @@ Result<std::unique_ptr<RankFiles>> RankFiles::claim(const OutputSettings& settin
     files->claim_directory(DiskCommand::Kind::lock_existing);
     TRY(files->await([&] { return files->not_claimed_ == 0; }));
   } else {
-    TRY(files->create());
+    files->ask_to_create();
+    TRY(files->await([&] { return files->not_claimed_ == 0 && files->not_created_ == 0; }));
   }
   return files;
 }
 
 Result<void> RankFiles::begin() {
-  const std::string directory = locked_directory(*settings_.files);
-  if (settings_.keep_logs > 0 && !directory.empty()) {
-    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
-    TRY(create());
-  }
-  disk_->ask(DiskCommand::Kind::empty, 0, {});
+  ask_to_begin();
   return await([&] { return emptied_; });
 }
 
-Result<void> RankFiles::create() {
+void RankFiles::start_begin(Time now) {
+  ask_to_begin();
+  moved_ = now;
+  begin_progress_ = progress();
+}
+
+std::optional<Result<void>> RankFiles::begun(Time now) {
+  if (!failures_.empty()) return fail(take_failures().front());
+  if (emptied_) return Result<void>();
+  const std::uint64_t before = std::exchange(begin_progress_, progress());
+  if (before != begin_progress_) moved_ = now;
+  if (now - moved_ < kCreateWait) return std::nullopt;
+  return fail(timed_out());
+}
+
+void RankFiles::ask_to_begin() {
+  const std::string directory = locked_directory(*settings_.files);
+  if (settings_.keep_logs > 0 && !directory.empty()) {
+    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
+    ask_to_create();
+  }
+  disk_->ask(DiskCommand::Kind::empty, 0, {});
+}
+
+void RankFiles::ask_to_create() {
   claim_directory(DiskCommand::Kind::lock);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) add_rank(rank);
-  return await([&] { return not_claimed_ == 0 && not_created_ == 0; });
 }
 
 RankFiles::~RankFiles() {
@@ -375,6 +394,7 @@ void RankFiles::finish(std::optional<int> failed) {
 }
 
 bool RankFiles::settled() const {
+  if (finished_ && !emptied_) return true;  // no rank has started
   const bool disk = disk_->ended() || (!finished_ && not_created_ == 0 && disk_->unwritten() == 0);
   return disk && closing_.empty() &&
          std::ranges::all_of(polled_, [](const RankFile* file) { return file->polled->pending() == 0; });

@@ -53,6 +53,10 @@ class RankFiles {
                                                   ChannelContext& shared);
   /// Renames the directories of earlier jobs and creates the files, or empties the files. Call before ranks start.
   Result<void> begin();
+  /// As begin(), but does not wait: begun() has the result. Call handle_writer_events() for the events.
+  void start_begin(Time now);
+  /// nullopt: the disk is still working. An Error after kCreateWait without progress.
+  std::optional<Result<void>> begun(Time now);
   ~RankFiles();
   RankFiles(const RankFiles&) = delete;
   RankFiles& operator=(const RankFiles&) = delete;
@@ -97,7 +101,8 @@ class RankFiles {
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
   void claim_directory(DiskCommand::Kind kind);
-  Result<void> create();
+  void ask_to_create();
+  void ask_to_begin();
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
@@ -131,6 +136,8 @@ class RankFiles {
   std::int64_t last_written_ns_ = 0;  // newest modification time of these files
   std::uint64_t lost_ = 0;            // dropped bytes of polled files
   std::vector<std::string> stuck_;    // paths of the files that did not accept bytes
+  Time moved_ = {};                   // the last progress of start_begin()
+  std::uint64_t begin_progress_ = 0;
   bool finished_ = false;
   bool emptied_ = false;  // or given up
 };

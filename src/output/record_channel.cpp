@@ -14,8 +14,6 @@ constexpr int kTurn = -1;   // the slot number of the channel's own timer
 constexpr int kLimit = -3;  // of the timer of a LineLimit
 constexpr std::size_t kWaitingLimit = 2 * 1024 * 1024;
 
-constexpr std::size_t kBlock = 64 * 1024;  // small enough to stay in the cache until the kernel has copied it
-
 bool ends_in_carriage_return(std::string_view text) { return !text.empty() && text.back() == '\r'; }
 
 std::string head_of(const StreamFacts& facts) {
@@ -48,7 +46,6 @@ RecordChannel::RecordChannel(Writer& writer, ChannelContext& shared, PartialLine
 
 int RecordChannel::add(Prefix prefix) {
   const int slot = static_cast<int>(slots_.size());
-  ++open_;
   slots_.emplace_back();
   slots_.back().number = slot;
   slots_.back().prefix = std::move(prefix);
@@ -157,7 +154,6 @@ void RecordChannel::end(int slot, Time now) {
 }
 
 void RecordChannel::finish(Slot& slot) {
-  --open_;
   if (!slot.held.empty()) flush_partial(slot);
   slot.held.shrink_to_fit();
   if (owner_ == &slot) owner_ = nullptr;
@@ -211,11 +207,6 @@ void LineChannel::expire(int slot, Time now) {
   if (limit_->hides()) shared_.timers.start(limit_timer_, now);
 }
 
-void LineChannel::finish(Slot& slot) {
-  RecordChannel::finish(slot);
-  if (open_ == 0) LineChannel::show_held();
-}
-
 RecordChannel::Progress LineChannel::write_records(Slot& slot, std::string_view bytes, ReadTime at) {
   const std::size_t head = slot.broken ? finish_broken_line(slot, bytes) : finish_carriage_return(slot, bytes, at);
   bytes.remove_prefix(head);
@@ -264,21 +255,12 @@ RecordChannel::Progress LineChannel::label_records(Slot& slot, std::string_view 
   line_ended(slot);
   const std::string_view prefix = slot.prefix.render(at.wall_ns);
   while (!record.empty()) {
-    if (admits({&slot.number, 1})) [[likely]]
-      append_record(prefix, record);  // [[likely]]: inlined
+    if (admits({&slot.number, 1})) append_record(prefix, record);
     if (crowded()) break;
     record = records.next();
   }
   write_block();
   return {bytes.size() - records.rest().size(), crowded()};
-}
-
-void LineChannel::append_record(std::string_view prefix, std::string_view record) {
-  const bool large = record.size() > kBlock / 2;
-  if (large || shared_.block.size() + prefix.size() + record.size() > kBlock) write_block();
-  if (large) return writer_.write(std::array{prefix, record});
-  shared_.block += prefix;
-  shared_.block += record;
 }
 
 void LineChannel::keep_rest(Slot& slot, std::string_view rest, ReadTime at) {

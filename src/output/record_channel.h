@@ -4,6 +4,7 @@
 // Owned as every Channel (channel.h).
 #pragma once
 
+#include <array>
 #include <deque>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@ namespace dlaunch::output {
 
 /// A longer partial record is written at once, and then has the sink for itself.
 inline constexpr std::size_t kMaxHeld = 64 * 1024;
+/// The size of one write: small enough to stay in the cache until the kernel has copied it.
+inline constexpr std::size_t kBlock = 64 * 1024;
 
 class RecordChannel : public Channel {
  public:
@@ -78,7 +81,6 @@ class RecordChannel : public Channel {
   ChannelContext& shared_;
   const PartialLines partial_lines_;
   Slot* owner_ = nullptr;  // the stream of a long record that has the sink for itself
-  int open_ = 0;           // streams that have not ended
 
  private:
   void process(Slot& slot, std::string_view bytes, ReadTime at);
@@ -116,7 +118,6 @@ class LineChannel : public RecordChannel {
  protected:
   /// Whether the limit shows a unit of `lines` lines of these slots.
   bool admits(std::span<const int> slots, std::size_t lines = 1) { return !limit_ || is_within_limit(slots, lines); }
-  void finish(Slot& slot) override;
   /// The slot of the sink's last line if that line is partial; else null.
   const Slot* on_line() const { return on_line_; }
   virtual Progress label_records(Slot& slot, std::string_view bytes, ReadTime at);
@@ -126,7 +127,13 @@ class LineChannel : public RecordChannel {
   virtual void end_held(Slot& slot, std::string_view more, ReadTime at);
   /// Begins a new line of any stream.
   void begin_line();
-  void append_record(std::string_view prefix, std::string_view record);
+  void append_record(std::string_view prefix, std::string_view record) {  // inline, for speed
+    const bool large = record.size() > kBlock / 2;
+    if (large || shared_.block.size() + prefix.size() + record.size() > kBlock) write_block();
+    if (large) return writer_.write(std::array{prefix, record});
+    shared_.block += prefix;
+    shared_.block += record;
+  }
 
  private:
   Progress write_records(Slot& slot, std::string_view bytes, ReadTime at) override;

@@ -49,7 +49,7 @@ std::vector<RankResult> rank_results(const plan::Plan& plan, const job::Outcome&
                        .host = plan.host_of(plan.rank(rank)).host.name,
                        .end = end_of(record),
                        .seconds = timed ? static_cast<double>(record.end_ns - record.start_ns) * kNanosecond : 0,
-                       .lines = last_words(rank)});
+                       .lines = last_words(rank, kind_of(record) == RankResult::Kind::failed)});
   }
   return results;
 }

@@ -22,8 +22,8 @@ struct RankResult {
   std::vector<std::string> lines = {};  ///< the last lines of the rank's output
 };
 
-/// The last lines of a rank's output.
-using LastWords = std::function<std::vector<std::string>(int rank)>;
+/// The last lines of a rank's output. `failed`: lines of stderr, if there are any.
+using LastWords = std::function<std::vector<std::string>(int rank, bool failed)>;
 
 std::vector<RankResult> rank_results(const plan::Plan& plan, const job::Outcome& outcome, const LastWords& last_words);
 

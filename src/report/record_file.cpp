@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/time.h"
 #include "base/try.h"
 #include "report/write_file.h"
 #include "sys/held_directory.h"
@@ -64,26 +65,22 @@ Result<void> RecordFile::claim() {
   return {};
 }
 
-Result<void> RecordFile::keep_earlier(int attempt) {
-  if (path_.empty() || attempt == 0) return {};
-  auto helper = sys::HelperProcess::start([&](sys::HelperProcess::Ends) { keep_record(path_, attempt - 1); });
-  if (!helper) return fail(cannot_start(path_, errno));
-  if (!helper->wait(kWriterWait)) return fail(no_answer(path_, kExitRefused));
-  return {};
+/// The work of the process that writes the record.
+void RecordFile::replace(const std::string& text, bool durable, int answer_to) const {
+  if (!early_ && attempt_ > 0) keep_record(path_, attempt_ - 1);
+  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !early_}, answer_to);
 }
 
 void RecordFile::write_early(const std::string& text) {
-  auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {mode_, false, true}, ends.out); });
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends.out); });
   if (writer) early_.emplace(*std::move(writer));
 }
 
 Result<void> RecordFile::write(const std::string& text) {
   if (early_ && !early_->wait(kWriterWait))
     return fail(no_answer(path_, kExitOutput));  // otherwise the early record would replace the later record
-  auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends ends) { write_and_answer(path_, text, {mode_, true, !early_}, ends.out); },
-      wanted_by(path_));
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, true, ends.out); },
+                                          wanted_by(path_));
   if (!writer) {
     Error error = cannot_start(path_, errno);
     error.exit_code = kExitOutput;
@@ -93,7 +90,8 @@ Result<void> RecordFile::write(const std::string& text) {
 }
 
 StacksFiles::~StacksFiles() {
-  for (sys::HelperProcess& writer : writers_) writer.wait(kWait);
+  const Time until = Clock::now() + kWait;
+  for (sys::HelperProcess& writer : writers_) writer.wait(std::chrono::milliseconds(milliseconds_until(until)));
 }
 
 std::string StacksFiles::write(const std::string& text) {

@@ -43,9 +43,8 @@ class RecordFile {
 
   /// Returns the Errors of FileClaim::take().
   Result<void> claim();
-  /// Renames an existing record of the previous attempt to FILE.attempt.K. Returns an Error (kExitRefused) if the disk
-  /// does not respond.
-  Result<void> keep_earlier(int attempt);
+  /// Call before the first write: the write renames an existing record of the previous attempt to FILE.attempt.K.
+  void keep_earlier(int attempt) { attempt_ = attempt; }
 
   bool wanted() const { return !path_.empty(); }
   /// Whether write_early() is useful while the job runs. write_early() does not wait and does not report failures. A
@@ -56,8 +55,11 @@ class RecordFile {
   Result<void> write(const std::string& text);
 
  private:
+  void replace(const std::string& text, bool durable, int answer_to) const;
+
   std::string path_;
   unsigned mode_;
+  int attempt_ = 0;
   std::unique_ptr<FileClaim> claim_;
   std::optional<sys::HelperProcess> early_;
 };
@@ -68,7 +70,7 @@ class StacksFiles {
  public:
   /// `base`: the path without its number; empty: no file is written.
   explicit StacksFiles(std::string base) : base_(std::move(base)) {}
-  /// Waits at most kWait for running writes.
+  /// Waits at most kWait for all running writes together.
   ~StacksFiles();
   StacksFiles(const StacksFiles&) = delete;
   StacksFiles& operator=(const StacksFiles&) = delete;

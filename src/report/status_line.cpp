@@ -20,6 +20,7 @@ namespace {
 using Phase = JobStatus::Phase;
 
 constexpr char kClearLine[] = "\r\x1b[K";
+constexpr char kClearBelow[] = "\r\x1b[J";
 constexpr int kUsualColumns = 80;
 constexpr std::chrono::seconds kCountdown{1};  // between redraws if only the time changes
 
@@ -182,16 +183,18 @@ void StatusLine::tick(Time now) {
   std::string text =
       cut_to(printable(status_text(status_, now, rate)), static_cast<size_t>(std::max(1, columns() - 1)));
   if (text == shown_ || !may_draw()) return;
-  streams_.overlay(kClearLine + text);
+  // If the terminal gets narrower, some terminals continue the text on the next lines. The cursor stays before it.
+  streams_.overlay((is_wrapped() ? kClearBelow : kClearLine) + text + '\r');
   written_ = streams_.writer(output::Stream::err).written();
   shown_ = std::move(text);
 }
 
 void StatusLine::clear() {
   if (shown_.empty()) return;
+  const bool wrapped = is_wrapped();
   shown_.clear();
   if (!in_foreground()) return;
-  streams_.overlay(kClearLine);
+  streams_.overlay(wrapped ? kClearBelow : kClearLine);
   written_ = streams_.writer(output::Stream::err).written();
 }
 
@@ -206,6 +209,9 @@ bool StatusLine::in_foreground() const {
   const pid_t foreground = ::tcgetpgrp(fd_);
   return foreground < 0 || foreground == ::getpgrp();
 }
+
+/// Whether the shown text may have several lines, because the terminal got narrower.
+bool StatusLine::is_wrapped() const { return cut_to(shown_, static_cast<size_t>(std::max(1, columns()))) != shown_; }
 
 int StatusLine::columns() const {
   winsize size{};

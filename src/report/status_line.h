@@ -94,6 +94,7 @@ class StatusLine {
   Time earliest(Time now);
   bool may_draw() const;
   bool in_foreground() const;
+  bool is_wrapped() const;
   int columns() const;
 
   output::StandardStreams& streams_;

@@ -27,6 +27,7 @@ namespace {
 using launcher::kErrorFileVariable;
 constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::chrono::seconds kDiskWait{5};
+constexpr std::string_view kEmpty = "e";
 
 struct LockedFile {
   sys::Fd file;
@@ -125,13 +126,31 @@ Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Pla
                .exit_code = kExitRefused});
 }
 
-Result<void> LockedErrorFiles::empty() const {
-  if (sys::write_all(holder_.in().get(), "e") && holder_.read_all(kDiskWait)) return {};
+static tl::unexpected<Error> cannot_empty(int error) {
   return fail({.where = "",
                .what = "cannot empty the error files of an earlier job",
-               .why = sys::why_not_opened(errno),
+               .why = sys::why_not_opened(error),
                .hint = "set another path with --error-file",
                .exit_code = kExitRefused});
+}
+
+Result<void> LockedErrorFiles::empty() const {
+  if (sys::write_all(holder_.in().get(), kEmpty) && holder_.read_all(kDiskWait)) return {};
+  return cannot_empty(errno);
+}
+
+void LockedErrorFiles::empty(asio::io_context& io, Emptied emptied) {
+  if (!sys::write_all(holder_.in().get(), kEmpty)) return emptied(cannot_empty(errno));
+  emptied_ = std::move(emptied);
+  late_ = std::make_unique<launcher::Deadline>(io, [this] { end_wait(cannot_empty(ETIMEDOUT)); });
+  ended_ = std::make_unique<launcher::Readiness>(io, holder_.out().get(), launcher::Readiness::For::reading);
+  late_->set(Clock::now() + kDiskWait);
+  ended_->wait([this] { end_wait({}); });
+}
+
+void LockedErrorFiles::end_wait(const Result<void>& result) {
+  late_->set({});
+  if (emptied_) std::exchange(emptied_, {})(result);
 }
 
 LockedErrorFiles::~LockedErrorFiles() {

@@ -3,6 +3,8 @@
 // create the files (wire::WroteError). Files with content stay after the job.
 #pragma once
 
+#include <asio/io_context.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +14,7 @@
 
 #include "dlaunch/error.h"
 #include "dlaunch/plan.h"
+#include "launcher/waits.h"
 #include "sys/helper_process.h"
 
 namespace dlaunch::session {
@@ -26,10 +29,15 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
 /// The error files of a round. A helper process locks the files against removal by another job.
 class LockedErrorFiles {
  public:
+  using Emptied = std::function<void(const Result<void>& result)>;
+
   /// Creates and locks the files. Null without error files. Returns an Error (kExitRefused) if another job has a lock,
   /// or if a file cannot be created.
   static Result<std::unique_ptr<LockedErrorFiles>> lock(const plan::Plan& plan);
-  /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files.
+  /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files. Waits on the
+  /// loop, and then calls `emptied`, once. An Error if the disk does not respond.
+  void empty(asio::io_context& io, Emptied emptied);
+  /// As the other function, but returns after the end of the work.
   Result<void> empty() const;
   /// Removes empty files.
   ~LockedErrorFiles();
@@ -38,8 +46,12 @@ class LockedErrorFiles {
 
  private:
   explicit LockedErrorFiles(sys::HelperProcess holder) : holder_(std::move(holder)) {}
+  void end_wait(const Result<void>& result);
 
   sys::HelperProcess holder_;
+  Emptied emptied_;  // set during the wait
+  std::unique_ptr<launcher::Deadline> late_;
+  std::unique_ptr<launcher::Readiness> ended_;
 };
 
 struct ErrorFile {

@@ -120,6 +120,9 @@ Result<job::Outcome> JobRun::run() {
 
 /// Prepares the next round.
 Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& guilty) {
+  for (plan::PlannedHost& host : planned_.hosts) {  // before the start of its ranks, a host has no directories for them
+    if (!outcome.started_at && host.since_round == rounds_.number() - 1) ++host.since_round;
+  }
   TRY(replace_lost(outcome, guilty));
   TRY(plan_round());
   return open();
@@ -136,20 +139,13 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ = start_at_.value_or(Clock::now());
   round_start_ns_ = sys::wall_ns();
   error_texts_.clear();
-  std::function<Result<void>()> begin;
-  if (begins_late()) begin = [this] { return this->begin(*output_); };
+  launcher::Launcher::Round round{
+      .may_follow = !rounds_.is_last(), .start_at = start_at_, .begins_late = begins_late()};
+  if (round.begins_late)
+    round.begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); };
   return std::make_unique<launcher::Launcher>(
-      session_.io(),
-      launcher::Launcher::Parts{plan_,
-                                options_,
-                                *output_,
-                                session_.hosts(),
-                                session_.ports(),
-                                signals_,
-                                *this,
-                                log(),
-                                {.may_follow = !rounds_.is_last(), .start_at = start_at_, .begin = std::move(begin)},
-                                &error_texts_});
+      session_.io(), launcher::Launcher::Parts{plan_, options_, *output_, session_.hosts(), session_.ports(), signals_,
+                                               *this, log(), std::move(round), &error_texts_});
 }
 
 Result<void> JobRun::open() {
@@ -162,6 +158,7 @@ Result<void> JobRun::open() {
   auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   const bool is_first = rounds_.number() == 0;
   if (is_first) {  // early, because the job may run for hours
+    record_.keep_earlier(plan_.attempt.value_or(0));
     TRY(record_.claim());
     TRY(junit_.claim());
     TRY(pid_file_.claim());
@@ -186,10 +183,19 @@ bool JobRun::begins_late() const {
 Result<void> JobRun::begin(output::Output& output) {
   TRY(output.begin());
   if (error_files_) TRY(error_files_->empty());
-  if (rounds_.number() > 0) return {};
-  TRY(record_.keep_earlier(plan_.attempt.value_or(0)));
-  if (const std::string lost = output.overwritten(); !lost.empty()) log().info(lost);
+  report_overwritten(output);
   return {};
+}
+
+/// The part of begin() after Output::begin(), on the loop of the running job.
+void JobRun::begin_others(const launcher::RoundOutput::Begun& begun) {
+  report_overwritten(*output_);
+  error_files_ ? error_files_->empty(session_.io(), begun) : begun({});
+}
+
+void JobRun::report_overwritten(const output::Output& output) {
+  const std::string lost = rounds_.number() == 0 ? output.overwritten() : "";
+  if (!lost.empty()) log().info(lost);
 }
 
 /// The connected replacements of the plan; with `or_not_yet`, also replacements that are still connecting.
@@ -353,7 +359,9 @@ std::string JobRun::record_text(const job::Outcome& outcome, std::int64_t end_ns
 }
 
 std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) const {
-  return report::rank_results(plan_, outcome, [this](int rank) { return output_->last_lines(rank).lines; });
+  return report::rank_results(plan_, outcome, [this](int rank, bool failed) {
+    return (failed ? output_->last_lines(rank) : output_->newest_lines(rank)).lines;
+  });
 }
 
 /// Writes the record and the results. Reports a file that cannot be written; such a failure fails an otherwise

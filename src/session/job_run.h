@@ -41,6 +41,8 @@ class JobRun final : public Listener {
   Result<void> open();
   bool begins_late() const;
   Result<void> begin(output::Output& output);
+  void begin_others(const launcher::RoundOutput::Begun& begun);
+  void report_overwritten(const output::Output& output);
   Result<void> plan_round();
   std::unique_ptr<launcher::Launcher> launcher();
   std::vector<bool> spares(bool or_not_yet) const;

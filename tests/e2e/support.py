@@ -173,19 +173,20 @@ class Case(unittest.TestCase):
         return [pid for pid, command in self.processes().items() if part in command]
 
     @contextlib.contextmanager
-    def under_pty(self, *args, rows=24, columns=80, env=None):
+    def under_pty(self, *args, rows=24, columns=80, env=None, before=()):
         """Runs a job with a controlling terminal for its three streams. Yields a Terminal."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        modes = termios.tcgetattr(slave)
 
         def take_terminal():
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-        job = self.start(*args, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        job = self.start(*args, env=env, before=before, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
                          preexec_fn=take_terminal)
         os.close(slave)
         try:
-            yield Terminal(job, master)
+            yield Terminal(job, master, modes)
         finally:
             os.close(master)
             if job.poll() is None:
@@ -196,9 +197,10 @@ class Case(unittest.TestCase):
 class Terminal:
     """The user's side of a pty."""
 
-    def __init__(self, job, master):
+    def __init__(self, job, master, modes):
         self.job = job
         self.master = master
+        self.modes = modes  # before the job
         self.seen = b""
 
     def type(self, data):

@@ -57,6 +57,7 @@ class Completion(Case):
         super().setUp()
         self.home = self.dir
         (self.home / "hosts").write_text("alpha slots=2\nbeta\n")
+        (self.home / "my hosts").write_text("alpha slots=2\nbeta\n")
         (self.home / "report.json").write_text("")
         (self.home / "results").mkdir()
         (self.home / "train.py").write_text("")
@@ -120,12 +121,21 @@ class Completion(Case):
         "dlaunch --map-by ppr": "dlaunch --map-by ppr:N:node ",
         "dlaunch -n 1 cat hosts : -n 2 cat trai": "dlaunch -n 1 cat hosts : -n 2 cat train.py ",
         "dlaunch --unknown al": "dlaunch --unknown al",
+        'dlaunch --hostfile "my hosts" -H al': 'dlaunch --hostfile "my hosts" -H alpha ',
+        "dlaunch --hostfile my\\ hosts -H alpha,be": "dlaunch --hostfile my\\ hosts -H alpha,beta ",
+    }
+    REDIRECTED = {
+        "dlaunch > log --colo": "dlaunch > log --color ",
+        "dlaunch -n 4 2>log chmod --recu": "dlaunch -n 4 2>log chmod --recursive ",
+        "dlaunch -n 4 --label > rep": "dlaunch -n 4 --label > report.json ",
+        "dlaunch -n 4 chmod >rep": "dlaunch -n 4 chmod >report.json ",
     }
 
     def test_bash_completes_each_kind_of_word(self):
         (self.home / "train.py").chmod(0o755)
         with self.shell("bash") as shell:
-            self.check_lines(shell, self.COMMON)
+            self.check_lines(shell, self.COMMON | self.REDIRECTED)
+            self.check_lines(shell, {'dlaunch --hostfile hosts -H "alpha,be': 'dlaunch --hostfile hosts -H "alpha,beta" '})
 
     def test_bash_completes_without_bash_completion(self):
         (self.home / "bin/only-this-program").symlink_to("/bin/true")
@@ -137,7 +147,7 @@ class Completion(Case):
     def test_zsh_completes_each_kind_of_word(self):
         (self.home / "train.py").chmod(0o755)
         with self.shell("zsh") as shell:
-            self.check_lines(shell, self.COMMON)
+            self.check_lines(shell, self.COMMON | self.REDIRECTED)
 
     def test_zsh_shows_descriptions(self):
         shown = r"--config +-- read defaults from FILE"

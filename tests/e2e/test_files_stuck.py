@@ -338,6 +338,76 @@ class Frozen(Stuck):
         self.assertLess(took, 25)
         self.assertIn(f"cannot write {self.disk}/report: timed out after 10 s", result.stderr.decode())
 
+    def frozen_when_ready(self, *args, hosts="other:2"):
+        """A job whose disk is frozen between the claims and the first change of its files: when all hosts are ready."""
+        for name in ("go", "d1/.dlaunch-rank-dir"):
+            (self.dir / name).unlink(missing_ok=True)
+        for name in ("logs/1/rank.0/stdout", "error-1"):
+            (self.disk / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.disk / name).write_text("earlier")
+        (self.dir / "way").write_text(f'{until_there(self.dir / "go")}; exec "$@"')
+        job = self.begin("--exec", f"sh {self.dir}/way", "-H", hosts, "--rank-dir", self.dir / "d{rank}",
+                         "--output-filename", self.disk / "logs", *args, "-n", 2, *sh("echo up; sleep 2"))
+        self.assertTrue(wait_until(lambda: (self.disk / "logs/1/rank.1/stderr").exists()))
+        time.sleep(0.3)
+        self.freeze()
+        (self.dir / "go").touch()
+        self.assertTrue(wait_until(lambda: (self.dir / "d1/.dlaunch-rank-dir").exists()))
+        time.sleep(0.5)
+        return job
+
+    @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, STAGING, START, SIGNAL))
+    def test_signal_ends_a_job_whose_disk_is_frozen_before_the_ranks_start(self):
+        for sent, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(sent):
+                job = self.frozen_when_ready()
+                job.send_signal(sent)
+                took, result = self.seconds(job)
+                self.assert_exit(result, code)
+                self.assertLess(took, 5)
+                self.thaw()
+                self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, STAGING, START, DEADLINE))
+    def test_time_limit_ends_a_job_whose_disk_is_frozen_before_the_ranks_start(self):
+        job = self.frozen_when_ready("--timeout", 4)
+        took, result = self.seconds(job)
+        self.assert_exit(result, 124)
+        self.assertLess(took, 7)
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, STAGING, START, FAILURE))
+    def test_disk_frozen_before_the_ranks_start_is_an_error(self):
+        took, result = self.seconds(self.frozen_when_ready())
+        self.assert_exit(result, 2)
+        self.assertLess(took, 14)
+        self.assertIn(f"cannot empty {self.disk}/logs/1/rank.0/stdout: Connection timed out", result.stderr.decode())
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, NAMES_FIRST, LEAVES_NOTHING, mode=(BAD_DISK, STAGING, START, KILL))
+    def test_host_that_is_lost_while_the_disk_is_frozen_is_named(self):
+        job = self.frozen_when_ready(hosts="other:1,another:1")
+        agent = next(pid for pid in self.processes() if support.of_process(pid, "comm") == b"dlaunch-agent\n")
+        os.kill(agent, signal.SIGKILL)
+        took, result = self.seconds(job)
+        self.assert_exit(result, 125)
+        self.assertLess(took, 9)
+        self.assertRegex(result.stderr.decode(), "cannot use a host: (an)?other: lost the connection")
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, STAGING, START))
+    def test_ranks_start_after_the_thaw_of_the_disk(self):
+        job = self.frozen_when_ready("--error-file", self.disk / "error-{rank}", hosts="other:1,localhost:1")
+        time.sleep(6)
+        self.thaw()
+        _, result = self.seconds(job)
+        self.assert_exit(result, 0)
+        self.assertEqual((self.disk / "logs/1/rank.0/stdout").read_text(), "up\n")
+        self.assertFalse((self.disk / "error-1").exists(), "the file of an earlier job was not emptied")
+
     @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, STAGING, START))
     def test_rank_directory_on_a_frozen_disk_is_named(self):
         self.freeze()
@@ -408,6 +478,21 @@ class Frozen(Stuck):
         self.assert_exit(result, 2)
         self.assertLess(took, 15)
         self.assertIn(f"cannot create {self.disk}/logs".encode(), result.stderr)
+
+    @promise(ENDS, mode=BAD_DISK)
+    def test_frozen_stack_reports_do_not_add_up_at_the_end(self):
+        with open(self.dir / "stderr", "wb") as err:
+            job = self.start("-n", 1, "--stacks-on", "USR1", "--stdout-file", f"{self.disk}/{{job}}.out", "--timeout", 600,
+                             *sh(f": > up; {until_there('end')}"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+        self.assertTrue(wait_until((self.dir / "up").exists))
+        self.freeze()
+        for number in range(1, 9):
+            job.send_signal(signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: f".{number}\n" in (self.dir / "stderr").read_text()))
+        (self.dir / "end").touch()
+        took, result = self.seconds(job)
+        self.assert_exit(result, 0)
+        self.assertLess(took, 5)
 
     @promise(ENDS, mode=BAD_DISK)
     def test_frozen_report_file_does_not_block_the_end(self):

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 
-from promises import ATTACK, ENDS, FILES, LOSES_NOTHING, QUERY, SILENCE, promise
-from support import Case, NOBODY, TIMEOUT, main, wait_until
+from promises import ATTACK, ENDS, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, QUERY, SILENCE, STAGING, START, promise
+from support import Case, NOBODY, TIMEOUT, main, of_process, until_there, wait_until
 
 SLEEP = [sys.executable, "-c", "import os, time; print(os.environ['DLAUNCH_JOB_ID'], flush=True); time.sleep(1000)"]
 # Connects without end, and keeps up to 500 connections open. Prints a line after the first connection.
@@ -403,6 +403,8 @@ class RefusedJobs(Case):
     def tree(self):
         found = {}
         for path in sorted(self.dir.rglob("*")):
+            if ".cache" in path.parts:
+                continue
             facts = path.lstat()
             found[str(path.relative_to(self.dir))] = (facts.st_mode, facts.st_ino, facts.st_mtime_ns if path.is_file() else 0,
                                                       path.read_bytes() if path.is_file() else None)
@@ -436,6 +438,85 @@ class RefusedJobs(Case):
                 job.communicate(b"\n", timeout=TIMEOUT)
                 self.assertEqual(job.returncode, 0)
                 (self.dir / "up").unlink()
+
+    def refusals(self):
+        """Reasons of host "two" to refuse the directory d1, each with the context in which the reason exists."""
+        @contextlib.contextmanager
+        def running():
+            with self.start("--rank-dir", "d1", "-n", 1, "sh", "-c", "echo kept >file; echo up; read wait", stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE) as job:
+                self.assertEqual(job.stdout.readline(), b"up\n")
+                yield
+                job.communicate(b"\n", timeout=TIMEOUT)
+
+        @contextlib.contextmanager
+        def place(make):
+            subprocess.run(["rm", "-rf", self.dir / "d1"], check=True)
+            make(self.dir / "d1")
+            yield
+
+        def foreign(path):
+            path.mkdir()
+            (path / "file").write_text("precious")
+        yield "a running job uses this directory", running
+        yield "did not create it", lambda: place(foreign)
+        yield "is not a directory", lambda: place(lambda path: path.write_text("precious"))
+        yield "all users can write", lambda: place(lambda path: (path.mkdir(), path.chmod(0o777)))
+        if os.geteuid() == 0:
+            yield "belongs to another user", lambda: place(lambda path: (path.mkdir(), os.chown(path, 65534, 65534)))
+
+    def job_on_two_hosts(self, *args, dirs="d{rank}", waits=False):
+        """Host "two" answers after host "one" has prepared its directories; `waits`: when the file go exists."""
+        wait = until_there(self.dir / "go") if waits else "sleep 0.7"
+        (self.dir / "way").write_text(f'[ "$1" = two ] && {{ {wait}; }}; shift; exec "$@"')
+        return self.start("--exec", f"sh {self.dir}/way {{host}}", "-H", "one:1,two:1", "--rank-dir", dirs, "-n", 2, *args,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(STAGING, START))
+    def test_refusal_of_one_host_changes_no_host(self):
+        self.assert_exit(self.run_dlaunch("--rank-dir", "d0", "-n", 1, "sh", "-c", "echo old >file"), 0)
+        (self.dir / "staged").write_text("new")
+        (self.dir / "way").touch()
+        for text, reason in self.refusals():
+            for options in ((), ("--stage", "staged"), ("--output-filename", "d{rank}/logs/{stream}")):
+                if "not a directory" in text and "--output-filename" in options:
+                    continue  # the launcher cannot create its file
+                with self.subTest(text, options=options), reason():
+                    before = self.tree()
+                    job = self.job_on_two_hosts(*options, "true")
+                    _, err = job.communicate(timeout=TIMEOUT)
+                    self.assertEqual(job.returncode, 125, err)
+                    self.assertIn(text, err.decode())
+                    after = self.tree()
+                    for tree in (before, after):
+                        tree.pop("way")
+                    self.assertEqual(after, before)
+                    self.assertEqual((self.dir / "d0/file").read_text(), "old\n")
+
+    @promise(LOSES_NOTHING, LEAVES_NOTHING, mode=(STAGING, START))
+    def test_refused_job_leaves_no_new_directories(self):
+        (self.dir / "new1").write_text("a file")
+        job = self.job_on_two_hosts("true", dirs="new{rank}")
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertIn(b"new1 is not a directory", err)
+        self.assertFalse((self.dir / "new0").exists())
+
+    @promise(LOSES_NOTHING, NAMES_FIRST, mode=(STAGING, START, KILL))
+    def test_refusal_after_the_loss_of_another_host_changes_nothing(self):
+        self.assert_exit(self.run_dlaunch("--rank-dir", "d0", "-n", 1, "sh", "-c", "echo old >file"), 0)
+        (self.dir / "d1").write_text("a file")
+        job = self.job_on_two_hosts("true", waits=True)
+        agents = lambda: [pid for pid in self.processes() if of_process(pid, "comm") == b"dlaunch-agent\n"]
+        self.assertTrue(wait_until(lambda: len(agents()) == 2))
+        time.sleep(0.5)
+        os.kill(max(agents()), signal.SIGKILL)  # the worker of host one
+        time.sleep(1.5)  # the loss comes before the refusal
+        (self.dir / "go").touch()
+        _, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual(job.returncode, 125, err)
+        self.assertRegex(err.decode(), "one: lost the connection")
+        self.assertIn("d1 is not a directory", err.decode())
+        self.assertEqual((self.dir / "d0/file").read_text(), "old\n")
 
 
 if __name__ == "__main__":

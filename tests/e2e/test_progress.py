@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 
-from promises import ENDS, HANG, LOSES_NOTHING, RUN, promise
-from support import CLEAR, Case, TIMEOUT, main, of_process, sh, without_notes
+from promises import ENDS, FILES, HANG, LOSES_NOTHING, RUN, promise
+from support import CLEAR, Case, TIMEOUT, main, of_process, sh, wait_until, without_notes
 
 PATTERN = r"step (\d+)"
 BEHIND = re.compile(rb"dlaunch: note: (ranks? [^\n]*lags?: [^\n]*)\n")
@@ -182,6 +182,19 @@ class StacksOn(Case):
         seen = self.stacks_report("--fake-hosts", "2x2", "--stacks-on", "QUIT", "--report", f"{self.dir}/record", by=signal.SIGQUIT)
         self.assertIn("fake", seen)
         self.assertIn("== rank 3 (", pathlib.Path(re.search(r"all threads: (\S+)", seen)[1]).read_text())
+
+    @promise(LOSES_NOTHING, mode=FILES)
+    def test_stacks_of_another_job_in_the_same_directory_stay(self):
+        paths, texts = [], []
+        for name in ("one", "two", "two"):
+            seen = self.stacks_report("-n", 4, "--stacks-on", "USR1", "--output-filename", f"{self.dir}/logs/{name}.{{rank}}")
+            paths.append(pathlib.Path(re.search(r"all threads: (\S+)", seen)[1]))
+            self.assertEqual(paths[-1].parent, self.dir / "logs")
+            self.assertTrue(wait_until(paths[-1].exists))
+            texts.append(paths[-1].read_text())
+            (self.dir / "go").unlink()
+        self.assertEqual(len({*paths}), 3, paths)
+        self.assertEqual([path.read_text() for path in paths], texts)
 
     def test_signal_never_ends_the_job(self):
         """The parent ignores the signal, because the signal may arrive before dlaunch has read its command line."""

@@ -228,6 +228,12 @@ class Results(Case):
         self.assertEqual([table[2][0], table[2][2:6], table[2][-3:]], ["1", ["exited", "with", "code", "3"], ["words", "of", "1"]])
         self.assertEqual(len(table), 3)
 
+    def test_summary_table_has_the_newest_line_of_each_rank(self):
+        script = "echo warned >&2; sleep 0.3; echo finished; sleep 0.3; exit $RANK_ID"
+        result = self.run_dlaunch("-n", 2, "--on-failure", "continue", "--summary", "table", *sh(script))
+        table = [line.split() for line in result.stderr.decode().splitlines() if re.match("[01]  ", line)]
+        self.assertEqual([row[-1] for row in table], ["finished", "warned"])
+
     def test_github_gets_the_first_failure_as_an_annotation(self):
         found = [self.run_dlaunch("-n", 2, *self.FAILS, env=env).stderr.decode() for env in ({}, {"GITHUB_ACTIONS": "true"})]
         self.assertNotIn("::error", found[0])

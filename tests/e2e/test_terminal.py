@@ -133,12 +133,11 @@ class TypedKeys(Case):
     def test_terminal_is_raw_during_the_job_and_restored_after_it(self):
         for script, code in (("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137)):
             with self.subTest(script=script), self.under_pty("-n", 1, "--pty", *sh("echo ready; read go; " + script)) as terminal:
-                before = self.modes(terminal)
                 terminal.read_until(b"ready")
                 self.assert_raw(terminal)
                 terminal.type(b"\r")
                 self.assertEqual(terminal.finish()[0], code)
-                self.assertEqual(self.modes(terminal), before)
+                self.assertEqual(self.modes(terminal), terminal.modes)
 
     @promise(LOSES_NOTHING, mode=(PTY, STDIN))
     def test_each_key_reaches_the_rank_as_it_is_typed(self):
@@ -194,14 +193,13 @@ class TypedKeys(Case):
     @promise(ENDS, LEAVES_NOTHING, mode=(PTY, STDIN))
     def test_escape_ends_the_job(self):
         with self.under_pty("-n", 2, "--pty", *sh("echo ready; exec sleep 100")) as terminal:
-            before = self.modes(terminal)
             terminal.read_until(b"ready", times=2)
             self.assert_raw(terminal)
             terminal.type(b"\r~?")
             terminal.read_until(b"end the job")
             terminal.type(b"~.")
             code, shown = terminal.finish(10)
-            self.assertEqual((code, self.modes(terminal)), (129, before))
+            self.assertEqual((code, self.modes(terminal)), (129, terminal.modes))
             self.assertIn(b"dlaunch: interrupted by SIGHUP", shown)
             self.assert_nothing_left()
 
@@ -218,29 +216,38 @@ class TypedKeys(Case):
 
     def test_escape_suspends_and_the_terminal_is_restored_meanwhile(self):
         with self.under_pty("-n", 1, "--pty", *sh("echo ready; read line; echo \"over $line\"")) as terminal:
-            before = self.modes(terminal)
             terminal.read_until(b"ready")
             self.assert_raw(terminal)
             terminal.type(b"~\x1a")
             self.assertTrue(wait_until(lambda: state_of(terminal.job.pid) == "T"))
-            self.assertEqual(self.modes(terminal), before)
+            self.assertEqual(self.modes(terminal), terminal.modes)
             os.kill(terminal.job.pid, signal.SIGCONT)
             self.assert_raw(terminal)
             terminal.type(b"now\r")
             terminal.read_until(b"over now")
-            self.assertEqual((terminal.finish()[0], self.modes(terminal)), (0, before))
+            self.assertEqual((terminal.finish()[0], self.modes(terminal)), (0, terminal.modes))
 
     @promise(LEAVES_NOTHING, mode=(PTY, FAILURE))
     def test_terminal_is_restored_after_the_launcher_is_killed(self):
         with self.under_pty("-n", 1, "--pty", *sh("echo ready; exec sleep 100")) as terminal:
-            before = self.modes(terminal)
             slave = os.open(os.readlink(f"/proc/{terminal.job.pid}/fd/0"), os.O_RDWR | os.O_NOCTTY)
             self.addCleanup(os.close, slave)
             terminal.read_until(b"ready")
             self.assert_raw(terminal)
             terminal.job.kill()
-            self.assertTrue(wait_until(lambda: self.modes(terminal) == before))
+            self.assertTrue(wait_until(lambda: self.modes(terminal) == terminal.modes))
             self.assert_nothing_left()
+
+    def test_reader_of_the_output_can_write_lines_to_the_terminal(self):
+        """Such as less."""
+        script = "echo ready; read line; echo \"over $line\""
+        with self.under_pty("-n", 1, "--pty", *sh(script), before=["sh", "-c", '"$@" | cat -u | tr -d "\\r"', "sh"]) as terminal:
+            terminal.read_until(b"\n")
+            self.assert_raw(terminal)
+            self.assertEqual(self.modes(terminal)[1], terminal.modes[1])
+            terminal.type(b"now\r")
+            code, shown = terminal.finish()
+        self.assertEqual((code, shown), (0, b"ready\r\nnow\r\nover now\r\n"))
 
     def test_messages_start_in_the_first_column(self):
         with self.under_pty("-v", "-n", 1, "--pty", *sh("echo ready; read line")) as terminal:
@@ -338,6 +345,15 @@ class StatusLine(Case):
         self.assertIn(b"ending: waiting", shown)
         self.assertEqual(sum(line.endswith(b"last words") for line in screen(shown)), 2, shown)
         self.assertEqual([line for line in screen(shown) if b"ending:" in line], [], shown)
+
+    def test_suspended_job_shows_no_status_line(self):
+        with self.under_pty("-n", 1, "--status", 0.3, "sleep", 100) as terminal:
+            terminal.read_until(b"1/1 running")
+            terminal.type(b"\x1a")
+            self.assertTrue(wait_until(lambda: state_of(terminal.job.pid) == "T"))
+            os.kill(terminal.job.pid, signal.SIGKILL)
+            _, shown = terminal.finish()
+        self.assertEqual(screen(shown)[-1], b"", shown)
 
     def test_status_line_needs_a_terminal(self):
         # A terminal would show the status line within a second.

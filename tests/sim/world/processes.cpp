@@ -149,9 +149,10 @@ void Processes::prepare(int pid) {
     const auto message = process.frames->next();
     if (!message) return end(process, kFailed, Process::End::by_itself);
     if (!*message) break;
-    const auto* asked = std::get_if<dlaunch::wire::Prepare>(&**message);
+    const bool asked = std::holds_alternative<dlaunch::wire::Prepare>(**message);
     const auto* stage = std::get_if<dlaunch::wire::Stage>(&**message);
-    if ((asked && !asked->staged) || (stage && stage->eof)) return end(process, 0, Process::End::by_itself);
+    if (asked && ::write(process.out.get(), "=", 1) != 1) return end(process, kFailed, Process::End::by_itself);
+    if (stage && stage->eof) return end(process, 0, Process::End::by_itself);
   }
   if (Process* parent = find(process.parent)) poke(*parent);
   world_.on_process(pid, world_.now() + 5 * kMs, [this, pid] { prepare(pid); });

@@ -43,11 +43,15 @@ class HostileRankDirs : public testing::Test {
     return prepare;
   }
   /// The agent's answer.
-  static wire::Prepared prepare(AgentProcess& agent, const wire::Prepare& what) {
+  static wire::Prepared answer(AgentProcess& agent, const wire::Message& message) {
     const size_t before = agent.prepared.size();
-    agent.send(what);
+    agent.send(message);
     EXPECT_TRUE(agent.until([&] { return agent.prepared.size() > before; }));
     return agent.prepared.empty() ? wire::Prepared{"no answer", ""} : agent.prepared.back();
+  }
+  static wire::Prepared prepare(AgentProcess& agent, const wire::Prepare& what) {
+    const wire::Prepared taken = answer(agent, what);
+    return taken.why.empty() ? answer(agent, wire::Stage{"", true}) : taken;
   }
   wire::Prepared prepare(const std::string& dir) const {
     AgentProcess agent;
@@ -189,7 +193,8 @@ TEST_F(HostileRankDirs, StagedDirectoryIsNotALink) {
   AgentProcess agent;
   wire::Prepare what = asked(shared + "/d0");
   what.staged = true;
-  agent.send(what);
+  ASSERT_EQ(answer(agent, what), wire::Prepared{});
+  agent.send(wire::Stage{"", false});
   ASSERT_TRUE(until([&] { return !fs::exists(shared + "/d0/result"); }));
   fs::create_symlink(elsewhere, shared + "/d0/conf");
   std::string archive;
@@ -197,8 +202,8 @@ TEST_F(HostileRankDirs, StagedDirectoryIsNotALink) {
   wire::append_item({Kind::file, 0644, 1, "conf/x"}, archive);
   archive += 'x';
   agent.send(wire::Stage{archive, true});
-  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
-  EXPECT_THAT(agent.prepared.front().why, HasSubstr("cannot write " + shared + "/d0/conf"));
+  ASSERT_TRUE(agent.until([&] { return agent.prepared.size() == 2; }));
+  EXPECT_THAT(agent.prepared.back().why, HasSubstr("cannot write " + shared + "/d0/conf"));
   EXPECT_TRUE(fs::is_empty(elsewhere));
 }
 
@@ -207,7 +212,8 @@ TEST_F(HostileRankDirs, StagedFilesDoNotFollowAnExchangedDirectory) {
   AgentProcess agent;
   wire::Prepare what = asked(shared + "/d0");
   what.staged = true;
-  agent.send(what);
+  ASSERT_EQ(answer(agent, what), wire::Prepared{});
+  agent.send(wire::Stage{"", false});
   ASSERT_TRUE(until([&] { return !fs::exists(shared + "/d0/result"); }));
   fs::rename(shared + "/d0", shared + "/moved");
   fs::create_symlink(elsewhere, shared + "/d0");
@@ -215,7 +221,7 @@ TEST_F(HostileRankDirs, StagedFilesDoNotFollowAnExchangedDirectory) {
   wire::append_item({Kind::file, 0644, 1, "x"}, archive);
   archive += 'x';
   agent.send(wire::Stage{archive, true});
-  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
+  ASSERT_TRUE(agent.until([&] { return agent.prepared.size() == 2; }));
   EXPECT_TRUE(fs::is_empty(elsewhere));
   EXPECT_EQ(read(shared + "/moved/x"), "x");
 }

@@ -38,12 +38,17 @@ class Prepare : public testing::Test {
     }
     return prepare;
   }
-  /// The agent's answer.
-  wire::Prepared prepare(AgentProcess& agent, const wire::Prepare& what) {
+  /// The agent's next answer.
+  static wire::Prepared answer(AgentProcess& agent, const wire::Message& message) {
     const size_t before = agent.prepared.size();
-    agent.send(what);
+    agent.send(message);
     EXPECT_TRUE(agent.until([&] { return agent.prepared.size() > before; }));
     return agent.prepared.back();
+  }
+  /// The agent's last answer.
+  static wire::Prepared prepare(AgentProcess& agent, const wire::Prepare& what) {
+    const wire::Prepared taken = answer(agent, what);
+    return taken.why.empty() ? answer(agent, wire::Stage{"", true}) : taken;
   }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories(fs::path(base + '/' + name).parent_path());
@@ -132,6 +137,40 @@ TEST_F(Prepare, AllowsOneJobAtATime) {
   EXPECT_EQ(read("d0/result"), "precious");
 }
 
+TEST_F(Prepare, ChangesNothingIfAnotherHostRefusesTheJob) {
+  {
+    AgentProcess agent;
+    EXPECT_EQ(prepare(agent, asked(1)), wire::Prepared{});
+  }
+  write("d0/old", "old");
+  fs::create_directory(base + "/d1");
+  wire::Prepare what = asked();
+  what.dirs.push_back(base + "/new/d2");
+  {
+    AgentProcess agent;
+    EXPECT_EQ(answer(agent, what), wire::Prepared{});
+    EXPECT_TRUE(fs::exists(base + "/new/d2"));
+    AgentProcess other;
+    EXPECT_THAT(answer(other, what).why, HasSubstr("d0: a running job uses this directory"));
+    agent.send(wire::Finish{});
+    ASSERT_TRUE(agent.until([&] { return agent.clean.has_value(); }));
+    EXPECT_TRUE(agent.clean->left.empty());
+  }
+  EXPECT_EQ(read("d0/old"), "old");
+  EXPECT_THAT(in("d1"), testing::IsEmpty());
+  EXPECT_FALSE(fs::exists(base + "/new"));
+  AgentProcess next;
+  EXPECT_EQ(prepare(next, what), wire::Prepared{});
+}
+
+TEST_F(Prepare, RemovesWhatItCreatedAfterAFailure) {
+  wire::Prepare what = asked();
+  what.dirs = {base + "/new/d0", base + "/new/d0/" + kRankDirMarker + "/d1"};
+  AgentProcess agent;
+  EXPECT_THAT(answer(agent, what).why, HasSubstr("cannot create " + what.dirs[1]));
+  EXPECT_FALSE(fs::exists(base + "/new"));
+}
+
 TEST_F(Prepare, RequiresTheWorkingDirectory) {
   AgentProcess agent;
   wire::Prepare what = asked(1);
@@ -167,8 +206,8 @@ TEST_F(Prepare, WritesStagedFilesIntoEachDirectory) {
     agent.send(wire::Stage{archive.substr(sent, size), sent + size == archive.size()});
     sent += size;
   }
-  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
-  EXPECT_EQ(agent.prepared.front(), wire::Prepared{});
+  ASSERT_TRUE(agent.until([&] { return agent.prepared.size() == 2; }));
+  EXPECT_EQ(agent.prepared.back(), wire::Prepared{});
   for (const std::string dir : {"d0", "d1"}) {
     EXPECT_EQ(read(dir + "/link"), "hello");
     EXPECT_EQ(read(dir + "/conf/large"), large);
@@ -199,8 +238,8 @@ TEST_F(Prepare, KeepsPermissionsWhateverTheUmask) {
   what.kept = {base + "/d0/logs/0"};
   agent.send(what);
   agent.send(wire::Stage{archive, true});
-  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
-  EXPECT_EQ(agent.prepared.front(), wire::Prepared{});
+  ASSERT_TRUE(agent.until([&] { return agent.prepared.size() == 2; }));
+  EXPECT_EQ(agent.prepared.back(), wire::Prepared{});
   for (const auto& [name, mode] : {std::pair{"read-only", 0555u},
                                    {"read-only/closed", 0u},
                                    {"shared", 01777u},
@@ -222,8 +261,8 @@ TEST_F(Prepare, ReportsAFailedWrite) {
   what.staged = true;
   agent.send(what);
   agent.send(wire::Stage{archive, true});
-  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
-  EXPECT_THAT(agent.prepared.front().why, HasSubstr("cannot write " + base + "/d0/missing/x: No such file"));
+  ASSERT_TRUE(agent.until([&] { return agent.prepared.size() == 2; }));
+  EXPECT_THAT(agent.prepared.back().why, HasSubstr("cannot write " + base + "/d0/missing/x: No such file"));
 }
 
 TEST_F(Prepare, IgnoresATermOfTheBatchSystem) {
@@ -241,8 +280,8 @@ TEST_F(Prepare, IgnoresATermOfTheBatchSystem) {
   ASSERT_EQ(::kill(preparer(), SIGTERM), 0);
   agent.listen(std::chrono::milliseconds(50));
   agent.send(wire::Stage{"", true});
-  ASSERT_TRUE(agent.until([&] { return !agent.prepared.empty(); }));
-  EXPECT_EQ(agent.prepared.front(), wire::Prepared{});
+  ASSERT_TRUE(agent.until([&] { return agent.prepared.size() == 2; }));
+  EXPECT_EQ(agent.prepared.back(), wire::Prepared{});
 }
 
 TEST_F(Prepare, EndsWithTheJob) {

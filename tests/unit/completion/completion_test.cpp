@@ -55,6 +55,17 @@ std::string by_shell(const Line& line) {
   return text.substr(text.rfind('\n', text.size() - 2) + 1);
 }
 
+TEST(Completion, ListThatIsTooLongHasNoHosts) {
+  std::string file, list;
+  for (int i = 0; i < 2000; ++i) {
+    file += "node" + std::to_string(i) + '\n';
+    list += "node" + std::to_string(i) + ',';
+  }
+  EXPECT_EQ(candidates({.words = {"--hostfile", "many", "-H", "node1,"}, .files = {{"/cwd/many", file}}}).size(),
+            2000U);
+  EXPECT_THAT(candidates({.words = {"--hostfile", "many", "-H", list}, .files = {{"/cwd/many", file}}}), IsEmpty());
+}
+
 TEST(Completion, FirstWordIsASubcommandOrAProgram) {
   EXPECT_EQ(candidates({{""}}), cli::subcommand_names());
   EXPECT_EQ(by_shell({{""}}), ":\n");

@@ -1207,6 +1207,40 @@ TEST(Job, FailedOutputEndsTheJobWithItsExitCode) {
   EXPECT_EQ(s.job.outcome().cause, Cause::output_failed);
 }
 
+TEST(Job, RanksStartWhenTheFilesAreReady) {
+  Script s(2, {}, true);
+  s.job.expect_files();
+  EXPECT_THAT(s.say(HostReady{0}, 0), IsEmpty());
+  EXPECT_THAT(s.say(HostReady{1}, 1), ElementsAre(Action(PrepareFiles{})));
+  EXPECT_EQ(s.job.phase(), Phase::starting);
+  EXPECT_THAT(s.say(FilesReady{}, 4), ElementsAre(Action(StartRanks{0}), Action(StartRanks{1})));
+  EXPECT_EQ(s.job.outcome().started_at, Script::at(4));
+}
+
+TEST(Job, SecondFaultEndsTheWaitForTheFiles) {
+  const auto cause = [](const Event& event) {
+    Script s(2, timeout_of(5), true);
+    s.job.expect_files();
+    s.say(HostReady{0}, 0);
+    s.say(HostReady{1}, 0);
+    s.say(event, 1);
+    s.tick(5);
+    EXPECT_THAT(s.say(FilesReady{}, 6), IsEmpty());
+    return s.job.outcome().cause;
+  };
+  EXPECT_EQ(cause(HostLost{1, "silence"}), Cause::host_lost);
+  EXPECT_EQ(cause(UserSignal{SIGINT}), Cause::interrupted);
+  EXPECT_EQ(cause(OutputFailed{"cannot empty logs", 2}), Cause::output_failed);
+  EXPECT_EQ(cause(StacksTaken{}), Cause::timeout);
+}
+
+TEST(Job, FilesStayUnchangedIfAHostCannotBeUsed) {
+  Script s(2, {}, true);
+  s.job.expect_files();
+  s.say(HostReady{0}, 0);
+  EXPECT_THAT(s.say(HostLost{1, "another job uses the directory"}, 1), testing::Not(Contains(Action(PrepareFiles{}))));
+}
+
 TEST(Job, FailedInputEndsTheJob) {
   Script s(2);
   s.start();

@@ -72,6 +72,9 @@ TEST(RankDirStaging, SendsAtMostTheGrant) {
   Told told(size);
   Prepares prepares(told);
   prepares.preparation.begin(0, kStart);
+  EXPECT_EQ(told.staged(0), 0u) << "another host may refuse the job";
+  EXPECT_TRUE(prepares.preparation.done(0, {}));
+  prepares.preparation.fill(kStart);
   EXPECT_EQ(told.staged(0), wire::kStageCredit);
   EXPECT_EQ(told.staged(1), 0u);
   prepares.preparation.granted(0, {10}, kStart);
@@ -90,6 +93,8 @@ TEST(RankDirStaging, StopsWhenAHostReportsAFailure) {
   Told told(4 * wire::kStageCredit);
   Prepares prepares(told);
   prepares.preparation.begin(0, kStart);
+  prepares.preparation.done(0, {});
+  prepares.preparation.fill(kStart);
   const auto loss = prepares.preparation.done(0, {"disk full", "make room"});
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->why, "disk full");
@@ -105,13 +110,36 @@ TEST(RankDirStaging, RejectsAnUnexpectedAnswer) {
   prepares.preparation.begin(0, kStart);
   EXPECT_TRUE(prepares.preparation.done(0, {}));
   EXPECT_FALSE(prepares.preparation.done(0, {}));
+  EXPECT_FALSE(prepares.preparation.granted(0, {1}, kStart)) << "no Stage was sent";
+  EXPECT_TRUE(prepares.preparation.done(0, {"its process was killed", ""})) << "in the wait for other hosts";
+}
+
+TEST(RankDirStaging, FillsDirectoriesWithoutStagedFiles) {
+  Told told;
+  Prepares prepares(told);
+  for (const int host : {0, 1}) {
+    prepares.preparation.begin(host, kStart);
+    prepares.preparation.done(host, {});
+  }
+  EXPECT_FALSE(prepares.preparation.waits());
+  EXPECT_EQ(told.sent.size(), 2u);
+  prepares.preparation.fill(kStart);
+  ASSERT_EQ(told.sent.size(), 4u);
+  EXPECT_EQ(std::get<wire::Stage>(told.sent.back().second), (wire::Stage{"", true}));
+  EXPECT_TRUE(prepares.preparation.done(0, {}));
+  EXPECT_TRUE(prepares.preparation.waits());
+  prepares.preparation.forget(1);
+  EXPECT_FALSE(prepares.preparation.waits());
 }
 
 TEST(RankDirStaging, NamesLateHostsOnce) {
   Told told(8 * wire::kStageCredit);
   Prepares prepares(told);
-  prepares.preparation.begin(0, kStart);
-  prepares.preparation.begin(1, kStart);
+  for (const int host : {0, 1}) {
+    prepares.preparation.begin(host, kStart);
+    prepares.preparation.done(host, {});
+  }
+  prepares.preparation.fill(kStart);
   const Time late = kStart + RankDirStaging::kNoteAfter;
   EXPECT_EQ(prepares.preparation.note(late - std::chrono::milliseconds(1)), "");
   prepares.preparation.granted(0, {10}, late);

@@ -59,6 +59,7 @@ TEST(FileLayout, LaterAttemptsGetNewFiles) {
   EXPECT_EQ(file_path(to("/d/{rank}.log"), facts, 3, 9, Stream::out), "/d/3.log.attempt.2");
   EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), facts, 3, 9, Stream::out), "/d/2/3");
   EXPECT_EQ(stacks_base(to("/d"), facts), "/d/1/attempt.2/stacks.");
+  EXPECT_EQ(record_stacks_base("/d/record", facts), "/d/record.stacks.attempt.2.");
   const FileSettings grows{.target = "/d/out", .by_stream = true, .err_target = "/d/err", .append = true};
   EXPECT_EQ(file_path(grows, facts, 0, 1, Stream::out), "/d/out") << "nothing in it is overwritten";
   EXPECT_EQ(file_path(grows, facts, 0, 1, Stream::err), "/d/err.attempt.2");
@@ -67,6 +68,25 @@ TEST(FileLayout, LaterAttemptsGetNewFiles) {
   EXPECT_EQ(file_path(to("/d/{rank}.log"), facts, 3, 9, Stream::out), "/d/3.log.attempt.2.round.1");
   EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), facts, 3, 9, Stream::out), "/d/2/3.round.1");
   EXPECT_EQ(file_path(to("/d/{attempt}/{rank}"), kFacts, 3, 9, Stream::out), "/d/0/3");
+}
+
+TEST(FileLayout, JobsWithACommonDirectoryHaveTheirOwnOtherFiles) {
+  const auto of_job = [](FileSettings files) {
+    files.job = "5a";
+    return files;
+  };
+  EXPECT_EQ(stacks_base(of_job(to("/d")), kFacts), "/d/1/stacks.") << "a job locks the directory";
+  EXPECT_EQ(stacks_base(of_job(to("/d/{rank}.log")), kFacts), "/d/stacks.5a.");
+  EXPECT_EQ(stacks_base(of_job({.target = "/d/out", .by_stream = true}), kFacts), "/d/stacks.5a.");
+  RankFacts later = kFacts;
+  later.round = 1;
+  EXPECT_EQ(stacks_base(of_job(to("/d/{rank}.log")), later), "/d/round.1.stacks.5a.");
+  EXPECT_EQ(record_stacks_base("/d/record", kFacts), "/d/record.stacks.");
+  EXPECT_EQ(record_stacks_base("/d/record", later), "/d/record.stacks.round.1.");
+  RankFacts sidecar;
+  sidecar.name = "scheduler";
+  EXPECT_EQ(file_path(of_job(to("/d/{rank}.log")), sidecar, 0, 1, Stream::out), "/d/scheduler.log") << "locked";
+  EXPECT_EQ(file_path(of_job(to("/d/{job}.{rank}.log")), sidecar, 0, 1, Stream::out), "/d/scheduler.5a.log");
 }
 
 TEST(FileLayout, RejectsUnknownFields) {

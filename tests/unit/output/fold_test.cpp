@@ -209,6 +209,28 @@ TEST(Fold, OwnLeavesOutTheNumbersOfTheRank) {
   }
 }
 
+TEST(Fold, OwnAlsoJoinsEqualLinesWithANumberOfOneRank) {
+  for (const int first : {0, 1, 3}) {  // the key of one rank differs
+    Folding folding(4, Fold::own);
+    for (int i = 0; i < 4; ++i) folding.feed((first + i) % 4, "rank 0 ready");
+    EXPECT_THAT(folding.shown(), ElementsAre("[0,1,2,3] rank 0 ready"));
+  }
+}
+
+TEST(Fold, OwnJoinsByTheTextOrByTheKeyButNotByBoth) {
+  Folding folding(4, Fold::own);
+  folding.feed(0, "rank 0 ready");
+  folding.feed(1, "rank 1 ready");  // the same key
+  folding.feed(2, "rank 0 ready");  // the same text
+  folding.feed(3, "rank 3 ready");
+  EXPECT_THAT(folding.flushed(), ElementsAre("[0,1,3] rank 0 ready", "[2] rank 0 ready"));
+  folding.feed(0, "rank 0 ready");
+  folding.feed(2, "rank 0 ready");
+  folding.feed(1, "rank 1 ready");
+  folding.feed(3, "rank 0 ready");
+  EXPECT_THAT(folding.flushed(), ElementsAre("[0,2,3] rank 0 ready", "[1] rank 1 ready"));
+}
+
 TEST(Fold, OwnKeepsOtherNumbers) {
   for (const std::string before : {"step ", "Frank ", "0", "a", "rank 1", "pid 40", "size 12:00:0", "status 0x"}) {
     const auto make = [&](int rank) { return before + std::to_string(rank) + (before == "0" ? "x" : " end"); };
@@ -218,17 +240,17 @@ TEST(Fold, OwnKeepsOtherNumbers) {
     const auto make = [&](int rank) { return before + std::to_string(rank) + ".93 util"; };
     EXPECT_THAT(folded(Fold::own, make), SizeIs(3)) << before;
   }
-  // Rank 1 writes the number of rank 0.
-  EXPECT_THAT(folded(Fold::own, [](int rank) { return "rank " + std::to_string(rank == 1 ? 0 : rank); }),
-              ElementsAre("[0,2] rank 0", "[1] rank 0"));
+  // Rank 1 writes the number of rank 2.
+  EXPECT_THAT(folded(Fold::own, [](int rank) { return "rank " + std::to_string(rank == 1 ? 2 : rank); }),
+              ElementsAre("[0,2] rank 0", "[1] rank 2"));
 }
 
 TEST(Fold, OwnLeavesOutTheHostName) {
   Folding job(8, Fold::own);
   for (int rank = 0; rank < 8; ++rank) job.feed(rank, "on node" + std::to_string(rank / 4) + ": ready");
   EXPECT_THAT(job.shown(), ElementsAre("[0,1,2,3,4,5,6,7] on node0: ready"));
-  for (int rank = 0; rank < 8; ++rank) job.feed(rank, "on node0: ready");
-  EXPECT_THAT(job.flushed(), ElementsAre("[0,1,2,3] on node0: ready", "[4,5,6,7] on node0: ready"));
+  for (int rank = 0; rank < 8; ++rank) job.feed(rank, "on node" + std::to_string(1 - rank / 4) + ": ready");
+  EXPECT_THAT(job.flushed(), ElementsAre("[0,1,2,3] on node1: ready", "[4,5,6,7] on node0: ready"));
   for (int rank = 0; rank < 8; ++rank) job.feed(rank, "on node" + std::to_string(rank / 4) + "-ib0");
   EXPECT_THAT(job.flushed(), SizeIs(2));
 }

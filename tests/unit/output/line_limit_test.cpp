@@ -98,8 +98,8 @@ TEST(LimitedConsole, PrintsTheNumberOfHiddenLinesEachSecondAndAtTheEnd) {
   fixture.feed(1, lines(3, "y"));
   EXPECT_EQ(fixture.shown(), "y0\ny1\n");
   fixture.end_all();
-  EXPECT_EQ(fixture.shown(), "… 1 stdout line of 1 rank" + note);
   fixture.finish_files();
+  EXPECT_EQ(fixture.shown(), "… 1 stdout line of 1 rank" + note);
   EXPECT_EQ(content(dir / "logs/1/rank.1/stdout"), lines(5) + lines(3, "y"));
 }
 
@@ -108,6 +108,7 @@ TEST(LimitedConsole, LimitsOneRankWithoutALabel) {
   OutputFixture fixture(limited(dir / "logs"), 1);
   fixture.feed(0, lines(5));
   fixture.end_all();
+  fixture.finish_files();
   EXPECT_THAT(fixture.shown(), testing::StartsWith("x0\nx1\n… 3 stdout lines of 1 rank"));
 }
 
@@ -119,6 +120,7 @@ TEST(LimitedConsole, CountsAFoldedLineOnce) {
   for (int rank = 0; rank < 3; ++rank) fixture.feed(rank, lines(4));
   EXPECT_EQ(fixture.shown(), "[0-2] x0\n[0-2] x1\n");
   fixture.end_all();
+  fixture.finish_files();
   EXPECT_EQ(fixture.shown(), "… 2 stdout lines of 3 ranks not shown; see " + (dir / "logs/1\n"));
 }
 
@@ -140,6 +142,7 @@ TEST(LimitedConsole, HidesLongLinesAsAWhole) {
   }
   fixture.feed(1, "b\n");
   fixture.end_all();
+  fixture.finish_files();
   const std::string shown = fixture.shown();
   EXPECT_EQ(std::ranges::count(shown, 'z'), 400'000);
   EXPECT_THAT(shown, HasSubstr("z\n… 3 stdout lines of 2 ranks"));
@@ -156,6 +159,7 @@ TEST(LimitedConsole, CountsAPartialLineOnATerminalOnce) {
   fixture.feed(1, "x\n");
   fixture.feed(0, "b\n");
   fixture.end_all();
+  fixture.finish_files();
   EXPECT_EQ(fixture.shown(), "a\n… 2 stdout lines of 2 ranks not shown; see " + (dir / "logs/1\n"));
 }
 
@@ -164,6 +168,7 @@ TEST(LimitedConsole, CountsCarriageReturns) {
   OutputFixture fixture(limited(dir / "logs"), 2);
   for (int step = 0; step < 9; ++step) fixture.feed(0, "10 %\r");
   fixture.end_all();
+  fixture.finish_files();
   EXPECT_EQ(fixture.shown(), "10 %\r10 %\r… 7 stdout lines of 1 rank not shown; see " + (dir / "logs/1\n"));
 }
 

@@ -28,12 +28,14 @@ struct Job {
     outcome.ranks[3] = {};
   }
   std::vector<RankResult> results() const {
-    return rank_results(plan, outcome, [](int rank) {
+    return rank_results(plan, outcome, [this](int rank, bool failed) {
+      if (failed) ++asked_for_failed;
       return rank == 1 ? std::vector<std::string>{"first <line>", "last \x1b[31mline"} : std::vector<std::string>{};
     });
   }
   plan::Plan plan;
   job::Outcome outcome;
+  mutable int asked_for_failed = 0;
 };
 
 TEST(RankResults, TableHasTheEndOfEachRank) {
@@ -43,6 +45,12 @@ TEST(RankResults, TableHasTheEndOfEachRank) {
             "1     node1  exited with code 3                      2.5 s  last line\n"
             "2     node2  killed by signal 15 (SIGTERM), stopped  2.5 s\n"
             "3     node2  not started                             0.0 s\n");
+}
+
+TEST(RankResults, OnlyAFailedRankIsAskedForItsErrors) {
+  const Job job;
+  (void)job.results();
+  EXPECT_EQ(job.asked_for_failed, 1);
 }
 
 TEST(RankResults, JunitHasACaseForEachRank) {

@@ -134,13 +134,13 @@ TEST_F(OnATerminal, RewritesALongPhaseInPlaceAndRemovesTheLine) {
   StatusLine line(*streams);
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
-  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks");
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks\r");
   line.update(starting(2), kNow + 310ms);
   line.update(starting(3), kNow + 320ms);
   EXPECT_EQ(shown(), "");
   EXPECT_EQ(line.deadline(), kNow + 410ms);
   line.tick(kNow + 410ms);
-  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 3 of 64 ranks");
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 3 of 64 ranks\r");
   line.update({}, kNow + 2s);
   EXPECT_EQ(shown(), "\r\x1b[K");
 }
@@ -155,7 +155,7 @@ TEST_F(OnATerminal, CountsDownEverySecondAndReappearsAfterClear) {
   line.clear();
   EXPECT_EQ(shown(), "");
   line.tick(kNow + 1300ms);
-  EXPECT_EQ(shown(), "\r\x1b[Kending: waiting for 1 rank (TERM sent, ");  // 39 of 40 columns
+  EXPECT_EQ(shown(), "\r\x1b[Kending: waiting for 1 rank (TERM sent, \r");  // 39 of 40 columns
 }
 
 TEST_F(OnATerminal, NewPhaseWaitsAgainBeforeItIsShown) {
@@ -174,16 +174,32 @@ TEST_F(OnATerminal, ShowsRunningRanksAfterATimeWithoutOutput) {
   line.tick(kNow + 1900ms);
   EXPECT_EQ(shown(), "");
   line.tick(kNow + 2s);
-  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:02");
+  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:02\r");
   line.tick(kNow + 3s);
-  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:03");
+  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:03\r");
   streams->say(output::StandardStreams::Importance::needed, "output\n");
   EXPECT_THAT(shown(), EndsWith("output\r\n"));
   line.tick(kNow + 4s);
   line.tick(kNow + 5900ms);
   EXPECT_EQ(shown(), "");
   line.tick(kNow + 6s);
-  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:06");
+  EXPECT_EQ(shown(), "\r\x1b[K2/2 running · 00:06\r");
+}
+
+TEST_F(OnATerminal, IsErasedAfterTheTerminalGotNarrower) {
+  StatusLine line(*streams);
+  line.update(starting(1), kNow);
+  line.tick(kNow + 300ms);
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks\r");
+  winsize size{24, 20, 0, 0};
+  ::ioctl(terminal, TIOCSWINSZ, &size);
+  line.update(starting(2), kNow + 300ms);
+  line.tick(kNow + 410ms);
+  EXPECT_EQ(shown(), "\r\x1b[Jstarting: 2 of 64 r\r");
+  size.ws_col = 10;
+  ::ioctl(terminal, TIOCSWINSZ, &size);
+  line.clear();
+  EXPECT_EQ(shown(), "\r\x1b[J");
 }
 
 TEST_F(OnATerminal, ShowsBarsAtMost4TimesPerSecondAndAgainAfterOutput) {
@@ -191,19 +207,19 @@ TEST_F(OnATerminal, ShowsBarsAtMost4TimesPerSecondAndAgainAfterOutput) {
   JobStatus status{.live = 2, .since = kNow, .total = 2};
   status.bars = "10%";
   line.update(status, kNow);
-  EXPECT_EQ(shown(), "\r\x1b[K10%");
+  EXPECT_EQ(shown(), "\r\x1b[K10%\r");
   status.bars = "20%";
   line.update(status, kNow + 200ms);
   EXPECT_EQ(shown(), "");
   EXPECT_EQ(line.deadline(), kNow + 250ms);
   line.tick(kNow + 250ms);
-  EXPECT_EQ(shown(), "\r\x1b[K20%");
+  EXPECT_EQ(shown(), "\r\x1b[K20%\r");
   streams->say(output::StandardStreams::Importance::needed, "output\n");
   EXPECT_EQ(shown(), "\r\x1b[Koutput\r\n");
   line.update(status, kNow + 400ms);
   EXPECT_EQ(shown(), "");
   line.update(status, kNow + 600ms);
-  EXPECT_EQ(shown(), "\r\x1b[K20%");
+  EXPECT_EQ(shown(), "\r\x1b[K20%\r");
   status.bars.clear();
   line.update(status, kNow + 700ms);
   EXPECT_EQ(shown(), "\r\x1b[K");
@@ -212,7 +228,7 @@ TEST_F(OnATerminal, ShowsBarsAtMost4TimesPerSecondAndAgainAfterOutput) {
 TEST_F(OnATerminal, ShowsNoControlCharacterOfABar) {
   StatusLine line(*streams);
   line.update({.live = 1, .bars = "\x1b[2J\a5%", .total = 1}, kNow);
-  EXPECT_EQ(shown(), "\r\x1b[K\\x075%");
+  EXPECT_EQ(shown(), "\r\x1b[K\\x1b[2J\\x075%\r");
 }
 
 TEST_F(OnATerminal, IsNeverDrawnIfItIsOff) {
@@ -237,7 +253,7 @@ TEST_F(OnATerminal, IsRemovedBeforeOtherOutput) {
   line.update(starting(1), kNow);
   line.tick(kNow + 300ms);
   streams->say(output::StandardStreams::Importance::needed, "dlaunch: said\n");
-  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks\r\x1b[Kdlaunch: said\r\n");
+  EXPECT_EQ(shown(), "\r\x1b[Kstarting: 1 of 64 ranks\r\r\x1b[Kdlaunch: said\r\n");
 }
 
 TEST_F(OnATerminal, IsNotDrawnOnTheUnfinishedLineOfARank) {
