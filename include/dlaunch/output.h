@@ -26,6 +26,9 @@ enum class Fold {
   numbers,  ///< equal without all numbers
 };
 
+/// --group-output: the log viewer of a CI system that folds the lines of each rank.
+enum class Groups { off, automatic, github, gitlab };
+
 /// --output-filename
 struct FileSettings {
   std::string target = {};    ///< absolute directory (Open MPI's layout below it), or a template when it contains '{'
@@ -60,6 +63,7 @@ struct OutputSettings {
   std::optional<Fold> fold = {};  ///< none: exact on a terminal that shows more than 8 ranks, else off
   int console_rate = 0;           ///< --console-rate; 0: all lines. Requires `files` with all lines of the console
   bool bars = false;              ///< on a terminal with several ranks: Progress::bars replaces progress bars
+  Groups groups = Groups::off;    ///< the lines of each rank together; `automatic` counts as `off`
   bool merge_stderr = false;      ///< stderr and stdout of a rank are the same file description
   std::optional<std::set<int>> console_ranks = {};        ///< --ranks: ranks with output on the console; empty: all
   std::optional<std::set<int>> console_local_ranks = {};  ///< --local-ranks: the same, by local rank

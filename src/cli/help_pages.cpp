@@ -194,7 +194,7 @@ dlaunch's stdin; --stdin selects another rank.
   dlaunch -n 4 --output-filename logs python3 train.py
   dlaunch -n 4 --stdout-file 'logs/{rank}.out' --stderr-file 'logs/{rank}.err' python3 train.py
 )page",
-     .options = "label fold console-rate tag-output timestamp-output output-filename stdout-file stderr-file error-file "
+     .options = "label fold console-rate group-output tag-output timestamp-output output-filename stdout-file stderr-file error-file "
                 "keep-logs merge-stderr-to-stdout ranks local-ranks raw color status format pty escape "
                 "on-output-error stdin"},
     {.names = "binding cores bind cpus placement",

@@ -43,6 +43,10 @@ constexpr std::array<Word<plan::Mpi>, 5> kMpi{{{"auto", plan::Mpi::automatic},
                                                {"pmi2", plan::Mpi::pmi2},
                                                {"pmix", plan::Mpi::pmix},
                                                {"none", plan::Mpi::none}}};
+constexpr std::array<Word<output::Groups>, 4> kGroups{{{"auto", output::Groups::automatic},
+                                                       {"github", output::Groups::github},
+                                                       {"gitlab", output::Groups::gitlab},
+                                                       {"off", output::Groups::off}}};
 constexpr std::array<Word<bool>, 2> kSummary{{{"failure", false}, {"table", true}}};
 constexpr std::array<Word<plan::HostKey>, 3> kHostKeys{
     {{"strict", plan::HostKey::strict}, {"accept-new", plan::HostKey::accept_new}, {"off", plan::HostKey::off}}};
@@ -323,6 +327,15 @@ constexpr OptionSpec kOptions[] = {
      .set_job = [](Options& o, string_view v, Context) { return put(o.output.console_rate, console_rate(v)); },
      .more = "The files of --output-filename, or of --stdout-file and --stderr-file with :copy, must have all lines. "
              "dlaunch prints the number of the other lines, and the place of the files."},
+    {.names = "group-output", .takes = Arity::maybe_value, .value_name = "KIND", .section = Section::output,
+     .preference = true, .standard = "off", .bare = "auto",
+     .help = "in CI, print the lines of each rank as a group: auto, github, gitlab, off", .choices = words_of<kGroups>,
+     .set_job = [](Options& o, string_view v, Context) {
+       return put(o.output.groups, one_of<kGroups>(v.empty() ? "auto" : v == "false" ? "off" : v));
+     },
+     .more = "The log viewers of GitHub Actions and GitLab fold each group. A group is printed at the end of the rank, "
+             "after 60 s, or after 256 KiB. GitHub does not run the workflow commands in a group. Outside of CI, auto "
+             "has no effect."},
     {.names = "tag-output", .section = Section::output, .preference = true,
      .help = "begin each line with '[1,0]<stdout>:', as Open MPI does",
      .set_job = [](Options& o, string_view v, Context) { return put_flag(o.output.tag, v); }},

@@ -85,12 +85,14 @@ constexpr string_view kRecordHasAll = "JSON records already have rank, host, str
 
 constexpr Contradiction kContradictions[] = {
     {"label", "tag-output timestamp-output", kOneLineStart},
-    {"raw", "label tag-output timestamp-output color=always fold console-rate", kRawHasNoLines},
+    {"raw", "label tag-output timestamp-output color=always fold console-rate group-output", kRawHasNoLines},
     {"raw", "format=jsonl", "both set the output format"},
     {"format=jsonl", "label tag-output timestamp-output", kRecordHasAll},
     {"format=jsonl", "fold", "each JSON record is from one rank"},
     {"format=jsonl", "console-rate", "the reader of the records needs all of them"},
-    {"pty", "fold console-rate", "the ranks write to a terminal, not lines"},
+    {"format=jsonl", "group-output", "JSON records already have the rank"},
+    {"group-output", "fold console-rate", "a group has all lines of one rank"},
+    {"pty", "fold console-rate group-output", "the ranks write to a terminal, not lines"},
     {"format=jsonl", "color=always", "JSON output has no colors"},
     {"format=jsonl", "display-map", "--display-map does not print JSON"},
     {"format=jsonl", "display-allocation", "--display-allocation does not print JSON"},

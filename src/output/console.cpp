@@ -7,6 +7,7 @@
 #include "dlaunch/worlds.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"
+#include "sys/randomness.h"
 
 namespace dlaunch::output {
 namespace {
@@ -65,11 +66,18 @@ bool passes_bytes(const OutputSettings& settings, const std::vector<RankFacts>& 
          (!has_prefix(settings) && !is_limited(settings) && count_shown(settings, ranks) == 1);
 }
 
+/// The groups of several ranks on stdout; a single rank has no group.
+bool has_groups(const OutputSettings& settings, const std::vector<RankFacts>& ranks) {
+  const bool is_set = settings.groups == Groups::github || settings.groups == Groups::gitlab;
+  return is_set && settings.mode == Mode::lines && !settings.pty && count_shown(settings, ranks) > 1;
+}
+
 }  // namespace
 
 Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& ranks, StandardStreams& streams,
                  ChannelContext& shared)
     : streams_(streams), slots_(ranks.size() * kStreams) {
+  const bool grouped = has_groups(settings, ranks);
   const auto add_screen = [&](Stream stream) {
     FdWriter& writer = streams.writer(stream);
     const PartialLines partial_lines = streams.is_terminal(stream) ? PartialLines::shown : PartialLines::kept;
@@ -79,12 +87,16 @@ Console::Console(const OutputSettings& settings, const std::vector<RankFacts>& r
       screens_.back()->channel = std::make_unique<JsonlChannel>(writer, shared, partial_lines);
     } else if (passes_bytes(settings, ranks)) {
       screens_.back()->channel = std::make_unique<RawChannel>(writer);
+    } else if (grouped) {
+      auto groups = std::make_unique<GroupChannel>(writer, shared, settings.groups, "dlaunch-" + sys::random_hex(16));
+      screens_.back()->groups = groups.get();
+      screens_.back()->channel = std::move(groups);
     } else {
       make_line_channel(settings, ranks, *screens_.back(), shared);
     }
   };
   add_screen(Stream::out);
-  if (settings.mode != Mode::jsonl && !streams.are_one()) add_screen(Stream::err);
+  if (settings.mode != Mode::jsonl && !grouped && !streams.are_one()) add_screen(Stream::err);
   const int size = count_ranks(ranks);
   for (size_t id = 0; id < ranks.size(); ++id) add_rank(settings, ranks[id], id, size);
 }
@@ -155,6 +167,9 @@ void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, s
     ConsoleSlot& slot = slots_[id * kStreams + static_cast<std::size_t>(stream)];
     slot = {screen.channel.get(), static_cast<int>(stream), &screen};
     if (auto* json = dynamic_cast<JsonlChannel*>(slot.channel)) slot.slot = json->add(who);
+    if (screen.groups) {
+      slot.slot = screen.groups->add(who, static_cast<int>(id), prefix_of(settings, std::array{&who}, screen));
+    }
     if (screen.lines) {
       Prefix prefix = prefix_of(settings, std::array{&who}, screen);
       slot.slot = screen.fold ? screen.fold->add(who, std::move(prefix)) : screen.lines->add(std::move(prefix));
@@ -180,6 +195,13 @@ void Console::set_pid(int rank, int pid) {
 void Console::show_held() {
   for (const auto& screen : screens_) {
     if (screen->lines) screen->lines->show_held();
+  }
+}
+
+void Console::show_all() {
+  show_held();
+  for (const auto& screen : screens_) {
+    if (screen->groups) screen->groups->show_held();
   }
 }
 

@@ -8,6 +8,7 @@
 #include "output/bar_channel.h"
 #include "output/channel.h"
 #include "output/fold_channel.h"
+#include "output/group_channel.h"
 #include "output/output.h"
 #include "output/standard_streams.h"
 
@@ -23,6 +24,7 @@ struct Screen {
   std::unique_ptr<LineLimit> limit = {};  ///< --console-rate
   LineChannel* lines = nullptr;           ///< `channel` if it merges lines
   FoldChannel* fold = nullptr;            ///< `channel` if equal lines are folded
+  GroupChannel* groups = nullptr;         ///< `channel` with --group-output
   std::unique_ptr<BarChannel> bars = {};  ///< gets the bytes of the ranks in place of `channel`
   bool fed = false;                       ///< got bytes of ranks: a failed write fails the job
   bool reported = false;
@@ -58,6 +60,8 @@ class Console {
   void set_pid(int rank, int pid);
   /// Prints the lines that --fold holds, and the numbers of the lines that --console-rate hides.
   void show_held();
+  /// The same, and prints the groups of --group-output.
+  void show_all();
   bool has_folded() const;
   std::string bars() const { return bars_.text(); }
   /// --console-rate ends: a file may lack lines.

@@ -39,7 +39,7 @@ class Output::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
-    if (console_) console_->show_held();
+    if (console_) console_->show_all();
   }
 
   Result<void> open() {

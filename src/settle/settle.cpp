@@ -256,6 +256,11 @@ Settling<SettledJob> settle_job(const cli::Options& asked, const place::Place& p
   std::ranges::copy(asked.remarks, std::back_inserter(job.remarks));
   if (options.request.job_id.empty()) options.request.job_id = TRY(known(facts, NameJob{}));
   options.github = variable(options.request.environment, "GITHUB_ACTIONS") == "true";
+  if (options.output.groups == output::Groups::automatic) {
+    options.output.groups = options.github                                                 ? output::Groups::github
+                            : variable(options.request.environment, "GITLAB_CI") == "true" ? output::Groups::gitlab
+                                                                                           : output::Groups::off;
+  }
   options.output.bars = options.status && variable(options.request.environment, "TERM") != "dumb";
   if (options.output.pty && options.stdin_target.kind != plan::StdinTarget::Kind::none) {
     options.keys = TRY(known(facts, FindTerminal{STDIN_FILENO}));

@@ -1,4 +1,4 @@
-"""Tests the console of jobs with much output: --console-rate, and progress bars of several ranks."""
+"""Tests the console of jobs with much output: --console-rate, progress bars of several ranks, and --group-output."""
 import re
 import signal
 import sys
@@ -168,6 +168,51 @@ class ProgressBars(Case):
         drawn = re.findall(rb"\r\x1b\[K(slowest[^\r\n\x1b]*)", shown)
         self.assertLessEqual(max(len(text.decode()) for text in drawn), 29, drawn)
         self.assertLessEqual(len(drawn[-1].decode()), 19, drawn)
+
+
+class Groups(Case):
+    def groups(self, text):
+        """[(title, lines)] of the groups of GitHub."""
+        found = re.findall(rb"::group::(.*)\n::stop-commands::(.*)\n((?s:.*?))::\2::\n::endgroup::\n", text)
+        self.assertEqual(text.count(b"::group::"), len(found), text)
+        return sorted((title.decode(), lines.decode()) for title, _, lines in found)
+
+    @promise(LOSES_NOTHING, mode=RUN)
+    def test_the_lines_of_each_rank_are_together(self):
+        out = self.assert_succeeds("-n", 3, "--group-output", *sh("for i in 1 2 3; do echo $RANK_ID.$i; sleep 0.05; done; echo oops >&2"),
+                                   env={"GITHUB_ACTIONS": "true"})
+        host = re.search(rb"rank 0 \((.*)\)", out).group(1).decode()
+        self.assertEqual(self.groups(out), [(f"rank {rank} ({host})", f"{rank}.1\n{rank}.2\n{rank}.3\noops\n") for rank in range(3)])
+
+    def test_commands_of_a_rank_stay_in_its_group(self):
+        script = "echo ::endgroup::; echo '::add-mask::x'; printf '::stop-commands::y'"
+        out = self.assert_succeeds("-n", 2, "--group-output=github", *sh(script))
+        tokens = re.findall(rb"\n::stop-commands::(dlaunch-[0-9a-f]{32})\n::endgroup::\n::add-mask::x\n::stop-commands::y\n::\1::\n", out)
+        self.assertEqual(len(tokens), 2, out)
+
+    def test_gitlab(self):
+        out = self.assert_succeeds("-n", 2, "--group-output", "echo", "hello", env={"GITLAB_CI": "true"})
+        pattern = rb"\x1b\[0Ksection_start:(\d+):dlaunch_(\d)\[collapsed=true\]\r\x1b\[0Krank \d \(.*\)\nhello\n\x1b\[0Ksection_end:\d+:dlaunch_\2\r\x1b\[0K\n"
+        self.assertEqual(len(re.findall(pattern, out)), 2, out)
+        self.assertLess(abs(int(re.search(pattern, out).group(1)) - time.time()), 60)
+
+    def test_without_a_ci_system_or_the_option_lines_do_not_change(self):
+        self.assertEqual(self.assert_succeeds("-n", 2, "--group-output", "echo", "hello", env={"GITHUB_ACTIONS": "", "GITLAB_CI": ""}), b"hello\n" * 2)
+        self.assertEqual(self.assert_succeeds("-n", 2, "echo", "::debug::x", env={"GITHUB_ACTIONS": "true"}), b"::debug::x\n" * 2)
+
+    @promise(LOSES_NOTHING, mode=FAILURE)
+    def test_a_failed_job_prints_all_groups_before_the_summary(self):
+        result = self.run_dlaunch("-n", 3, "--group-output=github", *sh("echo hello; test $RANK_ID = 1 && exit 3; sleep 60"), stderr=-2)
+        self.assert_exit(result, 3)
+        groups, summary = result.stdout.split(b"dlaunch: ", 1)
+        self.assertEqual([lines for _, lines in self.groups(groups)], ["hello\n"] * 3)
+        self.assertNotIn(b"::group::", summary)
+
+    def test_conflicts(self):
+        for option in ("--raw", "--pty", "--format=jsonl", "--fold"):
+            result = self.run_dlaunch("-n", 2, "--group-output", option, "echo", "hello")
+            self.assert_exit(result, 2)
+            self.assertIn(b"conflicts with", result.stderr)
 
 
 if __name__ == "__main__":

@@ -131,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--console-rate requires --output-filename DIR: the lines of stdout must be in files"}},
         Refusal{{"--console-rate=5", "--stdout-file=o:copy", "p"}, {"the lines of stderr", "--stderr-file FILE:copy"}},
         Refusal{{"--console-rate=5/m", "--output-filename=d", "p"}, {"--console-rate: invalid number \"5/m\""}},
+        Refusal{{"--group-output", "--fold", "p"}, {"--group-output conflicts with --fold"}},
         Refusal{{"--fold=all", "p"}, {"--fold: ", "own, exact, numbers"}},
         Refusal{{"--raw", "-tag-output", "p"}, {"--raw", "-tag-output"}},
         Refusal{{"--label", "--tag-output", "p"},

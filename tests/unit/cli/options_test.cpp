@@ -46,6 +46,10 @@ auto console_rate(int lines) {
   return [lines](const Options& o) { return o.output.console_rate == lines; };
 }
 
+auto groups(output::Groups form) {
+  return [form](const Options& o) { return o.output.groups == form; };
+}
+
 auto fold(output::Fold level) {
   return [level](const Options& o) { return o.output.fold == level; };
 }
@@ -121,6 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
         TextLine{{"--fold=off"}, fold(output::Fold::off)}, TextLine{{"--fold=exact"}, fold(output::Fold::exact)},
         TextLine{{"--fold=off", "--raw"}, fold(output::Fold::off)},
         TextLine{{"--console-rate", "200", "--output-filename", "d"}, console_rate(200)},
+        TextLine{{"--group-output"}, groups(output::Groups::automatic)},
+        TextLine{{"--group-output=gitlab"}, groups(output::Groups::gitlab)},
+        TextLine{{"--group-output=off", "--raw"}, groups(output::Groups::off)},
         TextLine{{"--console-rate=200/s", "--stdout-file=o:copy", "--stderr-file=e"}, console_rate(200)},
         TextLine{{"-tag-output"}, [](const Options& o) { return o.output.tag && !o.output.timestamp; }},
         TextLine{{"-tag-output", "--timestamp-output"},
