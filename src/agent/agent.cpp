@@ -19,7 +19,7 @@ namespace dlaunch::agent {
 
 Agent::Round::Round(Agent& agent)
     : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
-      workdir_setup(agent.io_, agent.link_, agent.rank_dirs_),
+      workdir_setup(agent.io_, agent.link_, agent.rank_dirs_, agent.setup_.job_id),
       mpi(agent.io_, agent.link_, agent.files_),
       ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_,
             [&agent] { return agent.watch_.may_start(); }) {}

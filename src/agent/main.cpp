@@ -97,7 +97,7 @@ int run(bool remote) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--probe") return 0;
   try {
-    if (argc > 1 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main();
+    if (argc > 2 && std::string_view(argv[1]) == "--prepare") return agent::prepare_main(argv[2]);
     if (argc > 1 && std::string_view(argv[1]) == "--dial") return agent::dial_in_main(argc, argv);
     return run(argc < 2 || std::string_view(argv[1]) != "--local");
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <tuple>
 
 #include "base/shared_texts.h"
 #include "base/try.h"
@@ -23,6 +24,8 @@ constexpr int kMarkerFlags = O_RDWR | O_NONBLOCK;
 constexpr std::string_view kMarkerText =
     "dlaunch --rank-dir made this directory. The next job that uses this directory removes all its files.\n";
 constexpr const char* kAnother = "set another directory with --rank-dir";
+
+std::string filled_text(const std::string& job) { return std::string(kMarkerText) + "job " + job + '\n'; }
 
 tl::unexpected<Error> failed(const std::string& what, int error, std::string hint = {}) {
   return fail({.where = "", .what = what, .why = sys::why_not_opened(error), .hint = std::move(hint)});
@@ -209,6 +212,19 @@ Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenD
     TRY(make(taken.dirs[i], taken.made, asked.dirs[i], asked.kept));
   }
   return {};
+}
+
+bool is_filled(const RankDir& dir, const std::string& job) {
+  const std::string expected = filled_text(job);
+  std::string text(expected.size() + 1, '\0');
+  const ssize_t got = ::pread(dir.marker.get(), text.data(), text.size(), 0);
+  return got == static_cast<ssize_t>(expected.size()) && text.starts_with(expected);
+}
+
+void mark_filled(const RankDir& dir, const std::string& job) {
+  const std::string text = filled_text(job);
+  const bool written = ::pwrite(dir.marker.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  std::ignore = written ? ::ftruncate(dir.marker.get(), static_cast<off_t>(text.size())) : -1;
 }
 
 void undo_rank_dirs(const TakenDirs& taken) {

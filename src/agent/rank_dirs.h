@@ -43,6 +43,12 @@ Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenD
 /// The job does not start: removes created markers, and created directories that are empty.
 void undo_rank_dirs(const TakenDirs& taken);
 
+/// Whether this job has filled the directory in an earlier round.
+bool is_filled(const RankDir& dir, const std::string& job);
+
+/// Notes in the marker that this job has filled the directory.
+void mark_filled(const RankDir& dir, const std::string& job);
+
 /// Empties a taken directory, except for the marker and `kept` (absolute names); `dir` is its path.
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
                             const std::vector<std::string>& kept);

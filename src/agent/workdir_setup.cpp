@@ -75,7 +75,7 @@ class Reporter {
 /// the job does not start, and the directories get the state that they had.
 class Work {
  public:
-  explicit Work(Reporter& reporter) : reporter_(reporter) {}
+  Work(Reporter& reporter, std::string job) : reporter_(reporter), job_(std::move(job)) {}
   ~Work() {
     if (!begun_) undo_rank_dirs(taken_);
   }
@@ -91,7 +91,7 @@ class Work {
       if (!extractor_) TRY(empty_directories());
       TRY(extractor_->feed(stage->bytes));
       if (!stage->eof) return false;
-      if (extractor_->complete()) return extractor_->set_modes().map([] { return true; });
+      if (extractor_->complete()) return finish().map([] { return true; });
     }
     return fail({.where = "", .what = "cannot write the files of --stage", .why = "incomplete archive", .hint = ""});
   }
@@ -108,10 +108,13 @@ class Work {
     return {};
   }
 
+  /// Ranks of this job already have files in a filled directory: on a disk that hosts share, a spare host uses the
+  /// directories of the lost host.
   Result<void> empty_directories() {
     begun_ = true;
     std::vector<ArchiveExtractor::Target> targets;
     for (size_t i = 0; i < taken_.dirs.size(); ++i) {
+      if (is_filled(taken_.dirs[i], job_)) continue;
       at_(asked_.dirs[i]);
       TRY(empty_rank_dir(taken_.dirs[i].directory, asked_.dirs[i], asked_.kept));
       targets.push_back({asked_.dirs[i], std::move(taken_.dirs[i].directory)});
@@ -120,7 +123,14 @@ class Work {
     return {};
   }
 
+  Result<void> finish() {
+    TRY(extractor_->set_modes());
+    for (const RankDir& dir : taken_.dirs) mark_filled(dir, job_);
+    return {};
+  }
+
   Reporter& reporter_;
+  const std::string job_;
   const AtPath at_ = [this](const std::string& path) { reporter_.at(path); };
   wire::Prepare asked_;
   TakenDirs taken_;
@@ -178,7 +188,8 @@ bool WorkdirSetup::start() {
   if (!null) return false;
   char name[] = "dlaunch-agent";
   char flag[] = "--prepare";
-  char* const argv[] = {name, flag, nullptr};
+  std::string job = job_;
+  char* const argv[] = {name, flag, job.data(), nullptr};
   Launch launch;
   launch.path = "/proc/self/exe";
   launch.argv = argv;
@@ -318,11 +329,11 @@ void WorkdirSetup::stop() {
 }
 
 /// A batch system signals all processes of the job. The agent reports the signal, and ends this process by KILL.
-int prepare_main() {
+int prepare_main(const std::string& job) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) std::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NAME, "dlaunch-files");
   Reporter reporter(STDOUT_FILENO);
-  Work work(reporter);
+  Work work(reporter, job);
   const auto done = work_off(STDIN_FILENO, work);
   if (done) return 0;
   reporter.failed(done.error());

@@ -34,8 +34,9 @@ class WorkdirSetup final : public Task {
  public:
   static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
 
-  WorkdirSetup(asio::io_context& io, link::Link& link, RankDirs& dirs)
-      : io_(io), link_(link), dirs_(dirs), timer_(io) {}
+  /// `job`: the job's id, known before the first message.
+  WorkdirSetup(asio::io_context& io, link::Link& link, RankDirs& dirs, const std::string& job)
+      : io_(io), link_(link), dirs_(dirs), job_(job), timer_(io) {}
 
   /// Answers Prepare with Prepared when the directories are taken, and the last Stage when they are filled. A failure
   /// is the last answer.
@@ -65,6 +66,7 @@ class WorkdirSetup final : public Task {
   asio::io_context& io_;
   link::Link& link_;
   RankDirs& dirs_;
+  const std::string& job_;
   asio::steady_timer timer_;
   ProcessSpawner spawner_;
   std::optional<sys::OomWatch> oom_;  // since the start of the process
@@ -82,7 +84,7 @@ class WorkdirSetup final : public Task {
   const Lifetime lifetime_;
 };
 
-/// The main function of `dlaunch-agent --prepare`. Returns the exit code. stdin is the pipe, stdout the socket.
-int prepare_main();
+/// The main function of `dlaunch-agent --prepare JOB`. Returns the exit code. stdin is the pipe, stdout the socket.
+int prepare_main(const std::string& job);
 
 }  // namespace dlaunch::agent

@@ -180,8 +180,9 @@ void StatusLine::tick(Time now) {
   due_ = drawn_ = now;
   due_ += kCountdown;
   // A text in the last column would wrap.
-  std::string text =
-      cut_to(printable(status_text(status_, now, rate)), static_cast<size_t>(std::max(1, columns() - 1)));
+  std::string text = printable(status_text(status_, now, rate));
+  std::ranges::replace(text, '\t', ' ');  // a tab has a width that depends on its place
+  text = cut_to(text, static_cast<size_t>(std::max(1, columns() - 1)));
   if (text == shown_ || !may_draw()) return;
   // If the terminal gets narrower, some terminals continue the text on the next lines. The cursor stays before it.
   streams_.overlay((is_wrapped() ? kClearBelow : kClearLine) + text + '\r');

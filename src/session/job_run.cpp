@@ -310,6 +310,7 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
   if (options_.github && !cause.empty()) {
     log().error(report::github_error("dlaunch", cause + last_words(summary(outcome).last_lines)));
   }
+  progress({.phase = job::Phase::finished});  // the status line is removed
   launcher.write_out();
   session_.streams().give_up();
   return outcome;

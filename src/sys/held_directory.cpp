@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -134,6 +135,13 @@ constexpr size_t kProbeName = 8;
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
 
+/// Whether a file system, or another directory (bind mount), is mounted here. False before Linux 5.8.
+bool is_mount(const HeldDirectory& directory) {
+  struct statx facts{};
+  return ::statx(directory.fd(), "", AT_EMPTY_PATH, 0, &facts) == 0 &&
+         (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 /// Visits the content of a directory of any depth with few descriptors, to remove it or to look for locks. The way back
 /// up is "..": a directory that was moved meanwhile has another parent, with another device or inode.
 class TreeWalk {
@@ -252,6 +260,7 @@ class TreeWalk {
       return;
     }
     std::string prefix = level.prefix + name + '/';
+    if (removes_ && is_mount(below)) return note(stays_, {EBUSY, level.prefix + name});
     if (!removes_ && !holds_kept(prefix) && below.is_locked()) locked_ = level.prefix + name;
     HeldDirectory above = std::exchange(at_, std::move(below));
     if (!enter(name, std::move(prefix))) at_ = std::move(above);

@@ -88,12 +88,15 @@ class ConsoleRate(Case):
                 result = self.run_dlaunch("-n", 2, "--console-rate", 5, *options, "echo", "hello")
                 self.assert_exit(result, 2)
                 self.assertIn(text, result.stderr, options)
-        for options in (["--output-filename", "logs:nocopy"], ["--output-filename", "l/{rank}"],
+        for options in (["--output-filename", "l/{rank}"],
                         ["--stdout-file", "o.{rank}:copy", "--merge-stderr-to-stdout"],
                         ["--stdout-file", "o.{rank}:copy", "--stderr-file", "e.{rank}"]):
             self.assert_succeeds("-n", 2, "--console-rate", 5, *options, "true")
 
     def test_conflicts_and_values(self):
+        result = self.run_dlaunch("-n", 2, "--console-rate", 5, "--output-filename", "logs:nocopy", "echo", "hello")
+        self.assert_exit(result, 2)
+        self.assertIn(b"no output reaches the console", result.stderr)
         for options in (["--raw"], ["--pty"], ["--format=jsonl"]):
             result = self.run_dlaunch("-n", 2, "--console-rate", 5, "--output-filename", "logs", *options, "echo", "hello")
             self.assert_exit(result, 2)
@@ -202,7 +205,8 @@ class Groups(Case):
 
     @promise(LOSES_NOTHING, mode=FAILURE)
     def test_a_failed_job_prints_all_groups_before_the_summary(self):
-        result = self.run_dlaunch("-n", 3, "--group-output=github", *sh("echo hello; test $RANK_ID = 1 && exit 3; sleep 60"), stderr=-2)
+        result = self.run_dlaunch("-n", 3, "--group-output=github", *sh(
+            "echo hello; touch $RANK_ID; [ $RANK_ID = 1 ] || exec sleep 60; until [ -e 0 ] && [ -e 2 ]; do sleep 0.05; done; exit 3"), stderr=-2, cwd=self.dir)
         self.assert_exit(result, 3)
         groups, summary = result.stdout.split(b"dlaunch: ", 1)
         self.assertEqual([lines for _, lines in self.groups(groups)], ["hello\n"] * 3)

@@ -4,7 +4,7 @@ import os
 import signal
 
 from hosts_case import lines, own_lines
-from promises import ENDS, FAKE_HOSTS, KILL, LEAVES_NOTHING, NAMES_FIRST, RESTARTS, SILENCE, promise
+from promises import ENDS, FAKE_HOSTS, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, RESTARTS, SILENCE, promise
 from support import Case, TIMEOUT, kill_together, main, of_process, sh, wait_until
 
 
@@ -91,6 +91,18 @@ class FakeHosts(Case):
         self.assertEqual(sorted(lines(out)), ["1 0 fake1", "1 1 fake1", "1 2 fake3", "1 3 fake3"], err)
         self.assertNotIn(b"may still run", err)
         self.assertEqual([pid for pid in stopped if of_process(pid, "cmdline")], [], "they still run")
+
+    @promise(LOSES_NOTHING, mode=(RESTARTS, KILL))
+    def test_spare_host_keeps_the_files_in_a_shared_rank_directory(self):
+        script = "ls; echo $DLAUNCH_ROUND; [ $DLAUNCH_ROUND = 1 ] || { touch checkpoint; exec sleep 1000; }"
+        with self.start("--fake-hosts", "2x1", "-n", 1, "--rank-dir", "d{rank}", "--restarts", 1, "--spares", 1, *sh(script), stdout=-1, stderr=-1) as job:
+            self.assertEqual(job.stdout.readline(), b"0\n")
+            self.assertTrue(wait_until((self.dir / "d0/checkpoint").exists, TIMEOUT))
+            self.assertTrue(wait_until(lambda: len(self.agents("fake2")) == 2, TIMEOUT), "the spare host has no agent")
+            kill_together(*self.agents("fake1"))
+            out, err = job.communicate(timeout=TIMEOUT)
+        self.assertEqual((job.returncode, out), (0, b"checkpoint\n1\n"), err)
+        self.assert_succeeds("-n", 1, "--rank-dir", "d{rank}", *sh("! ls | grep ."))
 
     @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_spare_host_takes_the_ranks_of_a_lost_host(self):

@@ -40,6 +40,19 @@ class OneHost(Case):
         self.assertEqual((self.dir / "device1" / "model.ckpt").read_text(), "precious")
         self.assertFalse((self.dir / "device0").exists())
 
+    def test_mounted_directory_is_not_emptied(self):
+        self.assert_exit(self.run_in_dirs("true"), 0)
+        disk = self.mount_small_disk()
+        (disk / "data").touch()
+        mounted = self.dir / "device0" / "mounted"
+        mounted.mkdir()
+        subprocess.run(["mount", "--bind", disk, mounted], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=True)
+        result = self.run_in_dirs("true")
+        self.assert_exit(result, 125)
+        self.assertIn(f"cannot remove {mounted}: Device or resource busy", result.stderr.decode())
+        self.assertTrue((disk / "data").exists())
+
     def test_directory_of_a_running_job_is_kept(self):
         job = self.start("--rank-dir", "device{rank}", "-n", 1, *sh("echo up; touch mine; exec sleep 1000"), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE)

@@ -296,6 +296,12 @@ class StatusLine(Case):
             self.assertEqual([line for line in screen(shown) if b"running" in line], [], shown)
             self.assertIn(b"over", screen(shown))
 
+    def test_status_line_is_erased_at_the_end_of_a_job_without_a_console(self):
+        with self.under_pty("-n", 1, "--status", 0.3, "--output-filename", "logs:nocopy", "sleep", 1.5) as terminal:
+            terminal.read_until(b" running ")
+            code, shown = terminal.finish()
+        self.assertEqual((code, [line for line in screen(shown) if line]), (0, []), shown)
+
     def test_status_line_can_be_switched_off(self):
         for words, env in ((["--status", "off"], {}), (["--status", 0], {"TERM": "dumb"})):
             with self.under_pty("-n", 1, *words, *sh("echo up; sleep 1; echo over"), env=env) as terminal:
