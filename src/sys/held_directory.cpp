@@ -28,10 +28,10 @@ constexpr int kMostLinks = 40;  // in one path, as in the kernel
 Fd open_root() { return Fd(::open("/", kDirectoryFlags)); }
 
 Fd open_start(const std::string& path, const Fd& start) {
-  if (path.empty()) errno = ENOENT;
-  if (path.empty()) return {};
-  if (path.front() == '/') return open_root();
-  return start ? Fd(::fcntl(start.get(), F_DUPFD_CLOEXEC, 0)) : Fd(::open(".", kDirectoryFlags));
+  if (path.starts_with('/')) return open_root();
+  if (!path.empty()) return start ? Fd(::fcntl(start.get(), F_DUPFD_CLOEXEC, 0)) : Fd(::open(".", kDirectoryFlags));
+  errno = ENOENT;
+  return {};
 }
 
 /// Removes the first name from `rest`.
@@ -93,8 +93,7 @@ std::optional<std::string> trusted_target(const Fd& directory, const std::string
   return std::string(text.data(), static_cast<size_t>(size));
 }
 
-/// The directory of a path, opened with O_PATH. Returns an empty Fd with errno set: ELOOP for a link that is not
-/// trusted.
+/// Opens the directory of a path with O_PATH. errno is ELOOP after an untrusted link.
 Fd walk(const std::string& path, const std::optional<Missing>& missing, const Fd& start = {}) {
   Fd at = open_start(path, start);
   int links = 0;
@@ -129,21 +128,19 @@ std::pair<std::string, std::string> split_last(const std::string& path) {
   return {path.substr(0, slash + 1), path.substr(slash + 1, end - slash)};
 }
 
-constexpr mode_t kProbeMode = 0600;
-constexpr mode_t kReadable = S_IRUSR | S_IXUSR;
+constexpr mode_t kProbeMode = 0600, kReadable = S_IRUSR | S_IXUSR;
 constexpr size_t kProbeName = 8;
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
 
-/// Whether a file system, or another directory (bind mount), is mounted here. False before Linux 5.8.
+/// Whether something is mounted here. False before Linux 5.8.
 bool is_mount(const HeldDirectory& directory) {
-  struct statx facts{};
-  return ::statx(directory.fd(), "", AT_EMPTY_PATH, 0, &facts) == 0 &&
-         (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  struct statx its{};
+  return ::statx(directory.fd(), "", AT_EMPTY_PATH, 0, &its) == 0 && (its.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-/// Visits the content of a directory of any depth with few descriptors, to remove it or to look for locks. The way back
-/// up is "..": a directory that was moved meanwhile has another parent, with another device or inode.
+/// Removes the content of a directory, or looks for locks in it, with few descriptors at any depth. The way back up is
+/// "..": a directory that was moved meanwhile has another parent, with another device or inode.
 class TreeWalk {
  public:
   enum class Task { remove, find_lock };
@@ -391,8 +388,7 @@ int HeldDirectory::remove_directory(const std::string& name,
                                     const std::function<bool(const struct stat&)>& is_expected) const {
   const HeldDirectory below = open_below(name);
   const auto facts = below ? below.facts() : std::nullopt;
-  if (!facts) return errno;
-  if (!is_expected(*facts)) return EPERM;
+  if (!facts || !is_expected(*facts)) return facts ? EPERM : errno;
   const int content = below.remove_content();
   const int directory = remove_empty(name);
   return directory != 0 && content != 0 ? content : directory;

@@ -37,9 +37,11 @@ struct RankSeen {
   bool done() const { return ended && out_closed && err_closed; }
 };
 
+/// Each call is for another job.
 inline wire::Setup quick_setup() {
+  static int jobs = 0;
   wire::Setup setup;
-  setup.job_id = "test";
+  setup.job_id = "test" + std::to_string(++jobs);
   setup.heartbeat_ms = 60000;
   setup.grace_ms = 5000;
   return setup;

@@ -1224,6 +1224,7 @@ TEST(Job, SecondFaultEndsTheWaitForTheFiles) {
     s.say(HostReady{0}, 0);
     s.say(HostReady{1}, 0);
     s.say(event, 1);
+    s.tick(7);
     s.tick(8);
     EXPECT_THAT(s.say(FilesReady{}, 9), IsEmpty());
     return s.job.outcome().cause;

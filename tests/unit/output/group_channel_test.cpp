@@ -36,8 +36,7 @@ TEST(GroupChannel, PrintsTheLinesOfARankAtItsEnd) {
   fixture.feed(0, "end");
   EXPECT_EQ(fixture.shown(), "");
   fixture.end_all();
-  EXPECT_EQ(without_token(fixture.shown()),
-            group("rank 0 (node1)", "a\noops\nend\n") + group("rank 1 (node1)", "b\n"));
+  EXPECT_EQ(without_token(fixture.shown()), group("rank 0 (node1)", "a\noops\nend\n") + group("rank 1 (node1)", "b\n"));
   EXPECT_EQ(fixture.shown_on_stderr(), "");
 }
 
