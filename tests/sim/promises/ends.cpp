@@ -1,6 +1,8 @@
 // Promise: after a single fault while ranks run, the job ends, or its next round starts, within the bound of the table
 // in docs/how-it-works.md. With any faults, the job ends within bound_of_end() after the cause of its end. (The whole
 // job ends within bound(); run_case.cpp reports a hang otherwise.)
+#include <algorithm>
+
 #include "base/time.h"
 #include "bound.h"
 #include "job/job.h"
@@ -80,7 +82,10 @@ void Ends::job_ended(const Facts& facts) {
   if (faults.size() != 1 || !at_ || !running_ || *at_ < *running_ + kSecond || !facts.outcome) return;
   if (!facts.world.scenario().stuck.empty() || facts.world.scenario().preempt) return;
   const auto cause = facts.outcome->cause;
-  const bool other = cause == dlaunch::job::Cause::success || cause == dlaunch::job::Cause::timeout;
+  const bool told = std::ranges::all_of(world_.processes().all(), [&](const auto& each) {  // ranks may exit with 0
+    return each.second.kind != Process::Kind::rank || each.second.asked || each.second.ended <= *at_;
+  });
+  const bool other = (cause == dlaunch::job::Cause::success && !told) || cause == dlaunch::job::Cause::timeout;
   const bool by_signal = faults[0].kind == "int" || faults[0].kind == "term" || faults[0].kind == "hup" ||
                          (faults[0].kind == "termg" && faults[0].host < world_.scenario().hosts);
   const bool in_time = *at_ + kSecond < facts.ended && !(faults[0].kind == "termg" && last_in_finishing_) &&

@@ -116,7 +116,9 @@ void FirstFailure::job_ended(const Facts& facts) {
     case job::Cause::interrupted:
       if (outcome.exit_code != 128 + outcome.signal) broke("the exit code is not 128 + the signal");
       if (!facts.history.user_signalled() && !facts.history.managed()) broke("\"interrupted\" without a signal");
-      if (all_succeeded(outcome)) broke("interrupted, although all ranks handled the signal and exited with 0");
+      // A second signal ends the wait for the output, so dlaunch does not know that the output is complete.
+      if (all_succeeded(outcome) && !facts.history.user_signalled_again())
+        broke("interrupted, although all ranks handled the signal and exited with 0");
       return;
     case job::Cause::timeout:
       if (facts.world.scenario().timeout == 0 && facts.world.scenario().after_first == 0)

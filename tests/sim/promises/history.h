@@ -86,6 +86,7 @@ class History : public Observer {
     return most > 14 * kSecond;
   }
   bool user_signalled() const { return count(FaultKind::Of::user) > 0; }
+  bool user_signalled_again() const { return count(FaultKind::Of::user) > 1; }
   /// Whether a batch system acted in this way.
   bool managed_by(const std::string& kind) const { return met(kind); }
   bool managed() const { return count(FaultKind::Of::manager) > 0; }
