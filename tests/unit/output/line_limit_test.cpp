@@ -144,7 +144,7 @@ TEST(LimitedConsole, HidesLongLinesAsAWhole) {
   fixture.end_all();
   fixture.finish_files();
   const std::string shown = fixture.shown();
-  EXPECT_EQ(std::ranges::count(shown, 'z'), 400'000);
+  EXPECT_EQ(std::ranges::count(shown.substr(0, shown.find("…")), 'z'), 400'000);  // the path may have this letter
   EXPECT_THAT(shown, HasSubstr("z\n… 3 stdout lines of 2 ranks"));
 }
 
