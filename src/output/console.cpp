@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "dlaunch/worlds.h"
 #include "output/file_layout.h"
 #include "output/record_channel.h"
 #include "sys/randomness.h"
@@ -176,7 +175,7 @@ void Console::add_rank(const OutputSettings& settings, const RankFacts& facts, s
       if (screen.limit) screen.limit->add(static_cast<int>(id), stream);
       if (!screen.bars) continue;
       slot.channel = screen.bars.get();
-      screen.bars->add(facts.name.empty() ? "rank " + Worlds::rank_name({facts.world, rank}) : facts.name);
+      screen.bars->add(writer_name(who));
     }
   }
 }

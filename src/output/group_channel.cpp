@@ -4,7 +4,6 @@
 
 #include "base/index_cast.h"
 #include "base/printable.h"
-#include "dlaunch/worlds.h"
 
 namespace dlaunch::output {
 namespace {
@@ -12,10 +11,9 @@ namespace {
 constexpr std::string_view kClearLine = "\x1b[0K";
 
 std::string title_of(const StreamFacts& facts) {
-  const RankFacts& rank = facts.host;
-  const std::string name = rank.name.empty() ? "rank " + Worlds::rank_name({rank.world, facts.rank}) : rank.name;
   std::string title;
-  for (const char c : printable(name + " (" + rank.host + ')')) (c == '%' ? title += "%25" : title += c);
+  for (const char c : printable(writer_name(facts) + " (" + facts.host.host + ')'))
+    (c == '%' ? title += "%25" : title += c);
   return title;
 }
 

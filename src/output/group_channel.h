@@ -3,7 +3,6 @@
 // kMostGroupBytes; later lines of the rank are a new group. Owned by the Screen of stdout.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

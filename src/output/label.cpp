@@ -98,6 +98,11 @@ std::string device_of(const RankFacts& host) { return host.device ? std::to_stri
 
 }  // namespace
 
+std::string writer_name(const StreamFacts& facts) {
+  const RankFacts& rank = facts.host;
+  return rank.name.empty() ? "rank " + Worlds::rank_name({rank.world, facts.rank}) : rank.name;
+}
+
 std::string_view stream_name(Stream stream) { return stream == Stream::out ? "stdout" : "stderr"; }
 
 Result<void> check_label_template(std::string_view text) {

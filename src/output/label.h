@@ -36,6 +36,9 @@ using Writers = std::span<const StreamFacts* const>;
 
 std::string_view stream_name(Stream stream);
 
+/// "rank 3", "rank 2:0" in a spawned world, or the name of the sidecar.
+std::string writer_name(const StreamFacts& facts);
+
 /// The prefix of one stream, or of several streams with the same line. Constant text is rendered once, times at most
 /// once per millisecond.
 class Prefix {
