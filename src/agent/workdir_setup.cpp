@@ -253,13 +253,21 @@ void WorkdirSetup::wait_reports() {
   }));
 }
 
-/// Returns false at the end of the reports.
+/// Returns false at the end of the reports, and after an error. After an error, the process ends because its stdin is
+/// closed; the timer runs because the process may wait for a disk meanwhile.
 bool WorkdirSetup::read_reports() {
   std::string packet(kLongest, '\0');
   for (;;) {
     std::vector<sys::Fd> fds;
     const ssize_t got = sys::receive_some(reports_->native_handle(), packet, fds);
-    if (got <= 0) return got < 0 && errno == EAGAIN;
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got < 0) {
+      failure_text_ = "cannot read the reports of the process that creates the rank directories: " +
+                      std::string(std::strerror(errno));
+      in_.reset();
+      wait();
+    }
+    if (got <= 0) return false;
     const std::string text = packet.substr(1, static_cast<size_t>(got) - 1);
     switch (static_cast<Report>(packet[0])) {
       case Report::at:
@@ -270,7 +278,7 @@ bool WorkdirSetup::read_reports() {
         link_.send(wire::Prepared{});
         break;
       case Report::failed:
-        failure_text_ = text;
+        if (failure_text_.empty()) failure_text_ = text;
         break;
       case Report::taken:
         if (fds.size() != 2 || not_taken_.empty()) break;

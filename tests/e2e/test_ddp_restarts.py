@@ -23,6 +23,17 @@ LOSS = re.compile(rf"step (\d+) of {STEPS} on 4 ranks: loss (\d\.\d{{9}})")
 LIMIT = 3 * support.TIMEOUT  # seconds for the starts of PyTorch on a busy machine
 FULL = 6  # the first host of the job whose disk gets full
 DISK = 128 << 10  # bytes of the disk that gets full
+# Runs a script whose rank 0 waits for a file after the line BROKEN_AT: the training cannot end before the fault.
+HOLD = f"""
+import builtins, os, runpy, sys, time
+go, sys.argv = sys.argv[1], sys.argv[2:]
+def print_and_hold(*said, **options):
+    write(*said, **options)
+    while str(said[0]).startswith({BROKEN_AT.decode()!r}) and not os.path.exists(go):
+        time.sleep(.01)
+write, builtins.print = builtins.print, print_and_hold
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def kill(pids):
@@ -46,13 +57,19 @@ class DdpRestarts(HostsCase):
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
         super().setUp()
 
-    def training(self, hosts, checkpoint, *options):
-        return self.start("-n", 4, "-H", hosts, *options, "--env-for", "torch", PYTHON, DDP, "--steps", STEPS, "--checkpoint", checkpoint,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def training(self, hosts, checkpoint, *options, hold=()):
+        return self.start("-n", 4, "-H", hosts, *options, "--env-for", "torch", PYTHON, *hold, DDP, "--steps", STEPS,
+                          "--checkpoint", checkpoint, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def broken_training(self, first, checkpoint):
         """Starts a training on four hosts and a spare host."""
-        return self.training(",".join(f"node{number}:1" for number in range(first, first + 5)), checkpoint, "--restarts", 9, "--spares", 1)
+        hosts = ",".join(f"node{number}:1" for number in range(first, first + 5))
+        return self.training(hosts, checkpoint, "--restarts", 9, "--spares", 1, hold=("-c", HOLD, self.go(first)))
+
+    def go(self, first):
+        """The file that the job of host `first` waits for."""
+        return self.dir / f"go.{first}"
 
     def losses(self, out):
         """The losses of each step in the last round that printed the step."""
@@ -100,6 +117,7 @@ class DdpRestarts(HostsCase):
             jobs[first] = self.broken_training(first, files[first])
             read[first] = self.read_to(jobs[first], BROKEN_AT)
             fault(first)
+            self.go(first).touch()
             if first == FULL:
                 said[first] = self.free_disk(jobs[first])
         for first in faults:
