@@ -247,9 +247,7 @@ Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
     (is_lost ? gone : links).push_back(link);
   }
   auto plan = TRY(plan_without_(planned_, gone));
-  for (size_t host = 0; host < plan.hosts.size(); ++host) {
-    plan.hosts[host].since_round = planned_.host(links[host]).since_round;
-  }
+  for (plan::PlannedHost& host : plan.hosts) host.since_round = rounds_.number();  // ranks change their hosts
   plan.replacements = std::move(planned_.replacements);
   planned_ = std::move(plan);
   session_.hosts().keep(links);
