@@ -168,14 +168,14 @@ Result<void> JobRun::open() {
   return is_first ? pid_file_.write() : Result<void>();
 }
 
-/// A host may still refuse the job, because another job uses the directory of a rank. A directory of --keep-logs is
-/// renamed before a rank gets a directory in it.
+/// A host may still refuse the job: another host than this one, or each host if ranks have directories. A directory of
+/// --keep-logs is renamed before a rank gets a directory in it.
 bool JobRun::begins_late() const {
   const bool renames = options_.output.files && options_.output.keep_logs > 0;
   const std::string logs = renames ? output::locked_directory(*options_.output.files) + '/' : "";
-  const auto has_directory = [](const plan::Rank& rank) { return !rank.dir.empty(); };
+  const auto may_fail = [&](const plan::Rank& rank) { return !rank.dir.empty() || !plan_.host_of(rank).host.local; };
   const auto is_in_logs = [&](const plan::Rank& rank) { return renames && rank.dir.starts_with(logs); };
-  return !begun_ && std::ranges::any_of(plan_.ranks, has_directory) && std::ranges::none_of(plan_.ranks, is_in_logs);
+  return !begun_ && std::ranges::any_of(plan_.ranks, may_fail) && std::ranges::none_of(plan_.ranks, is_in_logs);
 }
 
 /// The first changes of files of an earlier job: all claims of this job have succeeded.
