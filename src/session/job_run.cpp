@@ -12,7 +12,6 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "launcher/open_files.h"
-#include "output/file_layout.h"
 #include "plan/environment.h"
 #include "plan/replacements.h"
 #include "report/bindings.h"
@@ -20,6 +19,7 @@
 #include "report/version.h"
 #include "report/write_file.h"
 #include "session/error_files.h"
+#include "session/file_names.h"
 #include "session/rendezvous.h"
 #include "sys/clock.h"
 #include "sys/process_state.h"
@@ -171,10 +171,11 @@ Result<void> JobRun::open() {
 /// A host may still refuse the job: another host than this one, or each host if ranks have directories. A directory of
 /// --keep-logs is renamed before a rank gets a directory in it.
 bool JobRun::begins_late() const {
-  const bool renames = options_.output.files && options_.output.keep_logs > 0;
-  const std::string logs = renames ? output::locked_directory(*options_.output.files) + '/' : "";
+  const std::string logs = renamed_directory(options_.output);
   const auto may_fail = [&](const plan::Rank& rank) { return !rank.dir.empty() || !plan_.host_of(rank).host.local; };
-  const auto is_in_logs = [&](const plan::Rank& rank) { return renames && rank.dir.starts_with(logs); };
+  const auto is_in_logs = [&](const plan::Rank& rank) {
+    return !logs.empty() && (rank.dir + '/').starts_with(logs + '/');
+  };
   return !begun_ && std::ranges::any_of(plan_.ranks, may_fail) && std::ranges::none_of(plan_.ranks, is_in_logs);
 }
 

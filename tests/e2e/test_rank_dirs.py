@@ -89,12 +89,13 @@ class OneHost(Case):
         self.assertEqual((self.dir / "device0" / "logs" / "0").read_text(), "third\n")
 
     def test_rank_directory_in_the_log_directory_is_kept_with_the_logs(self):
-        for job in range(2):
-            result = self.run_dlaunch("--keep-logs", 1, "--output-filename", "logs/", "--rank-dir", "logs/work{rank}", "-n", 1, *sh(f"echo {job}; echo {job} >file"))
-            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"%d\n" % job, b""))
-        for job, logs in enumerate(("logs.1", "logs")):
-            for name in ("work0/file", "1/rank.0/stdout"):
-                self.assertEqual((self.dir / logs / name).read_text(), f"{job}\n")
+        for logs, directory in (("logs", "logs/work{rank}"), ("both", "./both/.")):
+            for job in range(2):
+                result = self.run_dlaunch("--keep-logs", 1, "--output-filename", f"{logs}/", "--rank-dir", directory, "-n", 1, *sh(f"echo {job}; echo {job} >file"))
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"%d\n" % job, b""))
+            for job, kept in enumerate((f"{logs}.1", logs)):
+                for name in ("file" if logs == "both" else "work0/file", "1/rank.0/stdout"):
+                    self.assertEqual((self.dir / kept / name).read_text(), f"{job}\n", (kept, name))
 
     def test_logs_that_cannot_be_renamed_are_reported_once(self):
         (self.dir / "file").touch()
