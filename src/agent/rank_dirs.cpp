@@ -79,6 +79,7 @@ tl::unexpected<Error> in_use(const std::string& dir) {
 
 /// How to take directories.
 struct Terms {
+  const std::string& job;
   const std::vector<std::string>& kept;  // files of the launcher
   const Time until;                      // the end of the wait for locks
 };
@@ -102,12 +103,19 @@ Result<void> lock(const sys::Fd& marker, const std::string& dir, const Terms& te
   return in_use(dir);
 }
 
-/// An Error if a job or program has locked the directory or a file below, which would be removed.
+/// `left` is relative to `dir`; empty: the directory.
+tl::unexpected<Error> cannot_remove(const std::string& dir, const std::string& left, int error) {
+  return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
+}
+
+/// An Error if a job or program has locked the directory or a file below, which would be removed, and if a file or
+/// directory below cannot be removed.
 Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::string& dir,
                                 const std::vector<std::string>& kept) {
-  const std::string locked = directory.locked_below(kept);
-  if (locked.empty()) return {};
-  return refused("cannot empty " + dir + ": a running job or program has locked " + locked,
+  const auto obstacle = directory.obstacle_below(kept);
+  if (!obstacle) return {};
+  if (obstacle->error != 0) return cannot_remove(dir, obstacle->path, obstacle->error);
+  return refused("cannot empty " + dir + ": a running job or program has locked " + obstacle->path,
                  "wait for its end, or " + std::string(kAnother));
 }
 
@@ -170,8 +178,8 @@ Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, co
   }
   TRY(check_marker(marker, taken, name));
   TRY(lock(marker, dir, terms));
-  TRY(check_unused_below(taken.directory, dir, to_keep(dir, terms.kept)));
   taken.marker = std::move(marker);
+  if (!is_filled(taken, terms.job)) TRY(check_unused_below(taken.directory, dir, to_keep(dir, terms.kept)));
   return taken;
 }
 
@@ -214,8 +222,8 @@ Result<void> check_base(const std::string& base) {
 
 }  // namespace
 
-Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenDirs& taken) {
-  const Terms terms{asked.kept, asked.later ? Clock::now() + kUnlockWait : Clock::now()};
+Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken) {
+  const Terms terms{job, asked.kept, asked.later ? Clock::now() + kUnlockWait : Clock::now()};
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (i < asked.bases.size()) {
       at(asked.bases[i]);
@@ -260,7 +268,7 @@ Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::stri
   std::string left;
   const int error = directory.remove_content(stays, &left);
   if (error == 0) return {};
-  return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
+  return cannot_remove(dir, left, error);
 }
 
 }  // namespace dlaunch::agent

@@ -42,9 +42,10 @@ struct TakenDirs {
 };
 
 /// Creates missing directories, and takes all. Removes nothing. Examines all existing directories before the first
-/// change. An Error also if a file or directory below is locked; call undo_rank_dirs() then. In a later round, waits up
+/// change. An Error also if a file or directory below is locked or cannot be removed, unless `job` has filled the
+/// directory; call undo_rank_dirs() then. In a later round, waits up
 /// to kUnlockWait for locks.
-Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenDirs& taken);
+Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken);
 
 /// The job does not start: removes created markers, and created directories that are empty.
 void undo_rank_dirs(const TakenDirs& taken);

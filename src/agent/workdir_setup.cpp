@@ -99,7 +99,7 @@ class Work {
 
  private:
   Result<void> take_directories() {
-    TRY(take_rank_dirs(asked_, at_, taken_));
+    TRY(take_rank_dirs(asked_, job_, at_, taken_));
     for (const RankDir& dir : taken_.dirs) {
       if (!reporter_.taken(dir)) {
         return fail({.where = "", .what = "cannot send a directory", .why = std::strerror(errno), .hint = ""});
