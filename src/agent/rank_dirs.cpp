@@ -20,6 +20,8 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr std::chrono::milliseconds kPause{20};  // between attempts
+constexpr std::chrono::seconds kRemovalWait{1};
 constexpr mode_t kDirMode = 0775;  // not writable by all users, whatever the umask
 constexpr mode_t kMarkerMode = 0600;
 constexpr int kMarkerFlags = O_RDWR | O_NONBLOCK;
@@ -86,7 +88,6 @@ struct Terms {
 
 /// Calls `try_it` until success or the end of the wait.
 bool succeeds(const Terms& terms, const std::function<bool()>& try_it) {
-  constexpr std::chrono::milliseconds kPause{20};
   while (!try_it()) {
     if (Clock::now() >= terms.until) return false;
     std::this_thread::sleep_for(kPause);
@@ -258,7 +259,8 @@ void undo_rank_dirs(const TakenDirs& taken) {
   for (const RankDir& dir : taken.dirs) {
     if (dir.has_new_marker) dir.directory.remove_file(kRankDirMarker);
   }
-  sys::remove_made(taken.made);
+  const Time until = Clock::now() + kRemovalWait;  // on a shared disk, other hosts remove their directories meanwhile
+  while (!sys::remove_made(taken.made) && Clock::now() < until) std::this_thread::sleep_for(kPause);
 }
 
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,

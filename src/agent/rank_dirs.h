@@ -48,6 +48,7 @@ struct TakenDirs {
 Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken);
 
 /// The job does not start: removes created markers, and created directories that are empty.
+/// Waits up to 1 s for directories that other hosts of the job remove.
 void undo_rank_dirs(const TakenDirs& taken);
 
 /// Whether this job has filled the directory in an earlier round.

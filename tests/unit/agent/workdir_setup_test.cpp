@@ -207,6 +207,22 @@ TEST_F(Prepare, ChangesNothingIfAnotherHostRefusesTheJob) {
   EXPECT_EQ(prepare(next, what), wire::Prepared{});
 }
 
+TEST_F(Prepare, RemovesTheCommonDirectoryOfTwoHosts) {
+  wire::Prepare what = asked(1);
+  what.dirs = {base + "/new/runs/d0"};
+  AgentProcess first;
+  EXPECT_EQ(answer(first, what), wire::Prepared{});
+  what.dirs = {base + "/new/runs/d1"};
+  AgentProcess second;
+  EXPECT_EQ(answer(second, what), wire::Prepared{});
+  first.send(wire::Finish{});
+  first.listen(std::chrono::milliseconds(100));
+  second.send(wire::Finish{});
+  ASSERT_TRUE(second.until([&] { return second.clean.has_value(); }));
+  ASSERT_TRUE(first.until([&] { return first.clean.has_value(); }));
+  EXPECT_FALSE(fs::exists(base + "/new"));
+}
+
 TEST_F(Prepare, RemovesWhatItCreatedAfterAFailure) {
   wire::Prepare what = asked();
   what.dirs = {base + "/new/d0", base + "/new/d0/" + kRankDirMarker + "/d1"};
