@@ -325,7 +325,7 @@ void WorkdirSetup::process_ended(const Children::End& end) {
   timer_.cancel();
   if (!reports_) return;
   read_reports();
-  if (wait_status == 0) {
+  if (end.wait_status == 0 && !end.not_started) {
     for (auto& [path, dir] : dirs_) dir.filled = true;
   }
   const size_t newline = std::min(failure_text_.find('\n'), failure_text_.size());
