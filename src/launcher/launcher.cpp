@@ -42,7 +42,7 @@ Launcher::Launcher(asio::io_context& io, const Parts& parts)
       components_(make_components(context_)) {
   for (const auto& component : components_) component->prepare(job_);
   if (parts.round.may_follow) job_.allow_restart();
-  if (parts.round.begins_late) job_.expect_files();
+  job_.expect_files();
   if (parts.round.start_at) job_.start_not_before(*parts.round.start_at);
 }
 
@@ -54,12 +54,15 @@ Launcher::~Launcher() {
 job::Outcome Launcher::run() {
   wait_signal();
   output_.start();
+  if (parts_.round.files_first) begin_files();
   listen();
   deadline_.set(job_.deadline());
   tick();
   io_.run();
   job::Outcome outcome = job_.outcome();
   for (const auto& component : components_) component->ended(outcome);
+  const bool stopped = outcome.cause == job::Cause::interrupted || outcome.cause == job::Cause::timeout;
+  if (stopped && outcome.detail.empty()) outcome.detail = waits_for();
   if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
   output_.complete(outcome);
   return outcome;
@@ -98,6 +101,7 @@ bool Launcher::is_spare(int host) const {
 
 void Launcher::reached(int host) {
   if (is_spare(host)) return;
+  if (parts_.round.files_first && files_ != Files::begun) return held_hosts_.push_back(host);
   bool is_ready = true;
   for (const auto& component : components_) is_ready = component->reached(host) && is_ready;
   if (is_ready) ready(host);
@@ -199,22 +203,45 @@ void Launcher::perform(const job::Actions& actions) {
 }
 
 void Launcher::prepare_files() {
-  if (!parts_.round.begins_late) return files_prepared({});
+  files_asked_ = true;
+  if (files_ == Files::unchanged) return begin_files();
+  if (files_ == Files::begun) fill_directories();
+}
+
+void Launcher::begin_files() {
+  files_ = Files::beginning;
   output_.begin([this](const Result<void>& begun) {
-    if (!begun || !parts_.round.begin_others) return files_prepared(begun);
-    parts_.round.begin_others(lifetime_.guard([this](const Result<void>& others) { files_prepared(others); }));
+    if (!begun) return files_begun(begun);
+    files_ = Files::others;
+    parts_.round.begin_others(lifetime_.guard([this](const Result<void>& others) { files_begun(others); }));
   });
 }
 
-void Launcher::files_prepared(const Result<void>& result) {
+void Launcher::files_begun(const Result<void>& result) {
+  files_ = Files::begun;
   if (job_.phase() != job::Phase::starting) return;
-  if (result && !job_.outcome().lost_hosts.empty()) return happened(job::FilesReady{});  // hosts empty no directory
-  if (result) {
-    for (const auto& component : components_) component->files_begun();
-    return;
+  if (!result) {
+    const Error& error = result.error();
+    return happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
   }
-  const Error& error = result.error();
-  happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
+  const bool asked = files_asked_;  // else the job may ask while the hosts are reached
+  for (const int host : std::exchange(held_hosts_, {})) {
+    if (!parts_.hosts.is_lost(host)) reached(host);
+  }
+  if (asked) fill_directories();
+}
+
+void Launcher::fill_directories() {
+  if (!job_.outcome().lost_hosts.empty()) return happened(job::FilesReady{});  // hosts empty no directory
+  for (const auto& component : components_) component->files_begun();
+}
+
+/// The step of the disk for which the start of the ranks waits; empty: none.
+std::string Launcher::waits_for() const {
+  const std::string step = files_ == Files::others      ? parts_.round.others_step()
+                           : files_ == Files::beginning ? output_.step()
+                                                        : "";
+  return step.empty() ? "" : "the start of the ranks waited for the disk: " + step;
 }
 
 void Launcher::start_ranks(int host) {

@@ -135,10 +135,14 @@ void Disk::give_up() {
   ended_ = true;
 }
 
-void Disk::cancel() {
+void Disk::stop() {
   process_.close_in();
-  process_.wait(kExitWait);
   ended_ = true;
+}
+
+void Disk::cancel() {
+  stop();
+  process_.wait(kExitWait);
 }
 
 }  // namespace dlaunch::output

@@ -116,7 +116,10 @@ class Disk {
   std::string oom() const { return oom_.text(); }
   /// Kills the process. Unwritten bytes are lost.
   void give_up();
-  /// The process removes the files that it created and did not empty, and exits.
+  /// The job ends before its ranks start: the process drops its commands, removes the files that it created and did not
+  /// empty, and exits.
+  void stop();
+  /// As stop(), and waits for the exit for at most 1 s.
   void cancel();
 
  private:

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ bool is_directory(const sys::HeldDirectory& parent, const std::string& name) {
 // Keeps the log directories of earlier jobs (--keep-logs): renames PATH to PATH.1, PATH.1 to PATH.2, and so on.
 
 /// Returns the failed step, with errno set, or an empty text. Removes the oldest directory if `keep` of them exist.
-std::string keep_directories(const std::string& path, std::uint32_t keep) {
+/// `gave_up`: whether the job was given up; no further step follows.
+std::string keep_directories(const std::string& path, std::uint32_t keep, const std::function<bool()>& gave_up) {
   const auto number = [](const std::string& name, std::uint32_t n) {
     return n == 0 ? name : name + '.' + std::to_string(n);
   };
@@ -58,6 +60,8 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
     errno = EBUSY;
     if (!used.empty()) return "keep " + path + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
   }
+  const auto cancelled = [&] { return gave_up() ? errno = ECANCELED : 0; };
+  if (cancelled() != 0) return "keep " + path;
   if (is_directory(place.directory, numbered(last))) {
     errno = place.directory.remove_tree(numbered(last));
     if (errno != 0) return "remove " + shown(last);
@@ -65,6 +69,7 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
     return "keep " + path + " as " + shown(last);
   }
   for (; last > 0; --last) {
+    if (cancelled() != 0) return "keep " + path;
     errno = place.directory.rename(numbered(last - 1), numbered(last));
     if (errno != 0) return "rename " + shown(last - 1) + " to " + shown(last);
   }
@@ -191,6 +196,7 @@ class DiskProcess {
     progress_.at = command_.kind;
     progress_.file = command_.file;
     const std::string path = std::exchange(path_, {});
+    refused_ = refused_ || gave_up();
     switch (command_.kind) {
       case Kind::lock:
         return lock(path, true);
@@ -225,6 +231,13 @@ class DiskProcess {
     }
   }
 
+  /// Whether the launcher ended, or gave up the job, before the ranks started. A step may last until the thaw of a
+  /// disk.
+  bool gave_up() const {
+    pollfd commands{in_, 0, 0};
+    return !emptied_ && ::poll(&commands, 1, 0) > 0 && (commands.revents & POLLHUP) != 0;
+  }
+
   void lock(const std::string& path, bool create) {
     if (refused_) return;
     const auto made =  // `create` reports an error
@@ -246,7 +259,7 @@ class DiskProcess {
   void rotate(const std::string& path, std::uint32_t keep) {
     if (refused_) return;
     WriterEvent event{WriterEvent::Kind::rotated, 0};
-    const std::string failed = keep_directories(path, keep);
+    const std::string failed = keep_directories(path, keep, [this] { return gave_up(); });
     if (!failed.empty()) event.error = errno;
     refused_ = event.error != 0;
     send(event, failed);

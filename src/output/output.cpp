@@ -47,7 +47,7 @@ class Output::Impl {
       TRY(check_label_template(*settings_.label));
     }
     if (settings_.files) {
-      files = TRY(RankFiles::claim(settings_, ranks_, shared));
+      files = TRY(RankFiles::open(settings_, ranks_, shared));
     }
     console_ = std::make_shared<Console>(settings_, ranks_, streams, shared);
     streams.before_saying([held = std::weak_ptr(console_)] {  // the Output of the next round replaces the callback
@@ -57,17 +57,12 @@ class Output::Impl {
     return {};
   }
 
-  Result<void> begin() {
-    if (!files) return {};
-    TRY(files->begin());
-    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
-    return {};
-  }
+  Result<void> claim() { return files ? files->claim() : Result<void>(); }
 
-  void start_begin(Time now) {
+  void begin(Time now) {
     if (!files) return;
     beginning_ = true;
-    files->start_begin(now);
+    files->begin(now);
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
   }
 
@@ -77,6 +72,8 @@ class Output::Impl {
     if (result && !*result) reported_ = true;  // later failures of the files follow from this one
     return result;
   }
+
+  std::string step() const { return beginning_ ? files->step() : ""; }
 
   Result<void> add(const std::vector<RankFacts>& more) {
     const size_t before = ranks_.size();
@@ -355,9 +352,14 @@ Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
-Result<void> Output::begin() { return impl_->begin(); }
-void Output::start_begin(Time now) { impl_->start_begin(now); }
+Result<void> Output::claim() { return impl_->claim(); }
+void Output::begin(Time now) { impl_->begin(now); }
 std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); }
+
+std::string Output::step() const { return impl_->step(); }
+void Output::close_files() {
+  if (impl_->files) impl_->files->close();
+}
 
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }

@@ -60,31 +60,37 @@ std::size_t slot_index(int rank, Stream stream) {
 
 }  // namespace
 
-Result<std::unique_ptr<RankFiles>> RankFiles::claim(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
-                                                    ChannelContext& shared) {
+Result<std::unique_ptr<RankFiles>> RankFiles::open(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
+                                                   ChannelContext& shared) {
   for (const std::string& text : {settings.files->target, settings.files->err_target}) {
     TRY(check_file_template(text));
   }
   TRY(check_one_rank_a_file(*settings.files, ranks));
   auto disk = TRY(Disk::start());
-  std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
-  if (settings.keep_logs > 0 && !locked_directory(*settings.files).empty()) {
-    files->claim_directory(DiskCommand::Kind::lock_existing);
-    TRY(files->await([&] { return files->not_claimed_ == 0; }));
-  } else {
-    files->ask_to_create();
-    TRY(files->await([&] { return files->not_claimed_ == 0 && files->not_created_ == 0; }));
+  return std::unique_ptr<RankFiles>(new RankFiles(settings, ranks, shared, std::move(disk)));
+}
+
+bool RankFiles::renames() const { return settings_.keep_logs > 0 && !locked_directory(*settings_.files).empty(); }
+
+void RankFiles::ask_to_claim() {
+  claimed_ = true;
+  renames() ? claim_directory(DiskCommand::Kind::lock_existing) : ask_to_create();
+}
+
+Result<void> RankFiles::claim() {
+  ask_to_claim();
+  return await([&] { return not_claimed_ == 0 && not_created_ == 0; });
+}
+
+/// After a failed command, the disk process ignores the others.
+void RankFiles::begin(Time now) {
+  if (!claimed_) ask_to_claim();
+  if (renames()) {
+    const auto keep = static_cast<std::uint32_t>(settings_.keep_logs);
+    disk_->ask(DiskCommand::Kind::rotate, keep, locked_directory(*settings_.files));
+    ask_to_create();
   }
-  return files;
-}
-
-Result<void> RankFiles::begin() {
-  ask_to_begin();
-  return await([&] { return emptied_; });
-}
-
-void RankFiles::start_begin(Time now) {
-  ask_to_begin();
+  disk_->ask(DiskCommand::Kind::empty, 0, {});
   moved_ = now;
   begin_progress_ = progress();
 }
@@ -98,22 +104,13 @@ std::optional<Result<void>> RankFiles::begun(Time now) {
   return fail(timed_out());
 }
 
-void RankFiles::ask_to_begin() {
-  const std::string directory = locked_directory(*settings_.files);
-  if (settings_.keep_logs > 0 && !directory.empty()) {
-    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
-    ask_to_create();
-  }
-  disk_->ask(DiskCommand::Kind::empty, 0, {});
-}
-
 void RankFiles::ask_to_create() {
   claim_directory(DiskCommand::Kind::lock);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) add_rank(rank);
 }
 
-RankFiles::~RankFiles() {
-  if (!emptied_) disk_->cancel();
+void RankFiles::close() {
+  if (!emptied_ && !std::exchange(closed_, true)) disk_->cancel();
 }
 
 /// A later attempt has other names than an earlier one, whose launcher may still be ending.
@@ -131,15 +128,17 @@ std::string RankFiles::overwritten() const {
          files_.front()->path + "; last written " + rfc3339(last_written_ns_);
 }
 
-/// The step of the disk that has not ended in time.
-Error RankFiles::timed_out() const {
+std::string RankFiles::step() const {
   using Kind = DiskCommand::Kind;
   const Kind step = disk_->at();
   const bool of_directory = step == Kind::lock || step == Kind::lock_existing || step == Kind::rotate;
   const std::uint32_t file = disk_->file();
   const std::string path = of_directory || file >= files_.size() ? settings_.files->target : files_[file]->path;
-  return sink_error((step == Kind::rotate ? "rename " : step == Kind::empty ? "empty " : "create ") + path, ETIMEDOUT);
+  return (step == Kind::rotate ? "rename " : step == Kind::empty ? "empty " : "create ") + path;
 }
+
+/// The step of the disk that has not ended in time.
+Error RankFiles::timed_out() const { return sink_error(step(), ETIMEDOUT); }
 
 Result<void> RankFiles::await(const std::function<bool()>& done) {
   std::uint32_t file = disk_->file();
@@ -383,6 +382,7 @@ void RankFiles::drop_uncreated() {
 
 void RankFiles::finish(std::optional<int> failed) {
   finished_ = true;
+  if (!emptied_) return disk_->stop();  // no rank has started
   for (const auto& file : files_) {
     const bool of_failed = failed == file->sources.front().rank;
     const auto get_size = of_failed ? DiskCommand::Kind::get_size_tail : DiskCommand::Kind::get_size;

@@ -140,54 +140,48 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ns_ = sys::wall_ns();
   error_texts_.clear();
   launcher::Launcher::Round round{
-      .may_follow = !rounds_.is_last(), .start_at = start_at_, .begins_late = begins_late()};
-  if (round.begins_late)
-    round.begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); };
+      .may_follow = !rounds_.is_last(),
+      .start_at = start_at_,
+      .files_first = has_directories_in_logs(),
+      .begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); },
+      .others_step = [this] { return error_files_ ? error_files_->step() : ""; }};
   return std::make_unique<launcher::Launcher>(
       session_.io(), launcher::Launcher::Parts{plan_, options_, *output_, session_.hosts(), session_.ports(), signals_,
                                                *this, log(), std::move(round), &error_texts_});
 }
 
+/// The first round locks its files before it connects to hosts: a refused job changes nothing. A later round locks and
+/// creates its files on the loop, so that signals and the time limit have an effect (Launcher::begin_files()).
 Result<void> JobRun::open() {
   output::Output::OnLine on_line;
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
-  error_files_.reset();  // of the round before
-  error_files_ = TRY(LockedErrorFiles::lock(plan_));
-  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   const bool is_first = rounds_.number() == 0;
+  error_files_.reset();  // of the round before
+  if (output_) output_->close_files();
+  error_files_ = TRY(LockedErrorFiles::open(plan_));
+  if (is_first && error_files_) TRY(error_files_->lock());
+  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   if (is_first) {  // early, because the job may run for hours
+    TRY(output->claim());
     record_.keep_earlier(plan_.attempt.value_or(0));
     TRY(record_.claim());
     TRY(junit_.claim());
     TRY(pid_file_.claim());
   }
-  if (!begins_late()) TRY(begin(*output));
   output_ = std::move(output);
   return is_first ? pid_file_.write() : Result<void>();
 }
 
-/// A host may still refuse the job, because another job uses the directory of a rank. A directory of --keep-logs is
-/// renamed before a rank gets a directory in it.
-bool JobRun::begins_late() const {
-  const bool renames = options_.output.files && options_.output.keep_logs > 0;
-  const std::string logs = renames ? output::locked_directory(*options_.output.files) + '/' : "";
-  const auto has_directory = [](const plan::Rank& rank) { return !rank.dir.empty(); };
-  const auto is_in_logs = [&](const plan::Rank& rank) { return renames && rank.dir.starts_with(logs); };
-  return !begun_ && std::ranges::any_of(plan_.ranks, has_directory) && std::ranges::none_of(plan_.ranks, is_in_logs);
+/// A directory of --keep-logs is renamed before a rank gets a directory in it.
+bool JobRun::has_directories_in_logs() const {
+  if (!options_.output.files || options_.output.keep_logs == 0) return false;
+  const std::string logs = output::locked_directory(*options_.output.files) + '/';
+  return std::ranges::any_of(plan_.ranks, [&](const plan::Rank& rank) { return rank.dir.starts_with(logs); });
 }
 
-/// The first changes of files of an earlier job: all claims of this job have succeeded.
-Result<void> JobRun::begin(output::Output& output) {
-  TRY(output.begin());
-  if (error_files_) TRY(error_files_->empty());
-  report_overwritten(output);
-  begun_ = true;
-  return {};
-}
-
-/// The part of begin() after Output::begin(), on the loop of the running job.
+/// After Output::begin(), on the loop.
 void JobRun::begin_others(const launcher::RoundOutput::Begun& begun) {
   report_overwritten(*output_);
   begun_ = true;

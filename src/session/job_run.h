@@ -39,8 +39,7 @@ class JobRun final : public Listener {
  private:
   spdlog::logger& log() { return session_.log(); }
   Result<void> open();
-  bool begins_late() const;
-  Result<void> begin(output::Output& output);
+  bool has_directories_in_logs() const;
   void begin_others(const launcher::RoundOutput::Begun& begun);
   void report_overwritten(const output::Output& output);
   Result<void> plan_round();

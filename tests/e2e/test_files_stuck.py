@@ -1,6 +1,7 @@
 """Tests log files that cannot be written: a FIFO with a stopped reader, a frozen file system, a full file system.
 --timeout, signals and the end of the job are still prompt, and lost output is reported once, with the path."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -11,8 +12,8 @@ import threading
 import time
 
 import support
-from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
-                      STAGING, START, promise)
+from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, RESTARTS,
+                      SIGNAL, STAGING, START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -445,6 +446,45 @@ class Frozen(Stuck):
                     time.sleep(1)  # a killed process would change the mode now
                     self.assertEqual(directory.stat().st_mode & 0o777, 0)
             job.communicate(b"\n", timeout=support.TIMEOUT)
+
+    def frozen_at_the_restart(self, *args):
+        """A job whose disk is frozen before its second round. Returns the job and the file of its stderr."""
+        for name in ("up", "frozen"):
+            (self.dir / name).unlink(missing_ok=True)
+        err = self.dir / "stderr"
+        with open(err, "wb") as file:
+            job = self.start("--restarts", 2, *args, "-n", 1, *sh(f": > up; {until_there('frozen')}; exit 3"),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file)
+        self.assertTrue(wait_until((self.dir / "up").exists))
+        subprocess.run(["sync", "-f", self.disk], check=True)
+        self.freeze()
+        (self.dir / "frozen").touch()
+        wait_until(lambda: "restart 1 of 2" in err.read_text(), 2)
+        return job, err
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, SIGNAL))
+    def test_signal_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
+        for option, place in (("--output-filename", "logs"), ("--error-file", "error-{rank}")):
+            with self.subTest(option):
+                job, err = self.frozen_at_the_restart(option, self.disk / place)
+                time.sleep(1)
+                job.send_signal(signal.SIGTERM)
+                start = time.monotonic()
+                job.wait(support.TIMEOUT)
+                self.assertLess(time.monotonic() - start, 5)
+                self.assertEqual(job.returncode, 143, err.read_text())
+                self.assertRegex(err.read_text(), f"the start of the ranks waited for the disk: (create|empty) {self.disk}/")
+                self.thaw()
+                self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, DEADLINE))
+    def test_time_limit_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
+        job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs", "--timeout", 4)
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 124, err.read_text())
+        self.assertRegex(err.read_text(), r"timed out after 4\.\d s\n")
+        self.thaw()
+        self.assert_nothing_left()
 
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
