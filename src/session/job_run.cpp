@@ -108,6 +108,7 @@ Result<job::Outcome> JobRun::run() {
     if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
       log().error(told);
       plan_ = std::move(ended);
+      if (ready.error().exit_code == kExitRefused) ready.error().exit_code = outcome.exit_code;  // ranks ran
       record_as_last(std::move(outcome), ready.error());
       return tl::unexpected(std::move(ready).error());
     }
@@ -132,6 +133,7 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
 void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
   session_.close();
   outcome.exit_code = error.exit_code;
+  if (outcome.detail.empty()) outcome.detail = "no restart: " + what_and_why(error);
   write_record(outcome, error.what);
 }
 

@@ -486,6 +486,19 @@ class Frozen(Stuck):
         self.thaw()
         self.assert_nothing_left()
 
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, RESTARTS, FAILURE))
+    def test_disk_frozen_before_a_restart_is_an_error_of_the_output(self):
+        job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs", "--report", self.dir / "job.json")
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 1, err.read_text())
+        self.assertIn(f"cannot create {self.disk}/logs/1/round.1/rank.0/stdout: Connection timed out", err.read_text())
+        record = json.loads((self.dir / "job.json").read_text())
+        self.assertEqual((record["cause"], record["exit_code"]), ("output_failed", 1))
+        self.assertIn(f"cannot create {self.disk}/logs", record["detail"])
+        self.assertEqual([(each["cause"], each["first_failure"]) for each in record["earlier_rounds"]], [("rank_failed", 0)])
+        self.thaw()
+        self.assert_nothing_left()
+
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
         job = self.frozen()
