@@ -499,6 +499,33 @@ class Frozen(Stuck):
         self.thaw()
         self.assert_nothing_left()
 
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, START, SIGNAL, KILL))
+    def test_logs_of_a_job_that_was_given_up_before_its_start_are_not_renamed(self):
+        """The one step that waits in the kernel may still end."""
+        for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(sent):
+                for number, name in enumerate(("logs", "logs.1", "logs.2")):
+                    shutil.rmtree(self.disk / name, ignore_errors=True)
+                    (self.disk / name).mkdir()
+                    (self.disk / name / "of").write_text(str(number))
+                self.freeze()
+                job = self.begin("--keep-logs", 3, "--output-filename", self.disk / "logs", "-n", 1, *sh(f": > {self.dir}/ran"))
+                time.sleep(2)
+                job.send_signal(sent)
+                took, result = self.seconds(job)
+                self.assertLess(took, 5)
+                if sent != signal.SIGKILL:
+                    self.assert_exit(result, 128 + sent)
+                    self.assertIn(f"interrupted by {sent.name} after", result.stderr.decode())
+                    self.assertIn(f"the start of the ranks waited for the disk: rename {self.disk}/logs\n", result.stderr.decode())
+                self.thaw()
+                self.assert_nothing_left()
+                kept = {path.name: (path / "of").read_text() for path in self.disk.glob("logs*")}
+                self.assertEqual(kept.pop("logs.2", kept.get("logs.3")), "2")
+                kept.pop("logs.3", None)
+                self.assertEqual(kept, {"logs": "0", "logs.1": "1"})
+                self.assertFalse((self.dir / "ran").exists())
+
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
         job = self.frozen()
