@@ -243,11 +243,18 @@ class DiskProcess {
     const auto made =  // `create` reports an error
         create ? sys::HeldDirectory::make(path, kDirectoryMode, &made_) : sys::HeldDirectory::open(path);
     sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
-    const auto holder = fd ? sys::lock_file(fd.get()) : std::nullopt;
-    refused_ = holder.has_value();
-    if (holder) return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
     directory_ = std::move(fd);
-    send({WriterEvent::Kind::claimed, 0});
+    locked_path_ = path;
+    if (lock_directory()) send({WriterEvent::Kind::claimed, 0});
+  }
+
+  /// False: another job has the lock.
+  bool lock_directory() {
+    const auto holder = directory_ ? sys::lock_file(directory_.get()) : std::nullopt;
+    if (!holder) return true;
+    refused_ = true;
+    report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, locked_path_);
+    return false;
   }
 
   void report_lock(WriterEvent event, sys::LockHolder holder, const std::string& path) const {
@@ -308,6 +315,8 @@ class DiskProcess {
   /// Empties the new files.
   void empty() {
     if (refused_) return;
+    // The process of an earlier round may have had the lock until the thaw of a disk.
+    if (!emptied_ && !lock_directory()) return;
     for (Claimed& claimed : std::exchange(claimed_, {})) {
       progress_.file = claimed.file;
       const int error = claimed.has_content && ::ftruncate(claimed.fd.get(), 0) != 0 ? errno : 0;
@@ -375,6 +384,7 @@ class DiskProcess {
   std::unordered_map<std::uint32_t, File> files_;
   OwnFiles own_files_;
   sys::Fd directory_;  // holds the lock of the log directory
+  std::string locked_path_;
   std::vector<Claimed> claimed_;
   std::vector<std::string> made_;  // created directories, until `empty`
   bool emptied_ = false;           // all files of the first ranks

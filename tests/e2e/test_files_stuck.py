@@ -526,6 +526,27 @@ class Frozen(Stuck):
                 self.assertEqual(kept, {"logs": "0", "logs.1": "1"})
                 self.assertFalse((self.dir / "ran").exists())
 
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, START, RESTARTS, FILES))
+    def test_logs_are_locked_after_a_round_that_did_not_begin(self):
+        """The file process of the first round has the lock until the thaw."""
+        (self.dir / "way").write_text(f'[ "$1" != bad ] || {{ {until_there(self.dir / "go")}; exit 1; }}; shift; exec "$@"')
+        logs = ("--output-filename", self.disk / "logs")
+        with self.start("--exec", f"sh {self.dir}/way {{host}}", "-H", "bad:1,good:1", "--spares", 1, "--restarts", 1, *logs,
+                        "--rank-dir", self.dir / "d{rank}", "-n", 1, *sh(f"echo up; {until_there(self.dir / 'end')}"),
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.assertTrue(wait_until((self.disk / "logs/1/rank.0/stderr").exists))
+            self.freeze()
+            (self.dir / "go").touch()
+            time.sleep(3)
+            self.thaw()
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            other = self.run_dlaunch(*logs, "-n", 1, "true")
+            (self.dir / "end").touch()
+            job.communicate(timeout=support.TIMEOUT)
+            self.assertEqual(job.returncode, 0)
+            self.assert_exit(other, 2)
+            self.assertIn(b"writes there", other.stderr)
+
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
         job = self.frozen()
