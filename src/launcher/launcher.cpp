@@ -223,7 +223,8 @@ void Launcher::files_begun(const Result<void>& result) {
   if (!result) {
     const Error& error = result.error();
     const int code = parts_.plan.round > 0 ? kExitOutput : error.exit_code;  // ranks ran before
-    return happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, code});
+    const std::string where = error.where.empty() ? "" : error.where + ": ";
+    return happened(job::OutputFailed{where + what_and_why(error) + '\n' + error.hint, code});
   }
   const bool asked = files_asked_;  // else the job may ask while the hosts are reached
   for (const int host : std::exchange(held_hosts_, {})) {
