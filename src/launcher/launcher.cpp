@@ -15,6 +15,11 @@
 #include "sys/process_state.h"
 
 namespace dlaunch::launcher {
+namespace {
+
+constexpr Duration kHurried = Duration(kHurriedFilesWait) / 2;  // of each await()
+
+}  // namespace
 
 Launcher::Launcher(asio::io_context& io, const Parts& parts)
     : io_(io),
@@ -66,6 +71,21 @@ job::Outcome Launcher::run() {
   if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
   output_.complete(outcome);
   return outcome;
+}
+
+void Launcher::await(const std::function<int()>& step, Duration longest) {
+  await_until_ = Clock::now() + (hurried_ ? std::min(longest, kHurried) : longest);
+  for (int fd = step(); fd >= 0; fd = step()) {
+    bool is_readable = false;
+    Readiness readiness(io_, fd, Readiness::For::reading);
+    readiness.wait([&] { is_readable = true; });
+    while (!is_readable) {
+      if (Clock::now() >= *await_until_) return await_until_.reset();
+      io_.restart();
+      io_.run_one_until(*await_until_);
+    }
+  }
+  await_until_.reset();
 }
 
 const job::Outcome& Launcher::settle() {
@@ -294,7 +314,11 @@ void Launcher::on_signal(int signal) {
     if (component->on_signal(signal)) return;
   }
   // The second signal: from now on dlaunch waits neither for a reader nor for a disk.
-  if (job_.is_repeated(signal)) output_.hurry();
+  if (job_.is_repeated(signal)) {
+    output_.hurry();
+    hurried_ = await_until_.has_value();
+    if (hurried_) await_until_ = std::min(*await_until_, Clock::now() + kHurried);
+  }
   happened(job::UserSignal{signal, sys::SignalSenders::last(signal)});
   output_.stop_when_taken();
 }

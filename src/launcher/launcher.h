@@ -78,6 +78,11 @@ class Launcher {
   /// 1 s if the job did not wait for its reader. Drops the remaining lines.
   void write_out() { output_.write_out(); }
 
+  /// Call after run(): calls step() until it returns -1, and waits on the loop before the next call until the
+  /// descriptor that it returned is readable; for at most `longest`. A signal that ends jobs shortens this wait and
+  /// later waits: two of them take at most kHurriedFilesWait.
+  void await(const std::function<int()>& step, Duration longest);
+
  private:
   // ---- hosts ----
   void listen();
@@ -129,6 +134,8 @@ class Launcher {
   enum class Files { unchanged, beginning, others, begun } files_ = Files::unchanged;
   std::vector<int> held_hosts_;  // hosts that answered before the first files
   bool files_asked_ = false;     // by the job
+  std::optional<Time> await_until_;
+  bool hurried_ = false;  // during await()
   const Lifetime lifetime_;
 };
 

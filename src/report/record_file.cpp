@@ -1,8 +1,10 @@
 #include "report/record_file.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -81,26 +83,53 @@ Result<void> RecordFile::claim() {
 
 /// The work of the process that writes the record.
 void RecordFile::replace(const std::string& text, bool durable, int answer_to) const {
-  if (!early_ && attempt_ > 0) keep_record(path_, attempt_);
-  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !early_}, answer_to);
+  if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_);
+  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !wrote_early_}, answer_to);
 }
 
 void RecordFile::write_early(const std::string& text) {
   auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends.out); });
-  if (writer) early_.emplace(*std::move(writer));
+  if (!writer) return;
+  early_.emplace(*std::move(writer));
+  wrote_early_ = true;
 }
 
-Result<void> RecordFile::write(const std::string& text) {
-  if (early_ && !early_->wait(kWriterWait))
-    return fail(no_answer(path_, kExitOutput));  // otherwise the early record would replace the later record
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, true, ends.out); },
-                                          wanted_by(path_));
-  if (!writer) {
-    Error error = cannot_start(path_, errno);
-    error.exit_code = kExitOutput;
-    return fail(std::move(error));
+void RecordFile::write(std::string text) {
+  text_ = std::move(text);
+  result_.reset();
+}
+
+/// The early record must not replace the later record.
+int RecordFile::step() {
+  if (early_ && !early_->wait(std::chrono::milliseconds(1))) return early_->out().get();
+  early_.reset();
+  if (!writer_ && !result_) start_writer();
+  if (result_) return -1;
+  std::array<char, 4096> some{};
+  ssize_t got = 0;
+  while ((got = ::recv(writer_->out().get(), some.data(), some.size(), MSG_DONTWAIT)) > 0) {
+    answer_.append(some.data(), static_cast<std::size_t>(got));
   }
-  return await_writer(*writer, path_, kExitOutput);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return writer_->out().get();
+  result_ = answer_.empty() ? Result<void>() : fail(received_error(path_, answer_, kExitOutput));
+  return -1;
+}
+
+void RecordFile::start_writer() {
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text_, true, ends.out); },
+                                          wanted_by(path_));
+  if (writer) {
+    writer_.emplace(*std::move(writer));
+    return;
+  }
+  Error error = cannot_start(path_, errno);
+  error.exit_code = kExitOutput;
+  result_ = fail(std::move(error));
+}
+
+Result<void> RecordFile::written(Duration waited) {
+  if (claim_) claim_->close();
+  return result_ ? *result_ : fail(no_answer(path_, kExitOutput, waited));
 }
 
 StacksFiles::~StacksFiles() {

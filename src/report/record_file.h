@@ -51,17 +51,28 @@ class RecordFile {
   /// pipe or a device gets one record, at the end.
   bool wanted_early() const { return claim_ && claim_->replaced(); }
   void write_early(const std::string& text);
-  /// Returns after the record is synced to the device.
-  Result<void> write(const std::string& text);
+  /// Starts to write the record, after the end of an early write. step() and written() follow.
+  void write(std::string text);
+  /// The descriptor of which the write waits: call again when it is readable. -1: the record is synced to the device,
+  /// or cannot be written.
+  int step();
+  /// The result; an Error if the write has not ended. `waited`: for its end. Ends the claim.
+  Result<void> written(Duration waited);
 
  private:
   void replace(const std::string& text, bool durable, int answer_to) const;
+  void start_writer();
 
   std::string path_;
   unsigned mode_;
   int attempt_ = 0;
   std::unique_ptr<FileClaim> claim_;
   std::optional<sys::HelperProcess> early_;
+  bool wrote_early_ = false;
+  std::string text_;
+  std::optional<sys::HelperProcess> writer_;
+  std::string answer_;  // empty after a success
+  std::optional<Result<void>> result_;
 };
 
 /// StacksFiles: the files with the stacks of all threads. Separate processes write them, because a disk may hang. Owned

@@ -1,5 +1,6 @@
 #include "session/job_run.h"
 
+#include <poll.h>
 #include <spdlog/logger.h>
 
 #include <algorithm>
@@ -46,6 +47,14 @@ std::string headline(const job::Outcome& outcome, std::string_view told) {
   std::string line(told.substr(0, told.find('\n')));
   if (line.starts_with(kStart)) line.erase(0, kStart.size());
   return line.empty() ? "the job failed with exit code " + std::to_string(outcome.exit_code) : line;
+}
+
+/// Calls step() until it returns -1, each time when the descriptor that it returned is readable.
+void await(const std::function<int()>& step, Time until) {
+  for (int fd = step(); fd >= 0 && Clock::now() < until; fd = step()) {
+    pollfd readable{fd, POLLIN, 0};
+    ::poll(&readable, 1, milliseconds_until(until));
+  }
 }
 
 std::string last_words(const std::vector<std::string>& lines) {
@@ -134,7 +143,7 @@ void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
   session_.close();
   outcome.exit_code = error.exit_code;
   if (outcome.detail.empty()) outcome.detail = "no restart: " + what_and_why(error);
-  write_record(outcome, error.what);
+  write_record(outcome, error.what, nullptr);
 }
 
 std::unique_ptr<launcher::Launcher> JobRun::launcher() {
@@ -300,7 +309,7 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
     outcome.exit_code = lost->exit_code;
   }
   const std::string cause = headline(outcome, told);
-  write_record(outcome, cause);
+  write_record(outcome, cause, &launcher);
   if (options_.results_table) log().error(report::results_table(results(outcome)));
   if (!told.empty()) log().error(told);
   if (options_.github && !cause.empty()) {
@@ -362,20 +371,26 @@ std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) con
   });
 }
 
-/// Writes the record and the results. Reports a file that cannot be written; such a failure fails an otherwise
-/// successful job.
-void JobRun::write_record(job::Outcome& outcome, const std::string& cause) {
-  const auto write = [&](report::RecordFile& file, const std::string& text) {
-    const auto wrote = file.write(text);
+/// Writes the results and then the record, which has the exit code, in kWriterWait together. Reports a file that cannot
+/// be written; such a failure fails an otherwise successful job. `launcher`: waits on its loop; else signals do not end
+/// the wait.
+void JobRun::write_record(job::Outcome& outcome, const std::string& cause, launcher::Launcher* launcher) {
+  const Time until = Clock::now() + report::kWriterWait;
+  const auto write = [&](report::RecordFile& file, std::string text, Time last) {
+    file.write(std::move(text));
+    const Time start = Clock::now();
+    const auto step = [&] { return file.step(); };
+    launcher ? launcher->await(step, last - start) : await(step, last);
+    const auto wrote = file.written(Clock::now() - start);
     if (wrote) return;
     const int code = report::complain(log(), wrote.error());
     if (outcome.exit_code == 0) outcome.exit_code = code;
   };
   if (junit_.wanted()) {
     const std::chrono::duration<double> wall = Clock::now() - start_;
-    write(junit_, report::results_junit(results(outcome), wall.count(), cause));
+    write(junit_, report::results_junit(results(outcome), wall.count(), cause), until - report::kWriterWait / 2);
   }
-  if (record_.wanted()) write(record_, record_text(outcome, sys::wall_ns()));
+  if (record_.wanted()) write(record_, record_text(outcome, sys::wall_ns()), until);
 }
 
 }  // namespace dlaunch::session

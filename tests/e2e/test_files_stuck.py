@@ -608,5 +608,41 @@ class Frozen(Stuck):
         self.assertEqual(result.stderr.count(f"cannot write {self.disk}/job.json".encode()), 1, result.stderr)
 
 
+    def with_record_and_junit(self):
+        """A job whose disk with the record and the results of --junit is frozen before its end."""
+        for name in ("up", "frozen"):
+            (self.dir / name).unlink(missing_ok=True)
+        job = self.begin("-n", 1, "--report", self.disk / "job.json", "--junit", self.disk / "job.xml",
+                         *sh(f": > up; {until_there('frozen')}; exit 3"))
+        self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
+        self.freeze()
+        (self.dir / "frozen").touch()
+        return job
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, FAILURE))
+    def test_frozen_record_and_results_share_one_limit(self):
+        took, result = self.seconds(self.with_record_and_junit())
+        self.assert_exit(result, 3)
+        self.assertLess(took, 14)
+        for name in ("job.json", "job.xml"):
+            self.assertEqual(result.stderr.count(f"cannot write {self.disk}/{name}: timed out after 5 s".encode()), 1, result.stderr)
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, SIGNAL))
+    def test_signal_shortens_the_wait_for_a_frozen_record(self):
+        for delay in (1, 6):  # during the wait for the results, and for the record
+            with self.subTest(delay):
+                job = self.with_record_and_junit()
+                time.sleep(delay)
+                job.send_signal(signal.SIGINT)
+                took, result = self.seconds(job)
+                self.assert_exit(result, 3)
+                self.assertLess(took, 4)
+                self.assertIn(f"cannot write {self.disk}/job.json", result.stderr.decode())
+                self.thaw()
+                self.assert_nothing_left()
+
+
 if __name__ == "__main__":
     support.main(side_by_side=3)
