@@ -15,6 +15,7 @@
 #include "base/try.h"
 #include "report/write_file.h"
 #include "sys/held_directory.h"
+#include "sys/io.h"
 
 namespace dlaunch::report {
 
@@ -22,6 +23,8 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 
 namespace {
 
+constexpr std::chrono::milliseconds kAnswerWait{10};
+constexpr char kWritten = '\n';         // the answer after a success
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 /// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
@@ -134,17 +137,37 @@ Result<void> RecordFile::written(Duration waited) {
 
 StacksFiles::~StacksFiles() {
   const Time until = Clock::now() + kWait;
-  for (sys::HelperProcess& writer : writers_) writer.wait(std::chrono::milliseconds(milliseconds_until(until)));
+  for (File& file : files_) file.writer_.wait(std::chrono::milliseconds(milliseconds_until(until)));
 }
 
-std::string StacksFiles::write(const std::string& text) {
-  if (base_.empty() || written_ == kMost) return {};
+StacksFiles::File* StacksFiles::write(const std::string& text) {
+  if (base_.empty() || written_ == kMost) return nullptr;
   std::string path = base_ + std::to_string(++written_);
-  auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {.mode = kStacksMode})); });
-  if (!writer) return {};
-  writers_.push_back(*std::move(writer));
-  return path;
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+    write_and_answer(path, text, {.mode = kStacksMode}, ends.out);
+    sys::write_all(ends.out, {&kWritten, 1});
+  });
+  return writer ? &files_.emplace_back(std::move(path), *std::move(writer)) : nullptr;
+}
+
+/// The process ends soon after it has answered.
+bool StacksFiles::File::ended() {
+  if (answer_) return true;
+  std::string more;
+  const auto rest = writer_.read_all(kAnswerWait, &more);
+  received_ += rest.value_or(more);
+  if (rest) answer_ = received_;
+  return rest.has_value();
+}
+
+std::string StacksFiles::File::written() { return ended() && *answer_ == std::string_view(&kWritten, 1) ? path_ : ""; }
+
+std::string StacksFiles::File::describe() {
+  if (!ended()) return "not written yet: " + path_;
+  if (!written().empty()) return path_;
+  const bool killed = answer_->empty();
+  return "cannot write " + path_ + ": " +
+         (killed ? "the process that writes the file was killed" : received_error(path_, *answer_, kExitOutput).why);
 }
 
 }  // namespace dlaunch::report

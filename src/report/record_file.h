@@ -3,11 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dlaunch/error.h"
 #include "report/file_claim.h"
@@ -86,8 +86,29 @@ class StacksFiles {
   StacksFiles(const StacksFiles&) = delete;
   StacksFiles& operator=(const StacksFiles&) = delete;
 
-  /// Starts the write and returns the file's path; empty if no file is written.
-  std::string write(const std::string& text);
+  /// A file whose write has started. Lives as long as the StacksFiles.
+  class File {
+   public:
+    File(std::string path, sys::HelperProcess writer) : path_(std::move(path)), writer_(std::move(writer)) {}
+    /// Readable when the write has ended.
+    int fd() const { return writer_.out().get(); }
+    /// The path if the file is written now; else empty.
+    std::string written();
+    /// "PATH", "not written yet: PATH", or "cannot write PATH: No space left on device".
+    std::string describe();
+
+   private:
+    friend StacksFiles;
+    bool ended();
+
+    std::string path_;
+    sys::HelperProcess writer_;
+    std::string received_ = {};
+    std::optional<std::string> answer_ = {};  // set at the end of the write
+  };
+
+  /// Starts the write. Null if no file is wanted.
+  File* write(const std::string& text);
 
  private:
   static constexpr std::chrono::seconds kWait{1};
@@ -95,7 +116,7 @@ class StacksFiles {
 
   const std::string base_;
   int written_ = 0;
-  std::vector<sys::HelperProcess> writers_;
+  std::list<File> files_;
 };
 
 }  // namespace dlaunch::report

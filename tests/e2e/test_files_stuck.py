@@ -590,7 +590,8 @@ class Frozen(Stuck):
         self.freeze()
         for number in range(1, 9):
             job.send_signal(signal.SIGUSR1)
-            self.assertTrue(wait_until(lambda: f".{number}\n" in (self.dir / "stderr").read_text()))
+            self.assertTrue(wait_until(lambda: f"  all threads: not written yet: {self.disk}/" in (self.dir / "stderr").read_text()
+                                       and f".{number}\n" in (self.dir / "stderr").read_text()))
         (self.dir / "end").touch()
         took, result = self.seconds(job)
         self.assert_exit(result, 0)
