@@ -87,7 +87,7 @@ class DiskProcess {
       : in_(commands),
         out_(events),
         progress_(progress),
-        own_files_([this](std::uint32_t file, int error) { send({WriterEvent::Kind::failed, file, error}); }) {}
+        own_files_([this](std::uint32_t file, int error) { send_failed(file, error); }) {}
 
   void run() {
     std::vector<char> buffer(kReadSize);
@@ -320,7 +320,7 @@ class DiskProcess {
     for (Claimed& claimed : std::exchange(claimed_, {})) {
       progress_.file = claimed.file;
       const int error = claimed.has_content && ::ftruncate(claimed.fd.get(), 0) != 0 ? errno : 0;
-      if (error != 0) send({WriterEvent::Kind::failed, claimed.file, error});
+      if (error != 0) send_failed(claimed.file, error);
       if (claimed.is_own) {
         own_files_.add(claimed.file, claimed.path, std::move(claimed.fd), OwnFiles::Since::before_the_rank);
       } else {
@@ -360,7 +360,12 @@ class DiskProcess {
 
   void report_failure(std::uint32_t file, File& of, int error) {
     of.failed = true;
-    send({WriterEvent::Kind::failed, file, error});
+    send_failed(file, error);
+  }
+
+  void send_failed(std::uint32_t file, int error) {
+    ++progress_.failed;
+    send({.kind = WriterEvent::Kind::failed, .file = file, .error = error, .size = progress_.taken});
   }
 
   /// If the launcher has exited, events are dropped, but queued bytes are still written.

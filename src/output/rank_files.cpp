@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "output/file_layout.h"
+#include "output/joint_errors.h"
 #include "output/record_channel.h"
 #include "sys/file_lock.h"
 #include "sys/held_directory.h"
@@ -15,7 +16,6 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::chrono::seconds kCreateWait{10};  // without progress
-constexpr std::size_t kNamedPaths = 8;
 
 std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
@@ -37,15 +37,6 @@ Error locked_error(const Disk::Event& event) {
           .what = "cannot write " + event.tail,
           .why = sys::writes_there({static_cast<int>(event.size)}),
           .hint = "use another path, for example with {job}, or wait for the other job to end"};
-}
-
-/// At most kNamedPaths paths, and the number of the others.
-std::string path_list(const std::vector<std::string>& paths) {
-  std::string list;
-  const std::size_t named = std::min(paths.size(), kNamedPaths);
-  for (std::size_t i = 0; i < named; ++i) list += (i == 0 ? "" : ", ") + paths[i];
-  if (named < paths.size()) list += " and " + count(paths.size() - named, "other file");
-  return list;
 }
 
 Error write_error(const RankFile& file, int error) {
@@ -307,6 +298,7 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
         break;
       case WriterEvent::Kind::failed:
         fail_file(*file, write_error(*file, event.error));
+        hidden_.lose(event.size, event.file);
         break;
       case WriterEvent::Kind::size:
         file->size = event.size;
@@ -357,6 +349,7 @@ void RankFiles::check(RankFile& file) {
 
 /// The disk process ended unexpectedly.
 void RankFiles::process_ended() {
+  hidden_.lose(disk_->taken());
   for (const auto& file : files_) {
     if (file->direct || file->polled) continue;
     fail_file(*file, {.where = "",
@@ -419,9 +412,19 @@ void RankFiles::give_up(Time now) {
     for (const std::uint32_t file : unwritten) stuck_.push_back(files_[file]->path);
     if (unwritten.empty() && !disk_->has_all()) stuck_.push_back(files_[disk_->file()]->path);
     disk_->give_up();
+    hidden_.lose(disk_->taken());
   }
   for (RankFile* file : recorded_) file->channel->drained(now);
   drop_uncreated();
+}
+
+/// FIFOs are not counted.
+void RankFiles::hidden(int rank, Stream stream, std::size_t lines) {
+  const RankFile* const file = slot(rank, stream).file;
+  if (!file || file->direct || file->polled) return;
+  hidden_.written(disk_->settled());
+  hidden_.add(file->number, disk_->given(), lines);
+  if (disk_->ended()) hidden_.lose(disk_->taken());
 }
 
 std::optional<Error> RankFiles::lost() const {

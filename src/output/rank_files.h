@@ -13,6 +13,7 @@
 #include "dlaunch/error.h"
 #include "output/channel.h"
 #include "output/disk.h"
+#include "output/hidden_lines.h"
 #include "output/output.h"
 
 namespace dlaunch::output {
@@ -96,6 +97,10 @@ class RankFiles {
   std::uint64_t progress() const;
   /// Drops queued bytes, and later bytes for files that accept no bytes.
   void give_up(Time now);
+  /// --console-rate hides the newest lines of the stream.
+  void hidden(int rank, Stream stream, std::size_t lines);
+  /// The number of hidden lines that no file has; may be too high.
+  std::uint64_t lost_lines() const { return hidden_.lost(); }
   /// An Error about bytes that give_up() dropped; no value if none were dropped.
   std::optional<Error> lost() const;
 
@@ -140,8 +145,9 @@ class RankFiles {
   int overwritten_ = 0;               // number of files that had content before
   std::int64_t last_written_ns_ = 0;  // newest modification time of these files
   std::uint64_t lost_ = 0;            // dropped bytes of polled files
-  std::vector<std::string> stuck_;    // paths of the files that did not accept bytes
-  Time moved_ = {};                   // the last progress of begin()
+  HiddenLines hidden_;
+  std::vector<std::string> stuck_;  // paths of the files that did not accept bytes
+  Time moved_ = {};                 // the last progress of begin()
   std::uint64_t begin_progress_ = 0;
   bool claimed_ = false;
   bool closed_ = false;
