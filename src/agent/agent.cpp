@@ -19,10 +19,10 @@ namespace dlaunch::agent {
 
 Agent::Round::Round(Agent& agent)
     : reaper(agent.io_, agent.cgroup_, [this](int pid) { memory.reaped(pid); }),
-      workdir_setup(agent.io_, agent.link_, agent.rank_dirs_, agent.setup_.job_id),
-      mpi(agent.io_, agent.link_, agent.files_),
-      ranks(agent.io_, agent.link_, mpi, agent.open_files_, agent.files_, agent.cgroup_, agent.rank_dirs_,
-            [&agent] { return agent.watch_.may_start(); }) {}
+      workdir_setup(agent.io_, agent.link_, agent.children_, agent.rank_dirs_, agent.setup_.job_id),
+      mpi(agent.io_, agent.link_, agent.children_, agent.files_),
+      ranks(agent.io_, agent.link_, agent.children_, mpi, agent.open_files_, agent.files_, agent.cgroup_,
+            agent.rank_dirs_, [&agent] { return agent.watch_.may_start(); }) {}
 
 Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, JobDirectory& files, JobCgroup& cgroup,
              AgentTag& tag)
@@ -43,8 +43,8 @@ Agent::Agent(asio::io_context& io, sys::Fd in, sys::Fd out, rlimit open_files, J
       notices_(io, link_, watch_,
                {.lost = [this](const std::string& why) { launcher_lost(why); },
                 .oom = [this] { return round_->ranks.oom(); }}),
-      inspector_(io, link_, open_files),
-      command_runner_(io, link_, open_files),
+      inspector_(io, link_, children_, open_files),
+      command_runner_(io, link_, children_, open_files),
       stack_sampler_(io, link_, [this] { return round_->ranks.running(); }),
       round_(std::make_unique<Round>(*this)) {
   signals_.add(SIGCHLD);
@@ -149,9 +149,8 @@ void Agent::reap() {
     const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
     if (pid <= 0) return round_->reaper.children_changed(pid < 0 && errno == ECHILD);
     if (WIFSTOPPED(wait_status)) continue;  // a rank that StackSampler's thread has stopped for a sample
-    for (Task* const each : tasks()) {
-      if (each->reaped(pid, wait_status)) break;
-    }
+    round_->memory.reaped(pid);
+    children_.reaped(pid, wait_status);
   }
   asio::post(io_, [this] { reap(); });
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "agent/agent_tag.h"
+#include "agent/children.h"
 #include "agent/host_inspector.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
@@ -60,7 +61,7 @@ class Agent {
     bool killed = false;  // the grace period is over, also for processes that the ranks left
   };
 
-  /// In the order in which they receive messages and ended children.
+  /// In the order in which they receive messages.
   std::array<Task*, 8> tasks();
 
   // ---- messages of the launcher ----
@@ -96,6 +97,7 @@ class Agent {
   AgentTag& tag_;
   LauncherWatch watch_;
   TerminationNotices notices_;
+  Children children_;
   HostInspector inspector_;
   CommandRunner command_runner_;
   StackSampler stack_sampler_;

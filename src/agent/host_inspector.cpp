@@ -114,8 +114,8 @@ constexpr size_t kLongestAnswer = 64u << 10;
 
 }  // namespace
 
-HostInspector::HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files)
-    : io_(io), link_(link), open_files_(open_files) {}
+HostInspector::HostInspector(asio::io_context& io, link::Link& link, Children& children, const rlimit& open_files)
+    : io_(io), link_(link), children_(children), open_files_(open_files) {}
 
 std::optional<std::string> HostInspector::on(wire::Message& message) {
   auto* const query = std::get_if<wire::QueryHost>(&message);
@@ -136,7 +136,7 @@ void HostInspector::inspect(wire::QueryHost&& query) {
   find_programs(query, facts);
   find_scripts(query, facts);
   if (query.names.empty()) return link_.send(facts);
-  if (!resolver_) resolver_.emplace(io_, open_files_);
+  if (!resolver_) resolver_.emplace(io_, children_, open_files_);
   resolver_->resolve(std::move(query.names), [this, facts = std::move(facts)](Resolver::Answer answer) mutable {
     facts.addresses = std::move(answer.addresses);
     facts.unresolved = std::move(answer.trouble);
@@ -166,7 +166,8 @@ struct Resolver::Lookup {
   const Lifetime lifetime;
 };
 
-Resolver::Resolver(asio::io_context& io, const rlimit& open_files) : io_(io), open_files_(open_files), deadline_(io) {}
+Resolver::Resolver(asio::io_context& io, Children& children, const rlimit& open_files)
+    : io_(io), children_(children), open_files_(open_files), deadline_(io) {}
 Resolver::~Resolver() = default;
 
 void Resolver::resolve(std::vector<std::string> names, Done done) {
@@ -199,16 +200,11 @@ void Resolver::start(size_t name) {
     return;  // getent would take such a name for an option; valid names do not start with "-"
   std::string words[] = {"getent", "ahosts", names_[name]};
   char* const argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  Launch launch;
-  launch.path = getent_.c_str();
-  launch.argv = argv;
-  launch.envp = environ;
-  launch.wdir = "/";
+  Launch launch = launch_helper(getent_.c_str(), argv, open_files_);
   launch.in = launch.err = null.get();
   launch.out = pipe.write.get();
-  launch.open_files = open_files_;
-  if (const auto child = spawner_.spawn(launch); child.pid < 0) {
-    return finish(std::string("cannot run getent: ") + std::strerror(child.error));
+  if (const auto pid = children_.spawn(launch, {}); !pid) {
+    return finish(std::string("cannot run getent: ") + std::strerror(pid.error()));
   }
   lookups_.push_back(std::make_unique<Lookup>(io_, name, std::move(pipe.read)));
   read(*lookups_.back());
@@ -248,8 +244,8 @@ struct CommandRunner::Run {
   const Lifetime lifetime;
 };
 
-CommandRunner::CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files)
-    : io_(io), link_(link), open_files_(open_files), deadline_(io) {}
+CommandRunner::CommandRunner(asio::io_context& io, link::Link& link, Children& children, const rlimit& open_files)
+    : io_(io), link_(link), children_(children), open_files_(open_files), deadline_(io) {}
 CommandRunner::~CommandRunner() = default;
 
 std::optional<std::string> CommandRunner::on(wire::Message& message) {
@@ -302,20 +298,17 @@ void CommandRunner::start(size_t index) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  Launch launch;
-  launch.path = program->c_str();
-  launch.argv = argv.data();
-  launch.envp = environ;
-  launch.wdir = "/";
+  Launch launch = launch_helper(program->c_str(), argv.data(), open_files_);
   launch.in = null.get();
   launch.out = launch.err = pipe.write.get();
-  launch.open_files = open_files_;
-  const auto child = null && pipe.read ? spawner_.spawn(launch) : ProcessSpawner::Child{};
-  if (child.pid < 0) {
+  const auto pid = null && pipe.read
+                       ? children_.spawn(launch, lifetime_.guard([this](const Children::End& end) { ended(end); }))
+                       : tl::unexpected(EMFILE);
+  if (!pid) {
     results_.codes[index] = static_cast<std::uint32_t>(kExitNotExecutable);
     return;
   }
-  runs_.push_back(std::make_unique<Run>(io_, index, child.pid, std::move(pipe.read)));
+  runs_.push_back(std::make_unique<Run>(io_, index, *pid, std::move(pipe.read)));
   read(*runs_.back());
 }
 
@@ -333,12 +326,11 @@ void CommandRunner::read(Run& run) {
   run.pipe.async_read_some(asio::buffer(run.buffer), run.lifetime.guard(took));
 }
 
-bool CommandRunner::reaped(pid_t pid, int wait_status) {
-  const auto found = std::ranges::find(runs_, pid, [](const auto& run) { return run->pid; });
-  if (found == runs_.end()) return false;
-  (*found)->wait_status = wait_status;
+void CommandRunner::ended(const Children::End& end) {
+  const auto found = std::ranges::find(runs_, end.pid, [](const auto& run) { return run->pid; });
+  if (found == runs_.end()) return;  // killed by stop()
+  (*found)->wait_status = end.wait_status;
   settle(**found);
-  return true;
 }
 
 void CommandRunner::settle(Run& run) {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/process_spawner.h"
+#include "agent/children.h"
 #include "agent/task.h"
 #include "base/lifetime.h"
 #include "link/link.h"
@@ -25,19 +25,18 @@
 namespace dlaunch::agent {
 
 /// Answers RunCommands with CommandResults: runs short programs on this host, a few in parallel, and collects their
-/// output. Owned by the Agent, which also reaps the children; link and loop must outlive this object.
+/// output. Owned by the Agent; link, loop and children must outlive this object.
 class CommandRunner final : public Task {
  public:
   static constexpr size_t kAtOnce = 16;
   static constexpr size_t kLongestAnswer = 1u << 20;  ///< kept bytes of one command's output
   static constexpr size_t kMostPrinted = 3u << 20;    ///< kept bytes of all commands together; the rest is dropped
 
-  CommandRunner(asio::io_context& io, link::Link& link, const rlimit& open_files);
+  CommandRunner(asio::io_context& io, link::Link& link, Children& children, const rlimit& open_files);
   ~CommandRunner() override;
 
   /// A request ends running commands of an earlier request.
   std::optional<std::string> on(wire::Message& message) override;
-  bool reaped(pid_t pid, int wait_status) override;
   void stop() override;
 
  private:
@@ -46,13 +45,14 @@ class CommandRunner final : public Task {
   void start_next();
   void start(size_t index);
   void read(Run& run);
+  void ended(const Children::End& end);
   void settle(Run& run);
   void send_results();
 
   asio::io_context& io_;
   link::Link& link_;
+  Children& children_;
   const rlimit open_files_;
-  ProcessSpawner spawner_;
   asio::steady_timer deadline_;
   wire::RunCommands request_;
   wire::CommandResults results_;
@@ -80,7 +80,7 @@ class Resolver {
   };
   using Done = std::function<void(Answer answer)>;
 
-  Resolver(asio::io_context& io, const rlimit& open_files);
+  Resolver(asio::io_context& io, Children& children, const rlimit& open_files);
   ~Resolver();
 
   /// `done` is called once, from the loop. A new request replaces a running request.
@@ -94,8 +94,8 @@ class Resolver {
   void finish(std::string trouble);
 
   asio::io_context& io_;
+  Children& children_;
   const rlimit open_files_;
-  ProcessSpawner spawner_;
   std::string getent_;
   asio::steady_timer deadline_;
   std::vector<std::string> names_;
@@ -109,7 +109,7 @@ class Resolver {
 class HostInspector final : public Task {
  public:
   /// `open_files`: the ranks' limit.
-  HostInspector(asio::io_context& io, link::Link& link, const rlimit& open_files);
+  HostInspector(asio::io_context& io, link::Link& link, Children& children, const rlimit& open_files);
 
   std::optional<std::string> on(wire::Message& message) override;
   void stop() override { resolver_.reset(); }
@@ -119,6 +119,7 @@ class HostInspector final : public Task {
 
   asio::io_context& io_;
   link::Link& link_;
+  Children& children_;
   const rlimit open_files_;
   std::optional<Resolver> resolver_;
 };

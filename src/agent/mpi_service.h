@@ -91,7 +91,8 @@ struct ServedMpi {
 
 class MpiService final : public Task {
  public:
-  MpiService(asio::io_context& io, link::Link& link, JobDirectory& files) : pmi_(io, link), pmix_(io, link, files) {}
+  MpiService(asio::io_context& io, link::Link& link, Children& children, JobDirectory& files)
+      : pmi_(io, link), pmix_(io, link, children, files) {}
 
   // ---- for Ranks ----
   /// For the program at `path`. Removes from `env` the variables of an MPI that is not served to its ranks.
@@ -113,7 +114,6 @@ class MpiService final : public Task {
 
   // ---- for the Agent ----
   std::optional<std::string> on(wire::Message& message) override;
-  bool reaped(pid_t pid, int wait_status) override { return pmix_.reaped(pid, wait_status); }
   /// From now on, the end of a process is not a failure.
   void stop() override { pmix_.stop(); }
 

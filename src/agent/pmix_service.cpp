@@ -34,8 +34,15 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-PmixService::PmixService(asio::io_context& io, link::Link& link, JobDirectory& files)
-    : io_(io), link_(link), files_(files), listener_(io), error_output_(io), timer_(io), watch_(io) {}
+PmixService::PmixService(asio::io_context& io, link::Link& link, Children& children, JobDirectory& files)
+    : io_(io),
+      link_(link),
+      children_(children),
+      files_(files),
+      listener_(io),
+      error_output_(io),
+      timer_(io),
+      watch_(io) {}
 
 void PmixService::configure(const wire::MpiWorld& world) {
   const bool first = worlds_.empty();
@@ -150,22 +157,20 @@ bool PmixService::spawn(const std::string& path, sys::Fd& socket) {
   if (!errors.read) return false;
   char name[] = "dlaunch-pmix";
   char* const argv[] = {name, nullptr};
-  Launch launch;
-  launch.path = path.c_str();
-  launch.argv = argv;
-  launch.envp = environ;  // contains the tags by which a sweep finds processes of the job
-  launch.wdir = "/";
+  rlimit open_files{};
+  ::getrlimit(RLIMIT_NOFILE, &open_files);
+  Launch launch = launch_helper(path.c_str(), argv, open_files);
   launch.in = theirs.get();
   launch.out = errors.write.get();  // libpmix may print; its output must not become a frame
   launch.err = errors.write.get();
   launch.wait = true;  // `path` may be a descriptor of this process, which must stay open until the exec
-  ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   oom_.emplace();
-  const ProcessSpawner::Child child = spawner_.spawn(launch);
-  errno = child.error;
-  if (child.pid < 0) return false;
-  pid_ = child.pid;
-  failure_ = child.slot;
+  const auto pid = children_.spawn(launch, lifetime_.guard([this](const Children::End& end) { process_ended(end); }));
+  if (!pid) {
+    errno = pid.error();
+    return false;
+  }
+  pid_ = *pid;
   image_.reset();
   sys::set_nonblocking(errors.read.get());
   error_output_.assign(errors.read.release());
@@ -242,24 +247,21 @@ void PmixService::watch() {
   }));
 }
 
-bool PmixService::reaped(pid_t pid, int wait_status) {
-  if (pid != pid_ || pid == 0) return false;
+void PmixService::process_ended(const Children::End& end) {
   pid_ = 0;
   bridge_.reset();
-  if (phase_ == Phase::over) return true;
-  if (const auto failure = ProcessSpawner::failure(failure_)) {
-    fail(std::string("cannot start dlaunch-pmix: ") + std::strerror(failure->error), "");
-    return true;
+  if (phase_ == Phase::over) return;
+  if (end.not_started) {
+    return fail(std::string("cannot start dlaunch-pmix: ") + std::strerror(end.not_started->error), "");
   }
   std::array<char, kLastStderr> bytes{};
   const ssize_t got = error_output_.is_open() ? ::read(error_output_.native_handle(), bytes.data(), bytes.size()) : 0;
   if (got > 0) last_stderr_.append(bytes.data(), static_cast<size_t>(got));
-  const ExitStatus status = ExitStatus::from_wait(wait_status);
+  const ExitStatus status = ExitStatus::from_wait(end.wait_status);
   const bool library = status.shell_code() == kNotLoaded;
-  std::string why = "dlaunch-pmix " + status.describe() + (WIFSIGNALED(wait_status) && oom_ ? oom_->text() : "");
+  std::string why = "dlaunch-pmix " + status.describe() + (WIFSIGNALED(end.wait_status) && oom_ ? oom_->text() : "");
   if (!last_stderr_.empty()) why += ": " + first_line(last_stderr_);
   fail(std::move(why), library ? kInstall : "");
-  return true;
 }
 
 /// Ends the job if a program surely needs PMIx; else ends only clients that connect.

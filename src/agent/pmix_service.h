@@ -1,7 +1,7 @@
 // PMIx on this host: a port for clients, the PMIx variables of the ranks, and dlaunch-pmix, the server process
 // (src/pmix/bridge). The process starts when a program surely needs PMIx, or when the first client connects.
 // Other jobs pay only for a socket. Frames between dlaunch-pmix and the launcher pass unchanged. Owned by MpiService;
-// link, loop and files must outlive this object.
+// link, loop, children and files must outlive this object.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/children.h"
 #include "agent/job_directory.h"
-#include "agent/process_spawner.h"
 #include "base/lifetime.h"
 #include "link/link.h"
 #include "pmi/probe.h"
@@ -48,7 +48,7 @@ class PmixService {
   static constexpr std::chrono::seconds kPatience{30};      ///< for dlaunch-pmix to be ready
   static constexpr std::chrono::milliseconds kGrace{1000};  ///< for ranks that wait for a rank that never joins
 
-  PmixService(asio::io_context& io, link::Link& link, JobDirectory& files);
+  PmixService(asio::io_context& io, link::Link& link, Children& children, JobDirectory& files);
 
   void configure(const wire::MpiWorld& world);
   /// Whether ranks of such a program get the PMIx variables. From then on clients may connect.
@@ -61,8 +61,6 @@ class PmixService {
 
   /// The rank ended or was never started. Returns true if the rank was in MPI.
   bool ended(std::uint32_t rank);
-  /// Returns false if the child is not dlaunch-pmix.
-  bool reaped(pid_t pid, int wait_status);
 
   void program(const wire::PmixProgram& program);
   /// Forwards the message to dlaunch-pmix; keeps the message until dlaunch-pmix is ready.
@@ -96,16 +94,17 @@ class PmixService {
   void read_stderr();
   void watch();
   bool waits_forever(const World& world) const;
+  void process_ended(const Children::End& end);
   void fail(std::string why, std::string hint);
 
   asio::io_context& io_;
   link::Link& link_;
+  Children& children_;
   JobDirectory& files_;
   asio::posix::stream_descriptor listener_;
   asio::posix::stream_descriptor error_output_;  // stderr of dlaunch-pmix
   asio::steady_timer timer_;
   asio::steady_timer watch_;
-  ProcessSpawner spawner_;
   wire::MpiWorld job_;        // describes the first world
   std::deque<World> worlds_;  // sorted by their first ranks
   pmix::Site site_;
@@ -114,9 +113,8 @@ class PmixService {
   bool surely_ = false;  // a program surely needs PMIx
   pid_t pid_ = 0;
   std::optional<sys::OomWatch> oom_;  // since the start of the process
-  const SpawnFailure* failure_ = nullptr;
-  sys::Fd image_;  // the executable, if received in frames
-  sys::Fd page_;   // the memory of states_
+  sys::Fd image_;                     // the executable, if received in frames
+  sys::Fd page_;                      // the memory of states_
   std::unique_ptr<pmix::States> states_;
   std::unique_ptr<link::Link> bridge_;
   std::vector<wire::Message> early_;

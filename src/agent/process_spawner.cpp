@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "base/text.h"
 #include "plan/mpi.h"
@@ -99,6 +100,11 @@ pid_t clone_child(const Launch& launch, bool& no_handlers) {
 }  // namespace
 
 SpawnFailure* ProcessSpawner::next_slot() {
+  if (!free_.empty()) {
+    SpawnFailure* const slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
   if (pages_.empty() || used_ == pages_.back()->slots.size()) {
     auto page = sys::SharedObject<Page>::make();
     if (!page) sys::throw_errno("mmap");
@@ -123,9 +129,11 @@ ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
   return {pid, pid < 0 ? error : 0, slot};
 }
 
-std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure* slot) {
-  if (slot->error == 0) return std::nullopt;
-  return *slot;
+std::optional<SpawnFailure> ProcessSpawner::take_failure(SpawnFailure* slot) {
+  const SpawnFailure failure = std::exchange(*slot, {});
+  free_.push_back(slot);
+  if (failure.error == 0) return std::nullopt;
+  return failure;
 }
 
 RankOomScore::RankOomScore() {

@@ -53,14 +53,14 @@ class ProcessSpawner {
   struct Child {
     pid_t pid = -1;  ///< -1: fork failed, with the errno in `error`
     int error = 0;
-    const SpawnFailure* slot = nullptr;  ///< for failure()
+    SpawnFailure* slot = nullptr;  ///< for take_failure()
   };
   /// The child leads its own session and group, has default signal dispositions and an empty mask, and receives KILL
   /// when the calling thread ends. Every descriptor above 2 must be O_CLOEXEC.
   Child spawn(const Launch& launch);
 
-  /// The step that failed in a reaped child before its exec.
-  static std::optional<SpawnFailure> failure(const SpawnFailure* slot);
+  /// The step that failed before the exec of a reaped child. A later child may use the slot.
+  std::optional<SpawnFailure> take_failure(SpawnFailure* slot);
 
  private:
   SpawnFailure* next_slot();
@@ -71,6 +71,7 @@ class ProcessSpawner {
   };
   std::vector<sys::SharedObject<Page>> pages_;  // shared with the children
   size_t used_ = 0;                             // slots of the last page
+  std::vector<SpawnFailure*> free_;             // of reaped children
 };
 
 // Out of memory: makes the kernel kill ranks before agents (RankOomScore, owned by Ranks).

@@ -39,7 +39,6 @@ std::string one_line(const Error& error) {
 struct RankProcess {
   pid_t pid = 0;  // 0 after the reap, because the pid may then belong to another process
   RankProgram program;
-  const SpawnFailure* failure = nullptr;
   std::array<std::unique_ptr<link::PipeReader>, 2> readers;
   std::array<std::uint32_t, 2> credit{};  // of its output streams
   std::unique_ptr<StdinFeeder> in;
@@ -47,10 +46,11 @@ struct RankProcess {
   bool signalled = false;  // with HUP, INT, QUIT or TERM
 };
 
-Ranks::Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-             const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start)
+Ranks::Ranks(asio::io_context& io, link::Link& link, Children& children, MpiService& mpi, const rlimit& open_files,
+             JobDirectory& files, const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start)
     : io_(io),
       link_(link),
+      children_(children),
       mpi_(mpi),
       open_files_(open_files),
       files_(files),
@@ -191,7 +191,7 @@ void Ranks::start_prepared() {
   std::array<ProcessSpawner::Child, kStarts> children;
   {
     const RankOomScore::Raised raised(oom_score_);
-    for (size_t i = 0; i < starts.size(); ++i) children[i] = spawner_.spawn(starts[i]->launch);
+    for (size_t i = 0; i < starts.size(); ++i) children[i] = children_.fork(starts[i]->launch);
   }
   for (size_t i = 0; i < starts.size(); ++i) forked(*starts[i], children[i]);
   link_.flush();
@@ -202,9 +202,8 @@ void Ranks::forked(RankStart& start, const ProcessSpawner::Child& child) {
   RankProcess& rank = ranks_[start.rank];
   rank.pid = child.pid;
   rank.program = std::move(start.program);
-  rank.failure = child.slot;
   rank.credit.fill(start.local_rank < local_ranks_ ? first_credit_ : std::min(first_credit_, wire::kLateCredit));
-  rank_of_.emplace(child.pid, start.rank);
+  children_.expect(child, lifetime_.guard([this, id = start.rank](const Children::End& end) { ended(id, end); }));
   if (!start.mpi) mpi_.not_connected(start.rank);
   connect(start.rank, rank, start.stdio);
 }
@@ -297,33 +296,25 @@ void Ranks::signal_where_caught(const wire::Signal& signal) {
   link_.send(wire::Uncaught{signal.signal, sys::signal_where_caught(asked, static_cast<int>(signal.signal))});
 }
 
-bool Ranks::reaped(pid_t pid, int wait_status) {
-  const auto found = rank_of_.find(pid);
-  if (found == rank_of_.end()) return false;  // an orphan adopted by the agent
-  const std::uint32_t id = found->second;
-  rank_of_.erase(found);
-  RankProcess& rank = ranks_.at(id);
+void Ranks::ended(std::uint32_t id, const Children::End& end) {
+  const auto found = ranks_.find(id);
+  if (found == ranks_.end()) return;  // clear()
+  RankProcess& rank = found->second;
   rank.pid = 0;
   rank.in.reset();
   for (auto& reader : rank.readers) {
     if (reader) reader->rank_ended();
   }
   const bool in_mpi = mpi_.ended(id) && !rank.signalled;
-  if (const auto failure = ProcessSpawner::failure(rank.failure)) {
-    refuse(id, refusal(*failure, rank.program));
-    return true;
-  }
-  const bool oom = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && !oom_.text().empty();
-  const wire::Ended ended{id, static_cast<std::uint32_t>(wait_status), oom, sys::wall_ns(), in_mpi, rank.signalled};
-  if (wait_status == 0) {
-    link_.send(ended);
-    return true;
-  }
+  if (end.not_started) return refuse(id, refusal(*end.not_started, rank.program));
+  const int status = end.wait_status;
+  const bool oom = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !oom_.text().empty();
+  const wire::Ended ended{id, static_cast<std::uint32_t>(status), oom, sys::wall_ns(), in_mpi, rank.signalled};
+  if (status == 0) return link_.send(ended);
   if (std::string text = ErrorFiles::text_of(rank.program.error_file); !text.empty() && !rank.signalled) {
     link_.send(wire::WroteError{id, std::move(text)});
   }
   mpi_.once_settled([this, ended] { link_.send(ended); });
-  return true;
 }
 
 void Ranks::discard() {
@@ -332,9 +323,6 @@ void Ranks::discard() {
   resume();
 }
 
-void Ranks::clear() {
-  rank_of_.clear();
-  ranks_.clear();
-}
+void Ranks::clear() { ranks_.clear(); }
 
 }  // namespace dlaunch::agent

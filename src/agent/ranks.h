@@ -1,5 +1,6 @@
 // The ranks of this host: starts the ranks, forwards their streams under the launcher's credit, and reports their ends.
-// Owned by the Agent; link, loop and the MpiService must outlive this object.
+// Owned by the Agent; link, loop, children and the MpiService must outlive this
+// object.
 #pragma once
 
 #include <sys/resource.h>
@@ -17,11 +18,11 @@
 #include <vector>
 
 #include "agent/binding.h"
+#include "agent/children.h"
 #include "agent/environment.h"
 #include "agent/job_cgroup.h"
 #include "agent/job_directory.h"
 #include "agent/mpi_service.h"
-#include "agent/process_spawner.h"
 #include "agent/rank_dirs.h"
 #include "agent/rank_start.h"
 #include "agent/task.h"
@@ -39,8 +40,8 @@ class Ranks final : public Task {
  public:
   /// `open_files`: the ranks' limit. `files` and `cgroup` must outlive this object. `may_start` is called right before
   /// ranks are forked; if it returns false, these ranks are dropped without an answer.
-  Ranks(asio::io_context& io, link::Link& link, MpiService& mpi, const rlimit& open_files, JobDirectory& files,
-        const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start);
+  Ranks(asio::io_context& io, link::Link& link, Children& children, MpiService& mpi, const rlimit& open_files,
+        JobDirectory& files, const JobCgroup& cgroup, const RankDirs& dirs, std::function<bool()> may_start);
   ~Ranks() override;
 
   /// Call first: sets the binding of ranks and the first credit of their streams.
@@ -48,8 +49,6 @@ class Ranks final : public Task {
   /// Answers Spawn with SpawnFailed or Started, at the latest in start_prepared(). The loop calls start_prepared(),
   /// too.
   std::optional<std::string> on(wire::Message& message) override;
-  /// Answers Ended, or SpawnFailed if the exec failed. The last task: ignores children other than ranks.
-  bool reaped(pid_t pid, int wait_status) override;
   /// Forks the prepared ranks, a few at a time; call before any other request.
   void start_prepared();
   /// The running ranks with their processes.
@@ -77,6 +76,8 @@ class Ranks final : public Task {
   /// Signals only ranks with a handler (sys/descendants.h). Answers Uncaught.
   void signal_where_caught(const wire::Signal& signal);
   void forked(RankStart& start, const ProcessSpawner::Child& child);
+  /// Sends Ended, or SpawnFailed if the exec failed.
+  void ended(std::uint32_t id, const Children::End& end);
   void connect(std::uint32_t id, RankProcess& rank, Stdio& stdio);
   void feed(std::uint32_t id, RankProcess& rank, Stdio& stdio);
   void carry(std::uint32_t id, RankProcess& rank, std::uint8_t stream, sys::Fd fd);
@@ -84,13 +85,13 @@ class Ranks final : public Task {
 
   asio::io_context& io_;
   link::Link& link_;
+  Children& children_;
   MpiService& mpi_;
   const rlimit open_files_;
   JobDirectory& files_;
   const JobCgroup& cgroup_;
   const RankDirs& dirs_;
   const std::function<bool()> may_start_;
-  ProcessSpawner spawner_;
   const std::vector<std::string> node_variables_ = node_variables();
   const std::vector<std::string> step_variables_ = step_variables();
   const RankOomScore oom_score_;
@@ -107,7 +108,6 @@ class Ranks final : public Task {
   std::array<char, wire::kMaxOutput> scratch_;  // a fork does not copy pages that are still unused
   std::map<std::uint32_t, LocalApp> apps_;
   std::map<std::uint32_t, RankProcess> ranks_;
-  std::map<pid_t, std::uint32_t> rank_of_;
   std::vector<std::unique_ptr<RankStart>> prepared_;  // not forked yet
   const Lifetime lifetime_;
   bool discarding_ = false;

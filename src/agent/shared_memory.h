@@ -77,10 +77,6 @@ class SharedMemory final : public Task {
     return std::nullopt;
   }
   void tick() override { find_creators(); }
-  bool reaped(pid_t pid, int /*wait_status*/) override {
-    reaped(pid);
-    return false;
-  }
 
   /// Call before the ranks start if another round may follow: without it, no file without a pid in its name is removed.
   void watch() { watch_.start(); }

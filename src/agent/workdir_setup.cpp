@@ -190,23 +190,19 @@ bool WorkdirSetup::start() {
   char flag[] = "--prepare";
   std::string job = job_;
   char* const argv[] = {name, flag, job.data(), nullptr};
-  Launch launch;
-  launch.path = "/proc/self/exe";
-  launch.argv = argv;
-  launch.envp = environ;  // contains the tags by which a sweep finds processes of the job
-  launch.wdir = "/";
+  rlimit open_files{};
+  ::getrlimit(RLIMIT_NOFILE, &open_files);
+  Launch launch = launch_helper("/proc/self/exe", argv, open_files);
   launch.in = in.read.get();
   launch.out = theirs.get();
   launch.err = null.get();
-  ::getrlimit(RLIMIT_NOFILE, &launch.open_files);
   oom_.emplace();
-  const ProcessSpawner::Child child = spawner_.spawn(launch);
-  if (child.pid < 0) {
-    errno = child.error;
+  const auto pid = children_.spawn(launch, lifetime_.guard([this](const Children::End& end) { process_ended(end); }));
+  if (!pid) {
+    errno = pid.error();
     return false;
   }
-  pid_ = child.pid;
-  failure_ = child.slot;
+  pid_ = *pid;
   reports_ = std::make_unique<asio::posix::stream_descriptor>(io_, reports.release());
   reports_->non_blocking(true);
   in_ = std::make_unique<StdinFeeder>(io_, std::move(in.write), false,
@@ -305,23 +301,21 @@ std::string WorkdirSetup::explained(std::string process) const {
   return process + ": stays on this host until the disk of " + at_ + " answers";
 }
 
-bool WorkdirSetup::reaped(pid_t pid, int wait_status) {
-  if (pid != pid_) return false;
+void WorkdirSetup::process_ended(const Children::End& end) {
+  if (end.pid != pid_) return;  // the process of an earlier Prepare
   pid_ = 0;
   timer_.cancel();
-  if (!reports_) return true;
+  if (!reports_) return;
   read_reports();
   const size_t newline = std::min(failure_text_.find('\n'), failure_text_.size());
   std::string why = failure_text_.substr(0, newline);
   std::string hint = failure_text_.substr(std::min(newline + 1, failure_text_.size()));
-  if (wait_status != 0 && why.empty()) {
-    why = "the process that creates the rank directories " + ExitStatus::from_wait(wait_status).describe();
-    if (WIFSIGNALED(wait_status) && oom_) why += oom_->text();
+  if (end.wait_status != 0 && why.empty()) {
+    why = "the process that creates the rank directories " + ExitStatus::from_wait(end.wait_status).describe();
+    if (WIFSIGNALED(end.wait_status) && oom_) why += oom_->text();
   }
-  if (const auto failure = ProcessSpawner::failure(failure_))
-    why = "cannot start a process: " + std::string(std::strerror(failure->error));
+  if (end.not_started) why = "cannot start a process: " + std::string(std::strerror(end.not_started->error));
   answer(std::move(why), std::move(hint));
-  return true;
 }
 
 void WorkdirSetup::answer(std::string why, std::string hint) {

@@ -3,8 +3,8 @@
 // The process receives Prepare and every Stage through a pipe, under the credit granted here. The process reports
 // through a socket: the descriptors of each prepared directory and its marker, the path that the next system call uses,
 // and a failure. A job that is refused changes nothing: the process takes all directories, and empties them only when
-// the first Stage shows that all hosts have agreed. Owned by the Agent; link, loop and directories must outlive this
-// object.
+// the first Stage shows that all hosts have agreed. Owned by the Agent; link, loop, children and directories must
+// outlive this object.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/process_spawner.h"
+#include "agent/children.h"
 #include "agent/rank_dirs.h"
 #include "agent/stdin_feeder.h"
 #include "agent/task.h"
@@ -35,13 +35,12 @@ class WorkdirSetup final : public Task {
   static constexpr std::chrono::seconds kPatience{120};  ///< for the next Stage, and for all work after the last Stage
 
   /// `job`: the job's id, known before the first message.
-  WorkdirSetup(asio::io_context& io, link::Link& link, RankDirs& dirs, const std::string& job)
-      : io_(io), link_(link), dirs_(dirs), job_(job), timer_(io) {}
+  WorkdirSetup(asio::io_context& io, link::Link& link, Children& children, RankDirs& dirs, const std::string& job)
+      : io_(io), link_(link), children_(children), dirs_(dirs), job_(job), timer_(io) {}
 
   /// Answers Prepare with Prepared when the directories are taken, and the last Stage when they are filled. A failure
   /// is the last answer.
   std::optional<std::string> on(wire::Message& message) override;
-  bool reaped(pid_t pid, int wait_status) override;
   /// Ends the child, and sends no more answers.
   void stop() override;
   /// `process`: a line of sys::describe(). For the child, the line gets the path that the child waits for.
@@ -58,6 +57,7 @@ class WorkdirSetup final : public Task {
   bool start();
   void wait_reports();
   bool read_reports();
+  void process_ended(const Children::End& end);
   void push(const wire::Message& message, std::uint32_t files);
   void took(size_t bytes);
   void wait();
@@ -65,14 +65,13 @@ class WorkdirSetup final : public Task {
 
   asio::io_context& io_;
   link::Link& link_;
+  Children& children_;
   RankDirs& dirs_;
   const std::string& job_;
   asio::steady_timer timer_;
-  ProcessSpawner spawner_;
   std::optional<sys::OomWatch> oom_;  // since the start of the process
   pid_t pid_ = 0;
   bool filling_ = false;  // the child has got a Stage, so it may have emptied a directory
-  const SpawnFailure* failure_ = nullptr;
   std::unique_ptr<StdinFeeder> in_;
   std::unique_ptr<asio::posix::stream_descriptor> reports_;
   std::deque<std::string> not_taken_;  // directories that the child has not reported

@@ -10,10 +10,13 @@
 namespace dlaunch::launcher {
 namespace {
 
+/// stdout may be a pipe, as in `dlaunch --pty top | cat`, and stdin a file.
 std::optional<wire::WindowSize> window_size() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
-  return wire::WindowSize{size.ws_row, size.ws_col};
+  for (const int fd : {STDOUT_FILENO, STDIN_FILENO, STDERR_FILENO}) {
+    winsize size{};
+    if (::ioctl(fd, TIOCGWINSZ, &size) == 0) return wire::WindowSize{size.ws_row, size.ws_col};
+  }
+  return std::nullopt;
 }
 
 class Terminal final : public Component {

@@ -17,6 +17,16 @@ double value_of(std::string_view number) {
   return value;
 }
 
+/// Compares integers exactly: a double has 53 bits, and counters and addresses have 64.
+bool is_less(std::string_view a, std::string_view b) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (a.find_first_not_of(kDigits) != a.npos || b.find_first_not_of(kDigits) != b.npos)
+    return value_of(a) < value_of(b);
+  a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
+  b.remove_prefix(std::min(b.find_first_not_of('0'), b.size()));
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
 void clear(std::string& text) {
   text.clear();
   if (text.capacity() > kKeptCapacity) text.shrink_to_fit();
@@ -155,8 +165,8 @@ void Folder::widen(Entry& entry, std::string_view text) const {
   for (std::size_t i = 0; i < entry.ranges.size() && i < numbers_.size(); ++i) {
     Range& range = entry.ranges[i];
     const std::string_view number = text.substr(numbers_[i].begin, numbers_[i].size);
-    if (value_of(number) < value_of(range.low)) range.low = number;
-    if (value_of(number) > value_of(range.high)) range.high = number;
+    if (is_less(number, range.low)) range.low = number;
+    if (is_less(range.high, number)) range.high = number;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "output/group_channel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/index_cast.h"
@@ -60,7 +61,9 @@ void GroupChannel::add_line(Slot& slot, std::string_view line, ReadTime at) {
   group.text += std::exchange(slot.partial, {});
   group.text += line;
   held_ += group.text.size() - before;
-  if (group.text.size() > kMostGroupBytes || held_ > kMostHeldBytes) print(group);
+  if (group.text.size() > kMostGroupBytes) print(group);
+  if (held_ > kMostHeldBytes)
+    print(*std::ranges::max_element(groups_, {}, [](const Group& g) { return g.text.size(); }));
 }
 
 void GroupChannel::end(int slot, Time now) {

@@ -1,6 +1,7 @@
 // GroupChannel: prints the lines of each rank, of both streams, as one group in the form of a CI system, whose log
 // viewer folds the group (--group-output). A group is printed when the rank ends, is kMostGroupAge old, or has
-// kMostGroupBytes; later lines of the rank are a new group. Owned by the Screen of stdout.
+// kMostGroupBytes; the largest group is printed if all groups together have kMostHeldBytes. Later lines of the rank are
+// a new group. Owned by the Screen of stdout.
 #pragma once
 
 #include <chrono>

@@ -13,6 +13,20 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
+/// Whether other bytes overwrite the record on a terminal: a line end '\r', and `after` it is not empty.
+bool is_overwritten(std::string_view record, std::string_view after) { return record.back() == '\r' && !after.empty(); }
+
+/// Removes overwritten records, as of progress bars.
+void drop_overwritten(std::string& bytes) {
+  if (bytes.find('\r') == bytes.npos) return;
+  std::string kept;
+  Records records(bytes);
+  for (std::string_view record = records.next(); !record.empty(); record = records.next()) {
+    if (!is_overwritten(record, records.rest())) kept += record;
+  }
+  bytes = kept += records.rest();
+}
+
 }  // namespace
 
 std::size_t last_record_end(std::string_view bytes) {
@@ -51,6 +65,7 @@ const char* Records::find(char c) const {
 }
 
 void Tail::add(std::string_view bytes) {
+  if (bytes.size() < limit_ && bytes_.size() + bytes.size() > 2 * limit_) drop_overwritten(bytes_);
   if (bytes.size() >= limit_) {
     whole_ = whole_ && bytes_.empty() && bytes.size() == limit_;
     bytes_ = bytes.substr(bytes.size() - limit_);
@@ -66,7 +81,9 @@ void Tail::add(std::string_view bytes) {
 std::vector<std::string> last_lines(std::string_view tail, bool whole, std::size_t count) {
   std::vector<std::string_view> lines;
   Records records(tail);
-  for (std::string_view record = records.next(); !record.empty(); record = records.next()) lines.push_back(record);
+  for (std::string_view record = records.next(); !record.empty(); record = records.next()) {
+    if (!is_overwritten(record, records.rest())) lines.push_back(record);
+  }
   if (!records.rest().empty()) lines.push_back(records.rest());
   if (!whole && lines.size() > 1) lines.erase(lines.begin());
   std::vector<std::string> found;

@@ -39,13 +39,14 @@ class Records {
 inline constexpr std::size_t kTailBytes = 4096;
 inline constexpr std::size_t kStdoutTailBytes = 2048;  ///< less than for stderr: most ranks fill the tail of stdout
 
-/// The last bytes of a stream: at least `limit` bytes, or the whole stream. Keeps at most 2 * limit bytes.
+/// The last bytes of a stream: at least `limit` bytes, or the whole stream. Keeps at most 2 * limit bytes. Drops lines
+/// that a carriage return overwrote if the space is not enough: a progress bar does not push out an error.
 class Tail {
  public:
   explicit Tail(std::size_t limit = kTailBytes) : limit_(limit) {}
   void add(std::string_view bytes);
   std::string_view bytes() const { return bytes_; }
-  bool whole() const { return whole_; }  ///< whether bytes() is the whole stream
+  bool whole() const { return whole_; }  ///< whether bytes() begins with the first line of the stream
 
  private:
   std::size_t limit_;
@@ -53,9 +54,9 @@ class Tail {
   bool whole_ = true;
 };
 
-/// The last `count` lines of `tail`, oldest first, each cut to kMaxLine bytes. Empty lines are left out. `whole`:
-/// `tail` is the whole stream. Otherwise the first line may be incomplete and is left out, unless `tail` has only one
-/// line.
+/// The last `count` lines of `tail`, oldest first, each cut to kMaxLine bytes. Left out are empty lines, and lines that
+/// a carriage return overwrote. `whole`: `tail` is the whole stream. Otherwise the first line may be incomplete and is
+/// left out, unless `tail` has only one line.
 std::vector<std::string> last_lines(std::string_view tail, bool whole, std::size_t count);
 
 inline constexpr std::size_t kMaxLine = 400;

@@ -31,6 +31,11 @@ class Pty(Case):
             code, shown = terminal.finish()
         self.assertEqual((code, screen(shown)), (0, [b"tty 1 1 1", b"size 41 123", b""]))
 
+    def test_window_size_is_forwarded_if_stdout_is_a_pipe(self):
+        piped = ("sh", "-c", '"$@" | cat', "sh")
+        with self.under_pty("-n", 1, "--pty", "stty", "size", rows=41, columns=123, before=piped) as terminal:
+            self.assertIn(b"41 123", terminal.finish()[1])
+
     def test_window_size_changes_are_forwarded(self):
         script = "trap 'stty size <&1' WINCH; echo ready; while :; do sleep 0.05; done"
         with self.under_pty("-n", 2, "--pty", "--label", "--color", "never", *sh(script)) as terminal:

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +24,9 @@
 namespace sim {
 namespace {
 
-constexpr const char* kCrash = "crash by signal ";  // 14: a loop without an end
-constexpr std::uint64_t kLongest = 60;              // real seconds of one world
+constexpr const char* kCrash = "crash by signal ";  // 27: a loop without an end; 14: a call that does not return
+constexpr std::uint64_t kLongest = 60;              // seconds of the processor for one world
+constexpr unsigned kCallsWait = 20;                 // kLongest until the alarm: another program may use the processor
 
 /// A number of the environment. tests/sim/mutants/run.py sets these limits: a build with a defect may break each world.
 std::uint64_t limit(const char* name, std::uint64_t otherwise) {
@@ -62,15 +64,22 @@ std::uint64_t digest_of(std::uint64_t number, std::uint64_t trace) {
   return digest.value();
 }
 
+/// Ends this process by SIGPROF after `seconds` of the processor, or by SIGALRM if a call does not return; 0: never.
+void limit_time(unsigned seconds) {
+  const itimerval processor{{}, {static_cast<time_t>(seconds), 0}};
+  ::setitimer(ITIMER_PROF, &processor, nullptr);
+  ::alarm(kCallsWait * seconds);
+}
+
 [[noreturn]] void run_child(const Battery& battery, Shared& shared, double start, int to) {
   const auto longest = static_cast<unsigned>(limit("SIMULATE_LONGEST", kLongest));
   while (!shared.enough && (battery.seconds == 0 || real_seconds() - start < battery.seconds)) {
     const std::uint64_t number = shared.next.fetch_add(1);
     if (number >= battery.count) break;
     write_line(to, "R\t" + std::to_string(number) + '\n');
-    ::alarm(longest);
+    limit_time(longest);
     const Report report = run_case(battery.world(number), false);
-    ::alarm(0);
+    limit_time(0);
     shared.worlds.fetch_add(1);
     shared.digest.fetch_xor(digest_of(number, report.digest));
     for (const std::string& promise : report.broken) {

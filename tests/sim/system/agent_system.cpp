@@ -33,21 +33,21 @@ static int rank_of(char* const* environment) {
 }
 
 ProcessSpawner::Child ProcessSpawner::spawn(const Launch& launch) {
-  static const SpawnFailure kNone{};
+  static SpawnFailure none{};
   const int rank = rank_of(launch.envp);
   sim::Processes& processes = World::current().processes();
-  if (rank < 0) return {processes.start_preparer(*processes.current(), launch.in, launch.out).pid, 0, &kNone};
+  if (rank < 0) return {processes.start_preparer(*processes.current(), launch.in, launch.out).pid, 0, &none};
   const int host = processes.current()->host;
   if (!World::current().host(host).forks) {
     World::current().say(World::current().host(host).name + ": fork of rank " + std::to_string(rank) + " fails");
     World::current().tell([&](sim::Observer& observer) { observer.not_forked(host, rank); });
-    return {-1, EAGAIN, &kNone};
+    return {-1, EAGAIN, &none};
   }
   return {processes.start_rank(*processes.current(), rank, launch.in, launch.out, launch.err, launch.mpi).pid, 0,
-          &kNone};
+          &none};
 }
 
-std::optional<SpawnFailure> ProcessSpawner::failure(const SpawnFailure*) { return std::nullopt; }
+std::optional<SpawnFailure> ProcessSpawner::take_failure(SpawnFailure*) { return std::nullopt; }
 
 JobCgroup::JobCgroup() : path_() {}
 void JobCgroup::make(const std::string&) {}

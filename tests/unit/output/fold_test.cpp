@@ -265,6 +265,13 @@ TEST(Fold, NumbersShowsTheRange) {
   EXPECT_THAT(folded(Fold::numbers, make), ElementsAre("[0,1,2] step 10 loss {0.101…0.98} lr 1e-05"));
 }
 
+TEST(Fold, NumbersComparesLongIntegersExactly) {
+  const auto make = [](int rank) { return "key " + std::to_string(9007199254740992 + rank) + " done"; };
+  EXPECT_THAT(folded(Fold::numbers, make), ElementsAre("[0,1,2] key {9007199254740992…9007199254740994} done"));
+  const auto padded = [](int rank) { return "file " + std::string(rank == 0 ? "10" : "009"); };
+  EXPECT_THAT(folded(Fold::numbers, padded), ElementsAre("[0,1,2] file {009…10}"));
+}
+
 TEST(Fold, NumbersKeepsErrorsAndLinesOfNumbers) {
   EXPECT_THAT(folded(Fold::numbers, [](int rank) { return std::to_string(rank); }), SizeIs(3));
   EXPECT_THAT(folded(Fold::numbers, [](int rank) { return "Error " + std::to_string(rank); }), SizeIs(3));

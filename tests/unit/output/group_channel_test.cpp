@@ -74,6 +74,18 @@ TEST(GroupChannel, PrintsALargeGroupAtOnce) {
   EXPECT_EQ(std::ranges::count(first + second + fixture.shown(), 'x'), 9'999'000);
 }
 
+TEST(GroupChannel, PrintsTheLargestGroupAboveTheLimitOfAllGroups) {
+  constexpr int kRanks = 140;
+  const std::string large = std::string(kMostGroupBytes - 2, 'x') + '\n';
+  OutputFixture fixture(grouped(), kRanks);
+  fixture.feed(kRanks - 1, "small\n");
+  for (int rank = 0; rank + 1 < kRanks; ++rank) fixture.feed(rank, large);
+  fixture.feed(kRanks - 1, "more\n");
+  EXPECT_EQ(fixture.shown().find("small"), std::string::npos);
+  fixture.end_all();
+  EXPECT_THAT(without_token(fixture.shown()), HasSubstr(group("rank 139 (node1)", "small\nmore\n")));
+}
+
 TEST(GroupChannel, KeepsTheLabelsAndEveryByte) {
   OutputSettings settings = grouped();
   settings.label = "{rank} ";

@@ -9,9 +9,15 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 TEST(LastLines, OmitLineEnds) {
-  EXPECT_THAT(last_lines("a\nb\r\nc\rd", true, 10), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(last_lines("a\nb\r\nc\n", true, 10), ElementsAre("a", "b", "c"));
   EXPECT_THAT(last_lines("a\nb\nc\n\n", true, 2), ElementsAre("b", "c"));
   EXPECT_THAT(last_lines("", true, 2), SizeIs(0));
+}
+
+TEST(LastLines, OmitLinesThatACarriageReturnOverwrote) {
+  EXPECT_THAT(last_lines("\r10%\r20%\r30%", true, 10), ElementsAre("30%"));
+  EXPECT_THAT(last_lines("10%\r20%\r", true, 10), ElementsAre("20%"));
+  EXPECT_THAT(last_lines("10%\r20%\r\nerror\n10%\r   \rdone\n", true, 10), ElementsAre("20%", "error", "done"));
 }
 
 TEST(LastLines, OmitATruncatedFirstLineUnlessAlone) {
@@ -22,6 +28,20 @@ TEST(LastLines, OmitATruncatedFirstLineUnlessAlone) {
 TEST(LastLines, ShortenLongLinesBetweenCharacters) {
   EXPECT_THAT(last_lines(std::string(1000, 'x'), true, 10), ElementsAre(std::string(kMaxLine, 'x')));
   EXPECT_THAT(last_lines(std::string(kMaxLine - 1, 'x') + "ö", true, 1), ElementsAre(std::string(kMaxLine - 1, 'x')));
+}
+
+TEST(Tail, KeepsAnErrorBeforeALongProgressBar) {
+  Tail tail;
+  tail.add("an early line\n");
+  for (int i = 0; i < 100; ++i) tail.add(std::string(kMaxLine, 'x') + '\n');
+  tail.add("error: first\n");
+  for (int i = 0; i < 5000; ++i) {
+    tail.add("\rstep " + std::to_string(i));
+    ASSERT_LE(tail.bytes().size(), 2 * kTailBytes);
+  }
+  const auto lines = last_lines(tail.bytes(), tail.whole(), 2);
+  EXPECT_THAT(lines, ElementsAre("error: first", "step 4999"));
+  EXPECT_FALSE(tail.whole());
 }
 
 TEST(Tail, KeepsTheEndWithinItsLimit) {
