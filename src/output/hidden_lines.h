@@ -30,7 +30,7 @@ class HiddenLines {
       return lost;
     });
   }
-  /// At most so many lines are neither on the console nor in a file. A file may have some lines of a lost unit.
+  /// The number of lines that are neither on the console nor in a file. Too high if a file has a part of a lost unit.
   std::uint64_t lost() const { return lost_; }
 
  private:
