@@ -15,6 +15,11 @@
 #include "sys/process_state.h"
 
 namespace dlaunch::launcher {
+namespace {
+
+constexpr Duration kHurried = Duration(kHurriedFilesWait) / 2;  // of each await()
+
+}  // namespace
 
 Launcher::Launcher(asio::io_context& io, const Parts& parts)
     : io_(io),
@@ -42,7 +47,7 @@ Launcher::Launcher(asio::io_context& io, const Parts& parts)
       components_(make_components(context_)) {
   for (const auto& component : components_) component->prepare(job_);
   if (parts.round.may_follow) job_.allow_restart();
-  if (parts.round.begins_late) job_.expect_files();
+  job_.expect_files();
   if (parts.round.start_at) job_.start_not_before(*parts.round.start_at);
 }
 
@@ -54,15 +59,33 @@ Launcher::~Launcher() {
 job::Outcome Launcher::run() {
   wait_signal();
   output_.start();
+  if (parts_.round.files_first) begin_files();
   listen();
   deadline_.set(job_.deadline());
   tick();
   io_.run();
   job::Outcome outcome = job_.outcome();
   for (const auto& component : components_) component->ended(outcome);
+  const bool stopped = outcome.cause == job::Cause::interrupted || outcome.cause == job::Cause::timeout;
+  if (stopped && outcome.detail.empty()) outcome.detail = waits_for();
   if (!outcome.may_restart) parts_.hosts.close();  // else the agents would wait for the launcher
   output_.complete(outcome);
   return outcome;
+}
+
+void Launcher::await(const std::function<int()>& step, Duration longest) {
+  await_until_ = Clock::now() + (hurried_ ? std::min(longest, kHurried) : longest);
+  for (int fd = step(); fd >= 0; fd = step()) {
+    bool is_readable = false;
+    Readiness readiness(io_, fd, Readiness::For::reading);
+    readiness.wait([&] { is_readable = true; });
+    while (!is_readable) {
+      if (Clock::now() >= *await_until_) return await_until_.reset();
+      io_.restart();
+      io_.run_one_until(*await_until_);
+    }
+  }
+  await_until_.reset();
 }
 
 const job::Outcome& Launcher::settle() {
@@ -98,6 +121,7 @@ bool Launcher::is_spare(int host) const {
 
 void Launcher::reached(int host) {
   if (is_spare(host)) return;
+  if (parts_.round.files_first && files_ != Files::begun) return held_hosts_.push_back(host);
   bool is_ready = true;
   for (const auto& component : components_) is_ready = component->reached(host) && is_ready;
   if (is_ready) ready(host);
@@ -199,22 +223,47 @@ void Launcher::perform(const job::Actions& actions) {
 }
 
 void Launcher::prepare_files() {
-  if (!parts_.round.begins_late) return files_prepared({});
+  files_asked_ = true;
+  if (files_ == Files::unchanged) return begin_files();
+  if (files_ == Files::begun) fill_directories();
+}
+
+void Launcher::begin_files() {
+  files_ = Files::beginning;
   output_.begin([this](const Result<void>& begun) {
-    if (!begun || !parts_.round.begin_others) return files_prepared(begun);
-    parts_.round.begin_others(lifetime_.guard([this](const Result<void>& others) { files_prepared(others); }));
+    if (!begun) return files_begun(begun);
+    files_ = Files::others;
+    parts_.round.begin_others(lifetime_.guard([this](const Result<void>& others) { files_begun(others); }));
   });
 }
 
-void Launcher::files_prepared(const Result<void>& result) {
+void Launcher::files_begun(const Result<void>& result) {
+  files_ = Files::begun;
   if (job_.phase() != job::Phase::starting) return;
-  if (result && !job_.outcome().lost_hosts.empty()) return happened(job::FilesReady{});  // hosts empty no directory
-  if (result) {
-    for (const auto& component : components_) component->files_begun();
-    return;
+  if (!result) {
+    const Error& error = result.error();
+    const int code = parts_.plan.round > 0 ? kExitOutput : error.exit_code;  // ranks ran before
+    const std::string where = error.where.empty() ? "" : error.where + ": ";
+    return happened(job::OutputFailed{where + what_and_why(error) + '\n' + error.hint, code});
   }
-  const Error& error = result.error();
-  happened(job::OutputFailed{what_and_why(error) + '\n' + error.hint, error.exit_code});
+  const bool asked = files_asked_;  // else the job may ask while the hosts are reached
+  for (const int host : std::exchange(held_hosts_, {})) {
+    if (!parts_.hosts.is_lost(host)) reached(host);
+  }
+  if (asked) fill_directories();
+}
+
+void Launcher::fill_directories() {
+  if (!job_.outcome().lost_hosts.empty()) return happened(job::FilesReady{});  // hosts empty no directory
+  for (const auto& component : components_) component->files_begun();
+}
+
+/// The step of the disk for which the start of the ranks waits; empty: none.
+std::string Launcher::waits_for() const {
+  const std::string step = files_ == Files::others      ? parts_.round.others_step()
+                           : files_ == Files::beginning ? output_.step()
+                                                        : "";
+  return step.empty() ? "" : "the start of the ranks waited for the disk: " + step;
 }
 
 void Launcher::start_ranks(int host) {
@@ -265,7 +314,11 @@ void Launcher::on_signal(int signal) {
     if (component->on_signal(signal)) return;
   }
   // The second signal: from now on dlaunch waits neither for a reader nor for a disk.
-  if (job_.is_repeated(signal)) output_.hurry();
+  if (job_.is_repeated(signal)) {
+    output_.hurry();
+    hurried_ = await_until_.has_value();
+    if (hurried_) await_until_ = std::min(*await_until_, Clock::now() + kHurried);
+  }
   happened(job::UserSignal{signal, sys::SignalSenders::last(signal)});
   output_.stop_when_taken();
 }

@@ -34,10 +34,13 @@ class Launcher {
   struct Round {
     bool may_follow = false;            ///< another round may follow this one
     std::optional<Time> start_at = {};  ///< the earliest start of its ranks
-    /// Call Output::begin() when all hosts are ready, before the first rank starts; after it, call `begin_others` for
-    /// the other files. An Error ends the job.
-    bool begins_late = false;
-    std::function<void(RoundOutput::Begun begun)> begin_others = {};
+    /// Call Output::begin() before the hosts create the directories of ranks; else it is called when all hosts are
+    /// ready.
+    bool files_first = false;
+    /// Changes the other files, after Output::begin(). An Error ends the job.
+    std::function<void(RoundOutput::Begun begun)> begin_others = [](const RoundOutput::Begun& begun) { begun({}); };
+    /// The step of the disk that `begin_others` waits for.
+    std::function<std::string()> others_step = [] { return ""; };
   };
   struct Parts {
     plan::Plan& plan;  ///< spawned ranks are added
@@ -75,6 +78,11 @@ class Launcher {
   /// 1 s if the job did not wait for its reader. Drops the remaining lines.
   void write_out() { output_.write_out(); }
 
+  /// Call after run(): calls step() until it returns -1, and waits on the loop before the next call until the
+  /// descriptor that it returned is readable; for at most `longest`. A signal that ends jobs shortens this wait and
+  /// later waits: two of them take at most kHurriedFilesWait.
+  void await(const std::function<int()>& step, Duration longest);
+
  private:
   // ---- hosts ----
   void listen();
@@ -100,7 +108,10 @@ class Launcher {
   void happened(const job::Event& event) { perform(job_.handle(event, Clock::now())); }
   void perform(const job::Actions& actions);
   void prepare_files();
-  void files_prepared(const Result<void>& result);
+  void begin_files();
+  void files_begun(const Result<void>& result);
+  void fill_directories();
+  std::string waits_for() const;
   void start_ranks(int host);
 
   // ---- time and signals ----
@@ -120,6 +131,11 @@ class Launcher {
   const Context context_;
   const Components components_;
   int started_ = 0;
+  enum class Files { unchanged, beginning, others, begun } files_ = Files::unchanged;
+  std::vector<int> held_hosts_;  // hosts that answered before the first files
+  bool files_asked_ = false;     // by the job
+  std::optional<Time> await_until_;
+  bool hurried_ = false;  // during await()
   const Lifetime lifetime_;
 };
 

@@ -43,7 +43,7 @@ void OutputDriver::start(Handlers handlers) {
 }
 
 void OutputDriver::begin() {
-  output_.start_begin(Clock::now());
+  output_.begin(Clock::now());
   after_change();
 }
 

@@ -37,7 +37,7 @@ class OutputDriver {
   void start(Handlers handlers);
   output::Output& output() { return output_; }
 
-  /// Starts Output::start_begin(). Calls handlers.failed when Output::begun() may have a result.
+  /// Calls Output::begin(). Calls handlers.failed when Output::begun() may have a result.
   void begin();
   void feed(int rank, output::Stream stream, std::string_view bytes, std::int64_t wall_ns);
   void end(int rank, output::Stream stream);

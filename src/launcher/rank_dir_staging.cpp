@@ -90,12 +90,6 @@ class Staging final : public Component {
         staging_(context.plan, context.options, context.facts,
                  [this](int host, const wire::Message& message) { context_.hosts.send(host, message); }) {}
 
-  void prepare(job::Job& job) override {
-    for (int host = 0; host < static_cast<int>(context_.plan.hosts.size()); ++host) {
-      if (staging_.needed(host)) job.expect_files();
-    }
-  }
-
   void files_begun() override {
     filling_ = true;
     staging_.fill(Clock::now());

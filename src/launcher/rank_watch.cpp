@@ -19,6 +19,7 @@
 #include "launcher/progress_watch.h"
 #include "launcher/rank_stacks.h"
 #include "launcher/stacks_server.h"
+#include "launcher/waits.h"
 #include "output/file_layout.h"
 #include "report/lines.h"
 #include "report/record_file.h"
@@ -36,7 +37,10 @@ struct PictureLimits {
 /// Minimum time between the two samples; their difference shows the CPU use.
 constexpr std::chrono::milliseconds kBetween{300};
 constexpr PictureLimits kBeforeEnd{std::chrono::milliseconds(400), std::chrono::milliseconds(1500)};
-static_assert(kBeforeEnd.first + kBeforeEnd.second < job::kStacksWait);
+/// For the file with the stacks of all threads.
+constexpr std::chrono::seconds kFileWait{1};
+constexpr std::chrono::milliseconds kLeastFileWait{50};
+static_assert(kBeforeEnd.first + kBeforeEnd.second + kLeastFileWait < job::kStacksWait);
 
 /// The path prefix of stack files: next to the ranks' output files, else next to the record.
 std::string stacks_base(const plan::Plan& plan, const JobOptions& options) {
@@ -79,8 +83,19 @@ class RankWatch final : public Component {
   void take_second(std::list<Shot>::iterator shot);
   report::StackReport picture(const StackSnapshot& before, const StackSnapshot& now, const std::string& title) const;
   bool may_be_ended() const;
-  std::string all_threads(const std::string& path) const;
-  std::string keep(const StackSnapshot& sample);
+  struct Write {
+    Write(asio::io_context& io, report::StacksFiles::File& its_file)
+        : file(its_file), ended(io, file.fd(), Readiness::For::reading) {}
+    report::StacksFiles::File& file;
+    Readiness ended;
+    std::optional<Deadline> late;
+    std::function<void(report::StacksFiles::File*)> done;  // empty after its call
+  };
+  std::string all_threads(report::StacksFiles::File* file) const;
+  /// Writes the stacks of all threads to a file, and calls `done` at the end of the write, or after `longest`. Null: no
+  /// file is written.
+  void keep(const StackSnapshot& sample, Duration longest, std::function<void(report::StacksFiles::File*)> done);
+  static void end_write(Write& write);
 
   const Context& context_;
   ProgressWatch progress_;
@@ -94,6 +109,7 @@ class RankWatch final : public Component {
   bool showing_ = false;
   std::list<Shot> shots_;
   report::StacksFiles files_;
+  std::list<Write> writes_;
   const Lifetime lifetime_;
 };
 
@@ -139,6 +155,7 @@ void RankWatch::tick(job::Progress& progress) {
 }
 
 void RankWatch::ended(job::Outcome& outcome) {
+  for (Write& write : writes_) end_write(write);
   progress_.record(outcome.ranks);
   if (outcome.cause == job::Cause::success) progress_.succeeded();
 }
@@ -180,19 +197,19 @@ void RankWatch::report_silence(const job::Verdict& verdict) {
     const std::string what = (may_speak ? "no rank's progress has changed for " : "no rank has written for ") +
                              silence +
                              (hangs ? " and no rank makes progress" : ": " + doing_text(verdict, context_.plan.worlds));
-    report::StackReport seen = picture(before, now, what);
-    const std::string path = keep(now);
-    seen.last = all_threads(path);
-    if (hangs && context_.options.policy.on_hang == job::OnHang::report) {
-      seen.last += "; to stop a hanging job, set --on-hang end";
-    } else if (hangs && path.empty()) {  // the job ends soon, so `dlaunch stacks` would come too late
-      seen.last = "set --output-filename DIR or --report FILE to write the stacks of all threads to a file";
-    }
-    context_.log.error(report::stacks_text(seen));
-    context_.happened(job::Hung{.everyone = hangs,
-                                .detail = hangs ? "no rank wrote or made progress for " + silence : what,
-                                .time_ns = sys::wall_ns(),
-                                .file = path});
+    keep(now, kFileWait, [this, hangs, silence, what, seen = picture(before, now, what)](auto* file) mutable {
+      seen.last = all_threads(file);
+      if (hangs && context_.options.policy.on_hang == job::OnHang::report) {
+        seen.last += "; to stop a hanging job, set --on-hang end";
+      } else if (hangs && !file) {  // the job ends soon, so `dlaunch stacks` would come too late
+        seen.last = "set --output-filename DIR or --report FILE to write the stacks of all threads to a file";
+      }
+      context_.log.error(report::stacks_text(seen));
+      context_.happened(job::Hung{.everyone = hangs,
+                                  .detail = hangs ? "no rank wrote or made progress for " + silence : what,
+                                  .time_ns = sys::wall_ns(),
+                                  .file = file ? file->written() : ""});
+    });
   });
 }
 
@@ -201,26 +218,29 @@ void RankWatch::show() {
   if (std::exchange(showing_, true)) return;
   take(PictureLimits(), [this](const StackSnapshot& before, const StackSnapshot& now) {
     showing_ = false;
-    report::StackReport seen = picture(before, now, "job " + context_.plan.job_id);
-    seen.last = all_threads(keep(now));
-    context_.log.error(report::stacks_text(seen));
+    keep(now, kFileWait, [this, seen = picture(before, now, "job " + context_.plan.job_id)](auto* file) mutable {
+      seen.last = all_threads(file);
+      context_.log.error(report::stacks_text(seen));
+    });
   });
 }
 
-std::string RankWatch::all_threads(const std::string& path) const {
-  return "all threads: " + (path.empty() ? "dlaunch stacks --all " + context_.plan.job_id : path);
+std::string RankWatch::all_threads(report::StacksFiles::File* file) const {
+  return "all threads: " + (file ? file->describe() : "dlaunch stacks --all " + context_.plan.job_id);
 }
 
 void RankWatch::take_before_end(const std::string& why) {
-  take(kBeforeEnd, [this, why](const StackSnapshot& before, const StackSnapshot& now) {
+  const Time until = Clock::now() + job::kStacksWait - kLeastFileWait;
+  take(kBeforeEnd, [this, why, until](const StackSnapshot& before, const StackSnapshot& now) {
     report::StackReport seen = picture(before, now, why);
     const bool seen_any = !seen.ranks.empty() || !seen.silent_hosts.empty();
-    if (context_.job.phase() == job::Phase::running && seen_any) {
-      const std::string path = keep(now);
-      if (!path.empty()) seen.last = "all threads: " + path;
+    if (context_.job.phase() != job::Phase::running || !seen_any) return context_.happened(job::StacksTaken{});
+    const Duration longest = std::max<Duration>(until - Clock::now(), kLeastFileWait);
+    keep(now, longest, [this, seen = std::move(seen)](auto* file) mutable {
+      if (file) seen.last = all_threads(file);
       context_.log.error(report::stacks_text(seen));
-    }
-    context_.happened(job::StacksTaken{});
+      context_.happened(job::StacksTaken{});
+    });
   });
 }
 
@@ -269,7 +289,22 @@ report::StackReport RankWatch::picture(const StackSnapshot& before, const StackS
 /// While ranks save their state before a preemption, a hang does not end them.
 bool RankWatch::may_be_ended() const { return context_.job.phase() == job::Phase::running && !context_.job.saves(); }
 
-std::string RankWatch::keep(const StackSnapshot& sample) { return files_.write(whole_stacks(sample, context_.plan)); }
+void RankWatch::keep(const StackSnapshot& sample, Duration longest,
+                     std::function<void(report::StacksFiles::File*)> done) {
+  report::StacksFiles::File* const file = files_.write(whole_stacks(sample, context_.plan));
+  if (!file) return done(nullptr);
+  std::erase_if(writes_, [](const Write& write) { return !write.done; });
+  Write& write = writes_.emplace_back(context_.io, *file);
+  write.done = std::move(done);
+  write.late.emplace(context_.io, [&write] { end_write(write); });
+  write.late->set(Clock::now() + longest);
+  write.ended.wait([&write] { end_write(write); });
+}
+
+void RankWatch::end_write(Write& write) {
+  write.late->set({});
+  if (write.done) std::exchange(write.done, {})(&write.file);
+}
 
 }  // namespace
 

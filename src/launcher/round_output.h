@@ -66,8 +66,9 @@ class RoundOutput {
   bool all_taken() const { return !streams_.any_waits() && driver_.flushed(); }
 
   // ---- the job's decisions ----
-  /// Calls Output::start_begin(), and `begun` after the end of its work.
+  /// Calls Output::begin(), and `begun` after the end of its work.
   void begin(Begun begun);
+  std::string step() const { return parts_.output.step(); }
   /// The job has handled an event, and its actions follow.
   void job_decides();
   /// The job's actions were performed.
@@ -102,7 +103,7 @@ class RoundOutput {
   OutputDriver driver_;
   RankStreams streams_;
   Deadline begin_look_;
-  Begun begun_;  // set while Output::start_begin() is at work
+  Begun begun_;  // set while Output::begin() is at work
   Wrote wrote_;
   std::optional<Error> lost_;
   bool finished_ = false;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "base/time.h"
 #include "dlaunch/error.h"
+#include "dlaunch/output.h"
 
 namespace dlaunch::output {
 
@@ -140,6 +142,8 @@ struct ChannelContext {
   Timers timers;
   std::string block;  ///< scratch for one write; empty between calls
   Time now;           ///< of the last call of Output with a time
+  /// --console-rate hides lines of a stream. May be empty.
+  std::function<void(int rank, Stream stream, std::size_t lines)> hidden = {};
 };
 
 }  // namespace dlaunch::output

@@ -114,8 +114,8 @@ void Console::make_line_channel(const OutputSettings& settings, const std::vecto
   }
   if (is_limited(settings)) {
     const auto place = [&](Stream stream) { return files_place(*settings.files, ranks.front(), stream); };
-    screen.limit =
-        std::make_unique<LineLimit>(settings.console_rate, std::array{place(Stream::out), place(Stream::err)});
+    screen.limit = std::make_unique<LineLimit>(settings.console_rate,
+                                               std::array{place(Stream::out), place(Stream::err)}, shared.hidden);
     lines->set_limit(*screen.limit);
   }
   const bool is_terminal = screen.partial_lines == PartialLines::shown && streams_.is_terminal(Stream::err);

@@ -81,7 +81,10 @@ std::vector<Disk::Event> Disk::events() {
     if (got < 0 && errno == EAGAIN) break;
     ended_ = got <= 0;
     if (got > 0) received_.append(some.data(), static_cast<std::size_t>(got));
-    while (auto event = next_event()) all.push_back(*std::move(event));
+    while (auto event = next_event()) {
+      if (event->kind == WriterEvent::Kind::failed) ++failed_;
+      all.push_back(*std::move(event));
+    }
   }
   if (ended_) process_.wait(kExitWait);
   return all;
@@ -121,6 +124,11 @@ std::vector<std::uint32_t> Disk::unwritten_files() const {
   return files;
 }
 
+std::uint64_t Disk::settled() const {
+  const std::uint64_t taken = progress_->taken;
+  return progress_->failed == failed_ ? taken : 0;
+}
+
 bool Disk::has_all() const {
   using Kind = DiskCommand::Kind;
   const Kind now = at();
@@ -135,10 +143,14 @@ void Disk::give_up() {
   ended_ = true;
 }
 
-void Disk::cancel() {
+void Disk::stop() {
   process_.close_in();
-  process_.wait(kExitWait);
   ended_ = true;
+}
+
+void Disk::cancel() {
+  stop();
+  process_.wait(kExitWait);
 }
 
 }  // namespace dlaunch::output

@@ -53,7 +53,7 @@ struct WriterEvent {
     claimed,
     locked,  ///< another job writes the file or the directory; `size` is the pid of its launcher, or 0
     emptied,
-    failed,
+    failed,  ///< `size` is the number of bytes that were written to files before
     size,
   };
   Kind kind;
@@ -61,14 +61,15 @@ struct WriterEvent {
   std::int32_t error = 0;  ///< errno
   std::uint32_t has_fd = 0;
   std::uint32_t text = 0;    ///< length of the text; Size: the file's last bytes
-  std::uint64_t size = 0;    ///< Size: of the file; Created: of the earlier file
+  std::uint64_t size = 0;    ///< Size: of the file; Created: of the earlier file; Failed: DiskProgress::taken
   std::int64_t time_ns = 0;  ///< Created: modification time of the earlier file
 };
 
 /// In memory that both processes share.
 struct DiskProgress {
-  std::atomic<std::uint64_t> taken{0};  ///< bytes written or dropped
-  std::atomic<std::uint32_t> file{0};   ///< file of the current command
+  std::atomic<std::uint64_t> taken{0};   ///< bytes written or dropped
+  std::atomic<std::uint32_t> file{0};    ///< file of the current command
+  std::atomic<std::uint32_t> failed{0};  ///< sent events `failed`; changes before `taken` counts dropped bytes
   std::atomic<DiskCommand::Kind> at{DiskCommand::Kind::create};
 };
 
@@ -105,6 +106,10 @@ class Disk {
   /// The files with such bytes.
   std::vector<std::uint32_t> unwritten_files() const;
   std::uint64_t taken() const { return progress_->taken; }
+  /// Bytes given to write().
+  std::uint64_t given() const { return given_; }
+  /// The first bytes given to write(), all of them written, or of a file whose event `failed` arrived.
+  std::uint64_t settled() const;
   /// The current command of the process; file() is the command's file.
   DiskCommand::Kind at() const { return progress_->at; }
   /// Whether all files are written and closed: only sizes, tails and syncs are left.
@@ -116,7 +121,10 @@ class Disk {
   std::string oom() const { return oom_.text(); }
   /// Kills the process. Unwritten bytes are lost.
   void give_up();
-  /// The process removes the files that it created and did not empty, and exits.
+  /// The job ends before its ranks start: the process drops its commands, removes the files that it created and did not
+  /// empty, and exits.
+  void stop();
+  /// As stop(), and waits for the exit for at most 1 s.
   void cancel();
 
  private:
@@ -132,6 +140,7 @@ class Disk {
   std::string received_;
   std::vector<sys::Fd> fds_;  // received with received_
   std::uint64_t given_ = 0;
+  std::uint32_t failed_ = 0;             // received events `failed`
   std::vector<std::uint64_t> given_to_;  // by file: given_ after the last write to the file
   bool finishing_ = false;
   bool ended_ = false;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ bool is_directory(const sys::HeldDirectory& parent, const std::string& name) {
 // Keeps the log directories of earlier jobs (--keep-logs): renames PATH to PATH.1, PATH.1 to PATH.2, and so on.
 
 /// Returns the failed step, with errno set, or an empty text. Removes the oldest directory if `keep` of them exist.
-std::string keep_directories(const std::string& path, std::uint32_t keep) {
+/// `gave_up`: whether the job was given up; no further step follows.
+std::string keep_directories(const std::string& path, std::uint32_t keep, const std::function<bool()>& gave_up) {
   const auto number = [](const std::string& name, std::uint32_t n) {
     return n == 0 ? name : name + '.' + std::to_string(n);
   };
@@ -64,6 +66,8 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
     errno = EBUSY;
     if (!used.empty()) return "keep " + path + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
   }
+  const auto cancelled = [&] { return gave_up() ? errno = ECANCELED : 0; };
+  if (cancelled() != 0) return "keep " + path;
   if (is_directory(place.directory, numbered(last))) {
     errno = place.directory.remove_tree(numbered(last));
     if (errno != 0) return "remove " + shown(last);
@@ -71,6 +75,7 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
     return "keep " + path + " as " + shown(last);
   }
   for (; last > 0; --last) {
+    if (cancelled() != 0) return "keep " + path;
     errno = place.directory.rename(numbered(last - 1), numbered(last));
     if (errno != 0) return "rename " + shown(last - 1) + " to " + shown(last);
   }
@@ -88,7 +93,7 @@ class DiskProcess {
       : in_(commands),
         out_(events),
         progress_(progress),
-        own_files_([this](std::uint32_t file, int error) { send({WriterEvent::Kind::failed, file, error}); }) {}
+        own_files_([this](std::uint32_t file, int error) { send_failed(file, error); }) {}
 
   void run() {
     std::vector<char> buffer(kReadSize);
@@ -197,6 +202,7 @@ class DiskProcess {
     progress_.at = command_.kind;
     progress_.file = command_.file;
     const std::string path = std::exchange(path_, {});
+    refused_ = refused_ || gave_up();
     switch (command_.kind) {
       case Kind::lock:
         return lock(path, true);
@@ -231,16 +237,30 @@ class DiskProcess {
     }
   }
 
+  /// Whether the launcher ended, or gave up the job, before the ranks started. A step may last until the thaw of a
+  /// disk.
+  bool gave_up() const {
+    pollfd commands{in_, 0, 0};
+    return !emptied_ && ::poll(&commands, 1, 0) > 0 && (commands.revents & POLLHUP) != 0;
+  }
+
   void lock(const std::string& path, bool create) {
     if (refused_) return;
     const auto made =  // `create` reports an error
         create ? sys::HeldDirectory::make(path, kDirectoryMode, &made_) : sys::HeldDirectory::open(path);
     sys::Fd fd(made ? ::openat(made.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
-    const auto holder = fd ? sys::lock_file(fd.get()) : std::nullopt;
-    refused_ = holder.has_value();
-    if (holder) return report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, path);
     directory_ = std::move(fd);
-    send({WriterEvent::Kind::claimed, 0});
+    locked_path_ = path;
+    if (lock_directory()) send({WriterEvent::Kind::claimed, 0});
+  }
+
+  /// False: another job has the lock.
+  bool lock_directory() {
+    const auto holder = directory_ ? sys::lock_file(directory_.get()) : std::nullopt;
+    if (!holder) return true;
+    refused_ = true;
+    report_lock(WriterEvent{WriterEvent::Kind::locked, 0}, *holder, locked_path_);
+    return false;
   }
 
   void report_lock(WriterEvent event, sys::LockHolder holder, const std::string& path) const {
@@ -252,7 +272,7 @@ class DiskProcess {
   void rotate(const std::string& path, std::uint32_t keep) {
     if (refused_) return;
     WriterEvent event{WriterEvent::Kind::rotated, 0};
-    const std::string failed = keep_directories(path, keep);
+    const std::string failed = keep_directories(path, keep, [this] { return gave_up(); });
     if (!failed.empty()) event.error = errno;
     refused_ = event.error != 0;
     send(event, failed);
@@ -301,10 +321,12 @@ class DiskProcess {
   /// Empties the new files.
   void empty() {
     if (refused_) return;
+    // The process of an earlier round may have had the lock until the thaw of a disk.
+    if (!emptied_ && !lock_directory()) return;
     for (Claimed& claimed : std::exchange(claimed_, {})) {
       progress_.file = claimed.file;
       const int error = claimed.has_content && ::ftruncate(claimed.fd.get(), 0) != 0 ? errno : 0;
-      if (error != 0) send({WriterEvent::Kind::failed, claimed.file, error});
+      if (error != 0) send_failed(claimed.file, error);
       if (claimed.is_own) {
         own_files_.add(claimed.file, claimed.path, std::move(claimed.fd), OwnFiles::Since::before_the_rank);
       } else {
@@ -344,7 +366,12 @@ class DiskProcess {
 
   void report_failure(std::uint32_t file, File& of, int error) {
     of.failed = true;
-    send({WriterEvent::Kind::failed, file, error});
+    send_failed(file, error);
+  }
+
+  void send_failed(std::uint32_t file, int error) {
+    ++progress_.failed;
+    send({.kind = WriterEvent::Kind::failed, .file = file, .error = error, .size = progress_.taken});
   }
 
   /// If the launcher has exited, events are dropped, but queued bytes are still written.
@@ -368,6 +395,7 @@ class DiskProcess {
   std::unordered_map<std::uint32_t, File> files_;
   OwnFiles own_files_;
   sys::Fd directory_;  // holds the lock of the log directory
+  std::string locked_path_;
   std::vector<Claimed> claimed_;
   std::vector<std::string> made_;  // created directories, until `empty`
   bool emptied_ = false;           // all files of the first ranks

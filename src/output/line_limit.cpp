@@ -29,10 +29,12 @@ bool LineLimit::admits(std::span<const int> sources, std::size_t lines, Time now
     return true;
   }
   count.hidden += lines;
+  const auto [id, stream] = at_index(sources_, sources.front());
+  if (hidden_) hidden_(id, stream, lines);
   for (const int source : sources) {
-    const auto id = static_cast<std::size_t>(at_index(sources_, source).first);
-    if (count.ids.size() <= id) count.ids.resize(id + 1);
-    count.ids[id] = true;
+    const auto rank = static_cast<std::size_t>(at_index(sources_, source).first);
+    if (count.ids.size() <= rank) count.ids.resize(rank + 1);
+    count.ids[rank] = true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,8 +23,11 @@ inline constexpr std::chrono::milliseconds kLimitTick{100};  ///< between calls 
 
 class LineLimit {
  public:
-  /// `places`: by stream, the files that have the lines.
-  LineLimit(int most, std::array<std::string, kStreams> places) : most_(most), places_(std::move(places)) {}
+  using Hidden = std::function<void(int id, Stream stream, std::size_t lines)>;
+
+  /// `places`: by stream, the files that have the lines. `hidden`: called for hidden lines, with their first source.
+  LineLimit(int most, std::array<std::string, kStreams> places, Hidden hidden = {})
+      : most_(most), places_(std::move(places)), hidden_(std::move(hidden)) {}
 
   /// Adds the next source: a stream of the rank with this id.
   void add(int id, Stream stream) { sources_.emplace_back(id, stream); }
@@ -49,6 +53,7 @@ class LineLimit {
 
   const int most_;
   const std::array<std::string, kStreams> places_;
+  const Hidden hidden_;
   std::vector<std::pair<int, Stream>> sources_;  // id, stream
   std::array<Count, kStreams> counts_;
   bool lifted_ = false;

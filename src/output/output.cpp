@@ -11,6 +11,7 @@
 #include "output/channel.h"
 #include "output/console.h"
 #include "output/file_layout.h"
+#include "output/joint_errors.h"
 #include "output/label.h"
 #include "output/line_splitter.h"
 #include "output/rank_files.h"
@@ -47,7 +48,8 @@ class Output::Impl {
       TRY(check_label_template(*settings_.label));
     }
     if (settings_.files) {
-      files = TRY(RankFiles::claim(settings_, ranks_, shared));
+      files = TRY(RankFiles::open(settings_, ranks_, shared));
+      shared.hidden = [this](int rank, Stream stream, std::size_t lines) { files->hidden(rank, stream, lines); };
     }
     console_ = std::make_shared<Console>(settings_, ranks_, streams, shared);
     streams.before_saying([held = std::weak_ptr(console_)] {  // the Output of the next round replaces the callback
@@ -57,26 +59,23 @@ class Output::Impl {
     return {};
   }
 
-  Result<void> begin() {
-    if (!files) return {};
-    TRY(files->begin());
-    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
-    return {};
-  }
+  Result<void> claim() { return files ? files->claim() : Result<void>(); }
 
-  void start_begin(Time now) {
+  void begin(Time now) {
     if (!files) return;
     beginning_ = true;
-    files->start_begin(now);
+    files->begin(now);
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) connect(rank);
   }
 
   std::optional<Result<void>> begun(Time now) {
     auto result = files && beginning_ ? files->begun(now) : Result<void>();
     beginning_ = beginning_ && !result;
-    if (result && !*result) reported_ = true;  // later failures of the files follow from this one
+    if (result && !*result) reported_ = all_reported_ = true;  // later failures of the files follow from this one
     return result;
   }
+
+  std::string step() const { return beginning_ ? files->step() : ""; }
 
   Result<void> add(const std::vector<RankFacts>& more) {
     const size_t before = ranks_.size();
@@ -185,6 +184,7 @@ class Output::Impl {
       console_->lift_limits();
       report(std::move(error));
     }
+    report_at_end();
   }
 
   void finish_files(std::optional<int> failed) {
@@ -193,12 +193,14 @@ class Output::Impl {
     files_finished_ = true;
     files->finish(failed);
     report_lost_files();
+    report_at_end();
   }
 
   void give_up_files(Time now) {
     if (!files) return;
     files->give_up(now);
     if (files_finished_) report_lost_files();
+    report_at_end();
   }
 
   void give_up_console(Time now) {
@@ -303,9 +305,19 @@ class Output::Impl {
     if (unfinished.size() >= kMaxHeld) on_line_(rank, stream, std::exchange(unfinished, {}));
   }
 
-  /// Of several failed writes, only the first is reported.
-  void report(Error error) {
-    if (!reported_) report_lost(std::move(error));
+  /// Of several failed writes, the first is reported at once; report_at_end() reports the others.
+  void report(Error error) { reported_ ? unreported_.push_back(std::move(error)) : report_lost(std::move(error)); }
+
+  /// After the last file is complete or dropped.
+  void report_at_end() {
+    if (!files_finished_ || !files->settled() || std::exchange(all_reported_, true)) return;
+    for (Error& error : join_errors(unreported_)) report_lost(std::move(error));
+    if (const std::uint64_t lines = files->lost_lines(); lines > 0) {
+      report_lost({.where = "--console-rate",
+                   .what = "up to " + count(lines, "line") + " of the ranks are neither shown nor written",
+                   .why = "they were hidden before their file failed",
+                   .hint = ""});
+    }
   }
 
   /// Reports dropped output also after a failed write, because the text names other files.
@@ -341,6 +353,8 @@ class Output::Impl {
   std::vector<Source> sources_;
   std::uint64_t feeds_ = 0;
   bool reported_ = false;
+  bool all_reported_ = false;
+  std::vector<Error> unreported_ = {};
   bool lost_files_reported_ = false;
   bool noted_fold_ = false;
 };
@@ -355,9 +369,14 @@ Result<std::unique_ptr<Output>> Output::open(const OutputSettings& settings, std
 Output::Output(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Output::~Output() = default;
 
-Result<void> Output::begin() { return impl_->begin(); }
-void Output::start_begin(Time now) { impl_->start_begin(now); }
+Result<void> Output::claim() { return impl_->claim(); }
+void Output::begin(Time now) { impl_->begin(now); }
 std::optional<Result<void>> Output::begun(Time now) { return impl_->begun(now); }
+
+std::string Output::step() const { return impl_->step(); }
+void Output::close_files() {
+  if (impl_->files) impl_->files->close();
+}
 
 std::string Output::overwritten() const { return impl_->files ? impl_->files->overwritten() : ""; }
 Result<void> Output::add(const std::vector<RankFacts>& ranks) { return impl_->add(ranks); }

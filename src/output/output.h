@@ -45,19 +45,23 @@ class Output {
   /// Receives a line of a stream without its newline, or a part of a long line.
   using OnLine = std::function<void(int rank, Stream stream, std::string_view line)>;
 
-  /// Creates and locks the files of all ranks, and returns the first Error. Files of an earlier job are unchanged. A
-  /// separate process writes the files, because a disk may hang. `on_line` receives all output, in addition to console
-  /// and files.
+  /// A separate process writes the files, because a disk may hang. `on_line` receives all output, in addition to
+  /// console and files.
   static Result<std::unique_ptr<Output>> open(const OutputSettings& settings, std::vector<RankFacts> ranks,
                                               StandardStreams& streams, OnLine on_line = {});
-  /// Call once, before ranks start: empties the files, or renames the log directories of earlier jobs and creates the
-  /// files. Blocks while the disk works, at most 10 s without progress. Without this call, the files that open()
-  /// created are removed.
-  Result<void> begin();
-  /// As begin(), but does not block: begun() has the result, at the latest 10 s after the last progress of the disk.
-  void start_begin(Time now);
+  /// Creates and locks the files of all ranks, and returns the first Error. Files of an earlier job are unchanged.
+  /// Waits while the disk works, at most 10 s without progress.
+  Result<void> claim();
+  /// Call once, before ranks start: claims the files unless claim() did, and empties them, or renames the log
+  /// directories of earlier jobs and creates the files. Does not wait: begun() has the result, at the latest 10 s after
+  /// the last progress of the disk. Without a result, the files that this object created are removed.
+  void begin(Time now);
   /// nullopt: the disk is still working. Call again after handle_writer_events(), and at times.
   std::optional<Result<void>> begun(Time now);
+  /// The step that begun() waits for, such as "rename /x/logs"; empty: none.
+  std::string step() const;
+  /// Ends the locks of the files, before another Output claims files in the same place. Waits for at most 1 s.
+  void close_files();
   ~Output();
 
   /// Describes files of an earlier job that begin() overwrote; empty if there were none.

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "output/file_layout.h"
+#include "output/joint_errors.h"
 #include "output/record_channel.h"
 #include "sys/file_lock.h"
 #include "sys/held_directory.h"
@@ -15,7 +16,6 @@ namespace dlaunch::output {
 namespace {
 
 constexpr std::chrono::seconds kCreateWait{10};  // without progress
-constexpr std::size_t kNamedPaths = 8;
 
 std::vector<Stream> streams_of(const OutputSettings& settings, const RankFacts& facts) {
   if (!facts.name.empty()) return {Stream::out};
@@ -39,15 +39,6 @@ Error locked_error(const Disk::Event& event) {
           .hint = "use another path, for example with {job}, or wait for the other job to end"};
 }
 
-/// At most kNamedPaths paths, and the number of the others.
-std::string path_list(const std::vector<std::string>& paths) {
-  std::string list;
-  const std::size_t named = std::min(paths.size(), kNamedPaths);
-  for (std::size_t i = 0; i < named; ++i) list += (i == 0 ? "" : ", ") + paths[i];
-  if (named < paths.size()) list += " and " + count(paths.size() - named, "other file");
-  return list;
-}
-
 Error write_error(const RankFile& file, int error) {
   Error failure = sink_error("write " + file.path, error);
   if (file.direct) failure.why += " (the rank writes this file itself)";
@@ -60,31 +51,37 @@ std::size_t slot_index(int rank, Stream stream) {
 
 }  // namespace
 
-Result<std::unique_ptr<RankFiles>> RankFiles::claim(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
-                                                    ChannelContext& shared) {
+Result<std::unique_ptr<RankFiles>> RankFiles::open(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
+                                                   ChannelContext& shared) {
   for (const std::string& text : {settings.files->target, settings.files->err_target}) {
     TRY(check_file_template(text));
   }
   TRY(check_one_rank_a_file(*settings.files, ranks));
   auto disk = TRY(Disk::start());
-  std::unique_ptr<RankFiles> files(new RankFiles(settings, ranks, shared, std::move(disk)));
-  if (settings.keep_logs > 0 && !locked_directory(*settings.files).empty()) {
-    files->claim_directory(DiskCommand::Kind::lock_existing);
-    TRY(files->await([&] { return files->not_claimed_ == 0; }));
-  } else {
-    files->ask_to_create();
-    TRY(files->await([&] { return files->not_claimed_ == 0 && files->not_created_ == 0; }));
+  return std::unique_ptr<RankFiles>(new RankFiles(settings, ranks, shared, std::move(disk)));
+}
+
+bool RankFiles::renames() const { return settings_.keep_logs > 0 && !locked_directory(*settings_.files).empty(); }
+
+void RankFiles::ask_to_claim() {
+  claimed_ = true;
+  renames() ? claim_directory(DiskCommand::Kind::lock_existing) : ask_to_create();
+}
+
+Result<void> RankFiles::claim() {
+  ask_to_claim();
+  return await([&] { return not_claimed_ == 0 && not_created_ == 0; });
+}
+
+/// After a failed command, the disk process ignores the others.
+void RankFiles::begin(Time now) {
+  if (!claimed_) ask_to_claim();
+  if (renames()) {
+    const auto keep = static_cast<std::uint32_t>(settings_.keep_logs);
+    disk_->ask(DiskCommand::Kind::rotate, keep, locked_directory(*settings_.files));
+    ask_to_create();
   }
-  return files;
-}
-
-Result<void> RankFiles::begin() {
-  ask_to_begin();
-  return await([&] { return emptied_; });
-}
-
-void RankFiles::start_begin(Time now) {
-  ask_to_begin();
+  disk_->ask(DiskCommand::Kind::empty, 0, {});
   moved_ = now;
   begin_progress_ = progress();
 }
@@ -98,22 +95,13 @@ std::optional<Result<void>> RankFiles::begun(Time now) {
   return fail(timed_out());
 }
 
-void RankFiles::ask_to_begin() {
-  const std::string directory = locked_directory(*settings_.files);
-  if (settings_.keep_logs > 0 && !directory.empty()) {
-    disk_->ask(DiskCommand::Kind::rotate, static_cast<std::uint32_t>(settings_.keep_logs), directory);
-    ask_to_create();
-  }
-  disk_->ask(DiskCommand::Kind::empty, 0, {});
-}
-
 void RankFiles::ask_to_create() {
   claim_directory(DiskCommand::Kind::lock);
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) add_rank(rank);
 }
 
-RankFiles::~RankFiles() {
-  if (!emptied_) disk_->cancel();
+void RankFiles::close() {
+  if (!emptied_ && !std::exchange(closed_, true)) disk_->cancel();
 }
 
 /// A later attempt has other names than an earlier one, whose launcher may still be ending.
@@ -131,15 +119,17 @@ std::string RankFiles::overwritten() const {
          files_.front()->path + "; last written " + rfc3339(last_written_ns_);
 }
 
-/// The step of the disk that has not ended in time.
-Error RankFiles::timed_out() const {
+std::string RankFiles::step() const {
   using Kind = DiskCommand::Kind;
   const Kind step = disk_->at();
   const bool of_directory = step == Kind::lock || step == Kind::lock_existing || step == Kind::rotate;
   const std::uint32_t file = disk_->file();
   const std::string path = of_directory || file >= files_.size() ? settings_.files->target : files_[file]->path;
-  return sink_error((step == Kind::rotate ? "rename " : step == Kind::empty ? "empty " : "create ") + path, ETIMEDOUT);
+  return (step == Kind::rotate ? "rename " : step == Kind::empty ? "empty " : "create ") + path;
 }
+
+/// The step of the disk that has not ended in time.
+Error RankFiles::timed_out() const { return sink_error(step(), ETIMEDOUT); }
 
 Result<void> RankFiles::await(const std::function<bool()>& done) {
   std::uint32_t file = disk_->file();
@@ -308,6 +298,7 @@ void RankFiles::handle(std::vector<Disk::Event> all) {
         break;
       case WriterEvent::Kind::failed:
         fail_file(*file, write_error(*file, event.error));
+        hidden_.lose(event.size, event.file);
         break;
       case WriterEvent::Kind::size:
         file->size = event.size;
@@ -358,6 +349,7 @@ void RankFiles::check(RankFile& file) {
 
 /// The disk process ended unexpectedly.
 void RankFiles::process_ended() {
+  hidden_.lose(disk_->taken());
   for (const auto& file : files_) {
     if (file->direct || file->polled) continue;
     fail_file(*file, {.where = "",
@@ -383,6 +375,7 @@ void RankFiles::drop_uncreated() {
 
 void RankFiles::finish(std::optional<int> failed) {
   finished_ = true;
+  if (!emptied_) return disk_->stop();  // no rank has started
   for (const auto& file : files_) {
     const bool of_failed = failed == file->sources.front().rank;
     const auto get_size = of_failed ? DiskCommand::Kind::get_size_tail : DiskCommand::Kind::get_size;
@@ -419,9 +412,19 @@ void RankFiles::give_up(Time now) {
     for (const std::uint32_t file : unwritten) stuck_.push_back(files_[file]->path);
     if (unwritten.empty() && !disk_->has_all()) stuck_.push_back(files_[disk_->file()]->path);
     disk_->give_up();
+    hidden_.lose(disk_->taken());
   }
   for (RankFile* file : recorded_) file->channel->drained(now);
   drop_uncreated();
+}
+
+/// FIFOs are not counted.
+void RankFiles::hidden(int rank, Stream stream, std::size_t lines) {
+  const RankFile* const file = slot(rank, stream).file;
+  if (!file || file->direct || file->polled) return;
+  hidden_.written(disk_->settled());
+  hidden_.add(file->number, disk_->given(), lines);
+  if (disk_->ended()) hidden_.lose(disk_->taken());
 }
 
 std::optional<Error> RankFiles::lost() const {

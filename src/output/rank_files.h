@@ -13,6 +13,7 @@
 #include "dlaunch/error.h"
 #include "output/channel.h"
 #include "output/disk.h"
+#include "output/hidden_lines.h"
 #include "output/output.h"
 
 namespace dlaunch::output {
@@ -46,18 +47,22 @@ struct FileSlot {
 
 class RankFiles {
  public:
+  /// Starts the disk process. The references must outlive the result.
+  static Result<std::unique_ptr<RankFiles>> open(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
+                                                 ChannelContext& shared);
   /// Creates and locks the files of all ranks; with OutputSettings::keep_logs, only locks the directory of an earlier
-  /// job. Fails after kCreateWait without progress. Files of an earlier job are unchanged. The references must outlive
-  /// the result.
-  static Result<std::unique_ptr<RankFiles>> claim(const OutputSettings& settings, const std::vector<RankFacts>& ranks,
-                                                  ChannelContext& shared);
-  /// Renames the directories of earlier jobs and creates the files, or empties the files. Call before ranks start.
-  Result<void> begin();
-  /// As begin(), but does not wait: begun() has the result. Call handle_writer_events() for the events.
-  void start_begin(Time now);
+  /// job. Waits, and fails after kCreateWait without progress. Files of an earlier job are unchanged.
+  Result<void> claim();
+  /// Claims the files unless claim() did. Renames the directories of earlier jobs and creates the files, or empties the
+  /// files. Call before ranks start. Does not wait: begun() has the result. Call handle_writer_events() for the events.
+  void begin(Time now);
   /// nullopt: the disk is still working. An Error after kCreateWait without progress.
   std::optional<Result<void>> begun(Time now);
-  ~RankFiles();
+  /// The step of begin() that the disk has not ended, such as "rename /x/logs".
+  std::string step() const;
+  /// Removes the files if begun() had no result, and ends their locks. Waits for at most 1 s.
+  void close();
+  ~RankFiles() { close(); }
   RankFiles(const RankFiles&) = delete;
   RankFiles& operator=(const RankFiles&) = delete;
 
@@ -92,6 +97,10 @@ class RankFiles {
   std::uint64_t progress() const;
   /// Drops queued bytes, and later bytes for files that accept no bytes.
   void give_up(Time now);
+  /// --console-rate hides the newest lines of the stream.
+  void hidden(int rank, Stream stream, std::size_t lines);
+  /// The number of hidden lines that no file has; may be too high.
+  std::uint64_t lost_lines() const { return hidden_.lost(); }
   /// An Error about bytes that give_up() dropped; no value if none were dropped.
   std::optional<Error> lost() const;
 
@@ -100,9 +109,10 @@ class RankFiles {
             std::unique_ptr<Disk> disk)
       : settings_(settings), ranks_(ranks), shared_(shared), disk_(std::move(disk)), slots_(ranks.size() * kStreams) {}
 
+  bool renames() const;
+  void ask_to_claim();
   void claim_directory(DiskCommand::Kind kind);
   void ask_to_create();
-  void ask_to_begin();
   void add_rank(int rank);
   void add_file(int rank, const std::vector<Stream>& streams);
   void join_file(RankFile& file, int rank, const std::vector<Stream>& streams);
@@ -135,9 +145,12 @@ class RankFiles {
   int overwritten_ = 0;               // number of files that had content before
   std::int64_t last_written_ns_ = 0;  // newest modification time of these files
   std::uint64_t lost_ = 0;            // dropped bytes of polled files
-  std::vector<std::string> stuck_;    // paths of the files that did not accept bytes
-  Time moved_ = {};                   // the last progress of start_begin()
+  HiddenLines hidden_;
+  std::vector<std::string> stuck_;  // paths of the files that did not accept bytes
+  Time moved_ = {};                 // the last progress of begin()
   std::uint64_t begin_progress_ = 0;
+  bool claimed_ = false;
+  bool closed_ = false;
   bool finished_ = false;
   bool emptied_ = false;  // or given up
 };

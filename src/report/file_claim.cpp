@@ -19,6 +19,7 @@
 namespace dlaunch::report {
 namespace {
 
+constexpr std::chrono::seconds kRemoveWait{1};
 constexpr int kAttempts = 16;  // other jobs may create and remove the same file
 constexpr char kReplaced = 'r';
 constexpr char kDirect = 'd';
@@ -122,9 +123,14 @@ Result<std::unique_ptr<FileClaim>> FileClaim::take(const std::string& path, unsi
   return std::unique_ptr<FileClaim>(new FileClaim(*std::move(holder), answer->front() == kReplaced));
 }
 
-FileClaim::~FileClaim() {
+void FileClaim::close() {
+  if (!closed_at_) closed_at_ = Clock::now();
   holder_.close_in();
-  holder_.wait(kWriterWait);
+}
+
+FileClaim::~FileClaim() {
+  close();
+  if (!holder_.wait(std::chrono::milliseconds(milliseconds_until(*closed_at_ + kRemoveWait)))) holder_.leave();
 }
 
 sys::HelperProcess::Inherited wanted_by(const std::string& path) {
@@ -138,8 +144,10 @@ Error received_error(const std::string& path, const std::string& answer, int exi
   return {"", "cannot write " + path, answer.substr(0, end), answer.substr(end + 1), exit_code};
 }
 
-Error no_answer(const std::string& path, int exit_code) {
-  return {"", "cannot write " + path, "timed out after 10 s", "use a path on a disk that responds", exit_code};
+Error no_answer(const std::string& path, int exit_code, Duration longest) {
+  return {"", "cannot write " + path,
+          "timed out after " + std::to_string(std::chrono::round<std::chrono::seconds>(longest).count()) + " s",
+          "use a path on a disk that responds", exit_code};
 }
 
 Error cannot_start(const std::string& path, int error) {

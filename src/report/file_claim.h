@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/time.h"
 #include "dlaunch/error.h"
 #include "sys/helper_process.h"
 
@@ -20,7 +22,10 @@ class FileClaim {
   /// if its disk does not respond; nothing has changed then. `mode`: of the new file, minus the umask. Pipes, devices
   /// and inherited descriptors have no lock.
   static Result<std::unique_ptr<FileClaim>> take(const std::string& path, unsigned mode);
-  /// Removes the new file if it was not used.
+  /// Ends the claim, without a wait: the process removes the new file if it was not used.
+  void close();
+  /// As close(). Waits until the file is removed, for at most 1 s after close(). On a disk that hangs, the process goes
+  /// on alone.
   ~FileClaim();
   FileClaim(const FileClaim&) = delete;
   FileClaim& operator=(const FileClaim&) = delete;
@@ -33,6 +38,7 @@ class FileClaim {
 
   sys::HelperProcess holder_;
   const bool replaced_;
+  std::optional<Time> closed_at_;
 };
 
 // Errors of helper processes that write a file, and their way to the launcher.
@@ -45,7 +51,8 @@ sys::HelperProcess::Inherited wanted_by(const std::string& path);
 void send_error(const Error& error, int to);
 /// The Error that send_error() sent.
 Error received_error(const std::string& path, const std::string& answer, int exit_code);
-Error no_answer(const std::string& path, int exit_code);
+/// The disk has not responded for `longest`.
+Error no_answer(const std::string& path, int exit_code, Duration longest = kWriterWait);
 Error cannot_start(const std::string& path, int error);
 
 }  // namespace dlaunch::report

@@ -1,8 +1,10 @@
 #include "report/record_file.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "base/try.h"
 #include "report/write_file.h"
 #include "sys/held_directory.h"
+#include "sys/io.h"
 
 namespace dlaunch::report {
 
@@ -20,6 +23,8 @@ std::string kept_record(const std::string& path, int attempt) { return path + ".
 
 namespace {
 
+constexpr std::chrono::milliseconds kAnswerWait{10};
+constexpr char kWritten = '\n';         // the answer after a success
 constexpr unsigned kStacksMode = 0600;  // stacks have names of files and functions, and the first bytes of arguments
 
 /// The attempt that wrote this record; nullopt if the text is not a record with an attempt.
@@ -81,41 +86,88 @@ Result<void> RecordFile::claim() {
 
 /// The work of the process that writes the record.
 void RecordFile::replace(const std::string& text, bool durable, int answer_to) const {
-  if (!early_ && attempt_ > 0) keep_record(path_, attempt_);
-  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !early_}, answer_to);
+  if (!wrote_early_ && attempt_ > 0) keep_record(path_, attempt_);
+  write_and_answer(path_, text, {.mode = mode_, .durable = durable, .claimed = !wrote_early_}, answer_to);
 }
 
 void RecordFile::write_early(const std::string& text) {
   auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, false, ends.out); });
-  if (writer) early_.emplace(*std::move(writer));
+  if (!writer) return;
+  early_.emplace(*std::move(writer));
+  wrote_early_ = true;
 }
 
-Result<void> RecordFile::write(const std::string& text) {
-  if (early_ && !early_->wait(kWriterWait))
-    return fail(no_answer(path_, kExitOutput));  // otherwise the early record would replace the later record
-  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text, true, ends.out); },
-                                          wanted_by(path_));
-  if (!writer) {
-    Error error = cannot_start(path_, errno);
-    error.exit_code = kExitOutput;
-    return fail(std::move(error));
+void RecordFile::write(std::string text) {
+  text_ = std::move(text);
+  result_.reset();
+}
+
+/// The early record must not replace the later record.
+int RecordFile::step() {
+  if (early_ && !early_->wait(std::chrono::milliseconds(1))) return early_->out().get();
+  early_.reset();
+  if (!writer_ && !result_) start_writer();
+  if (result_) return -1;
+  std::array<char, 4096> some{};
+  ssize_t got = 0;
+  while ((got = ::recv(writer_->out().get(), some.data(), some.size(), MSG_DONTWAIT)) > 0) {
+    answer_.append(some.data(), static_cast<std::size_t>(got));
   }
-  return await_writer(*writer, path_, kExitOutput);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return writer_->out().get();
+  result_ = answer_.empty() ? Result<void>() : fail(received_error(path_, answer_, kExitOutput));
+  return -1;
+}
+
+void RecordFile::start_writer() {
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { replace(text_, true, ends.out); },
+                                          wanted_by(path_));
+  if (writer) {
+    writer_.emplace(*std::move(writer));
+    return;
+  }
+  Error error = cannot_start(path_, errno);
+  error.exit_code = kExitOutput;
+  result_ = fail(std::move(error));
+}
+
+Result<void> RecordFile::written(Duration waited) {
+  if (claim_) claim_->close();
+  return result_ ? *result_ : fail(no_answer(path_, kExitOutput, waited));
 }
 
 StacksFiles::~StacksFiles() {
   const Time until = Clock::now() + kWait;
-  for (sys::HelperProcess& writer : writers_) writer.wait(std::chrono::milliseconds(milliseconds_until(until)));
+  for (File& file : files_) file.writer_.wait(std::chrono::milliseconds(milliseconds_until(until)));
 }
 
-std::string StacksFiles::write(const std::string& text) {
-  if (base_.empty() || written_ == kMost) return {};
+StacksFiles::File* StacksFiles::write(const std::string& text) {
+  if (base_.empty() || written_ == kMost) return nullptr;
   std::string path = base_ + std::to_string(++written_);
-  auto writer = sys::HelperProcess::start(
-      [&](sys::HelperProcess::Ends) { static_cast<void>(write_file_atomically(path, text, {.mode = kStacksMode})); });
-  if (!writer) return {};
-  writers_.push_back(*std::move(writer));
-  return path;
+  auto writer = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) {
+    write_and_answer(path, text, {.mode = kStacksMode}, ends.out);
+    sys::write_all(ends.out, {&kWritten, 1});
+  });
+  return writer ? &files_.emplace_back(std::move(path), *std::move(writer)) : nullptr;
+}
+
+/// The process ends soon after it has answered.
+bool StacksFiles::File::ended() {
+  if (answer_) return true;
+  std::string more;
+  const auto rest = writer_.read_all(kAnswerWait, &more);
+  received_ += rest.value_or(more);
+  if (rest) answer_ = received_;
+  return rest.has_value();
+}
+
+std::string StacksFiles::File::written() { return ended() && *answer_ == std::string_view(&kWritten, 1) ? path_ : ""; }
+
+std::string StacksFiles::File::describe() {
+  if (!ended()) return "not written yet: " + path_;
+  if (!written().empty()) return path_;
+  const bool killed = answer_->empty();
+  return "cannot write " + path_ + ": " +
+         (killed ? "the process that writes the file was killed" : received_error(path_, *answer_, kExitOutput).why);
 }
 
 }  // namespace dlaunch::report

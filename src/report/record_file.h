@@ -3,11 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "dlaunch/error.h"
 #include "report/file_claim.h"
@@ -51,17 +51,28 @@ class RecordFile {
   /// pipe or a device gets one record, at the end.
   bool wanted_early() const { return claim_ && claim_->replaced(); }
   void write_early(const std::string& text);
-  /// Returns after the record is synced to the device.
-  Result<void> write(const std::string& text);
+  /// Starts to write the record, after the end of an early write. step() and written() follow.
+  void write(std::string text);
+  /// The descriptor of which the write waits: call again when it is readable. -1: the record is synced to the device,
+  /// or cannot be written.
+  int step();
+  /// The result; an Error if the write has not ended. `waited`: for its end. Ends the claim.
+  Result<void> written(Duration waited);
 
  private:
   void replace(const std::string& text, bool durable, int answer_to) const;
+  void start_writer();
 
   std::string path_;
   unsigned mode_;
   int attempt_ = 0;
   std::unique_ptr<FileClaim> claim_;
   std::optional<sys::HelperProcess> early_;
+  bool wrote_early_ = false;
+  std::string text_;
+  std::optional<sys::HelperProcess> writer_;
+  std::string answer_;  // empty after a success
+  std::optional<Result<void>> result_;
 };
 
 /// StacksFiles: the files with the stacks of all threads. Separate processes write them, because a disk may hang. Owned
@@ -75,8 +86,29 @@ class StacksFiles {
   StacksFiles(const StacksFiles&) = delete;
   StacksFiles& operator=(const StacksFiles&) = delete;
 
-  /// Starts the write and returns the file's path; empty if no file is written.
-  std::string write(const std::string& text);
+  /// A file whose write has started. Lives as long as the StacksFiles.
+  class File {
+   public:
+    File(std::string path, sys::HelperProcess writer) : path_(std::move(path)), writer_(std::move(writer)) {}
+    /// Readable when the write has ended.
+    int fd() const { return writer_.out().get(); }
+    /// The path if the file is written now; else empty.
+    std::string written();
+    /// "PATH", "not written yet: PATH", or "cannot write PATH: No space left on device".
+    std::string describe();
+
+   private:
+    friend StacksFiles;
+    bool ended();
+
+    std::string path_;
+    sys::HelperProcess writer_;
+    std::string received_ = {};
+    std::optional<std::string> answer_ = {};  // set at the end of the write
+  };
+
+  /// Starts the write. Null if no file is wanted.
+  File* write(const std::string& text);
 
  private:
   static constexpr std::chrono::seconds kWait{1};
@@ -84,7 +116,7 @@ class StacksFiles {
 
   const std::string base_;
   int written_ = 0;
-  std::vector<sys::HelperProcess> writers_;
+  std::list<File> files_;
 };
 
 }  // namespace dlaunch::report

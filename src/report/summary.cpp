@@ -253,6 +253,7 @@ void add_timeout(const Summary& s, const RankGroups& groups, Lines& lines) {
     text += ": " + ranks_text(s.plan.worlds, running) + was(running.size()) + "still running" + killed_text(groups);
   }
   lines.add(text);
+  if (!s.outcome.detail.empty()) lines.add("  " + s.outcome.detail);
 }
 
 void add_interruption(const Summary& s, const RankGroups& groups, Lines& lines) {

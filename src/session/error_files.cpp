@@ -1,11 +1,13 @@
 #include "session/error_files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 
@@ -27,6 +29,7 @@ namespace {
 using launcher::kErrorFileVariable;
 constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::chrono::seconds kDiskWait{5};
+constexpr std::chrono::seconds kRemoveWait{1};
 constexpr std::string_view kEmpty = "e";
 
 struct LockedFile {
@@ -61,6 +64,8 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
     const ssize_t got = ::read(ends.in, &word, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
+    pollfd launcher{ends.in, 0, 0};
+    if (::poll(&launcher, 1, 0) > 0) break;  // the job was given up
     for (const LockedFile& each : files) emptied = ::ftruncate(each.file.get(), 0) == 0 || emptied;
     ::shutdown(ends.out, SHUT_RDWR);
   }
@@ -101,62 +106,80 @@ Result<void> check_error_files_serve(const std::string& name, const plan::Plan& 
                        "use --restarts N or --env-for torchrun"});
 }
 
-Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::lock(const plan::Plan& plan) {
-  const std::vector<std::string> paths = launcher::error_files(plan);
-  if (paths.empty()) return nullptr;
-  auto holder = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(paths, ends); });
-  std::string answers;
-  int error = holder ? 0 : errno;
-  if (holder) {
-    if (auto all = holder->read_all(kDiskWait, &answers, paths.size())) {
-      answers = *std::move(all);
-    } else {
-      error = errno;
-    }
-  }
-  const std::size_t done = answers.find_first_not_of('\0');
-  if (done != std::string::npos) error = static_cast<unsigned char>(answers[done]);
-  if (error == 0 && answers.size() == paths.size()) {
-    return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(*std::move(holder)));
-  }
-  if (holder && done != std::string::npos) holder->wait(kDiskWait);  // it removes what it created
+static tl::unexpected<Error> refused(std::string what, int error) {
   return fail({.where = "",
-               .what = "cannot create " + paths[std::min({done, answers.size(), paths.size() - 1})],
+               .what = std::move(what),
                .why = error == EWOULDBLOCK ? "another job writes there" : sys::why_not_opened(error),
                .hint = "set another path with --error-file",
                .exit_code = kExitRefused});
 }
 
 static tl::unexpected<Error> cannot_empty(int error) {
-  return fail({.where = "",
-               .what = "cannot empty the error files of an earlier job",
-               .why = sys::why_not_opened(error),
-               .hint = "set another path with --error-file",
-               .exit_code = kExitRefused});
+  return refused("cannot empty the error files of an earlier job", error);
 }
 
-Result<void> LockedErrorFiles::empty() const {
-  if (sys::write_all(holder_.in().get(), kEmpty) && holder_.read_all(kDiskWait)) return {};
-  return cannot_empty(errno);
+Result<std::unique_ptr<LockedErrorFiles>> LockedErrorFiles::open(const plan::Plan& plan) {
+  std::vector<std::string> paths = launcher::error_files(plan);
+  if (paths.empty()) return nullptr;
+  auto holder = sys::HelperProcess::start([&](sys::HelperProcess::Ends ends) { hold(paths, ends); });
+  if (!holder) return refused("cannot create " + paths.front(), errno);
+  return std::unique_ptr<LockedErrorFiles>(new LockedErrorFiles(std::move(paths), *std::move(holder)));
+}
+
+Result<void> LockedErrorFiles::lock() {
+  int error = 0;
+  if (auto all = holder_.read_all(kDiskWait, &answers_, paths_.size())) {
+    answers_ = *std::move(all);
+  } else {
+    error = errno;
+  }
+  auto result = locked(error);
+  if (!result && error == 0) holder_.wait(kDiskWait);  // it removes what it created
+  return result;
+}
+
+std::string LockedErrorFiles::step() const {
+  return all_locked() ? "empty the error files of an earlier job" : "create " + paths_[answers_.size()];
+}
+
+/// `error`: of the wait for the answers.
+Result<void> LockedErrorFiles::locked(int error) const {
+  const std::size_t done = answers_.find_first_not_of('\0');
+  if (done != std::string::npos) error = static_cast<unsigned char>(answers_[done]);
+  if (error == 0 && all_locked()) return {};
+  return refused("cannot create " + paths_[std::min({done, answers_.size(), paths_.size() - 1})], error);
 }
 
 void LockedErrorFiles::empty(asio::io_context& io, Emptied emptied) {
   if (!sys::write_all(holder_.in().get(), kEmpty)) return emptied(cannot_empty(errno));
   emptied_ = std::move(emptied);
-  late_ = std::make_unique<launcher::Deadline>(io, [this] { end_wait(cannot_empty(ETIMEDOUT)); });
+  late_ = std::make_unique<launcher::Deadline>(io, [this] { end_wait(ETIMEDOUT); });
   ended_ = std::make_unique<launcher::Readiness>(io, holder_.out().get(), launcher::Readiness::For::reading);
-  late_->set(Clock::now() + kDiskWait);
-  ended_->wait([this] { end_wait({}); });
+  await_answers();
 }
 
-void LockedErrorFiles::end_wait(const Result<void>& result) {
+/// The output of the process ends when the files are empty.
+void LockedErrorFiles::await_answers() {
+  late_->set(Clock::now() + kDiskWait);
+  ended_->wait([this] {
+    std::array<char, 4096> some{};
+    const ssize_t got = ::read(holder_.out().get(), some.data(), some.size());
+    if (got > 0) answers_.append(some.data(), static_cast<std::size_t>(got));
+    got > 0 ? await_answers() : end_wait(0);
+  });
+}
+
+void LockedErrorFiles::end_wait(int error) {
   late_->set({});
-  if (emptied_) std::exchange(emptied_, {})(result);
+  if (!emptied_) return;
+  auto result = locked(error);
+  if (result && error != 0) result = cannot_empty(error);
+  std::exchange(emptied_, {})(result);
 }
 
 LockedErrorFiles::~LockedErrorFiles() {
   holder_.close_in();
-  holder_.wait(kDiskWait);
+  holder_.wait(kRemoveWait);
 }
 
 std::optional<ErrorFile> read_error_file(const plan::Plan& plan, int rank, const std::map<int, std::string>& sent) {

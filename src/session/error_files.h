@@ -31,25 +31,33 @@ class LockedErrorFiles {
  public:
   using Emptied = std::function<void(const Result<void>& result)>;
 
-  /// Creates and locks the files. Null without error files. Returns an Error (kExitRefused) if another job has a lock,
-  /// or if a file cannot be created.
-  static Result<std::unique_ptr<LockedErrorFiles>> lock(const plan::Plan& plan);
+  /// Starts the process. Null without error files.
+  static Result<std::unique_ptr<LockedErrorFiles>> open(const plan::Plan& plan);
+  /// Waits until the files are created and locked. An Error (kExitRefused) if another job has a lock, if a file cannot
+  /// be created, or if the disk does not respond.
+  Result<void> lock();
   /// Removes the content that an earlier job wrote. Call before ranks start: they write to the same files. Waits on the
-  /// loop, and then calls `emptied`, once. An Error if the disk does not respond.
+  /// loop, and then calls `emptied`, once; without a call of lock(), also waits for the locks. The Errors of lock().
   void empty(asio::io_context& io, Emptied emptied);
-  /// As the other function, but returns after the end of the work.
-  Result<void> empty() const;
+  /// The step that empty() waits for, such as "create /x/error-0".
+  std::string step() const;
   /// Removes empty files, and created directories that are empty.
   ~LockedErrorFiles();
   LockedErrorFiles(const LockedErrorFiles&) = delete;
   LockedErrorFiles& operator=(const LockedErrorFiles&) = delete;
 
  private:
-  explicit LockedErrorFiles(sys::HelperProcess holder) : holder_(std::move(holder)) {}
-  void end_wait(const Result<void>& result);
+  LockedErrorFiles(std::vector<std::string> paths, sys::HelperProcess holder)
+      : paths_(std::move(paths)), holder_(std::move(holder)) {}
+  bool all_locked() const { return answers_.size() >= paths_.size(); }
+  Result<void> locked(int error) const;
+  void await_answers();
+  void end_wait(int error);
 
+  const std::vector<std::string> paths_;
   sys::HelperProcess holder_;
-  Emptied emptied_;  // set during the wait
+  std::string answers_;  // one byte per path: an errno
+  Emptied emptied_;      // set during the wait
   std::unique_ptr<launcher::Deadline> late_;
   std::unique_ptr<launcher::Readiness> ended_;
 };

@@ -1,5 +1,6 @@
 #include "session/job_run.h"
 
+#include <poll.h>
 #include <spdlog/logger.h>
 
 #include <algorithm>
@@ -46,6 +47,14 @@ std::string headline(const job::Outcome& outcome, std::string_view told) {
   std::string line(told.substr(0, told.find('\n')));
   if (line.starts_with(kStart)) line.erase(0, kStart.size());
   return line.empty() ? "the job failed with exit code " + std::to_string(outcome.exit_code) : line;
+}
+
+/// Calls step() until it returns -1, each time when the descriptor that it returned is readable.
+void await(const std::function<int()>& step, Time until) {
+  for (int fd = step(); fd >= 0 && Clock::now() < until; fd = step()) {
+    pollfd readable{fd, POLLIN, 0};
+    ::poll(&readable, 1, milliseconds_until(until));
+  }
 }
 
 std::string last_words(const std::vector<std::string>& lines) {
@@ -108,6 +117,7 @@ Result<job::Outcome> JobRun::run() {
     if (auto ready = make_ready(outcome, verdict.replaced); !ready) {
       log().error(told);
       plan_ = std::move(ended);
+      if (ready.error().exit_code == kExitRefused) ready.error().exit_code = outcome.exit_code;  // ranks ran
       record_as_last(std::move(outcome), ready.error());
       return tl::unexpected(std::move(ready).error());
     }
@@ -132,7 +142,8 @@ Result<void> JobRun::make_ready(const job::Outcome& outcome, const std::string& 
 void JobRun::record_as_last(job::Outcome outcome, const Error& error) {
   session_.close();
   outcome.exit_code = error.exit_code;
-  write_record(outcome, error.what);
+  if (outcome.detail.empty()) outcome.detail = "no restart: " + what_and_why(error);
+  write_record(outcome, error.what, nullptr);
 }
 
 std::unique_ptr<launcher::Launcher> JobRun::launcher() {
@@ -140,55 +151,49 @@ std::unique_ptr<launcher::Launcher> JobRun::launcher() {
   round_start_ns_ = sys::wall_ns();
   error_texts_.clear();
   launcher::Launcher::Round round{
-      .may_follow = !rounds_.is_last(), .start_at = start_at_, .begins_late = begins_late()};
-  if (round.begins_late)
-    round.begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); };
+      .may_follow = !rounds_.is_last(),
+      .start_at = start_at_,
+      .files_first = has_directories_in_logs(),
+      .begin_others = [this](const launcher::RoundOutput::Begun& begun) { begin_others(begun); },
+      .others_step = [this] { return error_files_ ? error_files_->step() : ""; }};
   return std::make_unique<launcher::Launcher>(
       session_.io(), launcher::Launcher::Parts{plan_, options_, *output_, session_.hosts(), session_.ports(), signals_,
                                                *this, log(), std::move(round), &error_texts_});
 }
 
+/// The first round locks its files before it connects to hosts: a refused job changes nothing. A later round locks and
+/// creates its files on the loop, so that signals and the time limit have an effect (Launcher::begin_files()).
 Result<void> JobRun::open() {
   output::Output::OnLine on_line;
   if (options_.lines) {
     on_line = [this](int id, Stream stream, std::string_view text) { session_.listener().line(id, stream, text); };
   }
-  error_files_.reset();  // of the round before
-  error_files_ = TRY(LockedErrorFiles::lock(plan_));
-  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   const bool is_first = rounds_.number() == 0;
+  error_files_.reset();  // of the round before
+  if (output_) output_->close_files();
+  error_files_ = TRY(LockedErrorFiles::open(plan_));
+  if (is_first && error_files_) TRY(error_files_->lock());
+  auto output = TRY(output::Output::open(options_.output, launcher::rank_facts(plan_), session_.streams(), on_line));
   if (is_first) {  // early, because the job may run for hours
+    TRY(output->claim());
     record_.keep_earlier(plan_.attempt.value_or(0));
     TRY(record_.claim());
     TRY(junit_.claim());
     TRY(pid_file_.claim());
   }
-  if (!begins_late()) TRY(begin(*output));
   output_ = std::move(output);
   return is_first ? pid_file_.write() : Result<void>();
 }
 
-/// A host may still refuse the job: another host than this one, or each host if ranks have directories. A directory of
-/// --keep-logs is renamed before a rank gets a directory in it.
-bool JobRun::begins_late() const {
+/// A directory of --keep-logs is renamed before a rank gets a directory in it.
+bool JobRun::has_directories_in_logs() const {
   const std::string logs = renamed_directory(options_.output);
-  const auto may_fail = [&](const plan::Rank& rank) { return !rank.dir.empty() || !plan_.host_of(rank).host.local; };
-  const auto is_in_logs = [&](const plan::Rank& rank) {
-    return !logs.empty() && (rank.dir + '/').starts_with(logs + '/');
-  };
-  return !begun_ && std::ranges::any_of(plan_.ranks, may_fail) && std::ranges::none_of(plan_.ranks, is_in_logs);
+  if (logs.empty()) return false;
+  return std::ranges::any_of(plan_.ranks,
+                             [&](const plan::Rank& rank) { return (rank.dir + '/').starts_with(logs + '/'); });
 }
 
-/// The first changes of files of an earlier job: all claims of this job have succeeded.
-Result<void> JobRun::begin(output::Output& output) {
-  TRY(output.begin());
-  if (error_files_) TRY(error_files_->empty());
-  report_overwritten(output);
-  begun_ = true;
-  return {};
-}
-
-/// The part of begin() after Output::begin(), on the loop of the running job.
+/// After Output::begin(), on the loop.
 void JobRun::begin_others(const launcher::RoundOutput::Begun& begun) {
   report_overwritten(*output_);
   begun_ = true;
@@ -303,7 +308,7 @@ job::Outcome JobRun::finish(launcher::Launcher& launcher, job::Outcome outcome, 
     outcome.exit_code = lost->exit_code;
   }
   const std::string cause = headline(outcome, told);
-  write_record(outcome, cause);
+  write_record(outcome, cause, &launcher);
   if (options_.results_table) log().error(report::results_table(results(outcome)));
   if (!told.empty()) log().error(told);
   if (options_.github && !cause.empty()) {
@@ -365,20 +370,26 @@ std::vector<report::RankResult> JobRun::results(const job::Outcome& outcome) con
   });
 }
 
-/// Writes the record and the results. Reports a file that cannot be written; such a failure fails an otherwise
-/// successful job.
-void JobRun::write_record(job::Outcome& outcome, const std::string& cause) {
-  const auto write = [&](report::RecordFile& file, const std::string& text) {
-    const auto wrote = file.write(text);
+/// Writes the results and then the record, which has the exit code, in kWriterWait together. Reports a file that cannot
+/// be written; such a failure fails an otherwise successful job. `launcher`: waits on its loop; else signals do not end
+/// the wait.
+void JobRun::write_record(job::Outcome& outcome, const std::string& cause, launcher::Launcher* launcher) {
+  const Time until = Clock::now() + report::kWriterWait;
+  const auto write = [&](report::RecordFile& file, std::string text, Time last) {
+    file.write(std::move(text));
+    const Time start = Clock::now();
+    const auto step = [&] { return file.step(); };
+    launcher ? launcher->await(step, last - start) : await(step, last);
+    const auto wrote = file.written(Clock::now() - start);
     if (wrote) return;
     const int code = report::complain(log(), wrote.error());
     if (outcome.exit_code == 0) outcome.exit_code = code;
   };
   if (junit_.wanted()) {
     const std::chrono::duration<double> wall = Clock::now() - start_;
-    write(junit_, report::results_junit(results(outcome), wall.count(), cause));
+    write(junit_, report::results_junit(results(outcome), wall.count(), cause), until - report::kWriterWait / 2);
   }
-  if (record_.wanted()) write(record_, record_text(outcome, sys::wall_ns()));
+  if (record_.wanted()) write(record_, record_text(outcome, sys::wall_ns()), until);
 }
 
 }  // namespace dlaunch::session

@@ -39,8 +39,7 @@ class JobRun final : public Listener {
  private:
   spdlog::logger& log() { return session_.log(); }
   Result<void> open();
-  bool begins_late() const;
-  Result<void> begin(output::Output& output);
+  bool has_directories_in_logs() const;
   void begin_others(const launcher::RoundOutput::Begun& begun);
   void report_overwritten(const output::Output& output);
   Result<void> plan_round();
@@ -66,7 +65,7 @@ class JobRun final : public Listener {
   report::Summary summary(const job::Outcome& outcome) const;
   std::vector<report::RankResult> results(const job::Outcome& outcome) const;
   std::string record_text(const job::Outcome& outcome, std::int64_t end_ns) const;
-  void write_record(job::Outcome& outcome, const std::string& cause);
+  void write_record(job::Outcome& outcome, const std::string& cause, launcher::Launcher* launcher);
 
   const std::int64_t start_ns_;
   const Time start_ = Clock::now();

@@ -5,7 +5,7 @@ import sys
 import time
 
 import support
-from promises import FAILURE, LOSES_NOTHING, RESTARTS, RUN, promise
+from promises import BAD_DISK, FAILURE, FILES, LOSES_NOTHING, RESTARTS, RUN, promise
 from support import CLEAR, Case, screen, sh
 
 PYTHON = sys.executable
@@ -61,6 +61,28 @@ class ConsoleRate(Case):
         self.assertIn(b"the reason", result.stderr.split(b"dlaunch: ", 1)[1])
         shown, hidden = shown_and_hidden(result.stderr.split(b"dlaunch: ", 1)[0])
         self.assertEqual(shown + hidden, 201)
+
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, FILES))
+    def test_hidden_lines_that_no_file_has_are_counted(self):
+        disk = self.mount_small_disk()
+        ranks, lines = 3, 40000
+        result = self.run_dlaunch("-n", ranks, "--console-rate", 5, "--on-output-error", "continue", "--output-filename", disk / "logs",
+                                  "--label=<{rank}>", "seq", lines)
+        self.assert_exit(result, 1)
+        error = result.stderr.decode()
+        shown = set(re.findall(r"(?m)^<(\d)>\D*(\d+)$", result.stdout.decode()))
+        missing = 0
+        for rank in range(ranks):
+            path = disk / f"logs/1/rank.{rank}/stdout"
+            written = set(path.read_text().rpartition("\n")[0].split("\n"))
+            missing += sum(str(line) not in written and (str(rank), str(line)) not in shown for line in range(1, lines + 1))
+            if len(written) < lines:
+                self.assertEqual(error.count(f"{path}"), 1, error)
+        counted = re.search(r"--console-rate: up to (\d+) lines? of the ranks are neither shown nor written", error)
+        self.assertGreater(missing, 0)
+        self.assertTrue(counted, error)
+        self.assertGreaterEqual(int(counted[1]), missing)
+        self.assertLess(int(counted[1]), missing + 20000)
 
     @promise(LOSES_NOTHING, mode=RESTARTS)
     def test_each_round_has_its_count(self):

@@ -1,6 +1,7 @@
 """Tests log files that cannot be written: a FIFO with a stopped reader, a frozen file system, a full file system.
 --timeout, signals and the end of the job are still prompt, and lost output is reported once, with the path."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -11,8 +12,8 @@ import threading
 import time
 
 import support
-from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, SIGNAL,
-                      STAGING, START, promise)
+from promises import (ATTACK, BAD_DISK, DEADLINE, ENDS, FAILURE, FILES, KILL, LEAVES_NOTHING, LOSES_NOTHING, NAMES_FIRST, READER, RESTARTS,
+                      SIGNAL, STAGING, START, promise)
 from support import Case, settle, sh, unread, until_there, wait_until, written
 
 FLOOD = "while echo $RANK_ID; do :; done"
@@ -446,6 +447,106 @@ class Frozen(Stuck):
                     self.assertEqual(directory.stat().st_mode & 0o777, 0)
             job.communicate(b"\n", timeout=support.TIMEOUT)
 
+    def frozen_at_the_restart(self, *args):
+        """A job whose disk is frozen before its second round. Returns the job and the file of its stderr."""
+        for name in ("up", "frozen"):
+            (self.dir / name).unlink(missing_ok=True)
+        err = self.dir / "stderr"
+        with open(err, "wb") as file:
+            job = self.start("--restarts", 2, *args, "-n", 1, *sh(f": > up; {until_there('frozen')}; exit 3"),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file)
+        self.assertTrue(wait_until((self.dir / "up").exists))
+        subprocess.run(["sync", "-f", self.disk], check=True)
+        self.freeze()
+        (self.dir / "frozen").touch()
+        wait_until(lambda: "restart 1 of 2" in err.read_text(), 2)
+        return job, err
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, SIGNAL))
+    def test_signal_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
+        for option, place in (("--output-filename", "logs"), ("--error-file", "error-{rank}")):
+            with self.subTest(option):
+                job, err = self.frozen_at_the_restart(option, self.disk / place)
+                time.sleep(1)
+                job.send_signal(signal.SIGTERM)
+                start = time.monotonic()
+                job.wait(support.TIMEOUT)
+                self.assertLess(time.monotonic() - start, 5)
+                self.assertEqual(job.returncode, 143, err.read_text())
+                self.assertRegex(err.read_text(), f"the start of the ranks waited for the disk: (create|empty) {self.disk}/")
+                self.thaw()
+                self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, RESTARTS, DEADLINE))
+    def test_time_limit_ends_a_job_whose_disk_is_frozen_before_a_restart(self):
+        job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs", "--timeout", 4)
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 124, err.read_text())
+        self.assertRegex(err.read_text(), r"timed out after 4\.\d s\n")
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, NAMES_FIRST, mode=(BAD_DISK, RESTARTS, FAILURE))
+    def test_disk_frozen_before_a_restart_is_an_error_of_the_output(self):
+        job, err = self.frozen_at_the_restart("--output-filename", self.disk / "logs", "--report", self.dir / "job.json")
+        job.wait(support.TIMEOUT)
+        self.assertEqual(job.returncode, 1, err.read_text())
+        self.assertIn(f"cannot create {self.disk}/logs/1/round.1/rank.0/stdout: Connection timed out", err.read_text())
+        record = json.loads((self.dir / "job.json").read_text())
+        self.assertEqual((record["cause"], record["exit_code"]), ("output_failed", 1))
+        self.assertIn(f"cannot create {self.disk}/logs", record["detail"])
+        self.assertEqual([(each["cause"], each["first_failure"]) for each in record["earlier_rounds"]], [("rank_failed", 0)])
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, START, SIGNAL, KILL))
+    def test_logs_of_a_job_that_was_given_up_before_its_start_are_not_renamed(self):
+        """The one step that waits in the kernel may still end."""
+        for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(sent):
+                for number, name in enumerate(("logs", "logs.1", "logs.2")):
+                    shutil.rmtree(self.disk / name, ignore_errors=True)
+                    (self.disk / name).mkdir()
+                    (self.disk / name / "of").write_text(str(number))
+                self.freeze()
+                job = self.begin("--keep-logs", 3, "--output-filename", self.disk / "logs", "-n", 1, *sh(f": > {self.dir}/ran"))
+                time.sleep(2)
+                job.send_signal(sent)
+                took, result = self.seconds(job)
+                self.assertLess(took, 5)
+                if sent != signal.SIGKILL:
+                    self.assert_exit(result, 128 + sent)
+                    self.assertIn(f"interrupted by {sent.name} after", result.stderr.decode())
+                    self.assertIn(f"the start of the ranks waited for the disk: rename {self.disk}/logs\n", result.stderr.decode())
+                self.thaw()
+                self.assert_nothing_left()
+                kept = {path.name: (path / "of").read_text() for path in self.disk.glob("logs*")}
+                self.assertEqual(kept.pop("logs.2", kept.get("logs.3")), "2")
+                kept.pop("logs.3", None)
+                self.assertEqual(kept, {"logs": "0", "logs.1": "1"})
+                self.assertFalse((self.dir / "ran").exists())
+
+    @promise(LOSES_NOTHING, mode=(BAD_DISK, START, RESTARTS, FILES))
+    def test_logs_are_locked_after_a_round_that_did_not_begin(self):
+        """The file process of the first round has the lock until the thaw."""
+        (self.dir / "way").write_text(f'[ "$1" != bad ] || {{ {until_there(self.dir / "go")}; exit 1; }}; shift; exec "$@"')
+        logs = ("--output-filename", self.disk / "logs")
+        with self.start("--exec", f"sh {self.dir}/way {{host}}", "-H", "bad:1,good:1", "--spares", 1, "--restarts", 1, *logs,
+                        "--rank-dir", self.dir / "d{rank}", "-n", 1, *sh(f"echo up; {until_there(self.dir / 'end')}"),
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.assertTrue(wait_until((self.disk / "logs/1/rank.0/stderr").exists))
+            self.freeze()
+            (self.dir / "go").touch()
+            time.sleep(3)
+            self.thaw()
+            self.assertEqual(job.stdout.readline(), b"up\n")
+            other = self.run_dlaunch(*logs, "-n", 1, "true")
+            (self.dir / "end").touch()
+            job.communicate(timeout=support.TIMEOUT)
+            self.assertEqual(job.returncode, 0)
+            self.assert_exit(other, 2)
+            self.assertIn(b"writes there", other.stderr)
+
     @promise(ENDS, LEAVES_NOTHING, LOSES_NOTHING, mode=(BAD_DISK, SIGNAL))
     def test_sigterm_ends_the_job(self):
         job = self.frozen()
@@ -489,7 +590,8 @@ class Frozen(Stuck):
         self.freeze()
         for number in range(1, 9):
             job.send_signal(signal.SIGUSR1)
-            self.assertTrue(wait_until(lambda: f".{number}\n" in (self.dir / "stderr").read_text()))
+            self.assertTrue(wait_until(lambda: f"  all threads: not written yet: {self.disk}/" in (self.dir / "stderr").read_text()
+                                       and f".{number}\n" in (self.dir / "stderr").read_text()))
         (self.dir / "end").touch()
         took, result = self.seconds(job)
         self.assert_exit(result, 0)
@@ -505,6 +607,42 @@ class Frozen(Stuck):
         self.assert_exit(result, 3)
         self.assertLess(took, 15)
         self.assertEqual(result.stderr.count(f"cannot write {self.disk}/job.json".encode()), 1, result.stderr)
+
+
+    def with_record_and_junit(self):
+        """A job whose disk with the record and the results of --junit is frozen before its end."""
+        for name in ("up", "frozen"):
+            (self.dir / name).unlink(missing_ok=True)
+        job = self.begin("-n", 1, "--report", self.disk / "job.json", "--junit", self.disk / "job.xml",
+                         *sh(f": > up; {until_there('frozen')}; exit 3"))
+        self.assertTrue(wait_until(lambda: (self.dir / "up").exists() and (self.disk / "job.json").exists()))
+        self.freeze()
+        (self.dir / "frozen").touch()
+        return job
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, FAILURE))
+    def test_frozen_record_and_results_share_one_limit(self):
+        took, result = self.seconds(self.with_record_and_junit())
+        self.assert_exit(result, 3)
+        self.assertLess(took, 14)
+        for name in ("job.json", "job.xml"):
+            self.assertEqual(result.stderr.count(f"cannot write {self.disk}/{name}: timed out after 5 s".encode()), 1, result.stderr)
+        self.thaw()
+        self.assert_nothing_left()
+
+    @promise(ENDS, LEAVES_NOTHING, mode=(BAD_DISK, SIGNAL))
+    def test_signal_shortens_the_wait_for_a_frozen_record(self):
+        for delay in (1, 6):  # during the wait for the results, and for the record
+            with self.subTest(delay):
+                job = self.with_record_and_junit()
+                time.sleep(delay)
+                job.send_signal(signal.SIGINT)
+                took, result = self.seconds(job)
+                self.assert_exit(result, 3)
+                self.assertLess(took, 4)
+                self.assertIn(f"cannot write {self.disk}/job.json", result.stderr.decode())
+                self.thaw()
+                self.assert_nothing_left()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from hosts_case import HostsCase, lines
-from promises import DEADLINE, ENDS, FAILURE, FAKE_HOSTS, HANG, LOSES_NOTHING, MPI, NAMES_FIRST, READER, RESTARTS, promise
+from promises import BAD_DISK, DEADLINE, ENDS, FAILURE, FAKE_HOSTS, HANG, LOSES_NOTHING, MPI, NAMES_FIRST, READER, RESTARTS, promise
 from support import Case, TIMEOUT, cause, main, sh, wait_until
 
 PYTHON = "/usr/bin/python3"
@@ -102,6 +102,22 @@ class Hangs(Case):
         self.assertIn(f"all threads: {path}", result.stderr.decode())
         self.assertIn("== rank 1 (", path.read_text())
         self.assertIn("in_lock", path.read_text())
+
+    @promise(LOSES_NOTHING, mode=(HANG, DEADLINE, BAD_DISK))
+    def test_stacks_that_cannot_be_written_are_not_announced(self):
+        disk = self.mount_small_disk()
+        full = f"head -c 1000000 /dev/zero > {disk}/filler; " + "sleep 1000"
+        gone = f"rm -r {disk}/logs/1; sleep 1000"
+        for options, code in ((("--hang-after", 2, "--on-hang", "end"), 124), (("--timeout", 2), 124)):
+            for script, reason in ((full, "No space left on device"), (gone, "No such file or directory")):
+                with self.subTest(script=script, options=options):
+                    subprocess.run(f"rm -rf {disk}/*", shell=True, check=True)
+                    result = self.run_dlaunch("-n", 1, "--output-filename", disk / "logs:nocopy", "--report", self.dir / "record",
+                                              *options, *sh("exec 2>/dev/null; " + script))
+                    self.assert_exit(result, code)
+                    self.assertIn(f"  all threads: cannot write {disk}/logs/1/stacks.1: {reason}\n", result.stderr.decode())
+                    hangs = json.loads((self.dir / "record").read_text()).get("hangs", [])
+                    self.assertTrue(all(hang["stacks"] is None for hang in hangs), hangs)
 
     @promise(ENDS, mode=HANG, place=FAKE_HOSTS)
     def test_thousand_sleeping_ranks_are_one_group(self):

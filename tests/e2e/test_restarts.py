@@ -237,13 +237,15 @@ class Files(Case):
 
 
     def test_round_that_cannot_begin_is_in_the_report(self):
-        """The folder of the next round cannot be created, so the job ends with the previous round as its last."""
+        """The folder of the next round cannot be created, so the job ends before its ranks start again."""
         result = self.run_dlaunch("-n", 2, "--restarts", 2, "--output-filename", f"{self.dir}/logs", "--report", f"{self.dir}/report", *sh(
             f'> {self.dir}/logs/1/round.1; ' + ONCE))
-        self.assert_exit(result, 2)
+        self.assert_exit(result, 1)
         self.assertIn(b"logs/1/round.1", result.stderr)
         report = json.loads((self.dir / "report").read_text())
-        self.assertEqual((report["exit_code"], report["round"], report["earlier_rounds"], report["first_failure"]["rank"]), (2, 0, [], 1))
+        self.assertEqual((report["exit_code"], report["round"], report["cause"], report["first_failure"]), (1, 1, "output_failed", None))
+        self.assertIn("logs/1/round.1", report["detail"])
+        self.assertEqual([(each["cause"], each["first_failure"]) for each in report["earlier_rounds"]], [("rank_failed", 1)])
 
 
 class Agents(HostsCase):

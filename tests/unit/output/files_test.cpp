@@ -24,7 +24,7 @@ Result<std::unique_ptr<Output>> open_quietly(const OutputSettings& settings, int
   static const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   static StandardStreams nowhere({null, null});
   auto output = Output::open(settings, facts_of(ranks), nowhere);
-  const auto begun = output ? (*output)->begin() : Result<void>();
+  const auto begun = output ? begin_files(**output) : Result<void>();
   return begun ? std::move(output) : tl::unexpected(begun.error());
 }
 

@@ -87,6 +87,19 @@ inline std::vector<RankFacts> facts_of(int ranks, bool local = true) {
 
 constexpr std::int64_t kWall = 1'700'000'000'123'456'789;  // 2023-11-14T22:13:20.123456789Z
 
+/// Claims and begins the files, and waits for the result.
+inline Result<void> begin_files(Output& output, Time now = Clock::now()) {
+  if (auto claimed = output.claim(); !claimed) return claimed;
+  output.begin(now);
+  for (;;) {
+    for (FdWriter* writer : output.waiting()) output.flush(*writer, now);
+    if (output.event_fd() >= 0) output.handle_writer_events();
+    if (const auto begun = output.begun(now)) return *begun;
+    pollfd event{output.event_fd(), POLLIN, 0};
+    poll(&event, 1, 100);
+  }
+}
+
 /// An Output with a pipe each for stdout and stderr, or one pipe for both. With `terminal`, the Output treats these
 /// pipes as terminals.
 class OutputFixture {
@@ -98,7 +111,7 @@ class OutputFixture {
     auto opened = Output::open(settings, facts_of(ranks, local), streams);
     if (!opened) throw std::runtime_error(to_text(opened.error()));
     output = std::move(*opened);
-    if (const auto begun = output->begin(); !begun) throw std::runtime_error(to_text(begun.error()));
+    if (const auto begun = begin_files(*output, now); !begun) throw std::runtime_error(to_text(begun.error()));
   }
 
   void feed(int rank, std::string_view bytes, Stream stream = Stream::out) {

@@ -1,0 +1,44 @@
+#include "output/joint_errors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace dlaunch::output {
+
+constexpr std::size_t kNamedPaths = 8;
+
+std::string path_list(const std::vector<std::string>& paths) {
+  std::string list;
+  const std::size_t named = std::min(paths.size(), kNamedPaths);
+  for (std::size_t i = 0; i < named; ++i) list += (i == 0 ? "" : ", ") + paths[i];
+  if (named < paths.size()) list += " and " + count(paths.size() - named, "other file");
+  return list;
+}
+
+std::vector<Error> join_errors(const std::vector<Error>& errors) {
+  struct Group {
+    std::string verb;  // with the space after it
+    std::vector<std::string> paths;
+    Error first;
+  };
+  std::vector<Group> groups;
+  for (const Error& error : errors) {
+    const std::size_t space = error.what.find(' ', error.what.find(' ') + 1);
+    const std::size_t path = space == std::string::npos ? 0 : space + 1;
+    const std::string verb = error.what.substr(0, path);
+    auto group = std::ranges::find_if(
+        groups, [&](const Group& each) { return each.verb == verb && each.first.why == error.why; });
+    if (group == groups.end()) group = groups.insert(group, {verb, {}, error});
+    group->paths.push_back(error.what.substr(path));
+  }
+  std::vector<Error> joint;
+  for (Group& group : groups) {
+    joint.push_back(std::move(group.first));
+    joint.back().what = group.verb + path_list(group.paths);
+  }
+  return joint;
+}
+
+}  // namespace dlaunch::output

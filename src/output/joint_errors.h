@@ -1,0 +1,17 @@
+// Errors of several files in one text. PURE.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dlaunch/error.h"
+
+namespace dlaunch::output {
+
+/// At most 8 paths, and the number of the others.
+std::string path_list(const std::vector<std::string>& paths);
+
+/// Joins errors such as "cannot write PATH" that have the same reason: "cannot write PATH, PATH and 3 other files".
+std::vector<Error> join_errors(const std::vector<Error>& errors);
+
+}  // namespace dlaunch::output
