@@ -56,7 +56,7 @@ struct PlannedHost {
   Host host;
   std::vector<int> ranks;    ///< indices into Plan::ranks, ascending; empty: a host for spawned ranks
   bool unreachable = false;  ///< the job does not use the host, or has stopped using it
-  int since_round = 0;       ///< the first round with ranks on this host
+  int since_round = 0;       ///< the first round with these ranks on this host
 };
 
 /// The table of ranks, hosts and devices for Ascend's communication library. RANK_TABLE_FILE has its path.

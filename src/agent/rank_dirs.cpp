@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <thread>
 #include <tuple>
 
 #include "base/shared_texts.h"
+#include "base/time.h"
 #include "base/try.h"
 #include "sys/file_lock.h"
 #include "sys/files.h"
@@ -18,6 +20,8 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr std::chrono::milliseconds kPause{20};  // between attempts
+constexpr std::chrono::seconds kRemovalWait{1};
 constexpr mode_t kDirMode = 0775;  // not writable by all users, whatever the umask
 constexpr mode_t kMarkerMode = 0600;
 constexpr int kMarkerFlags = O_RDWR | O_NONBLOCK;
@@ -75,20 +79,44 @@ tl::unexpected<Error> in_use(const std::string& dir) {
   return refused(dir + ": a running job uses this directory", "wait for the other job, or set another directory");
 }
 
+/// How to take directories.
+struct Terms {
+  const std::string& job;
+  const std::vector<std::string>& kept;  // files of the launcher
+  const Time until;                      // the end of the wait for locks
+};
+
+/// Calls `try_it` until success or the end of the wait.
+bool succeeds(const Terms& terms, const std::function<bool()>& try_it) {
+  while (!try_it()) {
+    if (Clock::now() >= terms.until) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 /// Allows only one job at a time in the directory; on a file system without locks there is no protection. A job that
 /// was refused may have removed the marker since it was opened: undo_rank_dirs().
-Result<void> lock(const sys::Fd& marker, const std::string& dir) {
+Result<void> lock(const sys::Fd& marker, const std::string& dir, const Terms& terms) {
   struct stat facts{};
-  if (sys::try_lock(marker.get()) && ::fstat(marker.get(), &facts) == 0 && facts.st_nlink > 0) return {};
+  const bool locked = succeeds(terms, [&] { return sys::try_lock(marker.get()); });
+  if (locked && ::fstat(marker.get(), &facts) == 0 && facts.st_nlink > 0) return {};
   return in_use(dir);
 }
 
-/// An Error if a job or program has locked the directory or a file below, which would be removed.
+/// `left` is relative to `dir`; empty: the directory.
+tl::unexpected<Error> cannot_remove(const std::string& dir, const std::string& left, int error) {
+  return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
+}
+
+/// An Error if a job or program has locked the directory or a file below, which would be removed, and if a file or
+/// directory below cannot be removed.
 Result<void> check_unused_below(const sys::HeldDirectory& directory, const std::string& dir,
                                 const std::vector<std::string>& kept) {
-  const std::string locked = directory.locked_below(kept);
-  if (locked.empty()) return {};
-  return refused("cannot empty " + dir + ": a running job or program has locked " + locked,
+  const auto obstacle = directory.obstacle_below(kept);
+  if (!obstacle) return {};
+  if (obstacle->error != 0) return cannot_remove(dir, obstacle->path, obstacle->error);
+  return refused("cannot empty " + dir + ": a running job or program has locked " + obstacle->path,
                  "wait for its end, or " + std::string(kAnother));
 }
 
@@ -136,49 +164,48 @@ bool is_closed_in_use(const sys::HeldDirectory& directory) {
 }
 
 /// Checks an existing directory, and locks its marker; without a marker the directory must be unused.
-Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, const std::vector<std::string>& kept) {
+Result<RankDir> examine(sys::HeldDirectory directory, const std::string& dir, const Terms& terms) {
   TRY(check_directory(directory, dir));
   RankDir taken{std::move(directory), {}};
-  if (is_closed_in_use(taken.directory)) return in_use(dir);
+  if (!succeeds(terms, [&] { return !is_closed_in_use(taken.directory); })) return in_use(dir);
   const sys::OpenedDirectory opened(taken.directory, kReadable);  // a rank may have closed it
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker = open_marker(taken.directory);
   if (!marker && errno != ENOENT) return failed("cannot open " + name, errno, kAnother);
   if (!marker) {
-    if (is_unused(taken.directory, below(dir, kept))) return taken;
+    if (is_unused(taken.directory, below(dir, terms.kept))) return taken;
     return refused(dir + " is not empty, and --rank-dir did not create it",
                    "remove it, or set another directory with --rank-dir");
   }
   TRY(check_marker(marker, taken, name));
-  TRY(lock(marker, dir));
-  TRY(check_unused_below(taken.directory, dir, to_keep(dir, kept)));
+  TRY(lock(marker, dir, terms));
   taken.marker = std::move(marker);
+  if (!is_filled(taken, terms.job)) TRY(check_unused_below(taken.directory, dir, to_keep(dir, terms.kept)));
   return taken;
 }
 
 /// Does nothing if the directory is missing.
-Result<RankDir> look(const std::string& dir, const std::vector<std::string>& kept) {
+Result<RankDir> look(const std::string& dir, const Terms& terms) {
   sys::HeldDirectory directory = sys::HeldDirectory::open(dir);
-  if (directory) return examine(std::move(directory), dir, kept);
+  if (directory) return examine(std::move(directory), dir, terms);
   if (errno == ENOENT) return RankDir{};
   if (errno == ENOTDIR) return refused(dir + " is not a directory", kAnother);
   return failed(errno == ELOOP ? dir : "cannot read " + dir, errno, errno == ELOOP ? kAnother : "");
 }
 
 /// Creates the directory, unless `taken` has it open. Creates and locks the marker of the directory.
-Result<void> make(RankDir& taken, std::vector<std::string>& made, const std::string& dir,
-                  const std::vector<std::string>& kept) {
+Result<void> make(RankDir& taken, std::vector<std::string>& made, const std::string& dir, const Terms& terms) {
   if (!taken.directory) {
     sys::HeldDirectory directory = sys::HeldDirectory::make(dir, kDirMode, &made);
     if (!directory) return failed("cannot create " + dir, errno);
-    taken = TRY(examine(std::move(directory), dir, kept));  // another user can have been faster
+    taken = TRY(examine(std::move(directory), dir, terms));  // another user can have been faster
     if (taken.marker) return {};
   }
   const std::string name = dir + '/' + kRankDirMarker;
   sys::Fd marker = taken.directory.open_file(kRankDirMarker, kMarkerFlags | O_CREAT, kMarkerMode);
   if (!marker) return failed("cannot write " + name, errno);
   TRY(check_marker(marker, taken, name));
-  TRY(lock(marker, dir));
+  TRY(lock(marker, dir, terms));
   taken.marker = std::move(marker);
   taken.has_new_marker = true;
   if (::write(taken.marker.get(), kMarkerText.data(), kMarkerText.size()) >= 0) return {};
@@ -196,20 +223,21 @@ Result<void> check_base(const std::string& base) {
 
 }  // namespace
 
-Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenDirs& taken) {
+Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken) {
+  const Terms terms{job, asked.kept, asked.later ? Clock::now() + kUnlockWait : Clock::now()};
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (i < asked.bases.size()) {
       at(asked.bases[i]);
       TRY(check_base(asked.bases[i]));
     }
     at(asked.dirs[i]);
-    auto dir = TRY(look(asked.dirs[i], asked.kept));
+    auto dir = TRY(look(asked.dirs[i], terms));
     taken.dirs.push_back(std::move(dir));
   }
   for (size_t i = 0; i < asked.dirs.size(); ++i) {
     if (taken.dirs[i].marker) continue;
     at(asked.dirs[i]);
-    TRY(make(taken.dirs[i], taken.made, asked.dirs[i], asked.kept));
+    TRY(make(taken.dirs[i], taken.made, asked.dirs[i], terms));
   }
   return {};
 }
@@ -231,7 +259,8 @@ void undo_rank_dirs(const TakenDirs& taken) {
   for (const RankDir& dir : taken.dirs) {
     if (dir.has_new_marker) dir.directory.remove_file(kRankDirMarker);
   }
-  sys::remove_made(taken.made);
+  const Time until = Clock::now() + kRemovalWait;  // on a shared disk, other hosts remove their directories meanwhile
+  while (!sys::remove_made(taken.made) && Clock::now() < until) std::this_thread::sleep_for(kPause);
 }
 
 Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::string& dir,
@@ -241,7 +270,7 @@ Result<void> empty_rank_dir(const sys::HeldDirectory& directory, const std::stri
   std::string left;
   const int error = directory.remove_content(stays, &left);
   if (error == 0) return {};
-  return failed(left.empty() ? "cannot empty " + dir : "cannot remove " + dir + '/' + left, error, kAnother);
+  return cannot_remove(dir, left, error);
 }
 
 }  // namespace dlaunch::agent

@@ -4,6 +4,7 @@
 // dlaunch.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -23,10 +24,14 @@ struct RankDir {
   sys::HeldDirectory directory;
   sys::Fd marker;  ///< other jobs cannot take the directory while this is open
   bool has_new_marker = false;
+  bool filled = false;  ///< by this job; set by the Agent
 };
 
 /// By path. Owned by the Agent until the end of the job: later rounds use the same directories.
 using RankDirs = std::map<std::string, RankDir>;
+
+/// Longest wait for another agent of the job, which unlocks the directories of its former ranks.
+inline constexpr std::chrono::seconds kUnlockWait{10};
 
 /// Receives the path of each directory before each system call that can hang.
 using AtPath = std::function<void(const std::string& path)>;
@@ -37,10 +42,13 @@ struct TakenDirs {
 };
 
 /// Creates missing directories, and takes all. Removes nothing. Examines all existing directories before the first
-/// change. An Error also if a file or directory below is locked; call undo_rank_dirs() then.
-Result<void> take_rank_dirs(const wire::Prepare& asked, const AtPath& at, TakenDirs& taken);
+/// change. An Error also if a file or directory below is locked or cannot be removed, unless `job` has filled the
+/// directory; call undo_rank_dirs() then. In a later round, waits up
+/// to kUnlockWait for locks.
+Result<void> take_rank_dirs(const wire::Prepare& asked, const std::string& job, const AtPath& at, TakenDirs& taken);
 
 /// The job does not start: removes created markers, and created directories that are empty.
+/// Waits up to 1 s for directories that other hosts of the job remove.
 void undo_rank_dirs(const TakenDirs& taken);
 
 /// Whether this job has filled the directory in an earlier round.

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "agent/archive_extractor.h"
@@ -98,7 +99,7 @@ class Work {
 
  private:
   Result<void> take_directories() {
-    TRY(take_rank_dirs(asked_, at_, taken_));
+    TRY(take_rank_dirs(asked_, job_, at_, taken_));
     for (const RankDir& dir : taken_.dirs) {
       if (!reporter_.taken(dir)) {
         return fail({.where = "", .what = "cannot send a directory", .why = std::strerror(errno), .hint = ""});
@@ -167,8 +168,25 @@ std::optional<std::string> WorkdirSetup::on(wire::Message& message) {
   return stage(*files) ? "" : "protocol error: the launcher sent more --stage data than the agent granted";
 }
 
+/// Removes the directories from `asked` that this job has filled on this host. Unlocks all other directories, for this
+/// agent's child or for another agent of the job.
+void WorkdirSetup::keep_filled(wire::Prepare& asked) {
+  RankDirs kept;
+  std::vector<std::string> dirs;
+  std::vector<std::string> bases;
+  for (size_t i = 0; i < asked.dirs.size(); ++i) {
+    if (const auto held = dirs_.find(asked.dirs[i]); held != dirs_.end() && held->second.filled) {
+      kept.insert(dirs_.extract(held));
+      continue;
+    }
+    dirs.push_back(std::move(asked.dirs[i]));
+    if (i < asked.bases.size()) bases.push_back(std::move(asked.bases[i]));
+  }
+  std::tie(asked.dirs, asked.bases, dirs_) = std::tuple(std::move(dirs), std::move(bases), std::move(kept));
+}
+
 void WorkdirSetup::prepare(wire::Prepare&& asked) {
-  for (const std::string& dir : asked.dirs) dirs_.erase(dir);  // unlocks the directory for the same job
+  keep_filled(asked);
   if (!start()) return answer("cannot start a process: " + std::string(std::strerror(errno)), {});
   push(asked, 0);
   failure_text_.clear();
@@ -307,6 +325,9 @@ void WorkdirSetup::process_ended(const Children::End& end) {
   timer_.cancel();
   if (!reports_) return;
   read_reports();
+  if (end.wait_status == 0 && !end.not_started) {
+    for (auto& [path, dir] : dirs_) dir.filled = true;
+  }
   const size_t newline = std::min(failure_text_.find('\n'), failure_text_.size());
   std::string why = failure_text_.substr(0, newline);
   std::string hint = failure_text_.substr(std::min(newline + 1, failure_text_.size()));

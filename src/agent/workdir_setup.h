@@ -53,6 +53,7 @@ class WorkdirSetup final : public Task {
   };
 
   void prepare(wire::Prepare&& asked);
+  void keep_filled(wire::Prepare& asked);
   bool stage(const wire::Stage& stage);
   bool start();
   void wait_reports();

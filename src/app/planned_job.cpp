@@ -1,12 +1,9 @@
 #include "app/planned_job.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "ascend/job_table.h"
 #include "base/index_cast.h"
-#include "base/printable.h"
-#include "base/shared_texts.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "session/error_files.h"
@@ -61,16 +58,6 @@ std::vector<std::string> missing_local_ranks(const cli::Options& options, const 
   return notes;
 }
 
-Result<void> check_pid_file(const cli::Options& options, const plan::Plan& plan) {
-  const std::string file = std::filesystem::path(options.report_pid).lexically_normal().string();
-  for (const plan::Rank& rank : plan.ranks) {
-    if (rank.dir.empty() || !file.starts_with(rank.dir + '/')) continue;
-    return fail(conflict("--report-pid", "--rank-dir", "the start of the job removes all files in " + escaped(rank.dir),
-                         "set another file with --report-pid"));
-  }
-  return {};
-}
-
 template <class T>
 std::vector<T> in_order(const std::vector<T>& values, const std::vector<int>& order) {
   std::vector<T> ordered;
@@ -122,7 +109,6 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
                             const net::NameResolver::Wait& wait) {
   plan::Plan plan = TRY(plan::make_plan(options.request, allocation));
   TRY(check_named_ranks(options, plan));
-  TRY(check_pid_file(options, plan));
   std::ranges::move(missing_local_ranks(options, plan), std::back_inserter(plan.notes));
   TRY(session::check_staged_names(options, plan));
   std::vector<std::string> doubts = TRY(ascend::doubts_about_rules(options, plan));
@@ -132,7 +118,7 @@ Result<PlannedJob> plan_job(const cli::Options& options, const plan::Allocation&
   TRY(session::check_error_files_serve(options.error_file, job.plan));
   job.plan = TRY(session::with_error_files(options.error_file, std::move(job.plan)));
   const bool in_file = options.report_pid != "-" && options.report_pid != "+";
-  TRY(session::check_different_files(options, in_file ? options.report_pid : "", job.plan));
+  TRY(session::check_file_names(options, in_file ? options.report_pid : "", job.plan));
   return job;
 }
 

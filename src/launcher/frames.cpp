@@ -211,6 +211,7 @@ wire::Prepare prepare_frame(const plan::Plan& plan, int host, const JobOptions& 
                             const std::vector<output::RankFacts>& facts) {
   wire::Prepare prepare;
   prepare.staged = settings.staged != nullptr;
+  prepare.later = plan.round > 0;
   const plan::PlannedHost& planned = plan.host(host);
   for (const int number : planned.ranks) {
     const plan::Rank& rank = plan.rank(number);

@@ -17,8 +17,8 @@ RankDirStaging::RankDirStaging(const plan::Plan& plan, const JobOptions& setting
 
 bool RankDirStaging::needed(int host) const {
   if (plan_.host(host).since_round < plan_.round) return false;  // the directories exist already, with the ranks' files
-  const std::vector<int>& ranks = plan_.host(host).ranks;
-  return !ranks.empty() && !plan_.rank(ranks.front()).dir.empty();
+  const bool has_dirs = !plan_.ranks.empty() && !plan_.ranks.front().dir.empty();
+  return has_dirs && (!plan_.host(host).ranks.empty() || plan_.round > 0);  // without ranks: unlocks its directories
 }
 
 void RankDirStaging::begin(int host, Time now) {

@@ -54,7 +54,13 @@ std::string keep_directories(const std::string& path, std::uint32_t keep) {
   while (last < keep && is_directory(place.directory, numbered(last))) ++last;
   for (const std::uint32_t n : {std::uint32_t{0}, last}) {
     const sys::HeldDirectory kept = place.directory.open_below(numbered(n));
-    const std::string used = !kept ? "" : n != 0 && kept.is_locked() ? "." : kept.locked_below();
+    const auto obstacle = n != 0 && kept ? kept.obstacle_below() : std::nullopt;
+    errno = obstacle ? obstacle->error : 0;
+    if (errno != 0) return "remove " + shown(n);
+    const std::string used = !kept                        ? ""
+                             : n != 0 && kept.is_locked() ? "."
+                             : obstacle                   ? obstacle->path
+                                                          : kept.locked_below();
     errno = EBUSY;
     if (!used.empty()) return "keep " + path + " while a job uses " + shown(n) + (used == "." ? "" : '/' + used);
   }

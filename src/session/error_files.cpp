@@ -47,7 +47,8 @@ int lock(const std::string& path, std::vector<LockedFile>& files) {
 }
 
 /// The work of the process that holds the locks. Sends one byte per path, its errno, and stops after the first failure.
-/// Empties the files when it gets a byte, and then closes its output. Removes empty files at the end of its input.
+/// Empties the files when it gets a byte, and then closes its output. At the end of its input, removes
+/// empty files, and created directories that are empty.
 void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) {
   std::vector<LockedFile> files;
   char error = 0;
@@ -65,8 +66,8 @@ void hold(const std::vector<std::string>& paths, sys::HelperProcess::Ends ends) 
   }
   for (const LockedFile& each : files) {
     if (each.file && (emptied || each.created.file)) sys::remove_if_empty(each.file);
-    if (!emptied) sys::remove_made(each.created.directories);
   }
+  for (auto each = files.rbegin(); each != files.rend(); ++each) sys::remove_made(each->created.directories);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class LockedErrorFiles {
   void empty(asio::io_context& io, Emptied emptied);
   /// As the other function, but returns after the end of the work.
   Result<void> empty() const;
-  /// Removes empty files.
+  /// Removes empty files, and created directories that are empty.
   ~LockedErrorFiles();
   LockedErrorFiles(const LockedErrorFiles&) = delete;
   LockedErrorFiles& operator=(const LockedErrorFiles&) = delete;

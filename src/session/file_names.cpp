@@ -1,8 +1,10 @@
 #include "session/file_names.h"
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "base/index_cast.h"
 #include "base/printable.h"
@@ -23,7 +25,32 @@ bool is_log(std::string_view option) {
   return option != "--report" && option != "--junit" && option != "--report-pid" && option != "--error-file";
 }
 
+/// --keep-logs creates directories next to the log directory.
+Result<void> check_rank_dirs(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+  const std::string logs = renamed_directory(options.output);
+  const std::array files{std::pair{"--report", normal(options.report_file)},
+                         std::pair{"--junit", normal(options.junit_file)}, std::pair{"--report-pid", normal(pid_file)},
+                         std::pair{"--keep-logs", logs}};
+  for (const plan::Rank& rank : plan.ranks) {
+    for (const auto& [option, path] : files) {
+      if (rank.dir.empty() || !path.starts_with(rank.dir + '/')) continue;
+      const std::string hint = path == logs ? "set another log directory with --output-filename"
+                                            : "set another file with " + std::string(option);
+      return fail(
+          conflict(option, "--rank-dir", "the start of the job removes all files in " + escaped(rank.dir), hint));
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string renamed_directory(const output::OutputSettings& output) {
+  if (!output.files || output.keep_logs == 0) return {};
+  std::string directory = normal(output::locked_directory(*output.files));
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  return directory;
+}
 
 std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan) {
   std::vector<LogFile> all;
@@ -41,7 +68,8 @@ std::vector<LogFile> log_files(const JobOptions& options, const plan::Plan& plan
   return all;
 }
 
-Result<void> check_different_files(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+Result<void> check_file_names(const JobOptions& options, const std::string& pid_file, const plan::Plan& plan) {
+  TRY(check_rank_dirs(options, pid_file, plan));
   const bool any = !options.report_file.empty() || !options.junit_file.empty() || !pid_file.empty();
   if (!any && options.error_file.empty()) return {};
   std::map<std::string, std::string_view> option_of;

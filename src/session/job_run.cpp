@@ -12,7 +12,6 @@
 #include "base/try.h"
 #include "launcher/frames.h"
 #include "launcher/open_files.h"
-#include "output/file_layout.h"
 #include "plan/environment.h"
 #include "plan/replacements.h"
 #include "report/bindings.h"
@@ -20,6 +19,7 @@
 #include "report/version.h"
 #include "report/write_file.h"
 #include "session/error_files.h"
+#include "session/file_names.h"
 #include "session/rendezvous.h"
 #include "sys/clock.h"
 #include "sys/process_state.h"
@@ -168,14 +168,15 @@ Result<void> JobRun::open() {
   return is_first ? pid_file_.write() : Result<void>();
 }
 
-/// A host may still refuse the job, because another job uses the directory of a rank. A directory of --keep-logs is
-/// renamed before a rank gets a directory in it.
+/// A host may still refuse the job: another host than this one, or each host if ranks have directories. A directory of
+/// --keep-logs is renamed before a rank gets a directory in it.
 bool JobRun::begins_late() const {
-  const bool renames = options_.output.files && options_.output.keep_logs > 0;
-  const std::string logs = renames ? output::locked_directory(*options_.output.files) + '/' : "";
-  const auto has_directory = [](const plan::Rank& rank) { return !rank.dir.empty(); };
-  const auto is_in_logs = [&](const plan::Rank& rank) { return renames && rank.dir.starts_with(logs); };
-  return !begun_ && std::ranges::any_of(plan_.ranks, has_directory) && std::ranges::none_of(plan_.ranks, is_in_logs);
+  const std::string logs = renamed_directory(options_.output);
+  const auto may_fail = [&](const plan::Rank& rank) { return !rank.dir.empty() || !plan_.host_of(rank).host.local; };
+  const auto is_in_logs = [&](const plan::Rank& rank) {
+    return !logs.empty() && (rank.dir + '/').starts_with(logs + '/');
+  };
+  return !begun_ && std::ranges::any_of(plan_.ranks, may_fail) && std::ranges::none_of(plan_.ranks, is_in_logs);
 }
 
 /// The first changes of files of an earlier job: all claims of this job have succeeded.
@@ -247,9 +248,7 @@ Result<void> JobRun::shrink(const std::vector<std::string>& lost) {
     (is_lost ? gone : links).push_back(link);
   }
   auto plan = TRY(plan_without_(planned_, gone));
-  for (size_t host = 0; host < plan.hosts.size(); ++host) {
-    plan.hosts[host].since_round = planned_.host(links[host]).since_round;
-  }
+  for (plan::PlannedHost& host : plan.hosts) host.since_round = rounds_.number();  // ranks change their hosts
   plan.replacements = std::move(planned_.replacements);
   planned_ = std::move(plan);
   session_.hosts().keep(links);

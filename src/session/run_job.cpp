@@ -92,7 +92,7 @@ Result<job::Outcome> run(plan::Plan& plan, const JobOptions& options, Listener& 
     session.ports() = std::move(job.held);
     TRY(session::check_error_files_serve(session.options().error_file, job.plan));
     plan = TRY(session::with_error_files(session.options().error_file, std::move(job.plan)));
-    TRY(session::check_different_files(session.options(), "", plan));
+    TRY(session::check_file_names(session.options(), "", plan));
     return run(plan, session);
   });
 }

@@ -83,11 +83,13 @@ void remove_if_empty(const Fd& file) {
   if (named && is_same(facts, *named)) place.directory.remove_file(place.name);
 }
 
-void remove_made(const std::vector<std::string>& made) {
+bool remove_made(const std::vector<std::string>& made) {
+  bool empty = true;
   for (auto path = made.rbegin(); path != made.rend(); ++path) {
     const HeldPlace place = HeldPlace::of(*path);
-    if (place) place.directory.remove_empty(place.name);
+    if (place && place.directory.remove_empty(place.name) == ENOTEMPTY) empty = false;
   }
+  return empty;
 }
 
 int for_each_entry(const std::string& path, const std::function<bool(const dirent&)>& visit) {

@@ -39,8 +39,9 @@ std::string link_target(const std::string& link);
 /// Removes an empty regular file, also if a link led to the file.
 void remove_if_empty(const Fd& file);
 
-/// Removes created directories (HeldDirectory::make(), Created) that are empty.
-void remove_made(const std::vector<std::string>& made);
+/// Removes created directories (HeldDirectory::make(), Created) that are empty. Returns false if a
+/// directory is not empty.
+bool remove_made(const std::vector<std::string>& made);
 
 // The entries of a directory, by readdir. <filesystem> would make the agent larger.
 

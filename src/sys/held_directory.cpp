@@ -16,6 +16,7 @@
 #include "sys/file_lock.h"
 #include "sys/files.h"
 #include "sys/randomness.h"
+#include "sys/tree_walk.h"
 
 namespace dlaunch::sys {
 namespace {
@@ -128,167 +129,10 @@ std::pair<std::string, std::string> split_last(const std::string& path) {
   return {path.substr(0, slash + 1), path.substr(slash + 1, end - slash)};
 }
 
-constexpr mode_t kProbeMode = 0600, kReadable = S_IRUSR | S_IXUSR;
+constexpr mode_t kProbeMode = 0600;
 constexpr size_t kProbeName = 8;
 
 int result_of(int status) { return status == 0 ? 0 : errno; }
-
-/// Whether something is mounted here. False before Linux 5.8.
-bool is_mount(const HeldDirectory& directory) {
-  struct statx its{};
-  return ::statx(directory.fd(), "", AT_EMPTY_PATH, 0, &its) == 0 && (its.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-}
-
-/// Removes the content of a directory, or looks for locks in it, with few descriptors at any depth. The way back up is
-/// "..": a directory that was moved meanwhile has another parent, with another device or inode.
-class TreeWalk {
- public:
-  enum class Task { remove, find_lock };
-
-  TreeWalk(Task task, HeldDirectory top, const std::vector<std::string>& kept)
-      : removes_(task == Task::remove), at_(std::move(top)), kept_(kept) {}
-
-  /// The path of a locked file or directory, relative to the top; empty: none.
-  const std::string& locked() const { return locked_; }
-
-  int run() {
-    if (!enter("", "")) return errno;
-    bool in_place = true;
-    while (in_place && locked_.empty()) {
-      if (!levels_.back().directories.empty()) {
-        descend();
-      } else if (levels_.size() == 1) {
-        break;
-      } else {
-        in_place = ascend();
-      }
-    }
-    while (in_place && levels_.size() > 1) in_place = ascend();  // restores modes
-    if (in_place && levels_.front().closed) at_.set_mode(*levels_.front().closed);
-    return stays_.error;
-  }
-  /// The first entry that stays, relative to the directory.
-  const std::string& stays() const { return stays_.path; }
-
- private:
-  struct Entry {
-    int error = 0;
-    std::string path;
-  };
-  struct Level {
-    struct stat facts;
-    std::string name;
-    std::string prefix;                    // of names in kept_: empty or "a/b/"
-    std::vector<std::string> directories;  // not yet removed
-    Entry stays;
-    std::optional<mode_t> closed = {};  // the mode to restore
-  };
-
-  static void note(Entry& stays, Entry entry) {
-    if (stays.error == 0) stays = std::move(entry);
-  }
-  /// An entry of the directory is the reason, if known.
-  void note_stays(const Level& left, int error) {
-    note(stays_, left.stays.error != 0 ? left.stays : Entry{error, path_of(left)});
-  }
-  bool is_kept(const std::string& path) const { return std::ranges::find(kept_, path) != kept_.end(); }
-  bool holds_kept(const std::string& prefix) const {
-    return std::ranges::any_of(kept_, [&](const std::string& path) { return path.starts_with(prefix); });
-  }
-
-  static std::string path_of(const Level& level) { return level.prefix.substr(0, level.prefix.rfind('/')); }
-
-  /// Removes or examines the files of at_ and notes its directories.
-  bool enter(const std::string& name, std::string prefix) {
-    const auto facts = at_.facts();
-    if (!facts) return false;
-    Level level{*facts, name, std::move(prefix), {}, {}};
-    if (removes_) {
-      at_.add_mode(S_IRWXU);
-    } else if ((facts->st_mode & kReadable) != kReadable && !find_lock_of_job(level.prefix)) {
-      level.closed = at_.add_mode(kReadable);
-    }
-    const int error = at_.for_each_entry([&](const dirent& entry) {
-      const std::string path = level.prefix + entry.d_name;
-      if (is_kept(path)) return true;
-      const int failed = entry.d_type == DT_DIR ? EISDIR : take_file(entry, path);
-      if (failed == EISDIR) {
-        level.directories.emplace_back(entry.d_name);
-      } else if (failed != 0 && failed != ENOENT) {
-        note(level.stays, {failed, path});
-      }
-      return locked_.empty();
-    });
-    if (error != 0) level.stays = {error, path_of(level)};
-    levels_.push_back(std::move(level));
-    if (levels_.size() == 1) stays_ = levels_.back().stays;
-    return true;
-  }
-
-  /// Does not change the mode of a running job's directory: the disk may hang before the mode is restored.
-  bool find_lock_of_job(const std::string& prefix) {
-    for (const std::string& name : locked_by_jobs(at_.fd())) {
-      const std::string path = prefix + name;
-      if (!is_kept(path) && !holds_kept(path + '/')) locked_ = path;
-    }
-    return !locked_.empty();
-  }
-
-  /// EISDIR: the entry is a directory.
-  int take_file(const dirent& entry, const std::string& path) {
-    if (removes_) return at_.remove_file(entry.d_name);
-    const auto facts = entry.d_type == DT_REG ? std::nullopt : at_.facts_of(entry.d_name);
-    if (facts && S_ISDIR(facts->st_mode)) return EISDIR;
-    if (entry.d_type != DT_REG && !(facts && S_ISREG(facts->st_mode))) return 0;
-    const Fd file = at_.open_file(entry.d_name, O_RDONLY | O_NONBLOCK);
-    const auto unread = file ? std::nullopt : at_.facts_of(entry.d_name);
-    if (file ? sys::is_locked(file) : unread && sys::is_locked(*unread)) locked_ = path;
-    return 0;
-  }
-
-  void descend() {
-    Level& level = levels_.back();
-    const std::string name = std::move(level.directories.back());
-    level.directories.pop_back();
-    HeldDirectory below = at_.open_below(name);
-    if (!below) {  // exchanged since it was listed
-      const int failed = errno == ENOENT || !removes_ ? 0 : at_.remove_file(name);
-      if (failed != 0 && failed != ENOENT) note(stays_, {failed, level.prefix + name});
-      return;
-    }
-    std::string prefix = level.prefix + name + '/';
-    if (removes_ && is_mount(below)) return note(stays_, {EBUSY, level.prefix + name});
-    if (!removes_ && !holds_kept(prefix) && below.is_locked()) locked_ = level.prefix + name;
-    HeldDirectory above = std::exchange(at_, std::move(below));
-    if (!enter(name, std::move(prefix))) at_ = std::move(above);
-  }
-
-  bool ascend() {
-    const Level left = std::move(levels_.back());
-    levels_.pop_back();
-    const HeldDirectory below = std::exchange(at_, at_.above());
-    if (left.closed) below.set_mode(*left.closed);
-    const auto facts = at_ ? at_.facts() : std::nullopt;
-    if (!facts || !is_same(*facts, levels_.back().facts)) {
-      note_stays(left, facts ? ESTALE : errno);
-      return false;
-    }
-    if (!removes_ || holds_kept(left.prefix)) {
-      note(stays_, left.stays);
-      return true;
-    }
-    const int failed = at_.remove_empty(left.name);
-    if (failed != 0 && failed != ENOENT) note_stays(left, failed);
-    return true;
-  }
-
-  const bool removes_;
-  HeldDirectory at_;
-  const std::vector<std::string>& kept_;
-  std::vector<Level> levels_;
-  std::string locked_;
-  Entry stays_;
-};
 
 }  // namespace
 
@@ -444,7 +288,13 @@ bool HeldDirectory::is_locked() const { return sys::is_locked(open_file(".", O_R
 std::string HeldDirectory::locked_below(const std::vector<std::string>& kept) const {
   TreeWalk walk(TreeWalk::Task::find_lock, copy(), kept);
   walk.run();
-  return walk.locked();
+  return walk.found() ? walk.found()->path : "";
+}
+
+std::optional<HeldDirectory::Obstacle> HeldDirectory::obstacle_below(const std::vector<std::string>& kept) const {
+  TreeWalk walk(TreeWalk::Task::find_obstacle, copy(), kept);
+  walk.run();
+  return walk.found();
 }
 
 }  // namespace dlaunch::sys

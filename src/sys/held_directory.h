@@ -75,6 +75,14 @@ class HeldDirectory {
   /// none.
   std::string locked_below(const std::vector<std::string>& kept = {}) const;
 
+  /// An entry below, or this directory, for which remove_content() would fail or should not be called.
+  struct Obstacle {
+    std::string path;  ///< relative; empty: this directory
+    int error = 0;     ///< a mount, or a file or directory that the file system protects (chattr); 0: a lock
+  };
+  /// The first one found. As locked_below(), without a change of the directory.
+  std::optional<Obstacle> obstacle_below(const std::vector<std::string>& kept = {}) const;
+
  private:
   Fd fd_;
 };

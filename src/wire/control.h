@@ -197,14 +197,16 @@ struct CommandResults {
 
 // ---- directories and files, launcher to agent ----
 
-/// Make the directories of the host's ranks. Sent once, before the first Spawn. The agent answers with Prepared.
+/// Make the directories of the host's ranks. At most once per round, before the first Spawn. The agent answers with
+/// Prepared. In a later round, the agent keeps the filled directories, and unlocks directories that are not in `dirs`.
 struct Prepare {
   static constexpr std::uint8_t kType = 14;
   std::vector<std::string> dirs;   ///< absolute
   std::vector<std::string> bases;  ///< for each of `dirs`, by index: a directory that must exist
   std::vector<std::string> kept;   ///< absolute names of the launcher's files below these directories, which are kept
   bool staged = false;             ///< Stage follows
-  void fields(auto& a) { a(dirs, bases, kept, staged); }
+  bool later = false;              ///< a later round: another agent of the job may still unlock the directories
+  void fields(auto& a) { a(dirs, bases, kept, staged, later); }
   bool operator==(const Prepare&) const = default;
 };
 

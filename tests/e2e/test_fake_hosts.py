@@ -104,6 +104,26 @@ class FakeHosts(Case):
         self.assertEqual((job.returncode, out), (0, b"checkpoint\n1\n"), err)
         self.assert_succeeds("-n", 1, "--rank-dir", "d{rank}", *sh("! ls | grep ."))
 
+    @promise(LOSES_NOTHING, mode=(RESTARTS, KILL))
+    def test_shrink_moves_ranks_with_their_directories_on_a_shared_disk(self):
+        """The ranks of fake1 and fake2 move to fake2 and fake3, whose agents have locked other directories."""
+        script = 'echo "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST" $(ls); touch checkpoint$DLAUNCH_RANK; [ $RANK = 0 ] && chmod 0 .; exec sleep 1000'
+        with self.start("--fake-hosts", "3x2", "-n", 6, "--rank-dir", "d{rank}", "--restarts", 1, "--shrink", "--env-for", "torch",
+                        *sh(script), stdout=-1, stderr=-1) as job:
+            self.assertEqual(sorted(job.stdout.readline()[:3] for _ in range(6)), [b"0 %d" % rank for rank in range(6)])
+            self.assertTrue(wait_until(lambda: (self.dir / "d5/checkpoint5").exists(), TIMEOUT))
+            kill_together(*self.agents("fake1"))
+            seen = sorted(job.stdout.readline().decode() for _ in range(4))
+            self.assertEqual(seen, [f"1 {rank} fake{2 + rank // 2} checkpoint{rank}\n" for rank in range(4)])
+            for rank in range(4):
+                other = self.run_dlaunch("--rank-dir", f"d{rank}", "-n", 1, "true")
+                self.assert_exit(other, 125)
+                self.assertIn(b"a running job uses this directory", other.stderr)
+            self.assert_succeeds("--rank-dir", "d5", "-n", 1, "true")
+            job.terminate()
+            job.communicate(timeout=TIMEOUT)
+        self.assertEqual([(self.dir / f"d{rank}/checkpoint{rank}").exists() for rank in range(6)], [True] * 5 + [False])
+
     @promise(ENDS, NAMES_FIRST, mode=(RESTARTS, KILL))
     def test_spare_host_takes_the_ranks_of_a_lost_host(self):
         with self.start("--fake-hosts", "3x2", "-n", 4, "--restarts", 2, "--spares", 1, *sh(self.SLEEPS), stdout=-1, stderr=-1) as job:

@@ -493,6 +493,27 @@ class RefusedJobs(Case):
                     self.assertEqual(after, before)
                     self.assertEqual((self.dir / "d0/file").read_text(), "old\n")
 
+    @promise(LOSES_NOTHING, LEAVES_NOTHING, mode=(FILES, START))
+    def test_host_that_cannot_be_used_changes_no_log_and_leaves_no_error_directory(self):
+        old = ("-n", 1, "sh", "-c", "echo old; echo failure >${TORCHELASTIC_ERROR_FILE:-/dev/null}")
+        self.assert_exit(self.run_dlaunch("--output-filename", "logs", *old), 0)
+        self.assert_exit(self.run_dlaunch("--output-filename", "out.{rank}", "--error-file", "error{rank}", *old), 0)
+        for options in (("--output-filename", "logs"), ("--output-filename", "logs", "--keep-logs", 1), ("--output-filename", "out.{rank}"),
+                        ("--output-filename", "logs:nocopy"), ("--error-file", "error{rank}"), ("--error-file", "new/error{rank}"),
+                        ("--output-filename", "new/logs"), ("--stderr-file", "new.{rank}")):
+            with self.subTest(options=options):
+                before = self.tree()
+                result = self.run_dlaunch("--exec", "exit 3; {host}", "-H", f"one:1,{socket.gethostname()}:1", *options, "-n", 2, "true")
+                self.assert_exit(result, 125)
+                self.assertIn(b"cannot use a host: one", result.stderr)
+                self.assertEqual(self.tree(), before)
+
+    @promise(LEAVES_NOTHING, mode=(FILES, START))
+    def test_unused_error_directory_is_removed(self):
+        for command, code in (("nosuchprogram", 127), ("true", 0)):
+            self.assert_exit(self.run_dlaunch("--error-file", "new/of/{rank}", "-n", 3, "--oversubscribe", command), code)
+            self.assertFalse((self.dir / "new").exists(), command)
+
     @promise(LOSES_NOTHING, LEAVES_NOTHING, mode=(STAGING, START))
     def test_refused_job_leaves_no_new_directories(self):
         (self.dir / "new1").write_text("a file")

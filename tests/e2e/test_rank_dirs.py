@@ -40,18 +40,43 @@ class OneHost(Case):
         self.assertEqual((self.dir / "device1" / "model.ckpt").read_text(), "precious")
         self.assertFalse((self.dir / "device0").exists())
 
-    def test_mounted_directory_is_not_emptied(self):
-        self.assert_exit(self.run_in_dirs("true"), 0)
+    @promise(LOSES_NOTHING, mode=STAGING)
+    def test_no_directory_is_emptied_if_one_cannot_be_emptied(self):
+        self.assert_exit(self.run_in_dirs("touch", "old"), 0)
         disk = self.mount_small_disk()
         (disk / "data").touch()
-        mounted = self.dir / "device0" / "mounted"
-        mounted.mkdir()
-        subprocess.run(["mount", "--bind", disk, mounted], check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", mounted], check=True)
-        result = self.run_in_dirs("true")
-        self.assert_exit(result, 125)
-        self.assertIn(f"cannot remove {mounted}: Device or resource busy", result.stderr.decode())
-        self.assertTrue((disk / "data").exists())
+        place = self.dir / "device1" / "in" / "place"
+
+        def mount(of):
+            subprocess.run(["mount", "--bind", of, place], check=True)
+            return ["umount", "-l", place]
+
+        def protect(flag):
+            done = subprocess.run(["chattr", f"+{flag}", place], stderr=subprocess.DEVNULL)
+            return ["chattr", f"-{flag}", place] if done.returncode == 0 else None
+
+        cases = {"mounted directory": (place.mkdir, lambda: mount(disk), "Device or resource busy"),
+                 "mounted file": (place.touch, lambda: mount(disk / "data"), "Device or resource busy"),
+                 "immutable file": (place.touch, lambda: protect("i"), "Operation not permitted"),
+                 "directory for new files only": (place.mkdir, lambda: protect("a"), "Operation not permitted")}
+        place.parent.mkdir()
+        for name, (make, hinder, why) in cases.items():
+            with self.subTest(name):
+                make()
+                undo = hinder()
+                if undo is None:
+                    continue  # the file system has no such attributes
+                try:
+                    result = self.run_in_dirs("true")
+                finally:
+                    subprocess.run(undo, check=True)
+                self.assert_exit(result, 125)
+                self.assertIn(f"cannot remove {place}: {why}", result.stderr.decode())
+                self.assertEqual((self.files("device0"), self.files("device1")), ([MARKER, "old"], [MARKER, "in", "old"]))
+                self.assertTrue((disk / "data").exists())
+                place.rmdir() if place.is_dir() else place.unlink()
+        self.assert_exit(self.run_in_dirs("touch", "new"), 0)
+        self.assertEqual((self.files("device0"), self.files("device1")), ([MARKER, "new"], [MARKER, "new"]))
 
     def test_directory_of_a_running_job_is_kept(self):
         job = self.start("--rank-dir", "device{rank}", "-n", 1, *sh("echo up; touch mine; exec sleep 1000"), stdin=subprocess.DEVNULL,
@@ -89,12 +114,13 @@ class OneHost(Case):
         self.assertEqual((self.dir / "device0" / "logs" / "0").read_text(), "third\n")
 
     def test_rank_directory_in_the_log_directory_is_kept_with_the_logs(self):
-        for job in range(2):
-            result = self.run_dlaunch("--keep-logs", 1, "--output-filename", "logs/", "--rank-dir", "logs/work{rank}", "-n", 1, *sh(f"echo {job}; echo {job} >file"))
-            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"%d\n" % job, b""))
-        for job, logs in enumerate(("logs.1", "logs")):
-            for name in ("work0/file", "1/rank.0/stdout"):
-                self.assertEqual((self.dir / logs / name).read_text(), f"{job}\n")
+        for logs, directory in (("logs", "logs/work{rank}"), ("both", "./both/.")):
+            for job in range(2):
+                result = self.run_dlaunch("--keep-logs", 1, "--output-filename", f"{logs}/", "--rank-dir", directory, "-n", 1, *sh(f"echo {job}; echo {job} >file"))
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"%d\n" % job, b""))
+            for job, kept in enumerate((f"{logs}.1", logs)):
+                for name in ("file" if logs == "both" else "work0/file", "1/rank.0/stdout"):
+                    self.assertEqual((self.dir / kept / name).read_text(), f"{job}\n", (kept, name))
 
     def test_logs_that_cannot_be_renamed_are_reported_once(self):
         (self.dir / "file").touch()

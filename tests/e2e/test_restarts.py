@@ -362,6 +362,25 @@ class Spares(Agents):
         self.assertEqual(sorted(lines(out)), ["1 0/3 node1", "1 1/3 node3", "1 2/3 node3"], err)
         self.assertIn("dlaunch: the job continues without node2, with 3 ranks on 2 hosts", own_lines(err))
 
+    @promise(LOSES_NOTHING, mode=(RESTARTS, KILL))
+    def test_shrink_prepares_directories_of_moved_ranks_on_separate_disks(self):
+        (self.dir / "go").write_text('#!/bin/sh\necho "$DLAUNCH_ROUND $DLAUNCH_RANK $DLAUNCH_HOST" $(ls)\ntouch mine; exec sleep 1000\n')
+        (self.dir / "go").chmod(0o755)
+        self.host(3).sh("mkdir -p /root/run/1; touch /root/run/1/old /root/run/1/.dlaunch-rank-dir")
+        with self.start("-H", "node1:1,node2:1,node3:1", "-wdir", "/root", "--rank-dir", "run/{rank}", "--stage", "go",
+                        "--restarts", 2, "--shrink", "./go", stdout=-1, stderr=-1) as job:
+            seen = sorted(job.stdout.readline().decode() for _ in range(3))
+            self.assertEqual(seen, ["0 0 node1 go\n", "0 1 node2 go\n", "0 2 node3 go\n"])
+            self.kill_agents(1)
+            seen = sorted(job.stdout.readline().decode() for _ in range(2))
+            self.assertEqual(seen, ["1 0 node2 go\n", "1 1 node3 go\n"])
+            for host, used in ((2, "run/0"), (3, "run/1")):
+                other = self.run_dlaunch("-H", f"node{host}", "-wdir", "/root", "--rank-dir", used, "true")
+                self.assert_told(other, 125, f"/root/{used}: a running job uses this directory")
+            self.assertEqual(self.host(2).sh("ls /root/run/1").split(), ["go", "mine"])
+            job.terminate()
+            job.communicate(timeout=LIMIT)
+
     @promise(ENDS, mode=(RESTARTS, KILL))
     def test_shrink_without_remaining_hosts_ends_the_job(self):
         with self.start("-H", "node2:1", "--restarts", 2, "--shrink", *sh("echo up; exec sleep 1000"), stdout=-1, stderr=-1) as job:

@@ -152,6 +152,30 @@ class Ends(ConstrainedCase):
         self.assert_nothing_is_left(job)
         self.assertEqual(job.returncode, 125)
 
+    def power_off(self, host):
+        """Cuts the link first, so that no process can send a last message. Control groups end with the machine."""
+        self.bed.head.drop_both_ways(host)
+        for pid in host.processes():
+            if pid != host.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        host.daemons = []
+
+    @promise(ENDS, LEAVES_NOTHING, NAMES_FIRST, mode=(KILL, ORPHANS))
+    def test_lost_node_ends_the_job(self):
+        job = self.started(*self.DAEMONS)
+        self.power_off(self.bed.hosts["node2"])
+        _, said = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 125, said)
+        self.assertRegex(said.decode(), "(?m)^dlaunch: a host was lost after .*: node2: the agent stopped sending heartbeats$")
+        self.assertNotIn(b"rank 0", said)
+        self.assert_hosts_clean()
+        self.slurm.tell("scontrol", "update", "NodeName=node2", "State=DOWN", "Reason=power")
+        self.assertTrue(wait_until(lambda: not self.slurm.jobs(), PATIENCE), self.slurm.told())
+        for group in self.groups_of_steps():
+            for each, _, _ in os.walk(group, topdown=False):
+                os.rmdir(each)  # fails if a process of the step is left
+
     @takes_long
     @promise(ENDS, LEAVES_NOTHING, mode=(SIGNAL, ORPHANS))
     def test_job_cancelled_at_any_moment_leaves_no_process(self):

@@ -137,6 +137,50 @@ TEST_F(Prepare, AllowsOneJobAtATime) {
   EXPECT_EQ(read("d0/result"), "precious");
 }
 
+TEST_F(Prepare, LaterRoundKeepsFilledDirectoriesAndUnlocksUnused) {
+  AgentProcess agent;
+  EXPECT_EQ(prepare(agent, asked()), wire::Prepared{});
+  write("d0/result", "precious");
+  write("d1/result", "precious");
+  wire::Prepare next = asked();
+  next.dirs = {base + "/d1", base + "/d2"};
+  next.later = true;
+  EXPECT_EQ(prepare(agent, next), wire::Prepared{});
+  EXPECT_THAT(in("d1"), UnorderedElementsAre(kRankDirMarker, "result"));
+  EXPECT_THAT(in("d2"), UnorderedElementsAre(kRankDirMarker));
+  AgentProcess other;
+  wire::Prepare one = asked(1);
+  for (const char* const used : {"/d1", "/d2"}) {
+    one.dirs = {base + used};
+    EXPECT_THAT(answer(other, one).why, HasSubstr("a running job uses this directory")) << used;
+  }
+  one.dirs = {base + "/d0"};
+  EXPECT_EQ(answer(other, one), wire::Prepared{});
+}
+
+TEST_F(Prepare, LaterRoundWaitsForAnotherHostOfTheJob) {
+  for (const bool closed : {false, true}) {
+    AgentProcess first;
+    EXPECT_EQ(prepare(first, asked(1)), wire::Prepared{});
+    write("d0/result", "precious");
+    if (closed) ::chmod((base + "/d0").c_str(), 0);
+    AgentProcess second;
+    wire::Prepare later = asked(1);
+    later.later = true;
+    second.send(later);
+    second.listen(std::chrono::milliseconds(200));
+    EXPECT_TRUE(second.prepared.empty());
+    wire::Prepare elsewhere = asked(1);
+    elsewhere.dirs = {base + "/other"};
+    elsewhere.later = true;
+    EXPECT_EQ(answer(first, elsewhere), wire::Prepared{});
+    ASSERT_TRUE(second.until([&] { return !second.prepared.empty(); }));
+    EXPECT_EQ(second.prepared.back(), wire::Prepared{});
+    ::chmod((base + "/d0").c_str(), 0755);
+    EXPECT_EQ(read("d0/result"), "precious");
+  }
+}
+
 TEST_F(Prepare, ChangesNothingIfAnotherHostRefusesTheJob) {
   {
     AgentProcess agent;
@@ -161,6 +205,22 @@ TEST_F(Prepare, ChangesNothingIfAnotherHostRefusesTheJob) {
   EXPECT_FALSE(fs::exists(base + "/new"));
   AgentProcess next;
   EXPECT_EQ(prepare(next, what), wire::Prepared{});
+}
+
+TEST_F(Prepare, RemovesTheCommonDirectoryOfTwoHosts) {
+  wire::Prepare what = asked(1);
+  what.dirs = {base + "/new/runs/d0"};
+  AgentProcess first;
+  EXPECT_EQ(answer(first, what), wire::Prepared{});
+  what.dirs = {base + "/new/runs/d1"};
+  AgentProcess second;
+  EXPECT_EQ(answer(second, what), wire::Prepared{});
+  first.send(wire::Finish{});
+  first.listen(std::chrono::milliseconds(100));
+  second.send(wire::Finish{});
+  ASSERT_TRUE(second.until([&] { return second.clean.has_value(); }));
+  ASSERT_TRUE(first.until([&] { return first.clean.has_value(); }));
+  EXPECT_FALSE(fs::exists(base + "/new"));
 }
 
 TEST_F(Prepare, RemovesWhatItCreatedAfterAFailure) {

@@ -67,6 +67,22 @@ TEST(RankDirStaging, SendsOnlyTheHostsDirectories) {
   EXPECT_FALSE(asked.staged);
 }
 
+TEST(RankDirStaging, AsksHostsWithoutRanksOnlyInLaterRounds) {
+  Told told;
+  told.plan.hosts.push_back({});
+  Prepares prepares(told);
+  EXPECT_FALSE(prepares.preparation.needed(2));
+  told.plan.round = 1;
+  EXPECT_FALSE(prepares.preparation.needed(0)) << "the ranks have not moved";
+  for (plan::PlannedHost& host : told.plan.hosts) host.since_round = 1;
+  EXPECT_TRUE(prepares.preparation.needed(0));
+  EXPECT_TRUE(prepares.preparation.needed(2)) << "another host may get its directories";
+  prepares.preparation.begin(2, kStart);
+  const auto& asked = std::get<wire::Prepare>(told.sent.back().second);
+  EXPECT_THAT(asked.dirs, IsEmpty());
+  EXPECT_TRUE(asked.later);
+}
+
 TEST(RankDirStaging, SendsAtMostTheGrant) {
   const size_t size = 3 * wire::kStageCredit + 5;
   Told told(size);

@@ -28,7 +28,7 @@ class FileNames : public testing::Test {
     options.output.files = output::FileSettings{.target = out, .by_stream = true, .err_target = err};
   }
   std::string error(const std::string& pid_file = "") const {
-    const auto checked = check_different_files(options, pid_file, plan);
+    const auto checked = check_file_names(options, pid_file, plan);
     return checked ? "" : to_text(checked.error());
   }
 
@@ -58,6 +58,28 @@ TEST_F(FileNames, RejectsAnErrorFileThatIsALog) {
   EXPECT_EQ(error(), "");
   log("", "/w/1.e");
   EXPECT_THAT(error(), HasSubstr("--error-file conflicts with --stderr-file: both write /w/1.e"));
+}
+
+TEST_F(FileNames, RejectsFilesThatTheStartOfTheRanksRemoves) {
+  plan.ranks[1].dir = "/w/d1";
+  options.report_file = "/w/d1/../d10";
+  options.junit_file = "/w/d1.xml";
+  EXPECT_EQ(error("/w/d1"), "");
+  EXPECT_THAT(error("/w/d1/./pid"), HasSubstr("--report-pid conflicts with --rank-dir: the start of the job removes"));
+  options.junit_file = "/w/d1/a/junit";
+  EXPECT_THAT(error(), HasSubstr("--junit conflicts with --rank-dir"));
+  options.junit_file.clear();
+  options.report_file = "/w/./d1/record";
+  EXPECT_THAT(error(), HasSubstr("--report conflicts with --rank-dir"));
+  options.report_file.clear();
+  options.output.files = output::FileSettings{.target = "/w/d1/../d1/logs/"};
+  EXPECT_EQ(error(), "");
+  options.output.keep_logs = 1;
+  EXPECT_THAT(error(), HasSubstr("--keep-logs conflicts with --rank-dir"));
+  for (const char* const beside : {"/w/d1", "/w", "/w/d1/{rank}"}) {
+    options.output.files->target = beside;
+    EXPECT_EQ(error(), "") << beside;
+  }
 }
 
 TEST_F(FileNames, AcceptsSharedDevices) {

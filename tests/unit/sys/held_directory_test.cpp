@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -199,6 +201,34 @@ TEST_F(HeldDirectoryTest, FindsLocksBelowExceptForKeptNames) {
   EXPECT_TRUE(open("/a/logs").is_locked());
   EXPECT_EQ(open("/a").locked_below({"logs/out"}), "");
   EXPECT_THAT(in("/a/logs"), UnorderedElementsAre("out", "old"));
+}
+
+TEST_F(HeldDirectoryTest, FindsProtectedFilesExceptForKeptNames) {
+  for (const char* name : {"/a/file", "/a/logs/out", "/a/logs/old"}) file(name);
+  EXPECT_FALSE(open("/a").obstacle_below());
+  for (const std::string name : {"logs/out", "logs", ""}) {
+    const Fd fd(::open((top_ + "/a/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    int before = 0;
+    ASSERT_TRUE(fd);
+    if (::ioctl(fd.get(), FS_IOC_GETFLAGS, &before) != 0) GTEST_SKIP() << "the file system has no attributes";
+    int flags = before | FS_IMMUTABLE_FL;
+    if (::ioctl(fd.get(), FS_IOC_SETFLAGS, &flags) != 0) GTEST_SKIP() << "requires the right to set attributes";
+    const auto obstacle = open("/a").obstacle_below();
+    const auto kept = open("/a").obstacle_below({"logs/out"});
+    const std::string locked = open("/a").locked_below();
+    ASSERT_EQ(::ioctl(fd.get(), FS_IOC_SETFLAGS, &before), 0);
+    ASSERT_TRUE(obstacle) << name;
+    EXPECT_EQ(obstacle->path, name);
+    EXPECT_EQ(obstacle->error, EPERM);
+    EXPECT_EQ(kept.has_value(), name != "logs/out") << name;
+    EXPECT_EQ(locked, "");
+  }
+  const Fd lock(::open((top_ + "/a/logs/old").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
+  const auto obstacle = open("/a").obstacle_below();
+  ASSERT_TRUE(obstacle);
+  EXPECT_EQ(obstacle->path, "logs/old");
+  EXPECT_EQ(obstacle->error, 0);
 }
 
 TEST_F(HeldDirectoryTest, RemovesADeepTreeWithFewDescriptors) {

@@ -113,7 +113,7 @@ std::vector<Message> one_of_each() {
       NameAsk{4, 1, "ocean", ""},
       MpiAbort{4, 7, 12},
       QueryHost{"/usr/bin:/bin", {"/data"}, {"python3"}, {"node1", "node2"}, true, false, {"train.py"}, {1}},
-      Prepare{{"/w/d0"}, {"/w"}, {"/w/d0/log"}, true},
+      Prepare{{"/w/d0"}, {"/w"}, {"/w/d0/log"}, true, true},
       Stage{std::string("\0\1", 2), true},
       Prepared{"why", "hint"},
       StageCredit{65536},
